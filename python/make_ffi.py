@@ -17,6 +17,7 @@ static const char *const RW_VERSION;
 extern "Python" {
     void _rw_on_log(void *user, enum rw_log_level level, const char *line);
     void _rw_on_start(void *user, struct rw_params *used);
+    void _rw_on_resume(void *user, const struct rw_resumed *resumed);
     int _rw_on_round(void *user, const struct rw_round *round);
     int _rw_should_stop(void *user);
     int _rw_gradients(void *user, const struct rw_dataset *train, const double *scores,

@@ -29,6 +29,7 @@ extern "C" {
 #define RW_MAX_LEAVES  65536 /* of a tree */
 #define RW_MAX_WEIGHT  65536 /* of a document */
 #define RW_MAX_DEVICE  255 /* N of "cuda:N" */
+#define RW_MAX_RANKS   65536
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
@@ -46,6 +47,9 @@ RW_API void rw_dataset_free(struct rw_dataset *dataset);
 RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
 RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                          const char *value);
+/* The same values, with the same origins. */
+RW_API int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params,
+                          struct rw_params **out);
 RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
@@ -695,6 +699,7 @@ struct rw_round {
      * own; those that histograms read, and the GPU's time for these. */
     uint64_t far_bytes, far_hist_bytes;
     double far_hist_ms;
+    uint64_t bytes_sent; /* to other ranks, by this one */
     /* The size that the model's file has at most if training ends with this round, and with the next. */
     uint64_t model_bytes, next_model_bytes;
     int n_metrics;
@@ -707,6 +712,39 @@ typedef int (*rw_gradient_fn)(void *user, const struct rw_dataset *train, const 
 /* A custom metric of one set; nonzero gives up. */
 typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const double *scores,
                             double *value);
+/* What a training that was ended, in whatever way, is resumed from. Valid during the call. */
+struct rw_resumed {
+    const char *path;
+    int round;      /* the last one that was run, as in struct rw_round, as are the two below */
+    int best_round;
+    double best_value;
+    const char *note; /* of struct rw_checkpoints; "": none */
+    int n_metrics;
+    const struct rw_metric_value *metrics; /* [n_metrics] of which `value` is not set */
+    const double *values;                  /* [round][n_metrics] */
+};
+/* A checkpoint is a file with the trees, the metrics and the best round until then, and what tells parameters
+ * and data from others. A training that resumes from it, with the same parameters and data, ends with the model
+ * of one that was never ended, byte for byte; its device and number of threads may be others, and `rounds`
+ * may be more. Scores are made again from the trees, so gradients and metrics of the caller's must depend on
+ * scores and data alone.
+ * They are written beside training, by a thread of their own; one that cannot be written is a warning. The
+ * last one is written when training ends: by itself, by should_stop, or by an error. A training that had ended
+ * by itself gives its model again at once. */
+struct rw_checkpoints {
+    const char *path;     /* each replaces the one before it; NULL: none are written */
+    int every_rounds;     /* one after so many rounds, or as soon as the last one is written; 0: by time */
+    double every_seconds; /* the same by time; 0: 60, but 100 times what the last one took, if that is longer */
+    const char *resume;   /* the file to resume from; NULL: training starts */
+    int or_start;         /* 1: where there is no such file, training starts */
+    /* Asked between rounds: a text, without a line's end, that the checkpoint keeps. NULL: none */
+    const char *(*note)(void *user);
+    /* Called once, before on_start, by a training that resumes. NULL: none */
+    void (*on_resume)(void *user, const struct rw_resumed *resumed);
+};
+/* Sets every_rounds or every_seconds: "50" rounds, "30s", "10m" or "2h". RW_ERR_ARGUMENT: something else. */
+RW_API int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
+                                    const char *every);
 struct rw_train_hooks {
     void *user; /* handed to every callback */
     /* Called once, before the first round, with the parameters that training takes: what was auto
@@ -723,6 +761,9 @@ struct rw_train_hooks {
     rw_metric_fn metric;      /* NULL: params' metrics; else it stands first and stops training */
     const char *metric_name;
     int metric_lower_is_better;
+    /* NULL: none. Where a training resumes, RW_ERR_ARGUMENT: its parameters are others; RW_ERR_DATA: its data
+     * are; the message says which. RW_ERR_FORMAT: the file is cut or damaged. */
+    const struct rw_checkpoints *checkpoints;
 };
 /* What training would take. */
 struct rw_plan_part {
@@ -751,6 +792,77 @@ RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *para
                                 const struct rw_binned *train,
                                 const struct rw_dataset *const *valid, int n_valid,
                                 struct rw_plan *out);
+
+/* --- many ranks: training on parts of the data, in several threads, processes or machines --- */
+/* Each of n_ranks ranks makes the same calls with a context of its own and a part of the data of its own: the
+ * documents of rank r follow those of rank r - 1, a part may be empty, and no query is in two of them. Reading
+ * files gives a rank its part: plain text and caches are divided where queries begin; gzip, CSV and TSV are read
+ * whole, each file by one rank; pipes cannot be read. A file of weights is for all ranks' documents. Data in
+ * memory is what the rank brings. The model, which every rank gets, is that of one rank with all the documents,
+ * byte for byte.
+ *
+ * rw_binned_read, rw_binned_from_table and _from_batches, rw_train and its like are such calls, and so are
+ * rw_dataset_read and rw_dataset_read_weights: what fails on one rank fails on all of them, with one message
+ * that names the rank. Everything else is a rank's own affair. */
+struct rw_comm;
+enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 }; /* sums of signed integers wrap as two's complement */
+enum rw_comm_op { RW_COMM_SUM, RW_COMM_MIN, RW_COMM_MAX };
+/* What carries the bytes between the ranks. All ranks make the same calls in the same order, from one thread.
+ * 0 is success; after anything else no more calls are made. Sizes may be beyond 2^31. */
+struct rw_comm_functions {
+    const char *name; /* for messages */
+    int device; /* 1: buffers are a GPU's, and calls are enqueued on `stream`; 0: the host's, stream is NULL */
+    /* buffer: [n], replaced by what all ranks have together */
+    int (*all_reduce)(void *user, void *buffer, size_t n, enum rw_comm_type type, enum rw_comm_op op,
+                      void *stream);
+    /* send: [n_ranks][n_each]; recv: [n_each], the sums of this rank's part */
+    int (*reduce_scatter)(void *user, const void *send, void *recv, size_t n_each,
+                          enum rw_comm_type type, void *stream);
+    /* send: [bytes]; recv: [n_ranks][bytes] */
+    int (*all_gather)(void *user, const void *send, void *recv, size_t bytes, void *stream);
+    /* Bytes for each rank, rank after rank; n_send, n_recv: [n_ranks]. The host's only. */
+    int (*all_to_all)(void *user, const void *send, const size_t *n_send, void *recv,
+                      const size_t *n_recv);
+    /* This rank has failed: others that wait for it should fail, too. NULL: they will find out. */
+    void (*abort)(void *user);
+    /* 1: another rank has failed, and calls would fail. At once; asked by a rank that waits for something else, for
+     * its GPU, say. NULL: not known. */
+    int (*has_failed)(void *user);
+};
+/* `functions` is copied; its members and `user` are used until rw_comm_free. */
+RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user,
+                       int rank, int n_ranks, struct rw_comm **out);
+/* One of those that come with the library, by name: "mpi", MPI_COMM_WORLD of a process that mpirun or srun has
+ * started. RW_ERR_UNSUPPORTED: it is not installed (the message says what is missing). */
+RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out);
+/* How many ranks the launcher that started this process (mpirun, srun) means it to be one of, by the environment; 1:
+ * there is none. */
+RW_API int rw_comm_launched(void);
+/* After a failure that other ranks may not know of (no call said that all of them do), those of "mpi" are ended, and
+ * this process, too, by MPI_Abort: messages are to be printed before. */
+RW_API void rw_comm_free(struct rw_comm *comm);
+RW_API int rw_comm_rank(const struct rw_comm *comm);
+RW_API int rw_comm_n_ranks(const struct rw_comm *comm);
+/* The context is this rank's from now on. comm: borrowed as long; NULL: one rank, as at first. */
+RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
+/* Runs `body` once for each of n_ranks ranks, threads of this process, rank 0 on the calling thread and with `ctx`
+ * itself; the others have contexts of their own, which log nothing, and all of them an equal share of the
+ * threads. Returns the status of the lowest rank that failed, with its message in ctx. */
+typedef int (*rw_rank_fn)(void *user, struct rw_ctx *ctx, int rank);
+RW_API int rw_ranks_run(struct rw_ctx *ctx, int n_ranks, rw_rank_fn body, void *user);
+/* Of the context's communicator; 1 and 0 without one. */
+RW_API int rw_ranks_count(const struct rw_ctx *ctx);
+RW_API int rw_ranks_number(const struct rw_ctx *ctx);
+/* numbers: [n], replaced by their sums over all ranks. */
+RW_API int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
+/* All ranks come here with what became of something that each did by itself. If one failed, all of them do, with
+ * its status and message; else returns `status`. */
+RW_API int rw_ranks_agree(struct rw_ctx *ctx, int status);
+/* This rank ends without the others: their calls fail. Nothing happens if all of them know of a failure. */
+RW_API void rw_ranks_end(struct rw_ctx *ctx);
+/* Should this rank print the last failure? 1: it is this rank's own, which others cannot tell, or all know of it
+ * and this is rank 0, or there is no other. */
+RW_API int rw_ranks_tells(const struct rw_ctx *ctx);
 
 /* --- models --- */
 /* 0 if training had no validation set. */
@@ -931,6 +1043,9 @@ struct rw_out_file {
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
 /* Could it be opened? */
 RW_API int rw_out_file_check(struct rw_ctx *ctx, const char *path);
+/* Removes temporary files of `path` that processes which were killed left behind, but none that is being
+ * written, here or, where the file system knows of locks, on another machine. */
+RW_API int rw_out_file_sweep(struct rw_ctx *ctx, const char *path);
 /* Takes space on the disk for a file of so many bytes, where the file system can do it.
  * RW_ERR_MACHINE, RW_ERR_IO: there is none. */
 RW_API int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_bytes);

@@ -10,12 +10,12 @@ set -u
 what=${1:-build}
 
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev libexpat1-dev"
-test_packages="g++ cmake clang libcriterion-dev python3 python3-venv python3-dev locales"
+test_packages="ccache libopenmpi-dev openmpi-bin g++ cmake clang libcriterion-dev python3 python3-venv python3-dev locales"
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return 0
     case $1 in
-    gcc | g++ | cmake | clang | python3 | meson) command -v "$1" >/dev/null 2>&1 ;;
+    gcc | g++ | cmake | clang | ccache | python3 | meson) command -v "$1" >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null 2>&1 ;;
     # a Python that is not apt's has both
     python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;

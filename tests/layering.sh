@@ -20,28 +20,29 @@ tree_files() {
 
 tree_files >"$found.files"
 
-# Dependencies point one way: base <- {dataset, binning} <- {model, metric} <- objective <- tree <- boost <- {evaluate,
+# Dependencies point one way: base <- comm <- {dataset, binning} <- {model, metric} <- objective <- tree <- boost <- {evaluate,
 # check} <- report <- cli; gpu and bench stand beside. lab, a program apart, sees everything, tests see all of src,
 # and nobody sees lab. rankwood.h is everybody's; any other "..." include is looked up in its own folder, then in src/.
 grep '^\(src/[a-z]*/.*\|examples/.*\|docs/.*\|tests/.*\)\.\(c\|h\|cu\|cuh\|def\)$' "$found.files" |
     xargs grep -Hn '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' | awk -F : -v files="$found.files" '
     BEGIN {
         n = split("base: base" \
-            "/dataset: base dataset binning" \
-            "/binning: base dataset binning" \
+            "/comm: base comm" \
+            "/dataset: base comm dataset binning" \
+            "/binning: base comm dataset binning" \
             "/synth: base dataset binning io synth" \
             "/model: base dataset model" \
-            "/metric: base dataset metric" \
+            "/metric: base comm dataset metric" \
             "/objective: base dataset metric objective" \
-            "/io: base dataset binning model io" \
+            "/io: base comm dataset binning model io" \
             "/convert: base dataset model io convert" \
-            "/tree: base dataset binning model metric objective tree" \
-            "/boost: base dataset binning model metric objective io tree boost" \
+            "/tree: base comm dataset binning model metric objective tree" \
+            "/boost: base comm dataset binning model metric objective io tree boost" \
             "/evaluate: base dataset model metric io boost evaluate" \
             "/check: base dataset metric io evaluate check" \
             "/report: base dataset model metric io tree boost evaluate check report" \
-            "/gpu: base dataset binning model metric objective tree gpu" \
-            "/bench: base dataset binning synth model metric objective io tree boost gpu bench" \
+            "/gpu: base comm dataset binning model metric objective tree gpu" \
+            "/bench: base comm dataset binning synth model metric objective io tree boost gpu bench" \
             "/cli: cli", row, "/")
         for (i = 1; i <= n; i++)
             allowed[substr(row[i], 1, index(row[i], ":") - 1)] = substr(row[i], index(row[i], ":") + 1) " "

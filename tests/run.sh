@@ -3,23 +3,25 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release quality recipes sanitizers threads same_bytes
+#   sh tests/run.sh [STAGE]...        stages: release kills quality recipes sanitizers threads same_bytes
 #                                   fuzz cuda python; all by default
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
-# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 60
+# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 30
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release quality recipes sanitizers threads same_bytes fuzz cuda python}
+stages=${*:-release kills quality recipes sanitizers threads same_bytes fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
 export LC_ALL=C
 unset CFLAGS LDFLAGS CC MAKEFLAGS 2>/dev/null
+# Several builds compile the same files alike: where there is a ccache, once.
+export CCACHE_DIR="${CCACHE_DIR:-$builds/ccache}" CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 
 note() {
     printf '%s\n' "$*"
@@ -105,6 +107,15 @@ stage_release() {
     fi
 }
 
+# Trainings that are killed and resumed.
+stage_kills() {
+    if [ ! -x "$builds/release/src/cli/rankwood" ]; then
+        result "not ok kills: there is no release build"
+    else
+        script kills sh tests/kills.sh "$builds/release/src/cli/rankwood" 20
+    fi
+}
+
 stage_sanitizers() {
     if CC=gcc configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
         -Dcuda=disabled -Db_sanitize=address,undefined && build "$builds/sanitizers"; then
@@ -138,7 +149,7 @@ stage_fuzz() {
     elif ! build "$builds/fuzz"; then
         result "not ok fuzz: does not build"
     else
-        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-60}" "$builds/fuzz-found"
+        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-30}" "$builds/fuzz-found"
     fi
 }
 
@@ -199,7 +210,7 @@ case " $stages " in
 esac
 for stage in $stages; do
     case $stage in
-    release | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;
+    release | kills | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;
     *)
         note "no stage '$stage'"
         exit 2

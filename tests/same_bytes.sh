@@ -150,6 +150,8 @@ done
 
 # --- many configurations on the engine that keeps to the boundary (on a GPU machine: cpu cuda)
 sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
+EACH=1 sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
+    no "configurations of many ranks"
 
 # --- enough documents that every loop is divided among the threads (the least is 16,384)
 for run in large large_newton; do
@@ -255,7 +257,7 @@ arm=aarch64-linux-gnu
 if ! command -v $arm-gcc >/dev/null 2>&1 || ! command -v qemu-aarch64-static >/dev/null 2>&1 ||
     [ ! -e /usr/lib/$arm/libjansson.so ]; then
     echo "skip same_bytes: aarch64: no compiler, libraries or QEMU for it here (tests/aarch64.ini names them)"
-elif build aarch64 $arm-gcc --buildtype=release --cross-file "$root/tests/aarch64.ini"; then
+elif build aarch64 $arm-gcc --buildtype=release --cross-file "$root/tests/aarch64.ini" -Dmpi=disabled; then
     printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$program" >emulated
     chmod +x emulated
     program=./emulated

@@ -13,7 +13,7 @@ again=
 [ -f "$build/build.ninja" ] && again=--reconfigure
 CC=gcc meson setup $again "$build" "$root" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled \
     -Db_sanitize=thread >"$build.log" 2>&1 &&
-    ninja -C "$build" src/cli/rankwood src/librankwood-score.a tests/check/check tests/check/thread_check >>"$build.log" 2>&1 || {
+    ninja -C "$build" src/cli/rankwood src/librankwood-score.a tests/check/check tests/check/thread_check tests/check/check_comm >>"$build.log" 2>&1 || {
     tail -n 30 "$build.log"
     echo "not ok threads: does not build"
     exit 1
@@ -41,6 +41,7 @@ clean() {
 }
 rankwood=$build/src/cli/rankwood
 clean "shared loops" "$build/tests/check/thread_check"
+clean ranks "$build/tests/check/check_comm"
 for cases in plain large lanes sample; do
     clean "engine cpu, $cases" "$build/tests/check/check" --engine cpu --filter $cases
 done
@@ -65,6 +66,8 @@ fi
 train "a cache, missing values" y.rwb --rounds 3 --leaves 31 --absent missing -o missing
 train yetirank y.txt --rounds 3 --objective yetirank -o yetirank
 train regression m.txt --rounds 3 --objective regression --metric rmse --train-metric on -o regression
+train checkpoints m.txt --rounds 6 --leaves 31 --checkpoint ck --checkpoint-every 1 -o checkpoints
+train resumed m.txt --rounds 9 --leaves 31 --checkpoint ck --checkpoint-every 1 --resume ck -o resumed
 train init l.txt.gz --init newton --rounds 2 -o init
 clean predict "$rankwood" predict newton m.txt --threads 4 -o scores
 clean "leaf ids" "$rankwood" predict newton m.txt --threads 4 --leaf-ids -o leaves

@@ -18,7 +18,6 @@ from rankwood._core import (
     DataError,
     ParameterError,
     ParameterTypeError,
-    UnsupportedError,
     chars,
     check,
     context,
@@ -27,6 +26,7 @@ from rankwood._core import (
     logger,
     made,
     need,
+    path_chars,
     text,
 )
 from rankwood._dataset import Dataset
@@ -35,6 +35,7 @@ from rankwood._params import Params, as_mapping, infos, number_or_text
 from rankwood._progress import Progress
 
 Floats = npt.NDArray[np.float64]
+Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,17 @@ class _Training:
             self.error = error
             return 1
 
+    def is_over(self) -> bool:
+        """Interrupted, or ended by an exception: it would have had more rounds."""
+        return self.interrupted or self.error is not None
+
+    def on_resume(self, c: Any) -> None:
+        for i in range(c.n_metrics):
+            metric = self.evals.setdefault(self.names[c.metrics[i].set], {})
+            metric[text(c.metrics[i].name)] = [c.values[r * c.n_metrics + i] for r in range(c.round)]
+        self.n_rounds = c.round
+        logger.info("resume: round %d of %r", c.round, os.fsdecode(ffi.string(c.path)))
+
     def on_round(self, c: Any) -> int:
         metrics: dict[str, dict[str, float]] = {}
         for i in range(c.n_metrics):
@@ -174,16 +186,22 @@ def _rw_on_start(user: Any, used: Any) -> None:
 
 
 @ffi.def_extern(onerror=_on_error)
+def _rw_on_resume(user: Any, c: Any) -> None:
+    training: _Training = ffi.from_handle(user)
+    training.on_resume(c)
+
+
+@ffi.def_extern(onerror=_on_error)
 def _rw_on_round(user: Any, c: Any) -> int:
     training: _Training = ffi.from_handle(user)
     stop = training.guard(lambda: training.on_round(c))
-    return 0 if training.interrupted else stop  # should_stop says it, so that the model does, too
+    return 0 if training.is_over() else stop  # should_stop says it, so that the model does, too
 
 
 @ffi.def_extern(error=1, onerror=_on_error)
 def _rw_should_stop(user: Any) -> int:
     training: _Training = ffi.from_handle(user)
-    return int(training.interrupted)
+    return int(training.is_over())
 
 
 @ffi.def_extern(error=1, onerror=_on_error)
@@ -316,7 +334,9 @@ def train(
     valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None = None,
     stop_on: str | None = None,
     init: Model | None = None,
-    resume: Any = None,
+    checkpoint: Path | None = None,
+    checkpoint_every: int | str | None = None,
+    resume: Path | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> Model:
     """Trains a model.
@@ -339,10 +359,20 @@ def train(
         value; the first one if not given. Which one it is is logged.
     init
         A model to go on from: up to ``rounds`` more trees behind its own.
+    checkpoint
+        A file from which training can be resumed: written at intervals, beside training, and when training ends,
+        by itself, by Ctrl-C or by an exception. It stays there.
+    checkpoint_every
+        The interval: a number of rounds, or a time, ``"30s"``, ``"10m"``, ``"2h"``; by default a minute, or more
+        where writing takes more than 1 % of the time.
     resume
-        Not supported yet: a checkpoint to go on from as if training had never been interrupted.
+        A checkpoint to resume from, or ``"auto"``: that of ``checkpoint``, if it is there. The model is that of a
+        training that never stopped, byte for byte. Data and parameters must be the same (``rounds`` may be more;
+        ``threads``, ``device``, ``hist`` and ``batch`` may be others), and functions given as objective or metric
+        must depend on their arguments alone.
     callbacks
-        Each is called with a :class:`Round`; a true result stops training.
+        Each is called with a :class:`Round`; a true result stops training. One that resumes has the rounds that
+        are new.
 
     Returns
     -------
@@ -352,9 +382,12 @@ def train(
     Raises
     ------
     ParameterError
-        A parameter or metric that there is not, out of range, or without effect.
+        A parameter or metric that there is not, out of range, or without effect; other parameters than those of
+        the checkpoint.
     DataError
-        Data without labels, too large, or from which no tree can be made.
+        Data without labels, too large, or from which no tree can be made; other data than the checkpoint's.
+    FormatError
+        The file of `resume` is no checkpoint, or damaged.
     OutOfMemoryError, UnsupportedError
         The device has too little memory, is not there, or is not built in.
 
@@ -364,8 +397,6 @@ def train(
     of level INFO to the logger "rankwood" elsewhere; ``logging.getLogger("rankwood").setLevel("WARNING")``
     makes it silent.
     """
-    if resume is not None:
-        raise UnsupportedError("resume is not supported yet; init=Model goes on from a model")
     need(train_set, Dataset, "train_set")._need_labels("train_set")
     if init is not None:
         need(init, Model, "init")
@@ -380,7 +411,7 @@ def train(
     if callable(given.get("objective")):
         training.gradients = given.pop("objective")
         hooks.gradients = lib._rw_gradients
-    keep = _hook_metric(given, training, hooks)
+    keep = [_hook_metric(given, training, hooks), _hook_checkpoints(checkpoint, checkpoint_every, resume, hooks)]
     if init is None and train_set._paths is not None:
         train_set._for_training(Params(given))  # its names come with it
     names = _feature_names(train_set, init)
@@ -407,6 +438,29 @@ def train(
     if training.interrupted:
         logger.warning("interrupted: the model is the best so far, of %d trees", model.n_trees)
     return model
+
+
+def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: Path | None, hooks: Any) -> Any:
+    """What must live as long as the hooks."""
+    if every is not None and checkpoint is None:
+        raise ParameterError("checkpoint_every has no effect without checkpoint")
+    if isinstance(resume, str) and resume == "auto" and checkpoint is None:
+        raise ParameterError("resume='auto' needs checkpoint, the file that it resumes from")
+    if checkpoint is None and resume is None:
+        return None
+    out = ffi.new("struct rw_checkpoints *")
+    out.on_resume = lib._rw_on_resume
+    out.or_start = resume == "auto"
+    paths = [None if one is None else ffi.new("char[]", path_chars(one)) for one in (checkpoint, resume)]
+    out.path = paths[0] or ffi.NULL
+    if resume is not None:
+        out.resume = out.path if resume == "auto" else paths[1]
+    if isinstance(every, bool) or not isinstance(every, (int, str, type(None))):
+        raise ParameterTypeError(f"checkpoint_every is a {type(every).__name__}; expected rounds, or a time: '30s'")
+    if every is not None:
+        check(lib.rw_checkpoints_set_every(context(), out, chars(str(every))))
+    hooks.checkpoints = out
+    return [out, *paths]
 
 
 def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:

@@ -18,7 +18,7 @@ from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._model import Model
 from rankwood._params import as_text
-from rankwood._train import Callback, train
+from rankwood._train import Callback, Path, train
 
 Floats = npt.NDArray[np.float64]
 
@@ -170,13 +170,17 @@ class Ranker(BaseEstimator):
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
         callbacks: Iterable[Callback] | None = None,
+        checkpoint: Path | None = None,
+        checkpoint_every: int | str | None = None,
+        resume: Path | None = None,
     ) -> Ranker:
         """Trains a model.
 
         X: (n_docs, n_features); y: labels (n_docs,); qid: the query of each document, or group: the
         size of each query; without either all documents are one query. sample_weight: (n_docs,).
         eval_set: pairs (X, y), with eval_qid or eval_group; the first one stops training.
-        callbacks: as :func:`rankwood.train` takes them. position: not supported yet.
+        callbacks, checkpoint, checkpoint_every, resume: as :func:`rankwood.train` takes them. position: not
+        supported yet.
 
         Raises DataError for shapes, types, labels or queries that do not fit, ParameterError.
         """
@@ -199,7 +203,10 @@ class Ranker(BaseEstimator):
             )
             for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(_eval_sets(eval_set, eval_qid, eval_group))
         }
-        self.model_ = train(self._given(), data, valid=valid or None, callbacks=callbacks or ())
+        self.model_ = train(
+            self._given(), data, valid=valid or None, callbacks=callbacks or (),
+            checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume,
+        )  # fmt: skip
         self.n_features_in_ = data.n_features
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_

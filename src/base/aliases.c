@@ -122,6 +122,12 @@ static const struct rw_alias aliases[] = {
          " name-pred save-path dump-model "),
     NAME("init", "it goes on from that model with 'rounds' more trees",
          " input-model model-in model-input init-model xgb-model restart-train warm-start "),
+    NAME("checkpoint", "'resume' goes on from it, to the model of a training that never stopped",
+         " snapshot-file save-snapshot checkpoint-path partial "),
+    NAME("checkpoint-every", "rounds, or a time such as 30s",
+         " snapshot-freq save-period snapshot-interval "),
+    NAME("resume", "'auto' goes on from 'checkpoint', if the file is there",
+         " try-resume-training "),
     NAME("model", NULL, " input-model model-in model-input load load-model model-file "),
     NAME("scores", NULL, " score predictions prediction pred "),
     NAME("trees", NULL,
@@ -236,9 +242,6 @@ static const struct rw_alias aliases[] = {
          " num-machines num-machine machines workers nodes machine-list-filename machine-list-file"
          " machine-list mlist local-listen-port local-port port time-out tree-learner tree-type"
          " tree-learner-type dsplit "),
-    NONE("there are no snapshots: an interrupted training leaves its best model, 'init' goes on",
-         " snapshot-freq save-period snapshot-file snapshot-interval save-snapshot partial"
-         " checkpoint checkpoint-path try-resume-training "),
     NONE("clicks and their positions are not modelled",
          " lambdarank-unbiased lambdarank-bias-norm lambdarank-position-bias-regularization"
          " position positions position-file position-column pairs pairs-file subgroup-id "),

@@ -19,6 +19,7 @@ struct rw_ctx {
     struct rw_table_columns *columns;
     void (*columns_free)(struct rw_table_columns *columns);
     int n_tables; /* files of CSV and TSV that were opened */
+    struct rw_comm *comm; /* comm/comm.h; NULL: one rank; borrowed */
 };
 
 /* Sends one line (no newline at the end) to the log callback. */

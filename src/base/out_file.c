@@ -1,9 +1,11 @@
 /* Files written whole or not at all. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,6 +100,7 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
         }
     }
     if (fd >= 0) {
+        (void)flock(fd, LOCK_EX | LOCK_NB); /* somebody writes it: see rw_out_file_sweep */
         if (mode && fchmod(fd, mode) != 0)
             errno = 0; /* as the umask says, then */
         out->file = fdopen(fd, "wb");
@@ -148,6 +151,49 @@ int rw_out_file_check(struct rw_ctx *ctx, const char *path)
         return access(path, W_OK) == 0 ? RW_OK : cannot_write(ctx, path);
     RW_TRY(rw_out_file_open(ctx, &out, path));
     rw_out_file_abandon(&out);
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ what was left behind */
+
+/* Is it a name that open_temporary gives: the file's, ".tmp-", a process and perhaps a number? */
+static int is_temporary_of(const char *name, const char *file)
+{
+    static const char mark[] = ".tmp-";
+    const size_t n = strlen(file);
+    if (strncmp(name, file, n) != 0 || strncmp(name + n, mark, sizeof(mark) - 1) != 0)
+        return 0;
+    const char *number = name + n + sizeof(mark) - 1;
+    return *number && !number[strspn(number, "0123456789-")];
+}
+
+/* Removed, unless a process has it locked. */
+static void sweep_one(int folder, const char *name)
+{
+    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+int rw_out_file_sweep(struct rw_ctx *ctx, const char *path)
+{
+    char *real;
+    RW_TRY(resolve(ctx, path, &real));
+    char *slash = strrchr(real, '/');
+    const char *name = slash ? slash + 1 : real;
+    if (slash)
+        *slash = 0;
+    DIR *folder = opendir(!slash ? "." : slash == real ? "/" : real);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (is_temporary_of(entry->d_name, name))
+            sweep_one(dirfd(folder), entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    rw_mem_free(real);
     return RW_OK;
 }
 

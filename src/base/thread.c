@@ -71,15 +71,6 @@ int rw_processors(void)
     return n > 0 && n < RW_MAX_THREADS ? (int)n : 1;
 }
 
-static inline void pause_a_little(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb");
-#endif
-}
-
 /* ------------------------------------------------------------------ sharing */
 
 /* Runs in the order t, t + 1, ..., so that each thread begins with its own. */
@@ -155,7 +146,7 @@ static uint64_t wait_for_loop(struct rw_pool *pool, uint64_t last)
         state = atomic_load(&pool->state);
         if ((IS_OPEN(state) && NUMBER(state) != last) || atomic_load(&pool->is_ending))
             break;
-        pause_a_little();
+        rw_pause();
     }
     if (atomic_load(&pool->is_ending))
         return 0;
@@ -311,7 +302,7 @@ static void close_loop(struct rw_pool *pool)
     const int n_spins = atomic_load(&pool->spins);
     atomic_fetch_and(&pool->state, ~((uint64_t)1 << OPEN_BIT));
     for (int i = 0; i < n_spins && INSIDE(atomic_load(&pool->state)); i++)
-        pause_a_little();
+        rw_pause();
     if (!INSIDE(atomic_load(&pool->state)))
         return;
     pthread_mutex_lock(&pool->mutex);

@@ -46,6 +46,16 @@ int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
 void rw_share_lock(struct rw_share *share);
 void rw_share_unlock(struct rw_share *share);
 
+/* Between two looks at what another thread is about to write. */
+static inline void rw_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
+}
+
 /* Ends a context's threads; pool: NULL is fine. */
 void rw_pool_free(struct rw_pool *pool);
 /* Processors that this process may run on, at least 1. */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "binning/pieces.h"
+#include "comm/comm.h"
 #include "dataset/table.h"
 
 #define MOST_STAGED \
@@ -173,7 +174,7 @@ static int begin(struct coding *c, const struct rw_table *table, const struct rw
     const size_t bytes = (size_t)c->piece_docs * (c->n_columns + 1) * sizeof(float);
     const uint32_t most = bytes < MOST_STAGED ? (uint32_t)(MOST_STAGED / bytes) : 1;
     c->n_docs = documents->n_docs;
-    c->n_pieces = (c->n_docs - 1) / c->piece_docs + 1;
+    c->n_pieces = c->n_docs ? (c->n_docs - 1) / c->piece_docs + 1 : 0;
     c->room = most < (uint32_t)ctx->n_threads ? most : (uint32_t)ctx->n_threads;
     RW_TRY(RW_NEW_RAW(ctx, c->first_doc, (size_t)c->n_pieces + 1));
     for (uint32_t p = 0; p < c->n_pieces; p++)
@@ -189,7 +190,6 @@ static int begin(struct coding *c, const struct rw_table *table, const struct rw
     RW_TRY(RW_NEW_RAW(ctx, c->staged, c->room));
     RW_TRY(RW_NEW_RAW(ctx, c->segment, c->room));
     RW_TRY(RW_NEW_RAW(ctx, c->row, (size_t)c->piece_docs * c->room));
-    RW_TRY(rw_cut_sample_init(ctx, &c->sample, documents));
     return rw_pieces_init(ctx, &c->pieces, &c->sample, rule, c->first_doc, c->n_pieces);
 }
 
@@ -211,13 +211,16 @@ int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
     struct coding c = {
         .ctx = ctx, .batches = batches, .n_columns = table->n_columns, .piece_docs = piece_docs};
     int status;
-    RW_TRY_OUT(rw_table_open_batches(ctx, &c.reader, table));
-    RW_TRY_OUT(rw_table_documents(ctx, table, &out->documents));
-    RW_TRY_OUT(begin(&c, table, out->documents, rule));
+    status = rw_table_open_batches(ctx, &c.reader, table);
+    status = status < 0 ? status : rw_table_documents(ctx, table, &out->documents);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_cut_sample_init(ctx, &c.sample, out->documents));
     const int all_sampled = !c.sample.in;
-    RW_TRY_OUT(read_pass(&c, 1, all_sampled));
+    status = begin(&c, table, out->documents, rule);
+    status = status < 0 ? status : read_pass(&c, 1, all_sampled);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
     RW_TRY_OUT(rw_pieces_find_bounds(&c.pieces));
-    RW_TRY_OUT(all_sampled ? add_held(&c) : read_pass(&c, 0, 1));
+    RW_TRY_OUT(rw_comm_agree(ctx, all_sampled ? add_held(&c) : read_pass(&c, 0, 1)));
     rw_table_tell(ctx, &c.reader);
     status = rw_pieces_finish(&c.pieces, out);
 out:

@@ -178,16 +178,22 @@ out:
 
 /* ---- cuts and codes together ---- */
 
-/* Intervals become codes: they are the bins unless two of them could not be told apart. */
+/* Intervals become codes: they are the bins unless two of them could not be told apart. count: of
+ * each interval, and then of each code. */
 static int map_intervals(const struct rw_cut_intervals *intervals,
                          const struct rw_feature_cuts *found, uint32_t n, size_t width,
-                         size_t bytes, void **code)
+                         size_t bytes, uint32_t *count, void **code)
 {
     uint32_t map[RW_MAX_BOUNDS + 2];
     int is_same = width == bytes;
     for (uint32_t k = 0; k <= intervals->n_bounds; k++)
         map[k] = rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
     map[intervals->n_bounds + 1] = found->n_bins;
+    for (uint32_t k = 0; k <= intervals->n_bounds + 1; k++) {
+        const uint32_t n_docs = count[k]; /* a code is never above its interval */
+        count[k] = 0;
+        count[map[k]] += n_docs;
+    }
     for (uint32_t k = 0; k <= intervals->n_bounds + (intervals->n_missing > 0); k++)
         is_same &= map[k] == k;
     if (is_same)
@@ -203,21 +209,25 @@ static int map_intervals(const struct rw_cut_intervals *intervals,
     return RW_OK;
 }
 
-int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
-                          const struct rw_column *column, uint32_t n_docs, size_t width,
-                          void *index, struct rw_feature_cuts *found, struct rw_codes *out)
+int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const uint32_t *own,
+                          const struct rw_cut_rule *rule, const struct rw_column *column,
+                          uint32_t n_docs, size_t width, void *index, struct rw_feature_cuts *found,
+                          struct rw_codes *out)
 {
     int status;
+    uint32_t count[RW_MAX_BOUNDS + 3];
+    memcpy(count, own ? own : intervals->count, (intervals->n_bounds + 2) * sizeof(*count));
+    if (!own)
+        count[intervals->n_bounds + 1] = intervals->n_missing; /* absent ones, too */
     RW_TRY_OUT(rw_cuts_of_intervals(NULL, intervals, rule, found));
     if (found->reason != RW_CUT_IN_USE)
         goto out;
     const uint32_t n_codes = found->n_bins + found->has_missing;
     const size_t bytes = n_codes > 256 ? 2 : 1;
-    RW_TRY_OUT(map_intervals(intervals, found, column->n, width, bytes, &index));
-    intervals->count[found->n_bins] = intervals->n_missing; /* the others are the bins' now */
+    RW_TRY_OUT(map_intervals(intervals, found, column->n, width, bytes, count, &index));
     const uint32_t zero = rw_bin_of(found->cut, found->n_bins, 0.0f);
     const uint32_t absent = rule->absent_missing && found->has_missing ? found->n_bins : zero;
-    return keep_codes(column, n_docs, index, bytes, intervals->count, n_codes, absent, out);
+    return keep_codes(column, n_docs, index, bytes, count, n_codes, absent, out);
 out:
     rw_mem_free(index);
     return status;

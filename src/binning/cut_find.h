@@ -14,10 +14,12 @@ extern "C" {
 /* The documents whose values decide ranks. */
 struct rw_cut_sample {
     uint32_t n;
-    uint32_t *row; /* [n] ascending; NULL: all documents; owned */
-    uint8_t *in;   /* [n_docs] 1 if sampled; NULL: all; owned */
+    uint32_t *row;       /* [n] ascending; NULL: all documents; owned */
+    uint8_t *in;         /* [n_docs] 1 if sampled; NULL: all; owned */
+    uint32_t n_all;      /* of all ranks */
+    uint32_t n_all_docs; /* documents of all ranks */
 };
-/* Released also after a failure. */
+/* Released also after a failure. All ranks call it. */
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset);
 void rw_cut_sample_release(struct rw_cut_sample *sample);
@@ -28,7 +30,7 @@ struct rw_cut_intervals {
     uint32_t n_bounds, n_missing;
     uint32_t bound[RW_MAX_BOUNDS + 1];
     uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; the last need not be set */
-    uint32_t count[RW_MAX_BOUNDS + 3]; /* documents of each interval */
+    uint32_t count[RW_MAX_BOUNDS + 3]; /* documents of each interval, and with a missing value */
     uint32_t n_ranked;                 /* values that the boundaries were found from */
 };
 
@@ -70,10 +72,13 @@ int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *intervals,
                          const struct rw_cut_rule *rule, struct rw_feature_cuts *out);
 /* Cuts and, unless found->reason says that there are none, codes: `index` (of `width` bytes each;
  * taken) has the interval of each document if column->row is NULL, else of column->n entries, while
- * the others are in the interval of an absent value. Changes *intervals. */
-int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
-                          const struct rw_column *column, uint32_t n_docs, size_t width,
-                          void *index, struct rw_feature_cuts *found, struct rw_codes *out);
+ * the others are in the interval of an absent value. own: NULL, or where `intervals` are those of
+ * all ranks, the documents of each interval on this one, as intervals->count has them. Changes
+ * *intervals. */
+int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const uint32_t *own,
+                          const struct rw_cut_rule *rule, const struct rw_column *column,
+                          uint32_t n_docs, size_t width, void *index, struct rw_feature_cuts *found,
+                          struct rw_codes *out);
 /* found, codes: [dataset->n_columns]; codes of columns in use are moved into the bins. */
 int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,

@@ -27,8 +27,8 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
                          const struct rw_cut_sample *sample)
 {
     memset(s, 0, sizeof(*s));
-    RW_TRY(RW_NEW_RAW(ctx, s->key, (size_t)sample->n + PAD));
-    RW_TRY(RW_NEW_RAW(ctx, s->picked, (size_t)sample->n + PAD));
+    RW_TRY(RW_NEW_RAW(ctx, s->key, (size_t)sample->n_all + PAD));
+    RW_TRY(RW_NEW_RAW(ctx, s->picked, (size_t)sample->n_all + PAD));
     RW_TRY(RW_NEW_RAW(ctx, s->count, (size_t)1 << MOST_BITS));
     RW_TRY(RW_NEW_RAW(ctx, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* read two at a time */
     return RW_NEW_RAW(ctx, s->counter, 1);

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/sort.h"
 #include "binning/code_search.h"
+#include "comm/comm.h"
 
 uint32_t rw_cut_sample_docs = RW_CUT_SAMPLE_DOCS;
 
@@ -33,14 +34,12 @@ static int sample_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
+/* Some of the documents, by their hashes. */
+static int draw_sample(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset)
 {
-    memset(sample, 0, sizeof(*sample));
-    sample->n = dataset->n_docs;
-    if (dataset->n_docs <= rw_cut_sample_docs)
-        return RW_OK;
-    const uint32_t threshold = (uint32_t)(((uint64_t)rw_cut_sample_docs << 32) / dataset->n_docs);
+    const uint32_t threshold =
+        (uint32_t)(((uint64_t)rw_cut_sample_docs << 32) / sample->n_all_docs);
     RW_TRY(RW_NEW(ctx, sample->in, dataset->n_docs));
     struct sample_job job = {dataset, threshold, sample->in};
     RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, sample_queries, &job));
@@ -52,6 +51,25 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
         if (sample->in[doc])
             sample->row[k++] = doc;
     }
+    return RW_OK;
+}
+
+int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
+                       const struct rw_dataset *dataset)
+{
+    memset(sample, 0, sizeof(*sample));
+    uint64_t n_all = dataset->n_docs;
+    RW_TRY(rw_comm_sum(ctx, &n_all, 1));
+    if (n_all > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
+                       (unsigned long long)n_all, RW_MAX_DOCS);
+    sample->n = dataset->n_docs;
+    sample->n_all_docs = (uint32_t)n_all;
+    if (n_all > rw_cut_sample_docs)
+        RW_TRY(rw_comm_agree(ctx, draw_sample(ctx, sample, dataset)));
+    n_all = sample->n;
+    RW_TRY(rw_comm_sum(ctx, &n_all, 1));
+    sample->n_all = (uint32_t)n_all;
     return RW_OK;
 }
 
@@ -287,8 +305,8 @@ int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
     exact_pass(finder, isa, column, &intervals, bytes, index);
     if (!codes)
         return rw_cuts_of_intervals(NULL, &intervals, finder->rule, found);
-    return rw_codes_of_intervals(&intervals, finder->rule, column, finder->dataset->n_docs, bytes,
-                                 index, found, codes);
+    return rw_codes_of_intervals(&intervals, NULL, finder->rule, column, finder->dataset->n_docs,
+                                 bytes, index, found, codes);
 }
 
 struct host_search {

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "binning/code_search.h"
+#include "comm/comm.h"
 #include "binning/pieces.h"
 
 struct join {
@@ -11,6 +12,10 @@ struct join {
     uint32_t n_columns;
     struct rw_feature_cuts *found; /* [n_columns] owned, with its cuts */
     struct rw_codes *codes;        /* [n_columns] owned */
+    /* documents of each interval of a column, from its count_at on; owned, [n_columns + 1], and
+     * [all] */
+    uint64_t *count_at;
+    uint32_t *own, *count; /* on this rank, and on all */
 };
 
 static void join_release(struct join *join)
@@ -19,6 +24,9 @@ static void join_release(struct join *join)
         rw_mem_free(join->found[c].cut);
     rw_mem_free(join->column);
     rw_mem_free(join->found);
+    rw_mem_free(join->count_at);
+    rw_mem_free(join->own);
+    rw_mem_free(join->count);
     rw_codes_free(join->codes, join->n_columns);
 }
 
@@ -37,13 +45,14 @@ static int make_columns(struct join *join)
 {
     struct rw_pieces *pieces = join->pieces;
     struct rw_ctx *ctx = pieces->ctx;
-    const uint32_t n_docs = pieces->n_docs;
+    const uint32_t n_docs = pieces->sample->n_all_docs;
     uint32_t n_columns = 0;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         n_columns += pieces->feature[f].n_present > 0;
     RW_TRY(RW_NEW(ctx, join->found, n_columns));
     RW_TRY(RW_NEW(ctx, join->codes, n_columns));
     RW_TRY(RW_NEW(ctx, join->column, n_columns));
+    RW_TRY(RW_NEW(ctx, join->count_at, (size_t)n_columns + 1));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         struct rw_piece_feature *feature = &pieces->feature[f];
         const uint32_t n = feature->n_present;
@@ -52,12 +61,15 @@ static int make_columns(struct join *join)
             continue;
         join->column[feature->column] =
             (struct rw_column){.feature = f, .n = rw_column_is_dense(n, n_docs) ? n_docs : n};
+        join->count_at[feature->column + 1] =
+            join->count_at[feature->column] + feature->n_bounds + 2;
         if (feature->interval)
             continue;
         RW_TRY(RW_NEW_RAW(ctx, feature->row, feature->n_listed));
         RW_TRY(rw_mem_new_raw(ctx, &feature->interval, feature->n_listed, feature->width));
     }
-    return RW_OK;
+    RW_TRY(RW_NEW(ctx, join->own, join->count_at[n_columns]));
+    return RW_NEW_RAW(ctx, join->count, join->count_at[n_columns]);
 }
 
 /* ---- lists of pieces to lists of columns ---- */
@@ -117,10 +129,30 @@ static void join_pieces(const struct join *join)
 
 /* ---- cuts and codes ---- */
 
-static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_feature *feature,
-                         uint32_t n_listed, struct rw_cut_intervals *intervals)
+/* A feature's entries: of all documents, or listed ones. */
+static uint32_t n_entries(const struct rw_pieces *pieces, const struct rw_piece_feature *feature)
 {
-    const uint32_t n_docs = pieces->n_docs;
+    return feature->row ? feature->n_listed : pieces->n_docs;
+}
+
+static int count_columns(void *job, struct rw_share *share)
+{
+    const struct join *join = job;
+    const struct rw_pieces *pieces = join->pieces;
+    for (uint64_t c, end; rw_share_next(share, &c, &end);) {
+        const struct rw_piece_feature *feature = &pieces->feature[join->column[c].feature];
+        const uint32_t n = n_entries(pieces, feature);
+        uint32_t *count = join->own + join->count_at[c];
+        rw_code_count(feature->interval, n, feature->width, feature->n_bounds + 2, count);
+        count[feature->absent] += pieces->n_docs - n;
+    }
+    return RW_OK;
+}
+
+/* Of all ranks' documents. count: of each interval. */
+static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_feature *feature,
+                         const uint32_t *count, struct rw_cut_intervals *intervals)
+{
     const int32_t *most = pieces->scratch[0].most + feature->most_at;
     const uint32_t n = feature->n_bounds, absent = feature->absent;
     intervals->n_bounds = n;
@@ -128,12 +160,10 @@ static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_f
         memcpy(intervals->bound, feature->bound, n * sizeof(*feature->bound));
     for (uint32_t k = 0; k <= n; k++)
         intervals->below[k] = rw_key_of_ordered(most[k]);
-    if (!pieces->rule.absent_missing && feature->n_present < n_docs &&
+    if (!pieces->rule.absent_missing && feature->n_present < pieces->sample->n_all_docs &&
         RW_KEY_OF_ZERO > intervals->below[absent])
         intervals->below[absent] = RW_KEY_OF_ZERO;
-    memset(intervals->count, 0, (n + 2) * sizeof(intervals->count[0]));
-    rw_code_count(feature->interval, n_listed, feature->width, n + 2, intervals->count);
-    intervals->count[absent] += n_docs - n_listed;
+    memcpy(intervals->count, count, (n + 2) * sizeof(intervals->count[0]));
     intervals->n_missing = intervals->count[n + 1];
 }
 
@@ -142,20 +172,21 @@ static int end_column(const struct join *join, uint32_t c)
     const struct rw_pieces *pieces = join->pieces;
     struct rw_column column = join->column[c];
     struct rw_piece_feature *feature = &pieces->feature[column.feature];
-    const uint32_t n_docs = pieces->n_docs;
     struct rw_cut_intervals intervals;
     uint32_t none;
-    column.row = column.n < n_docs ? &none : NULL; /* sparse or dense is all that is asked */
+    column.row = column.n < pieces->sample->n_all_docs
+                     ? &none
+                     : NULL; /* sparse or dense is all that is asked */
     if (rw_cuts_decided(&column, &pieces->rule, &join->found[c]))
         return RW_OK;
-    column.n = feature->row ? feature->n_listed : n_docs;
+    column.n = n_entries(pieces, feature);
     column.row = feature->row;
-    intervals_of(pieces, feature, column.n, &intervals);
+    intervals_of(pieces, feature, join->count + join->count_at[c], &intervals);
     void *index = feature->interval;
     feature->interval = NULL;
-    const int status =
-        rw_codes_of_intervals(&intervals, &pieces->rule, &column, n_docs, feature->width, index,
-                              &join->found[c], &join->codes[c]);
+    const int status = rw_codes_of_intervals(&intervals, join->own + join->count_at[c],
+                                             &pieces->rule, &column, pieces->n_docs, feature->width,
+                                             index, &join->found[c], &join->codes[c]);
     rw_mem_free(feature->row);
     feature->row = NULL;
     return status;
@@ -181,20 +212,36 @@ static int end_bins(struct join *join, struct rw_binned *out)
                           &out->bins);
 }
 
+/* Columns of intervals, and how many documents each interval has. */
+static int count_all(struct join *join)
+{
+    struct rw_pieces *pieces = join->pieces;
+    struct rw_ctx *ctx = pieces->ctx;
+    RW_TRY(rw_pieces_share_found(pieces));
+    int status = make_columns(join);
+    if (status >= 0) {
+        join_pieces(join);
+        status = rw_parallel(ctx, pieces->n_threads, join->n_columns, 1, count_columns, join);
+    }
+    RW_TRY(rw_comm_agree(ctx, status));
+    const size_t n = join->count_at[join->n_columns];
+    memcpy(join->count, join->own, n * sizeof(*join->count));
+    return rw_comm_all_reduce(ctx, join->count, n, RW_COMM_U32, RW_COMM_SUM);
+}
+
 int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out)
 {
     struct rw_ctx *ctx = pieces->ctx;
     struct join join = {.pieces = pieces};
     int status;
     add_threads(pieces);
-    RW_TRY_OUT(make_columns(&join));
-    join_pieces(&join);
+    RW_TRY_OUT(count_all(&join));
     status = rw_parallel(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
-    if (status < 0) {
+    if (status < 0)
         rw_fail(ctx, status, "out of memory while coding %u documents", pieces->n_docs);
-        goto out;
-    }
-    RW_TRY_OUT(end_bins(&join, out));
+    else
+        status = end_bins(&join, out);
+    status = rw_comm_agree(ctx, status);
 out:
     join_release(&join);
     return status;

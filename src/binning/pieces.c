@@ -5,6 +5,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "binning/code_search.h"
+#include "comm/comm.h"
 
 void rw_piece_release(struct rw_piece *piece)
 {
@@ -85,14 +86,7 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
 
 /* ---- boundaries ---- */
 
-/* What all pieces hold, by feature. */
-struct all_held {
-    struct rw_pieces *pieces;
-    const struct rw_cut_part **part; /* owned */
-    uint32_t *end;                   /* [RW_FEATURE_IDS] behind each feature's; owned */
-};
-
-static int gather_held(struct all_held *all)
+static int gather_held(struct rw_all_held *all)
 {
     const struct rw_pieces *pieces = all->pieces;
     uint32_t n = 0;
@@ -123,9 +117,9 @@ static int gather_held(struct all_held *all)
 
 static int find_some(void *user, struct rw_share *share)
 {
-    const struct all_held *all = user;
+    const struct rw_all_held *all = user;
     const struct rw_pieces *pieces = all->pieces;
-    const struct rw_cut_sample sample = {.n = pieces->sample->n};
+    const struct rw_cut_sample sample = {.n = pieces->sample->n_all};
     struct rw_cut_intervals intervals;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         struct rw_piece_feature *feature = &pieces->feature[f];
@@ -179,30 +173,50 @@ static int make_scratch(struct rw_pieces *pieces)
     return RW_OK;
 }
 
-int rw_pieces_find_bounds(struct rw_pieces *pieces)
+/* Boundaries of the features of `all`, whose values are those of the whole sample. */
+static int find_bounds(struct rw_all_held *all)
 {
+    struct rw_pieces *pieces = all->pieces;
     struct rw_ctx *ctx = pieces->ctx;
     /* each needs room for the whole sample of a feature, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
-    struct all_held all = {.pieces = pieces};
-    int status;
-    RW_TRY_OUT(gather_held(&all));
     for (int t = 0; t < n_threads; t++)
-        RW_TRY_OUT(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, pieces->sample));
-    status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, &all);
-    if (status < 0) {
-        rw_fail(ctx, status, "out of memory while finding cuts");
-        goto out;
-    }
+        RW_TRY(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, pieces->sample));
+    const int status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, all);
+    if (status < 0)
+        return rw_fail(ctx, status, "out of memory while finding cuts");
     for (int t = 0; t < n_threads; t++) {
         rw_rank_scratch_release(&pieces->scratch[t].rank);
         memset(&pieces->scratch[t].rank, 0, sizeof(pieces->scratch[t].rank));
     }
-    RW_TRY_OUT(plan_features(pieces));
-    status = make_scratch(pieces);
-out:
+    return RW_OK;
+}
+
+/* One rank finds them all; of several each finds those of some features, from what all hold. */
+static int find_all_bounds(struct rw_all_held *all)
+{
+    struct rw_ctx *ctx = all->pieces->ctx;
+    if (rw_n_ranks(ctx) == 1)
+        return find_bounds(all);
+    RW_TRY(rw_pieces_exchange_held(all));
+    RW_TRY(rw_comm_agree(ctx, find_bounds(all)));
+    return rw_pieces_share_bounds(all->pieces);
+}
+
+int rw_pieces_find_bounds(struct rw_pieces *pieces)
+{
+    struct rw_all_held all = {.pieces = pieces};
+    int status = rw_comm_agree(pieces->ctx, gather_held(&all));
+    if (status >= 0)
+        status = find_all_bounds(&all);
+    if (status >= 0)
+        status = plan_features(pieces);
+    if (status >= 0)
+        status = make_scratch(pieces);
     rw_mem_free(all.part);
     rw_mem_free(all.end);
-    return status;
+    rw_mem_free(all.other);
+    rw_mem_free(all.received);
+    return rw_comm_agree(pieces->ctx, status);
 }

@@ -8,6 +8,10 @@
  * noted; when all pieces are done, that says where the cuts are, and the intervals become codes:
  * those that rw_bins_make_training makes, since moving a boundary within a gap between values moves
  * no value to another interval.
+ *
+ * Each of many ranks has pieces of its own. The sampled values of a feature meet on one of them,
+ * which finds its boundaries; the intervals' largest values and their documents are those of all
+ * ranks. A rank without documents has no pieces, but features and cuts like the others.
  */
 #ifndef RW_BINNING_PIECES_H
 #define RW_BINNING_PIECES_H
@@ -119,25 +123,25 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
 void rw_pieces_release(struct rw_pieces *pieces);
 
 /* In place of a builder, where all documents have the same features: gives room for the values of
- * n_docs documents in scratch[thread], to be written there: feature i's from value + begin[i] on, and
- * row: [n_docs] where they stand in their piece. feature: [n_features] ascending. Never touches the
- * context. */
+ * n_docs documents in scratch[thread], to be written there: feature i's from value + begin[i] on,
+ * and row: [n_docs] where they stand in their piece. feature: [n_features] ascending. Never touches
+ * the context. */
 int rw_pieces_stage(struct rw_pieces *pieces, int thread, const uint32_t *feature,
                     uint32_t n_features, uint32_t n_docs);
-/* Holds the sampled documents of piece p: those of `builder`, or, if it is NULL, those that stand in
- * scratch[thread]. Threads (of numbers 0 .. n_threads - 1) may do so side by side; never touches the
- * context. */
+/* Holds the sampled documents of piece p: those of `builder`, or, if it is NULL, those that stand
+ * in scratch[thread]. Threads (of numbers 0 .. n_threads - 1) may do so side by side; never touches
+ * the context. */
 int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
                    const struct rw_builder *builder);
-/* When all are held: boundaries. */
+/* When all are held: boundaries. All ranks call it. */
 int rw_pieces_find_bounds(struct rw_pieces *pieces);
 /* Then: intervals of the piece's documents, those held and those of `builder`, which are the
- * documents row: [builder->n_docs] of the piece. As rw_pieces_hold; of documents in scratch[thread] it
- * is NULL, too. */
+ * documents row: [builder->n_docs] of the piece. As rw_pieces_hold; of documents in scratch[thread]
+ * it is NULL, too. */
 int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
                   const struct rw_builder *builder, const uint32_t *row);
 /* When all are added: features and bins of the documents. The pieces are emptied, one after the
- * other, while the codes fill. */
+ * other, while the codes fill. All ranks call it. */
 int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out);
 
 /* --- between the files that do this --- */
@@ -150,6 +154,24 @@ static inline const uint32_t *rw_piece_rows(const struct rw_piece_scratch *s, ui
 {
     return s->shares_rows ? s->row : s->row + s->begin[i];
 }
+
+/* Values of the sampled documents by feature, column by column: this rank's, or, of some features,
+ * those of all ranks. */
+struct rw_all_held {
+    struct rw_pieces *pieces;
+    const struct rw_cut_part **part; /* borrowed ones; owned */
+    uint32_t *end;                   /* [RW_FEATURE_IDS] behind each feature's; owned */
+    struct rw_cut_part *other;       /* of all ranks; owned */
+    void *received;                  /* their values; owned */
+};
+/* With many ranks, between what is this rank's and what is of all (piece_ranks.c). From what this
+ * rank holds to all that is held of the features that it finds the boundaries of. */
+int rw_pieces_exchange_held(struct rw_all_held *all);
+/* Then all features' boundaries. */
+int rw_pieces_share_bounds(struct rw_pieces *pieces);
+/* When all are added, the first thread's `most`, and how many documents have each feature: of all
+ * ranks. */
+int rw_pieces_share_found(struct rw_pieces *pieces);
 
 /* Values whose bits are not `rest`, one after the other, and a bit for each document: is it one of
  * them? out: room for RW_PACK_PAD more. Returns their number. */

@@ -175,7 +175,7 @@ static int code_some(void *user, struct rw_share *share)
         void *index = job->index[k];
         job->index[k] = NULL; /* taken */
         interval->n_missing = interval->count[interval->n_bounds + 1];
-        RW_TRY(rw_codes_of_intervals(interval, job->finder.rule, &column, column.n,
+        RW_TRY(rw_codes_of_intervals(interval, NULL, job->finder.rule, &column, column.n,
                                      index_bytes(interval), index, &job->finder.found[c],
                                      &job->codes[c]));
     }

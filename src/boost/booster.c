@@ -3,12 +3,17 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
+#include "boost/checkpoint.h"
+#include "boost/continuation.h"
+#include "boost/choose_device.h"
 #include "boost/features.h"
-#include "boost/resume.h"
+#include "boost/model_params.h"
 #include "boost/model_size.h"
 #include "boost/no_split.h"
-#include "boost/params_table.h"
 #include "boost/eval_sets.h"
+#include "boost/rank_sets.h"
+#include "comm/comm.h"
+#include "boost/train_rules.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 
@@ -22,6 +27,9 @@ struct booster {
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;
     struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
+    struct rw_binned made;         /* of many ranks: bins, where there were values; owned */
+    uint32_t all_docs;             /* of the training set, on all ranks */
+    uint64_t bytes_before;         /* sent to other ranks, before the round */
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_feature_name *names;
     int32_t n_names;
@@ -30,25 +38,32 @@ struct booster {
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
-    int is_auto; /* nobody chose it */
+    struct rw_engine_rules rules;
+    struct rw_device_choice choice;
     struct rw_grower *grower;
-    int32_t *leaf_slot;           /* [max leaves] */
-    double *scores;               /* [n_docs] has_own_gradients only */
-    double *gradients, *hessians; /* [n_docs] the caller's */
-    struct rw_gradients *handed;  /* NULL: the caller's, or an engine's own */
-    const struct rw_model *init;  /* NULL, or to go on from */
-    struct rw_resume resume;      /* with init only */
+    int32_t *leaf_slot;                  /* [max leaves] */
+    double *scores;                      /* [n_docs] has_own_gradients only */
+    double *gradients, *hessians;        /* [n_docs] the caller's */
+    struct rw_gradients *handed;         /* NULL: the caller's, or an engine's own */
+    const struct rw_model *init;         /* NULL, or to continue from */
+    struct rw_continuation continuation; /* with init only */
     struct rw_model *model;
     size_t tree_room;
-    int first_round, round; /* rounds of the model to go on from; last one finished */
+    struct rw_checkpointer checkpointer;
+    int first_round;   /* rounds of the model to continue from */
+    int resumed_round; /* the last one of a checkpoint, else first_round */
+    int round;         /* the last one that has its tree */
+    int n_complete;    /* and those whose tree is in the scores and measured */
     int n_empty_trees;
     struct rw_model_size size; /* of the model's file, for those who reserve space */
+    int is_ended;              /* by on_round */
     int is_interrupted;        /* ended by the caller, who would have had more rounds */
     char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */
 };
 
 static void booster_release(struct booster *b)
 {
+    rw_checkpointer_release(&b->checkpointer); /* may be writing what is the others' */
     rw_mem_free(b->feature);
     rw_names_free(b->names, b->n_names);
     rw_mem_free(b->ignore);
@@ -61,8 +76,9 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->gradients);
     rw_mem_free(b->hessians);
     rw_gradients_free(b->handed);
-    rw_resume_release(&b->resume);
+    rw_continuation_release(&b->continuation);
     rw_model_free(b->model);
+    rw_binned_release(&b->made);
 }
 
 static void stage(const struct booster *b, const char *name, double *start)
@@ -99,37 +115,6 @@ static int prepare_features(struct booster *b)
     return RW_OK;
 }
 
-static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
-{
-    const struct rw_params *p = &b->params;
-    struct rw_objective_rule objective;
-    rw_params_objective_rule(p, &objective);
-    *rules = (struct rw_engine_rules){
-        .cut = {.bins = p->bins,
-                .absent_missing = p->absent,
-                .min_docs = (uint32_t)p->min_docs,
-                .ignore = b->ignore},
-        .objective = has_own_gradients(b) ? NULL : objective_of(b),
-        .lambda = objective.pair,
-        .newton = p->split == RW_SPLIT_NEWTON,
-        .split_l2 = p->split_l2,
-        .min_docs = (uint32_t)p->min_docs,
-        .min_hessian = p->min_hessian,
-        .min_gain = p->min_gain,
-        .bits = p->bits,
-        .nearest = p->rounding == RW_ROUND_NEAREST,
-        .seed = p->seed,
-        .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
-        .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
-        .max_slots = rw_grow_max_slots(&b->grow_rules),
-        .leaves = b->grow_rules.levels ? 1u << b->grow_rules.depth : (uint32_t)b->grow_rules.leaves,
-        .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
-    rw_params_bytes(p->gpu_memory, &rules->device_bytes);
-    for (int set = 1; set < b->n_sets; set++)
-        rules->other_docs += b->set[set]->n_docs;
-    rules->n_other_sets = (uint32_t)b->n_sets - 1;
-}
-
 static struct rw_plan_data plan_data(const struct booster *b,
                                      const struct rw_metric_plan *const *measured)
 {
@@ -139,37 +124,17 @@ static struct rw_plan_data plan_data(const struct booster *b,
     return data;
 }
 
-/* `auto`: a GPU, opened, if training is expected to take less there; else the host's engine. */
-static int open_auto(struct booster *b, const struct rw_engine_rules *rules)
-{
-    const struct rw_plan_data data = plan_data(b, NULL);
-    struct rw_plan_work work;
-    rw_plan_work_of(&work, rules, &data);
-    const double cpu_ms = rw_plan_cpu_ms(&work, b->ctx->n_threads);
-    b->is_auto = 1;
-    if (rw_plan_gpu_pays(cpu_ms, 0.0, b->params.rounds) &&
-        rw_engine_open(b->ctx, "cuda", rules, &b->engine) >= 0) {
-        const double gpu_ms = b->engine->ops->tree_ms(b->engine, &work);
-        const int pays = rw_plan_gpu_pays(cpu_ms, gpu_ms, b->params.rounds);
-        rw_log(b->ctx, RW_LOG_NOTE,
-               "device %s: a tree is expected to take %.3g ms on the GPU and %.3g ms on %d "
-               "thread%s (--device changes it)",
-               pays ? "cuda" : "cpu", gpu_ms, cpu_ms, b->ctx->n_threads,
-               b->ctx->n_threads == 1 ? "" : "s");
-        if (pays)
-            return RW_OK;
-        rw_engine_close(b->engine);
-        b->engine = NULL;
-    }
-    return rw_engine_open(b->ctx, "cpu", rules, &b->engine);
-}
-
 static int open_engine(struct booster *b, const char *device)
 {
-    struct rw_engine_rules rules;
-    make_rules(b, &rules);
-    return strcmp(device, "auto") == 0 ? open_auto(b, &rules)
-                                       : rw_engine_open(b->ctx, device, &rules, &b->engine);
+    rw_train_engine_rules(&b->params, &b->grow_rules, has_own_gradients(b) ? NULL : objective_of(b),
+                          b->ignore, &b->rules);
+    b->rules.n_other_sets = (uint32_t)b->n_sets - 1;
+    for (int set = 1; set < b->n_sets; set++)
+        b->rules.other_docs += b->set[set]->n_docs;
+    b->choice.rules = &b->rules;
+    b->choice.data = plan_data(b, NULL);
+    b->choice.rounds = b->params.rounds;
+    return rw_device_open(b->ctx, device, &b->choice, &b->engine);
 }
 
 static int load_sets(struct booster *b)
@@ -183,7 +148,7 @@ static int load_sets(struct booster *b)
 
 static int took_gpu(const struct booster *b)
 {
-    return b->is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
+    return b->choice.is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
 }
 
 /* The host's engine takes over from the one that `auto` chose. */
@@ -197,19 +162,22 @@ static int take_cpu(struct booster *b)
 
 static int load_engine(struct booster *b)
 {
+    int status = RW_OK;
     if (objective_of(b) && objective_of(b)->ranks) {
-        RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
-        RW_TRY(rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain));
+        status = RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs);
+        if (status >= 0)
+            status = rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain);
     }
-    const int status = load_sets(b);
+    RW_TRY(rw_comm_agree(b->ctx, status));
+    status = load_sets(b);
     if (status != RW_ERR_MEMORY || !took_gpu(b))
         return status;
     rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
     return take_cpu(b);
 }
 
-/* All but the data on the engine. */
-static int prepare_engine(struct booster *b, const struct rw_params *params, double *start)
+/* All but the engine. */
+static int prepare_rules(struct booster *b, const struct rw_params *params, double *start)
 {
     RW_TRY(rw_params_check(b->ctx, params));
     if ((params->weights[0] || params->query_weights[0]) && !b->set[0]->weight)
@@ -220,28 +188,35 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
     if (rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
     b->params = *params;
-    RW_TRY(rw_params_resolve(b->ctx, &b->params, b->set[0]->n_docs, b->n_features, b->n_sets - 1));
-    if (b->set[0]->n_docs == 0)
+    RW_TRY(rw_params_resolve(b->ctx, &b->params, b->all_docs, b->n_features, b->n_sets - 1));
+    if (b->all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
-    for (int v = 1; v < b->n_sets; v++) {
-        if (rw_dataset_same_judgments(b->set[0], b->set[v]))
-            rw_log(b->ctx, RW_LOG_WARNING,
-                   "validation set %d has the queries and labels of the training set: what is "
-                   "measured on it says nothing of other queries",
-                   v);
-    }
     RW_TRY(prepare_features(b));
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", start);
-    b->grow_rules =
-        (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
-                               .leaves = rw_params_leaves(&b->params, b->set[0]->n_docs),
-                               .depth = b->params.depth,
-                               .batch = b->params.batch,
-                               .min_docs = (uint32_t)b->params.min_docs,
-                               .rate = b->params.rate,
-                               .l2 = b->params.l2};
-    return open_engine(b, b->params.device);
+    rw_train_grow_rules(&b->params, b->all_docs, &b->grow_rules);
+    return RW_OK;
+}
+
+static int make_params(struct booster *b, struct rw_model_params *out)
+{
+    return rw_model_params_make(b->ctx, &b->params, &b->eval_sets, b->ignore, !objective_of(b),
+                                out);
+}
+
+static int prepare_checkpoints(struct booster *b)
+{
+    struct rw_checkpointer *c = &b->checkpointer;
+    RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
+    if (!rw_checkpointer_is_on(c))
+        return RW_OK;
+    RW_TRY(make_params(b, &c->so_far.params));
+    c->so_far.absent_missing = b->params.absent;
+    c->so_far.feature = b->feature;
+    c->so_far.n_features = b->n_features;
+    c->so_far.name = b->names;
+    c->so_far.n_names = b->n_names;
+    return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
 }
 
 static int prepare_own_gradients(struct booster *b)
@@ -255,26 +230,42 @@ static int prepare_own_gradients(struct booster *b)
     }
     struct rw_objective_rule rule;
     rw_params_objective_rule(&b->params, &rule);
-    return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->gain, &b->handed);
+    return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->engine->first_doc,
+                            b->gain, &b->handed);
 }
 
-static int resume(struct booster *b)
+static int continue_model(struct booster *b)
 {
-    RW_TRY(rw_resume_init(&b->resume, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
-    rw_resume_warn(&b->resume, &b->params);
-    int status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
+    RW_TRY(rw_continuation_init(&b->continuation, b->ctx, b->init, b->set, b->n_sets,
+                                b->params.absent));
+    rw_continuation_warn(&b->continuation, &b->params);
+    /* in a checkpoint there are the metrics of these rounds, too */
+    struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
+    int status = rw_continuation_replay(&b->continuation, b->engine, eval);
     if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
         rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
         b->eval_sets.is_registered = 0;
         RW_TRY(take_cpu(b));
-        status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
+        status = rw_continuation_replay(&b->continuation, b->engine, eval);
     }
     RW_TRY(status);
-    RW_TRY(rw_resume_trees(&b->resume, b->model, &b->tree_room));
-    b->first_round = b->round = b->model->n_trees;
-    b->params.rounds += b->round;
+    RW_TRY(rw_continuation_trees(&b->continuation, b->model, &b->tree_room));
+    b->first_round = b->model->n_trees;
+    b->params.rounds += b->first_round;
+    return RW_OK;
+}
+
+/* The rounds that were run before. */
+static int take_rounds(struct booster *b)
+{
+    if (b->init)
+        RW_TRY(continue_model(b));
+    RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params.rounds,
+                                   b->model, &b->tree_room));
+    b->resumed_round = b->n_complete = b->round = b->model->n_trees;
     for (int t = b->round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
         b->n_empty_trees++;
+    b->is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params.rounds);
     return RW_OK;
 }
 
@@ -286,7 +277,7 @@ static void tell_start(struct booster *b)
     used.rounds -= b->first_round;
     used.threads = b->ctx->n_threads;
     used.batch = b->grow_rules.batch;
-    if (b->is_auto)
+    if (b->choice.is_auto)
         used.device = (char *)b->engine->ops->name;
     b->hooks->on_start(b->hooks->user, &used);
 }
@@ -294,11 +285,19 @@ static void tell_start(struct booster *b)
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
-    RW_TRY(prepare_engine(b, params, &start));
+    int status = prepare_rules(b, params, &start);
+    status = status < 0 ? status : prepare_checkpoints(b);
+    status = status < 0 ? status : open_engine(b, b->params.device);
+    RW_TRY(rw_comm_agree(b->ctx, status));
+    RW_TRY(rw_checkpointer_agree(&b->checkpointer));
+    RW_TRY(rw_device_agree(b->ctx, &b->choice, &b->engine));
+    RW_TRY(rw_rank_sets_warn(b->ctx, b->set, b->n_sets));
+    RW_TRY(rw_eval_sets_share(&b->eval_sets));
     RW_TRY(load_engine(b));
+    if (rw_checkpointer_is_on(&b->checkpointer))
+        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, b->set, b->n_sets));
     RW_TRY(rw_model_new(b->ctx, &b->model));
-    if (b->init)
-        RW_TRY(resume(b));
+    RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0)
         b->grow_rules.batch = b->engine->ops->batch > 1 ? b->engine->ops->batch : 1;
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
@@ -357,10 +356,11 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times,
         .ms_partition = times->partition_ms,
         .ms_scores = scores_ms,
         .ms_metrics = metrics_ms,
-        .n_docs = b->set[0]->n_docs,
+        .n_docs = b->all_docs,
         .far_bytes = far->bytes,
         .far_hist_bytes = far->hist_bytes,
         .far_hist_ms = far->hist_ms,
+        .bytes_sent = rw_comm_bytes_sent(b->ctx) - b->bytes_before,
         .model_bytes = b->size.bytes,
         .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
         .n_metrics = b->eval_sets.n_values,
@@ -380,6 +380,29 @@ static void tell_choices(struct booster *b)
     }
 }
 
+static int has_more_rounds(const struct booster *b)
+{
+    return b->round < b->params.rounds && !b->is_ended &&
+           !rw_eval_sets_is_over(&b->eval_sets, b->round);
+}
+
+/* Does a rank's caller end training, or interrupt it? */
+static int ask_to_stop(struct booster *b, int ends, int *more)
+{
+    const struct rw_train_hooks *hooks = b->hooks;
+    uint64_t wish[2] = {ends != 0, 0};
+    if (!ends && has_more_rounds(b) && hooks && hooks->should_stop)
+        wish[1] = hooks->should_stop(hooks->user) != 0;
+    RW_TRY(rw_comm_max(b->ctx, wish, 2));
+    b->is_ended = wish[0] != 0;
+    *more = has_more_rounds(b);
+    if (*more && wish[1]) {
+        b->is_interrupted = 1;
+        *more = 0;
+    }
+    return RW_OK;
+}
+
 /* One round; *more is 0 when training is over. */
 static int run_round(struct booster *b, int *more)
 {
@@ -388,12 +411,13 @@ static int run_round(struct booster *b, int *more)
     struct rw_far_reads far = {.bytes = 0};
     struct rw_model *model = b->model;
     *more = 0;
+    b->bytes_before = rw_comm_bytes_sent(b->ctx);
     if (has_own_gradients(b))
         RW_TRY(own_gradients(b));
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
-    if (b->round == b->first_round)
+    if (b->round == b->resumed_round)
         tell_choices(b);
     /* With sampling or gradients from outside, the next tree may still be split. */
     const int may_change =
@@ -415,41 +439,26 @@ static int run_round(struct booster *b, int *more)
     const double added = rw_clock_ms();
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
-    *more = b->round < b->params.rounds && !rw_eval_sets_is_over(&b->eval_sets, b->round);
-    if (tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0)
-        *more = 0;
-    if (*more && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
-        b->is_interrupted = 1;
-        *more = 0;
-    }
+    b->n_complete = b->round;
+    const int ends =
+        tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
+    RW_TRY(ask_to_stop(b, ends, more));
+    if (*more)
+        rw_checkpointer_round(&b->checkpointer, model, &b->eval_sets, b->round);
     return RW_OK;
+}
+
+/* What was done until then is kept in a checkpoint, also if a round fails. */
+static int run_rounds(struct booster *b)
+{
+    int status = RW_OK;
+    for (int more = has_more_rounds(b); more && status >= 0;)
+        status = run_round(b, &more);
+    rw_checkpointer_end(&b->checkpointer, b->model, &b->eval_sets, b->n_complete, b->is_ended);
+    return status;
 }
 
 /* ---- the finished model ---- */
-
-static int report_params(struct booster *b)
-{
-    struct rw_model_params *params = &b->model->params;
-    RW_TRY(RW_NEW(b->ctx, params->param, RW_N_PARAMS));
-    for (int i = 0; i < RW_N_PARAMS; i++) {
-        const struct rw_param_info *info = &rw_param_rows[i].info;
-        if (!info->model)
-            continue;
-        struct rw_param_value *param = &params->param[params->n];
-        RW_TRY(rw_mem_copy_text(b->ctx, &param->name, info->name));
-        params->n++;
-        param->is_auto = b->params.chosen >> i & 1;
-        if (i == RW_AT_PARAM_label_gain)
-            RW_TRY(rw_eval_sets_gain_text(&b->eval_sets, &param->value));
-        else if (i == RW_AT_PARAM_ignore && b->ignore)
-            RW_TRY(rw_ignore_text(b->ctx, b->ignore, &param->value));
-        else if (i == RW_AT_PARAM_objective && !objective_of(b))
-            RW_TRY(rw_mem_copy_text(b->ctx, &param->value, "custom"));
-        else
-            RW_TRY(rw_mem_copy_text(b->ctx, &param->value, rw_params_get(&b->params, info->name)));
-    }
-    return RW_OK;
-}
 
 /* Keeps the trees up to the best round, without empty ones at the end. Those of the model that
  * training continues from stay. */
@@ -489,9 +498,9 @@ static int finish_model(struct booster *b)
     model->name = b->names;
     model->n_names = b->n_names;
     b->names = NULL;
-    RW_TRY(report_params(b));
+    RW_TRY(make_params(b, &model->params));
     if (b->init)
-        RW_TRY(rw_resume_finish(&b->resume, model));
+        RW_TRY(rw_continuation_finish(&b->continuation, model));
     return rw_eval_sets_report(&b->eval_sets, model);
 }
 
@@ -510,6 +519,14 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
     return RW_OK;
 }
 
+static int take_ranks(struct booster *b, const struct rw_params *params)
+{
+    RW_TRY(rw_rank_sets_take(b->ctx, params, b->set[0], b->train.bins, &b->made, &b->all_docs));
+    if (b->made.bins)
+        b->train = b->made;
+    return RW_OK;
+}
+
 static int make_plan(struct booster *b, const struct rw_params *params,
                      const struct rw_dataset *const *valid, int n_valid, struct rw_plan *out)
 {
@@ -519,8 +536,10 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     const struct rw_metric_plan *measured[RW_MAX_SETS];
     double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
+    RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
-    RW_TRY_OUT(prepare_engine(b, params, &start));
+    RW_TRY_OUT(prepare_rules(b, params, &start));
+    RW_TRY_OUT(open_engine(b, b->params.device));
     for (int set = 0; set < b->n_sets; set++)
         measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
     const struct rw_plan_data data = plan_data(b, measured);
@@ -552,16 +571,17 @@ static int run_training(struct booster *b, const struct rw_params *params,
     RW_DEFAULT_FPENV;
     int status = RW_OK;
     *out = NULL;
-    RW_TRY_OUT(take_sets(b, valid, n_valid));
+    RW_TRY_OUT(take_ranks(b, params));
+    RW_TRY_OUT(rw_comm_agree(b->ctx, take_sets(b, valid, n_valid)));
     RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
-    for (int more = 1; more;)
-        RW_TRY_OUT(run_round(b, &more));
+    RW_TRY_OUT(run_rounds(b));
     stage(b, "rounds", &start);
     RW_TRY_OUT(finish_model(b));
     *out = b->model;
     b->model = NULL;
 out:
+    status = rw_comm_give_up(b->ctx, status);
     booster_release(b);
     return status;
 }

@@ -2,7 +2,9 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/batch_codes.h"
+#include "binning/dataset_codes.h"
 #include "binning/table_codes.h"
+#include "comm/comm.h"
 #include "boost/params.h"
 #include "io/cache.h"
 #include "io/data_format.h"
@@ -52,6 +54,9 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     struct rw_read_goal goal = {.bins_text = opens_values, .user = &to};
     struct rw_binned binned = {.documents = NULL};
     int status;
+    if (rw_n_ranks(ctx) > 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one rank, not by %d",
+                       rw_n_ranks(ctx));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
     if (binned.bins) {
         status = rw_cache_values_finish(ctx, goal.values, &binned);
@@ -89,25 +94,18 @@ static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
     return trains_on_host(ctx, goal->user);
 }
 
-static struct rw_cut_rule training_rule(const struct rw_params *params)
-{
-    return (struct rw_cut_rule){.bins = params->bins,
-                                .absent_missing = params->absent == 1,
-                                .min_docs = (uint32_t)params->min_docs};
-}
-
 int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
                    int n_paths, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
-    const struct rw_cut_rule rule = training_rule(params);
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
     struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
     struct rw_binned *binned;
     int status;
     *out = NULL;
-    RW_TRY(RW_NEW(ctx, binned, 1));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
-    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
     *out = binned;
     return RW_OK;
 out:
@@ -115,17 +113,33 @@ out:
     return status;
 }
 
+/* Many ranks find boundaries together, by way of the values. */
+static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
+                          const struct rw_cut_rule *rule, struct rw_binned *out)
+{
+    struct rw_dataset *values;
+    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values)));
+    const int status = rw_dataset_codes(ctx, values, rule, out);
+    rw_dataset_drop_values(values);
+    out->documents = values;
+    return status;
+}
+
 int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_table *table, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
-    const struct rw_cut_rule rule = training_rule(params);
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
     struct rw_binned *binned;
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
-    RW_TRY_OUT(trains_on_host(ctx, params) ? rw_table_codes(ctx, table, &rule, binned)
-                                           : rw_dataset_from_table(ctx, table, &binned->documents));
+    if (rw_n_ranks(ctx) > 1)
+        RW_TRY_OUT(table_of_ranks(ctx, table, &rule, binned));
+    else
+        RW_TRY_OUT(trains_on_host(ctx, params)
+                       ? rw_table_codes(ctx, table, &rule, binned)
+                       : rw_dataset_from_table(ctx, table, &binned->documents));
     RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     return RW_OK;
@@ -139,7 +153,7 @@ int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
                            struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
-    const struct rw_cut_rule rule = training_rule(params);
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
     struct rw_binned *binned;
     int status;
     *out = NULL;

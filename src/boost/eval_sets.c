@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 
 static int is_measured(const struct rw_eval_sets *eval, int set)
 {
@@ -81,6 +82,20 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
     return RW_OK;
 }
 
+int rw_eval_sets_share(struct rw_eval_sets *eval)
+{
+    if (rw_n_ranks(eval->ctx) == 1)
+        return RW_OK;
+    if (has_custom(eval))
+        return rw_fail(eval->ctx, RW_ERR_UNSUPPORTED,
+                       "a custom metric with many ranks: each has only its own queries");
+    for (int set = 0; set < eval->n_sets; set++) {
+        if (is_measured(eval, set))
+            RW_TRY(rw_judgments_share(eval->ctx, &eval->judgments[set]));
+    }
+    return RW_OK;
+}
+
 void rw_eval_sets_release(struct rw_eval_sets *eval)
 {
     rw_gain_rule_release(&eval->gains);
@@ -124,6 +139,16 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     return RW_OK;
 }
 
+/* *v: becomes the number of values. */
+static int measure_all(struct rw_eval_sets *eval, struct rw_engine *engine, int *v)
+{
+    for (int k = 1; k <= eval->n_sets; k++) {
+        if (is_measured(eval, k % eval->n_sets))
+            RW_TRY(measure_set(eval, engine, k % eval->n_sets, v));
+    }
+    return RW_OK;
+}
+
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan)
 {
     *plan = (struct rw_metric_plan){.judgments = &eval->judgments[set],
@@ -134,7 +159,8 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
         if (eval->metric[m].kind->device != RW_METRIC_HOST)
             eval->on_device[plan->n_metrics++] = eval->metric[m];
     }
-    return is_measured(eval, set) && plan->n_metrics > 0;
+    /* an engine's means would be of its own rank's queries */
+    return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_ranks(eval->ctx) == 1;
 }
 
 static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)
@@ -170,10 +196,7 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     int v = 0;
     if (!eval->is_registered)
         RW_TRY(register_metrics(eval, engine));
-    for (int k = 1; k <= eval->n_sets; k++) {
-        if (is_measured(eval, k % eval->n_sets))
-            RW_TRY(measure_set(eval, engine, k % eval->n_sets, &v));
-    }
+    RW_TRY(measure_all(eval, engine, &v));
     RW_TRY(RW_GROW(eval->ctx, eval->history, eval->history_room,
                    (size_t)round * (size_t)eval->n_values));
     for (int i = 0; i < v; i++)
@@ -189,6 +212,39 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
         (eval->lower_is_better ? value < eval->best_value : value > eval->best_value)) {
         eval->best_round = round;
         eval->best_value = value;
+    }
+    return RW_OK;
+}
+
+int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far)
+{
+    const size_t n = (size_t)eval->n_values * (size_t)so_far->n_trees;
+    RW_TRY(RW_GROW(eval->ctx, eval->history, eval->history_room, n));
+    if (n)
+        memcpy(eval->history, so_far->metric_value, n * sizeof(double));
+    eval->n_rounds = so_far->n_trees;
+    eval->best_round = so_far->best_round;
+    if (eval->best_round > 0 && eval->stop_value >= 0)
+        eval->best_value = eval->history[(size_t)(eval->best_round - 1) * (size_t)eval->n_values +
+                                         (size_t)eval->stop_value];
+    return RW_OK;
+}
+
+int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine)
+{
+    int v = 0;
+    if (has_custom(eval) || eval->n_values == 0 || eval->n_rounds == 0)
+        return RW_OK;
+    if (!eval->is_registered)
+        RW_TRY(register_metrics(eval, engine));
+    RW_TRY(measure_all(eval, engine, &v));
+    const double *was = &eval->history[(size_t)(eval->n_rounds - 1) * (size_t)v];
+    for (int i = 0; i < v; i++) {
+        const double is = eval->value[i].value;
+        if (is != was[i] && (is == is || was[i] == was[i]))
+            return rw_fail(eval->ctx, RW_ERR_DATA,
+                           "%s after round %d was %.17g, and is %.17g now: the data are others",
+                           eval->name[i], eval->n_rounds, was[i], is);
     }
     return RW_OK;
 }

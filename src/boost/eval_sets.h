@@ -39,11 +39,17 @@ struct rw_eval_sets {
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                       int n_sets);
+/* From here on values are of all ranks. All ranks call it, and rw_eval_sets_round. */
+int rw_eval_sets_share(struct rw_eval_sets *eval);
 /* What a device can measure of a set. Returns 0 if that is nothing. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
 void rw_eval_sets_release(struct rw_eval_sets *eval);
 /* Measures all measured sets after `round` (from 1). */
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
+/* Goes on from the metrics and the best round of a model so far, whose metrics have these names. */
+int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far);
+/* Do the scores give the metrics of the last round, but for a custom one? RW_ERR_DATA if not. */
+int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine);
 /* Has the patience run out after `round`? */
 int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
 /* Writes names and history into the model. */

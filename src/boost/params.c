@@ -65,6 +65,30 @@ out:
     return status;
 }
 
+int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params, struct rw_params **out)
+{
+    int status = RW_OK;
+    struct rw_params *copy = NULL;
+    *out = NULL;
+    RW_TRY_OUT(RW_NEW(ctx, copy, 1));
+    *copy = *params;
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
+            *(char **)((char *)copy + rw_param_rows[i].offset) = NULL;
+    }
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        const size_t at = rw_param_rows[i].offset;
+        if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
+            RW_TRY_OUT(rw_mem_copy_text(ctx, (char **)((char *)copy + at),
+                                        *(char *const *)((const char *)params + at)));
+    }
+    *out = copy;
+    return RW_OK;
+out:
+    rw_params_free(copy);
+    return status;
+}
+
 void rw_params_free(struct rw_params *params)
 {
     if (!params)
@@ -153,6 +177,13 @@ enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 static const double low_rate = 0.05, high_rate = 0.1;
+
+struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params)
+{
+    return (struct rw_cut_rule){.bins = params->bins,
+                                .absent_missing = params->absent == 1,
+                                .min_docs = (uint32_t)params->min_docs};
+}
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {

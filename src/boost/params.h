@@ -2,6 +2,7 @@
 #ifndef RW_BOOST_PARAMS_H
 #define RW_BOOST_PARAMS_H
 
+#include "binning/cuts.h"
 #include "metric/metric.h"
 #include "objective/objective.h"
 
@@ -33,6 +34,8 @@ void rw_params_objective_rule(const struct rw_params *params, struct rw_objectiv
 /* "800M", 800 million bytes; K, M, G and T, or none of them. "auto": 0. Returns 0 for another
  * text. */
 int rw_params_bytes(const char *text, uint64_t *bytes);
+/* What bin boundaries depend on, `ignore` aside. */
+struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */

@@ -3,32 +3,54 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/many_ranks.h"
 #include "cli/train_log.h"
+#include "cli/train_values.h"
 
 static const char *output, *log_path, *init_path;
+static const char *checkpoint_path, *checkpoint_every, *resume_path;
 static struct rw_sets valid_files;
 static struct rw_list valid_weights, valid_query_weights;
 static int plan_only, config_only;
+static unsigned long long n_ranks = 1;
 static const struct rw_option options[] = {
     {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
     {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output},
     {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
      RW_OPTION_OUTPUT, .value = &log_path},
-    {"init", 0, "MODEL", "resume from this model: --rounds more trees after its own",
+    {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
      RW_OPTION_TEXT, .value = &init_path},
+    {"checkpoint", 0, "FILE",
+     "write what training can be resumed from, at intervals and when it ends", RW_OPTION_OUTPUT,
+     .value = &checkpoint_path},
+    {"checkpoint-every", 0, "N|TIME",
+     "after N rounds, or a time such as 30s, 10m or 2h; by default 60s, or longer if writing takes "
+     "more than 1 % of the time",
+     RW_OPTION_TEXT, .value = &checkpoint_every},
+    {"resume", 0, "FILE|auto",
+     "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
+     "of "
+     "--checkpoint, if it is there",
+     RW_OPTION_TEXT, .value = &resume_path},
     {"valid-weights", 0, "FILE",
      "a weight for each document of the validation set that has the same number, or 'none' "
      "(repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_weights},
     {"valid-query-weights", 0, "FILE", "the same for each of its queries (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_query_weights},
+    {"ranks", 0, "N",
+     "train as N ranks, threads of this process with a part of DATA each: to the same model, as "
+     "the "
+     "processes of 'mpirun -n N' are",
+     RW_OPTION_NUMBER, .value = &n_ranks, .least = 1, .most = 64},
     {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
      RW_OPTION_FLAG, .value = &plan_only},
     {"print-config", 0, NULL,
@@ -40,6 +62,7 @@ static const struct rw_option options[] = {
 /* ------------------------------------------------------------------ Ctrl-C */
 
 static volatile sig_atomic_t stop_asked; /* the signal's number */
+static int says_stop;                    /* the rank that prints does */
 
 /* The first signal ends training after the round; the second ends the program. */
 static void ask_to_stop(int number)
@@ -49,13 +72,14 @@ static void ask_to_stop(int number)
     if (stop_asked)
         rw_output_end_by(number);
     stop_asked = number;
-    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+    if (says_stop && write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
         stop_asked = number; /* standard error is closed: stop anyway */
     errno = saved;
 }
 
-static void catch_signals(void)
+static void catch_signals(const struct rw_cli *cli)
 {
+    says_stop = rw_ranks_leads(cli);
     const int signals[] = {SIGINT, SIGTERM};
     for (int i = 0; i < 2; i++) {
         struct sigaction old, now = {.sa_handler = ask_to_stop};
@@ -68,13 +92,20 @@ static void catch_signals(void)
 
 /* ------------------------------------------------------------------ rounds */
 
-static struct {
+/* What a rank trains on. */
+struct training {
     struct rw_cli *cli;        /* borrowed */
-    struct rw_dataset **valid; /* [valid_files.given.n] */
-    struct rw_model *init;     /* to resume from; NULL: from nothing */
+    struct rw_dataset **valid; /* [valid_files.given.n] owned */
+    struct rw_model *init;     /* to continue from; NULL: from nothing; owned */
+};
+
+static struct {
+    struct rw_cli *cli; /* borrowed */
     struct rw_train_log log;
+    struct rw_checkpoints checkpoints;
+    struct rw_train_values values;
     int rounds_run;
-    int is_kept;   /* the model, or what there is of it, is written, and the log is kept */
+    int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
     int disk_full; /* a status: no space for one more tree */
 } job;
 
@@ -128,11 +159,30 @@ static int on_round(void *user, const struct rw_round *round)
             (double)round->far_bytes / 1e9, (double)round->far_hist_bytes / 1e9, round->far_hist_ms,
             round->far_hist_ms > 0 ? (double)round->far_hist_bytes / 1e6 / round->far_hist_ms
                                    : 0.0);
+    if (rw_msg_is_verbose() && round->bytes_sent)
+        rw_msg_line("  %.2f MB sent to other ranks by this one", (double)round->bytes_sent / 1e6);
     rw_train_log_round(&job.log, round);
+    rw_train_values_round(&job.values, round);
     reserve(round);
     if (!rw_msg_is_quiet())
         rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
+}
+
+static const char *note(void *user)
+{
+    (void)user;
+    job.is_kept = 1;
+    return rw_train_log_note(&job.log);
+}
+
+static void on_resume(void *user, const struct rw_resumed *resumed)
+{
+    (void)user;
+    job.rounds_run = resumed->round;
+    rw_msg_line("resume: round %d of '%s'", resumed->round, resumed->path);
+    rw_train_log_begin(&job.log, resumed->note, resumed->round);
+    rw_train_values_resume(&job.values, resumed);
 }
 
 static void on_start(void *user, struct rw_params *used)
@@ -190,6 +240,41 @@ static const char *weights_of(const struct rw_list *files, int set)
     return set < files->n && strcmp(files->text[set], "none") != 0 ? files->text[set] : NULL;
 }
 
+static int resumes_auto(void)
+{
+    return resume_path && strcmp(resume_path, "auto") == 0;
+}
+
+static int check_checkpoints(struct rw_cli *cli)
+{
+    struct rw_checkpoints *checkpoints = &job.checkpoints;
+    const char *given = checkpoint_path ? "checkpoint" : "resume";
+    if ((checkpoint_path || resume_path) && (plan_only || config_only))
+        return rw_wrong(cli, "'--%s' has no effect with '--%s'", given,
+                        plan_only ? "plan" : "print-config");
+    if (checkpoint_path && strcmp(checkpoint_path, "-") == 0)
+        return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
+    if (checkpoint_every && !checkpoint_path)
+        return rw_wrong(cli, "'--checkpoint-every' has no effect without '--checkpoint'");
+    if (resumes_auto() && !checkpoint_path)
+        return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE', which it resumes from");
+    if (checkpoint_every)
+        RW_STEP(rw_checkpoints_set_every(cli->ctx, checkpoints, checkpoint_every));
+    *checkpoints = (struct rw_checkpoints){.path = checkpoint_path,
+                                           .every_rounds = checkpoints->every_rounds,
+                                           .every_seconds = checkpoints->every_seconds,
+                                           .resume = resumes_auto() ? checkpoint_path : resume_path,
+                                           .or_start = resumes_auto(),
+                                           .note = note,
+                                           .on_resume = on_resume};
+    const char *from = checkpoints->resume;
+    if (from && output && rw_output_same(output, from))
+        return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
+    if (from && access(from, R_OK) != 0 && (!resumes_auto() || errno != ENOENT))
+        return rw_msg_errno(errno, "cannot open '%s'", from);
+    return 0;
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -200,6 +285,12 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
     if (config_only && log_path)
         return rw_wrong(cli, "'--log' has no effect with '--print-config'");
+    if (n_ranks > 1 && rw_ranks_count(cli->ctx) > 1)
+        return rw_wrong(cli, "'--ranks' in a process that is one of many ranks already");
+    if (n_ranks > 1 && (plan_only || config_only))
+        return rw_wrong(cli, "'--ranks' has no effect with '--%s'",
+                        plan_only ? "plan" : "print-config");
+    RW_STEP(check_checkpoints(cli));
     RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
     RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
     for (int i = 0; i < valid_files.given.n; i++) {
@@ -213,15 +304,15 @@ static int check(struct rw_cli *cli)
     return check_unmeasured(cli);
 }
 
-static int read_data(struct rw_cli *cli)
+static int read_sets(struct training *t)
 {
+    struct rw_cli *cli = t->cli;
     struct rw_ctx *ctx = cli->ctx;
     const int n_valid = valid_files.given.n;
-    char set[32];
-    job.valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
+    t->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (init_path) {
-        RW_STEP(rw_model_read(ctx, init_path, &job.init));
-        cli->init = job.init;
+        RW_STEP(rw_ranks_meet(cli, rw_model_read(ctx, init_path, &t->init)));
+        cli->init = t->init;
         RW_STEP(rw_load_weighted(cli, &cli->operands)); /* the model's scores are of values */
     } else {
         RW_STEP(rw_load_training(cli, &cli->operands));
@@ -229,33 +320,59 @@ static int read_data(struct rw_cli *cli)
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = weights_of(&valid_weights, i);
         const char *of_queries = weights_of(&valid_query_weights, i);
-        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &job.valid[i]));
+        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &t->valid[i]));
         if (of_docs)
-            RW_STEP(rw_dataset_read_weights(ctx, job.valid[i], of_docs));
+            RW_STEP(rw_dataset_read_weights(ctx, t->valid[i], of_docs));
         if (of_queries)
-            RW_STEP(rw_dataset_read_query_weights(ctx, job.valid[i], of_queries));
+            RW_STEP(rw_dataset_read_query_weights(ctx, t->valid[i], of_queries));
     }
-    RW_STEP(rw_load_check_columns(cli));
-    rw_msg_line("train: %u documents in %u queries, %u features", rw_dataset_n_docs(cli->dataset),
-                rw_dataset_n_queries(cli->dataset), rw_load_n_features(cli));
-    for (int i = 0; i < n_valid; i++)
-        rw_msg_line("%s: %u documents in %u queries", set_name(i + 1, set),
-                    rw_dataset_n_docs(job.valid[i]), rw_dataset_n_queries(job.valid[i]));
+    return rw_ranks_meet(cli, rw_load_check_columns(cli));
+}
+
+/* Documents and queries of all ranks, on a line. */
+static int say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
+                    const char *features)
+{
+    uint64_t n[2] = {rw_dataset_n_docs(data), rw_dataset_n_queries(data)};
+    RW_STEP(rw_ranks_total(cli, n, 2));
+    if (rw_ranks_leads(cli))
+        rw_msg_line("%s: %llu documents in %llu queries%s", set, (unsigned long long)n[0],
+                    (unsigned long long)n[1], features);
     return 0;
+}
+
+static int read_data(struct training *t)
+{
+    char set[32], features[48];
+    RW_STEP(read_sets(t));
+    snprintf(features, sizeof(features), ", %u features", rw_load_n_features(t->cli));
+    RW_STEP(say_size(t->cli, "train", t->cli->dataset, features));
+    for (int i = 0; i < valid_files.given.n; i++)
+        RW_STEP(say_size(t->cli, set_name(i + 1, set), t->valid[i], ""));
+    return 0;
+}
+
+static void training_release(struct training *t)
+{
+    for (int i = 0; t->valid && i < valid_files.given.n; i++)
+        rw_dataset_free(t->valid[i]);
+    free(t->valid);
+    rw_model_free(t->init);
 }
 
 /* ------------------------------------------------------------------ after */
 
 /* The validation figures of the model that was kept, as 'eval' gives them. */
-static int report(struct rw_cli *cli)
+static int report(struct training *t)
 {
+    struct rw_cli *cli = t->cli;
     for (int i = 0; i < valid_files.given.n; i++) {
         static double *scores;
         static struct rw_eval *eval;
         char figure[RW_FIGURE_ROOM], set[32];
-        scores = rw_need(rw_dataset_n_docs(job.valid[i]), sizeof(*scores));
-        RW_STEP(rw_predict(cli->ctx, cli->model, job.valid[i], 0, scores));
-        RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), job.valid[i], scores, &eval));
+        scores = rw_need(rw_dataset_n_docs(t->valid[i]), sizeof(*scores));
+        RW_STEP(rw_predict(cli->ctx, cli->model, t->valid[i], 0, scores));
+        RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), t->valid[i], scores, &eval));
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
                         rw_load_figure(eval->metrics[m].mean, figure));
@@ -283,55 +400,38 @@ static int keep_interrupted(struct rw_cli *cli)
         status = rw_model_write_file(cli->ctx, cli->model, out->file, path);
     if (status >= 0)
         status = rw_out_file_commit(cli->ctx, out);
-    if (status < 0)
+    if (status < 0) {
         rw_msg_failed(cli->ctx, status, "train");
-    else
-        rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
-                       output);
+        job.is_kept |= rw_output_save_elsewhere(cli->ctx, cli->model, output);
+        return code;
+    }
+    rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
+                   output);
+    if (checkpoint_path)
+        rw_msg_hint("'--resume auto' goes on from '%s'", checkpoint_path);
     job.is_kept = 1;
     return code;
 }
 
 static int write_finished(struct rw_cli *cli)
 {
-    RW_STEP(rw_model_write_file(cli->ctx, cli->model, cli->out.file, output));
-    RW_STEP(rw_out_file_commit(cli->ctx, &cli->out));
+    int status = rw_model_write_file(cli->ctx, cli->model, cli->out.file, output);
+    if (status >= 0)
+        status = rw_out_file_commit(cli->ctx, &cli->out);
+    if (status < 0) {
+        const int code = rw_msg_failed(cli->ctx, status, "train");
+        job.is_kept |= rw_output_save_elsewhere(cli->ctx, cli->model, output);
+        return code;
+    }
     job.is_kept = 1;
     return 0;
 }
 
-static int train(struct rw_cli *cli)
+/* What comes of a training, on the rank that prints and writes. */
+static int finish(struct training *t, double start)
 {
-    struct rw_ctx *ctx = cli->ctx;
-    char conventions[512], kept[64] = "";
-    RW_STEP(read_data(cli));
-    RW_STEP(
-        rw_eval_conventions(ctx, rw_params_eval(cli->params), conventions, sizeof(conventions)));
-    if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
-        rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
-    if (log_path)
-        RW_STEP(rw_train_log_open(&job.log, log_path));
-
-    const struct rw_train_hooks hooks = {.user = cli,
-                                         .on_start = on_start,
-                                         .on_round = on_round,
-                                         .on_stage = on_stage,
-                                         .should_stop = should_stop};
-    const double start = rw_progress_clock();
-    catch_signals();
-    rw_progress_start();
-    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)job.valid;
-    const int n_valid = valid_files.given.n;
-    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
-                                                     &hooks, &cli->model)
-                                   : rw_train_from(ctx, cli->params, job.init, cli->dataset, valid,
-                                                   n_valid, &hooks, &cli->model);
-    rw_progress_end();
-    if (status < 0 && stop_asked) {
-        rw_msg_failed(ctx, status, "train");
-        return 128 + stop_asked;
-    }
-    RW_STEP(status);
+    struct rw_cli *cli = t->cli;
+    char kept[64] = "";
     const int n_trees = rw_model_n_trees(cli->model);
     if (rw_model_best_round(cli->model) > 0)
         snprintf(kept, sizeof(kept), ": the best of %d round%s", job.rounds_run,
@@ -343,7 +443,78 @@ static int train(struct rw_cli *cli)
         RW_STEP(write_finished(cli));
     else
         code = keep_interrupted(cli);
-    RW_STEP(report(cli));
+    if (rw_ranks_count(cli->ctx) > 1)
+        rw_train_values_print(&job.values, cli->model,
+                              set_name); /* a rank has a part of the queries */
+    else
+        RW_STEP(report(t));
+    return code;
+}
+
+/* Before training, where something is printed or written. */
+static int begin(struct rw_cli *cli)
+{
+    char conventions[512];
+    RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
+                                sizeof(conventions)));
+    if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
+        rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
+    const char *const from = job.checkpoints.resume;
+    const int resumes = from && access(from, F_OK) == 0;
+    struct stat about;
+    if (checkpoint_path && !from && stat(checkpoint_path, &about) == 0 && S_ISREG(about.st_mode))
+        rw_msg_warning("'%s' is there, and will be replaced; '--resume auto' would go on from it",
+                       checkpoint_path);
+    return log_path ? rw_train_log_open(&job.log, log_path, resumes) : 0;
+}
+
+/* A rank of a training: the only one, or one of many. */
+static int train_rank(struct rw_cli *cli, struct training *t)
+{
+    struct rw_ctx *ctx = cli->ctx;
+    const int leads = rw_ranks_leads(cli);
+    RW_STEP(read_data(t));
+    RW_STEP(rw_ranks_meet(cli, leads ? begin(cli) : 0));
+    const struct rw_checkpoints *checkpoints =
+        checkpoint_path || job.checkpoints.resume ? &job.checkpoints : NULL;
+    struct rw_checkpoints other = job.checkpoints; /* of a rank that tells nobody */
+    other.note = NULL;
+    other.on_resume = NULL;
+    const struct rw_train_hooks quiet = {
+        .user = cli, .should_stop = should_stop, .checkpoints = checkpoints ? &other : NULL};
+    const struct rw_train_hooks hooks = {.user = cli,
+                                         .on_start = on_start,
+                                         .on_round = on_round,
+                                         .on_stage = on_stage,
+                                         .should_stop = should_stop,
+                                         .checkpoints = checkpoints};
+    const double start = rw_progress_clock();
+    if (leads)
+        rw_progress_start();
+    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
+    const int n_valid = valid_files.given.n;
+    const struct rw_train_hooks *own = leads ? &hooks : &quiet;
+    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
+                                                     own, &cli->model)
+                                   : rw_train_from(ctx, cli->params, t->init, cli->dataset, valid,
+                                                   n_valid, own, &cli->model);
+    if (leads)
+        rw_progress_end();
+    if (status < 0 && stop_asked) {
+        rw_msg_failed(ctx, status, "train");
+        return 128 + stop_asked;
+    }
+    RW_STEP(status);
+    if (leads)
+        return finish(t, start);
+    return rw_model_is_finished(cli->model) ? 0 : stop_asked ? 128 + stop_asked : RW_EXIT_FAILURE;
+}
+
+static int train(struct rw_cli *cli)
+{
+    struct training t = {.cli = cli};
+    const int code = train_rank(cli, &t);
+    training_release(&t);
     return code;
 }
 
@@ -368,13 +539,16 @@ static void print_plan(const struct rw_plan *plan)
 
 static int plan(struct rw_cli *cli)
 {
-    struct rw_plan plan;
-    RW_STEP(read_data(cli));
-    const int status = rw_train_plan_binned(cli->ctx, cli->params, cli->binned,
-                                            (const struct rw_dataset *const *)job.valid,
-                                            valid_files.given.n, &plan);
+    struct rw_plan plan = {.n_parts = 0};
+    struct training t = {.cli = cli};
+    int status = read_data(&t);
+    if (status == 0)
+        status = rw_train_plan_binned(cli->ctx, cli->params, cli->binned,
+                                      (const struct rw_dataset *const *)t.valid,
+                                      valid_files.given.n, &plan);
     if (plan.n_parts > 0)
         print_plan(&plan);
+    training_release(&t);
     return status;
 }
 
@@ -382,10 +556,12 @@ static int print_config(struct rw_cli *cli)
 {
     const char *given = rw_params_get(cli->params, "ignore");
     char *ignore = strcpy(rw_need(strlen(given) + 1, 1), given);
-    int status = read_data(cli);
+    struct training t = {.cli = cli};
+    int status = read_data(&t);
     if (status == 0) /* once a table is read, its columns to ignore are forgotten */
         status = rw_params_set(cli->ctx, cli->params, "ignore", ignore);
     free(ignore);
+    training_release(&t);
     RW_STEP(status);
     RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
                               rw_load_n_features(cli), valid_files.given.n));
@@ -400,10 +576,16 @@ static int run(struct rw_cli *cli)
         return plan(cli);
     if (config_only)
         return print_config(cli);
+    catch_signals(cli);
+    if (resume_path && rw_ranks_leads(cli))
+        RW_STEP(rw_out_file_sweep(cli->ctx, output));
     /* The model's file, with a first block of the disk: a full one is found before the work. */
-    RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
-    RW_STEP(rw_out_file_reserve(cli->ctx, &cli->out, BLOCK));
-    int code = train(cli);
+    int code = rw_ranks_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
+    if (code == 0 && rw_ranks_leads(cli))
+        code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);
+    code = rw_ranks_meet(cli, code);
+    if (code == 0)
+        code = n_ranks > 1 ? rw_ranks_in_threads(cli, (int)n_ranks, train) : train(cli);
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
     const int log_code = rw_train_log_close(&job.log, !job.is_kept);
@@ -422,6 +604,7 @@ const struct rw_command rw_cmd_train = {
     .most = -1,
     .options = options,
     .params = "*",
+    .has_ranks = 1,
     .check = check,
     .run = run,
 };

@@ -38,20 +38,18 @@ static int say_read(const struct rw_list *files, double start)
 }
 
 /* The parameter 'ignore' as it was given, part by part. */
-static const struct rw_list *ignore_list(const struct rw_cli *cli)
+static const struct rw_list *ignore_list(struct rw_cli *cli)
 {
-    static struct rw_list list;
-    static char *copy;
+    struct rw_list *list = &cli->ignore;
     const char *text = rw_params_get(cli->params, "ignore");
     char *rest;
-    if (copy)
-        return &list;
-    copy = rw_need(strlen(text) + 1, 1);
-    strcpy(copy, text);
-    list.text = rw_need(strlen(text) + 1, sizeof(*list.text));
-    for (char *one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
-        list.text[list.n++] = one;
-    return &list;
+    if (list->text)
+        return list;
+    cli->ignore_text = strcpy(rw_need(strlen(text) + 1, 1), text);
+    list->text = rw_need(strlen(text) + 1, sizeof(*list->text));
+    for (char *one = strtok_r(cli->ignore_text, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
+        list->text[list->n++] = one;
+    return list;
 }
 
 static const char *given(const struct rw_cli *cli, const char *param)

@@ -9,13 +9,18 @@
 
 const char *rw_msg_program = "rankwood";
 static struct {
-    int quiet, verbose;
+    int quiet, verbose, silent;
 } verbosity;
 
 void rw_msg_set(int quiet, int verbose)
 {
     verbosity.quiet = quiet;
     verbosity.verbose = verbose;
+}
+
+void rw_msg_silence(int is_silent)
+{
+    verbosity.silent = is_silent;
 }
 
 int rw_msg_is_quiet(void)
@@ -33,6 +38,8 @@ int rw_msg_is_verbose(void)
 static void print(const char *kind, const char *format, va_list args)
 {
     char text[4096];
+    if (verbosity.silent)
+        return;
     vsnprintf(text, sizeof(text), format, args);
     for (char *c = text; *c; c++) {
         if (((unsigned char)*c < 32 && *c != '\n' && *c != '\t') || *c == 127)
@@ -114,6 +121,7 @@ int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command)
 {
     char text[4096], *line = text;
     int hinted = 0;
+    verbosity.silent = !rw_ranks_tells(ctx);
     snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
     /* The library sets its hints on lines of their own, after the error's. */
     for (char *next; line; line = next) {

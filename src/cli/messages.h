@@ -13,6 +13,8 @@ extern const char *rw_msg_program;
 
 /* quiet: no notes; verbose: the library's debug lines too. */
 void rw_msg_set(int quiet, int verbose);
+/* Nothing is printed, but for the failures that only this rank can tell of. */
+void rw_msg_silence(int is_silent);
 int rw_msg_is_quiet(void);
 int rw_msg_is_verbose(void);
 

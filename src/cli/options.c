@@ -7,6 +7,7 @@
 
 #include "cli/advice.h"
 #include "cli/messages.h"
+#include "cli/many_ranks.h"
 #include "cli/output.h"
 
 /* Keys of argp's table: letters, then the command's own options, then parameters. */
@@ -463,16 +464,24 @@ static int check(struct rw_cli *cli)
     return code;
 }
 
-static int run(struct parsing *p, int argc, char **argv)
+/* The command line, as far as nothing is done yet. */
+static int prepare(struct parsing *p, int argc, char **argv)
 {
     p->known = (struct rw_known_options){p->cli, p->table, p->n};
     RW_STEP(read_line(p, argc, argv));
     if (p->is_help)
-        return print_help(p);
+        return 0;
     RW_STEP(check_line(p));
     rw_msg_set(p->quiet, p->verbose);
     RW_STEP(set_params(p));
-    RW_STEP(check(p->cli));
+    return check(p->cli);
+}
+
+static int run(struct parsing *p, int argc, char **argv)
+{
+    RW_STEP(rw_ranks_meet(p->cli, prepare(p, argc, argv)));
+    if (p->is_help)
+        return rw_ranks_leads(p->cli) ? print_help(p) : 0;
     return p->cli->command->run(p->cli);
 }
 
@@ -532,9 +541,11 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     if (rw_ctx_new(&cli.ctx) < 0 || rw_params_new(cli.ctx, &cli.params) < 0)
         rw_no_memory();
     rw_ctx_set_log(cli.ctx, rw_msg_log, NULL);
-    int code = run(&p, argc, argv);
+    int code = rw_ranks_join(&cli);
+    code = code ? code : run(&p, argc, argv);
     if (code < 0)
         code = rw_msg_failed(cli.ctx, code, command->name);
+    rw_ranks_leave(&cli, code);
     rw_out_file_abandon(&cli.out);
     rw_out_file_remove_all();
     rw_predictor_close(cli.predictor);
@@ -552,6 +563,8 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     free(p.metrics.text);
     free(cli.given);
     free(cli.operands.text);
+    free(cli.ignore.text);
+    free(cli.ignore_text);
     return code;
 }
 

@@ -52,6 +52,7 @@ struct rw_command {
     const char *params; /* " bins absent ": the parameters it takes, between blanks; "*": all */
     int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
     int (*run)(struct rw_cli *cli);
+    int has_ranks; /* several may run it together (cli/many_ranks.h) */
     const struct rw_command *const
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };
@@ -62,12 +63,15 @@ struct rw_cli {
     struct rw_ctx *ctx;
     struct rw_params *params;
     struct rw_list operands;
+    struct rw_list ignore; /* columns; its texts are parts of ignore_text */
+    char *ignore_text;
     unsigned char *given; /* by option of the command */
     struct rw_model *model;
     const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */
     struct rw_dataset *dataset;
     struct rw_binned *binned; /* of a training: the dataset is its own; or NULL */
     struct rw_predictor *predictor;
+    struct rw_comm *comm;   /* NULL: no launcher has started more than one of these */
     struct rw_out_file out; /* removed if it is not committed */
 };
 

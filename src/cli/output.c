@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/messages.h"
 
@@ -52,4 +54,24 @@ int rw_output_end(int code)
     if (code != RW_EXIT_OK || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;
     return rw_msg_errno(errno ? errno : EIO, "cannot write standard output");
+}
+
+int rw_output_save_elsewhere(struct rw_ctx *ctx, const struct rw_model *model, const char *output)
+{
+    const char *folder = getenv("TMPDIR"), *name = strrchr(output, '/');
+    char path[4096];
+    name = name ? name + 1 : output;
+    const int n = snprintf(path, sizeof(path), "%s/%s-XXXXXX", folder && *folder ? folder : "/tmp",
+                           *name && strcmp(name, "-") != 0 ? name : "model");
+    const int fd = n < (int)sizeof(path) ? mkstemp(path) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    int failed = !file || rw_model_write_file(ctx, model, file, path) < 0 || fsync(fd) != 0;
+    failed |= file && fclose(file) != 0;
+    if (failed) {
+        if (fd >= 0)
+            unlink(path);
+        return 0;
+    }
+    rw_msg_warning("the model is '%s' instead", path);
+    return 1;
 }

@@ -13,4 +13,10 @@ int rw_output_clash(const char *a, const char *b);
 /* Flushes standard output; `code`, or that of the failure, which is printed. */
 int rw_output_end(int code);
 
+/* A model that cannot be written to `output` goes where there is room, which is said: it is never
+ * lost. Returns 1 if it does. */
+struct rw_ctx;
+struct rw_model;
+int rw_output_save_elsewhere(struct rw_ctx *ctx, const struct rw_model *model, const char *output);
+
 #endif

@@ -9,17 +9,57 @@
 #include "cli/load.h"
 #include "cli/messages.h"
 
-int rw_train_log_open(struct rw_train_log *log, const char *path)
+int rw_train_log_open(struct rw_train_log *log, const char *path, int resumes)
 {
     log->path = path;
-    log->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    log->resumes = log->is_waiting = resumes;
+    if (strcmp(path, "-") == 0)
+        log->file = stdout;
+    else /* "r+" leaves what is there, and makes no file */
+        log->file = resumes ? fopen(path, "r+") : NULL;
+    if (!log->file)
+        log->file = fopen(path, "w");
     return log->file ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
+}
+
+/* Is it a file that can be cut? */
+static int is_regular(const struct rw_train_log *log, struct stat *about)
+{
+    return log->file && log->file != stdout && fstat(fileno(log->file), about) == 0 &&
+           S_ISREG(about->st_mode);
+}
+
+const char *rw_train_log_note(struct rw_train_log *log)
+{
+    struct stat about;
+    log->note[0] = 0;
+    if (is_regular(log, &about))
+        snprintf(log->note, sizeof(log->note), "log %lld", (long long)ftello(log->file));
+    return log->note;
+}
+
+void rw_train_log_begin(struct rw_train_log *log, const char *note, int round)
+{
+    struct stat about;
+    long long bytes = 0;
+    log->resumed_round = round;
+    log->is_waiting = 0;
+    if (!is_regular(log, &about))
+        return;
+    if (sscanf(note, "log %lld", &bytes) != 1 || bytes < 0 || bytes > about.st_size) {
+        rw_msg_warning("'%s' is not the log of what is resumed: it will begin with round %d",
+                       log->path, round + 1);
+        bytes = 0;
+    }
+    if (ftruncate(fileno(log->file), (off_t)bytes) != 0 ||
+        fseeko(log->file, (off_t)bytes, SEEK_SET) != 0)
+        log->error = errno;
 }
 
 /* Each line is complete when it is there, so that a run can be followed. */
 static void write_line(struct rw_train_log *log, json_t *record)
 {
-    if (record) {
+    if (record && !log->is_waiting) {
         errno = 0;
         json_dumpf(record, log->file, JSON_COMPACT);
         fputc('\n', log->file);
@@ -52,6 +92,9 @@ void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const
 {
     if (!log->file)
         return;
+    log->is_waiting = 0;
+    if (log->resumed_round > 0)
+        write_line(log, json_pack("{s:s,s:i}", "record", "resume", "round", log->resumed_round));
     write_line(log,
                json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params", "version",
                          RW_VERSION, "params", values_json(used), "given", values_json(cli->params),
@@ -104,13 +147,11 @@ int rw_train_log_close(struct rw_train_log *log, int run_failed)
     if (!log->file)
         return 0;
     struct stat about;
-    const int to_stdout = log->file == stdout;
-    const int regular =
-        !to_stdout && fstat(fileno(log->file), &about) == 0 && S_ISREG(about.st_mode);
-    if (!to_stdout && fclose(log->file) != 0 && !log->error)
+    const int regular = is_regular(log, &about);
+    if (log->file != stdout && fclose(log->file) != 0 && !log->error)
         log->error = errno;
     log->file = NULL;
-    if (run_failed && regular)
+    if (run_failed && regular && !log->resumes)
         unlink(log->path);
     if (!log->error || run_failed)
         return 0;

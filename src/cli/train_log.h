@@ -1,6 +1,7 @@
 /* train --log: one JSON object a line, whose "record" is its kind: "params" once (what was used,
- * and what was given), "metrics" and "timing" each round, "timing" each stage. What differs between
- * machines stands in "timing" and "params" only, so "metrics" lines compare. */
+ * and what was given), "metrics" and "timing" each round, "timing" each stage. A training that
+ * resumes adds to the log: "resume", with the round that it goes on from, and "params" again. What
+ * differs between machines stands in "timing" and "params" only, so "metrics" lines compare. */
 #ifndef RW_CLI_TRAIN_LOG_H
 #define RW_CLI_TRAIN_LOG_H
 
@@ -10,17 +11,26 @@
 struct rw_train_log {
     FILE *file;
     const char *path; /* borrowed */
-    int error;        /* errno of the first write that failed; 0: none */
+    char note[32];
+    int resumes, is_waiting; /* waiting: for rw_train_log_begin; nothing is written */
+    int resumed_round;       /* 0: it began with this training */
+    int error;               /* errno of the first write that failed; 0: none */
 };
 
-/* 0, or the exit code of an error. */
-int rw_train_log_open(struct rw_train_log *log, const char *path);
+/* resumes: what is there stays until rw_train_log_begin. 0, or the exit code of an error. */
+int rw_train_log_open(struct rw_train_log *log, const char *path, int resumes);
+/* How much of it there is, "log 1234", for a checkpoint; "" if it is no file. Valid until the next
+ * call. */
+const char *rw_train_log_note(struct rw_train_log *log);
+/* Of a training that resumes after `round`: goes on from there, dropping what was written later; if
+ * the note is of no log, or of a longer one, from the beginning. */
+void rw_train_log_begin(struct rw_train_log *log, const char *note, int round);
 /* used: what training takes; cli->params: as given, before anything was chosen. */
 void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const struct rw_cli *cli,
                          const struct rw_list *valid);
 void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round);
 void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes);
-/* 0, or the exit code of an error. The log of a run that failed is removed. */
+/* 0, or the exit code of an error. The log of a run that failed is removed, unless it resumed. */
 int rw_train_log_close(struct rw_train_log *log, int run_failed);
 /* "train", "valid1", ...: the sets' names, as in the model file. */
 const char *rw_train_log_set(int set, char buffer[32]);

@@ -13,20 +13,30 @@ int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
     return RW_NEW(ctx, *out, 1);
 }
 
+void rw_dataset_drop_values(struct rw_dataset *dataset)
+{
+    for (uint32_t i = 0;
+         !dataset->cache && dataset->column && !dataset->column_block && i < dataset->n_columns;
+         i++) {
+        rw_mem_free(dataset->column[i].row);
+        rw_mem_free(dataset->column[i].value);
+    }
+    rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
+    rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
+    rw_mem_free(dataset->column);
+    dataset->column_block = dataset->early_block = NULL;
+    dataset->column = NULL;
+    dataset->n_columns = 0;
+}
+
 void rw_dataset_free(struct rw_dataset *dataset)
 {
     if (!dataset)
         return;
+    rw_dataset_drop_values(dataset);
     if (dataset->cache) {
         munmap(dataset->cache, dataset->cache_bytes);
     } else {
-        for (uint32_t i = 0; dataset->column && !dataset->column_block && i < dataset->n_columns;
-             i++) {
-            rw_mem_free(dataset->column[i].row);
-            rw_mem_free(dataset->column[i].value);
-        }
-        rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
-        rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
         rw_mem_free(dataset->label);
         rw_mem_free(dataset->query_offset);
         rw_mem_free(dataset->query_id_offset);
@@ -38,7 +48,6 @@ void rw_dataset_free(struct rw_dataset *dataset)
         rw_mem_free(dataset->file[i]);
     rw_mem_free(dataset->file);
     rw_mem_free(dataset->location);
-    rw_mem_free(dataset->column);
     rw_mem_free(dataset->weight);
     rw_names_free(dataset->name, dataset->n_names);
     rw_mem_free(dataset);

@@ -67,6 +67,9 @@ struct rw_dataset {
 /* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
 
+/* It has no features any more. A cache's stay mapped. */
+void rw_dataset_drop_values(struct rw_dataset *dataset);
+
 /* Where a document stands: "a.txt:12:1", or "document 12" if it was not read from text. */
 void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size);
 

@@ -17,7 +17,8 @@ enum {
     RW_CACHE_VERSION = 2,
     RW_CACHE_TABLE = 3,
     RW_CACHE_BYTE_ORDER = 0x01020304,
-    RW_CACHE_ALIGN = 64
+    RW_CACHE_ALIGN = 64,
+    RW_CACHE_CRC_BYTES = 4
 };
 
 struct rw_cache_header {
@@ -65,6 +66,18 @@ struct rw_cache_layout {
 int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
                     struct rw_cache_layout *layout);
 
+static inline uint64_t rw_cache_aligned(uint64_t n_bytes)
+{
+    return (n_bytes + RW_CACHE_ALIGN - 1) / RW_CACHE_ALIGN * RW_CACHE_ALIGN;
+}
+/* A feature's block of codes: n and rest, rows if sparse (n under n_docs), codes; each aligned. */
+static inline uint64_t rw_cache_block_bytes(uint32_t n, uint32_t n_docs, size_t code_bytes)
+{
+    const uint64_t rows = n < n_docs ? rw_cache_aligned((uint64_t)n * sizeof(uint32_t)) : 0;
+    return rw_cache_aligned(2 * sizeof(uint32_t)) + rows +
+           rw_cache_aligned((uint64_t)n * code_bytes);
+}
+
 /* Reads and checks a whole cache. The documents keep its bytes, not the file, which may change.
  * rule: NULL, or of a training: if the codes serve it, they are kept in place of the values, which
  * are read for the checksum only. Else the values are kept, and no bins. out: empty; after a
@@ -72,10 +85,47 @@ int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
                   struct rw_binned *out);
 
+/* --- between the files that read caches --- */
+
+/* The header, of a file of file_bytes that begins with `head`, without its counts. */
+int rw_cache_header_of(struct rw_ctx *ctx, const char *name, const void *head, size_t n_bytes,
+                       uint64_t file_bytes, struct rw_cache_header *h);
+/* crc: of all bytes, the last four, `written`, among them. */
+int rw_cache_check_sum(struct rw_ctx *ctx, const char *name, uint32_t crc, uint32_t written);
+/* The counts; writes the layout. */
+int rw_cache_check_counts(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                          struct rw_cache_layout *layout);
+/* The columns' lengths. n, sparse: [n_columns], sections of the file. */
+int rw_cache_check_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                           const uint32_t *n, const uint8_t *sparse);
+struct rw_cut_rule rw_cache_rule_of(const struct rw_cache_header *h);
+/* Checks and takes what stands at `layout` in out->documents->cache. Codes: in place of values,
+ * which are not there. Of a part some features may have no value. After a failure `out` is empty.
+ */
+enum rw_cache_view { RW_CACHE_VALUES, RW_CACHE_CODES, RW_CACHE_PART };
+int rw_cache_view(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                  const struct rw_cache_layout *layout, enum rw_cache_view view,
+                  struct rw_binned *out);
+
+/* --- a part of a cache (cache_part.c); struct rw_divided of data_format.h --- */
+
+struct rw_range;
+struct rw_query_text;
+/* As rw_cache_read, of a range of documents that are whole queries; reads nothing else. The
+ * checksum is not looked at. */
+int rw_cache_read_part(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
+                       const struct rw_cut_rule *rule, struct rw_binned *out);
+int rw_cache_can_divide(struct rw_input *input);
+int rw_cache_check_together(struct rw_ctx *ctx, struct rw_input *input);
+int rw_cache_query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
+                          struct rw_query_text *query);
+int rw_cache_next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
+                        const struct rw_query_text *before, uint64_t *place);
+
 /* Every count, order and range of a data set whose arrays came from outside (cache_check.c), so
- * that nothing later can be led astray. name: of the file. */
+ * that nothing later can be led astray. name: of the file. is_part: a feature may have no value. */
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_bins *bins, const struct rw_cache_header *header);
+                   const struct rw_bins *bins, const struct rw_cache_header *header, int is_part);
 
 /* --- names and weights (cache_table.c) --- */
 
@@ -83,6 +133,11 @@ int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset
 uint64_t rw_cache_table_bytes(const struct rw_dataset *dataset);
 /* to: [rw_cache_table_bytes] zeroed, aligned as uint64_t is. */
 void rw_cache_table_fill(const struct rw_dataset *dataset, char *to);
+/* How a table of n_bytes that begins with `head`, [RW_CACHE_TABLE_HEAD], is divided: bytes of names
+ * and what describes them, the same for each part; bytes a document behind those. RW_ERR_FORMAT. */
+enum { RW_CACHE_TABLE_HEAD = 16 };
+int rw_cache_table_divide(const void *head, uint64_t n_bytes, uint32_t n_docs,
+                          uint64_t *names_bytes, uint64_t *doc_bytes);
 /* Checks and takes them. */
 int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const char *from, uint64_t n_bytes,
                         struct rw_dataset *dataset);

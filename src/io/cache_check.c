@@ -18,7 +18,7 @@ static int is_clean(float value)
     return (bits & 0x7f800000u) != 0x7f800000u && bits != 0x80000000u;
 }
 
-static int column_is_good(const struct rw_column *column, uint32_t n_docs)
+static int column_is_good(const struct rw_column *column, uint32_t n_docs, int may_be_empty)
 {
     /* without a branch, so that it is done at the memory's pace */
     const uint32_t absent = column->row ? RW_MISSING_BITS : RW_ABSENT_BITS;
@@ -36,7 +36,7 @@ static int column_is_good(const struct rw_column *column, uint32_t n_docs)
         if (column->row[k] >= n_docs || (k && column->row[k] <= column->row[k - 1]))
             return 0;
     }
-    return n_present > 0;
+    return n_present > 0 || may_be_empty;
 }
 
 static uint8_t most_of_bytes(const uint8_t *byte, uint32_t n)
@@ -72,6 +72,7 @@ static int codes_are_good(const struct rw_bins *bins, uint32_t f)
 struct checking {
     const struct rw_dataset *dataset;
     const struct rw_bins *bins; /* NULL: columns */
+    int may_be_empty;           /* a column may have no value */
     int n_bad;
 };
 
@@ -81,16 +82,18 @@ static int count_bad(void *user, struct rw_share *share)
     int n_bad = 0;
     for (uint64_t i, end; rw_share_next(share, &i, &end);)
         n_bad += !(job->bins ? codes_are_good(job->bins, (uint32_t)i)
-                             : column_is_good(&job->dataset->column[i], job->dataset->n_docs));
+                             : column_is_good(&job->dataset->column[i], job->dataset->n_docs,
+                                              job->may_be_empty));
     rw_share_lock(share);
     job->n_bad += n_bad;
     rw_share_unlock(share);
     return RW_OK;
 }
 
-static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
+static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
+                         int is_part)
 {
-    struct checking job = {dataset, NULL, 0};
+    struct checking job = {.dataset = dataset, .may_be_empty = is_part};
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         if (dataset->column[c].feature > RW_MAX_FEATURE ||
             (c && dataset->column[c].feature <= dataset->column[c - 1].feature))
@@ -169,7 +172,7 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
                       const struct rw_bins *bins)
 {
     const struct rw_cuts *cuts = bins->cuts;
-    struct checking job = {dataset, bins, 0};
+    struct checking job = {.dataset = dataset, .bins = bins};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if ((f && cuts->feature[f] <= cuts->feature[f - 1]) ||
             !rw_dataset_column(dataset, cuts->feature[f]))
@@ -188,10 +191,10 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
 }
 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_bins *bins, const struct rw_cache_header *header)
+                   const struct rw_bins *bins, const struct rw_cache_header *header, int is_part)
 {
     RW_TRY(check_docs(ctx, name, dataset, header));
-    RW_TRY(check_columns(ctx, name, dataset));
+    RW_TRY(check_columns(ctx, name, dataset, is_part));
     RW_TRY(check_ids(ctx, name, dataset));
     if (bins)
         return check_bins(ctx, name, dataset, bins);

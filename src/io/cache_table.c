@@ -95,6 +95,25 @@ static int take_weights(struct rw_ctx *ctx, const char *from, struct rw_dataset 
     return RW_OK;
 }
 
+static int head_is_good(const struct table_head *head, uint64_t n_bytes, uint32_t n_docs)
+{
+    return head->n_names <= RW_FEATURE_IDS && head->weights <= OF_QUERIES &&
+           head->name_bytes <= n_bytes && n_bytes_of(head, n_docs) == n_bytes;
+}
+
+int rw_cache_table_divide(const void *from, uint64_t n_bytes, uint32_t n_docs,
+                          uint64_t *names_bytes, uint64_t *doc_bytes)
+{
+    struct table_head head;
+    _Static_assert(sizeof(head) == RW_CACHE_TABLE_HEAD, "what the header says");
+    memcpy(&head, from, sizeof(head));
+    if (!head_is_good(&head, n_bytes, n_docs))
+        return RW_ERR_FORMAT;
+    *doc_bytes = head.weights ? sizeof(double) : 0;
+    *names_bytes = n_bytes - n_docs * *doc_bytes;
+    return RW_OK;
+}
+
 int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const char *from, uint64_t n_bytes,
                         struct rw_dataset *dataset)
 {
@@ -104,8 +123,7 @@ int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const char *from, 
         return RW_OK;
     if (status == RW_OK)
         memcpy(&head, from, sizeof(head));
-    if (status < 0 || head.n_names > RW_FEATURE_IDS || head.weights > OF_QUERIES ||
-        head.name_bytes > n_bytes || n_bytes_of(&head, dataset->n_docs) != n_bytes)
+    if (status < 0 || !head_is_good(&head, n_bytes, dataset->n_docs))
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its names' or weights' size is wrong",
                        name);
     const char *ids = from + sizeof(head);

@@ -2,6 +2,7 @@
 
 #include <strings.h>
 
+#include "base/mem.h"
 #include "io/columns.h"
 #include "io/input.h"
 
@@ -56,4 +57,18 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
         rw_log(ctx, RW_LOG_NOTE,
                "%llu number%s beyond float's range read as the largest finite float",
                (unsigned long long)n_clamped, n_clamped == 1 ? "" : "s");
+}
+
+int rw_query_text_set(struct rw_ctx *ctx, struct rw_query_text *query, const char *id, size_t n)
+{
+    RW_TRY(RW_GROW(ctx, query->text, query->room, n));
+    memcpy(query->text, id, n);
+    query->n = n;
+    query->is_known = 1;
+    return RW_OK;
+}
+
+int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n)
+{
+    return query->is_known && query->n == n && memcmp(query->text, id, n) == 0;
 }

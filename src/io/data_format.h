@@ -14,6 +14,40 @@ struct rw_input;
 struct rw_seen;
 struct rw_builder_list;
 
+/* A part of a file. */
+struct rw_range {
+    uint64_t begin, end; /* documents, or bytes of text; end: UINT64_MAX is the file's */
+    uint64_t n_lines;    /* written at the end: lines that text has there */
+};
+
+/* A query's id, copied. Zero-initialise; `text` is rw_mem_free's. */
+struct rw_query_text {
+    int is_known; /* 0: there is no query */
+    char *text;   /* [n] owned */
+    size_t n, room;
+};
+int rw_query_text_set(struct rw_ctx *ctx, struct rw_query_text *query, const char *id, size_t n);
+int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n);
+
+/* How a file is divided where queries begin, so that several ranks can read it. */
+struct rw_divided {
+    int (*can_divide)(struct rw_input *input);
+    /* NULL, or a check of the whole file before it is divided, which all ranks make together. */
+    int (*check)(struct rw_ctx *ctx, struct rw_input *input);
+    /* The query of the last document that begins before byte `at` of the file. */
+    int (*query_before)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
+                        struct rw_query_text *query);
+    /* The first place, as a range has it, from byte `at` on where a document of a query other than
+     * `before` begins; UINT64_MAX: there is none. */
+    int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
+                      const struct rw_query_text *before, uint64_t *place);
+    /* As a format's; range: borrowed until close. */
+    int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range, void **state);
+    /* NULL if the format has none */
+    int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
+                 const struct rw_cut_rule *rule, struct rw_binned *out);
+};
+
 /* A format of data files. A reader gives a file's documents piece by piece, as builders. */
 struct rw_data_format {
     const char *name;
@@ -33,6 +67,7 @@ struct rw_data_format {
     /* NULL: none; else the whole file at once, faster than by pieces: as rw_files_read */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
                  struct rw_binned *out);
+    const struct rw_divided *divided; /* NULL: each file is read as a whole, by one rank */
 };
 #define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;
 #include "io/data_formats.def"

@@ -485,6 +485,59 @@ int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *
     return load_file(ctx, input, loaded);
 }
 
+struct sum_job {
+    const struct rw_input *input;
+    uint64_t begin, end;
+    uint32_t *sums; /* [pieces] */
+    int read_errno;
+};
+
+static int sum_pieces(void *user, struct rw_share *share)
+{
+    struct sum_job *job = user;
+    unsigned char *slice;
+    int status = RW_OK, why = 0;
+    RW_TRY(RW_NEW_RAW(NULL, slice, SLICE_BYTES));
+    for (uint64_t piece, after; status >= 0 && rw_share_next(share, &piece, &after);) {
+        const uint64_t first = job->begin + piece * PIECE_BYTES, left = job->end - first;
+        const uint64_t end = first + (left < PIECE_BYTES ? left : PIECE_BYTES);
+        for (uint64_t at = first; at < end && status >= 0; at += SLICE_BYTES) {
+            const size_t n = end - at < SLICE_BYTES ? (size_t)(end - at) : SLICE_BYTES;
+            size_t got;
+            why = rw_input_read_at(job->input, at, slice, n, &got);
+            status = why || got < n ? RW_ERR_IO : RW_OK;
+            job->sums[piece] = rw_checksum(job->sums[piece], slice, got);
+        }
+    }
+    if (why) {
+        rw_share_lock(share);
+        job->read_errno = why;
+        rw_share_unlock(share);
+    }
+    rw_mem_free(slice);
+    return status;
+}
+
+int rw_input_sum(struct rw_ctx *ctx, const struct rw_input *input, uint64_t begin, uint64_t end,
+                 uint32_t *crc)
+{
+    const size_t n_bytes = (size_t)(end - begin);
+    const uint64_t n_pieces = n_bytes / PIECE_BYTES + (n_bytes % PIECE_BYTES > 0);
+    struct sum_job job = {.input = input, .begin = begin, .end = end};
+    RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
+    const int status = rw_parallel(ctx, ctx->n_threads, n_pieces, 1, sum_pieces, &job);
+    *crc = join_sums(job.sums, n_bytes);
+    rw_mem_free(job.sums);
+    if (status == RW_ERR_MEMORY)
+        return fail_no_room(ctx, input);
+    if (status >= 0)
+        return RW_OK;
+    return job.read_errno
+               ? rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name)
+               : rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
+                         input->name);
+}
+
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes)
 {
     size_t room = 0, n = 0, got;

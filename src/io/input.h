@@ -61,6 +61,10 @@ struct rw_loaded {
 /* Before any rw_input_read. */
 int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded);
 
+/* The CRC-32 of bytes [begin, end) of the file; only where rw_input_is_seekable. */
+int rw_input_sum(struct rw_ctx *ctx, const struct rw_input *input, uint64_t begin, uint64_t end,
+                 uint32_t *crc);
+
 /* The rest of the content as one text, a 0 behind it; freed with rw_mem_free. */
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes);
 

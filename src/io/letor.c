@@ -37,6 +37,8 @@ struct rw_letor {
     struct rw_letor_chunk *chunk;   /* [n_chunks]; owned */
     int by_pieces;
     uint64_t n_pieces, next_piece;
+    struct rw_range *range;     /* of a plain file's bytes, or NULL: all of them; borrowed */
+    uint64_t begin, end;        /* of the bytes; `end` of all is UINT64_MAX, for a file may grow */
     struct rw_members *members; /* NULL: blocks are fetched in sequence; owned */
     struct block block[2];      /* the one parsed, the one fetched */
     int current;
@@ -76,8 +78,15 @@ size_t rw_letor_chunk_bytes(const struct rw_ctx *ctx, size_t most)
     return bytes > LEAST ? bytes : LEAST;
 }
 
-int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
-                  size_t chunk_bytes, struct rw_letor **out)
+/* Bytes of the range, or of the whole file. */
+static uint64_t range_bytes(const struct rw_letor *letor, uint64_t n_bytes)
+{
+    const uint64_t end = n_bytes < letor->end ? n_bytes : letor->end;
+    return end > letor->begin ? end - letor->begin : 0;
+}
+
+static int open_text(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
+                     struct rw_seen *seen, size_t chunk_bytes, struct rw_letor **out)
 {
     struct rw_letor *letor;
     uint64_t n_bytes;
@@ -89,14 +98,17 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
     letor->chunk_bytes = chunk_bytes;
     letor->n_threads = ctx->n_threads;
     letor->n_chunks = 2 * ctx->n_threads;
+    letor->range = range;
+    letor->begin = range ? range->begin : 0;
+    letor->end = range ? range->end : UINT64_MAX;
     if (letor->n_chunks < LEAST_CHUNKS)
         letor->n_chunks = LEAST_CHUNKS;
     if (letor->n_chunks > MOST_CHUNKS)
         letor->n_chunks = MOST_CHUNKS;
     letor->by_pieces = rw_input_is_seekable(input, &n_bytes);
     if (letor->by_pieces) {
-        letor->n_pieces = (n_bytes + chunk_bytes - 1) / chunk_bytes;
-        if (seen) /* pieces take no room for text, so there may be many */
+        letor->n_pieces = (range_bytes(letor, n_bytes) + chunk_bytes - 1) / chunk_bytes;
+        if (seen || range) /* pieces take no room for text, so there may be many */
             letor->n_chunks = BATCH_CHUNKS * ctx->n_threads;
         if ((uint64_t)letor->n_chunks > letor->n_pieces)
             letor->n_chunks = (int)letor->n_pieces;
@@ -114,6 +126,18 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
 out:
     rw_letor_close(letor);
     return status;
+}
+
+int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
+                  size_t chunk_bytes, struct rw_letor **out)
+{
+    return open_text(ctx, input, NULL, seen, chunk_bytes, out);
+}
+
+int rw_letor_open_range(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
+                        size_t chunk_bytes, struct rw_letor **out)
+{
+    return open_text(ctx, input, range, NULL, chunk_bytes, out);
 }
 
 void rw_letor_close(struct rw_letor *letor)
@@ -267,12 +291,19 @@ static int grow_text(struct rw_letor_worker *worker, size_t n)
     return RW_OK;
 }
 
-/* Reads a piece: the lines that begin in its range of bytes; the last piece's range has no end. The
- * byte before the range tells whether a line begins with it. */
+/* Up to n bytes of the text from byte `at` of the file on, as rw_input_read_at. */
+static int read_at(const struct rw_letor *letor, uint64_t at, char *buffer, size_t n, size_t *got)
+{
+    const uint64_t left = at < letor->end ? letor->end - at : 0;
+    return rw_input_read_at(letor->input, at, buffer, n < left ? n : (size_t)left, got);
+}
+
+/* Reads a piece: the lines that begin in its range of bytes; the last piece's range ends with the
+ * text. The byte before the range tells whether a line begins with it. */
 static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker,
                       struct rw_letor_chunk *chunk)
 {
-    const uint64_t from = piece ? piece * letor->chunk_bytes - 1 : 0;
+    const uint64_t from = letor->begin + (piece ? piece * letor->chunk_bytes - 1 : 0);
     const int is_last = piece + 1 == letor->n_pieces;
     const size_t owned = letor->chunk_bytes + (piece != 0); /* bytes to the end of the range */
     size_t n = 0, begin = 0, wanted = owned + LINE_BYTES;
@@ -282,7 +313,7 @@ static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_le
         size_t got;
         RW_TRY(grow_text(worker, wanted + (size_t)2 * RW_LETOR_PAD));
         text = worker->text + RW_LETOR_PAD;
-        chunk->read_errno = rw_input_read_at(letor->input, from + n, text + n, wanted - n, &got);
+        chunk->read_errno = read_at(letor, from + n, text + n, wanted - n, &got);
         if (n == 0 && piece) {
             const char *before = memchr(text, '\n', got < owned - 1 ? got : owned - 1);
             if (!before)
@@ -326,10 +357,12 @@ static int bad_line(struct rw_ctx *ctx, const struct rw_letor *letor,
 {
     const char *name = rw_input_name(letor->input);
     char text[1024], message[2048];
-    snprintf(text, sizeof(text), "%.400s:%llu:%zu: %s", name,
-             (unsigned long long)(letor->n_lines + chunk->error_location.line + 1),
+    /* lines before a range are counted where something is wrong */
+    const uint64_t line = rw_letor_count_lines(letor->input, letor->begin) + letor->n_lines +
+                          chunk->error_location.line + 1;
+    snprintf(text, sizeof(text), "%.400s:%llu:%zu: %s", name, (unsigned long long)line,
              chunk->error_location.column, chunk->error);
-    if (letor->n_docs > 0 || !chunk->kind.what)
+    if (letor->n_docs > 0 || letor->begin > 0 || !chunk->kind.what)
         return rw_fail(ctx, chunk->status, "%s", text);
     rw_recognised_message(&chunk->kind, name, rw_input_is_gzip(letor->input), text, message,
                           sizeof(message));
@@ -485,7 +518,10 @@ int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_
         RW_TRY(next_pieces(ctx, letor, list, more));
     else
         RW_TRY(next_block(ctx, letor, list, more));
-    if (!*more && letor->n_docs == 0)
+    if (!*more && letor->range)
+        letor->range->n_lines = letor->n_lines;
+    const int is_whole = letor->begin == 0 && letor->end == UINT64_MAX;
+    if (!*more && letor->n_docs == 0 && is_whole)
         return rw_fail(ctx, RW_ERR_PARSE,
                        "%s:%llu:1: expected a document, found the end of the file",
                        rw_input_name(letor->input), (unsigned long long)letor->n_lines + 1);
@@ -515,23 +551,10 @@ int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_
 
 uint64_t rw_letor_guess_lines(const struct rw_letor *letor)
 {
-    enum { WINDOWS = 8, WINDOW_BYTES = 1 << 16 };
-    char *text;
-    uint64_t n_bytes = 0, n_seen = 0, n_lines = 0;
-    if (!rw_input_is_seekable(letor->input, &n_bytes) || RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
+    uint64_t n_bytes;
+    if (!rw_input_is_seekable(letor->input, &n_bytes))
         return 0;
-    const int is_small = n_bytes <= (uint64_t)WINDOWS * WINDOW_BYTES;
-    for (uint64_t w = 0; w < WINDOWS; w++) {
-        const uint64_t at = is_small ? w * WINDOW_BYTES : n_bytes / WINDOWS * w;
-        size_t got;
-        if (rw_input_read_at(letor->input, at, text, WINDOW_BYTES, &got) != 0)
-            break;
-        n_seen += got;
-        for (size_t i = 0; i < got; i++)
-            n_lines += text[i] == '\n';
-    }
-    rw_mem_free(text);
-    return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
+    return rw_letor_guess_lines_of(letor->input, letor->begin, range_bytes(letor, n_bytes));
 }
 
 static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
@@ -552,5 +575,8 @@ static void format_close(void *state)
     rw_letor_close(state);
 }
 
-const struct rw_data_format rw_data_format_letor = {
-    .name = "letor", .open = format_open, .next = format_next, .close = format_close};
+const struct rw_data_format rw_data_format_letor = {.name = "letor",
+                                                    .open = format_open,
+                                                    .next = format_next,
+                                                    .close = format_close,
+                                                    .divided = &rw_letor_divided};

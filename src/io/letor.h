@@ -51,7 +51,7 @@ enum rw_letor_want { RW_LETOR_ALL, RW_LETOR_SKIM, RW_LETOR_PICK };
 struct rw_letor_pick {
     uint32_t n_docs;
     const float *label; /* [n_docs] as they were: others say that the file has changed */
-    const uint8_t *in;  /* [n_docs] */
+    const uint8_t *in;  /* [n_docs]; NULL: all 1 */
     uint8_t which;      /* in[doc] of the documents wanted; of the others nothing is looked at */
     uint32_t *row;      /* [n_docs] owned: where each document of the builder stands in the chunk */
     size_t row_room;
@@ -95,6 +95,9 @@ struct rw_letor_chunk {
  * their lines are checked as all are, but a text that is not the one skimmed is RW_ERR_DATA. */
 void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *worker);
 void rw_letor_chunk_release(struct rw_letor_chunk *chunk);
+/* The query's id on a document's line, [line, end) without its newline; NULL: it is none, as a
+ * comment, or is wrong. Looks at nothing else. */
+const char *rw_letor_query_id(const char *line, const char *end, size_t *n);
 
 /* --- ids of the queries so far, to notice one that comes back (letor_seen.c) --- */
 
@@ -118,6 +121,11 @@ size_t rw_letor_chunk_bytes(const struct rw_ctx *ctx, size_t most);
  * chunk_bytes: about RW_LETOR_CHUNK_BYTES; tests take less. */
 int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
                   size_t chunk_bytes, struct rw_letor **out);
+/* The lines of a range of bytes of a plain file (data_format.h); borrowed until close, and its
+ * n_lines is written. Queries that come back are not noticed. */
+struct rw_range;
+int rw_letor_open_range(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
+                        size_t chunk_bytes, struct rw_letor **out);
 /* Parses the next chunks and adds their builders, in order, to `list`; *more is 0 at the end of the
  * file. A file without a document is RW_ERR_PARSE, as is a bad line: file, line, column. */
 int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
@@ -137,6 +145,15 @@ int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_
 /* About how many lines the file has: exact if it is small. */
 uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 
+/* --- where lines and queries are in a plain file (letor_places.c) --- */
+
+/* Lines that end before byte `end`. */
+uint64_t rw_letor_count_lines(const struct rw_input *input, uint64_t end);
+/* About how many lines end in the n_bytes bytes from `begin` on: exact if they are few. */
+uint64_t rw_letor_guess_lines_of(const struct rw_input *input, uint64_t begin, uint64_t n_bytes);
+/* How a file is divided where queries begin (data_format.h). */
+extern const struct rw_divided rw_letor_divided;
+
 /* --- files as codes (letor_codes.c) --- */
 
 struct rw_binned;
@@ -151,5 +168,11 @@ int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_binned *out);
+/* The same of a rank's part of the files, which are plain text, however few documents they have.
+ * All ranks call it together, and fail together. */
+struct rw_own_part;
+int rw_letor_read_part(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_own_part *part,
+                       struct rw_binned *out);
 
 #endif

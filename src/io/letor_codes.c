@@ -5,13 +5,17 @@
 
 #include "base/mem.h"
 #include "binning/pieces.h"
+#include "comm/comm.h"
 #include "io/cache.h"
 #include "io/data_format.h"
 #include "io/letor.h"
+#include "io/own_part.h"
+#include "io/together.h"
 
 struct source {
     struct rw_input *input; /* owned */
     struct rw_letor *letor; /* owned */
+    struct rw_range range;  /* what a rank reads of it */
     uint32_t first_piece;   /* of all files' */
 };
 
@@ -21,6 +25,9 @@ struct reading {
     uint32_t n_sources;
     struct rw_seen *seen; /* owned */
     size_t chunk_bytes;
+    const char *const *paths; /* [n_paths] borrowed */
+    int n_paths;
+    struct rw_own_part *part;       /* NULL: all of all files; borrowed */
     struct rw_cache_values *values; /* borrowed, or NULL */
     uint32_t n_pieces;
     uint32_t *first_doc;            /* [n_pieces + 1] documents before each piece; owned */
@@ -63,28 +70,49 @@ static int may_be_large(const char *const *paths, int n_paths)
     return n_bytes / LEAST_LINE > rw_cut_sample_docs;
 }
 
-/* Opens all files. Returns 1 if they look like enough documents, 0 if not, or if one is no plain
- * text. */
-static int open_sources(struct reading *r, const char *const *paths, int n_paths)
+static int open_source(struct reading *r, int file)
+{
+    struct source *source = &r->source[r->n_sources++];
+    uint64_t n_pieces = r->n_pieces;
+    RW_TRY(rw_input_open(r->ctx, r->paths[file], &source->input));
+    if (rw_data_format_of(r->ctx, source->input) != &rw_data_format_letor)
+        return 0;
+    if (r->part) {
+        source->range = rw_own_part_range(r->part, file);
+        RW_TRY(rw_letor_open_range(r->ctx, source->input, &source->range, r->chunk_bytes,
+                                   &source->letor));
+    } else {
+        RW_TRY(rw_letor_open(r->ctx, source->input, r->seen, r->chunk_bytes, &source->letor));
+    }
+    source->first_piece = r->n_pieces;
+    n_pieces += rw_letor_n_pieces(source->letor);
+    if (rw_letor_n_pieces(source->letor) == 0 || n_pieces > UINT32_MAX / 2)
+        return 0;
+    r->n_pieces = (uint32_t)n_pieces;
+    return 1;
+}
+
+/* Opens all files, or those of the part. Returns 1, or 0 if one is no plain text. */
+static int open_sources(struct reading *r)
+{
+    int first = 0, end = r->n_paths, is_text = 1;
+    if (r->part)
+        rw_own_part_files(r->part, &first, &end);
+    RW_TRY(RW_NEW(r->ctx, r->source, (size_t)(end - first)));
+    for (int file = first; file < end && is_text > 0; file++)
+        is_text = open_source(r, file);
+    return is_text;
+}
+
+/* Returns 1 if files that are open look like enough documents, so that the pass that counts them is
+ * not for nothing. */
+static int look_enough(const struct reading *r)
 {
     const uint64_t limit = rw_cut_sample_docs;
-    uint64_t n_lines = 0, n_pieces = 0;
-    RW_TRY(rw_seen_new(r->ctx, &r->seen));
-    RW_TRY(RW_NEW(r->ctx, r->source, (size_t)n_paths));
-    for (int i = 0; i < n_paths; i++) {
-        struct source *source = &r->source[r->n_sources++];
-        RW_TRY(rw_input_open(r->ctx, paths[i], &source->input));
-        if (rw_data_format_of(r->ctx, source->input) != &rw_data_format_letor)
-            return 0;
-        RW_TRY(rw_letor_open(r->ctx, source->input, r->seen, r->chunk_bytes, &source->letor));
-        source->first_piece = (uint32_t)n_pieces;
-        n_pieces += rw_letor_n_pieces(source->letor);
-        if (rw_letor_n_pieces(source->letor) == 0 || n_pieces > UINT32_MAX / 2)
-            return 0;
-        n_lines += rw_letor_guess_lines(source->letor);
-    }
-    r->n_pieces = (uint32_t)n_pieces;
-    return n_lines > limit + limit / 32; /* else the pass that counts would be for nothing */
+    uint64_t n_lines = 0;
+    for (uint32_t i = 0; i < r->n_sources; i++)
+        n_lines += rw_letor_guess_lines(r->source[i].letor);
+    return n_lines > limit + limit / 32;
 }
 
 /* The data set but for its features. */
@@ -101,6 +129,8 @@ static int skim(struct reading *r)
         while (more)
             RW_TRY_OUT(rw_letor_next(ctx, source->letor, &list, &more));
     }
+    if (r->part && r->n_sources)
+        r->part->range = r->source[r->n_sources - 1].range;
     RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &r->binned.documents));
     for (uint32_t p = 0; p < r->n_pieces; p++) /* so far the documents of each */
         r->first_doc[p + 1] += r->first_doc[p];
@@ -133,9 +163,10 @@ static int read_piece(const struct pieces_job *job, uint32_t p, int thread)
     const uint32_t first = r->first_doc[p];
     worker->pick.n_docs = r->first_doc[p + 1] - first;
     worker->pick.label = r->binned.documents->label + first;
-    worker->pick.in = r->sample.in + first;
+    worker->pick.in = r->sample.in ? r->sample.in + first : NULL;
     worker->pick.which = job->sampled;
-    int status = rw_letor_pick(source->letor, p - source->first_piece, worker);
+    const int any = job->sampled || r->sample.in; /* else all are held */
+    int status = any ? rw_letor_pick(source->letor, p - source->first_piece, worker) : RW_OK;
     worker->n_clamped += worker->builder.n_clamped;
     if (status >= 0 && job->sampled)
         status = rw_pieces_hold(&r->pieces, p, thread, &worker->builder);
@@ -209,6 +240,26 @@ static int values_are_whole(const struct reading *r)
     return rw_cache_values_are_whole(r->values, r->binned.n_features);
 }
 
+/* ---- all ---- */
+
+/* Memory, and the pass over the sampled documents. */
+static int hold_sampled(struct reading *r, const struct rw_cut_rule *rule)
+{
+    struct rw_ctx *ctx = r->ctx;
+    r->n_threads = ctx->n_threads;
+    RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
+    for (int t = 0; t < r->n_threads; t++)
+        r->worker[t].fast = rw_letor_fast(0);
+    RW_TRY(rw_pieces_init(ctx, &r->pieces, &r->sample, rule, r->first_doc, r->n_pieces));
+    return read_pieces(r, 1);
+}
+
+static void add_clamped(struct reading *r)
+{
+    for (int t = 0; t < r->n_threads; t++)
+        r->binned.documents->n_clamped += r->worker[t].n_clamped;
+}
+
 static int read_all(struct reading *r, const struct rw_cut_rule *rule)
 {
     struct rw_ctx *ctx = r->ctx;
@@ -216,13 +267,8 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
     struct rw_dataset *documents = r->binned.documents;
     if (documents->n_docs <= rw_cut_sample_docs)
         return 0;
-    r->n_threads = ctx->n_threads;
-    RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
-    for (int t = 0; t < r->n_threads; t++)
-        r->worker[t].fast = rw_letor_fast(0);
     RW_TRY(rw_cut_sample_init(ctx, &r->sample, documents));
-    RW_TRY(rw_pieces_init(ctx, &r->pieces, &r->sample, rule, r->first_doc, r->n_pieces));
-    RW_TRY(read_pieces(r, 1));
+    RW_TRY(hold_sampled(r, rule));
     RW_TRY(rw_pieces_find_bounds(&r->pieces));
     const int is_known = r->values ? begin_values(r) : 1;
     if (is_known <= 0)
@@ -231,16 +277,16 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
     RW_TRY(rw_pieces_finish(&r->pieces, &r->binned));
     if (r->values && !values_are_whole(r))
         return 0;
-    for (int t = 0; t < r->n_threads; t++)
-        documents->n_clamped += r->worker[t].n_clamped;
+    add_clamped(r);
     rw_data_format_note_clamped(ctx, documents->n_clamped);
     return 1;
 }
 
 int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
-    struct reading r = {.ctx = ctx, .chunk_bytes = RW_LETOR_CHUNK_BYTES};
-    const int is_large = may_be_large(paths, n_paths) && open_sources(&r, paths, n_paths) > 0;
+    struct reading r = {
+        .ctx = ctx, .chunk_bytes = RW_LETOR_CHUNK_BYTES, .paths = paths, .n_paths = n_paths};
+    const int is_large = may_be_large(paths, n_paths) && open_sources(&r) > 0 && look_enough(&r);
     reading_release(&r);
     return is_large;
 }
@@ -249,18 +295,81 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_binned *out)
 {
-    struct reading r = {
-        .ctx = ctx, .chunk_bytes = rw_letor_chunk_bytes(ctx, chunk_bytes), .values = values};
+    struct reading r = {.ctx = ctx,
+                        .chunk_bytes = rw_letor_chunk_bytes(ctx, chunk_bytes),
+                        .paths = paths,
+                        .n_paths = n_paths,
+                        .values = values};
     if (!may_be_large(paths, n_paths))
         return RW_OK;
-    int status = open_sources(&r, paths, n_paths);
-    if (status > 0)
+    int status = rw_seen_new(ctx, &r.seen);
+    status = status < 0 ? status : open_sources(&r);
+    if (status > 0 && look_enough(&r))
         status = read_all(&r, rule);
-    if (status > 0) {
+    if (status > 0 && r.binned.bins) {
         *out = r.binned;
         r.binned = (struct rw_binned){.documents = NULL};
     }
     reading_release(&r);
     /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
     return status == RW_ERR_MEMORY || status == RW_ERR_DATA ? status : RW_OK;
+}
+
+/* ---- a rank's part ---- */
+
+/* All ranks meet. Text that is wrong is read again with its values: that finds the first mistake of
+ * this rank's text, and the words for it. */
+static int agree(struct reading *r, int status)
+{
+    struct rw_ctx *ctx = r->ctx;
+    if (status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA) {
+        struct rw_dataset *documents = NULL;
+        status = rw_own_part_read(ctx, r->paths, r->n_paths, r->part, &documents);
+        if (status >= 0)
+            status = rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was read", r->paths[0],
+                             r->n_paths > 1 ? " or another" : "");
+        rw_dataset_free(documents);
+    }
+    return rw_comm_agree(ctx, status);
+}
+
+static int skim_part(struct reading *r)
+{
+    const int is_text = open_sources(r);
+    if (is_text == 0)
+        return rw_fail(r->ctx, RW_ERR_DATA, "'%s'%s changed while it was read", r->paths[0],
+                       r->n_paths > 1 ? " or another" : "");
+    return is_text < 0 ? is_text : skim(r);
+}
+
+static int read_part(struct reading *r, const struct rw_cut_rule *rule)
+{
+    RW_TRY(agree(r, skim_part(r)));
+    struct rw_dataset *documents = r->binned.documents;
+    RW_TRY(rw_together_check(r->ctx, r->part, 1, documents));
+    RW_TRY(rw_cut_sample_init(r->ctx, &r->sample, documents));
+    RW_TRY(agree(r, hold_sampled(r, rule)));
+    RW_TRY(rw_pieces_find_bounds(&r->pieces));
+    RW_TRY(agree(r, read_pieces(r, 0)));
+    RW_TRY(rw_pieces_finish(&r->pieces, &r->binned));
+    add_clamped(r);
+    return rw_together_note_clamped(r->ctx, documents->n_clamped);
+}
+
+int rw_letor_read_part(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_own_part *part,
+                       struct rw_binned *out)
+{
+    struct reading r = {.ctx = ctx,
+                        .chunk_bytes = rw_letor_chunk_bytes(ctx, chunk_bytes),
+                        .paths = paths,
+                        .n_paths = n_paths,
+                        .part = part};
+    const int status = read_part(&r, rule);
+    if (status >= 0) {
+        *out = r.binned;
+        r.binned = (struct rw_binned){.documents = NULL};
+    }
+    reading_release(&r);
+    return status;
 }

@@ -230,6 +230,18 @@ static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *
     return q;
 }
 
+const char *rw_letor_query_id(const char *line, const char *end, size_t *n)
+{
+    const char *p = skip_blanks(line, end);
+    if (p == end || *p == '#')
+        return NULL;
+    p = skip_blanks(word_end(p, end), end);
+    if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
+        return NULL;
+    *n = (size_t)(word_end(p + 4, end) - (p + 4));
+    return *n ? p + 4 : NULL;
+}
+
 static int begins_query(const struct rw_builder *builder, const char *id, size_t n)
 {
     if (builder->n_queries == 0)
@@ -362,6 +374,11 @@ static const char *skip_entries(struct rw_letor_chunk *chunk, const char *p, con
     return proven->end;
 }
 
+static inline int is_wanted(const struct rw_letor_pick *pick, uint32_t doc)
+{
+    return (pick->in ? pick->in[doc] : 1) == pick->which;
+}
+
 /* [line, end): without its newline. */
 static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const char *end)
 {
@@ -372,7 +389,7 @@ static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const ch
         return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
     if (is_picked && pick->n_seen == pick->n_docs)
         return changed(chunk);
-    if (is_picked && pick->in[pick->n_seen++] != pick->which)
+    if (is_picked && !is_wanted(pick, pick->n_seen++))
         return RW_OK;
     float label;
     const char *id = NULL;

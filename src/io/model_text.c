@@ -308,8 +308,14 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
 static int read_header(struct rw_words *w)
 {
     char expected[48];
-    int is_model;
+    int is_model, is_checkpoint;
     snprintf(expected, sizeof(expected), "'%s%d'", RW_MODEL_HEADER, RW_MODEL_VERSION);
+    RW_TRY(rw_words_option(w, RW_CHECKPOINT_HEADER, &is_checkpoint));
+    if (is_checkpoint)
+        return rw_fail(w->ctx, RW_ERR_FORMAT,
+                       "%s:1: a checkpoint of a training, which is resumed from it; expected a "
+                       "model",
+                       w->path);
     RW_TRY(rw_words_option(w, RW_MODEL_HEADER, &is_model));
     if (!is_model)
         return rw_words_fail(w, expected);
@@ -329,7 +335,7 @@ void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LI
     snprintf(line, RW_CHECKSUM_LINE_BYTES + 1, "checksum %08x\n", (unsigned)sum);
 }
 
-static int check_sum(struct rw_ctx *ctx, const char *path, const char *all, size_t n)
+int rw_model_checksum_check(struct rw_ctx *ctx, const char *path, const char *all, size_t n)
 {
     char line[RW_CHECKSUM_LINE_BYTES + 1] = "";
     const char *last = n >= RW_CHECKSUM_LINE_BYTES ? all + n - RW_CHECKSUM_LINE_BYTES : NULL;
@@ -361,7 +367,7 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
     int status = RW_OK;
     *out = NULL;
     RW_TRY(read_header(&words));
-    RW_TRY(check_sum(ctx, path, text, n));
+    RW_TRY(rw_model_checksum_check(ctx, path, text, n));
     words.end -= RW_CHECKSUM_LINE_BYTES;
     words.after = "the checksum";
     struct rw_model *model = NULL;
@@ -374,9 +380,9 @@ out:
     return status;
 }
 
-int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
+int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
+                       int (*header)(struct rw_words *w), char **out, size_t *n_bytes)
 {
-    RW_DEFAULT_FPENV;
     char *all = NULL;
     size_t n = 0, room = 0;
     struct stat info;
@@ -387,7 +393,7 @@ int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode)) {
         status =
-            rw_fail(ctx, RW_ERR_IO, "cannot read '%s': it is a directory; expected a model", path);
+            rw_fail(ctx, RW_ERR_IO, "cannot read '%s': it is a directory; expected %s", path, what);
         goto out;
     }
     RW_TRY_OUT(RW_GROW(ctx, all, room, FIRST_READ_BYTES));
@@ -400,15 +406,29 @@ int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
         }
         /* A file of another kind may be huge: its first bytes are enough to say so. */
         struct rw_words words = rw_words_of(ctx, path, all, n);
-        RW_TRY_OUT(read_header(&words));
+        RW_TRY_OUT(header(&words));
         if (feof(file))
             break;
         if (n == room)
             RW_TRY_OUT(RW_GROW(ctx, all, room, room + 1));
     }
-    RW_TRY_OUT(rw_model_parse(ctx, path, all, n, out));
+    *out = all;
+    *n_bytes = n;
+    all = NULL;
 out:
     fclose(file);
+    rw_mem_free(all);
+    return status;
+}
+
+int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
+{
+    RW_DEFAULT_FPENV;
+    char *all;
+    size_t n = 0;
+    *out = NULL;
+    RW_TRY(rw_model_file_read(ctx, path, "a model", read_header, &all, &n));
+    const int status = rw_model_parse(ctx, path, all, n, out);
     rw_mem_free(all);
     return status;
 }

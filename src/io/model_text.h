@@ -34,7 +34,8 @@
 
 #include "model/model.h"
 
-#define RW_MODEL_HEADER "rankwood model "
+#define RW_MODEL_HEADER      "rankwood model "
+#define RW_CHECKPOINT_HEADER "rankwood checkpoint " /* io/checkpoint_text.h */
 
 enum { RW_MODEL_VERSION = 2, RW_CHECKSUM_DIGITS = 8, RW_CHECKSUM_LINE_BYTES = 18 };
 
@@ -54,6 +55,12 @@ int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out,
  * value: for space that is reserved before there is a model. */
 enum { RW_MODEL_NODE_BYTES = 160, RW_MODEL_LEAF_BYTES = 40, RW_MODEL_VALUE_BYTES = 40 };
 
+/* A whole file, *out the caller's (rw_mem_free). header: refuses another kind's first line, as soon
+ * as that is read; what: for messages. */
+int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
+                       int (*header)(struct rw_words *w), char **out, size_t *n_bytes);
+/* Is the last line the checksum of those above? RW_ERR_FORMAT: the file is cut or damaged. */
+int rw_model_checksum_check(struct rw_ctx *ctx, const char *path, const char *text, size_t n);
 /* The last line of a model whose text so far is `text`: [n]; a 0 follows it. */
 void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LINE_BYTES + 1]);
 

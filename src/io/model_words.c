@@ -163,6 +163,32 @@ int rw_words_count_of(struct rw_words *w, const char *before, const char *what, 
     return rw_words_count(w, "", what, most < INT32_MAX ? (int32_t)most : INT32_MAX, value);
 }
 
+/* 0 to 15, or -1. */
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int rw_words_hex(struct rw_words *w, const char *before, const char *what, uint64_t *value)
+{
+    enum { MOST_DIGITS = 16 };
+    RW_TRY(rw_words_take(w, before));
+    if (w->is_writing) {
+        char digits[MOST_DIGITS + 1];
+        snprintf(digits, sizeof(digits), "%llx", (unsigned long long)*value);
+        return put(w, digits);
+    }
+    const char *c = w->at;
+    uint64_t number = 0;
+    while (c < w->end && hex_digit(*c) >= 0 && c - w->at <= MOST_DIGITS)
+        number = number << 4 | (uint64_t)hex_digit(*c++);
+    if (c == w->at || c - w->at > MOST_DIGITS || (*w->at == '0' && c - w->at > 1))
+        return rw_words_fail(w, what);
+    w->at = c;
+    *value = number;
+    return RW_OK;
+}
+
 int rw_words_number(struct rw_words *w, const char *before, int32_t number)
 {
     char expected[24];
@@ -219,12 +245,6 @@ int rw_words_float(struct rw_words *w, const char *before, const char *what, flo
         return rw_words_fail(w, what);
     w->at = end;
     return RW_OK;
-}
-
-/* 0 to 15, or -1. */
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static int put_escaped(struct rw_words *w, const char *text)

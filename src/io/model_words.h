@@ -42,6 +42,8 @@ int rw_words_count(struct rw_words *w, const char *before, const char *what, int
  * its own size warrants. */
 int rw_words_count_of(struct rw_words *w, const char *before, const char *what, size_t bytes,
                       int32_t *value);
+/* In hexadecimal, without leading zeros, in lower case. */
+int rw_words_hex(struct rw_words *w, const char *before, const char *what, uint64_t *value);
 /* The number that must stand here: rows are numbered. */
 int rw_words_number(struct rw_words *w, const char *before, int32_t number);
 int rw_words_real(struct rw_words *w, const char *before, const char *what, double *value);

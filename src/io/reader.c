@@ -2,15 +2,19 @@
  * some documents of a cache. */
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "binning/binned.h"
+#include "binning/dataset_codes.h"
+#include "comm/comm.h"
 #include "io/data_format.h"
 #include "io/input.h"
 #include "io/letor.h"
+#include "io/own_part.h"
+#include "io/together.h"
 
 struct rw_reader {
     char **path; /* [n_paths]; owned */
-    int n_paths, next_path;
-    struct rw_input *input; /* the file being read; owned */
+    int n_paths, next_path, end_path;
+    struct rw_own_part *part; /* NULL: all of all files is read; borrowed */
+    struct rw_input *input;   /* the file being read; owned */
     const struct rw_data_format *format;
     void *state;
     struct rw_seen *seen; /* NULL: queries that come back are not noticed; owned */
@@ -45,6 +49,7 @@ int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     RW_TRY_OUT(RW_NEW(ctx, reader->path, (size_t)n_paths));
     for (; reader->n_paths < n_paths; reader->n_paths++)
         RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->path[reader->n_paths], paths[reader->n_paths]));
+    reader->end_path = n_paths;
     *out = reader;
     return RW_OK;
 out:
@@ -81,6 +86,17 @@ static int open_file(struct rw_ctx *ctx, struct rw_reader *reader)
     return RW_OK;
 }
 
+/* Reads from the open file on, the whole of it or what the part has of it. */
+static int begin_file(struct rw_ctx *ctx, struct rw_reader *reader)
+{
+    struct rw_own_part *part = reader->part;
+    const struct rw_divided *divided = reader->format->divided;
+    if (!part || !divided || !divided->can_divide(reader->input))
+        return reader->format->open(ctx, reader->input, reader->seen, &reader->state);
+    part->range = rw_own_part_range(part, reader->next_path - 1);
+    return divided->open(ctx, reader->input, &part->range, &reader->state);
+}
+
 /* Adds the next piece's builders, in order, to `list`; *more is 0 behind the last file. */
 static int next_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_builder_list *list,
                       int *more)
@@ -89,11 +105,11 @@ static int next_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_bu
     if (!reader->input)
         RW_TRY(open_file(ctx, reader));
     if (!reader->state)
-        RW_TRY(reader->format->open(ctx, reader->input, reader->seen, &reader->state));
+        RW_TRY(begin_file(ctx, reader));
     RW_TRY(reader->format->next(ctx, reader->state, list, &is_open));
     if (!is_open)
         close_file(reader);
-    *more = is_open || reader->next_path < reader->n_paths;
+    *more = is_open || reader->next_path < reader->end_path;
     return RW_OK;
 }
 
@@ -101,7 +117,7 @@ int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_datas
 {
     RW_DEFAULT_FPENV;
     struct rw_builder_list list = {0};
-    int status = RW_OK, more = reader->input || reader->next_path < reader->n_paths;
+    int status = RW_OK, more = reader->input || reader->next_path < reader->end_path;
     *out = NULL;
     while (list.n == 0 && more)
         RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
@@ -151,10 +167,81 @@ out:
     return status;
 }
 
+/* ---- a rank's part ---- */
+
+int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                     struct rw_own_part *part, struct rw_dataset **out)
+{
+    struct rw_reader *reader;
+    struct rw_builder_list list = {0};
+    int status;
+    RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
+    reader->part = part;
+    rw_own_part_files(part, &reader->next_path, &reader->end_path);
+    int more = reader->next_path < reader->end_path;
+    list.is_whole = reader->end_path - reader->next_path == 1;
+    while (more)
+        RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+    status = rw_early_finish(ctx, list.early, list.builder, (int)list.n, out);
+out:
+    rw_reader_close(reader);
+    rw_builder_list_release(&list);
+    return status;
+}
+
+/* Of one cache: what suits the rule, also of no documents. */
+static int read_cache_part(struct rw_ctx *ctx, const char *path, const struct rw_cut_rule *rule,
+                           const struct rw_own_part *part, struct rw_binned *out)
+{
+    struct rw_input *input;
+    struct rw_range range = {.begin = part->begin.file ? UINT64_MAX : part->begin.at,
+                             .end = part->end.file ? UINT64_MAX : part->end.at};
+    RW_TRY(rw_input_open(ctx, path, &input));
+    const int status = rw_data_format_of(ctx, input)->divided->whole(ctx, input, &range, rule, out);
+    rw_input_close(input);
+    return status;
+}
+
+static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+                      const struct rw_read_goal *goal, struct rw_binned *out)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_own_part part;
+    int status;
+    RW_TRY(rw_own_part_find(ctx, paths, n_paths, &part));
+    if (goal->rule && part.is_text)
+        return rw_letor_read_part(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES, &part,
+                                  out);
+    status = part.is_cache ? read_cache_part(ctx, paths[0], goal->rule, &part, out)
+                           : rw_own_part_read(ctx, paths, n_paths, &part, &out->documents);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_together_check(ctx, &part, notice, out->documents));
+    if (goal->rule && !out->bins) {
+        RW_TRY_OUT(rw_dataset_codes(ctx, out->documents, goal->rule, out));
+        rw_dataset_drop_values(out->documents);
+    }
+    status = rw_together_note_clamped(ctx, out->documents->n_clamped);
+out:
+    if (status < 0)
+        rw_binned_release(out);
+    return status;
+}
+
+/* ---- files ---- */
+
+static int read_any(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+                    struct rw_read_goal *goal, struct rw_binned *out)
+{
+    if (rw_n_ranks(ctx) == 1)
+        return read_files(ctx, paths, n_paths, notice, goal, out);
+    RW_TRY(rw_comm_agree(ctx, check_paths(ctx, paths, n_paths)));
+    return read_parts(ctx, paths, n_paths, notice, goal, out);
+}
+
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out)
 {
-    return read_files(ctx, paths, n_paths, 1, goal, out);
+    return read_any(ctx, paths, n_paths, 1, goal, out);
 }
 
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
@@ -162,7 +249,7 @@ static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths
 {
     struct rw_read_goal goal = {.rule = NULL};
     struct rw_binned read = {.documents = NULL};
-    const int status = read_files(ctx, paths, n_paths, notice, &goal, &read);
+    const int status = read_any(ctx, paths, n_paths, notice, &goal, &read);
     *out = read.documents;
     return status;
 }

@@ -6,7 +6,9 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "comm/comm.h"
 #include "dataset/dataset.h"
+#include "io/own_part.h"
 
 /* What numbers a file has. */
 struct number_kind {
@@ -38,33 +40,43 @@ static int bad_number(struct rw_ctx *ctx, const char *name, uint64_t line_number
                    n ? found : "an empty line", n ? "'" : "");
 }
 
-/* The numbers of all lines, but at most `limit`; blank lines at the end do not count. *value: [*n],
- * the caller's (rw_mem_free), also after a failure. */
+/* Lines first .. first + most - 1 of a file, from 0. */
+struct lines_wanted {
+    uint64_t first, most;
+    int counts_others; /* 1: up to the end of the file; 0: no line behind them is looked at */
+};
+
+/* The numbers of the lines wanted; blank lines at the end of the file do not count. *value: [*n],
+ * the caller's (rw_mem_free), also after a failure; *n_lines: those looked at or counted. */
 static int read_numbers(struct rw_ctx *ctx, struct rw_input *input, const struct number_kind *kind,
-                        size_t limit, double **value, size_t *n)
+                        const struct lines_wanted *wanted, double **value, size_t *n,
+                        uint64_t *n_lines)
 {
     char *text;
     size_t n_bytes, room = 0;
     int status = RW_OK;
     *value = NULL;
-    *n = 0;
+    *n = *n_lines = 0;
     RW_TRY(rw_input_read_all(ctx, input, &text, &n_bytes));
     const char *line = text, *text_end = text + n_bytes;
     while (text_end > text && strchr(" \t\r\n", text_end[-1]) && text_end[-1])
         text_end--;
-    while (line < text_end && *n < limit) {
+    for (; line < text_end && (wanted->counts_others || *n < wanted->most); ++*n_lines) {
         const char *newline = memchr(line, '\n', (size_t)(text_end - line));
         const char *end = newline ? newline : text_end, *p = skip_blanks(line, end);
         int clamped;
-        RW_TRY_OUT(RW_GROW(ctx, *value, room, *n + 1));
-        const double *number = &(*value)[*n];
-        const char *q = rw_number_parse_double(p, end, &(*value)[*n], &clamped);
-        if (!q || skip_blanks(q, end) != end || clamped || *number < kind->least ||
-            *number > kind->most) {
-            status = bad_number(ctx, rw_input_name(input), *n + 1, line, p, end, kind->expected);
-            break;
+        if (*n_lines >= wanted->first && *n < wanted->most) {
+            RW_TRY_OUT(RW_GROW(ctx, *value, room, *n + 1));
+            const double *number = &(*value)[*n];
+            const char *q = rw_number_parse_double(p, end, &(*value)[*n], &clamped);
+            if (!q || skip_blanks(q, end) != end || clamped || *number < kind->least ||
+                *number > kind->most) {
+                status = bad_number(ctx, rw_input_name(input), *n_lines + 1, line, p, end,
+                                    kind->expected);
+                break;
+            }
+            ++*n;
         }
-        ++*n;
         line = end + 1;
     }
 out:
@@ -75,9 +87,11 @@ out:
 int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores)
 {
     static const struct number_kind kind = {-DBL_MAX, DBL_MAX, "a score (a finite number)"};
+    const struct lines_wanted wanted = {.most = (uint64_t)n + 1};
     double *score;
     size_t n_read;
-    int status = read_numbers(ctx, input, &kind, (size_t)n + 1, &score, &n_read);
+    uint64_t n_lines;
+    int status = read_numbers(ctx, input, &kind, &wanted, &score, &n_read, &n_lines);
     if (status == RW_OK && n_read != n)
         status = rw_fail(ctx, RW_ERR_DATA,
                          n_read > n ? "%s:%zu:1: more scores than the %u documents"
@@ -99,24 +113,53 @@ int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *sco
     return rw_scores_read_input(ctx, input, n, scores);
 }
 
-static int read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
-                        const char *path)
+/* Of a file for all ranks' documents, or queries, the weights of this rank's. docs, queries: before
+ * each rank's, [n_ranks + 1]. */
+static int take_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
+                        const char *path, const uint64_t *docs, const uint64_t *queries)
 {
     static const struct number_kind kind = {0, RW_MAX_WEIGHT,
                                             "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT)};
-    RW_DEFAULT_FPENV;
+    const int rank = rw_rank(ctx), n_ranks = rw_n_ranks(ctx);
+    const uint64_t *begin = by_query ? queries : docs;
+    /* the last rank also looks at what is too much */
+    const struct lines_wanted wanted = {.first = begin[rank],
+                                        .most = rank + 1 < n_ranks ? begin[rank + 1] - begin[rank]
+                                                                   : UINT64_MAX,
+                                        .counts_others = 1};
+    const struct rw_dataset all = {.n_docs = (uint32_t)docs[n_ranks],
+                                   .n_queries = (uint32_t)queries[n_ranks]};
     struct rw_input *input;
     double *weight;
     size_t n;
+    uint64_t n_lines;
+    RW_TRY(rw_own_part_check_path(ctx, path));
     RW_TRY(rw_input_open(ctx, path, &input));
-    int status = read_numbers(ctx, input, &kind, SIZE_MAX, &weight, &n);
+    int status = read_numbers(ctx, input, &kind, &wanted, &weight, &n, &n_lines);
     if (status == RW_OK)
-        status = rw_dataset_check_weights(ctx, dataset, by_query, rw_input_name(input), n);
+        status = rw_dataset_check_weights(ctx, &all, by_query, rw_input_name(input), n_lines);
     if (status == RW_OK)
         status = by_query ? rw_dataset_set_query_weights(ctx, dataset, weight, n)
                           : rw_dataset_set_weights(ctx, dataset, weight, n);
     rw_mem_free(weight);
     rw_input_close(input);
+    return status;
+}
+
+static int read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
+                        const char *path)
+{
+    RW_DEFAULT_FPENV;
+    const size_t n_offsets = (size_t)rw_n_ranks(ctx) + 1;
+    uint64_t *docs = NULL;
+    int status;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, docs, 2 * n_offsets)));
+    uint64_t *queries = docs + n_offsets;
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
+    status = rw_comm_agree(ctx, take_weights(ctx, dataset, by_query, path, docs, queries));
+out:
+    rw_mem_free(docs);
     return status;
 }
 

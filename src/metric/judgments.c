@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/metric_formulas.h"
 
 __extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
 
 /* ------------------------------------------------------------------ preparation */
 
@@ -27,6 +29,15 @@ static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
             sum += dataset->weight[i];
         judgments->weight[q] =
             dataset->weight_by_query ? dataset->weight[begin] : sum / (double)(end - begin);
+    }
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        const double weight = judgments->weight[q];
+        const uint32_t n = judgments->query_offset[q + 1] - judgments->query_offset[q];
+        const double by[2] = {weight, weight * (double)n};
+        for (int k = 0; k < 2; k++) {
+            if (by[k] > judgments->most_weight[k])
+                judgments->most_weight[k] = by[k];
+        }
     }
     return RW_OK;
 }
@@ -68,6 +79,20 @@ out:
     if (status < 0)
         rw_judgments_release(judgments);
     return status;
+}
+
+int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments)
+{
+    double *const largest[] = {&judgments->max_gain, &judgments->most_weight[0],
+                               &judgments->most_weight[1]};
+    uint64_t bits[3]; /* of numbers that are not negative: they order as these do */
+    for (int i = 0; i < 3; i++)
+        bits[i] = rw_bits_of_double(*largest[i]);
+    RW_TRY(rw_comm_max(ctx, bits, 3));
+    for (int i = 0; i < 3; i++)
+        memcpy(largest[i], &bits[i], sizeof(bits[i]));
+    judgments->is_shared = 1;
+    return RW_OK;
 }
 
 void rw_judgments_release(struct rw_judgments *judgments)
@@ -152,15 +177,8 @@ static double query_weight(const struct rw_metric_kind *kind, const struct rw_ju
  * whole numbers already: weights become integers, so that the order of queries cannot matter. */
 static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judgments *judgments)
 {
-    if (!judgments->weight)
-        return 1.0;
-    double largest = 0.0;
-    for (uint32_t q = 0; q < judgments->n_queries; q++) {
-        const double weight = query_weight(kind, judgments, q);
-        if (weight > largest)
-            largest = weight;
-    }
-    if (!(largest > 0.0))
+    const double largest = judgments->most_weight[kind->by_document != 0];
+    if (!judgments->weight || !(largest > 0.0))
         return 1.0;
     const int exponent = (int)(rw_bits_of_double(largest) >> 52) - 1023;
     return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
@@ -188,14 +206,19 @@ static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_
                    q + 1, metric->kind->root ? sqrt(value) : value);
 }
 
+/* Of the queries that count. */
+struct sums {
+    int128 value, weight;
+    uint32_t n_counted, n_empty;
+};
+
 /* Takes the queries' raw values (NaN: empty), leaves what was averaged. */
-static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
-                   const struct rw_judgments *judgments, enum rw_empty empty, double *values,
-                   struct rw_metric_result *out)
+static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
+                  const struct rw_judgments *judgments, enum rw_empty empty, double *values,
+                  struct sums *out)
 {
     const struct rw_metric_kind *kind = metric->kind;
     const double scale = weight_scale(kind, judgments);
-    int128 sum = 0, weights = 0;
     for (uint32_t q = 0; q < judgments->n_queries; q++) {
         double value = values[q];
         if (value != value) {
@@ -210,15 +233,57 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
         const int128 weight = (int128)rw_to_whole(query_weight(kind, judgments, q) * scale);
         int128 product;
         if (__builtin_mul_overflow((int128)whole, weight, &product) ||
-            __builtin_add_overflow(sum, product, &sum))
+            __builtin_add_overflow(out->value, product, &out->value))
             return too_large(ctx, metric, q, value);
-        weights += weight;
+        out->weight += weight;
         values[q] = kind->root ? sqrt(whole / RW_METRIC_UNIT) : whole / RW_METRIC_UNIT;
         out->n_counted++;
     }
-    const struct rw_metric_sums sums = {(uint64_t)sum, (int64_t)(sum >> 64), (uint64_t)weights,
-                                        (int64_t)(weights >> 64)};
-    out->mean = rw_metric_mean(kind, &sums);
+    return RW_OK;
+}
+
+/* In parts of 32 bits, of which many may be added up. */
+int rw_metric_add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
+                        uint32_t *n_empty)
+{
+    enum { PARTS = 4, BITS = 32 };
+    uint64_t word[PARTS] = {sums->value_lo, (uint64_t)sums->value_hi, sums->weight_lo,
+                            (uint64_t)sums->weight_hi};
+    uint64_t part[2 * PARTS + 2];
+    for (int i = 0; i < 2 * PARTS; i++)
+        part[i] = (uint32_t)(word[i / 2] >> (i % 2 * BITS));
+    part[2 * PARTS] = *n_counted;
+    part[2 * PARTS + 1] = *n_empty;
+    RW_TRY(rw_comm_sum(ctx, part, 2 * PARTS + 2));
+    for (int i = 0; i < 2; i++) {
+        uint128 all = 0;
+        for (int p = 0; p < PARTS; p++)
+            all += (uint128)part[i * PARTS + p] << (p * BITS);
+        word[2 * i] = (uint64_t)all;
+        word[2 * i + 1] = (uint64_t)(all >> 64);
+    }
+    *sums = (struct rw_metric_sums){word[0], (int64_t)word[1], word[2], (int64_t)word[3]};
+    *n_counted = (uint32_t)part[2 * PARTS];
+    *n_empty = (uint32_t)part[2 * PARTS + 1];
+    return RW_OK;
+}
+
+static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
+                   const struct rw_judgments *judgments, enum rw_empty empty, double *values,
+                   struct rw_metric_result *out)
+{
+    struct sums sums = {0, 0, 0, 0};
+    int status = add_up(ctx, metric, judgments, empty, values, &sums);
+    struct rw_metric_sums words = {(uint64_t)sums.value, (int64_t)(sums.value >> 64),
+                                   (uint64_t)sums.weight, (int64_t)(sums.weight >> 64)};
+    if (judgments->is_shared) {
+        RW_TRY(rw_comm_agree(ctx, status));
+        status = rw_metric_add_ranks(ctx, &words, &sums.n_counted, &sums.n_empty);
+    }
+    RW_TRY(status);
+    out->mean = rw_metric_mean(metric->kind, &words);
+    out->n_counted = sums.n_counted;
+    out->n_empty = sums.n_empty;
     return RW_OK;
 }
 

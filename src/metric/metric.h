@@ -110,6 +110,8 @@ struct rw_judgments {
                          mean of the query's documents' */
     const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;
+    double most_weight[2]; /* of a query; of a query, times its documents */
+    int is_shared;         /* with all ranks: rw_judgments_share */
     uint32_t longest;
 };
 struct rw_dataset;
@@ -117,6 +119,9 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
                       const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
                       int any_uses_gain);
 void rw_judgments_release(struct rw_judgments *judgments);
+/* These are one rank's; means will be of all ranks' queries from now on. All ranks call it, and
+ * rw_metric_eval afterwards. */
+int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments);
 
 /* order[r]: the index within the query of the document at position r, by falling score, then by
  * rising index, or by falling index if `reversed`. order: [n]. */
@@ -157,6 +162,9 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
                        int64_t *weights);
 /* The mean that rw_metric_eval gives for these sums. */
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);
+/* One rank's sums and queries to those of all ranks, which all call it. */
+int rw_metric_add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
+                        uint32_t *n_empty);
 
 /* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
  * without a relevant document left out, ties in input order": only what touches one of the metrics,

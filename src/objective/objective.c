@@ -86,7 +86,8 @@ struct rw_gradients {
     const struct rw_objective *objective;
     struct rw_objective_rule rule;
     const struct rw_dataset *dataset; /* borrowed */
-    const double *gains;              /* borrowed */
+    uint32_t first_doc;  /* the number of its first document among those of all ranks */
+    const double *gains; /* borrowed */
     enum rw_isa isa;
     int n_threads;
     uint32_t longest;
@@ -129,7 +130,7 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
 
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
-                     const double *gains, struct rw_gradients **out)
+                     uint32_t first_doc, const double *gains, struct rw_gradients **out)
 {
     struct rw_gradients *g;
     *out = NULL;
@@ -138,6 +139,7 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                                .objective = objective,
                                .rule = *rule,
                                .dataset = dataset,
+                               .first_doc = first_doc,
                                .gains = gains,
                                .isa = rw_isa(),
                                .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1};
@@ -173,7 +175,7 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
     const struct rw_handed *handed = &g->handed;
     const struct rw_objective_query query = {
         .n = g->dataset->query_offset[q + 1] - first,
-        .first_document = first,
+        .first_document = g->first_doc + first,
         .tree = g->tree,
         .isa = g->isa,
         .fast = 1,

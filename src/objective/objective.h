@@ -91,6 +91,9 @@ struct rw_objective {
      * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;
     int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` */
+    /* The form, from 1, of what it carries from tree to tree beside the scores: lines of text in a
+     * checkpoint (io/checkpoint_text.h). 0: nothing. */
+    int state_version;
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
      * much for its numbers. NULL: nothing is. */
     int (*check)(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
@@ -121,10 +124,11 @@ struct rw_gradients;
 /* The objective's `check` of a training set; of NULL nothing is checked. */
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
                        const struct rw_lambda_rule *rule, const struct rw_dataset *dataset);
-/* gains: [n_docs] if the objective ranks; kept, borrowed, as the dataset's offsets and labels. */
+/* gains: [n_docs] if the objective ranks; kept, borrowed, as the dataset's offsets and labels.
+ * first_doc: documents of other ranks before these. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
-                     const double *gains, struct rw_gradients **out);
+                     uint32_t first_doc, const double *gains, struct rw_gradients **out);
 void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
 /* What a run made, until the next one; [n_docs] each. */
 struct rw_handed {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "comm/comm.h"
+#include "tree/ranks.h"
 
 static const struct {
     const char *name;
@@ -32,8 +34,11 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     RW_TRY(check_rules(ctx, rules));
     const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
     size_t length;
-    const int number = rw_device_number(name, &length);
-    for (size_t i = 0; number >= 0 && i < sizeof(engines) / sizeof(engines[0]); i++) {
+    int number = rw_device_number(name, &length);
+    if (number == 0 && !name[length] && rw_n_ranks(ctx) > 1)
+        number = RW_DEVICE_OF_RANK;
+    const int is_known = number >= 0 || number == RW_DEVICE_OF_RANK;
+    for (size_t i = 0; is_known && i < sizeof(engines) / sizeof(engines[0]); i++) {
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
         struct rw_engine *engine;
@@ -66,7 +71,9 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
         return misuse(engine, "sets must be loaded in order, the training set first");
     if (set == 0 && rw_rules_rank(&engine->rules) && !gains)
         return misuse(engine, "lambdas need the training set's gains");
-    RW_TRY(engine->ops->load(engine, set, dataset, bins, gains));
+    if (set == 0)
+        RW_TRY(rw_ranks_place(engine, dataset));
+    RW_TRY(rw_comm_agree(engine->ctx, engine->ops->load(engine, set, dataset, bins, gains)));
     engine->n_docs[set] = dataset->n_docs;
     engine->n_sets++;
     return RW_OK;
@@ -150,7 +157,8 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
         if (!slot_ok(engine, slots[i]))
             return misuse(engine, "splits of slots out of range");
     }
-    return engine->ops->best_splits(engine, slots, n, out);
+    RW_TRY(engine->ops->best_splits(engine, slots, n, out));
+    return rw_ranks_best(engine->ctx, out, n);
 }
 
 int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
@@ -175,7 +183,8 @@ int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int 
         if (!slot_ok(engine, leaf_slot[i]))
             return misuse(engine, "sums of slots out of range");
     }
-    return engine->ops->leaf_sums(engine, leaf_slot, n, sums);
+    RW_TRY(engine->ops->leaf_sums(engine, leaf_slot, n, sums));
+    return rw_ranks_leaf_sums(engine->ctx, sums, n);
 }
 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
@@ -208,6 +217,13 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
                            "score of document %u is %g; expected a finite number", i, scores[i]);
     }
     return engine->ops->set_scores(engine, set, scores);
+}
+
+int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    if (set < 0 || set >= engine->n_sets)
+        return misuse(engine, "no such set");
+    return engine->ops->code_sums(engine, set, first_doc, sums);
 }
 
 int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)

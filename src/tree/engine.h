@@ -11,6 +11,11 @@
  * rw_host and takes what is the same for all from it (tree/host/engine_host.h). Arguments are
  * checked once, in engine.c's wrappers; engines may assert.
  *
+ * Many ranks (comm/comm.h) each have an engine with the documents of the rank. Every sum that
+ * crosses the boundary is one over all ranks: of begin_tree (tree/ranks.h) and histograms by the
+ * engine, which may search only some of the features; of leaf_sums, and the best of the splits that
+ * the ranks found, by the wrappers.
+ *
  * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot
  * 0 is the root. */
 #ifndef RW_TREE_ENGINE_H
@@ -122,7 +127,8 @@ struct rw_engine_ops {
      */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Sends the documents of split->slot to its children. split->n_left must be right: engines that
-     * count refuse what is not (RW_ERR_INTERNAL), others rely on it. */
+     * count refuse what is not (RW_ERR_INTERNAL), others rely on it; with many ranks nobody looks.
+     */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n);
     /* The sums over each leaf's documents, of which no two leaves share any. leaf_slot: [n]; sums:
      * [n]. A leaf may have been partitioned, too: its documents are those of the slots below it. */
@@ -133,6 +139,9 @@ struct rw_engine_ops {
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
     /* Between trees. scores: [n_docs], finite. NULL: scores change by trees only. */
     int (*set_scores)(struct rw_engine *, int set, const double *scores);
+    /* Tells data apart. sums: [info.n_features], written: for each column of codes the sum over the
+     * set's documents of code x rw_code_weight(first_doc + document), modulo 2^64. */
+    int (*code_sums)(struct rw_engine *, int set, uint64_t first_doc, uint64_t *sums);
     /* A pair. NULL: the host computes metrics from read_scores. `measure` says what will be
      * measured of a loaded set; nothing of the plan is kept. */
     int (*measure)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
@@ -164,8 +173,12 @@ struct rw_engine {
     int n_threads; /* the context's when the engine was opened: scratch is made for so many */
     struct rw_engine_rules rules;
     struct rw_engine_info info;
+    const struct rw_cuts *cuts; /* of the training set, once it is loaded; the engine's own */
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
+    /* of the training set, before this rank's, and on all ranks; known when an operation loads it
+     */
+    uint32_t first_doc, first_query, all_docs;
     int in_tree;                     /* begin_tree succeeded */
     int has_gradients;               /* set_gradients or set_lambdas succeeded */
     uint8_t measured[RW_MAX_SETS];   /* measure succeeded */
@@ -201,12 +214,14 @@ int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *
 int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
 /* RW_ERR_UNSUPPORTED where the engine cannot. */
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
+int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 /* Does nothing where the engine does not measure. */
 int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
 /* 1: out is written; 0: the host has to measure. */
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
-/* Each engine's; `device` counts GPUs. */
+/* Each engine's; `device` counts GPUs; or each rank has one of its machine's. */
+#define RW_DEVICE_OF_RANK (-2)
 #define RW_ENGINE(name) \
     int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
 #include "tree/engines.def"

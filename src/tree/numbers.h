@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/exact.h"
+#include "base/mix.h"
 
 /* Exact sums over documents of fixed-point lambdas and hessians, each as two sums: of v >> 32 and
  * of v & 0xffffffff, so that 2^31 documents fit. */
@@ -30,6 +31,13 @@ RW_HD void rw_sum_merge(struct rw_sum *sum, const struct rw_sum *other)
     sum->lambda_lo += other->lambda_lo;
     sum->hess_hi += other->hess_hi;
     sum->hess_lo += other->hess_lo;
+}
+
+/* By which a document's codes are multiplied in sums that tell data apart: odd, so that no other
+ * code has the same product. */
+RW_HD uint64_t rw_code_weight(uint64_t doc)
+{
+    return rw_mix(doc) | 1;
 }
 
 /* A pair of sums as a real number, units of 2^-exponent. The words are made canonical first, so

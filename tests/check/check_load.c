@@ -1,4 +1,5 @@
-/* load: cuts and codes are the engine's own; what it tells of them must agree. */
+/* load: cuts and codes are the engine's own; what it tells of them must agree, and so must the sums
+ * by which data are told apart. */
 #include <string.h>
 
 #include "check.h"
@@ -63,6 +64,18 @@ static void limit_memory(struct check_run *run, const struct rw_plan_data *data)
         check_below(&run->random, 1 + data->set[0]->n_docs * data->set[0]->n_columns / 2);
 }
 
+static void compare_sums(struct check_run *run, int set)
+{
+    const size_t n = run->ref->info.n_features;
+    uint64_t *sums[2] = {check_buffer(n, sizeof(uint64_t), 0),
+                         check_buffer(n, sizeof(uint64_t), 1)};
+    const uint64_t first_doc = (uint64_t)check_bits(&run->random) << check_below(&run->random, 3);
+    check_status(run, OP_LOAD, rw_engine_code_sums(run->ref, set, first_doc, sums[0]),
+                 rw_engine_code_sums(run->engine, set, first_doc, sums[1]));
+    check_same_bytes(run, OP_LOAD, sums[0], sums[1], n, sizeof(uint64_t),
+                     set ? "sum of a validation set's codes" : "sum of the training set's codes");
+}
+
 void check_load(struct check_run *run)
 {
     const struct check_case *c = run->c;
@@ -101,4 +114,6 @@ void check_load(struct check_run *run)
             (c->spec.cached || (a->n_constant == b->n_constant && a->n_few == b->n_few)),
         "%u constant, %u ignored and %u features of too few documents; ref has %u, %u and %u",
         b->n_constant, b->n_ignored, b->n_few, a->n_constant, a->n_ignored, a->n_few);
+    for (int s = 0; s < c->n_sets && a->n_features == b->n_features; s++)
+        compare_sums(run, s);
 }

@@ -16,8 +16,8 @@ meson install -C "$build" --no-rebuild --quiet --destdir "$root" >"$root/log" 2>
 cd "$root" || exit 2
 
 one() { # a file of that name, exactly one
-    [ "$(find . -name "$1" | wc -l)" = 1 ] || fail "not exactly one '$1': $(find . -type f)"
-    find "$root" -name "$1"
+    [ "$(find . ! -type d -name "$1" | wc -l)" = 1 ] || fail "not exactly one '$1': $(find . -type f)"
+    find "$root" ! -type d -name "$1"
 }
 one rankwood.h >/dev/null && one rankwood_score.h >/dev/null && one librankwood.a >/dev/null &&
     one librankwood-score.a >/dev/null && one rankwood.1 >/dev/null &&
@@ -68,6 +68,27 @@ if command -v g++ >/dev/null 2>&1; then
     try cxx_shared g++ -std=c++17 $warnings $cflags quickstart.cc $libs
 else
     echo "no g++ here: the header is not tried from C++"
+fi
+# Where there is an MPI, its part of the library is found beside it.
+if [ -n "$(find . -name rankwood_comm_mpi.so)" ]; then
+    cat >ranks.c <<'END'
+#include <rankwood.h>
+#include <stdio.h>
+int main(void)
+{
+    struct rw_ctx *ctx;
+    struct rw_comm *comm;
+    if (rw_ctx_new(&ctx) < 0)
+        return 1;
+    if (rw_comm_open(ctx, "mpi", &comm) < 0)
+        return puts(rw_last_error(ctx)) > 0;
+    const int n_ranks = rw_comm_n_ranks(comm);
+    rw_comm_free(comm);
+    rw_ctx_free(ctx);
+    return n_ranks != 1;
+}
+END
+    gcc -std=c17 $warnings $cflags ranks.c $libs -o ranks && ./ranks || fail "the library does not find rankwood_comm_mpi.so"
 fi
 if command -v man >/dev/null 2>&1; then
     man --warnings -l "$(find "$root" -name rankwood.1)" 2>&1 >/dev/null | grep . && fail "man warns"

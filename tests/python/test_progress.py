@@ -190,12 +190,6 @@ def test_a_closed_terminal_ends_nothing(
     assert train(small, made.dataset()).to_bytes() == model.to_bytes()
 
 
-def test_resume_is_not_supported_yet(made: Made) -> None:
-    with pytest.raises(NotImplementedError, match="resume is not supported yet; init=Model") as raised:
-        train({}, made.dataset(), resume="checkpoint")
-    assert isinstance(raised.value, rankwood.UnsupportedError)
-
-
 def test_handlers_are_as_they_were(made: Made, small: dict[str, Any]) -> None:
     before = signal.getsignal(signal.SIGINT)
     train(small, made.dataset())

@@ -131,7 +131,7 @@ BOOSTER_TEST(goes_on_as_in_one_run)
                  rw_last_error(ctx));
     assert_same(on, whole);
     rw_model_free(on);
-    /* another model to go on from, another outcome; and trees that no code can walk */
+    /* another model to continue from, another outcome; and trees that no code can walk */
     first->tree[0].cut[0] += 1e-4f;
     cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, NULL, &on), RW_OK);
     cr_assert_eq(on->n_trees, 8);

@@ -145,3 +145,36 @@ Test(atomic, a_signal_removes_what_is_being_written)
     rw_out_file_abandon(&two);
     assert_holds(name, "somebody else's");
 }
+
+/* What was left by processes that are gone goes, what is being written and all else stays. */
+Test(atomic, swept)
+{
+    struct rw_out_file out;
+    static const char *const left[] = {"a.tmp-1", "a.tmp-77-3"};
+    static const char *const others[] = {"a.tmp-",  "a.tmp-x1", "ab.tmp-1",
+                                         "b.tmp-1", "a",        "xa.tmp-1"};
+    char wanted[80];
+    for (size_t i = 0; i < 2; i++)
+        scratch_text(left[i], "left");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        scratch_text(others[i], "stays");
+    cr_assert_eq(symlink("b.tmp-1", "a.tmp-5"), 0); /* nobody made it here */
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
+    fputs("new", out.file);
+    snprintf(wanted, sizeof(wanted), "%s/a", scratch_folder);
+    cr_assert_eq(rw_out_file_sweep(scratch_ctx, wanted), RW_OK);
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_neq(access(left[i], F_OK), 0, "%s", left[i]);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        cr_assert_eq(access(others[i], F_OK), 0, "%s", others[i]);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
+    assert_holds("a", "new");
+    cr_assert_eq(mkdir("d", 0777), 0);
+    cr_assert_eq(chdir("d"), 0);
+    scratch_text("../c.tmp-9", "left");
+    cr_assert_eq(symlink("../c", "link"), 0);
+    scratch_text("../c", "old");
+    cr_assert_eq(rw_out_file_sweep(scratch_ctx, "link"), RW_OK);
+    cr_assert_neq(access("../c.tmp-9", F_OK), 0, "beside what a link leads to");
+    cr_assert_eq(rw_out_file_sweep(scratch_ctx, "no/folder"), RW_OK);
+}

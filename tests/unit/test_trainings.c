@@ -167,7 +167,7 @@ TRAININGS_TEST(features_that_the_data_lack)
     train = fixture_data(ctx, 1, 30, 12, 2);
     cr_assert_eq(warnings[0], 0);
     struct rw_model *model = more(wide, 2, NULL);
-    cr_assert(strstr(warnings, "the model to go on from asks for 2 features that the training set "
+    cr_assert(strstr(warnings, "the model to continue from asks for 2 features that the training set "
                                "lacks: absent in every document"),
               "%s", warnings);
     rw_model_free(wide);
@@ -248,7 +248,7 @@ static void keep_used(void *user, struct rw_params *used)
     }
 }
 
-/* What was auto is told as what is used; those of the model to go on from are no rounds of this
+/* What was auto is told as what is used; those of the model to continue from are no rounds of this
  * one. */
 Test(trainings, start_tells_what_is_used, .init = setup, .fini = teardown)
 {

@@ -202,7 +202,7 @@ static void gradients_of(struct rw_ctx *ctx, const struct rw_objective_rule *rul
                          const double *scores, int64_t *lambdas, int64_t *hessians)
 {
     struct rw_gradients *made;
-    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_yetirank, rule, data, gains, &made), RW_OK);
+    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_yetirank, rule, data, 0, gains, &made), RW_OK);
     const struct rw_handed *handed = rw_gradients_run(made, tree, scores);
     memcpy(lambdas, handed->lambda, data->n_docs * sizeof(*lambdas));
     memcpy(hessians, handed->hess, data->n_docs * sizeof(*hessians));

@@ -20,6 +20,10 @@ struct rw_device {
     size_t shared_bytes;               /* that a block may ask for */
     void *stream;                      /* a cudaStream_t; owned */
     struct rw_transfer_counts *counts; /* owned; see transfer.h */
+    /* Asked from time to time by waits, which end with its failure: of what may never be done, as
+     * what waits for other ranks. NULL: nothing is. */
+    int (*watch)(void *user, struct rw_ctx *ctx, double waited_s);
+    void *watch_user;
 };
 
 /* RW_ERR_UNSUPPORTED if there is no such device, or one too old for the kernels. */

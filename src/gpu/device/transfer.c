@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
@@ -65,9 +66,40 @@ int rw_transfer_read(struct rw_ctx *ctx, const struct rw_device *device, void *t
     return bytes ? rw_transfer_wait(ctx, device) : RW_OK;
 }
 
+/* A wait that is watched. */
+struct watch {
+    struct rw_ctx *ctx;
+    const struct rw_device *device;
+    double begin_ms, asked_ms;
+};
+
+static int ask_watch(struct watch *watch)
+{
+    enum { EVERY_MS = 20 };
+    if (!watch->device->watch)
+        return RW_OK;
+    const double now = rw_clock_ms();
+    if (watch->begin_ms == 0.0)
+        watch->begin_ms = watch->asked_ms = now;
+    if (now - watch->asked_ms < EVERY_MS)
+        return RW_OK;
+    watch->asked_ms = now;
+    return watch->device->watch(watch->device->watch_user, watch->ctx,
+                                (now - watch->begin_ms) * 1e-3);
+}
+
 int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
 {
+    struct watch watch = {.ctx = ctx, .device = device};
     device->counts->waits++;
+    while (device->watch) {
+        const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
+        if (error != cudaErrorNotReady) {
+            RW_CU(ctx, error);
+            return RW_OK;
+        }
+        RW_TRY(ask_watch(&watch));
+    }
     RW_CU(ctx, cudaStreamSynchronize((cudaStream_t)device->stream));
     return RW_OK;
 }
@@ -88,6 +120,7 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_transfer_reply *reply)
 {
     enum { LOOKS = 4096 }; /* between questions to the driver, which says when a kernel failed */
+    struct watch watch = {.ctx = ctx, .device = device};
     size_t there = 0;
     device->counts->waits++;
     device->counts->bytes_to_host += reply->bytes;
@@ -98,8 +131,10 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
                 return RW_OK;
         }
         const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
-        if (error == cudaErrorNotReady)
+        if (error == cudaErrorNotReady) {
+            RW_TRY(ask_watch(&watch));
             continue;
+        }
         RW_CU(ctx, error);
         if (words_there(reply, there) < reply->n)
             return rw_fail(ctx, RW_ERR_INTERNAL, "a kernel did not reply");

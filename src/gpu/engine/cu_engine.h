@@ -56,6 +56,11 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
 int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
                         void *stream);
 
+/* d_sum: [n_features] zeroed: for each column the sum over n_docs documents of
+ * code x rw_code_weight(first_doc + document), modulo 2^64. d_column: [n_features] */
+int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_features, uint32_t n_docs,
+                        uint64_t first_doc, unsigned long long *d_sum, void *stream);
+
 /* n words go to page-locked memory of the host, then `value` to `word` there: cu_answer.cu. */
 int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *word,
                         uint32_t value, void *stream);
@@ -72,12 +77,16 @@ struct rw_cuda_begin {
 struct rw_cuda_sample {
     uint64_t seed, threshold; /* a query is kept iff its random number is under it */
     uint32_t tree, n_queries, n_docs;
+    uint32_t first_query;           /* its number among all ranks' */
     const uint32_t *d_query_offset; /* [n_queries + 1] */
     uint8_t *d_kept;                /* [n_queries] scratch */
     unsigned long long *d_lowest;   /* [2] scratch: lowest (random, query), and how many are kept */
     uint8_t *d_sampled;             /* [n_docs] written: 1 in the sample */
 };
-int rw_cuda_sample_queries(const struct rw_cuda_sample *sample, void *stream);
+/* In two steps: d_kept and d_lowest; then d_sampled, where the query with the lowest number stands
+ * in for a sample of none. */
+int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream);
+int rw_cuda_spread_queries(const struct rw_cuda_sample *sample, void *stream);
 
 /* d_list: the documents with d_sampled not 0, ascending; all n_docs if d_sampled is NULL. */
 size_t rw_cuda_list_bytes(uint32_t n_docs); /* of scratch */
@@ -88,6 +97,7 @@ int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, uint32_t *d_
 struct rw_cuda_quantise {
     uint64_t seed;
     uint32_t tree, n_docs;
+    uint32_t first_doc; /* its number among all ranks' */
     int bits, nearest;
     const uint8_t *d_sampled;            /* [n_docs] NULL: all */
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
@@ -148,6 +158,72 @@ uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells,
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          uint32_t first_block, void *stream);
 
+/* ---- histograms of many ranks: cu_ranks.cu ---- */
+
+/* How a node's cells are sent, by what their sums over all ranks can be, and where. A cell is one
+ * number of 64 or of 32 bits: count, hessian and lambda, the lowest bits first; or numbers apart.
+ */
+struct rw_cuda_wire {
+    uint32_t at64, at32; /* its first numbers in a rank's part */
+    uint32_t built;      /* buffer of this rank's sums; RW_CUDA_NOT_BUILT: it has no documents */
+    uint32_t to, parent; /* buffers of all ranks' sums; parent: or RW_HIST_NO_PARENT */
+    uint8_t words;       /* of 64 bits, a cell: 0 (one of 32 bits), 1, 2 or 3 */
+    uint8_t hess_apart;  /* words is 1, and hessians are numbers of 32 bits */
+    uint8_t n_bits, hess_bits;
+};
+#define RW_CUDA_NOT_BUILT UINT32_MAX
+
+static inline uint32_t rw_cuda_bits_of(uint64_t most)
+{
+    uint32_t bits = 0;
+    while (most >> bits)
+        bits++;
+    return bits;
+}
+
+/* For a node with so many documents on all ranks; where it goes is not set. bits: of quantised
+ * numbers. */
+static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t all_n)
+{
+    const uint32_t n_bits = rw_cuda_bits_of(all_n);
+    const uint32_t sum_bits = rw_cuda_bits_of((uint64_t)all_n * (uint64_t)rw_quantise_limit(bits));
+    const uint32_t hess_bits = newton ? sum_bits : 0;
+    const uint32_t lambda_bits = sum_bits + 1; /* and a sign */
+    struct rw_cuda_wire wire = {0, 0, 0, 0, 0, 0, 0, (uint8_t)n_bits, (uint8_t)hess_bits};
+    if (n_bits + hess_bits + lambda_bits <= 32)
+        return wire;
+    wire.words = 1;
+    if (n_bits + hess_bits + lambda_bits <= 64)
+        return wire;
+    wire.hess_bits = 0;
+    wire.hess_apart = newton && n_bits + lambda_bits <= 64 && hess_bits <= 32;
+    if (!wire.hess_apart)
+        wire.words = newton ? 3 : 2;
+    return wire;
+}
+
+enum { RW_CUDA_GROUPS = 3 };
+
+/* A rank's part has, node after node, the cells of the features that are its own: group after
+ * group, as many as the rank with most of the group's has. */
+struct rw_cuda_exchange {
+    int n_groups, newton;
+    uint32_t n_ranks, rank, n_nodes;
+    uint32_t n_cells;               /* of a node in a part */
+    uint32_t begin[RW_CUDA_GROUPS]; /* where each group's begin */
+    uint64_t n_each64, n_each32;    /* numbers of a part */
+    /* [n_ranks + 1] each: the first cell of each rank's features in the group's histograms */
+    const uint32_t *d_first[RW_CUDA_GROUPS];
+    struct rw_cuda_cells built[RW_CUDA_GROUPS], own[RW_CUDA_GROUPS];
+    const struct rw_cuda_wire *d_wire; /* [n_nodes] */
+    uint64_t *d_send64, *d_recv64;     /* [n_ranks][n_each64]; [n_each64] */
+    uint32_t *d_send32, *d_recv32;
+};
+/* This rank's sums to what is sent; what all ranks' sums are to histograms, their siblings', too.
+ */
+int rw_cuda_ranks_pack(const struct rw_cuda_exchange *exchange, void *stream);
+int rw_cuda_ranks_unpack(const struct rw_cuda_exchange *exchange, void *stream);
+
 /* ---- documents of nodes: cu_partition.cu ---- */
 
 /* Documents that a block takes: positions are cut into chunks of so many, node by node. */
@@ -155,9 +231,12 @@ enum { RW_CUDA_CHUNK = 2048 };
 /* Words that a partition's launch carries: 32 nodes of a histogram call and their parents. */
 enum { RW_CUDA_CARRIED = 32 * 5 };
 
+/* How many go left is not known: those that go right are filled in from the node's end. */
+#define RW_CUDA_UNCOUNTED UINT32_MAX
+
 struct rw_cuda_part {   /* one node's */
     uint64_t from, to;  /* its first position; that of its left child, whose documents come first */
-    uint32_t n, n_left; /* at most 2^31 */
+    uint32_t n, n_left; /* at most 2^31; or RW_CUDA_UNCOUNTED */
     uint32_t first_chunk; /* chunks of the nodes before it */
     uint32_t bin, missing_code;
     int32_t missing_left;
@@ -173,7 +252,8 @@ struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
     uint32_t *d_list;           /* [.. positions] */
     int32_t *d_lambda, *d_hess; /* [.. positions] what moves with the documents; NULL: nothing */
-    /* [RW_CUDA_MOST_PARTS] each: scratch, cleared once; a launch uses one and clears the other */
+    /* [RW_CUDA_MOST_PARTS] each, cleared once; a launch uses [launch % 2] and clears the other:
+     * where documents went, and in the end how many of each part, left ones in the low half */
     unsigned long long *d_placed[2];
     uint32_t launch;     /* one more than the one before */
     uint32_t n_carried;  /* words, 0 to RW_CUDA_CARRIED */

@@ -29,7 +29,8 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
 {
     for (uint64_t q = blockIdx.x * (uint64_t)THREADS + threadIdx.x; q < a.n_queries;
          q += (uint64_t)gridDim.x * THREADS) {
-        const uint32_t random = rw_cuda_random(a.seed, q, a.tree, RW_STREAM_SAMPLE_QUERY);
+        const uint32_t random =
+            rw_cuda_random(a.seed, a.first_query + q, a.tree, RW_STREAM_SAMPLE_QUERY);
         const int keep = random < a.threshold;
         a.d_kept[q] = (uint8_t)keep;
         atomicMin(&a.d_lowest[0], (unsigned long long)random << 32 | q);
@@ -53,7 +54,7 @@ static __global__ void spread_kernel(const struct rw_cuda_sample a)
     }
 }
 
-extern "C" int rw_cuda_sample_queries(const struct rw_cuda_sample *sample, void *stream)
+extern "C" int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream)
 {
     cudaError_t error = cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
                                         (cudaStream_t)stream);
@@ -63,9 +64,11 @@ extern "C" int rw_cuda_sample_queries(const struct rw_cuda_sample *sample, void 
     if (error != cudaSuccess)
         return error;
     sample_kernel<<<blocks_of(sample->n_queries), THREADS, 0, (cudaStream_t)stream>>>(*sample);
-    error = cudaGetLastError();
-    if (error != cudaSuccess)
-        return error;
+    return cudaGetLastError();
+}
+
+extern "C" int rw_cuda_spread_queries(const struct rw_cuda_sample *sample, void *stream)
+{
     spread_kernel<<<blocks_of((uint64_t)sample->n_queries * WARP), THREADS, 0,
                     (cudaStream_t)stream>>>(*sample);
     return cudaGetLastError();
@@ -130,13 +133,15 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
         rw_sum_add(&sum, lambda, weight);
         const int32_t lambda_q = rw_quantise(
             lambda, shift[0], a.nearest,
-            a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
+            a.nearest ? 0
+                      : rw_cuda_random(a.seed, a.first_doc + doc, a.tree, RW_STREAM_ROUND_LAMBDA));
         a.d_lambda_q[doc] = lambda_q;
         if (!a.d_hess_q)
             continue;
-        const int32_t hess_q =
-            rw_quantise(weight, shift[1], a.nearest,
-                        a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_HESS));
+        const int32_t hess_q = rw_quantise(
+            weight, shift[1], a.nearest,
+            a.nearest ? 0
+                      : rw_cuda_random(a.seed, a.first_doc + doc, a.tree, RW_STREAM_ROUND_HESS));
         a.d_hess_q[doc] = hess_q;
         hess_q_sum += hess_q;
     }

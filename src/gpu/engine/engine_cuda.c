@@ -110,11 +110,14 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
                                           .tree = tree,
                                           .n_queries = cuda->n_queries,
                                           .n_docs = cuda->n_docs,
+                                          .first_query = cuda->host.base.first_query,
                                           .d_query_offset = cuda->d_query_offset,
                                           .d_kept = cuda->d_kept,
                                           .d_lowest = cuda->d_low,
                                           .d_sampled = cuda->d_sampled};
-    RW_CUDA_TRY(cuda, 4, rw_cuda_sample_queries(&sample, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, 3, rw_cuda_draw_queries(&sample, rw_cuda_stream(cuda)));
+    RW_TRY(rw_cuda_ranks_keep_one(cuda));
+    RW_CUDA_TRY(cuda, 1, rw_cuda_spread_queries(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -163,6 +166,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     const struct rw_cuda_quantise quantise = {.seed = rules->seed,
                                               .tree = tree,
                                               .n_docs = cuda->n_docs,
+                                              .first_doc = cuda->host.base.first_doc,
                                               .bits = rules->bits,
                                               .nearest = rules->nearest,
                                               .d_sampled = cuda->d_sampled,
@@ -179,12 +183,15 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
+    RW_TRY(rw_cuda_ranks_ready(cuda));
     RW_TRY(rw_cuda_far_begin_tree(cuda));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(make_integers(cuda, tree));
     RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));
     const struct rw_cuda_begin *begin = cuda->answer;
+    int64_t hess_q_sum = begin->hess_q_sum;
+    cuda->n[0] = (uint32_t)begin->sum.n;
     root.sum = begin->sum;
     root.lambda_exponent = begin->info.lambda_exponent;
     root.hess_exponent = begin->info.hessian_exponent;
@@ -192,14 +199,14 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     if (engine->rules.newton)
         root.hess_shift =
             rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
-    rw_engine_set_split_rule(engine, &root, begin->hess_q_sum);
+    RW_TRY(rw_cuda_ranks_begin(cuda, &root, &hess_q_sum));
+    rw_engine_set_split_rule(engine, &root, hess_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
     cuda->partition.n_parts = cuda->partition.n_chunks = 0;
     cuda->moves = -1;
     cuda->first[0] = 0;
-    cuda->n[0] = (uint32_t)root.sum.n;
     *out = root;
     return gather_integers(cuda, cuda->n[0]);
 }
@@ -223,13 +230,13 @@ static uint64_t other_half(const struct rw_cuda *cuda, uint64_t position)
     return position < cuda->half ? position + cuda->half : position - cuda->half;
 }
 
-static void take_children(struct rw_cuda *cuda, const struct rw_split *split)
+void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left)
 {
     const uint64_t to = other_half(cuda, cuda->first[split->slot]);
     cuda->first[split->left] = to;
-    cuda->first[split->right] = to + split->n_left;
-    cuda->n[split->left] = split->n_left;
-    cuda->n[split->right] = cuda->n[split->slot] - split->n_left;
+    cuda->first[split->right] = to + n_left;
+    cuda->n[split->left] = n_left;
+    cuda->n[split->right] = cuda->n[split->slot] - n_left;
     cuda->child[split->slot][0] = split->left;
     cuda->child[split->slot][1] = split->right;
     cuda->child[split->left][0] = cuda->child[split->right][0] = -1;
@@ -255,8 +262,10 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     partition->d_placed[0] = cuda->d_placed;
     partition->d_placed[1] = cuda->d_placed + RW_CUDA_MOST_PARTS;
     partition->d_carried = cuda->d_carried;
-    partition->launch = ++cuda->n_partitions;
-    RW_CUDA_TRY(cuda, 1, rw_cuda_partition(partition, rw_cuda_stream(cuda)));
+    if (partition->n_chunks > 0) { /* a rank may have no documents of these nodes */
+        partition->launch = ++cuda->n_partitions;
+        RW_CUDA_TRY(cuda, 1, rw_cuda_partition(partition, rw_cuda_stream(cuda)));
+    }
     partition->n_parts = partition->n_chunks = partition->n_carried = 0;
     return RW_OK;
 }
@@ -271,16 +280,17 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
     for (int i = 0; i < n; i++) {
         const int32_t slot = splits[i].slot;
         const uint32_t column = (uint32_t)splits[i].column;
-        if (splits[i].n_left > cuda->n[slot])
+        if (splits[i].n_left > rw_cuda_all_n(cuda, slot))
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
         if (partition->n_parts == RW_CUDA_MOST_PARTS)
-            RW_TRY(rw_cuda_flush(cuda));
+            RW_TRY(cuda->ranks ? rw_cuda_ranks_flush(cuda, &splits[i - RW_CUDA_MOST_PARTS])
+                               : rw_cuda_flush(cuda));
         RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
         partition->part[partition->n_parts++] = (struct rw_cuda_part){
             .from = cuda->first[slot],
             .to = other_half(cuda, cuda->first[slot]),
             .n = cuda->n[slot],
-            .n_left = splits[i].n_left,
+            .n_left = cuda->ranks ? RW_CUDA_UNCOUNTED : splits[i].n_left,
             .first_chunk = partition->n_chunks,
             .bin = splits[i].bin,
             .missing_code = rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
@@ -290,9 +300,10 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
         if (partition->n_chunks > cuda->most_chunks)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
-        take_children(cuda, &splits[i]);
+        if (!cuda->ranks)
+            rw_cuda_take_children(cuda, &splits[i], splits[i].n_left);
     }
-    return RW_OK;
+    return cuda->ranks ? rw_cuda_ranks_flush(cuda, &splits[n - (int)partition->n_parts]) : RW_OK;
 }
 
 /* ---- leaves and scores ---- */
@@ -467,6 +478,7 @@ static void cuda_free(struct rw_engine *engine, void *p)
 static void cuda_close(struct rw_engine *engine)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
+    rw_cuda_ranks_part(cuda); /* after a failure, the device may be waiting for others */
     if (cuda->device)
         (void)rw_transfer_wait(NULL, cuda->device);
     struct rw_cuda_codes *codes = rw_cuda_detach_codes(cuda);
@@ -492,6 +504,7 @@ static const struct rw_engine_ops cuda_ops = {
     .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,
+    .code_sums = rw_cuda_code_sums,
     .measure = cuda_measure,
     .metrics = cuda_metrics,
     .read_integers = cuda_read_integers,
@@ -510,7 +523,8 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.base.ops = &cuda_ops;
     cuda->host.alloc = cuda_alloc;
     cuda->host.free = cuda_free;
-    const int status = rw_device_open(ctx, device, &cuda->device);
+    const int number = device == RW_DEVICE_OF_RANK ? rw_cuda_device_of_rank(ctx) : device;
+    const int status = rw_device_open(ctx, number, &cuda->device);
     if (status < 0) {
         rw_mem_free(cuda);
         return status;

@@ -11,6 +11,7 @@
 #define RW_GPU_ENGINE_CUDA_H
 
 #include "gpu/device/cu_check.h"
+#include "comm/comm.h"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/device/device.h"
 #include "gpu/device/spare.h"
@@ -18,8 +19,6 @@
 #include "gpu/hist/hist_matrix.h"
 #include "gpu/metric/metric_cuda.h"
 #include "gpu/device/transfer.h"
-
-enum { RW_CUDA_GROUPS = 3 };
 
 /* Where the training set's codes are; found before they are loaded. */
 struct rw_cuda_place {
@@ -53,7 +52,11 @@ struct rw_cuda_group {
     uint32_t n_narrow;           /* the last so many have at most 16 codes */
     uint32_t *column;            /* [n_features] the engine's feature; owned */
     uint16_t *d_frequent;        /* [n_features] */
-    struct rw_cuda_cells cells;
+    /* Where histograms are made, and where they are kept and searched: the same; or, of many ranks,
+     * this rank's documents of all features, and all documents of this rank's, from first_own on.
+     */
+    struct rw_cuda_cells built, cells;
+    uint32_t first_own;
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
     int chosen;
@@ -87,6 +90,14 @@ struct rw_cuda_codes {
     uint32_t *column[RW_CUDA_GROUPS];              /* the same */
 };
 
+/* engine_cuda_ranks.c */
+struct rw_cuda_ranks {
+    struct rw_cuda_exchange exchange; /* of the call at hand */
+    uint32_t most_nodes;              /* of a call */
+    uint32_t *all_n;                  /* [max_slots] documents of each node on all ranks; owned */
+    void *staged; /* page-locked: what goes through the hosts; NULL: nothing; owned */
+};
+
 struct rw_cuda {
     struct rw_host host; /* cuts, and device memory; codes are nowhere on the host */
     struct rw_device *device;
@@ -94,6 +105,8 @@ struct rw_cuda {
     struct rw_cuda_set set[RW_MAX_SETS];
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
     int n_groups;
+    struct rw_comm *comm;        /* of the ranks' GPUs; NULL: there is none; owned */
+    struct rw_cuda_ranks *ranks; /* NULL: one rank; owned */
     uint64_t free_bytes; /* of the device before the training set was loaded, or allowed of them */
     int is_limited;      /* they are what the user allows */
     struct rw_cuda_place place;
@@ -230,8 +243,13 @@ int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the partition that waits, if there is one. */
 int rw_cuda_flush(struct rw_cuda *cuda);
+/* Of the split's documents here, so many go left. */
+void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);
 /* Reads whole words into cuda->answer and waits. */
 int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
+
+/* A table of the training set's on the device. */
+int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size);
 
 /* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
 struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
@@ -293,6 +311,7 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
 int rw_cuda_keep_columns(struct rw_cuda *cuda);
+int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 void rw_cuda_unload(struct rw_cuda *cuda);
@@ -300,4 +319,35 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
 int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms);
+
+/* engine_cuda_ranks.c. With one rank, none of them does anything. */
+int rw_cuda_device_of_rank(const struct rw_ctx *ctx);
+int rw_cuda_ranks_meet(struct rw_cuda *cuda); /* before anything is loaded */
+void rw_cuda_ranks_part(struct rw_cuda *cuda);
+/* Which of a group's features are whose: group->cells, of group->built, and of ranks->exchange.
+ * row: [n_features + 1] */
+int rw_cuda_ranks_divide(struct rw_cuda *cuda, int group, const uint32_t *row);
+int rw_cuda_ranks_allocate(struct rw_cuda *cuda);
+void rw_cuda_ranks_release(struct rw_cuda *cuda);
+/* Before a tree's calls of NCCL, after what may allocate. */
+int rw_cuda_ranks_ready(struct rw_cuda *cuda);
+/* Between drawing queries and spreading them. */
+int rw_cuda_ranks_keep_one(struct rw_cuda *cuda);
+/* A root's sums, and those of quantised hessians, of all ranks. */
+int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root, int64_t *hess_q_sum);
+/* The largest of all ranks' numbers; user: the struct rw_cuda. n: at most 4. */
+int rw_cuda_ranks_max(void *user, uint64_t *d_numbers, uint32_t n);
+/* Only with many ranks: the histograms of siblings whose nodes and parents are in cuda->node and
+ * cuda->parent; launches the partition that waits, of splits of all its parts. */
+int rw_cuda_ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
+                             const uint32_t *d_list);
+int rw_cuda_ranks_flush(struct rw_cuda *cuda, const struct rw_split *splits);
+/* This rank's part of the nodes in cuda->node into the first buffers of group->built. */
+int rw_cuda_build_own(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list);
+
+/* Documents of a node, on all ranks. */
+static inline uint32_t rw_cuda_all_n(const struct rw_cuda *cuda, int32_t slot)
+{
+    return cuda->ranks ? cuda->ranks->all_n[slot] : cuda->n[slot];
+}
 #endif

@@ -49,6 +49,8 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     const uint32_t n_features = cuda->host.base.info.n_features;
     const int wide = cuda->n_groups && cuda->group[cuda->n_groups - 1].bits == 16;
     kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
+    if (cuda->n_docs == 0) /* of a rank */
+        return RW_OK;
     const uint64_t n = cuda->place.is_far
                            ? cuda->place.n_columns
                            : (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
@@ -194,4 +196,30 @@ int rw_cuda_keep_columns(struct rw_cuda *cuda)
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++)
         kept->use[f] *= RW_TUNE_COLUMNS_FADE;
     return RW_OK;
+}
+
+/* d_sum: [n_features] zeroed. */
+static int sum_columns(struct rw_cuda *cuda, int set, uint64_t first_doc, void *d_sum)
+{
+    const struct rw_engine *engine = &cuda->host.base;
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_sum_columns(cuda->set[set].d_column, engine->info.n_features,
+                                    engine->n_docs[set], first_doc, d_sum, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    const size_t bytes = engine->info.n_features * sizeof(*sums);
+    void *d_sum;
+    int status;
+    memset(sums, 0, bytes);
+    RW_TRY(rw_device_alloc(engine->ctx, &d_sum, bytes));
+    RW_TRY_OUT(rw_transfer_write(engine->ctx, cuda->device, d_sum, sums, bytes));
+    RW_TRY_OUT(sum_columns(cuda, set, first_doc, d_sum));
+    RW_TRY_OUT(rw_transfer_read(engine->ctx, cuda->device, sums, d_sum, bytes));
+out:
+    rw_device_free(d_sum);
+    return status;
 }

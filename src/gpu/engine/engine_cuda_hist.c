@@ -23,9 +23,9 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .largest = rw_quantise_limit(cuda->host.base.rules.bits),
                                  .zero_skip = group->chosen && group->choice.zero_skip,
                                  .d_frequent = group->d_frequent,
-                                 .d_count = group->cells.d_count,
-                                 .d_lambda_sum = group->cells.d_lambda,
-                                 .d_hess_sum = group->cells.d_hess,
+                                 .d_count = group->built.d_count,
+                                 .d_lambda_sum = group->built.d_lambda,
+                                 .d_hess_sum = group->built.d_hess,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
                                  .far = cuda->place.is_far ? &cuda->hist_far : NULL,
@@ -109,7 +109,7 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const struct rw_cuda_group *group = &cuda->group[g];
-    const uint64_t at = (uint64_t)buffer * group->cells.n_cells;
+    const uint64_t at = (uint64_t)buffer * group->built.n_cells;
     struct rw_hist_call call = *nodes;
     call.d_count += at;
     call.d_lambda_sum += at;
@@ -162,9 +162,10 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
     return rw_cuda_flush(cuda);
 }
 
-/* Builds the histograms of the nodes in cuda->node, into the next buffers, and takes them from
- * their parents', which become the siblings'. */
-static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents)
+/* Builds the histograms of the nodes in cuda->node, into buffers from `buffer` on, and takes them
+ * from their parents', if they have any, which become the siblings'. */
+static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
+                 int32_t buffer)
 {
     while (n > 0) {
         const uint32_t some = nodes_that_fit(cuda, n, d_list);
@@ -172,21 +173,26 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
         const uint32_t *d_parent;
         RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
         for (int g = 0; g < cuda->n_groups; g++) {
-            const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+            const struct rw_cuda_cells *cells = &cuda->group[g].built;
             struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
             call.d_node = d_node;
             if (have_parents)
                 call.d_parent = d_parent;
             call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_hess};
-            RW_TRY(run_group(cuda, g, &call, cuda->n_used));
+            RW_TRY(run_group(cuda, g, &call, buffer));
         }
         RW_TRY(settle(cuda));
-        cuda->n_used += (int32_t)some;
+        buffer += (int32_t)some;
         n -= some;
         memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
         memmove(cuda->parent, cuda->parent + some, n * sizeof(*cuda->parent));
     }
     return RW_OK;
+}
+
+int rw_cuda_build_own(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
+{
+    return build(cuda, n, d_list, 0, 0);
 }
 
 /* The smaller child takes the next buffer, the larger its parent's. */
@@ -209,9 +215,10 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
     struct rw_cuda *cuda = rw_cuda_of(engine);
     if (n == 0)
         return RW_OK;
+    const int most = (int)(cuda->ranks ? cuda->ranks->most_nodes : cuda->most_nodes);
     RW_TRY(rw_cuda_far_hist_begin(cuda));
-    for (int first = 0; first < n; first += (int)cuda->most_nodes) {
-        const int some = n - first < (int)cuda->most_nodes ? n - first : (int)cuda->most_nodes;
+    for (int first = 0; first < n; first += most) {
+        const int some = n - first < most ? n - first : most;
         const struct rw_sibling *s = siblings + first;
         if (some > cuda->n_buffers - cuda->n_used)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
@@ -219,7 +226,13 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
             take_buffers(cuda, &s[i], i);
         /* the root of a tree that sees all documents needs no list */
         const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
-        RW_TRY(build(cuda, (uint32_t)some, whole ? NULL : cuda->d_list, !root));
+        const uint32_t *d_list = whole ? NULL : cuda->d_list;
+        if (cuda->ranks) {
+            RW_TRY(rw_cuda_ranks_histograms(cuda, s, (uint32_t)some, d_list));
+            continue;
+        }
+        RW_TRY(build(cuda, (uint32_t)some, d_list, !root, cuda->n_used));
+        cuda->n_used += some;
     }
     return rw_cuda_far_hist_end(cuda);
 }
@@ -250,7 +263,8 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
                                     .d_done = cuda->d_done,
                                     .reply = cuda->reply,
                                     .launch = ++cuda->n_searches,
-                                    .narrow = (uint64_t)cuda->n[0] * most < (uint64_t)1 << 31,
+                                    .narrow = (uint64_t)rw_cuda_all_n(cuda, 0) * most < (uint64_t)1
+                                                                                            << 31,
                                     .n = n};
     uint32_t first_block = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -275,7 +289,10 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    if (engine->info.n_features == 0) { /* no kernel would write anything */
+    uint32_t n_features = 0;
+    for (int g = 0; g < cuda->n_groups; g++)
+        n_features += cuda->group[g].cells.n_features;
+    if (n_features == 0) { /* no kernel would write anything */
         for (int i = 0; i < n; i++)
             out[i] = (struct rw_split){.slot = slots[i], .column = -1};
         return RW_OK;

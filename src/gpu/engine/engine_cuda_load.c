@@ -109,7 +109,7 @@ static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matr
     rw_host_count(&cuda->host, rw_cuda_columns_bytes(matrix));
 }
 
-static int send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size)
+int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size)
 {
     cuda->host.part = "tables";
     RW_TRY(rw_host_new(&cuda->host, d, n, size, 1));
@@ -139,8 +139,8 @@ static int send_frequent(struct rw_cuda *cuda, int g)
         for (uint32_t code = 1; code < group->n_bins; code++)
             frequent[f] = of[code] > of[frequent[f]] ? (uint16_t)code : frequent[f];
     }
-    RW_TRY_OUT(send_table(cuda, (void **)&group->d_frequent, frequent, group->n_features,
-                          sizeof(*frequent)));
+    RW_TRY_OUT(rw_cuda_send_table(cuda, (void **)&group->d_frequent, frequent, group->n_features,
+                                  sizeof(*frequent)));
 out:
     rw_mem_free(frequent);
     return status;
@@ -182,8 +182,8 @@ static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cud
         count_matrix(cuda, *matrix); /* rw_cuda_far_make has made it */
     else
         RW_TRY(cuda->taken ? taken_matrix(cuda, g, matrix) : make_matrix(cuda, 0, g, source));
-    (*matrix)->d_row = cuda->group[g].cells.d_row;
-    (*matrix)->n_row_cells = cuda->group[g].cells.n_cells;
+    (*matrix)->d_row = cuda->group[g].built.d_row;
+    (*matrix)->n_row_cells = cuda->group[g].built.n_cells;
     return send_frequent(cuda, g);
 }
 
@@ -229,8 +229,8 @@ static int make_columns(struct rw_cuda *cuda, int set)
                                         .bits = bits,
                                         .log_docs = bits == 4};
     }
-    RW_TRY_OUT(
-        send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features, sizeof(*column)));
+    RW_TRY_OUT(rw_cuda_send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features,
+                                  sizeof(*column)));
 out:
     rw_mem_free(column);
     return status;
@@ -284,13 +284,16 @@ static int make_tables(struct rw_cuda *cuda)
         struct rw_cuda_group *group = &cuda->group[g];
         for (uint32_t f = 0; f < group->n_features && !rw_cuda_is_dry(cuda); f++)
             feature[f] = feature_of(cuts, group->column[f]);
-        RW_TRY_OUT(send_table(cuda, &d, feature, group->n_features, sizeof(*feature)));
-        group->cells.d_feature = d;
+        RW_TRY_OUT(rw_cuda_send_table(cuda, &d, feature, group->n_features, sizeof(*feature)));
+        group->built.d_feature = d;
         for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
             row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
-        group->cells.n_cells = row[group->n_features];
-        RW_TRY_OUT(send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
-        group->cells.d_row = d;
+        group->built.n_features = group->n_features;
+        group->built.n_bins = group->n_bins;
+        group->built.n_cells = row[group->n_features];
+        RW_TRY_OUT(rw_cuda_send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
+        group->built.d_row = d;
+        RW_TRY_OUT(rw_cuda_ranks_divide(cuda, g, row));
     }
 out:
     rw_mem_free(row);
@@ -306,21 +309,22 @@ static int make_pools(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     uint64_t n_buffers = ((uint64_t)rules->max_slots + 1) / 2;
-    const uint64_t most = cuda->n_docs / rules->min_docs + 2;
+    const uint32_t all_docs = cuda->ranks ? cuda->host.base.all_docs : cuda->n_docs;
+    const uint64_t most = all_docs / rules->min_docs + 2;
     cuda->host.part = "histograms";
     n_buffers = n_buffers < most ? n_buffers : most;
     cuda->n_buffers = (int32_t)n_buffers;
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
         const uint64_t n = n_buffers * group->cells.n_cells;
-        group->cells.n_features = group->n_features;
-        group->cells.n_bins = group->n_bins;
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_count, n));
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_lambda, n));
         if (rules->newton)
             RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_hess, n));
+        if (!cuda->ranks)
+            group->built = group->cells;
     }
-    return RW_OK;
+    return cuda->ranks ? rw_cuda_ranks_allocate(cuda) : RW_OK;
 }
 
 /* May each group's histograms take lambdas by position? */
@@ -377,7 +381,8 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(make_integers(cuda));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     for (int g = 0, before = 0; g < cuda->n_groups; g++) {
-        cuda->group[g].cells.d_sampled = cuda->d_feature_sampled + before;
+        cuda->group[g].cells.d_sampled =
+            cuda->d_feature_sampled + before + cuda->group[g].first_own;
         before += (int)cuda->group[g].n_features;
     }
     if (rules->query_threshold > UINT32_MAX)
@@ -447,6 +452,8 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     }
     RW_TRY(rw_cuda_lambda_new(engine->ctx, cuda->device, &engine->rules, source->dataset,
                               source->gains, &cuda->lambda));
+    if (cuda->ranks)
+        rw_cuda_lambda_share(cuda->lambda, rw_cuda_ranks_max, cuda);
     rw_host_count(&cuda->host, rw_cuda_lambda_bytes(cuda->lambda));
     return RW_OK;
 }
@@ -465,8 +472,8 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(make_lambdas(cuda, source));
     RW_TRY(make_lists(cuda));
     if (cuda->d_sampled)
-        RW_TRY(send_table(cuda, (void **)&cuda->d_query_offset, dataset->query_offset,
-                          (size_t)dataset->n_queries + 1, sizeof(*dataset->query_offset)));
+        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_query_offset, dataset->query_offset,
+                                  (size_t)dataset->n_queries + 1, sizeof(*dataset->query_offset)));
     RW_TRY(make_pools(cuda));
     RW_TRY(make_search(cuda));
     if (!rw_cuda_is_dry(cuda))
@@ -481,6 +488,11 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     struct rw_host *host = &cuda->host;
     const struct rw_dataset *dataset = source->dataset;
     struct rw_cuts *cuts;
+    if (rw_n_ranks(host->base.ctx) > 1) {
+        host->base.keep = NULL; /* whether codes are taken would have to be agreed on */
+        if (!source->codes)
+            return rw_fail(host->base.ctx, RW_ERR_INTERNAL, "a rank without ready boundaries");
+    }
     rw_cuda_take_codes(cuda);
     if (cuda->taken) {
         rw_host_count_features(host, cuda->taken->cuts);
@@ -512,6 +524,7 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     int status = RW_OK;
     uint32_t *column = NULL;
     if (set == 0) {
+        RW_TRY_OUT(rw_cuda_ranks_meet(cuda));
         RW_TRY_OUT(rw_cuda_ask_free(cuda));
         RW_TRY_OUT(make_cuts(cuda, &source, &column));
         RW_TRY_OUT(rw_cuda_check_room(cuda, &source));
@@ -538,6 +551,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     }
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->counts[g]);
+    rw_cuda_ranks_release(cuda);
     rw_device_free(cuda->d_hist_scratch);
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);

@@ -91,24 +91,32 @@ __global__ void gradient_fixed_kernel(const __grid_constant__ struct rw_gradient
     lambda_raise(&a.d_info->largest_hessian, hessian);
 }
 
-extern "C" int rw_cuda_gradients(const struct rw_gradient_args *args, int n_multiprocessors,
-                                 void *stream)
+static uint32_t grid_of(const struct rw_gradient_args *args, int n_multiprocessors)
 {
     const uint32_t wanted = (args->n_docs + GRADIENT_THREADS - 1) / GRADIENT_THREADS;
     const uint32_t most = (uint32_t)n_multiprocessors * GRADIENT_BLOCKS;
-    const uint32_t grid = wanted < 1 ? 1 : wanted < most ? wanted : most;
-    cudaError_t error =
+    return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+extern "C" int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
+                                      void *stream)
+{
+    const uint32_t grid = grid_of(args, n_multiprocessors);
+    const cudaError_t error =
         cudaMemsetAsync(args->d_info, 0, sizeof *args->d_info, (cudaStream_t)stream);
     if (error != cudaSuccess)
         return (int)error;
-    if (args->is_fixed) {
+    if (args->is_fixed)
         gradient_fixed_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
-        return (int)cudaGetLastError();
-    }
-    gradient_largest_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
-    error = cudaGetLastError();
-    if (error != cudaSuccess)
-        return (int)error;
-    gradient_round_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
+    else
+        gradient_largest_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
+                                       void *stream)
+{
+    gradient_round_kernel<<<grid_of(args, n_multiprocessors), GRADIENT_THREADS, 0,
+                            (cudaStream_t)stream>>>(*args);
     return (int)cudaGetLastError();
 }

@@ -80,7 +80,12 @@ int rw_cuda_lambda_begin(const struct rw_lambda_args *args, void *stream);
 int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *stream);
 /* Pairs of spread queries, and their final integers. */
 int rw_cuda_lambda_spread(const struct rw_lambda_args *args, void *stream);
-int rw_cuda_gradients(const struct rw_gradient_args *args, int n_multiprocessors, void *stream);
+/* In two steps: the largest magnitudes, or, in fixed point, everything; then, of real numbers, what
+ * depends on the largest. */
+int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
+                           void *stream);
+int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
+                            void *stream);
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,8 @@ struct rw_cuda_lambda {
     struct rw_cuda_rank rank;     /* lambdas only */
     struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
     struct rw_gradient_args real;
+    rw_cuda_largest_fn largest; /* NULL: one rank */
+    void *largest_user;
 };
 
 /* What the lists of work are made from, and the lists while they are counted or filled. */
@@ -275,6 +277,12 @@ static uint64_t bytes_of_lambdas(const struct rw_lambda_rule *rule,
            rw_cuda_rank_plan_bytes(dataset->n_docs, dataset->n_queries, dataset->query_offset);
 }
 
+/* Over all ranks. */
+static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint32_t n)
+{
+    return lambda->largest ? lambda->largest(lambda->largest_user, d_numbers, n) : RW_OK;
+}
+
 static int run_lambdas(struct rw_cuda_lambda *lambda, const double *d_scores,
                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                        struct rw_cuda_lambda_info *d_info)
@@ -289,7 +297,7 @@ static int run_lambdas(struct rw_cuda_lambda *lambda, const double *d_scores,
     RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, d_scores, d_sampled, stream));
     RW_CU(ctx, (cudaError_t)rw_cuda_lambda_queries(&args, stream));
     RW_CU(ctx, (cudaError_t)rw_cuda_lambda_spread(&args, stream));
-    return RW_OK;
+    return share(lambda, &d_info->largest_lambda, 2);
 }
 
 static uint32_t launches_of_lambdas(const struct rw_cuda_lambda *lambda)
@@ -339,8 +347,13 @@ static int run_reals(struct rw_cuda_lambda *lambda, const double *d_scores,
     real.d_sampled = d_sampled;
     real.d_pair = d_pair;
     real.d_info = d_info;
-    RW_CU(lambda->tables.ctx,
-          (cudaError_t)rw_cuda_gradients(&real, lambda->tables.device->n_multiprocessors, stream));
+    const int n_multiprocessors = lambda->tables.device->n_multiprocessors;
+    struct rw_ctx *ctx = lambda->tables.ctx;
+    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_find(&real, n_multiprocessors, stream));
+    if (real.is_fixed)
+        return share(lambda, &d_info->largest_lambda, 2);
+    RW_TRY(share(lambda, &d_info->gradient_bits, 2));
+    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_round(&real, n_multiprocessors, stream));
     return RW_OK;
 }
 
@@ -445,6 +458,12 @@ int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lam
                                const int64_t *hessians)
 {
     return hand_over(lambda, lambdas, hessians, 1);
+}
+
+void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user)
+{
+    lambda->largest = largest;
+    lambda->largest_user = user;
 }
 
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,

@@ -57,6 +57,10 @@ int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lam
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
                         const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                         struct rw_cuda_lambda_info *d_info);
+/* Of many ranks: runs enqueue `largest` where they have numbers of this rank's on the device, n of
+ * them, that are to become the largest of all ranks'. NULL, as at first: one rank. */
+typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
+void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user);
 /* Kernels and fills that one run enqueues. */
 uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda);
 

@@ -4,7 +4,8 @@
  *
  * Shapes: the list of documents by position; nodes are ranges of places, cut into chunks of
  * RW_CUDA_CHUNK. Children go to the places of their own that the host names, so that nothing is
- * read after it was written over. How many documents go left is known from the histograms.
+ * read after it was written over. How many documents go left is known from the histograms; or not,
+ * if those are of many ranks.
  *
  * Decomposition: a block a chunk. partition_kernel: a chunk's documents keep their order, and go
  * behind those of the chunks of their node that were done before: one atomic a block says where.
@@ -119,14 +120,18 @@ static __global__ void __launch_bounds__(THREADS)
             placed = take_places(a, number, n_left, n_here - n_left);
     }
     __syncthreads();
+    const int is_counted = part.n_left != RW_CUDA_UNCOUNTED;
+    const uint32_t n_right = (uint32_t)(placed >> 32);
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t i = r * THREADS + threadIdx.x, w = i / WARP;
         if (i >= n)
             break;
         const uint32_t lefts = before[w] + (uint32_t)__popc(flags[w] & ((1u << lane) - 1));
+        const uint32_t rights = n_right + (i - lefts);
         const uint64_t to = part.to + (left >> r & 1 ? (uint32_t)placed + lefts
-                                                     : part.n_left + (placed >> 32) + (i - lefts));
+                                       : is_counted  ? part.n_left + rights
+                                                     : part.n - 1 - rights);
         a.d_list[to] = doc[r];
         if (a.d_lambda)
             a.d_lambda[to] = lambda[r];

@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "comm/comm.h"
 #include "tree/host/engine_cpu.h"
 #include "tree/plan.h"
 
@@ -103,14 +104,22 @@ static int allocate(struct rw_cpu *cpu)
     const size_t words = (size_t)(1 + newton + may_be_wide); /* of a cell that is kept, at most */
     RW_TRY(allocate_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
-    cpu->least_kept = cpu->sparse.n ? 0 : LEAST_KEPT;
+    RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));
+    for (uint32_t f = 0; f < bins->cuts->n_features && !host->plan; f++)
+        cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(bins->cuts, f);
+    cpu->kept_at = cpu->cell_at;
+    cpu->ranks = rw_n_ranks(host->base.ctx) > 1 ? &cpu->many : NULL;
+    /* what ranks add up is never made again */
+    cpu->least_kept = cpu->sparse.n || cpu->ranks ? 0 : LEAST_KEPT;
     /* histograms live at no more nodes than there are leaves, none of which share documents */
     const uint32_t least = rules->min_docs > cpu->least_kept ? rules->min_docs : cpu->least_kept;
-    const size_t most = ((size_t)rules->max_slots + 1) / 2, kept = n_docs / least + 2;
+    const size_t all_docs = cpu->ranks ? host->base.all_docs : n_docs;
+    const size_t most = ((size_t)rules->max_slots + 1) / 2, kept = all_docs / least + 2;
     cpu->n_buffers = (int32_t)(kept < most ? kept : most);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
         cpu->buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
-    RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));
+    if (cpu->ranks)
+        RW_TRY(rw_cpu_allocate_ranks(cpu, words));
     RW_TRY(RW_HOST_NEW(host, cpu->begin, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->n, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->total, n_slots));
@@ -141,13 +150,10 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     if (set > 0)
         return RW_OK;
     RW_TRY(allocate(cpu));
-    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     rw_cpu_large_pages(cpu->word, dataset->n_docs * sizeof(*cpu->word));
     rw_cpu_large_pages(cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
     rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
                                        sizeof(*cpu->built));
-    for (uint32_t f = 0; f < cuts->n_features; f++)
-        cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
     load_sparse(cpu);
     return rw_cpu_load_rows(cpu);
 }
@@ -239,6 +245,8 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.most_docs =
         cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
     rw_cpu_list_passes(cpu);
+    if (cpu->ranks)
+        rw_cpu_divide_features(cpu, out);
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, engine->n_docs[0]), engine->n_docs[0], 0,
                 make_words, cpu);
     const uint32_t n = rw_cpu_list_docs(cpu);
@@ -375,6 +383,7 @@ static const struct rw_engine_ops cpu_ops = {
     .add_tree = cpu_add_tree,
     .read_scores = rw_host_read_scores,
     .set_scores = rw_host_set_scores,
+    .code_sums = rw_host_code_sums,
     .read_integers = rw_host_read_integers,
     .plan = cpu_plan,
     .tree_ms = cpu_tree_ms,

@@ -1,7 +1,8 @@
 /* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
  * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
  * among the threads, engine_cpu_build.c adds documents to cells,
- * engine_cpu_split.c finds the best cut of a feature. */
+ * engine_cpu_split.c finds the best cut of a feature, engine_cpu_ranks.c adds up the histograms of
+ * many ranks. */
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
 
@@ -136,6 +137,36 @@ struct rw_cpu_sparse {
     uint32_t *cell;   /* [entries] a document's cells */
 };
 
+/* With many ranks, each searches some of a tree's features, neighbours, and keeps their cells.
+ * Histograms of this rank's documents are made apart, some nodes at a time, then summed over all
+ * ranks. */
+enum { RW_CPU_RANK_JOBS = 8 };
+/* How a node's cells go over the wire, by what their sums over all ranks can reach. */
+enum rw_cpu_wire {
+    RW_WIRE_WORD,  /* 64 bits: packed; of newton joint */
+    RW_WIRE_PAIR,  /* newton: packed, and the hessian in 32 bits elsewhere */
+    RW_WIRE_APART, /* 64 bits each: lambda, count, hessian (newton) */
+};
+struct rw_cpu_ranks {
+    uint32_t *first;       /* [n_ranks + 1] features of each rank */
+    uint32_t *owner;       /* [n_features] the rank of each, in this tree */
+    uint64_t *wire_at;     /* [n_features] first cell in its rank's part of a node */
+    uint64_t *kept_at;     /* [n_features] this rank's cells in a histogram that is kept */
+    uint64_t *n_cells;     /* [n_ranks] with which each rank's part of a node ends */
+    uint64_t part_cells;   /* of each rank's part: the longest's */
+    uint32_t *all_n;       /* [max_slots] documents of all ranks in each node */
+    int64_t *sparse;       /* [RW_CPU_RANK_JOBS][all cells][words] for sparse columns */
+    uint64_t sparse_words; /* of one of them */
+    uint64_t *send, *recv; /* [n_ranks][a call's words], [its words] */
+    uint32_t *send_hess, *recv_hess;
+    /* the nodes of a call, in the order of all ranks */
+    int n_jobs, n_parts;                            /* n_parts: of a node's search */
+    const struct rw_sibling *job[RW_CPU_RANK_JOBS]; /* in rw_cpu.job */
+    int index[RW_CPU_RANK_JOBS];                    /* of each of rw_cpu.job */
+    enum rw_cpu_wire wire[RW_CPU_RANK_JOBS];
+    size_t begin[RW_CPU_RANK_JOBS + 1], begin_hess[RW_CPU_RANK_JOBS + 1]; /* words in a part */
+};
+
 struct rw_cpu {
     struct rw_host host;
     struct rw_cpu_group group[2];
@@ -146,8 +177,11 @@ struct rw_cpu {
     uint32_t *begin, *n;         /* [max_slots] each node's part of `doc` */
     int64_t *word;               /* [n_docs] contributions */
     struct rw_cpu_words words;
-    uint64_t *cell_at; /* [n_features + 1] first cell of each feature in a histogram */
-    int64_t *pool;     /* [n_buffers][n_cells][3] histograms */
+    struct rw_cpu_ranks *ranks; /* NULL: one rank */
+    struct rw_cpu_ranks many;
+    uint64_t *cell_at;       /* [n_features + 1] first cell of each feature in a histogram */
+    const uint64_t *kept_at; /* the same where it is kept: cell_at, or many.kept_at; borrowed */
+    int64_t *pool;           /* [n_buffers][n_cells][3] histograms */
     uint64_t buffer_words;
     int32_t *buffer_of;   /* [max_slots] -1: none */
     int32_t *free_buffer; /* [n_buffers] stack */
@@ -191,6 +225,17 @@ static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint
     if (cpu->buffer_of[slot] < 0)
         return NULL;
     return cpu->pool + (uint64_t)cpu->buffer_of[slot] * cpu->buffer_words +
+           cpu->kept_at[f] * (uint64_t)cpu->words.n_words;
+}
+
+/* Where sparse columns' cells of a job's smaller node are made: where they are kept, or, of many
+ * ranks, apart. */
+static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct rw_sibling *job,
+                                         uint32_t f)
+{
+    if (!cpu->ranks)
+        return rw_cpu_cells(cpu, job->smaller, f);
+    return cpu->ranks->sparse + (uint64_t)(job - cpu->job) * cpu->ranks->sparse_words +
            cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
 }
 
@@ -246,10 +291,11 @@ void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uin
 /* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
                                uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch);
-/* A node's kept cells of all sparse columns, but for those that no document is added to; and such a
- * one: what is left of the node's words, `sum`. */
-void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot);
-void rw_cpu_derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum);
+/* The cells of all sparse columns of a job's smaller node, but for those that no document is added
+ * to; and such a one: what is left of the node's words, `sum`. */
+void rw_cpu_build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job);
+void rw_cpu_derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
+                        const int64_t *sum);
 
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
@@ -295,5 +341,27 @@ typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+/* Room for at most `max_slots` nodes; which features are whose, when those of a tree were drawn;
+ * where documents of all ranks go. */
+int rw_cpu_allocate_ranks(struct rw_cpu *cpu, size_t words);
+void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);
+void rw_cpu_ranks_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);
+/* A call with many ranks: the nodes whose histograms will be made, at most RW_CPU_RANK_JOBS, in the
+ * order of all ranks (cpu->job has them in its own); a column's cells when they are made, joint or
+ * as they are kept; and, when all are, their sums over all ranks, of which this rank's are
+ * searched, and the larger ones'. */
+void rw_cpu_ranks_begin(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n);
+void rw_cpu_ranks_put(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
+                      const int64_t *cells, int joint);
+int rw_cpu_ranks_search(struct rw_cpu *cpu);
+/* --- for engine_cpu_ranks.c --- */
+void rw_cpu_start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
+                           const struct rw_cell *smaller, int joint, struct rw_cpu_search *search);
+void rw_cpu_search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
+                        const int64_t *cells, struct rw_cpu_search *search);
+void rw_cpu_keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
+                      const struct rw_cpu_search *search);
+void rw_cpu_set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
+                       const struct rw_cpu_search *search);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 #endif

@@ -306,14 +306,14 @@ INLINE void add_sparse_words(const struct rw_cpu *cpu, const uint32_t *doc, uint
     }
 }
 
-void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot)
+void rw_cpu_build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
-    int64_t *cells = rw_cpu_cells(cpu, slot, 0);
+    const uint32_t n = cpu->n[job->smaller], *doc = cpu->doc + cpu->begin[job->smaller];
+    int64_t *cells = rw_cpu_made_cells(cpu, job, 0);
     for (uint32_t c = 0; c < cpu->sparse.n; c++) {
         const uint32_t f = cpu->sparse.column[c];
-        memset(rw_cpu_cells(cpu, slot, f), 0,
+        memset(rw_cpu_made_cells(cpu, job, f), 0,
                rw_cpu_n_cells(cuts, f) * (size_t)cpu->words.n_words * sizeof(int64_t));
     }
     if (cpu->words.n_words == 1)
@@ -324,12 +324,13 @@ void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot)
         add_sparse_words(cpu, doc, n, cells, 3);
 }
 
-void rw_cpu_derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum)
+void rw_cpu_derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
+                        const int64_t *sum)
 {
     const struct rw_bins *bins = cpu->host.set[0].bins;
     const size_t n_words = (size_t)cpu->words.n_words;
     const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
-    int64_t *cell = rw_cpu_cells(cpu, slot, f), *rest = cell + bins->codes[f].rest * n_words;
+    int64_t *cell = rw_cpu_made_cells(cpu, job, f), *rest = cell + bins->codes[f].rest * n_words;
     int64_t others[3] = {0, 0, 0};
     for (size_t w = 0; w < n; w += n_words) {
         for (size_t k = 0; k < n_words; k++)

@@ -24,7 +24,7 @@ static struct rw_cell difference(const struct rw_cell *whole, const struct rw_ce
 }
 
 /* Searches of both siblings. joint: the cells will be joint ones. */
-static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
+void rw_cpu_start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
                            const struct rw_cell *smaller, int joint, struct rw_cpu_search *search)
 {
     rw_cpu_search_start(cpu, s->smaller, smaller, &search[0]);
@@ -38,7 +38,7 @@ static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
 
 /* cells: the smaller one's; kept for its children, if that is worth it, as are those of the larger
  * one, which take over the parent's memory. */
-static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
+void rw_cpu_search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                         const int64_t *cells, struct rw_cpu_search *search)
 {
     int64_t *own = rw_cpu_cells(cpu, s->smaller, f);
@@ -58,7 +58,7 @@ static void keep_better(struct rw_cpu *cpu, const struct rw_split *found)
         *best = *found;
 }
 
-static void keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
+void rw_cpu_keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                       const struct rw_cpu_search *search)
 {
     rw_share_lock(share);
@@ -68,12 +68,22 @@ static void keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct r
     rw_share_unlock(share);
 }
 
-static void set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
+void rw_cpu_set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
                        const struct rw_cpu_search *search)
 {
     cpu->total[s->smaller] = search[0].all;
     if (s->larger >= 0)
         cpu->total[s->larger] = search[1].all;
+}
+
+/* What becomes of a column's cells when they are made. */
+static void finish_column(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
+                          const int64_t *cells, struct rw_cpu_search *search)
+{
+    if (cpu->ranks)
+        rw_cpu_ranks_put(cpu, s, f, cells, search[0].joint);
+    else
+        rw_cpu_search_both(cpu, s, f, cells, search);
 }
 
 /* Puts a bundle's cells where they stay, and searches them and the sibling's. */
@@ -86,8 +96,8 @@ static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
     for (uint32_t k = 0; k < bundle->n; k++) {
         const uint32_t f = bundle->feature[k];
         if (cpu->host.feature_sampled[f])
-            search_both(cpu, s, f, rw_cpu_cells_of(cpu, bundle, k, built, n_words, scratch),
-                        search);
+            finish_column(cpu, s, f, rw_cpu_cells_of(cpu, bundle, k, built, n_words, scratch),
+                          search);
     }
 }
 
@@ -109,7 +119,7 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
         rw_cpu_build(cpu, share->thread, doc, n, first, last, joint, built, sum);
         if (first == from) {
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
-            start_searches(cpu, s, &smaller, joint, search);
+            rw_cpu_start_searches(cpu, s, &smaller, joint, search);
         }
         for (uint32_t p = first; p < last; p++) {
             const struct rw_cpu_pass *pass = &cpu->pass[p];
@@ -121,8 +131,8 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
         first = last;
     } while (first < end);
     if (range == 0)
-        set_totals(cpu, s, search);
-    keep_both(cpu, share, s, search);
+        rw_cpu_set_totals(cpu, s, search);
+    rw_cpu_keep_both(cpu, share, s, search);
 }
 
 /* A pair that all threads do together: a slice of its passes is built in parts, each in a buffer of
@@ -181,7 +191,7 @@ static int merge_bundles(void *job, struct rw_share *share)
         }
         finish_bundle(cpu, pair->sibling, bundle, sum, search);
     }
-    keep_both(cpu, share, pair->sibling, search);
+    rw_cpu_keep_both(cpu, share, pair->sibling, search);
     return RW_OK;
 }
 
@@ -200,12 +210,12 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
                     sum[k] += cpu->part_sum[part].word[k];
             }
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
-            start_searches(cpu, s, &smaller, 0, pair.search);
+            rw_cpu_start_searches(cpu, s, &smaller, 0, pair.search);
         }
         rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES, 1,
                     merge_bundles, &pair);
     }
-    set_totals(cpu, s, pair.search);
+    rw_cpu_set_totals(cpu, s, pair.search);
 }
 
 /* One range of the sparse columns, whose cells are all there but one of each. */
@@ -224,15 +234,15 @@ static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint3
         sum[0] = all->lambda * 4294967296 + (int64_t)all->n;
         sum[1] = all->hess;
     }
-    start_searches(cpu, s, all, 0, search);
+    rw_cpu_start_searches(cpu, s, all, 0, search);
     for (uint32_t c = from; c < end; c++) {
         const uint32_t f = cpu->sparse.column[c];
         if (!cpu->host.feature_sampled[f])
             continue;
-        rw_cpu_derive_rest(cpu, s->smaller, f, sum);
-        search_both(cpu, s, f, rw_cpu_cells(cpu, s->smaller, f), search);
+        rw_cpu_derive_rest(cpu, s, f, sum);
+        finish_column(cpu, s, f, rw_cpu_made_cells(cpu, s, f), search);
     }
-    keep_both(cpu, share, s, search);
+    rw_cpu_keep_both(cpu, share, s, search);
 }
 
 /* What is indivisible, the cells of sparse columns, comes first. */
@@ -243,7 +253,7 @@ static int run_dense(void *job, struct rw_share *share)
     const uint32_t *first = cpu->first_task;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         if (i < tasks->n_built) {
-            rw_cpu_build_sparse(cpu, cpu->job[i].smaller);
+            rw_cpu_build_sparse(cpu, &cpu->job[i]);
             continue;
         }
         const uint32_t task = (uint32_t)i - tasks->n_built;
@@ -359,12 +369,11 @@ static void drop_parents(struct rw_cpu *cpu, int n_jobs)
     }
 }
 
-int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n_siblings)
+static int make_histograms(struct rw_engine *engine, const struct rw_sibling *siblings,
+                           int n_siblings)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     uint64_t docs = 0;
-    if (n_siblings == 0)
-        return RW_OK;
     const int n = list_jobs(cpu, siblings, n_siblings);
     RW_TRY(take_buffers(cpu, n));
     for (int i = 0; i < n; i++)
@@ -382,8 +391,22 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
                                                                            : sparse};
     order_jobs(&tasks, docs, n_threads);
     divide_jobs(&tasks, n_threads);
+    if (cpu->ranks)
+        rw_cpu_ranks_begin(cpu, siblings, n_siblings);
     run_tasks(&tasks, n_threads);
+    if (cpu->ranks)
+        RW_TRY(rw_cpu_ranks_search(cpu));
     drop_parents(cpu, n);
+    return RW_OK;
+}
+
+int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n_siblings)
+{
+    const int at_once = rw_cpu_of(engine)->ranks ? RW_CPU_RANK_JOBS : n_siblings;
+    for (int at = 0; at < n_siblings; at += at_once) {
+        const int left = n_siblings - at;
+        RW_TRY(make_histograms(engine, siblings + at, left < at_once ? left : at_once));
+    }
     return RW_OK;
 }
 

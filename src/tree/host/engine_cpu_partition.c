@@ -292,5 +292,7 @@ int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, in
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, docs), (uint64_t)n, 1, split_some, &small);
     for (int i = 0; i < n; i++)
         RW_TRY(set_children(cpu, &splits[i], cpu->n[splits[i].left]));
+    if (cpu->ranks)
+        rw_cpu_ranks_partition(cpu, splits, n);
     return RW_OK;
 }

@@ -4,8 +4,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "comm/comm.h"
 #include "tree/plan.h"
 #include "tree/quantise.h"
+#include "tree/ranks.h"
 
 /* Documents under which a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };
@@ -189,21 +191,46 @@ int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *we
 
 /* ---- the start of a tree ---- */
 
+/* The item with the lowest random number, the first of equals. */
+struct drawn {
+    uint32_t n_kept, lowest, lowest_random;
+};
+
+/* Items first, first + 1, ..., or item[i]. */
+static struct drawn draw(uint8_t *kept, uint32_t n, uint32_t first, const uint32_t *item,
+                         uint64_t threshold, uint64_t seed, uint32_t tree, uint32_t stream)
+{
+    struct drawn drawn = {0, 0, UINT32_MAX};
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t random = rw_random(seed, item ? item[i] : first + i, tree, stream);
+        kept[i] = random < threshold;
+        drawn.n_kept += kept[i];
+        if (random < drawn.lowest_random) {
+            drawn.lowest_random = random;
+            drawn.lowest = i;
+        }
+    }
+    return drawn;
+}
+
 void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
                   uint64_t seed, uint32_t tree, uint32_t stream)
 {
-    uint32_t n_kept = 0, lowest = 0, lowest_random = UINT32_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t random = rw_random(seed, item ? item[i] : i, tree, stream);
-        kept[i] = random < threshold;
-        n_kept += kept[i];
-        if (random < lowest_random) {
-            lowest_random = random;
-            lowest = i;
-        }
-    }
-    if (n > 0 && n_kept == 0)
-        kept[lowest] = 1;
+    const struct drawn drawn = draw(kept, n, 0, item, threshold, seed, tree, stream);
+    if (n > 0 && drawn.n_kept == 0)
+        kept[drawn.lowest] = 1;
+}
+
+int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept)
+{
+    const struct rw_engine_rules *rules = &engine->rules;
+    int keep;
+    const struct drawn drawn = draw(kept, n, engine->first_query, NULL, rules->query_threshold,
+                                    rules->seed, tree, RW_STREAM_SAMPLE_QUERY);
+    RW_TRY(rw_ranks_keep_one(engine, drawn.n_kept, drawn.lowest_random, drawn.lowest, &keep));
+    if (keep && n > 0)
+        kept[drawn.lowest] = 1;
+    return RW_OK;
 }
 
 static int draw_samples(struct rw_host *host)
@@ -219,8 +246,7 @@ static int draw_samples(struct rw_host *host)
     /* drawn into the first bytes, then spread from the last query to the first: query q's first
      * document is at q or after it, so nothing is overwritten before it is read */
     uint8_t *kept = host->sampled;
-    rw_host_draw(kept, host->n_queries, NULL, rules->query_threshold, rules->seed, host->tree,
-                 RW_STREAM_SAMPLE_QUERY);
+    RW_TRY(rw_host_draw_queries(&host->base, host->tree, host->n_queries, kept));
     for (uint32_t q = host->n_queries; q-- > 0;) {
         const uint8_t keep = kept[q];
         const uint32_t first = host->query_offset[q];
@@ -362,7 +388,7 @@ static int fixed_point(void *user, struct rw_share *share)
 }
 
 /* Real gradients and hessians to fixed point, at a scale of the tree's own. */
-static void real_gradients(struct rw_host *host, struct rw_extent *extent)
+static int real_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = host->base.ctx;
     const int n_threads = threads_of(host, PARALLEL_DOCS);
@@ -370,6 +396,8 @@ static void real_gradients(struct rw_host *host, struct rw_extent *extent)
         rw_parallel(ctx, n_threads, host->n_queries, 0, reals_of_queries, host);
     struct magnitude_job largest = {host, 0.0, 0.0};
     rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
+    RW_TRY(rw_ranks_largest(ctx, &largest.gradient));
+    RW_TRY(rw_ranks_largest(ctx, &largest.hessian));
     host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
     host->root.hess_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
@@ -377,6 +405,7 @@ static void real_gradients(struct rw_host *host, struct rw_extent *extent)
                                .weight_scale = rw_pow2(host->root.hess_exponent),
                                .extent = extent};
     rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, fixed_point, &job);
+    return RW_OK;
 }
 
 struct quantise_job {
@@ -393,8 +422,9 @@ static int quantise_some(void *user, struct rw_share *share)
     const struct rw_host *host = job->host;
     int64_t own = 0;
     for (uint64_t first, end; rw_share_next(share, &first, &end);)
-        own += rw_quantise_docs(host->isa, &job->rounding, (uint32_t)first, (uint32_t)(end - first),
-                                host->sampled + first, job->values + first, job->out + first);
+        own += rw_quantise_docs(host->isa, &job->rounding, host->base.first_doc + (uint32_t)first,
+                                (uint32_t)(end - first), host->sampled + first, job->values + first,
+                                job->out + first);
     rw_share_lock(share);
     job->sum += own;
     rw_share_unlock(share);
@@ -431,7 +461,8 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     if (host->is_fixed)
         fixed_gradients(host, &extent);
     else
-        real_gradients(host, &extent);
+        RW_TRY(real_gradients(host, &extent));
+    RW_TRY(rw_ranks_extent(host->base.ctx, &extent));
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
@@ -440,6 +471,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
         root->hess_shift = rw_quantise_shift(extent.hess, rules->bits);
         hess_q_sum =
             quantise(host, host->hess, root->hess_shift, RW_STREAM_ROUND_HESS, host->hess_q);
+        RW_TRY(rw_comm_sum(host->base.ctx, (uint64_t *)&hess_q_sum, 1));
     }
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];
@@ -450,7 +482,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 
 int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left)
 {
-    if (split->n_left == n_left)
+    if (split->n_left == n_left || rw_n_ranks(host->base.ctx) > 1)
         return RW_OK;
     return rw_fail(host->base.ctx, RW_ERR_INTERNAL,
                    "split of slot %d: %llu documents go left, not %u", split->slot,

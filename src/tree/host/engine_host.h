@@ -81,11 +81,13 @@ int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
 /* Bins whose codes are nowhere on the host. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
-void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /* the info */
+void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /* info, cuts */
 /* Keeps item[i] (NULL: i) iff its random number is under the threshold; if none is kept, the one
  * with the lowest number, the first of equals. kept: [n], written. */
 void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
                   uint64_t seed, uint32_t tree, uint32_t stream);
+/* This rank's queries of a tree, likewise of all ranks'. kept: [n], written. */
+int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
 /* Memory for the start of a tree, given set 0's bins; the first step of loading, or of a plan. */
@@ -99,6 +101,7 @@ int rw_host_set_gradients(struct rw_engine *engine, const double *gradients,
 int rw_host_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);
 int rw_host_read_scores(struct rw_engine *engine, int set, double *scores);
 int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores);
+int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                           int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled);
 

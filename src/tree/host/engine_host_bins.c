@@ -2,21 +2,33 @@
  * values, or those that came with the data set. */
 #include "base/mem.h"
 #include "binning/cut_find.h"
+#include "comm/comm.h"
 #include "tree/host/engine_host.h"
+
+enum { SUMMED_DOCS = 1024 }; /* at a time: their weights stay in the cache */
 
 struct selection {
     const struct rw_bins *from;
     const struct rw_cut_rule *rule;
     struct rw_feature_cuts *found; /* [n_features] views of `from` */
+    /* documents with each code, of all ranks: feature f's from cuts->offset[f] + f on */
+    uint32_t *count;
 };
 
-static int select_some(void *user, struct rw_share *share)
+static int count_some(void *user, struct rw_share *share)
 {
     const struct selection *job = user;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);)
+        rw_bins_count(job->from, (uint32_t)f, job->count + job->from->cuts->offset[f] + f);
+    return RW_OK;
+}
+
+static void select_features(const struct selection *job)
+{
     const struct rw_cuts *cuts = job->from->cuts;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        const uint32_t f = (uint32_t)i, n_bins = rw_cuts_n_bins(cuts, f);
-        uint32_t count[RW_MAX_CODES];
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+        const uint32_t *count = job->count + cuts->offset[f] + f;
         struct rw_feature_cuts *found = &job->found[f];
         *found = (struct rw_feature_cuts){.cut = cuts->cut + cuts->offset[f],
                                           .n_bins = n_bins,
@@ -24,13 +36,11 @@ static int select_some(void *user, struct rw_share *share)
                                           .reason = RW_CUT_IGNORED};
         if (job->rule->ignore && job->rule->ignore[cuts->feature[f]])
             continue;
-        rw_bins_count(job->from, f, count);
         found->reason = rw_cuts_can_split(count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0,
                                           job->rule->min_docs)
                             ? RW_CUT_IN_USE
                             : RW_CUT_FEW;
     }
-    return RW_OK;
 }
 
 /* A feature's codes again: in the engine's own memory, or, without a host, in ordinary memory. */
@@ -62,6 +72,7 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
     const struct rw_cuts *from = ready->cuts;
     struct selection job = {.from = ready, .rule = &host->base.rules.cut};
     struct rw_dataset ids = {.n_columns = from->n_features};
+    const size_t n_counts = (size_t)from->offset[from->n_features] + from->n_features;
     int status;
     *out = NULL;
     *column = NULL;
@@ -69,11 +80,15 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the training set was binned for other values of bins, absent or min-docs\n"
                        "hint: rw_binned_read takes the parameters of the training");
-    RW_TRY_OUT(RW_NEW(ctx, job.found, from->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, ids.column, from->n_features));
+    status = RW_NEW(ctx, job.found, from->n_features);
+    status = status < 0 ? status : RW_NEW(ctx, ids.column, from->n_features);
+    status = status < 0 ? status : RW_NEW(ctx, job.count, n_counts);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
     for (uint32_t f = 0; f < from->n_features; f++)
         ids.column[f].feature = from->feature[f];
-    RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, from->n_features, 1, select_some, &job));
+    RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, from->n_features, 1, count_some, &job));
+    RW_TRY_OUT(rw_comm_all_reduce(ctx, job.count, n_counts, RW_COMM_U32, RW_COMM_SUM));
+    select_features(&job);
     RW_TRY_OUT(rw_cuts_gather(ctx, &ids, job.found, out));
     (*out)->n_constant += from->n_constant;
     (*out)->n_few += from->n_few; /* in a cache: none */
@@ -84,6 +99,7 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
     }
 out:
     rw_mem_free(job.found);
+    rw_mem_free(job.count);
     rw_mem_free(ids.column);
     if (status < 0) {
         rw_cuts_free(*out);
@@ -157,6 +173,7 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
                                               .n_constant = cuts->n_constant,
                                               .n_few = cuts->n_few,
                                               .n_ignored = cuts->n_ignored};
+    host->base.cuts = cuts;
 }
 
 int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
@@ -172,6 +189,58 @@ int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *da
     RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
     rw_host_count_features(host, (*bins)->cuts);
     return RW_OK;
+}
+
+struct code_sum_job {
+    const struct rw_bins *bins;
+    uint64_t first_doc;
+    uint64_t *sums; /* [n_features] */
+};
+
+/* Of documents [begin, end). weight: theirs; all: their sum. */
+static uint64_t sum_column(const struct rw_bins *bins, uint32_t f, uint32_t begin, uint32_t end,
+                           const uint64_t *weight, uint64_t all)
+{
+    const struct rw_codes *codes = &bins->codes[f];
+    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+    uint64_t sum = 0;
+    for (uint32_t doc = begin; !codes->row && doc < end; doc++)
+        sum += weight[doc - begin] * rw_codes_entry(codes, bytes, doc);
+    if (!codes->row)
+        return sum;
+    for (uint32_t i = rw_numbers_under(codes->row, codes->n, begin);
+         i < codes->n && codes->row[i] < end; i++)
+        sum += weight[codes->row[i] - begin] *
+               ((uint64_t)rw_codes_entry(codes, bytes, i) - codes->rest);
+    return sum + all * codes->rest;
+}
+
+static int sum_some(void *user, struct rw_share *share)
+{
+    const struct code_sum_job *job = user;
+    uint64_t weight[SUMMED_DOCS];
+    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
+        uint64_t all = 0;
+        for (uint64_t doc = first; doc < end; doc++)
+            all += weight[doc - first] = rw_code_weight(job->first_doc + doc);
+        for (uint32_t f = 0; f < job->bins->cuts->n_features; f++) {
+            const uint64_t sum =
+                sum_column(job->bins, f, (uint32_t)first, (uint32_t)end, weight, all);
+            rw_share_lock(share);
+            job->sums[f] += sum;
+            rw_share_unlock(share);
+        }
+    }
+    return RW_OK;
+}
+
+int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    struct rw_host *host = (struct rw_host *)engine;
+    struct code_sum_job job = {host->set[set].bins, first_doc, sums};
+    memset(sums, 0, engine->info.n_features * sizeof(*sums));
+    return rw_parallel(engine->ctx, engine->n_threads, engine->n_docs[set], SUMMED_DOCS, sum_some,
+                       &job);
 }
 
 int rw_host_move_codes(struct rw_host *host, struct rw_bins *bins)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 
 static struct rw_ref *ref_of(struct rw_engine *engine)
 {
@@ -72,7 +73,8 @@ static int build(struct rw_ref *ref, int32_t slot)
             cell->hess += ref->host.hess_q ? ref->host.hess_q[doc] : 0;
         }
     }
-    return RW_OK;
+    _Static_assert(sizeof(*cells) == 3 * sizeof(uint64_t), "a cell is three 64-bit words");
+    return rw_comm_sum(ref->host.base.ctx, (uint64_t *)(void *)cells, 3 * n_cells);
 }
 
 static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
@@ -205,6 +207,17 @@ static int ref_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
     return RW_OK;
 }
 
+static int ref_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    const struct rw_bins *bins = ref_of(engine)->host.set[set].bins;
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        sums[f] = 0;
+        for (uint32_t doc = 0; doc < engine->n_docs[set]; doc++)
+            sums[f] += rw_code_weight(first_doc + doc) * rw_bins_code(bins, f, doc);
+    }
+    return RW_OK;
+}
+
 const struct rw_engine_ops rw_ref_ops = {
     .name = "ref",
     .close = ref_close,
@@ -219,6 +232,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .add_tree = ref_add_tree,
     .read_scores = rw_host_read_scores,
     .set_scores = rw_host_set_scores,
+    .code_sums = ref_code_sums,
     .read_integers = rw_host_read_integers,
 };
 

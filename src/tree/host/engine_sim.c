@@ -207,6 +207,13 @@ static int sim_set_scores(struct rw_engine *engine, int set, const double *score
     return leave(engine, rw_ref_ops.set_scores(engine, set, sim_of(engine)->in));
 }
 
+static int sim_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    memset(sums, POISON, engine->info.n_features * sizeof(*sums));
+    RW_TRY(enter(engine));
+    return leave(engine, rw_ref_ops.code_sums(engine, set, first_doc, sums));
+}
+
 static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                              int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
@@ -239,6 +246,7 @@ static const struct rw_engine_ops sim_ops = {
     .add_tree = sim_add_tree,
     .read_scores = sim_read_scores,
     .set_scores = sim_set_scores,
+    .code_sums = sim_code_sums,
     .read_integers = sim_read_integers,
 };
 

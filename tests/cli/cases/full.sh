@@ -1,6 +1,7 @@
 # A full disk.
 [ -c /dev/full ] || { echo "no /dev/full" >&2; exit 77; }
 small_model
+export TMPDIR=/nowhere # else a model for which there is no room goes there
 try train train.txt --rounds 1 --quiet -o /dev/full
 try train train.txt --rounds 1 --quiet -o m --log /dev/full
 try predict model.txt train.txt -o /dev/full
@@ -43,3 +44,9 @@ say 'some trees' test "$n" -ge 5
 "$RANKWOOD" train train.txt --rounds "$n" --leaves 31 --quiet -o whole.txt
 sed '1,/^trees/d; /^checksum/d' grown.txt.interrupted >a
 sed '1,/^trees/d; /^checksum/d' whole.txt | cmp - a
+# A model for which there is no room goes where there is some, and the log stays.
+mkdir tmp
+TMPDIR=$PWD/tmp
+try train train.txt --rounds 5 --leaves 7 --quiet -o /dev/full --log log.jsonl | sed 's/full-[A-Za-z0-9]*/full-XXXXXX/; s,/[^ ]*/tmp/,TMP/,'
+say whole cmp -s tmp/full-* model.txt
+say 'with its log' test -s log.jsonl

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "boost/resume.h"
+#include "boost/continuation.h"
 #include "same_trees.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
@@ -28,7 +28,7 @@ static void teardown(void)
     scratch_end();
 }
 
-TestSuite(resume, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(from, .init = setup, .fini = teardown, .timeout = 60);
 
 static void set(const char *name, const char *value)
 {
@@ -86,7 +86,7 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
         .feature_threshold = (uint64_t)1 << 32,
         .max_slots = max_slots};
     struct rw_engine *engine;
-    struct rw_resume resume;
+    struct rw_continuation continuation;
     struct rw_eval_sets eval_sets = {0};
     cr_assert_eq(rw_engine_open(scratch_ctx, device, &rules, &engine), RW_OK);
     for (int set = 0; set < 2; set++)
@@ -96,8 +96,10 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
     if (by_codes)
         engine->ops = &codes_only;
     cr_assert_eq(rw_eval_sets_init(&eval_sets, scratch_ctx, params, NULL, sets, 2), RW_OK);
-    cr_assert_eq(rw_resume_init(&resume, scratch_ctx, init, sets, 2, init->absent_missing), RW_OK);
-    const int status = rw_resume_replay(&resume, engine, &eval_sets);
+    cr_assert_eq(
+        rw_continuation_init(&continuation, scratch_ctx, init, sets, 2, init->absent_missing),
+        RW_OK);
+    const int status = rw_continuation_replay(&continuation, engine, &eval_sets);
     for (int set = 0; set < 2 && status == RW_OK; set++) {
         const size_t n = sets[set]->n_docs;
         double *scores = malloc(2 * n * sizeof(*scores)), *expected = scores + n;
@@ -107,7 +109,7 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
                          by_codes, set);
         free(scores);
     }
-    rw_resume_release(&resume);
+    rw_continuation_release(&continuation);
     rw_eval_sets_release(&eval_sets);
     rw_engine_close(engine);
     return status;
@@ -223,12 +225,12 @@ static void as_in_one_run(const char *absent)
     }
 }
 
-Test(resume, as_in_one_run_absent_missing)
+Test(from, as_in_one_run_absent_missing)
 {
     as_in_one_run("missing");
 }
 
-Test(resume, as_in_one_run_absent_zero)
+Test(from, as_in_one_run_absent_zero)
 {
     as_in_one_run("zero");
 }
@@ -308,7 +310,7 @@ static void assert_missing(const struct column_case *c, int absent_missing, int 
         const int status = replay(init, devices[d], 1, 5);
         cr_assert_eq(status, refused ? RW_ERR_UNSUPPORTED : RW_OK, "%s, absent %d, left %d: %s",
                      c->name, absent_missing, missing_left, rw_last_error(scratch_ctx));
-        snprintf(error, sizeof(error), "engine %s cannot go on from this model: %s", devices[d],
+        snprintf(error, sizeof(error), "engine %s cannot continue from this model: %s", devices[d],
                  refused ? refused : "");
         if (refused)
             cr_assert_str_eq(rw_last_error(scratch_ctx), error);
@@ -316,7 +318,7 @@ static void assert_missing(const struct column_case *c, int absent_missing, int 
     rw_model_free(init);
 }
 
-Test(resume, missing_values_that_codes_know)
+Test(from, missing_values_that_codes_know)
 {
     static const struct column_case some = {"dense with NaN", 2, 36, 0, 1, 1};
     valid = data_of_case(&some);
@@ -330,14 +332,14 @@ Test(resume, missing_values_that_codes_know)
     struct rw_model *init = model_that_asks(0, 3);
     cr_assert_eq(replay(init, "ref", 1, 2), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "engine ref cannot go on from this model: tree 1 has 3 leaves, more than a "
+                     "engine ref cannot continue from this model: tree 1 has 3 leaves, more than a "
                      "tree of this training; the cpu's can");
     cr_assert_eq(replay(init, "ref", 0, 2), RW_OK);
     rw_model_free(init);
 }
 
 /* 0 itself is at the threshold, and so goes left. */
-Test(resume, zero_at_the_threshold)
+Test(from, zero_at_the_threshold)
 {
     static const char *const of_doc_7[] = {"-1", "nan"};
     struct rw_dataset *sets[2];
@@ -374,7 +376,7 @@ static void assert_features(const struct rw_model *model, const uint32_t *featur
     cr_assert_eq(rw_model_check(scratch_ctx, model), RW_OK);
 }
 
-Test(resume, features_and_names_of_both)
+Test(from, features_and_names_of_both)
 {
     static const uint32_t both[] = {1, 3, 5, 8, 12};
     scratch_text("names", "3 three\n8 eight\n");

@@ -1,4 +1,4 @@
-#include "boost/resume.h"
+#include "boost/continuation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,26 +7,27 @@
 #include "base/mem.h"
 #include "boost/params_table.h"
 
-int rw_resume_init(struct rw_resume *resume, struct rw_ctx *ctx, const struct rw_model *init,
-                   const struct rw_dataset *const *sets, int n_sets, int absent_missing)
+int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
+                         const struct rw_model *init, const struct rw_dataset *const *sets,
+                         int n_sets, int absent_missing)
 {
     size_t most = 0;
-    *resume = (struct rw_resume){.ctx = ctx, .init = init, .sets = sets, .n_sets = n_sets};
+    *from = (struct rw_continuation){.ctx = ctx, .init = init, .sets = sets, .n_sets = n_sets};
     if (init->absent_missing != absent_missing)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "the model to go on from takes an absent feature as %s: set 'absent' to %s",
-                       init->absent_missing ? "missing" : "0",
-                       init->absent_missing ? "missing" : "zero");
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "the model to continue from takes an absent feature as %s: set 'absent' to %s",
+            init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
     for (int set = 0; set < n_sets; set++)
         most = sets[set]->n_docs > most ? sets[set]->n_docs : most;
-    RW_TRY(RW_NEW_RAW(ctx, resume->scores, most));
-    return RW_NEW_RAW(ctx, resume->leaves, most);
+    RW_TRY(RW_NEW_RAW(ctx, from->scores, most));
+    return RW_NEW_RAW(ctx, from->leaves, most);
 }
 
-void rw_resume_release(struct rw_resume *resume)
+void rw_continuation_release(struct rw_continuation *from)
 {
-    rw_mem_free(resume->scores);
-    rw_mem_free(resume->leaves);
+    rw_mem_free(from->scores);
+    rw_mem_free(from->leaves);
 }
 
 static int copy_tree(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
@@ -46,21 +47,22 @@ static int copy_tree(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_t
 }
 
 /* That have been run. */
-static int64_t n_rounds(const struct rw_resume *resume)
+static int64_t n_rounds(const struct rw_continuation *from)
 {
-    return (int64_t)resume->init->n_trees + resume->init->empty_rounds;
+    return (int64_t)from->init->n_trees + from->init->empty_rounds;
 }
 
-int rw_resume_trees(const struct rw_resume *resume, struct rw_model *model, size_t *tree_room)
+int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *model,
+                          size_t *tree_room)
 {
-    const size_t n = (size_t)model->n_trees + (size_t)n_rounds(resume);
-    RW_TRY(RW_GROW(resume->ctx, model->tree, *tree_room, n));
-    for (int32_t t = 0; t < resume->init->n_trees; t++) {
-        RW_TRY(copy_tree(resume->ctx, &resume->init->tree[t], &model->tree[model->n_trees]));
+    const size_t n = (size_t)model->n_trees + (size_t)n_rounds(from);
+    RW_TRY(RW_GROW(from->ctx, model->tree, *tree_room, n));
+    for (int32_t t = 0; t < from->init->n_trees; t++) {
+        RW_TRY(copy_tree(from->ctx, &from->init->tree[t], &model->tree[model->n_trees]));
         model->n_trees++;
     }
-    for (int32_t t = 0; t < resume->init->empty_rounds; t++) {
-        RW_TRY(rw_tree_init(resume->ctx, &model->tree[model->n_trees], 1));
+    for (int32_t t = 0; t < from->init->empty_rounds; t++) {
+        RW_TRY(rw_tree_init(from->ctx, &model->tree[model->n_trees], 1));
         model->n_trees++;
     }
     return RW_OK;
@@ -85,25 +87,25 @@ static int has_missing(const struct rw_dataset *train, uint32_t feature, int abs
 
 /* Codes know a missing value only of features that miss some in training; of others it is taken for
  * 0 (binning/bins.h). A model that was trained on other data may send it the other way. */
-static int check_missing(const struct rw_resume *resume, const struct rw_engine *engine)
+static int check_missing(const struct rw_continuation *from, const struct rw_engine *engine)
 {
     int status = RW_OK;
     uint8_t *known = NULL; /* 1: the training set has missing values of it */
-    const struct rw_model *init = resume->init;
+    const struct rw_model *init = from->init;
     if (engine->ops->set_scores)
         return RW_OK;
-    RW_TRY(RW_NEW(resume->ctx, known, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(from->ctx, known, RW_FEATURE_IDS));
     for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
             const uint32_t f = tree->feature[node];
             if (tree->missing_left[node] == (0.0f <= tree->cut[node]) || known[f])
                 continue;
-            known[f] = has_missing(resume->sets[0], f, init->absent_missing) != 0;
+            known[f] = has_missing(from->sets[0], f, init->absent_missing) != 0;
             if (!known[f])
                 RW_TRY_OUT(
-                    rw_fail(resume->ctx, RW_ERR_UNSUPPORTED,
-                            "engine %s cannot go on from this model: tree %d sends a missing "
+                    rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
+                            "engine %s cannot continue from this model: tree %d sends a missing "
                             "value of feature %u where no training document tells; the cpu's "
                             "can",
                             engine->ops->name, t + 1, f));
@@ -115,39 +117,38 @@ out:
 }
 
 /* By the values themselves, so any cut will do. */
-static int add_by_value(const struct rw_resume *resume, struct rw_engine *engine, int set,
+static int add_by_value(const struct rw_continuation *from, struct rw_engine *engine, int set,
                         int32_t t)
 {
-    const struct rw_dataset *dataset = resume->sets[set];
-    const struct rw_model one = {.n_trees = 1,
-                                 .tree = &resume->init->tree[t],
-                                 .absent_missing = resume->init->absent_missing};
-    RW_TRY(rw_predict(resume->ctx, &one, dataset, 0, resume->leaves));
-    RW_TRY(rw_engine_read_scores(engine, set, resume->scores));
+    const struct rw_dataset *dataset = from->sets[set];
+    const struct rw_model one = {
+        .n_trees = 1, .tree = &from->init->tree[t], .absent_missing = from->init->absent_missing};
+    RW_TRY(rw_predict(from->ctx, &one, dataset, 0, from->leaves));
+    RW_TRY(rw_engine_read_scores(engine, set, from->scores));
     for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
-        resume->scores[doc] += resume->leaves[doc];
-    return rw_engine_set_scores(engine, set, resume->scores);
+        from->scores[doc] += from->leaves[doc];
+    return rw_engine_set_scores(engine, set, from->scores);
 }
 
-static int add_tree(const struct rw_resume *resume, struct rw_engine *engine, int32_t t)
+static int add_tree(const struct rw_continuation *from, struct rw_engine *engine, int32_t t)
 {
-    const struct rw_tree *tree = &resume->init->tree[t];
-    for (int set = 0; set < resume->n_sets; set++) {
+    const struct rw_tree *tree = &from->init->tree[t];
+    for (int set = 0; set < from->n_sets; set++) {
         if (engine->ops->set_scores) {
-            RW_TRY(add_by_value(resume, engine, set, t));
+            RW_TRY(add_by_value(from, engine, set, t));
             continue;
         }
         if ((uint32_t)tree->n_leaves > engine->rules.max_slots)
-            return rw_fail(resume->ctx, RW_ERR_UNSUPPORTED,
-                           "engine %s cannot go on from this model: tree %d has %d leaves, more "
+            return rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
+                           "engine %s cannot continue from this model: tree %d has %d leaves, more "
                            "than a tree of this training; the cpu's can",
                            engine->ops->name, t + 1, tree->n_leaves);
         const int status = rw_engine_add_tree(engine, set, tree, NULL);
-        if (status == RW_ERR_UNSUPPORTED && resume->ctx) {
+        if (status == RW_ERR_UNSUPPORTED && from->ctx) {
             char why[256];
-            snprintf(why, sizeof(why), "%.250s", resume->ctx->error);
-            return rw_fail(resume->ctx, RW_ERR_UNSUPPORTED,
-                           "engine %s cannot go on from this model: tree %d: %s; the cpu's can",
+            snprintf(why, sizeof(why), "%.250s", from->ctx->error);
+            return rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
+                           "engine %s cannot continue from this model: tree %d: %s; the cpu's can",
                            engine->ops->name, t + 1, why);
         }
         RW_TRY(status);
@@ -155,44 +156,46 @@ static int add_tree(const struct rw_resume *resume, struct rw_engine *engine, in
     return RW_OK;
 }
 
-int rw_resume_replay(const struct rw_resume *resume, struct rw_engine *engine,
-                     struct rw_eval_sets *eval)
+int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine *engine,
+                           struct rw_eval_sets *eval)
 {
-    const int n = (int)n_rounds(resume);
-    RW_TRY(check_missing(resume, engine));
+    const int n = (int)n_rounds(from);
+    RW_TRY(check_missing(from, engine));
     for (int t = 0; t < n; t++) {
-        if (t < resume->init->n_trees)
-            RW_TRY(add_tree(resume, engine, t));
-        if (t == n - 1)
+        if (t < from->init->n_trees)
+            RW_TRY(add_tree(from, engine, t));
+        if (eval && t == n - 1)
             eval->best_round = 0;
-        RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
+        if (eval)
+            RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
     }
     return RW_OK;
 }
 
 /* ------------------------------------------------------------------ what is said and written */
 
-static void warn_of_features(const struct rw_resume *resume)
+static void warn_of_features(const struct rw_continuation *from)
 {
     uint32_t n_missing = 0, n_unknown = 0;
-    rw_model_unmatched(resume->init, resume->sets[0], &n_missing, &n_unknown);
+    rw_model_unmatched(from->init, from->sets[0], &n_missing, &n_unknown);
     if (n_missing > 0)
-        rw_log(resume->ctx, RW_LOG_WARNING,
-               "the model to go on from asks for %u feature%s that the training set lacks: absent "
-               "in every document",
-               n_missing, n_missing == 1 ? "" : "s");
+        rw_log(
+            from->ctx, RW_LOG_WARNING,
+            "the model to continue from asks for %u feature%s that the training set lacks: absent "
+            "in every document",
+            n_missing, n_missing == 1 ? "" : "s");
 }
 
-void rw_resume_warn(const struct rw_resume *resume, struct rw_params *params)
+void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)
 {
-    warn_of_features(resume);
+    warn_of_features(from);
     /* What differs by nature, or shapes no tree by itself. */
     static const char *const other[] = {"rounds", "early-stop", "metric",     "empty",
                                         "ties",   "relevant",   "label-gain", "ignore"};
     char text[512] = "";
     size_t n = 0;
-    for (int32_t i = 0; i < resume->init->params.n; i++) {
-        const struct rw_param_value *was = &resume->init->params.param[i];
+    for (int32_t i = 0; i < from->init->params.n; i++) {
+        const struct rw_param_value *was = &from->init->params.param[i];
         int differs = rw_param_find(was->name) >= 0;
         for (size_t k = 0; k < sizeof(other) / sizeof(other[0]); k++)
             differs &= strcmp(was->name, other[k]) != 0;
@@ -203,7 +206,7 @@ void rw_resume_warn(const struct rw_resume *resume, struct rw_params *params)
         text[n] = 0;
     }
     if (text[0])
-        rw_log(resume->ctx, RW_LOG_NOTE, "the model to go on from was trained with%s", text);
+        rw_log(from->ctx, RW_LOG_NOTE, "the model to continue from was trained with%s", text);
 }
 
 /* Are the rounds of the model's last training a beginning of these? Then both are one training. */
@@ -225,39 +228,39 @@ static int is_one_training(const struct rw_model *init, const struct rw_model *m
     return 1;
 }
 
-static int set_rounds(const struct rw_resume *resume, struct rw_model *model, int64_t n)
+static int set_rounds(const struct rw_continuation *from, struct rw_model *model, int64_t n)
 {
     struct rw_param_value *rounds =
         (struct rw_param_value *)rw_model_params_find(&model->params, "rounds");
     char text[24], *copy;
     snprintf(text, sizeof(text), "%lld", (long long)n);
-    RW_TRY(rw_mem_copy_text(resume->ctx, &copy, text));
+    RW_TRY(rw_mem_copy_text(from->ctx, &copy, text));
     rw_mem_free(rounds->value);
     rounds->value = copy;
     return RW_OK;
 }
 
 /* The trainings behind the model. Its `rounds` are counted from the first tree on until here. */
-static int add_trainings(const struct rw_resume *resume, struct rw_model *model)
+static int add_trainings(const struct rw_continuation *from, struct rw_model *model)
 {
-    const struct rw_model *init = resume->init;
+    const struct rw_model *init = from->init;
     const int is_one = is_one_training(init, model);
     const int32_t n = init->n_earlier + !is_one;
-    const int64_t before = n_rounds(resume) - (is_one ? rw_model_last_trees(init) : 0) -
+    const int64_t before = n_rounds(from) - (is_one ? rw_model_last_trees(init) : 0) -
                            (is_one ? init->empty_rounds : 0);
     const struct rw_param_value *rounds = rw_model_params_find(&model->params, "rounds");
     if (n > RW_MODEL_MAX_RUNS)
-        return rw_fail(resume->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
+        return rw_fail(from->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
                        RW_MODEL_MAX_RUNS);
-    RW_TRY(set_rounds(resume, model, atoll(rounds->value) - before));
-    RW_TRY(RW_NEW(resume->ctx, model->earlier, (size_t)n));
+    RW_TRY(set_rounds(from, model, atoll(rounds->value) - before));
+    RW_TRY(RW_NEW(from->ctx, model->earlier, (size_t)n));
     for (int32_t k = 0; k < n; k++) {
         const struct rw_model_params *params =
             k < init->n_earlier ? &init->earlier[k].params : &init->params;
         model->n_earlier = k + 1;
         model->earlier[k].n_trees =
             k < init->n_earlier ? init->earlier[k].n_trees : rw_model_last_trees(init);
-        RW_TRY(rw_model_params_copy(resume->ctx, params, &model->earlier[k].params));
+        RW_TRY(rw_model_params_copy(from->ctx, params, &model->earlier[k].params));
     }
     /* rounds that split nothing have trees now */
     if (!is_one)
@@ -265,12 +268,12 @@ static int add_trainings(const struct rw_resume *resume, struct rw_model *model)
     return RW_OK;
 }
 
-int rw_resume_finish(const struct rw_resume *resume, struct rw_model *model)
+int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *model)
 {
-    const struct rw_model *init = resume->init;
-    RW_TRY(add_trainings(resume, model));
+    const struct rw_model *init = from->init;
+    RW_TRY(add_trainings(from, model));
     uint32_t *all, n = 0, i = 0, k = 0;
-    RW_TRY(RW_NEW(resume->ctx, all, (size_t)model->n_features + init->n_features));
+    RW_TRY(RW_NEW(from->ctx, all, (size_t)model->n_features + init->n_features));
     while (i < model->n_features || k < init->n_features) { /* both ascend */
         const uint32_t ours = i < model->n_features ? model->feature[i] : UINT32_MAX;
         const uint32_t theirs = k < init->n_features ? init->feature[k] : UINT32_MAX;
@@ -284,10 +287,10 @@ int rw_resume_finish(const struct rw_resume *resume, struct rw_model *model)
     if (model->n_names > 0 || init->n_names == 0)
         return RW_OK;
     rw_mem_free(model->name);
-    RW_TRY(RW_NEW(resume->ctx, model->name, (size_t)init->n_names));
+    RW_TRY(RW_NEW(from->ctx, model->name, (size_t)init->n_names));
     for (int32_t name = 0; name < init->n_names; name++) {
         model->name[name].feature = init->name[name].feature;
-        RW_TRY(rw_mem_copy_text(resume->ctx, &model->name[name].name, init->name[name].name));
+        RW_TRY(rw_mem_copy_text(from->ctx, &model->name[name].name, init->name[name].name));
         model->n_names = name + 1;
     }
     return RW_OK;

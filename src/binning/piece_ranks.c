@@ -1,0 +1,210 @@
+/* What ranks tell each other of their pieces. Feature f is rank f mod P's. */
+#include "base/mem.h"
+#include "base/sort.h"
+#include "binning/code_search.h"
+#include "binning/pieces.h"
+#include "comm/comm.h"
+
+/* A feature's held values as they are sent: this, then the values. */
+struct held_header {
+    uint32_t feature, n_values, n_zeros;
+};
+
+/* ---- held values ---- */
+
+static uint32_t first_part(const struct rw_all_held *all, uint32_t f)
+{
+    return f ? all->end[f - 1] : 0;
+}
+
+/* Writes the features of rank r, unless `to` is NULL. Returns their bytes. */
+static size_t write_held(const struct rw_all_held *all, uint32_t r, uint32_t n_ranks, char *to)
+{
+    size_t bytes = 0;
+    for (uint32_t f = r; f < RW_FEATURE_IDS; f += n_ranks) {
+        struct held_header header = {.feature = f};
+        const uint32_t first = first_part(all, f), end = all->end[f];
+        for (uint32_t p = first; p < end; p++) {
+            header.n_values += all->part[p]->column.n;
+            header.n_zeros += all->part[p]->n_zeros;
+        }
+        if (first == end)
+            continue;
+        if (to)
+            memcpy(to + bytes, &header, sizeof(header));
+        bytes += sizeof(header);
+        for (uint32_t p = first; p < end; p++) {
+            const struct rw_column *column = &all->part[p]->column;
+            if (to && column->n)
+                memcpy(to + bytes, column->value, column->n * sizeof(float));
+            bytes += column->n * sizeof(float);
+        }
+    }
+    return bytes;
+}
+
+static int pack_held(const struct rw_all_held *all, void **send, size_t *begin)
+{
+    struct rw_ctx *ctx = all->pieces->ctx;
+    const uint32_t n_ranks = (uint32_t)rw_n_ranks(ctx);
+    begin[0] = 0;
+    for (uint32_t r = 0; r < n_ranks; r++)
+        begin[r + 1] = begin[r] + write_held(all, r, n_ranks, NULL);
+    RW_TRY(rw_mem_new_raw(ctx, send, begin[n_ranks], 1));
+    for (uint32_t r = 0; r < n_ranks; r++)
+        write_held(all, r, n_ranks, (char *)*send + begin[r]);
+    return RW_OK;
+}
+
+/* Calls of `take` for each feature of what was received, in the order of ranks, then features. */
+typedef void held_fn(struct rw_all_held *all, const struct held_header *header, float *value);
+static void walk_held(struct rw_all_held *all, size_t n_bytes, held_fn *take)
+{
+    char *at = all->received, *end = at + n_bytes;
+    while (at < end) {
+        struct held_header header;
+        memcpy(&header, at, sizeof(header));
+        at += sizeof(header);
+        take(all, &header, (float *)(void *)at);
+        at += header.n_values * sizeof(float);
+    }
+}
+
+static void count_held(struct rw_all_held *all, const struct held_header *header, float *value)
+{
+    (void)value;
+    all->end[header->feature]++;
+}
+
+static void list_held(struct rw_all_held *all, const struct held_header *header, float *value)
+{
+    const uint32_t k = all->end[header->feature]++;
+    all->other[k] = (struct rw_cut_part){
+        .column = {.feature = header->feature, .n = header->n_values, .value = value},
+        .n_zeros = header->n_zeros};
+    all->part[k] = &all->other[k];
+}
+
+/* all->part and all->end of what was received. */
+static int list_received(struct rw_all_held *all, size_t n_bytes)
+{
+    struct rw_ctx *ctx = all->pieces->ctx;
+    uint32_t n = 0;
+    memset(all->end, 0, RW_FEATURE_IDS * sizeof(*all->end));
+    walk_held(all, n_bytes, count_held);
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        const uint32_t of_feature = all->end[f];
+        all->end[f] = n;
+        n += of_feature;
+    }
+    rw_mem_free(all->part);
+    all->part = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, all->part, n));
+    RW_TRY(RW_NEW_RAW(ctx, all->other, n));
+    walk_held(all, n_bytes, list_held);
+    return RW_OK;
+}
+
+int rw_pieces_exchange_held(struct rw_all_held *all)
+{
+    struct rw_ctx *ctx = all->pieces->ctx;
+    const size_t n_ranks = (size_t)rw_n_ranks(ctx);
+    void *send = NULL;
+    size_t *send_begin = NULL, *begin = NULL;
+    int status = RW_NEW(ctx, send_begin, n_ranks + 1);
+    status = status < 0 ? status : RW_NEW(ctx, begin, n_ranks + 1);
+    status = status < 0 ? status : pack_held(all, &send, send_begin);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_comm_exchange(ctx, send, send_begin, &all->received, begin));
+    status = rw_comm_agree(ctx, list_received(all, begin[n_ranks]));
+out:
+    rw_mem_free(send);
+    rw_mem_free(send_begin);
+    rw_mem_free(begin);
+    return status;
+}
+
+/* ---- boundaries ---- */
+
+/* Features of this rank: each id, the number of its boundaries, and they. */
+static int pack_bounds(const struct rw_pieces *pieces, uint32_t **send, size_t *n)
+{
+    const uint32_t n_ranks = (uint32_t)rw_n_ranks(pieces->ctx);
+    for (int writes = 0; writes <= 1; writes++) {
+        size_t at = 0;
+        for (uint32_t f = (uint32_t)rw_rank(pieces->ctx); f < RW_FEATURE_IDS; f += n_ranks) {
+            const struct rw_piece_feature *feature = &pieces->feature[f];
+            if (!feature->n_bounds)
+                continue;
+            if (writes) {
+                (*send)[at] = f;
+                (*send)[at + 1] = feature->n_bounds;
+                memcpy(*send + at + 2, feature->bound, feature->n_bounds * sizeof(**send));
+            }
+            at += 2 + feature->n_bounds;
+        }
+        *n = at;
+        if (!writes)
+            RW_TRY(rw_mem_new_raw(pieces->ctx, (void **)send, at, sizeof(**send)));
+    }
+    return RW_OK;
+}
+
+static int take_bounds(struct rw_pieces *pieces, const uint32_t *told, size_t n)
+{
+    for (size_t at = 0; at < n; at += 2 + told[at + 1]) {
+        struct rw_piece_feature *feature = &pieces->feature[told[at]];
+        feature->n_bounds = told[at + 1];
+        rw_mem_free(feature->bound);
+        feature->bound = NULL;
+        RW_TRY(RW_NEW_RAW(pieces->ctx, feature->bound, feature->n_bounds));
+        memcpy(feature->bound, told + at + 2, feature->n_bounds * sizeof(*feature->bound));
+    }
+    return RW_OK;
+}
+
+int rw_pieces_share_bounds(struct rw_pieces *pieces)
+{
+    struct rw_ctx *ctx = pieces->ctx;
+    const size_t n_ranks = (size_t)rw_n_ranks(ctx);
+    uint32_t *send = NULL;
+    void *told = NULL;
+    size_t n = 0, *begin = NULL;
+    int status = RW_NEW(ctx, begin, n_ranks + 1);
+    status = status < 0 ? status : pack_bounds(pieces, &send, &n);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, begin));
+    status = rw_comm_agree(ctx, take_bounds(pieces, told, begin[n_ranks] / sizeof(*send)));
+out:
+    rw_mem_free(send);
+    rw_mem_free(told);
+    rw_mem_free(begin);
+    return status;
+}
+
+/* ---- what was found ---- */
+
+int rw_pieces_share_found(struct rw_pieces *pieces)
+{
+    struct rw_ctx *ctx = pieces->ctx;
+    int32_t *most = pieces->scratch[0].most;
+    uint32_t *number = NULL;
+    int status;
+    if (rw_n_ranks(ctx) == 1)
+        return RW_OK;
+    const size_t n = pieces->n_most > RW_FEATURE_IDS ? pieces->n_most : RW_FEATURE_IDS;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW_RAW(ctx, number, n)));
+    for (uint64_t k = 0; k < pieces->n_most; k++)
+        number[k] = (uint32_t)most[k] ^ 0x80000000u; /* orders as the signed number does */
+    RW_TRY_OUT(rw_comm_all_reduce(ctx, number, pieces->n_most, RW_COMM_U32, RW_COMM_MAX));
+    for (uint64_t k = 0; k < pieces->n_most; k++)
+        most[k] = (int32_t)(number[k] ^ 0x80000000u);
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        number[f] = pieces->feature[f].n_present;
+    RW_TRY_OUT(rw_comm_all_reduce(ctx, number, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_SUM));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        pieces->feature[f].n_present = number[f];
+out:
+    rw_mem_free(number);
+    return status;
+}

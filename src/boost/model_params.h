@@ -1,0 +1,13 @@
+/* The parameters of a training as they stand in its model. */
+#ifndef RW_BOOST_MODEL_PARAMS_H
+#define RW_BOOST_MODEL_PARAMS_H
+
+#include "boost/eval_sets.h"
+
+/* Those that shape trees. ignore: [RW_FEATURE_IDS], NULL: none; is_custom: gradients are the
+ * caller's. out: zeroed. */
+int rw_model_params_make(struct rw_ctx *ctx, struct rw_params *params,
+                         const struct rw_eval_sets *eval, const uint8_t *ignore, int is_custom,
+                         struct rw_model_params *out);
+
+#endif

@@ -1,0 +1,41 @@
+#include "boost/rank_sets.h"
+
+#include "binning/dataset_codes.h"
+#include "comm/comm.h"
+
+int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_dataset *documents, const struct rw_bins *bins,
+                      struct rw_binned *made, uint32_t *all_docs)
+{
+    uint64_t n_docs = documents->n_docs, kinds[2] = {bins != NULL, bins == NULL};
+    RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
+                       (unsigned long long)n_docs, RW_MAX_DOCS);
+    *all_docs = (uint32_t)n_docs;
+    if (rw_n_ranks(ctx) == 1)
+        return RW_OK;
+    RW_TRY(rw_comm_max(ctx, kinds, 2));
+    if (kinds[0] && kinds[1])
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "some ranks' training sets are binned, and others' are not");
+    RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params)));
+    if (kinds[0])
+        return RW_OK;
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
+    return rw_dataset_codes(ctx, documents, &rule, made);
+}
+
+int rw_rank_sets_warn(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets)
+{
+    for (int v = 1; v < n_sets; v++) {
+        uint64_t differs = !rw_dataset_same_judgments(sets[0], sets[v]);
+        RW_TRY(rw_comm_max(ctx, &differs, 1));
+        if (!differs)
+            rw_log(ctx, RW_LOG_WARNING,
+                   "validation set %d has the queries and labels of the training set: what is "
+                   "measured on it says nothing of other queries",
+                   v);
+    }
+    return RW_OK;
+}

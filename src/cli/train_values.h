@@ -1,0 +1,25 @@
+/* The metrics of a training that are said at its end: of the model that is kept. */
+#ifndef RW_CLI_TRAIN_VALUES_H
+#define RW_CLI_TRAIN_VALUES_H
+
+#include "rankwood.h"
+
+struct rw_train_value {
+    int set; /* as in struct rw_metric_value */
+    char name[48];
+    double value;
+};
+/* Zeroed at first; its memory is not freed. */
+struct rw_train_values {
+    struct rw_train_value *last, *best; /* [n] of the last round, and of the best one */
+    int n;
+};
+
+/* After each round; and of the rounds that a training goes on from. */
+void rw_train_values_round(struct rw_train_values *values, const struct rw_round *round);
+void rw_train_values_resume(struct rw_train_values *values, const struct rw_resumed *resumed);
+/* Those of the validation sets, line by line. set_name: for people. */
+void rw_train_values_print(const struct rw_train_values *values, const struct rw_model *model,
+                           const char *(*set_name)(int set, char buffer[32]));
+
+#endif

@@ -1,0 +1,102 @@
+/* What ranks do together: sums and exchanges over all of them. A rank is a thread or a process that
+ * runs the whole program on its own part of the data; a context has the rank's communicator
+ * (rw_ctx_set_comm), or none, and then all of these do what one rank alone would, at once.
+ *
+ * Every rank makes the same calls in the same order, with the same sizes. What a rank finds wrong
+ * it keeps until all ranks meet in rw_comm_agree, so that one message ends all of them; a failure
+ * that cannot wait so long (rw_comm_give_up) makes the calls of the others fail.
+ *
+ * To add what carries the bytes: a library of its own with a struct rw_comm_module (comm_module.h)
+ * and a row in comm_open.c's table, by which rw_comm_open finds it; or, within a process, a file
+ * with a struct rw_comm_functions, like comm_threads.c. */
+#ifndef RW_COMM_COMM_H
+#define RW_COMM_COMM_H
+
+#include "base/ctx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_comm {
+    struct rw_comm_functions functions;
+    void *user; /* of the functions; owned if there is a `close` */
+    /* NULL: nothing is to be done at the end. exit_status: 0; or there was a failure that other
+     * ranks may not know of, so that they have to be ended, their launcher with this status. */
+    void (*close)(void *user, int exit_status);
+    int rank, n_ranks;
+    int local_rank;      /* its number among those of this machine */
+    int has_failed;      /* no more calls */
+    int knows_cause;     /* and the context's message says which rank failed, and why */
+    int all_know;        /* so do all ranks */
+    int failure;         /* the status, below 0 */
+    uint64_t bytes_sent; /* by this rank, as the algorithms that need fewest would */
+};
+
+static inline int rw_n_ranks(const struct rw_ctx *ctx)
+{
+    return ctx->comm ? ctx->comm->n_ranks : 1;
+}
+
+static inline int rw_rank(const struct rw_ctx *ctx)
+{
+    return ctx->comm ? ctx->comm->rank : 0;
+}
+
+static inline int rw_local_rank(const struct rw_ctx *ctx)
+{
+    return ctx->comm ? ctx->comm->local_rank : 0;
+}
+
+/* By this rank to others, so far. */
+static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
+{
+    return ctx->comm ? ctx->comm->bytes_sent : 0;
+}
+
+/* Each element of the ranks' buffers, [n], summed, or the least or greatest of them; in place. Sums
+ * of signed integers wrap as two's complement. */
+int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,
+                       enum rw_comm_op op);
+static inline int rw_comm_sum(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
+{
+    return rw_comm_all_reduce(ctx, buffer, n, RW_COMM_U64, RW_COMM_SUM);
+}
+static inline int rw_comm_max(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
+{
+    return rw_comm_all_reduce(ctx, buffer, n, RW_COMM_U64, RW_COMM_MAX);
+}
+/* send: [n_ranks][n_each]; recv: [n_each], rank r's part of the sums over all ranks' send. */
+int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, size_t n_each,
+                           enum rw_comm_type type);
+/* send: `bytes` bytes; recv: [n_ranks][bytes], written. */
+int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t bytes);
+/* The same of any number of bytes from each rank. *out: all of them, rank after rank, the caller's
+ * (rw_mem_free); begin: [n_ranks + 1], written. */
+int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
+                       size_t *begin);
+/* Bytes to every rank and from every rank: send and *out, which is the caller's, stand by rank.
+ * Rank r gets send[send_begin[r]] to send[send_begin[r + 1]]. send_begin, begin: [n_ranks + 1];
+ * begin is written. */
+int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
+                     size_t *begin);
+
+/* All ranks meet. Returns `status` if no rank has failed; else the status of the lowest rank that
+ * has, and its message in all contexts, "rank 2: ...". Called before anything that needs all ranks
+ * after anything that can fail on one. */
+int rw_comm_agree(struct rw_ctx *ctx, int status);
+/* A failure in the middle: other ranks' calls fail from now on. Does nothing if status is not below
+ * 0, or all ranks know. Returns status. */
+int rw_comm_give_up(struct rw_ctx *ctx, int status);
+
+/* Has another rank failed, as far as is known without a call? */
+int rw_comm_has_failed(const struct rw_ctx *ctx);
+
+/* An array of this rank's numbers, one a rank, before each rank: of [n_ranks + 1], the last is the
+ * sum. */
+int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

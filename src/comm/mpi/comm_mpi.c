@@ -1,0 +1,316 @@
+/* Ranks that are the processes of MPI_COMM_WORLD: a library of its own, the only one that is linked
+ * to MPI, which comm_open.c opens.
+ *
+ * A rank that waits for the others gives its processor away: calls are begun and then tested, more
+ * and more seldom. Large messages go between pairs of ranks in parts, which keeps counts under
+ * 2^31 and shows when something arrives.
+ *
+ * A rank that has failed on its own is waited for by the others inside of MPI, which cannot be told
+ * of it. So its communicator's end is MPI_Abort; the message has been printed by then. */
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "comm/comm_module.h"
+
+#ifndef RW_MPI_PART /* a test makes it small */
+#define RW_MPI_PART ((size_t)1 << 18)
+#endif
+/* Bytes of a message, a multiple of 8, and messages on their way in one direction. */
+enum { PART = RW_MPI_PART, PARTS = 8, WINDOW = PART * PARTS };
+
+struct mpi {
+    MPI_Comm comm;
+    int rank, n_ranks;
+    char *window; /* [WINDOW] what is to be added to sums; owned */
+};
+
+/* Communicators that are not closed, or that ended badly: then MPI is not to be finalised, for
+ * others may wait for this rank, and their launcher ends them when it sees this one go. */
+static int n_open;
+
+/* ---- waiting ---- */
+
+enum { WATCHFUL_US = 200, MOST_SLEEP_US = 1000 };
+
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+/* A wait gets at most an eighth longer by this. */
+static void rest(double waited_us)
+{
+    if (waited_us < WATCHFUL_US) {
+        sched_yield();
+        return;
+    }
+    const double us = waited_us / 8 < MOST_SLEEP_US ? waited_us / 8 : MOST_SLEEP_US;
+    nanosleep(&(struct timespec){.tv_nsec = (long)(us * 1000)}, NULL);
+}
+
+/* Until all n are done; 1: one failed. */
+static int wait_for(int n, MPI_Request *request)
+{
+    double begin = now_us();
+    int index[2 * PARTS], n_left = 0;
+    for (int i = 0; i < n; i++)
+        n_left += request[i] != MPI_REQUEST_NULL;
+    while (n_left > 0) {
+        int n_done;
+        if (MPI_Testsome(n, request, &n_done, index, MPI_STATUSES_IGNORE) != MPI_SUCCESS)
+            return 1;
+        if (n_done == MPI_UNDEFINED)
+            break;
+        n_left -= n_done;
+        if (n_done > 0)
+            begin = now_us();
+        else
+            rest(now_us() - begin);
+    }
+    return 0;
+}
+
+/* ---- pairs of ranks ---- */
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sends up to a window to one rank while one comes from another; each knows how much comes. */
+static int swap_window(const struct mpi *mpi, int to, const char *send, size_t n_send, int from,
+                       char *recv, size_t n_recv)
+{
+    MPI_Request request[2 * PARTS];
+    int n = 0, failed = 0;
+    for (size_t at = 0; at < n_recv; at += PART)
+        failed |= MPI_Irecv(recv + at, (int)lesser(PART, n_recv - at), MPI_BYTE, from, 0, mpi->comm,
+                            &request[n++]);
+    for (size_t at = 0; at < n_send; at += PART)
+        failed |= MPI_Isend(send + at, (int)lesser(PART, n_send - at), MPI_BYTE, to, 0, mpi->comm,
+                            &request[n++]);
+    return failed || wait_for(n, request);
+}
+
+static int swap(const struct mpi *mpi, int to, const char *send, size_t n_send, int from,
+                char *recv, size_t n_recv)
+{
+    while (n_send > 0 || n_recv > 0) {
+        const size_t some_send = lesser(WINDOW, n_send), some_recv = lesser(WINDOW, n_recv);
+        if (swap_window(mpi, to, send, some_send, from, recv, some_recv))
+            return 1;
+        send += some_send;
+        recv += some_recv;
+        n_send -= some_send;
+        n_recv -= some_recv;
+    }
+    return 0;
+}
+
+/* Step k of P - 1, in which each rank has another to send to and another to hear from. */
+static int rank_to(const struct mpi *mpi, int k)
+{
+    return (mpi->rank + k) % mpi->n_ranks;
+}
+static int rank_from(const struct mpi *mpi, int k)
+{
+    return (mpi->rank + mpi->n_ranks - k) % mpi->n_ranks;
+}
+
+/* ---- the functions ---- */
+
+static int mpi_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type,
+                          enum rw_comm_op op, void *stream)
+{
+    const struct mpi *mpi = user;
+    const size_t bytes = type == RW_COMM_U64 ? 8 : 4, most = PART / bytes;
+    const MPI_Op mpi_op = op == RW_COMM_SUM ? MPI_SUM : op == RW_COMM_MIN ? MPI_MIN : MPI_MAX;
+    (void)stream;
+    for (size_t at = 0; at < n; at += most) {
+        MPI_Request request;
+        if (MPI_Iallreduce(MPI_IN_PLACE, (char *)buffer + at * bytes, (int)lesser(most, n - at),
+                           type == RW_COMM_U64 ? MPI_UINT64_T : MPI_UINT32_T, mpi_op, mpi->comm,
+                           &request) != MPI_SUCCESS ||
+            wait_for(1, &request))
+            return 1;
+    }
+    return 0;
+}
+
+static void add(void *sums, const void *more, size_t bytes, enum rw_comm_type type)
+{
+    if (type == RW_COMM_U64) {
+        uint64_t *to = sums;
+        const uint64_t *from = more;
+        for (size_t i = 0; i < bytes / 8; i++)
+            to[i] += from[i];
+    } else {
+        uint32_t *to = sums;
+        const uint32_t *from = more;
+        for (size_t i = 0; i < bytes / 4; i++)
+            to[i] += from[i];
+    }
+}
+
+/* Every rank gets its part from each of the others and adds it up: nothing is sent twice. */
+static int mpi_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
+                              enum rw_comm_type type, void *stream)
+{
+    const struct mpi *mpi = user;
+    const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
+    const char *parts = send;
+    (void)stream;
+    memcpy(recv, parts + bytes * (size_t)mpi->rank, bytes);
+    for (int k = 1; k < mpi->n_ranks; k++) {
+        const int to = rank_to(mpi, k), from = rank_from(mpi, k);
+        for (size_t at = 0; at < bytes; at += WINDOW) {
+            const size_t some = lesser(WINDOW, bytes - at);
+            if (swap_window(mpi, to, parts + bytes * (size_t)to + at, some, from, mpi->window,
+                            some))
+                return 1;
+            add((char *)recv + at, mpi->window, some, type);
+        }
+    }
+    return 0;
+}
+
+static int mpi_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
+{
+    const struct mpi *mpi = user;
+    char *all = recv;
+    (void)stream;
+    if (bytes <= PART) {
+        MPI_Request request;
+        return MPI_Iallgather(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, mpi->comm,
+                              &request) != MPI_SUCCESS ||
+               wait_for(1, &request);
+    }
+    memcpy(all + bytes * (size_t)mpi->rank, send, bytes);
+    for (int k = 1; k < mpi->n_ranks; k++) {
+        const int from = rank_from(mpi, k);
+        if (swap(mpi, rank_to(mpi, k), send, bytes, from, all + bytes * (size_t)from, bytes))
+            return 1;
+    }
+    return 0;
+}
+
+/* Where the part of a rank begins. */
+static size_t begin_of(const size_t *n_bytes, int rank)
+{
+    size_t begin = 0;
+    for (int r = 0; r < rank; r++)
+        begin += n_bytes[r];
+    return begin;
+}
+
+static int mpi_all_to_all(void *user, const void *send, const size_t *n_send, void *recv,
+                          const size_t *n_recv)
+{
+    const struct mpi *mpi = user;
+    const char *parts = send;
+    char *all = recv;
+    if (n_send[mpi->rank] > 0)
+        memcpy(all + begin_of(n_recv, mpi->rank), parts + begin_of(n_send, mpi->rank),
+               n_send[mpi->rank]);
+    for (int k = 1; k < mpi->n_ranks; k++) {
+        const int to = rank_to(mpi, k), from = rank_from(mpi, k);
+        if (swap(mpi, to, parts + begin_of(n_send, to), n_send[to], from,
+                 all + begin_of(n_recv, from), n_recv[from]))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- beginning and end ---- */
+
+static void finalise(void)
+{
+    int is_over = 0;
+    if (n_open == 0 && MPI_Finalized(&is_over) == MPI_SUCCESS && !is_over)
+        MPI_Finalize();
+}
+
+static void mpi_close(void *user, int exit_status)
+{
+    struct mpi *mpi = user;
+    if (exit_status)
+        MPI_Abort(MPI_COMM_WORLD, exit_status);
+    MPI_Comm_free(&mpi->comm);
+    free(mpi->window);
+    free(mpi);
+    n_open--;
+}
+
+/* Once in a process's life, and not where the program does so. */
+static int begin_mpi(char *why, size_t size)
+{
+    int is_begun = 0, is_over = 0, provided;
+    MPI_Initialized(&is_begun);
+    MPI_Finalized(&is_over);
+    if (is_over) {
+        snprintf(why, size, "MPI has been finalised in this process and cannot begin again");
+        return 1;
+    }
+    if (is_begun)
+        return 0;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+        snprintf(why, size, "MPI does not start");
+        return 1;
+    }
+    atexit(finalise);
+    return 0;
+}
+
+static int local_rank(MPI_Comm comm, int rank)
+{
+    MPI_Comm machine;
+    int local = rank;
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine) ==
+        MPI_SUCCESS) {
+        MPI_Comm_rank(machine, &local);
+        MPI_Comm_free(&machine);
+    }
+    return local;
+}
+
+int RW_COMM_MODULE_OPEN(struct rw_comm_module *out, char *why, size_t size)
+{
+    struct mpi *mpi = calloc(1, sizeof(*mpi));
+    char *window = malloc(WINDOW);
+    if (!mpi || !window) {
+        snprintf(why, size, "out of memory for MPI's messages");
+        goto fail;
+    }
+    mpi->window = window;
+    if (begin_mpi(why, size))
+        goto fail;
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &mpi->comm) != MPI_SUCCESS) {
+        snprintf(why, size, "MPI gives no communicator");
+        goto fail;
+    }
+    MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(mpi->comm, &mpi->rank);
+    MPI_Comm_size(mpi->comm, &mpi->n_ranks);
+    n_open++;
+    *out = (struct rw_comm_module){.functions = {.name = "mpi",
+                                                 .all_reduce = mpi_all_reduce,
+                                                 .reduce_scatter = mpi_reduce_scatter,
+                                                 .all_gather = mpi_all_gather,
+                                                 .all_to_all = mpi_all_to_all},
+                                   .user = mpi,
+                                   .close = mpi_close,
+                                   .rank = mpi->rank,
+                                   .n_ranks = mpi->n_ranks,
+                                   .local_rank = local_rank(mpi->comm, mpi->rank)};
+    return 0;
+fail:
+    free(window);
+    free(mpi);
+    return 1;
+}

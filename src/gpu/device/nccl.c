@@ -1,0 +1,372 @@
+#include "gpu/device/nccl.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "gpu/device/cu_check.h"
+
+enum { BEGIN_S = 60, WAIT_S = 25 }; /* at most */
+
+/* ---- the library ---- */
+
+struct nccl_id {
+    char internal[128];
+};
+enum { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7 };
+enum { NCCL_UINT8 = 1, NCCL_UINT32 = 3, NCCL_UINT64 = 5 };
+enum { NCCL_SUM = 0, NCCL_MAX = 2, NCCL_MIN = 3 };
+
+/* Handles are pointers, results, types and operations are ints. */
+static struct {
+    int (*get_id)(struct nccl_id *out);
+    int (*init)(void **out, int n_ranks, struct nccl_id id, int rank);
+    int (*destroy)(void *comm);
+    int (*abort)(void *comm);
+    int (*async_error)(void *comm, int *out);
+    const char *(*error_text)(int result);
+    int (*all_reduce)(const void *send, void *recv, size_t n, int type, int op, void *comm,
+                      cudaStream_t stream);
+    int (*reduce_scatter)(const void *send, void *recv, size_t n_each, int type, int op, void *comm,
+                          cudaStream_t stream);
+    int (*all_gather)(const void *send, void *recv, size_t n, int type, void *comm,
+                      cudaStream_t stream);
+    char why_not[512]; /* empty: it is there */
+} nccl;
+
+static const struct {
+    const char *name;
+    void *to; /* of a function pointer */
+} symbols[] = {
+    {"ncclGetUniqueId", &nccl.get_id},
+    {"ncclCommInitRank", &nccl.init},
+    {"ncclCommDestroy", &nccl.destroy},
+    {"ncclCommAbort", &nccl.abort},
+    {"ncclCommGetAsyncError", &nccl.async_error},
+    {"ncclGetErrorString", &nccl.error_text},
+    {"ncclAllReduce", &nccl.all_reduce},
+    {"ncclReduceScatter", &nccl.reduce_scatter},
+    {"ncclAllGather", &nccl.all_gather},
+};
+
+static void *open_library(void)
+{
+    const char *named = getenv("RANKWOOD_NCCL");
+    static const char *const names[] = {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2"};
+    if (named && named[0])
+        return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+static void load(void)
+{
+    setenv("NCCL_NVLS_ENABLE", "0", 0);
+    void *library = open_library();
+    if (!library) {
+        const char *why = dlerror();
+        snprintf(nccl.why_not, sizeof(nccl.why_not), "%s", why ? why : "libnccl.so.2 is not there");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        if (!symbol)
+            snprintf(nccl.why_not, sizeof(nccl.why_not), "the library lacks %s", symbols[i].name);
+        memcpy(symbols[i].to, &symbol, sizeof(symbol));
+    }
+}
+
+static int is_there(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return nccl.why_not[0] == 0;
+}
+
+/* ---- the functions ---- */
+
+struct gpu_rank {
+    void *comm; /* NCCL's; NULL: it was given up */
+};
+
+static int type_of(enum rw_comm_type type)
+{
+    return type == RW_COMM_U64 ? NCCL_UINT64 : NCCL_UINT32;
+}
+
+static int nccl_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type,
+                           enum rw_comm_op op, void *stream)
+{
+    static const int ops[] = {
+        [RW_COMM_SUM] = NCCL_SUM, [RW_COMM_MIN] = NCCL_MIN, [RW_COMM_MAX] = NCCL_MAX};
+    const struct gpu_rank *rank = user;
+    return !rank->comm || nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], rank->comm,
+                                          (cudaStream_t)stream) != NCCL_SUCCESS;
+}
+
+static int nccl_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
+                               enum rw_comm_type type, void *stream)
+{
+    const struct gpu_rank *rank = user;
+    return !rank->comm || nccl.reduce_scatter(send, recv, n_each, type_of(type), NCCL_SUM,
+                                              rank->comm, (cudaStream_t)stream) != NCCL_SUCCESS;
+}
+
+static int nccl_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
+{
+    const struct gpu_rank *rank = user;
+    return !rank->comm || nccl.all_gather(send, recv, bytes, NCCL_UINT8, rank->comm,
+                                          (cudaStream_t)stream) != NCCL_SUCCESS;
+}
+
+static void give_up(struct gpu_rank *rank)
+{
+    if (rank->comm)
+        (void)nccl.abort(rank->comm);
+    rank->comm = NULL;
+}
+
+static void nccl_close(void *user, int exit_status)
+{
+    struct gpu_rank *rank = user;
+    if (exit_status)
+        give_up(rank);
+    if (rank->comm)
+        (void)nccl.destroy(rank->comm);
+    rw_mem_free(rank);
+}
+
+static const struct rw_comm_functions nccl_functions = {
+    .name = "nccl",
+    .device = 1,
+    .all_reduce = nccl_all_reduce,
+    .reduce_scatter = nccl_reduce_scatter,
+    .all_gather = nccl_all_gather,
+};
+
+static int fail_of_others(struct rw_ctx *ctx, const struct rw_comm *comm)
+{
+    return rw_fail(ctx, RW_ERR_MACHINE,
+                   "another of the %d ranks failed, or cannot be reached (nccl)", comm->n_ranks);
+}
+
+int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
+{
+    struct gpu_rank *rank = comm->user;
+    int result = NCCL_SUCCESS;
+    if (!rank->comm)
+        return fail_of_others(ctx, comm);
+    const int asked = nccl.async_error(rank->comm, &result);
+    result = asked != NCCL_SUCCESS ? asked : result;
+    const int is_bad = result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
+    if (!is_bad && waited_s < WAIT_S && !rw_comm_has_failed(ctx))
+        return RW_OK;
+    comm->has_failed = 1;
+    give_up(rank);
+    if (is_bad)
+        return rw_fail(ctx, RW_ERR_MACHINE, "NCCL: %s", nccl.error_text(result));
+    if (waited_s >= WAIT_S)
+        return rw_fail(ctx, RW_ERR_MACHINE, "NCCL does not answer for %d s", WAIT_S);
+    return fail_of_others(ctx, comm);
+}
+
+/* ---- the beginning ---- */
+
+/* What a thread of its own does, since it may never end. */
+struct beginning {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int is_done, is_left; /* left: nobody waits for it any more, and the thread frees it */
+    int device, rank, n_ranks;
+    struct nccl_id id;
+    void *comm;
+    int result; /* NCCL's */
+    cudaError_t error;
+};
+
+static void beginning_free(struct beginning *b)
+{
+    pthread_cond_destroy(&b->changed);
+    pthread_mutex_destroy(&b->mutex);
+    rw_mem_free(b);
+}
+
+enum { WARM_WORDS = 1024 };
+
+/* The first call of each kind makes connections: done here, with few words. d: [2][n_ranks]. */
+static void warm_up(struct beginning *b, uint64_t *d, cudaStream_t stream)
+{
+    uint64_t *d_sums = d + (size_t)b->n_ranks * WARM_WORDS;
+    b->result = nccl.reduce_scatter(d, d_sums, WARM_WORDS, NCCL_UINT64, NCCL_SUM, b->comm, stream);
+    if (b->result == NCCL_SUCCESS)
+        b->result = nccl.all_reduce(d, d, 2, NCCL_UINT64, NCCL_MAX, b->comm, stream);
+    if (b->result == NCCL_SUCCESS)
+        b->result = nccl.all_gather(d_sums, d, WARM_WORDS, NCCL_UINT64, b->comm, stream);
+    b->error = cudaStreamSynchronize(stream);
+}
+
+/* Memory is there before ranks wait for each other: allocating could wait for another's GPU. */
+static void meet(struct beginning *b)
+{
+    const size_t bytes = 2 * (size_t)b->n_ranks * WARM_WORDS * sizeof(uint64_t);
+    uint64_t *d = NULL;
+    cudaStream_t stream = NULL;
+    b->error = cudaSetDevice(b->device);
+    if (b->error == cudaSuccess)
+        b->error = cudaMalloc((void **)&d, bytes);
+    if (b->error == cudaSuccess)
+        b->error = cudaMemset(d, 0, bytes);
+    if (b->error == cudaSuccess)
+        b->error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (b->error == cudaSuccess)
+        b->result = nccl.init(&b->comm, b->n_ranks, b->id, b->rank);
+    if (b->error == cudaSuccess && b->result == NCCL_SUCCESS)
+        warm_up(b, d, stream);
+    if (stream)
+        (void)cudaStreamDestroy(stream);
+    if (d)
+        (void)cudaFree(d);
+}
+
+static void *begin(void *user)
+{
+    struct beginning *b = user;
+    meet(b);
+    pthread_mutex_lock(&b->mutex);
+    b->is_done = 1;
+    const int is_left = b->is_left;
+    pthread_cond_signal(&b->changed);
+    pthread_mutex_unlock(&b->mutex);
+    if (is_left)
+        beginning_free(b);
+    return NULL;
+}
+
+/* Waits for it, but not for ranks that have failed. Returns whether it is done; else it is left. */
+static int await(struct rw_ctx *ctx, struct beginning *b)
+{
+    enum { LOOKS_A_SECOND = 20 };
+    pthread_mutex_lock(&b->mutex);
+    for (int i = 0; i < BEGIN_S * LOOKS_A_SECOND && !b->is_done && !rw_comm_has_failed(ctx); i++) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 1000000000 / LOOKS_A_SECOND;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&b->changed, &b->mutex, &until);
+    }
+    const int is_done = b->is_done;
+    b->is_left = !is_done;
+    pthread_mutex_unlock(&b->mutex);
+    return is_done;
+}
+
+static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct nccl_id *id,
+                void **out)
+{
+    struct beginning *b;
+    pthread_t thread;
+    RW_TRY(RW_NEW(ctx, b, 1));
+    *b = (struct beginning){
+        .device = device->number, .rank = rw_rank(ctx), .n_ranks = rw_n_ranks(ctx), .id = *id};
+    pthread_mutex_init(&b->mutex, NULL);
+    pthread_cond_init(&b->changed, NULL);
+    const int why = pthread_create(&thread, NULL, begin, b);
+    if (why) {
+        beginning_free(b);
+        return rw_fail_io(ctx, why, "a thread for NCCL");
+    }
+    pthread_detach(thread);
+    if (!await(ctx, b))
+        return rw_fail(ctx, RW_ERR_MACHINE, "NCCL did not begin: a rank failed, or it took %d s",
+                       BEGIN_S);
+    int status = RW_OK;
+    if (b->error != cudaSuccess)
+        status = rw_cu_fail(ctx, b->error, "NCCL's beginning", __FILE__, __LINE__);
+    else if (b->result != NCCL_SUCCESS)
+        status = rw_fail(ctx, RW_ERR_MACHINE,
+                         "NCCL does not begin: %s\nhint: NCCL_DEBUG=WARN has it "
+                         "say more",
+                         nccl.error_text(b->result));
+    if (status < 0 && b->comm)
+        (void)nccl.abort(b->comm);
+    *out = b->comm;
+    beginning_free(b);
+    return status;
+}
+
+/* ---- who has what ---- */
+
+/* What ranks tell each other. */
+struct card {
+    int32_t has_nccl, unused;
+    char gpu[16]; /* its UUID */
+    struct nccl_id id;
+};
+
+static int fill_card(struct rw_ctx *ctx, const struct rw_device *device, struct card *card)
+{
+    struct cudaDeviceProp properties;
+    card->has_nccl = is_there();
+    RW_CU(ctx, cudaGetDeviceProperties(&properties, device->number));
+    memcpy(card->gpu, properties.uuid.bytes, sizeof(card->gpu));
+    if (rw_rank(ctx) > 0 || !card->has_nccl)
+        return RW_OK;
+    const int result = nccl.get_id(&card->id);
+    return result == NCCL_SUCCESS
+               ? RW_OK
+               : rw_fail(ctx, RW_ERR_MACHINE, "NCCL gives no id: %s", nccl.error_text(result));
+}
+
+/* The same on all ranks. */
+static int check_cards(struct rw_ctx *ctx, const struct card *card)
+{
+    const int n = rw_n_ranks(ctx);
+    for (int r = 0; r < n; r++) {
+        if (!card[r].has_nccl)
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED, "rank %d cannot open NCCL%s%s", r,
+                           nccl.why_not[0] ? ": " : "", nccl.why_not);
+        for (int other = 0; other < r; other++) {
+            if (memcmp(card[r].gpu, card[other].gpu, sizeof(card[r].gpu)) == 0)
+                return rw_fail(ctx, RW_ERR_UNSUPPORTED, "ranks %d and %d have the same GPU", other,
+                               r);
+        }
+    }
+    return RW_OK;
+}
+
+int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out)
+{
+    struct card mine = {0, 0, {0}, {{0}}}, *card = NULL;
+    struct gpu_rank *rank = NULL;
+    int status;
+    *out = NULL;
+    status = RW_NEW(ctx, card, (size_t)rw_n_ranks(ctx));
+    status = status < 0 ? status : RW_NEW(ctx, rank, 1);
+    status = status < 0 ? status : fill_card(ctx, device, &mine);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_comm_all_gather(ctx, &mine, card, sizeof(mine)));
+    RW_TRY_OUT(check_cards(ctx, card));
+    status = make(ctx, device, &card[0].id, &rank->comm);
+    RW_TRY_OUT(rw_comm_give_up(ctx, status)); /* others may wait for this one in NCCL */
+    status = rw_comm_new(ctx, &nccl_functions, rank, rw_rank(ctx), rw_n_ranks(ctx), out);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    (*out)->close = nccl_close;
+out:
+    rw_mem_free(card);
+    if (status < 0) {
+        if (rank)
+            give_up(rank);
+        rw_mem_free(rank);
+        rw_comm_free(*out); /* which has no `close` yet */
+        *out = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,139 @@
+/* Why: ranks add up each other's histograms, and what is sent should be little: a cell's numbers go
+ * in as few bits as their sums over all ranks can need.
+ *
+ * Shapes: struct rw_cuda_exchange; parts are padded, so that all ranks' are of one length.
+ *
+ * Decomposition: a thread a cell; grid y = node, z = the rank that it goes to. */
+#include <cuda_runtime.h>
+
+#include "gpu/engine/cu_engine.h"
+#include "gpu/hist/hist.h"
+
+enum { THREADS = 256 };
+
+struct cell {
+    uint32_t n;
+    int64_t lambda, hess;
+};
+
+/* The group of cell `c` of a part. */
+static __device__ int group_of(const struct rw_cuda_exchange &a, uint32_t c)
+{
+    int g = 0;
+    while (g + 1 < a.n_groups && c >= a.begin[g + 1])
+        g++;
+    return g;
+}
+
+static __device__ void put(const struct rw_cuda_exchange &a, const struct rw_cuda_wire &wire,
+                           uint32_t rank, uint32_t c, const struct cell &cell)
+{
+    uint64_t *const d64 = a.d_send64 + rank * a.n_each64 + wire.at64 + c;
+    uint32_t *const d32 = a.d_send32 + rank * a.n_each32 + wire.at32 + c;
+    uint64_t together = (uint64_t)cell.lambda << (wire.n_bits + wire.hess_bits);
+    if (wire.hess_bits)
+        together += (uint64_t)cell.hess << wire.n_bits;
+    together += cell.n;
+    if (wire.words == 0)
+        d32[0] = (uint32_t)together;
+    if (wire.words == 1)
+        d64[0] = together;
+    if (wire.hess_apart)
+        d32[0] = (uint32_t)cell.hess;
+    if (wire.words > 1) {
+        d64[0] = (uint64_t)cell.lambda;
+        d64[a.n_cells] = cell.n;
+    }
+    if (wire.words > 2)
+        d64[2 * (uint64_t)a.n_cells] = (uint64_t)cell.hess;
+}
+
+/* The numbers of `bits` bits that a word holds, the lowest first; what is above them is signed. */
+static __device__ struct cell apart(int64_t word, const struct rw_cuda_wire &wire)
+{
+    struct cell cell;
+    cell.n = (uint32_t)(word & (((int64_t)1 << wire.n_bits) - 1));
+    cell.hess = word >> wire.n_bits & (((int64_t)1 << wire.hess_bits) - 1);
+    cell.lambda = word >> (wire.n_bits + wire.hess_bits);
+    return cell;
+}
+
+static __device__ struct cell get(const struct rw_cuda_exchange &a, const struct rw_cuda_wire &wire,
+                                  uint32_t c)
+{
+    const uint64_t *const d64 = a.d_recv64 + wire.at64 + c;
+    const uint32_t *const d32 = a.d_recv32 + wire.at32 + c;
+    struct cell cell;
+    if (wire.words <= 1) {
+        cell = apart(wire.words == 0 ? (int32_t)d32[0] : (int64_t)d64[0], wire);
+        if (wire.hess_apart)
+            cell.hess = d32[0];
+        return cell;
+    }
+    cell.lambda = (int64_t)d64[0];
+    cell.n = (uint32_t)d64[a.n_cells];
+    cell.hess = wire.words > 2 ? (int64_t)d64[2 * (uint64_t)a.n_cells] : 0;
+    return cell;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    pack_kernel(const __grid_constant__ struct rw_cuda_exchange a)
+{
+    const uint32_t c = blockIdx.x * THREADS + threadIdx.x, rank = blockIdx.z;
+    if (c >= a.n_cells)
+        return;
+    const struct rw_cuda_wire wire = a.d_wire[blockIdx.y];
+    const int g = group_of(a, c);
+    const uint32_t first = a.d_first[g][rank], n = a.d_first[g][rank + 1] - first;
+    struct cell cell = {0, 0, 0};
+    if (wire.built != RW_CUDA_NOT_BUILT && c - a.begin[g] < n) {
+        const struct rw_cuda_cells &from = a.built[g];
+        const uint64_t at = (uint64_t)wire.built * from.n_cells + first + (c - a.begin[g]);
+        cell.n = from.d_count[at];
+        cell.lambda = from.d_lambda[at];
+        if (a.newton)
+            cell.hess = from.d_hess[at];
+    }
+    put(a, wire, rank, c, cell);
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    unpack_kernel(const __grid_constant__ struct rw_cuda_exchange a)
+{
+    const uint32_t c = blockIdx.x * THREADS + threadIdx.x;
+    if (c >= a.n_cells)
+        return;
+    const struct rw_cuda_wire wire = a.d_wire[blockIdx.y];
+    const int g = group_of(a, c);
+    const struct rw_cuda_cells &own = a.own[g];
+    if (c - a.begin[g] >= own.n_cells)
+        return;
+    const struct cell cell = get(a, wire, c);
+    const uint64_t to = (uint64_t)wire.to * own.n_cells + (c - a.begin[g]);
+    own.d_count[to] = cell.n;
+    own.d_lambda[to] = cell.lambda;
+    if (a.newton)
+        own.d_hess[to] = cell.hess;
+    if (wire.parent == RW_HIST_NO_PARENT)
+        return;
+    const uint64_t parent = (uint64_t)wire.parent * own.n_cells + (c - a.begin[g]);
+    own.d_count[parent] -= cell.n;
+    own.d_lambda[parent] -= cell.lambda;
+    if (a.newton)
+        own.d_hess[parent] -= cell.hess;
+}
+
+extern "C" int rw_cuda_ranks_pack(const struct rw_cuda_exchange *exchange, void *stream)
+{
+    const dim3 grid((exchange->n_cells + THREADS - 1) / THREADS, exchange->n_nodes,
+                    exchange->n_ranks);
+    pack_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*exchange);
+    return cudaGetLastError();
+}
+
+extern "C" int rw_cuda_ranks_unpack(const struct rw_cuda_exchange *exchange, void *stream)
+{
+    const dim3 grid((exchange->n_cells + THREADS - 1) / THREADS, exchange->n_nodes);
+    unpack_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*exchange);
+    return cudaGetLastError();
+}

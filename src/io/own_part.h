@@ -1,0 +1,37 @@
+/* The part of some files that a rank reads: whole queries, in order, of about as many bytes as any
+ * other rank's. Text and caches are divided where queries begin, which all ranks find alike, each
+ * for itself; what cannot be divided (gzip, tables) is given to ranks a file at a time. */
+#ifndef RW_IO_OWN_PART_H
+#define RW_IO_OWN_PART_H
+
+#include "io/data_format.h"
+
+/* From here on, in files one after the other; `at` is of a range. */
+struct rw_place {
+    int32_t file;
+    uint64_t at;
+};
+
+struct rw_own_part {
+    struct rw_place begin, end;
+    int is_text;           /* all files are plain LETOR text */
+    int is_cache;          /* there is one file, a cache */
+    struct rw_range range; /* of the file at work, and at last of the last one */
+};
+
+/* Finds the part of the context's rank. All ranks call it together, and fail together. */
+int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                     struct rw_own_part *part);
+/* Files [first, end) have something of it. */
+void rw_own_part_files(const struct rw_own_part *part, int *first, int *end);
+/* What it has of a file. */
+struct rw_range rw_own_part_range(const struct rw_own_part *part, int file);
+int rw_range_is_whole(const struct rw_range *range);
+
+/* Of several ranks: opening a pipe on each of them would lose what is in it. */
+int rw_own_part_check_path(struct rw_ctx *ctx, const char *path);
+/* Reads it, with its values (reader.c). */
+int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                     struct rw_own_part *part, struct rw_dataset **out);
+
+#endif

@@ -1,0 +1,348 @@
+#include "io/together.h"
+
+#include "base/mem.h"
+#include "comm/comm.h"
+#include "dataset/query_ids.h"
+
+/* What each rank tells all others. */
+struct told {
+    struct rw_place begin, end;
+    uint64_t n_docs, n_lines;
+    uint32_t has_weight, weight_by_query;
+    int32_t n_tables;
+};
+
+struct joint {
+    struct rw_ctx *ctx;             /* borrowed */
+    const struct rw_own_part *part; /* borrowed */
+    struct rw_dataset *documents;   /* borrowed */
+    struct told *told;              /* [n_ranks] owned */
+    int rank, n_ranks;
+};
+
+static int tell(struct joint *j)
+{
+    const struct rw_dataset *documents = j->documents;
+    struct told own;
+    memset(&own, 0, sizeof(own));
+    own.begin = j->part->begin;
+    own.end = j->part->end;
+    own.n_docs = documents->n_docs;
+    own.n_lines = j->part->range.n_lines;
+    own.has_weight = documents->weight != NULL;
+    own.weight_by_query = (uint32_t)documents->weight_by_query;
+    own.n_tables = j->ctx->n_tables;
+    RW_TRY(rw_comm_agree(j->ctx, RW_NEW(j->ctx, j->told, (size_t)j->n_ranks)));
+    return rw_comm_all_gather(j->ctx, &own, j->told, sizeof(own));
+}
+
+/* Files that differ between machines, or that change, would be divided elsewhere by each rank. */
+static int check_parts(const struct joint *j)
+{
+    for (int r = 0; r + 1 < j->n_ranks; r++) {
+        const struct rw_place *end = &j->told[r].end, *begin = &j->told[r + 1].begin;
+        if (end->file != begin->file || end->at != begin->at)
+            return rw_fail(j->ctx, RW_ERR_DATA,
+                           "ranks %d and %d do not see the same files, or a file changed while it "
+                           "was read",
+                           r, r + 1);
+    }
+    return RW_OK;
+}
+
+/* Lines of the first file that ranks before this one have. */
+static void count_lines(const struct joint *j)
+{
+    struct rw_dataset *documents = j->documents;
+    uint64_t n_lines = 0;
+    for (int r = 0; r < j->rank; r++) {
+        if (j->told[r].end.file == j->part->begin.file && j->told[r].end.at > 0)
+            n_lines += j->told[r].n_lines;
+    }
+    for (uint32_t i = 0; j->part->begin.at > 0 && i < documents->n_locations; i++) {
+        if (documents->location[i].file == 0)
+            documents->location[i].line += n_lines;
+    }
+}
+
+static int weigh(const struct joint *j)
+{
+    struct rw_dataset *documents = j->documents;
+    int any = 0;
+    for (int r = 0; r < j->n_ranks; r++) {
+        any |= j->told[r].has_weight != 0;
+        documents->weight_by_query |= (int)j->told[r].weight_by_query;
+        if (j->told[r].n_tables > j->ctx->n_tables)
+            j->ctx->n_tables = j->told[r].n_tables;
+    }
+    if (!any || documents->weight)
+        return RW_OK;
+    RW_TRY(RW_NEW_RAW(j->ctx, documents->weight, documents->n_docs));
+    for (uint32_t i = 0; i < documents->n_docs; i++)
+        documents->weight[i] = 1.0;
+    return RW_OK;
+}
+
+/* ---- names of features ---- */
+
+/* Ids and names, each name ended by 0. text: the caller's. */
+static int write_names(const struct joint *j, char **text, size_t *n_bytes)
+{
+    const struct rw_dataset *documents = j->documents;
+    char *to;
+    *n_bytes = 0;
+    for (int32_t i = 0; i < documents->n_names; i++)
+        *n_bytes += sizeof(uint32_t) + strlen(documents->name[i].name) + 1;
+    RW_TRY(RW_NEW_RAW(j->ctx, *text, *n_bytes));
+    to = *text;
+    for (int32_t i = 0; i < documents->n_names; i++) {
+        const size_t n = strlen(documents->name[i].name) + 1;
+        memcpy(to, &documents->name[i].feature, sizeof(uint32_t));
+        memcpy(to + sizeof(uint32_t), documents->name[i].name, n);
+        to += sizeof(uint32_t) + n;
+    }
+    return RW_OK;
+}
+
+static int read_names(const struct joint *j, const char *text, size_t n_bytes)
+{
+    struct rw_dataset *documents = j->documents;
+    size_t n = 0;
+    for (size_t at = 0; at < n_bytes; n++)
+        at += sizeof(uint32_t) + strlen(text + at + sizeof(uint32_t)) + 1;
+    RW_TRY(RW_NEW(j->ctx, documents->name, n));
+    for (; documents->n_names < (int32_t)n; documents->n_names++) {
+        struct rw_feature_name *name = &documents->name[documents->n_names];
+        memcpy(&name->feature, text, sizeof(uint32_t));
+        text += sizeof(uint32_t);
+        RW_TRY(rw_mem_copy_text(j->ctx, &name->name, text));
+        text += strlen(text) + 1;
+    }
+    return RW_OK;
+}
+
+/* Those of the first rank that has some are all ranks'. */
+static int share_names(const struct joint *j)
+{
+    struct rw_dataset *documents = j->documents;
+    char *own = NULL, *all = NULL;
+    size_t *begin = NULL, n_bytes = 0;
+    int first = 0;
+    int status = RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
+    status = status < 0 ? status : write_names(j, &own, &n_bytes);
+    RW_TRY_OUT(rw_comm_agree(j->ctx, status));
+    RW_TRY_OUT(rw_comm_gather_all(j->ctx, own, n_bytes, (void **)&all, begin));
+    while (first + 1 < j->n_ranks && begin[first + 1] == begin[first])
+        first++;
+    const size_t n_first = begin[first + 1] - begin[first];
+    if (!documents->n_names && n_first)
+        status = read_names(j, all + begin[first], n_first);
+    else if (n_bytes != n_first || (n_bytes && memcmp(own, all + begin[first], n_bytes) != 0))
+        status = rw_fail(j->ctx, RW_ERR_DATA,
+                         "'%s': its columns are not those of the files before it\n"
+                         "hint: files of one set have the same columns in the same order",
+                         documents->n_files ? documents->file[0] : "a table");
+    status = rw_comm_agree(j->ctx, status);
+out:
+    rw_mem_free(own);
+    rw_mem_free(all);
+    rw_mem_free(begin);
+    return status;
+}
+
+/* ---- queries ---- */
+
+/* One of all queries; numbers compare as the queries follow each other. */
+static uint64_t number_of(int rank, uint32_t query)
+{
+    return (uint64_t)rank << 32 | query;
+}
+
+enum { WHERE_WORDS = 64, WHERE_BYTES = WHERE_WORDS * 8 }; /* a text of where a document stands */
+
+/* A query that comes back: its number, and that of the one before it of the same id. */
+struct twice {
+    uint64_t first, again; /* again: UINT64_MAX: there is none */
+};
+
+/* The rank that looks after an id. */
+static size_t owner_of(const struct joint *j, const char *id)
+{
+    uint32_t hash = 2166136261u;
+    for (; *id; id++)
+        hash = (hash ^ (unsigned char)*id) * 16777619u;
+    return (hash ^ hash >> 15) % (size_t)j->n_ranks;
+}
+
+/* Ids for each rank, those of rank r from begin[r] on: a query's number in this part, its id and a
+ * 0. */
+static int sort_ids(const struct joint *j, char **text, size_t *begin)
+{
+    const struct rw_dataset *documents = j->documents;
+    memset(begin, 0, ((size_t)j->n_ranks + 1) * sizeof(*begin));
+    for (uint32_t q = 0; q < documents->n_queries; q++) {
+        const char *id = rw_dataset_query_id(documents, q);
+        begin[owner_of(j, id) + 1] += sizeof(q) + strlen(id) + 1;
+    }
+    for (int r = 0; r < j->n_ranks; r++)
+        begin[r + 1] += begin[r];
+    RW_TRY(RW_NEW_RAW(j->ctx, *text, begin[j->n_ranks]));
+    for (uint32_t q = 0; q < documents->n_queries; q++) {
+        const char *id = rw_dataset_query_id(documents, q);
+        const size_t owner = owner_of(j, id), n = strlen(id) + 1;
+        memcpy(*text + begin[owner], &q, sizeof(q));
+        memcpy(*text + begin[owner] + sizeof(q), id, n);
+        begin[owner] += sizeof(q) + n;
+    }
+    memmove(begin + 1, begin, (size_t)j->n_ranks * sizeof(*begin));
+    begin[0] = 0;
+    return RW_OK;
+}
+
+/* The first of the ids that comes back. begin: [n_ranks + 1], where each rank's stand. */
+static int find_twice(const struct joint *j, const char *text, const size_t *begin,
+                      struct twice *found)
+{
+    struct rw_query_ids ids = {.slot = NULL};
+    uint64_t *number = NULL;
+    size_t room = 0, index;
+    int status = RW_OK;
+    *found = (struct twice){.again = UINT64_MAX};
+    for (int r = 0; r < j->n_ranks; r++) {
+        for (const char *p = text + begin[r], *end = text + begin[r + 1]; p < end;) {
+            uint32_t q;
+            memcpy(&q, p, sizeof(q));
+            RW_TRY_OUT(rw_query_ids_add(j->ctx, &ids, p + sizeof(q), &index));
+            if (status) {
+                *found = (struct twice){.first = number[index], .again = number_of(r, q)};
+                goto out;
+            }
+            RW_TRY_OUT(RW_GROW(j->ctx, number, room, index + 1));
+            number[index] = number_of(r, q);
+            p += sizeof(q) + strlen(p + sizeof(q)) + 1;
+        }
+    }
+out:
+    rw_mem_free(number);
+    rw_query_ids_release(&ids);
+    return status < 0 ? status : RW_OK;
+}
+
+/* Where a query of this rank begins. */
+static void where(const struct joint *j, uint32_t query, char *text, size_t size)
+{
+    const struct rw_dataset *documents = j->documents;
+    const uint32_t doc = documents->query_offset[query];
+    uint64_t before = 0;
+    if (documents->n_locations) {
+        rw_dataset_where(documents, doc, text, size);
+        return;
+    }
+    for (int r = 0; r < j->rank; r++)
+        before += j->told[r].n_docs;
+    snprintf(text, size, "document %llu", (unsigned long long)(before + doc + 1));
+}
+
+/* Does the query `again` go on from the rank before, where no file should end inside of one? */
+static int goes_on(const struct joint *j, const struct twice *twice)
+{
+    const int rank = (int)(twice->again >> 32);
+    int before = rank - 1;
+    while (before >= 0 && j->told[before].n_docs == 0)
+        before--;
+    return (uint32_t)twice->again == 0 && (int)(twice->first >> 32) == before;
+}
+
+/* The rank of the second one says what is wrong. began: where the first one is. */
+static int fail_twice(const struct joint *j, const struct twice *twice, int is_last,
+                      const char *began)
+{
+    const uint32_t query = (uint32_t)twice->again;
+    const char *id = rw_dataset_query_id(j->documents, query);
+    char here[WHERE_BYTES];
+    where(j, query, here, sizeof(here));
+    if (goes_on(j, twice) && is_last)
+        return rw_fail(j->ctx, RW_ERR_DATA,
+                       "%s: query '%.200s' began in the files of another rank, at %s\n"
+                       "hint: a query's documents must be in files of one rank; plain text, or a "
+                       "cache ('rankwood bin'), is divided where queries begin",
+                       here, id, began);
+    return rw_fail(j->ctx, RW_ERR_PARSE,
+                   "%s: query '%.200s' comes back after another query\n"
+                   "hint: it began at %s; a query's lines must stand together",
+                   here, id, began);
+}
+
+/* The text of where the first one is, from its rank to all; and whether it is that rank's last. */
+static int tell_where(const struct joint *j, const struct twice *twice, char *began, int *is_last)
+{
+    uint64_t text[WHERE_WORDS + 1] = {0};
+    if ((int)(twice->first >> 32) == j->rank) {
+        const uint32_t query = (uint32_t)twice->first;
+        where(j, query, (char *)text, WHERE_BYTES);
+        text[WHERE_WORDS] = query + 1 == j->documents->n_queries;
+    }
+    RW_TRY(rw_comm_sum(j->ctx, text, WHERE_WORDS + 1)); /* the others' are 0 */
+    memcpy(began, text, WHERE_BYTES);
+    *is_last = text[WHERE_WORDS] != 0;
+    return RW_OK;
+}
+
+/* No id may be in two queries, of whatever ranks. */
+static int check_ids(const struct joint *j)
+{
+    char *send = NULL, *ids = NULL, began[WHERE_BYTES];
+    size_t *send_begin = NULL, *begin = NULL;
+    struct twice own, first;
+    int is_last, status = RW_NEW(j->ctx, send_begin, (size_t)j->n_ranks + 1);
+    status = status < 0 ? status : RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
+    status = status < 0 ? status : sort_ids(j, &send, send_begin);
+    RW_TRY_OUT(rw_comm_agree(j->ctx, status));
+    RW_TRY_OUT(rw_comm_exchange(j->ctx, send, send_begin, (void **)&ids, begin));
+    RW_TRY_OUT(rw_comm_agree(j->ctx, find_twice(j, ids, begin, &own)));
+    first = own;
+    RW_TRY_OUT(rw_comm_all_reduce(j->ctx, &first.again, 1, RW_COMM_U64, RW_COMM_MIN));
+    if (first.again == UINT64_MAX)
+        goto out;
+    first.first = first.again == own.again ? own.first : 0;
+    RW_TRY_OUT(rw_comm_sum(j->ctx, &first.first, 1));
+    RW_TRY_OUT(tell_where(j, &first, began, &is_last));
+    if ((int)(first.again >> 32) == j->rank)
+        status = fail_twice(j, &first, is_last, began);
+    status = rw_comm_agree(j->ctx, status);
+out:
+    rw_mem_free(send);
+    rw_mem_free(ids);
+    rw_mem_free(send_begin);
+    rw_mem_free(begin);
+    return status;
+}
+
+int rw_together_check(struct rw_ctx *ctx, const struct rw_own_part *part, int notice,
+                      struct rw_dataset *documents)
+{
+    struct joint j = {.ctx = ctx,
+                      .part = part,
+                      .documents = documents,
+                      .rank = rw_rank(ctx),
+                      .n_ranks = rw_n_ranks(ctx)};
+    int status;
+    RW_TRY_OUT(tell(&j));
+    RW_TRY_OUT(rw_comm_agree(ctx, check_parts(&j)));
+    count_lines(&j);
+    RW_TRY_OUT(rw_comm_agree(ctx, weigh(&j)));
+    RW_TRY_OUT(share_names(&j));
+    if (notice)
+        status = check_ids(&j);
+out:
+    rw_mem_free(j.told);
+    return status;
+}
+
+int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
+{
+    RW_TRY(rw_comm_sum(ctx, &n_clamped, 1));
+    if (rw_rank(ctx) == 0)
+        rw_data_format_note_clamped(ctx, n_clamped);
+    return RW_OK;
+}

@@ -1,0 +1,338 @@
+/* How histograms travel between ranks, on one GPU: several ranks' cells are packed, one rank after
+ * another, added up by the host as ranks' sums are, and unpacked. Nodes of all sizes, so that
+ * cells go in every way; cells at their limits. Exit 77: there is no GPU. */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/device/transfer.h"
+#include "gpu/engine/cu_engine.h"
+#include "gpu/hist/hist.h"
+
+enum { RANKS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
+static const uint32_t group_cells[GROUPS] = {52, 1000};
+/* the first cell of each rank's features; rank 1 has none of the first group */
+static const uint32_t first_cell[GROUPS][RANKS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
+static const uint32_t most_own[GROUPS] = {28, 400};
+static const uint32_t all_n[NODES] = {1,       100,      4095,      4096,      65535,
+                                      3000000, 16900000, 200000000, 2147483647};
+
+struct cell {
+    uint64_t n;
+    int64_t lambda, hess;
+};
+
+static struct rw_ctx *ctx;
+static struct rw_device *device;
+static uint64_t state = 1;
+
+static uint64_t draw(uint64_t most)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return most == UINT64_MAX ? state : (state >> 11) % (most + 1);
+}
+
+/* A node's cells of all ranks; those of a rank have a part of the documents. */
+static struct cell cell_of(uint32_t n, int64_t limit, int newton, uint32_t at)
+{
+    struct cell cell = {n, n * limit, newton ? n * limit : 0};
+    if (at == 1)
+        cell.lambda = -cell.lambda;
+    if (at > 1 && at % 7 == 0)
+        return (struct cell){0, 0, 0};
+    if (at > 1) {
+        cell.n = draw(n);
+        cell.lambda = (int64_t)draw(2 * cell.n * (uint64_t)limit) - (int64_t)cell.n * limit;
+        cell.hess = newton ? (int64_t)draw(cell.n * (uint64_t)limit) : 0;
+    }
+    return cell;
+}
+
+/* What of it a rank has; the last one the rest. */
+static struct cell share_of(struct cell *rest, int64_t limit, int is_last)
+{
+    struct cell part = *rest;
+    if (!is_last) {
+        const uint64_t n = draw(rest->n);
+        part.n = n;
+        part.lambda = rest->n ? rest->lambda / (int64_t)rest->n * (int64_t)n : 0;
+        part.hess = rest->n ? rest->hess / (int64_t)rest->n * (int64_t)n : 0;
+    }
+    (void)limit;
+    rest->n -= part.n;
+    rest->lambda -= part.lambda;
+    rest->hess -= part.hess;
+    return part;
+}
+
+/* Cells on the host, as the device has them. */
+struct table {
+    uint32_t *count;
+    int64_t *lambda, *hess;
+    size_t n;
+};
+
+static int table_new(struct table *table, size_t n)
+{
+    table->n = n;
+    RW_TRY(RW_NEW(ctx, table->count, n));
+    RW_TRY(RW_NEW(ctx, table->lambda, n));
+    return RW_NEW(ctx, table->hess, n);
+}
+
+static void table_free(struct table *table)
+{
+    rw_mem_free(table->count);
+    rw_mem_free(table->lambda);
+    rw_mem_free(table->hess);
+}
+
+static void set(struct table *table, size_t at, const struct cell *cell)
+{
+    table->count[at] = (uint32_t)cell->n;
+    table->lambda[at] = cell->lambda;
+    table->hess[at] = cell->hess;
+}
+
+static int send(const struct table *table, struct rw_cuda_cells *cells)
+{
+    RW_TRY(rw_transfer_write(ctx, device, cells->d_count, table->count, table->n * 4));
+    RW_TRY(rw_transfer_write(ctx, device, cells->d_lambda, table->lambda, table->n * 8));
+    return rw_transfer_write(ctx, device, cells->d_hess, table->hess, table->n * 8);
+}
+
+static int make_cells(struct rw_cuda_cells *cells, uint32_t n_cells, size_t n_buffers)
+{
+    const size_t n = n_buffers * n_cells;
+    cells->n_cells = n_cells;
+    RW_TRY(rw_device_alloc(ctx, (void **)&cells->d_count, n * 4));
+    RW_TRY(rw_device_alloc(ctx, (void **)&cells->d_lambda, n * 8));
+    return rw_device_alloc(ctx, (void **)&cells->d_hess, n * 8);
+}
+
+static void free_cells(struct rw_cuda_cells *cells)
+{
+    rw_device_free(cells->d_count);
+    rw_device_free(cells->d_lambda);
+    rw_device_free(cells->d_hess);
+}
+
+/* The wires of all nodes; node i + 1 of each pair takes its sums from a parent's. */
+static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, struct rw_cuda_wire *wire)
+{
+    x->n_each64 = x->n_each32 = 0;
+    for (uint32_t i = 0; i < NODES; i++) {
+        wire[i] = rw_cuda_wire_of(newton, bits, all_n[i]);
+        wire[i].at64 = (uint32_t)x->n_each64;
+        wire[i].at32 = (uint32_t)x->n_each32;
+        x->n_each64 += (uint64_t)wire[i].words * x->n_cells;
+        x->n_each32 += wire[i].words == 0 || wire[i].hess_apart ? x->n_cells : 0;
+        wire[i].built = i;
+        wire[i].to = i;
+        wire[i].parent = i == 2 || i == 6 ? NODES + (i == 6) : RW_HIST_NO_PARENT;
+    }
+}
+
+struct run {
+    int newton, bits;
+    struct rw_cuda_exchange x;
+    struct table all[GROUPS], part[GROUPS][RANKS]; /* [BUFFERS or NODES][group's cells] */
+    uint64_t *sum64, *got64;
+    uint32_t *sum32, *got32;
+    struct rw_cuda_wire wire[NODES];
+};
+
+/* Each rank's cells of each node, and all ranks'. A rank without documents of a node is told by the
+ * wire alone: its buffer has other numbers. */
+static int fill(struct run *r)
+{
+    const int64_t limit = rw_quantise_limit(r->bits);
+    for (int g = 0; g < GROUPS; g++) {
+        RW_TRY(table_new(&r->all[g], (size_t)BUFFERS * group_cells[g]));
+        for (int k = 0; k < RANKS; k++)
+            RW_TRY(table_new(&r->part[g][k], (size_t)NODES * group_cells[g]));
+        for (size_t at = 0; at < r->all[g].n; at++) {
+            const size_t node = at / group_cells[g];
+            const uint32_t n = node < NODES ? all_n[node] : 2147483647;
+            struct cell cell =
+                cell_of(n, limit, r->newton, (uint32_t)(at % group_cells[g]) + 2 * (node >= NODES));
+            set(&r->all[g], at, &cell);
+            for (int k = 0; k < RANKS && node < NODES; k++) {
+                const struct cell own = share_of(&cell, limit, k + 1 == RANKS);
+                set(&r->part[g][k], at, &own);
+            }
+        }
+    }
+    return RW_OK;
+}
+
+/* All ranks pack in turn; the sums of what they send, part after part. */
+static int pack_all(struct run *r)
+{
+    struct rw_cuda_exchange *x = &r->x;
+    const size_t n64 = x->n_each64 * RANKS, n32 = x->n_each32 * RANKS;
+    for (uint32_t k = 0; k < RANKS; k++) {
+        for (int g = 0; g < GROUPS; g++)
+            RW_TRY(send(&r->part[g][k], &x->built[g]));
+        RW_CU(ctx, (cudaError_t)rw_cuda_ranks_pack(x, device->stream));
+        RW_TRY(rw_transfer_read(ctx, device, r->got64, x->d_send64, n64 * 8));
+        RW_TRY(rw_transfer_read(ctx, device, r->got32, x->d_send32, n32 * 4));
+        for (size_t i = 0; i < n64; i++)
+            r->sum64[i] = k == 0 ? r->got64[i] : r->sum64[i] + r->got64[i];
+        for (size_t i = 0; i < n32; i++)
+            r->sum32[i] = k == 0 ? r->got32[i] : r->sum32[i] + r->got32[i];
+    }
+    return RW_OK;
+}
+
+/* Cell `at` of the right buffer: of a node, or of a parent after a node was taken from it. */
+static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint32_t at)
+{
+    const struct table *all = &r->all[g];
+    const size_t i = (size_t)buffer * group_cells[g] + at;
+    struct cell cell = {all->count[i], all->lambda[i], all->hess[i]};
+    if (buffer >= NODES) {
+        const size_t child = (size_t)(buffer == NODES ? 2 : 6) * group_cells[g] + at;
+        cell.n = (uint32_t)(cell.n - all->count[child]);
+        cell.lambda -= all->lambda[child];
+        cell.hess -= all->hess[child];
+    }
+    return cell;
+}
+
+/* Rank `k` takes its part, and every one of its cells is looked at. */
+static int unpack_one(struct run *r, uint32_t k)
+{
+    struct rw_cuda_exchange *x = &r->x;
+    x->rank = k;
+    RW_TRY(
+        rw_transfer_write(ctx, device, x->d_recv64, r->sum64 + k * x->n_each64, x->n_each64 * 8));
+    RW_TRY(
+        rw_transfer_write(ctx, device, x->d_recv32, r->sum32 + k * x->n_each32, x->n_each32 * 4));
+    for (int g = 0; g < GROUPS; g++) {
+        struct table own;
+        const uint32_t first = first_cell[g][k], n = first_cell[g][k + 1] - first;
+        RW_TRY(table_new(&own, (size_t)BUFFERS * n));
+        for (uint32_t p = NODES; p < BUFFERS; p++) { /* parents are there before */
+            for (uint32_t c = 0; c < n; c++) {
+                const size_t i = (size_t)p * group_cells[g] + first + c;
+                const struct cell cell = {r->all[g].count[i], r->all[g].lambda[i],
+                                          r->all[g].hess[i]};
+                set(&own, (size_t)p * n + c, &cell);
+            }
+        }
+        x->own[g].n_cells = n;
+        RW_TRY(send(&own, &x->own[g]));
+        table_free(&own);
+    }
+    RW_CU(ctx, (cudaError_t)rw_cuda_ranks_unpack(x, device->stream));
+    for (int g = 0; g < GROUPS; g++) {
+        struct table got;
+        const uint32_t first = first_cell[g][k], n = first_cell[g][k + 1] - first;
+        RW_TRY(table_new(&got, (size_t)BUFFERS * n));
+        RW_TRY(rw_transfer_read(ctx, device, got.count, x->own[g].d_count, got.n * 4));
+        RW_TRY(rw_transfer_read(ctx, device, got.lambda, x->own[g].d_lambda, got.n * 8));
+        RW_TRY(rw_transfer_read(ctx, device, got.hess, x->own[g].d_hess, got.n * 8));
+        for (size_t i = 0; i < got.n; i++) {
+            const uint32_t buffer = (uint32_t)(i / n);
+            const struct cell right = right_cell(r, g, buffer, first + (uint32_t)(i % n));
+            if (got.count[i] != (uint32_t)right.n || got.lambda[i] != right.lambda ||
+                (r->newton && got.hess[i] != right.hess))
+                return rw_fail(
+                    ctx, RW_ERR_INTERNAL,
+                    "%s, %d bits, rank %u, group %d, buffer %u of %u documents, cell %zu: "
+                    "%u %lld %lld, not %u %lld %lld",
+                    r->newton ? "newton" : "mart", r->bits, k, g, buffer,
+                    buffer < NODES ? all_n[buffer] : 0, i % n, got.count[i],
+                    (long long)got.lambda[i], (long long)got.hess[i], (uint32_t)right.n,
+                    (long long)right.lambda, (long long)right.hess);
+        }
+        table_free(&got);
+    }
+    return RW_OK;
+}
+
+static int make_exchange(struct run *r)
+{
+    struct rw_cuda_exchange *x = &r->x;
+    *x = (struct rw_cuda_exchange){
+        .n_groups = GROUPS, .newton = r->newton, .n_ranks = RANKS, .n_nodes = NODES};
+    for (int g = 0; g < GROUPS; g++) {
+        x->begin[g] = x->n_cells;
+        x->n_cells += most_own[g];
+        RW_TRY(make_cells(&x->built[g], group_cells[g], NODES));
+        RW_TRY(make_cells(&x->own[g], most_own[g], BUFFERS));
+        RW_TRY(rw_device_alloc(ctx, (void **)&x->d_first[g], sizeof(first_cell[g])));
+        RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_first[g], first_cell[g],
+                                 sizeof(first_cell[g])));
+    }
+    make_wires(x, r->newton, r->bits, r->wire);
+    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_wire, sizeof(r->wire)));
+    RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
+    const size_t n = (size_t)NODES * x->n_cells * 3;
+    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_send64, n * RANKS * 8));
+    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_recv64, n * 8));
+    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_send32, n * RANKS * 4));
+    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_recv32, n * 4));
+    RW_TRY(RW_NEW(ctx, r->sum64, n * RANKS));
+    RW_TRY(RW_NEW(ctx, r->got64, n * RANKS));
+    RW_TRY(RW_NEW(ctx, r->sum32, n * RANKS));
+    return RW_NEW(ctx, r->got32, n * RANKS);
+}
+
+static int check(int newton, int bits)
+{
+    struct run r = {.newton = newton, .bits = bits};
+    RW_TRY(make_exchange(&r));
+    RW_TRY(fill(&r));
+    RW_TRY(pack_all(&r));
+    for (uint32_t k = 0; k < RANKS; k++)
+        RW_TRY(unpack_one(&r, k));
+    double bytes = 0.0;
+    for (int i = 0; i < NODES; i++)
+        bytes += 8.0 * r.wire[i].words + (r.wire[i].words == 0 || r.wire[i].hess_apart ? 4.0 : 0.0);
+    printf("%s, %2d bits: %.1f bytes a cell\n", newton ? "newton" : "mart  ", bits, bytes / NODES);
+    for (int g = 0; g < GROUPS; g++) {
+        free_cells(&r.x.built[g]);
+        free_cells(&r.x.own[g]);
+        rw_device_free((void *)r.x.d_first[g]);
+        table_free(&r.all[g]);
+        for (int k = 0; k < RANKS; k++)
+            table_free(&r.part[g][k]);
+    }
+    rw_device_free((void *)r.x.d_wire);
+    rw_device_free(r.x.d_send64);
+    rw_device_free(r.x.d_recv64);
+    rw_device_free(r.x.d_send32);
+    rw_device_free(r.x.d_recv32);
+    rw_mem_free(r.sum64);
+    rw_mem_free(r.got64);
+    rw_mem_free(r.sum32);
+    rw_mem_free(r.got32);
+    return RW_OK;
+}
+
+int main(void)
+{
+    int n_devices = 0, status = RW_OK;
+    if (cudaGetDeviceCount(&n_devices) != cudaSuccess || n_devices == 0) {
+        printf("no GPU here\n");
+        return 77;
+    }
+    if (rw_ctx_new(&ctx) < 0)
+        return 1;
+    status = rw_device_open(ctx, 0, &device);
+    for (int newton = 0; newton < 2; newton++) {
+        for (int bits = 4; bits <= 16 && status >= 0; bits += 4)
+            status = check(newton, bits);
+    }
+    if (status < 0)
+        printf("not ok: %s\n", rw_last_error(ctx));
+    rw_device_close(device);
+    rw_ctx_free(ctx);
+    return status < 0;
+}

@@ -1,0 +1,52 @@
+# The trainings that scripts compare files of, to be sourced: makes data and the table `configurations` in the
+# folder at hand. $program makes it; $scale multiplies the queries of the made data.
+synth() { # shape queries seed name
+    "$program" synth --shape "$1" --queries $(($2 * scale)) --seed "$3" -o "$4" || exit 2
+}
+synth mslr30k 16 1 m.rwb
+synth mslr30k 6 2 mv.rwb
+synth yahoo 20 3 y.rwb
+synth yahoo 8 4 yv.rwb
+synth letor 60 5 l.txt
+synth letor 25 6 lv.txt
+awk '{ if ($2 != q) { q = $2; print n % 3 + 0.5 * (n % 2); n++ } }' l.txt >l.weights
+
+# name | training data | validation data | the rest. By its size SCALE could change what --split auto means.
+cat >configurations <<'END'
+mslr-255      |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 255 --min-docs 5 --split mart
+mslr-255-255  |m.rwb|mv.rwb|--rounds 2 --leaves 255 --bins 255 --min-docs 1 --split mart
+mslr-7        |m.rwb|mv.rwb|--rounds 8 --leaves 7 --bins 255 --min-docs 5 --split mart
+mslr-15       |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 15 --min-docs 5 --split mart
+mslr-16       |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 16 --min-docs 5 --split mart
+mslr-16-miss  |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 16 --min-docs 5 --absent missing --split mart
+mslr-63       |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 63 --min-docs 5 --split mart
+mslr-256      |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 256 --min-docs 5 --split mart
+mslr-256-miss |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 256 --min-docs 5 --absent missing --split mart
+mslr-1023     |m.rwb|mv.rwb|--rounds 3 --leaves 31 --bins 1023 --min-docs 3 --split mart
+mslr-1024-miss|m.rwb|mv.rwb|--rounds 3 --leaves 31 --bins 1024 --min-docs 3 --absent missing --split mart
+mslr-newton   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --split newton --min-docs 3
+mslr-newton-16|m.rwb|mv.rwb|--rounds 3 --leaves 31 --split newton --bits 16 --min-hessian 0.5 --split-l2 3
+mslr-bits-6   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bits 6 --min-docs 3 --split mart
+mslr-bits-12  |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bits 12 --rounding nearest --min-docs 3 --split mart
+mslr-bits-16  |m.rwb|mv.rwb|--rounds 3 --leaves 255 --bits 16 --min-docs 1 --split mart
+mslr-levels   |m.rwb|mv.rwb|--rounds 4 --grow levels --depth 6 --min-docs 2 --split mart
+mslr-levels-n |m.rwb|mv.rwb|--rounds 3 --grow levels --depth 6 --min-docs 2 --split newton --bins 63
+mslr-sampled  |m.rwb|mv.rwb|--rounds 6 --leaves 31 --sample-queries 0.5 --sample-features 0.4 --min-docs 2 --split mart
+mslr-few      |m.rwb|mv.rwb|--rounds 6 --leaves 7 --sample-queries 0.01 --sample-features 0.001 --min-docs 1 --split mart
+mslr-residual |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --metric rmse --min-docs 3 --split mart
+mslr-residual-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --split newton --metric ndcg@5,rmse --sample-queries 0.7
+mslr-yeti     |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --min-docs 3 --split mart
+mslr-yeti-n   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --split newton --min-docs 3 --truncation none --sample-queries 0.6
+yahoo         |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split mart
+yahoo-miss    |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --absent missing --bins 63 --split mart
+yahoo-newton  |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split newton --bits 12
+yahoo-255     |y.rwb|yv.rwb|--rounds 2 --leaves 255 --min-docs 1 --bins 15 --split mart
+letor         |l.txt|lv.txt|--rounds 10 --leaves 31 --min-docs 3 --split mart
+letor-weights |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split mart
+letor-weights-n|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split newton
+letor-yeti    |l.txt|lv.txt|--rounds 8 --objective yetirank --permutations 3 --decay 0.5 --min-docs 3 --query-weights l.weights --split mart
+letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
+letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on --split mart
+letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart
+letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0 --split mart
+END

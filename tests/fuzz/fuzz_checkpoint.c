@@ -1,0 +1,62 @@
+/* The reader of checkpoints. What it accepts is written back as bytes that read as the same bytes
+ * again. Inputs are tried as they are, and with a valid checksum put after them, since no mutation
+ * would ever find one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "fuzz_input.h"
+#include "io/checkpoint_text.h"
+
+static void print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoint, char **text,
+                  size_t *n)
+{
+    if (rw_checkpoint_print(ctx, checkpoint, text, n) < 0)
+        abort();
+}
+
+static void try_text(struct rw_ctx *ctx, const char *text, size_t n)
+{
+    struct rw_checkpoint checkpoint, again;
+    const int status = rw_checkpoint_parse(ctx, "input", text, n, &checkpoint);
+    if (status < 0) {
+        const char *message = rw_last_error(ctx);
+        if (status != RW_ERR_FORMAT || checkpoint.model || strncmp(message, "input:", 6) != 0 ||
+            strchr(message, '\n'))
+            abort();
+        return;
+    }
+    char *first, *second;
+    size_t n_first, n_second;
+    print(ctx, &checkpoint, &first, &n_first);
+    if (rw_checkpoint_parse(ctx, "input", first, n_first, &again) < 0)
+        abort();
+    print(ctx, &again, &second, &n_second);
+    if (n_first != n_second || memcmp(first, second, n_first) != 0)
+        abort();
+    rw_mem_free(first);
+    rw_mem_free(second);
+    rw_checkpoint_release(&checkpoint);
+    rw_checkpoint_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rw_ctx *ctx;
+    if (rw_ctx_new(&ctx) < 0)
+        abort();
+    char *text = malloc(size + RW_CHECKSUM_LINE_BYTES + 1);
+    if (!text)
+        abort();
+    memcpy(text, data, size);
+    try_text(ctx, text, size);
+    /* A saved checkpoint's own last line gives way to the right one. */
+    if (size >= RW_CHECKSUM_LINE_BYTES &&
+        memcmp(text + size - RW_CHECKSUM_LINE_BYTES, "checksum ", 9) == 0)
+        size -= RW_CHECKSUM_LINE_BYTES;
+    rw_model_checksum_line(text, size, text + size);
+    try_text(ctx, text, size + RW_CHECKSUM_LINE_BYTES);
+    free(text);
+    rw_ctx_free(ctx);
+    return 0;
+}

@@ -1,0 +1,105 @@
+#!/bin/sh
+# One model, any number of ranks: trains each configuration below as one rank, then as several, and compares
+# the model files and the log's metrics records, by cmp.
+#
+#   sh tests/same_bytes_ranks.sh PROGRAM [DEVICE]       cpu, if none is named; a GPU stands for all of them
+#
+# Ranks are threads of one process (RANKS, "1 2 3 4 5 6 7 8" unless given) and processes of mpirun (MPI_RANKS,
+# "1 2 4"; none where there is no mpirun or rankwood_comm_mpi.so). EACH=1 takes one of each for a
+# configuration, in turn, in place of all. SCALE (1) multiplies the queries of the made data; JOBS is how many
+# trainings run at once (the processors, at most 8). Exit 77 if the device is not there.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+device=${2:-cpu} scale=${SCALE:-1} ranks=${RANKS:-1 2 3 4 5 6 7 8} mpi_ranks=${MPI_RANKS-1 2 4}
+n_jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+[ "$n_jobs" -le 8 ] || [ -n "${JOBS:-}" ] || n_jobs=8
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 2
+export LC_ALL=C
+failed=0 passed=0
+
+no() {
+    echo "not ok same_bytes_ranks: $*"
+    failed=$((failed + 1))
+}
+printf '1 qid:1 1:1\n0 qid:1 1:2\n' >tiny.txt
+tiny="train tiny.txt --rounds 1 --min-docs 1 --quiet -o tiny.model"
+"$program" $tiny --device "$device" 2>tiny.err || {
+    echo "skip same_bytes_ranks: $device: $(head -n 1 tiny.err)"
+    exit 77
+}
+# As root, and with more ranks than processors, Open MPI wants to be told; others take no notice.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_hwloc_base_binding_policy=none
+if [ -n "$mpi_ranks" ] && ! mpirun -n 2 "$program" $tiny 2>tiny.err; then
+    echo "skip same_bytes_ranks: mpirun: $(grep -m 1 . tiny.err)"
+    mpi_ranks=
+fi
+. "$root/tests/configurations.sh"
+
+# --- jobs: a line a training, NAME|COMMAND..., which leaves NAME.model and NAME.metrics
+job() { # name how data valid options...; how: "1", "4" threads, "mpi4" processes
+    name=$1 how=$2 data=$3 valid=$4
+    shift 4
+    case $how in
+    1) echo "$name|$program train $data --valid $valid $* --device $device --threads 1" ;;
+    mpi*) echo "$name|mpirun -n ${how#mpi} $program train $data --valid $valid $* --device $device --threads 1" ;;
+    *) echo "$name|$program train $data --valid $valid $* --device $device --ranks $how --threads $((how % 3 * how + how))" ;;
+    esac
+}
+run_jobs() {
+    j=0
+    while [ "$j" -lt "$n_jobs" ]; do
+        awk -v n="$n_jobs" -v j="$j" 'NR % n == j' jobs >"jobs.$j"
+        while IFS='|' read -r name command; do
+            $command --quiet --log "$name.log" -o "$name.model" >"$name.out" 2>"$name.err" </dev/null &&
+                grep '"record":"metrics"' "$name.log" >"$name.metrics"
+        done <"jobs.$j" &
+        j=$((j + 1))
+    done
+    wait
+}
+one_of() { # the configuration's of several, in turn
+    [ -n "${EACH:-}" ] || {
+        echo "$*"
+        return
+    }
+    shift $((n % $#))
+    echo "$1"
+}
+each() { # what to do with each configuration: $config, $n, $data, $valid, $rest, $hows
+    n=0
+    while IFS='|' read -r config data valid rest; do
+        config=$(echo $config) n=$((n + 1)) hows=$(one_of $ranks)
+        [ -z "$mpi_ranks" ] || for many in $(one_of $mpi_ranks); do
+            hows="$hows mpi$many"
+        done
+        "$@"
+    done <configurations
+}
+ask() {
+    job "$config.one" 1 "$data" "$valid" $rest
+    for how in $hows; do
+        job "$config.$how" "$how" "$data" "$valid" $rest
+    done
+}
+see() {
+    [ -s "$config.one.metrics" ] || no "$config: $(head -n 3 "$config.one.err")"
+    [ "$(wc -c <"$config.one.model")" -gt 1000 ] || no "$config: a model of $(wc -c <"$config.one.model") bytes"
+    for how in $hows; do
+        if [ ! -s "$config.$how.metrics" ]; then
+            no "$config: $how: $(head -n 3 "$config.$how.err")"
+        elif cmp "$config.one.model" "$config.$how.model" && cmp "$config.one.metrics" "$config.$how.metrics"; then
+            passed=$((passed + 1))
+        else
+            no "$config: $how: not as one rank"
+        fi
+    done
+}
+each ask >jobs
+run_jobs
+each see
+[ "$n" -ge 24 ] || no "only $n configurations"
+echo "same_bytes_ranks: $n configurations on $device, threads: $ranks; mpirun -n: ${mpi_ranks:--}: $passed comparisons, $failed failed"
+[ "$failed" = 0 ]

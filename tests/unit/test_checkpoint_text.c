@@ -1,0 +1,181 @@
+/* The file of a checkpoint: what was written reads back, and nothing else does. */
+#include "io/checkpoint_text.h"
+#include "model_fixture.h"
+
+static struct rw_ctx *ctx;
+static struct rw_checkpoint made;
+
+static void setup(void)
+{
+    static char program[] = "0.1.0", name[] = "made", note[] = " tab\t, line\n, \\ ",
+                first[] = "1 2.5", second[] = " x", metric[] = "valid1 ndcg@10";
+    static char *lines[] = {first, second}, *metrics[] = {metric};
+    static struct rw_fingerprint sets[2] = {{{1, 0, UINT64_MAX, 3}}, {{5, 6, 7, 8, 9, 10}}};
+    static double values[4] = {0.5, NAN, -0.25, 0.75};
+    ctx = fixture_ctx();
+    struct rw_model *model = fixture_random_model(ctx, 4, 5, 3, 1);
+    model->n_metrics = 1;
+    model->metric_name = metrics;
+    model->metric_value = values;
+    model->n_rounds_run = 4;
+    model->best_round = 3;
+    model->is_interrupted = 1;
+    made = (struct rw_checkpoint){.program = program,
+                                  .is_ended = 1,
+                                  .has_init = 1,
+                                  .init_checksum = 0xbadcafe,
+                                  .init_rounds = 2,
+                                  .note = note,
+                                  .boundaries = 77,
+                                  .n_sets = 2,
+                                  .set = sets,
+                                  .state_name = name,
+                                  .state_version = 3,
+                                  .n_state_lines = 2,
+                                  .state_line = lines,
+                                  .model = model};
+}
+
+static void teardown(void)
+{
+    made.model->metric_name = NULL;
+    made.model->metric_value = NULL;
+    rw_model_free(made.model);
+    rw_ctx_free(ctx);
+}
+
+TestSuite(checkpoint_text, .init = setup, .fini = teardown, .timeout = 60);
+
+static char *print(const struct rw_checkpoint *checkpoint, size_t *n)
+{
+    char *text;
+    cr_assert_eq(rw_checkpoint_print(ctx, checkpoint, &text, n), RW_OK, "%s", rw_last_error(ctx));
+    return text;
+}
+
+Test(checkpoint_text, reads_back)
+{
+    size_t n, n_again;
+    char *text = print(&made, &n), *again;
+    struct rw_checkpoint read;
+    cr_assert_eq(rw_checkpoint_parse(ctx, "ck", text, n, &read), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_str_eq(read.note, made.note);
+    cr_assert_str_eq(read.state_name, "made");
+    cr_assert_str_eq(read.state_line[1], " x");
+    cr_assert_eq(read.init_checksum, 0xbadcafe);
+    cr_assert_eq(read.set[0].part[2], UINT64_MAX);
+    cr_assert_eq(read.set[1].part[5], 10);
+    cr_assert_eq(read.model->n_trees, 4);
+    cr_assert_eq(read.model->best_round, 3);
+    again = print(&read, &n_again);
+    cr_assert(n == n_again && memcmp(text, again, n) == 0);
+    rw_checkpoint_release(&read);
+    rw_mem_free(text);
+    rw_mem_free(again);
+}
+
+Test(checkpoint_text, the_least_one)
+{
+    static char none[] = "";
+    size_t n, n_again;
+    made.has_init = made.is_ended = 0;
+    made.init_rounds = 0;
+    made.note = none;
+    made.n_state_lines = 0;
+    made.model->n_metrics = made.model->n_rounds_run = 0;
+    char *text = print(&made, &n), *again;
+    struct rw_checkpoint read;
+    cr_assert_eq(rw_checkpoint_parse(ctx, "ck", text, n, &read), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(read.has_init, 0);
+    cr_assert_str_eq(read.note, "");
+    again = print(&read, &n_again);
+    cr_assert(n == n_again && memcmp(text, again, n) == 0);
+    rw_checkpoint_release(&read);
+    rw_mem_free(text);
+    rw_mem_free(again);
+}
+
+static void refused(const char *text, size_t n, const char *message)
+{
+    struct rw_checkpoint read;
+    cr_assert_eq(rw_checkpoint_parse(ctx, "ck", text, n, &read), RW_ERR_FORMAT, "%s", message);
+    cr_assert(strncmp(rw_last_error(ctx), message, strlen(message)) == 0, "'%s'\nexpected '%s'",
+              rw_last_error(ctx), message);
+    cr_assert_null(read.model);
+}
+
+Test(checkpoint_text, cut_anywhere)
+{
+    size_t n;
+    char *text = print(&made, &n);
+    for (size_t k = 0; k < n; k++)
+        refused(text, k, "ck:");
+    refused(text, n - 1, "ck:");
+    cr_assert_not_null(strstr(rw_last_error(ctx), "the file is cut or damaged"));
+    rw_mem_free(text);
+}
+
+Test(checkpoint_text, a_bit_flipped_anywhere)
+{
+    size_t n;
+    char *text = print(&made, &n);
+    for (size_t k = 0; k < n; k++) {
+        text[k] = (char)(text[k] ^ 1 << k % 7);
+        refused(text, n, "ck:");
+        text[k] = (char)(text[k] ^ 1 << k % 7);
+    }
+    rw_mem_free(text);
+}
+
+/* One line is another, and the checksum is right. */
+static void changed(const char *from, const char *to, const char *message)
+{
+    size_t n;
+    char *text = print(&made, &n), *body = malloc(n + strlen(to) + 1);
+    n -= RW_CHECKSUM_LINE_BYTES;
+    text[n] = 0;
+    char *at = strstr(text, from);
+    cr_assert_not_null(at, "%s", from);
+    snprintf(body, n + strlen(to) + 1, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    char *whole = fixture_sum(body, strlen(body), &n);
+    refused(whole, n, message);
+    free(whole);
+    free(body);
+    rw_mem_free(text);
+}
+
+Test(checkpoint_text, lines_that_none_has)
+{
+    changed("checkpoint 1", "checkpoint 2", "ck:1: a checkpoint of version 2; expected 1");
+    changed("rankwood checkpoint 1", "rankwood model 2",
+            "ck:1: a model, which a training continues from (init); expected a checkpoint");
+    changed("rankwood", "runkwood", "ck:1:1: expected 'rankwood checkpoint 1', found 'runkwood'");
+    changed("ended yes", "ended perhaps", "ck:3:7: expected 'no', found 'perhaps'");
+    changed("init badcafe", "init 0badcafe", "ck:4:6: expected a model's checksum, or none, found");
+    changed("init badcafe rounds 2", "init badcafe rounds 5",
+            "ck: no training leaves this: 2 sets");
+    changed("sets 2", "sets 1", "ck:8:1: expected 'state', found 'documents'");
+    changed("sets 2", "sets 99999", "ck:6:6: expected the number of sets, 0 to ");
+    changed("values 0", "values 00", "ck:7:");
+    changed("query-ids ffffffffffffffff", "query-ids 1ffffffffffffffff",
+            "ck:7:33: expected a hexadecimal number, found");
+    changed("lines 2", "lines 1", "ck:11:1: expected the end of the line");
+    changed("lines 2", "lines 2000000000", "ck:9:28: expected the number of lines, 0 to");
+    changed("made version", " version", "ck:9:7: expected an objective's name");
+    changed("trees 4", "trees 3", "ck:");
+    changed("rounds 4", "rounds 3", "ck:");
+    changed("empty-rounds 0", "empty-rounds 1", "ck: no training leaves this");
+}
+
+/* The other way round. */
+Test(checkpoint_text, is_no_model)
+{
+    size_t n;
+    char *text = print(&made, &n);
+    struct rw_model *model;
+    cr_assert_eq(rw_model_parse(ctx, "ck", text, n, &model), RW_ERR_FORMAT);
+    cr_assert_str_eq(
+        rw_last_error(ctx),
+        "ck:1: a checkpoint of a training, which is resumed from it; expected a model");
+    rw_mem_free(text);
+}

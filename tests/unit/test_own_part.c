@@ -1,0 +1,306 @@
+#include "io/own_part.h"
+
+#include "io/input.h"
+#include "io/letor.h"
+#include "parts_fixture.h"
+
+TestSuite(own_part, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
+
+/* Lines with comments, blank lines, ends of both kinds, a long query and short ones. */
+static const char text[] = "# a comment that nobody needs\n"
+                           "1 qid:1 1:0.5 3:2 # first\n"
+                           "0 qid:1 2:7\r\n"
+                           "\n"
+                           "2 qid:2 1:1 2:nan\n"
+                           "   # between\r\n"
+                           "0 qid:3 9:1e30 # x y\n"
+                           "0 qid:3\n"
+                           "1 qid:3 1:-4\n"
+                           "1\tqid:3 1:-4 2:8\n"
+                           "3 qid:ten 1:5\n"
+                           "0 qid:ten 1:6\n"
+                           "1 qid:1x 1:6 # qid:7\n"
+                           "# the end\n";
+
+/* As many ranks as bytes: then every byte is where a part would begin. */
+Test(own_part, every_byte)
+{
+    struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1};
+    static const char *const ends[] = {"", "2 qid:z 1:1", "2 qid:z 1:1\r\n"};
+    for (int i = 0; i < 3; i++) {
+        char all[sizeof(text) + 32];
+        snprintf(all, sizeof(all), "%s%s", text, ends[i]);
+        scratch_text("a.txt", all);
+        parts.n_ranks = (int)strlen(all);
+        check_parts(&parts, ends[i]);
+        parts.n_ranks = (int)strlen(all) * 5 / 3;
+        check_parts(&parts, ends[i]);
+    }
+}
+
+/* All lengths of what stands before, and all numbers of ranks. */
+Test(own_part, every_length)
+{
+    char all[2 * sizeof(text) + 8];
+    struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1};
+    for (size_t n = 0; n < sizeof(text); n++) {
+        memset(all, '#', n);
+        snprintf(all + n, sizeof(all) - n, "\n%s", text);
+        scratch_text("a.txt", all);
+        parts.n_ranks = 1 + (int)n % 8;
+        check_parts(&parts, "padded");
+    }
+}
+
+/* Where a file ends cannot be seen, also if a query goes on behind it; and a text cut anywhere is
+ * the text. */
+Test(own_part, two_files)
+{
+    struct parts parts = {.paths = (const char *const[]){"a.txt", "b.txt"}, .n_paths = 2};
+    static const char *const first[] = {"0 qid:5 1:1\n1 qid:6 1:2\n", "0 qid:1 7:1\n", "0 qid:1"};
+    for (int i = 0; i < 3; i++) {
+        for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+            if (!*p)
+                break;
+            scratch_text("a.txt", first[i]);
+            scratch_text("b.txt", i == 0 ? p : text);
+            if (i == 0 && !strstr(p, "qid:")) /* nothing but comments */
+                continue;
+            for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks++)
+                check_parts(&parts, p);
+            parts.n_ranks = 150;
+            check_parts(&parts, p);
+        }
+    }
+}
+
+/* Parts are as even as queries allow, and all of them are used. */
+Test(own_part, even)
+{
+    FILE *file = fopen("a.txt", "w");
+    struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_ranks = 8};
+    for (int q = 0; q < 400; q++) {
+        for (int i = 0; i < 1 + q % 7; i++)
+            fprintf(file, "%d qid:q%03d 1:%03d\n", i % 3, q, i);
+    }
+    fclose(file);
+    cr_assert_eq(parts_read(&parts), RW_OK, "%s", rw_last_error(scratch_ctx));
+    for (int r = 0; r < 8; r++) {
+        cr_assert_geq(parts.part[r]->n_docs, 1596 / 8 - 7);
+        cr_assert_leq(parts.part[r]->n_docs, 1596 / 8 + 7);
+    }
+    parts_release(&parts);
+    check_parts(&parts, "even");
+}
+
+/* One query is one rank's, whatever the others do. */
+Test(own_part, one_query)
+{
+    FILE *file = fopen("a.txt", "w");
+    struct parts parts = {.paths = (const char *const[]){"a.txt", "b.txt"}, .n_paths = 1};
+    for (int i = 0; i < 5000; i++)
+        fprintf(file, "%d qid:long 1:%d\n", i % 3, i);
+    fclose(file);
+    scratch_text("b.txt", "1 qid:short 1:2\n");
+    for (; parts.n_paths <= 2; parts.n_paths++) {
+        for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks++)
+            check_parts(&parts, "one query");
+    }
+}
+
+/* A range in pieces of all sizes. */
+Test(own_part, pieces)
+{
+    struct rw_dataset *whole, *part;
+    const char *const path = "a.txt";
+    scratch_text(path, text);
+    cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &whole), RW_OK);
+    const size_t begin = (size_t)(strstr(text, "2 qid:2") - text);
+    const size_t end = (size_t)(strstr(text, "3 qid:ten") - text);
+    for (size_t chunk_bytes = 1; chunk_bytes < 200; chunk_bytes++) {
+        struct rw_range range = {.begin = begin, .end = end};
+        struct rw_builder_list list = {0};
+        struct rw_input *input;
+        struct rw_letor *letor;
+        int more = 1;
+        cr_assert_eq(rw_input_open(scratch_ctx, path, &input), RW_OK);
+        cr_assert_eq(rw_letor_open_range(scratch_ctx, input, &range, chunk_bytes, &letor), RW_OK);
+        while (more)
+            cr_assert_eq(rw_letor_next(scratch_ctx, letor, &list, &more), RW_OK);
+        cr_assert_eq(rw_builder_finish(scratch_ctx, list.builder, (int)list.n, &part), RW_OK);
+        cr_assert_eq(part->n_docs, 5);
+        cr_assert_eq(range.n_lines, 6);
+        for (uint32_t i = 0; i < part->n_docs; i++)
+            cr_assert_eq(part->label[i], whole->label[2 + i]);
+        rw_dataset_free(part);
+        rw_builder_list_release(&list);
+        rw_letor_close(letor);
+        rw_input_close(input);
+    }
+    rw_dataset_free(whole);
+}
+
+/* ---- weights ---- */
+
+Test(own_part, weights)
+{
+    struct parts parts = {
+        .paths = (const char *const[]){"a.txt"}, .n_paths = 1, .weights = "w.txt"};
+    scratch_text("a.txt", text);
+    scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9.5\n10\n\n\n");
+    for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks++)
+        check_parts(&parts, "weights");
+    parts.weights = NULL;
+    parts.query_weights = "q.txt";
+    scratch_text("q.txt", "1\n2\n0.5\n4\n5\n");
+    for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks++)
+        check_parts(&parts, "weights of queries");
+}
+
+/* ---- what cannot be divided ---- */
+
+Test(own_part, whole_files)
+{
+    struct parts parts = {.paths = (const char *const[]){"a.gz", "b.txt", "c.gz", "d.gz", "e.txt"},
+                          .n_paths = 5};
+    scratch_gzip("a.gz", "wb", "0 qid:1 1:1\n1 qid:1 1:2\n");
+    scratch_text("b.txt", "0 qid:2 1:1\n1 qid:3 1:2\n");
+    scratch_gzip("c.gz", "wb", "0 qid:4 1:1\n1 qid:4 1:2\n");
+    scratch_gzip("d.gz", "wb", "0 qid:5 1:1\n1 qid:6 1:2\n");
+    scratch_text("e.txt", "0 qid:7 1:1\n1 qid:8 1:2\n");
+    for (parts.n_ranks = 1; parts.n_ranks <= 5; parts.n_ranks++)
+        check_parts(&parts, "whole files");
+    cr_assert_str_empty(scratch_log);
+    parts.n_ranks = 5;
+    cr_assert_eq(parts_read(&parts), RW_OK);
+    for (int r = 0; r < 5; r++)
+        cr_assert_eq(parts.part[r]->n_docs, 2);
+    parts_release(&parts);
+    parts.n_ranks = 7;
+    check_parts(&parts, "more ranks than files");
+    cr_assert_not_null(strstr(scratch_log, "5 files for 7 ranks: 2 of them have no documents"),
+                       "%s", scratch_log);
+}
+
+Test(own_part, tables)
+{
+    struct parts parts = {
+        .paths = (const char *const[]){"a.csv", "b.csv"}, .n_paths = 2, .weight_column = "weight"};
+    scratch_text("a.csv", "label,qid,weight,x,y\n1,1,0.5,3,4\n0,1,2,5,\n");
+    scratch_text("b.csv", "label,qid,weight,x,y\n2,\"2\",1,3,\"4\"\n0,3,2,5,6\n");
+    for (parts.n_ranks = 1; parts.n_ranks <= 3; parts.n_ranks++) {
+        struct parts again = parts;
+        check_parts(&parts, "tables");
+        cr_assert_eq(parts_read(&again), RW_OK);
+        for (int r = 0; r < again.n_ranks; r++) { /* also those without documents */
+            cr_assert_eq(again.part[r]->n_names, 2, "rank %d of %d: %d", r, again.n_ranks,
+                         again.part[r]->n_names);
+            cr_assert_str_eq(again.part[r]->name[1].name, "y");
+            cr_assert_not_null(again.part[r]->weight);
+        }
+        parts_release(&again);
+    }
+    cr_assert_gt(rw_ctx_n_tables(scratch_ctx), 0);
+}
+
+/* ---- errors ---- */
+
+static void check_error(const char *const *paths, int n_paths, int n_ranks, const char *message)
+{
+    struct parts parts = {.paths = paths, .n_paths = n_paths, .n_ranks = n_ranks};
+    cr_assert_lt(parts_read(&parts), 0, "expected: %s", message);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), message);
+    parts_release(&parts);
+}
+
+/* With file, line and column, as one rank has them. */
+Test(own_part, bad_line)
+{
+    const char *const path = "a.txt";
+    for (const char *line = text; strchr(line, '\n'); line = strchr(line, '\n') + 1) {
+        const int n = (int)(line - text);
+        struct rw_dataset *dataset = NULL;
+        char all[sizeof(text) + 64];
+        snprintf(all, sizeof(all), "%.*s1 qid:1y x:3\n%s", n, text, text + n);
+        scratch_text(path, all);
+        cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &dataset), RW_ERR_PARSE);
+        char expected[512];
+        snprintf(expected, sizeof(expected), "%s", rw_last_error(scratch_ctx));
+        for (int n_ranks = 2; n_ranks <= 8; n_ranks++) {
+            struct parts parts = {.paths = &path, .n_paths = 1, .n_ranks = n_ranks};
+            cr_assert_eq(parts_read(&parts), RW_ERR_PARSE);
+            const char *error = rw_last_error(scratch_ctx);
+            cr_assert_eq(strncmp(error, "rank ", 5), 0, "%s", error);
+            cr_assert_str_eq(strstr(error, ": ") + 2, expected);
+            parts_release(&parts);
+        }
+    }
+}
+
+Test(own_part, comes_back)
+{
+    const char *const path = "a.txt", *const files[] = {"a.txt", "b.txt"};
+    scratch_text(path, "1 qid:a\n1 qid:b\n1 qid:c\n1 qid:d\n1 qid:e\n0 qid:b\n");
+    check_error(&path, 1, 2,
+                "rank 1: a.txt:6:1: query 'b' comes back after another query\n"
+                "hint: it began at a.txt:2:1; a query's lines must stand together");
+    check_error(&path, 1, 6,
+                "rank 5: a.txt:6:1: query 'b' comes back after another query\n"
+                "hint: it began at a.txt:2:1; a query's lines must stand together");
+    scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n1 qid:e\n0 qid:d\n");
+    check_error(&path, 1, 2,
+                "rank 1: a.txt:6:1: query 'd' comes back after another query\n"
+                "hint: it began at a.txt:4:1; a query's lines must stand together");
+    scratch_text("b.txt", "1 qid:new\n1 qid:b\n");
+    scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n");
+    check_error(files, 2, 3,
+                "rank 2: b.txt:2:1: query 'b' comes back after another query\n"
+                "hint: it began at a.txt:2:1; a query's lines must stand together");
+}
+
+Test(own_part, in_two_parts)
+{
+    const char *const paths[] = {"a.gz", "b.gz"};
+    scratch_gzip("a.gz", "wb", "0 qid:1 1:1\n1 qid:2 1:2\n");
+    scratch_gzip("b.gz", "wb", "0 qid:2 1:1\n1 qid:3 1:2\n");
+    check_error(paths, 2, 2,
+                "rank 1: b.gz:1:1: query '2' began in the files of another rank, at a.gz:2:1\n"
+                "hint: a query's documents must be in files of one rank; plain text, or a cache "
+                "('rankwood bin'), is divided where queries begin");
+}
+
+Test(own_part, other_errors)
+{
+    const char *const path = "a.txt", *const none = "none.txt", *const stdin_path = "-";
+    const char *const tables[] = {"a.csv", "b.csv"};
+    check_error(&none, 1, 2, "rank 0: cannot open 'none.txt': No such file or directory");
+    check_error(&stdin_path, 1, 2,
+                "rank 0: standard input cannot be divided among 2 ranks\n"
+                "hint: each rank reads its own part of a file; a pipe can be read once");
+    scratch_text(path, "# nothing\n\n");
+    check_error(&path, 1, 3, "rank 0: a.txt:3:1: expected a document, found the end of the file");
+    scratch_text("a.csv", "label,qid,x,y\n1,1,0.5,3\n");
+    scratch_text("b.csv", "label,qid,y,x\n1,2,0.5,3\n");
+    check_error(tables, 2, 2,
+                "rank 1: 'b.csv': its columns are not those of the files before it\n"
+                "hint: files of one set have the same columns in the same order");
+}
+
+Test(own_part, bad_weights)
+{
+    struct parts parts = {
+        .paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_ranks = 3, .weights = "w.txt"};
+    scratch_text("a.txt", text);
+    scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    cr_assert_eq(parts_read(&parts), RW_ERR_DATA);
+    cr_assert_str_eq(
+        rw_last_error(scratch_ctx),
+        "rank 0: 'w.txt' holds 9 weights; expected one a document, 10\n"
+        "hint: one a query (5) is what 'query-weights' and 'valid-query-weights' take");
+    parts_release(&parts);
+    scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n");
+    cr_assert_eq(parts_read(&parts), RW_ERR_PARSE);
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "rank 2: w.txt:10:1: expected a weight from 0 to 65536, found 'ten'");
+    parts_release(&parts);
+}

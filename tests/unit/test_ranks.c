@@ -1,0 +1,199 @@
+/* Trainings of many ranks, threads of one process: the model of one rank with all the documents, to
+ * the byte. */
+#include <criterion/criterion.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "binning/cut_find.h"
+#include "dataset/dataset.h"
+#include "evaluate/query_subset.h"
+
+enum { MOST_RANKS = 8 };
+
+/* How queries are shared among ranks. */
+enum share { EVEN, FIRST_HAS_NONE, ONE_EACH, LAST_HAS_ALL, BY_CHANCE, N_SHARES };
+
+struct training {
+    const struct rw_dataset *set[2]; /* of one rank: all of the training and validation set */
+    struct rw_dataset *part[2][MOST_RANKS];
+    struct rw_params *params;
+    char *text[MOST_RANKS]; /* models */
+    size_t n_bytes[MOST_RANKS];
+};
+
+static struct rw_ctx *ctx;
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+}
+
+static void teardown(void)
+{
+    rw_ctx_free(ctx);
+}
+
+/* ---- shares ---- */
+
+static uint32_t end_of_share(enum share share, uint32_t n, uint32_t rank, uint32_t n_ranks)
+{
+    if (rank + 1 == n_ranks)
+        return n;
+    switch (share) {
+    case EVEN:
+        return n * (rank + 1) / n_ranks;
+    case FIRST_HAS_NONE:
+        return n * rank / (n_ranks - 1);
+    case ONE_EACH:
+        return rank + 1 < n ? rank + 1 : n;
+    case LAST_HAS_ALL:
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static struct rw_dataset *no_documents(void)
+{
+    struct rw_dataset *none;
+    cr_assert_eq(rw_dataset_new(ctx, &none), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, none->query_offset, 1), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, none->query_id_offset, 1), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, none->label, 0), RW_OK);
+    return none;
+}
+
+static void divide(struct training *t, int set, enum share share, uint32_t n_ranks, uint64_t seed)
+{
+    const struct rw_dataset *all = t->set[set];
+    uint8_t *keep = calloc(all->n_queries, 1);
+    uint32_t begin = 0;
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        uint32_t end = end_of_share(share, all->n_queries, r, n_ranks);
+        if (share == BY_CHANCE && r + 1 < n_ranks)
+            end = begin + rw_random(seed, r, 0, 1) % (all->n_queries - begin + 1);
+        memset(keep, 0, all->n_queries);
+        memset(keep + begin, 1, end - begin);
+        if (begin == end)
+            t->part[set][r] = no_documents();
+        else
+            cr_assert_eq(rw_dataset_select(ctx, all, keep, &t->part[set][r]), RW_OK);
+        begin = end;
+    }
+    free(keep);
+}
+
+/* ---- training ---- */
+
+static int train_rank(void *user, struct rw_ctx *own, int rank)
+{
+    struct training *t = user;
+    const struct rw_dataset *valid = t->part[1][rank];
+    struct rw_model *model;
+    RW_TRY(rw_train(own, t->params, t->part[0][rank], &valid, 1, NULL, &model));
+    const int status = rw_model_write_memory(own, model, &t->text[rank], &t->n_bytes[rank]);
+    rw_model_free(model);
+    return status;
+}
+
+static void assert_same_model(struct training *t, const char *whole, size_t n_bytes, int n_ranks,
+                              enum share share, const char *what)
+{
+    for (int set = 0; set < 2; set++)
+        divide(t, set, set ? (share + 1) % N_SHARES : share, (uint32_t)n_ranks, 7);
+    cr_assert_eq(rw_ranks_run(ctx, n_ranks, train_rank, t), RW_OK, "%s: %s", what,
+                 rw_last_error(ctx));
+    for (int r = 0; r < n_ranks; r++) {
+        cr_expect_eq(t->n_bytes[r], n_bytes, "%s: rank %d of %d, share %d: %zu bytes, not %zu",
+                     what, r, n_ranks, (int)share, t->n_bytes[r], n_bytes);
+        cr_assert_eq(memcmp(t->text[r], whole, n_bytes), 0, "%s: rank %d of %d, share %d", what, r,
+                     n_ranks, (int)share);
+        rw_text_free(t->text[r]);
+        for (int set = 0; set < 2; set++)
+            rw_dataset_free(t->part[set][r]);
+    }
+}
+
+static struct rw_dataset *made(const char *shape, uint32_t n_queries, uint64_t seed)
+{
+    struct rw_dataset *data;
+    const struct rw_synth_options options = {shape, n_queries, seed};
+    cr_assert_eq(rw_synth(ctx, &options, &data), RW_OK, "%s", rw_last_error(ctx));
+    return data;
+}
+
+static void give_weights(struct rw_dataset *data)
+{
+    double *weight = calloc(data->n_queries, sizeof(*weight));
+    for (uint32_t q = 0; q < data->n_queries; q++)
+        weight[q] = 0.25 * (q % 7);
+    cr_assert_eq(rw_dataset_set_query_weights(ctx, data, weight, data->n_queries), RW_OK);
+    free(weight);
+}
+
+/* line: a shape, then names and values of parameters; turn: which ranks and shares, and whether
+ * queries have weights. */
+static void check_line(const char *line, int turn)
+{
+    char words[512], *save, *shape, *name;
+    struct training t = {0};
+    char *whole;
+    size_t n_bytes;
+    snprintf(words, sizeof(words), "%s", line);
+    shape = strtok_r(words, " ", &save);
+    struct rw_dataset *train = made(shape, 24, 1), *valid = made(shape, 11, 2);
+    if (turn % 3 == 1) {
+        give_weights(train);
+        give_weights(valid);
+    }
+    t.set[0] = train;
+    t.set[1] = valid;
+    cr_assert_eq(rw_params_new(ctx, &t.params), RW_OK);
+    while ((name = strtok_r(NULL, " ", &save)))
+        cr_assert_eq(rw_params_set(ctx, t.params, name, strtok_r(NULL, " ", &save)), RW_OK, "%s",
+                     rw_last_error(ctx));
+    struct rw_model *model;
+    const struct rw_dataset *const all_valid = valid;
+    cr_assert_eq(rw_train(ctx, t.params, train, &all_valid, 1, NULL, &model), RW_OK, "%s: %s", line,
+                 rw_last_error(ctx));
+    cr_assert_eq(rw_model_write_memory(ctx, model, &whole, &n_bytes), RW_OK);
+    for (int i = 0; i < 4; i++) {
+        const int n_ranks[] = {2, 3, 1 + turn % MOST_RANKS, 2 + turn % 5};
+        assert_same_model(&t, whole, n_bytes, n_ranks[i], (enum share)((turn + i) % N_SHARES),
+                          line);
+    }
+    rw_text_free(whole);
+    rw_model_free(model);
+    rw_params_free(t.params);
+    rw_dataset_free(train);
+    rw_dataset_free(valid);
+}
+
+static const char *const lines[] = {
+    "mslr30k rounds 3 leaves 15 min-docs 3 split mart device cpu",
+    "mslr30k rounds 3 leaves 15 min-docs 3 split newton device cpu",
+    "mslr30k rounds 3 leaves 15 min-docs 3 split newton device ref",
+    "mslr30k rounds 2 leaves 9 min-docs 1 split mart device sim",
+    "yahoo rounds 3 leaves 31 min-docs 1 split mart device cpu bins 1023",
+    "yahoo rounds 3 leaves 15 min-docs 2 split newton absent missing device cpu bins 15",
+    "letor rounds 4 grow levels depth 4 min-docs 2 device cpu split newton bits 16",
+    "letor rounds 5 leaves 15 sample-queries 0.3 sample-features 0.4 min-docs 1 device cpu",
+    "letor rounds 5 leaves 7 sample-queries 0.001 sample-features 0.001 min-docs 1 device cpu",
+    "letor rounds 4 leaves 15 objective yetirank min-docs 2 device cpu train-metric on",
+    "letor rounds 4 leaves 15 objective regression metric rmse,ndcg@5 min-docs 2 device cpu",
+    "letor rounds 30 early-stop 3 rate 0.5 metric err@10,map leaves 15 min-docs 2 device cpu",
+};
+
+Test(ranks, one_model, .init = setup, .fini = teardown, .timeout = 100)
+{
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        check_line(lines[i], (int)i);
+}
+
+/* Boundaries from some of the documents. */
+Test(ranks, one_model_of_a_sample, .init = setup, .fini = teardown, .timeout = 100)
+{
+    rw_cut_sample_docs = 300;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2)
+        check_line(lines[i], (int)i);
+}
