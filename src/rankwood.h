@@ -286,10 +286,10 @@ RW_API void rw_arrow_ids_release(struct rw_arrow_ids *ids);
 /* A training set as training sees it: binned, with small codes in place of values. */
 struct rw_binned;
 /* Reads one, for rw_train_binned with these `params` (their bins, absent, min-docs and device). As
- * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and plain
+ * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and LETOR
  * text with more than 262,144 documents is binned while it is read, from several passes over the files,
- * for training on the CPU: values are never in memory as a whole. Of other input the values are kept until
- * training bins them. */
+ * for training on the CPU: values are never in memory as a whole. A pipe is kept in a temporary file
+ * (TMPDIR) for that. Of other input the values are kept until training bins them. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const char *const *paths, int n_paths, struct rw_binned **out);
 /* Bins a table for rw_train_binned with these `params`; fails as rw_dataset_from_table does. Of the table
@@ -311,6 +311,23 @@ RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
 RW_API void rw_binned_free(struct rw_binned *binned);
+/* Reads a training set for rw_train_binned_from with these `params` and this `init`: as rw_binned_read, but where
+ * that would leave nothing but codes, the model's scores are computed from the values in one more pass over the
+ * files. With train-metric on, or where training will be on a GPU, values are kept. */
+RW_API int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
+                               const struct rw_model *init, const char *const *paths, int n_paths,
+                               struct rw_binned **out);
+/* Reads a validation set for training on `train` with these `params`, as rw_dataset_read does; but where
+ * training will be on a processor, and `train` has codes, the values are binned by its boundaries while they are
+ * read, and not kept: such a set is for rw_train_binned with `train`, which must outlive it, and for
+ * rw_binned_predict. */
+RW_API int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_binned *train, const char *const *paths,
+                                int n_paths, struct rw_dataset **out);
+/* rw_predict by all trees of a model that was trained on the training set of such a validation set.
+ * RW_ERR_UNSUPPORTED: it was not. */
+RW_API int rw_binned_predict(struct rw_ctx *ctx, const struct rw_model *model,
+                             const struct rw_dataset *valid, double *scores);
 /* rw_train on such a set: the same model, byte for byte. RW_ERR_ARGUMENT: it was binned for other params.
  * On a GPU its codes stay there until the set is freed, so that the next training on it starts at once; they
  * go where other work finds too little memory on the GPU. Several threads may train on one set at a time,
@@ -318,13 +335,18 @@ RW_API void rw_binned_free(struct rw_binned *binned);
 RW_API int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
                            const struct rw_binned *train, const struct rw_dataset *const *valid,
                            int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
+/* rw_train_from on a set that rw_binned_read_init has read. Validation sets have values (rw_dataset_read). */
+RW_API int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_model *init, const struct rw_binned *train,
+                                const struct rw_dataset *const *valid, int n_valid,
+                                const struct rw_train_hooks *hooks, struct rw_model **out);
 
 /* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`;
  * accepted wherever text is. Written atomically. */
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const struct rw_params *params, const char *path);
 
-/* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of plain text with more than
+/* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of LETOR text with more than
  * 262,144 documents, with features that at least half of them have, the values go straight into the cache.
  * Notes as when reading. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
@@ -781,6 +803,12 @@ struct rw_plan {
     uint64_t far_bytes;  /* page-locked memory of the host, for codes that do not fit the GPU */
     double link_rate;    /* bytes a second that cross to the GPU, as a rule measured; 0: no codes do */
     double tree_ms;      /* expected of a tree */
+    /* By a model, of as many GPUs of one host, whether they are there or not: a tree, and what of that the GPUs
+     * take to exchange histograms. 0 on the host. */
+    struct rw_plan_many {
+        int n_gpus;
+        double tree_ms, exchange_ms;
+    } many[3];
 };
 /* The same arguments as rw_train, or rw_train_binned; what it would take on the device that it would
  * choose. Makes cuts, but allocates nothing on a GPU. RW_ERR_MEMORY: the GPU has too little memory (*out is
@@ -860,6 +888,9 @@ RW_API int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
 RW_API int rw_ranks_agree(struct rw_ctx *ctx, int status);
 /* This rank ends without the others: their calls fail. Nothing happens if all of them know of a failure. */
 RW_API void rw_ranks_end(struct rw_ctx *ctx);
+/* GPUs that CUDA sees; 0 also where it is not built in, or has no driver. A rank of several whose device is "cuda"
+ * takes one of its own, where there are as many on its machine. */
+RW_API int rw_gpu_count(void);
 /* Should this rank print the last failure? 1: it is this rank's own, which others cannot tell, or all know of it
  * and this is rank 0, or there is no other. */
 RW_API int rw_ranks_tells(const struct rw_ctx *ctx);

@@ -10,6 +10,7 @@ void rw_binned_release(struct rw_binned *binned)
     rw_bins_free(binned->bins); /* its codes may be views of the documents' cache */
     rw_dataset_free(binned->documents);
     rw_mem_free(binned->feature);
+    rw_mem_free(binned->scores);
     *binned = (struct rw_binned){.documents = NULL};
 }
 

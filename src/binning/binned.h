@@ -10,12 +10,16 @@ struct rw_keep {
     void (*drop)(void **made);
 };
 
+struct rw_model;
 struct rw_binned {
     struct rw_dataset *documents; /* with values if bins is NULL, else without features; owned */
     struct rw_bins *bins;         /* NULL: the values were kept, and training bins them; owned */
     uint32_t *feature;            /* of bins: [n_features] ids in the data, ascending; owned */
     uint32_t n_features;
     struct rw_keep *keep; /* NULL: nobody will train on it twice; owned */
+    /* Of documents without values, for training that goes on from a model: */
+    const struct rw_model *scored; /* NULL, or the model; only compared */
+    double *scores;                /* [n_docs] what it gives them; owned */
 };
 /* Frees what it holds, not the struct. */
 void rw_binned_release(struct rw_binned *binned);

@@ -284,6 +284,81 @@ out:
     return status;
 }
 
+/* ---- bins of parts ---- */
+
+struct join_job {
+    struct rw_bins **part;
+    uint32_t n_parts;
+    struct rw_bins *bins;
+};
+
+/* A feature's codes of all parts, end to end; those of the parts are freed. */
+static void *join_feature(const struct join_job *job, uint32_t f, size_t bytes)
+{
+    void *all;
+    uint8_t *to;
+    if (rw_mem_new_raw(NULL, &all, job->bins->n_docs, bytes) < 0)
+        return NULL;
+    to = all;
+    for (uint32_t p = 0; p < job->n_parts; p++) {
+        struct rw_codes *codes = &job->part[p]->codes[f];
+        const uint32_t n_docs = job->part[p]->n_docs;
+        for (uint32_t doc = 0; codes->row && doc < n_docs; doc++)
+            rw_codes_put(to, bytes, doc, codes->rest);
+        for (uint32_t i = 0; codes->row && i < codes->n; i++)
+            rw_codes_put(to, bytes, codes->row[i], rw_codes_get(codes->code, bytes, i));
+        if (!codes->row && n_docs)
+            memcpy(to, codes->code, n_docs * bytes);
+        to += n_docs * bytes;
+        rw_mem_free(codes->row);
+        rw_mem_free(codes->code);
+        *codes = (struct rw_codes){0};
+    }
+    return all;
+}
+
+static int join_some(void *user, struct rw_share *share)
+{
+    const struct join_job *job = user;
+    const struct rw_cuts *cuts = job->bins->cuts;
+    const uint32_t n_docs = job->bins->n_docs;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        const size_t bytes = rw_cuts_code_bytes(cuts, (uint32_t)f);
+        const struct rw_column dense = {.n = n_docs};
+        const uint32_t n_codes = rw_cuts_n_codes(cuts, (uint32_t)f);
+        uint32_t counts[RW_MAX_CODES] = {0};
+        void *all = join_feature(job, (uint32_t)f, bytes);
+        if (!all)
+            return RW_ERR_MEMORY;
+        rw_code_count(all, n_docs, bytes, n_codes, counts);
+        RW_TRY(keep_codes(&dense, n_docs, all, bytes, counts, n_codes, 0, &job->bins->codes[f]));
+    }
+    return RW_OK;
+}
+
+int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, struct rw_cuts *cuts,
+                 const struct rw_cut_rule *rule, struct rw_bins **out)
+{
+    struct rw_dataset all = {.n_docs = 0};
+    struct join_job job = {.part = part, .n_parts = n_parts};
+    int status;
+    *out = NULL;
+    for (uint32_t p = 0; p < n_parts; p++)
+        all.n_docs += part[p]->n_docs;
+    status = new_bins(ctx, &all, cuts, rule, &job.bins);
+    if (status >= 0) {
+        status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
+        if (status < 0)
+            rw_fail(ctx, status, "out of memory while coding %u documents", all.n_docs);
+    }
+    if (status < 0) {
+        rw_bins_free(job.bins);
+        return status;
+    }
+    *out = job.bins;
+    return RW_OK;
+}
+
 /* ---- counting ---- */
 
 static int count_some(void *user, struct rw_share *share)

@@ -34,6 +34,10 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
 /* The same with the dataset's own cuts (rw_cuts_make), which the bins own: in one go. */
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_cut_rule *rule, struct rw_bins **out);
+/* Of parts of a data set, coded by `cuts`, the bins of all of it. The parts are emptied, feature by
+ * feature, while the bins fill. */
+int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, struct rw_cuts *cuts,
+                 const struct rw_cut_rule *rule, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
 /* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
  * dense. */

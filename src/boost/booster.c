@@ -142,7 +142,36 @@ static int load_sets(struct booster *b)
     b->engine->keep = b->train.keep;
     RW_TRY(rw_engine_load(b->engine, 0, b->set[0], b->train.bins, b->gain));
     for (int set = 1; set < b->n_sets; set++)
-        RW_TRY(rw_engine_load(b->engine, set, b->set[set], NULL, NULL));
+        RW_TRY(rw_engine_load(b->engine, set, b->set[set], b->set[set]->codes, NULL));
+    return RW_OK;
+}
+
+/* To go on from a model, values are needed, or its scores; metrics of each of its rounds need
+ * values. */
+static int check_init(const struct booster *b)
+{
+    if (!b->init || b->set[0]->n_columns || !b->train.bins || b->made.bins)
+        return RW_OK;
+    if (b->train.scored != b->init || b->params.metric_on_train ||
+        strcmp(b->engine->ops->name, "cuda") == 0)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "the training set has neither values nor the scores of the model to go on "
+                       "from: rw_binned_read_init reads it");
+    return RW_OK;
+}
+
+/* Validation sets that have codes have those of this training set, for this engine. */
+static int check_codes(const struct booster *b)
+{
+    const struct rw_cuts *cuts = b->train.bins ? b->train.bins->cuts : NULL;
+    for (int set = 1; set < b->n_sets; set++) {
+        if (b->set[set]->codes && (b->set[set]->codes->cuts != cuts || b->init))
+            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for another training set", set);
+        if (b->set[set]->codes && strcmp(b->engine->ops->name, "cuda") == 0)
+            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for training on a processor", set);
+    }
     return RW_OK;
 }
 
@@ -168,6 +197,8 @@ static int load_engine(struct booster *b)
         if (status >= 0)
             status = rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain);
     }
+    status = status < 0 ? status : check_init(b);
+    status = status < 0 ? status : check_codes(b);
     RW_TRY(rw_comm_agree(b->ctx, status));
     status = load_sets(b);
     if (status != RW_ERR_MEMORY || !took_gpu(b))
@@ -238,6 +269,9 @@ static int continue_model(struct booster *b)
 {
     RW_TRY(rw_continuation_init(&b->continuation, b->ctx, b->init, b->set, b->n_sets,
                                 b->params.absent));
+    b->continuation.feature = b->feature;
+    b->continuation.n_features = b->n_features;
+    b->continuation.train_scores = b->train.scores;
     rw_continuation_warn(&b->continuation, &b->params);
     /* in a checkpoint there are the metrics of these rounds, too */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
@@ -538,6 +572,11 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
+    for (int v = 0; v < n_valid; v++) {
+        if (valid[v]->codes)
+            RW_TRY_OUT(rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                               "a plan needs validation sets with values: rw_dataset_read"));
+    }
     RW_TRY_OUT(prepare_rules(b, params, &start));
     RW_TRY_OUT(open_engine(b, b->params.device));
     for (int set = 0; set < b->n_sets; set++)
@@ -605,6 +644,15 @@ int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_binned *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
 {
-    struct booster b = {.ctx = ctx, .hooks = hooks, .set = {train->documents}, .train = *train};
+    return rw_train_binned_from(ctx, params, NULL, train, valid, n_valid, hooks, out);
+}
+
+int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_model *init, const struct rw_binned *train,
+                         const struct rw_dataset *const *valid, int n_valid,
+                         const struct rw_train_hooks *hooks, struct rw_model **out)
+{
+    struct booster b = {
+        .ctx = ctx, .hooks = hooks, .init = init, .set = {train->documents}, .train = *train};
     return run_training(&b, params, valid, n_valid, out);
 }

@@ -39,6 +39,8 @@ struct cache_to {
 static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
 {
     const struct cache_to *to = goal->user;
+    if (goal->values)
+        return 1;
     if (rw_cache_values_open(ctx, to->path, &goal->values) < 0 || !goal->values)
         return 0;
     goal->rule = to->rule;
@@ -71,8 +73,7 @@ out:
     return status;
 }
 
-/* GPUs make codes themselves, from values. */
-static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
+int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 {
     const struct rw_engine_rules rules = {.cut = {.bins = params->bins, .min_docs = 1},
                                           .lambda = {.sigma = 1.0f},
@@ -91,7 +92,7 @@ static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 
 static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
 {
-    return trains_on_host(ctx, goal->user);
+    return rw_params_trains_on_host(ctx, goal->user);
 }
 
 int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
@@ -137,7 +138,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     if (rw_n_ranks(ctx) > 1)
         RW_TRY_OUT(table_of_ranks(ctx, table, &rule, binned));
     else
-        RW_TRY_OUT(trains_on_host(ctx, params)
+        RW_TRY_OUT(rw_params_trains_on_host(ctx, params)
                        ? rw_table_codes(ctx, table, &rule, binned)
                        : rw_dataset_from_table(ctx, table, &binned->documents));
     RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));

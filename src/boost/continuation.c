@@ -133,7 +133,7 @@ static int add_by_value(const struct rw_continuation *from, struct rw_engine *en
 static int add_tree(const struct rw_continuation *from, struct rw_engine *engine, int32_t t)
 {
     const struct rw_tree *tree = &from->init->tree[t];
-    for (int set = 0; set < from->n_sets; set++) {
+    for (int set = from->train_scores ? 1 : 0; set < from->n_sets; set++) {
         if (engine->ops->set_scores) {
             RW_TRY(add_by_value(from, engine, set, t));
             continue;
@@ -161,6 +161,8 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
 {
     const int n = (int)n_rounds(from);
     RW_TRY(check_missing(from, engine));
+    if (from->train_scores)
+        RW_TRY(rw_engine_set_scores(engine, 0, from->train_scores));
     for (int t = 0; t < n; t++) {
         if (t < from->init->n_trees)
             RW_TRY(add_tree(from, engine, t));
@@ -176,8 +178,7 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
 
 static void warn_of_features(const struct rw_continuation *from)
 {
-    uint32_t n_missing = 0, n_unknown = 0;
-    rw_model_unmatched(from->init, from->sets[0], &n_missing, &n_unknown);
+    const uint32_t n_missing = rw_model_n_lacking(from->init, from->feature, from->n_features);
     if (n_missing > 0)
         rw_log(
             from->ctx, RW_LOG_WARNING,

@@ -9,7 +9,10 @@ struct rw_continuation {
     const struct rw_model *init;          /* the trees to continue from */
     const struct rw_dataset *const *sets; /* [n_sets] as loaded */
     int n_sets;
-    double *scores, *leaves; /* [documents of the largest set] scratch; owned */
+    const uint32_t *feature; /* [n_features] ids in the training set, ascending */
+    uint32_t n_features;
+    const double *train_scores; /* NULL, or what the model gives the training set, without values */
+    double *scores, *leaves;    /* [documents of the largest set] scratch; owned */
 };
 
 /* RW_ERR_ARGUMENT: the model takes absent features otherwise than training would. */

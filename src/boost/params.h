@@ -36,6 +36,8 @@ void rw_params_objective_rule(const struct rw_params *params, struct rw_objectiv
 int rw_params_bytes(const char *text, uint64_t *bytes);
 /* What bin boundaries depend on, `ignore` aside. */
 struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
+/* 0: on a GPU, which makes codes itself, from values. */
+int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */

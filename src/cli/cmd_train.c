@@ -153,12 +153,7 @@ static int on_round(void *user, const struct rw_round *round)
                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                     round->ms_partition, round->ms_scores, round->ms_metrics);
     if (rw_msg_is_verbose() && round->far_bytes)
-        rw_msg_line(
-            "  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f "
-            "GB/s",
-            (double)round->far_bytes / 1e9, (double)round->far_hist_bytes / 1e9, round->far_hist_ms,
-            round->far_hist_ms > 0 ? (double)round->far_hist_bytes / 1e6 / round->far_hist_ms
-                                   : 0.0);
+        rw_train_far_print(round);
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other ranks by this one", (double)round->bytes_sent / 1e6);
     rw_train_log_round(&job.log, round);
@@ -275,6 +270,18 @@ static int check_checkpoints(struct rw_cli *cli)
     return 0;
 }
 
+/* --device cuda:all: a rank for each GPU, unless somebody else has started the ranks. */
+static int take_all_gpus(struct rw_cli *cli)
+{
+    if (strcmp(rw_params_get(cli->params, "device"), "cuda:all") != 0)
+        return 0;
+    if (n_ranks > 1)
+        return rw_wrong(cli, "'--ranks' and '--device cuda:all' both say how many ranks there are");
+    if (rw_ranks_count(cli->ctx) == 1 && !plan_only && !config_only)
+        n_ranks = rw_gpu_count() > 1 ? (unsigned long long)rw_gpu_count() : 1;
+    return rw_params_set(cli->ctx, cli->params, "device", "cuda");
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -291,6 +298,7 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--ranks' has no effect with '--%s'",
                         plan_only ? "plan" : "print-config");
     RW_STEP(check_checkpoints(cli));
+    RW_STEP(take_all_gpus(cli));
     RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
     RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
     for (int i = 0; i < valid_files.given.n; i++) {
@@ -313,14 +321,13 @@ static int read_sets(struct training *t)
     if (init_path) {
         RW_STEP(rw_ranks_meet(cli, rw_model_read(ctx, init_path, &t->init)));
         cli->init = t->init;
-        RW_STEP(rw_load_weighted(cli, &cli->operands)); /* the model's scores are of values */
-    } else {
-        RW_STEP(rw_load_training(cli, &cli->operands));
     }
+    RW_STEP(rw_load_training(cli, &cli->operands));
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = weights_of(&valid_weights, i);
         const char *of_queries = weights_of(&valid_query_weights, i);
-        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &t->valid[i]));
+        RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &t->valid[i])
+                          : rw_load_valid(cli, &valid_files.files[i], &t->valid[i]));
         if (of_docs)
             RW_STEP(rw_dataset_read_weights(ctx, t->valid[i], of_docs));
         if (of_queries)
@@ -371,7 +378,7 @@ static int report(struct training *t)
         static struct rw_eval *eval;
         char figure[RW_FIGURE_ROOM], set[32];
         scores = rw_need(rw_dataset_n_docs(t->valid[i]), sizeof(*scores));
-        RW_STEP(rw_predict(cli->ctx, cli->model, t->valid[i], 0, scores));
+        RW_STEP(rw_binned_predict(cli->ctx, cli->model, t->valid[i], scores));
         RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), t->valid[i], scores, &eval));
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
@@ -494,10 +501,8 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
     const int n_valid = valid_files.given.n;
     const struct rw_train_hooks *own = leads ? &hooks : &quiet;
-    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
-                                                     own, &cli->model)
-                                   : rw_train_from(ctx, cli->params, t->init, cli->dataset, valid,
-                                                   n_valid, own, &cli->model);
+    const int status = rw_train_binned_from(ctx, cli->params, t->init, cli->binned, valid, n_valid,
+                                            own, &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && stop_asked) {
@@ -518,25 +523,6 @@ static int train(struct rw_cli *cli)
     return code;
 }
 
-static void print_plan(const struct rw_plan *plan)
-{
-    printf("device          %s\n", plan->device);
-    for (int i = 0; i < plan->n_parts; i++)
-        printf("%-15s %15llu bytes\n", plan->part[i].name, (unsigned long long)plan->part[i].bytes);
-    printf("%-15s %15llu bytes of %s\n", "in all", (unsigned long long)plan->bytes,
-           plan->on_gpu ? "device memory" : "memory");
-    if (plan->on_gpu)
-        printf("%-15s %15llu bytes, while loading and choosing methods\n"
-               "%-15s %15llu bytes\n",
-               "at most", (unsigned long long)plan->most_bytes, "free",
-               (unsigned long long)plan->free_bytes);
-    if (plan->far_bytes)
-        printf("%-15s %15llu bytes of the host's memory, page-locked\n"
-               "%-15s %15.3g GB/s between them\n",
-               "other codes", (unsigned long long)plan->far_bytes, "link", plan->link_rate / 1e9);
-    printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
-}
-
 static int plan(struct rw_cli *cli)
 {
     struct rw_plan plan = {.n_parts = 0};
@@ -547,7 +533,7 @@ static int plan(struct rw_cli *cli)
                                       (const struct rw_dataset *const *)t.valid,
                                       valid_files.given.n, &plan);
     if (plan.n_parts > 0)
-        print_plan(&plan);
+        rw_train_plan_print(&plan);
     training_release(&t);
     return status;
 }

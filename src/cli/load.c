@@ -96,6 +96,16 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_d
     return say_read(files, start);
 }
 
+int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
+{
+    const double start = rw_progress_clock();
+    if (!cli->binned || cli->init) /* the model's rounds are measured by values */
+        return rw_load_dataset(cli, files, out);
+    RW_STEP(rw_load_columns(cli, cli->dataset, cli->model, RW_LOAD_ALL));
+    RW_STEP(rw_binned_read_valid(cli->ctx, cli->params, cli->binned, files->text, files->n, out));
+    return say_read(files, start);
+}
+
 /* Of a table, the columns to ignore were not read: training need not leave out features. */
 static int took_ignored(struct rw_cli *cli)
 {
@@ -114,8 +124,7 @@ static int weigh(struct rw_cli *cli)
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
     RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
-    if (!cli->init)
-        RW_STEP(rw_load_check_columns(cli));
+    RW_STEP(rw_load_check_columns(cli));
     RW_STEP(took_ignored(cli));
     return weigh(cli);
 }
@@ -123,8 +132,10 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
 {
     const double start = rw_progress_clock();
-    RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
-    RW_STEP(rw_binned_read(cli->ctx, cli->params, files->text, files->n, &cli->binned));
+    RW_STEP(rw_load_columns(cli, NULL, cli->init, RW_LOAD_ALL));
+    RW_STEP(cli->init ? rw_binned_read_init(cli->ctx, cli->params, cli->init, files->text, files->n,
+                                            &cli->binned)
+                      : rw_binned_read(cli->ctx, cli->params, files->text, files->n, &cli->binned));
     cli->dataset = rw_binned_documents(cli->binned);
     RW_STEP(say_read(files, start));
     RW_STEP(took_ignored(cli));

@@ -24,6 +24,8 @@ int rw_load_check_columns(struct rw_cli *cli);
 /* Reads files as one dataset: features by name are where cli->dataset has them, if this is another
  * set, or else the model. With --verbose, prints the time and memory. */
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
+/* A validation set for the training set at hand, which may be without values. */
+int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
 /* cli->dataset, with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, and its documents, with their weights, as cli->dataset. */

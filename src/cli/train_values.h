@@ -1,4 +1,5 @@
-/* The metrics of a training that are said at its end: of the model that is kept. */
+/* Figures of a training: what one would take, and the metrics that are said at the end, of the
+ * model that is kept. */
 #ifndef RW_CLI_TRAIN_VALUES_H
 #define RW_CLI_TRAIN_VALUES_H
 
@@ -21,5 +22,11 @@ void rw_train_values_resume(struct rw_train_values *values, const struct rw_resu
 /* Those of the validation sets, line by line. set_name: for people. */
 void rw_train_values_print(const struct rw_train_values *values, const struct rw_model *model,
                            const char *(*set_name)(int set, char buffer[32]));
+
+/* What a tree read of codes that are not on the GPU: a line for people. */
+void rw_train_far_print(const struct rw_round *round);
+
+/* To standard output. */
+void rw_train_plan_print(const struct rw_plan *plan);
 
 #endif

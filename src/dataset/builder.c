@@ -199,6 +199,30 @@ static int copy_part(struct rw_ctx *ctx, void **to, size_t *room, const void *fr
 #define COPY_PART(ctx, to, from, part, room, n) \
     copy_part((ctx), (void **)&(to)->part, &(to)->room, (from)->part, (n), sizeof(*(to)->part))
 
+int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to)
+{
+    const size_t n_docs = from->n_docs;
+    RW_TRY(rw_builder_query(ctx, to, "", 0));
+    RW_TRY(COPY_PART(ctx, to, from, label, label_room, n_docs));
+    to->n_docs = to->query_offset[1] = from->n_docs;
+    to->run = from->run;
+    to->run_room = from->run_room;
+    to->n_runs = from->n_runs;
+    to->entry_feature = from->entry_feature;
+    to->entry_feature_room = from->entry_feature_room;
+    to->n_features = from->n_features;
+    to->entry_value = from->entry_value;
+    to->entry_value_room = from->entry_value_room;
+    to->n_entries = from->n_entries;
+    from->run = NULL;
+    from->entry_feature = NULL;
+    from->entry_value = NULL;
+    from->run_room = from->entry_feature_room = from->entry_value_room = 0;
+    from->n_runs = 0;
+    from->n_features = from->n_entries = 0;
+    return RW_OK;
+}
+
 int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to)
 {
     const size_t n_docs = from->n_docs, n_queries = from->n_queries;

@@ -34,6 +34,8 @@ void rw_dataset_free(struct rw_dataset *dataset)
     if (!dataset)
         return;
     rw_dataset_drop_values(dataset);
+    if (dataset->codes)
+        dataset->codes_free(dataset->codes);
     if (dataset->cache) {
         munmap(dataset->cache, dataset->cache_bytes);
     } else {

@@ -62,7 +62,12 @@ struct rw_dataset {
     char **file; /* [n_files] names as they were given; each owned */
     uint32_t n_files;
     uint64_t n_clamped; /* decimals beyond float's range, read as the largest float */
+    /* NULL, or codes in place of values: of a validation set, by the boundaries of a training set,
+     * whose cuts they need (binning/bins.h); owned, and freed by codes_free */
+    struct rw_bins *codes;
+    void (*codes_free)(struct rw_bins *codes);
 };
+struct rw_bins;
 
 /* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
@@ -171,6 +176,9 @@ int rw_builder_weight(struct rw_ctx *ctx, struct rw_builder *builder, double wei
 /* Adds documents [begin, end) of a data set, with their queries, comments and weights. */
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
+/* Moves the values to `to`, which is empty, as documents of one query; the rest stays, as documents
+ * without features. After a failure both are to be released. */
+int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
 /* Without documents again; its room is kept. */
 void rw_builder_empty(struct rw_builder *builder);
 /* What `from` holds, in arrays of just its size; `from` is empty then and keeps its room. After a

@@ -32,10 +32,11 @@ static int is_named(const struct rw_ctx *ctx, const struct rw_data_format *forma
                     const struct rw_input *input)
 {
     unsigned char content[RW_INPUT_HEAD];
+    size_t n_raw;
     if (has_ending(rw_input_name(input), format->endings))
         return 1;
     return ctx->columns && rw_columns_are_given(ctx->columns) &&
-           format->probe(content, rw_input_peek(input, content, sizeof(content)));
+           format->probe(content, rw_input_peek(input, content, sizeof(content), &n_raw));
 }
 
 const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,

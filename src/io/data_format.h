@@ -80,8 +80,9 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 /* What becomes of the features' values. */
 struct rw_read_goal {
     const struct rw_cut_rule *rule; /* NULL: they are kept; else codes of it may take their place */
-    /* NULL, or asked once the files are seen to be large plain text: 1: it is binned while it is
-     * read, by the rule then. May open what only such text needs. */
+    /* NULL, or asked when the files are seen to be large text, and also when a pipe is, which is
+     * then kept: 1: it is binned while it is read, by the rule then. May open what only such text
+     * needs, once. */
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
     const void *user;               /* for bins_text; borrowed */
     struct rw_cache_values *values; /* NULL, or what gets the values of text that is binned */
@@ -90,6 +91,11 @@ struct rw_read_goal {
  * after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out);
+/* Reads files whose values are not kept: `take` gets some documents at a time, in order, with their
+ * values and without ids or comments. *out: the documents of all, without features. */
+typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
+int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                         rw_take_values_fn *take, void *user, struct rw_dataset **out);
 /* rw_dataset_read, but a query id that reappears after others is one more query of that id. */
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);

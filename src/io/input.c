@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/system.h"
 #include "io/checksum.h"
+#include "io/spool.h"
 
 enum { RAW_BYTES = 1 << 18, PIECE_BYTES = 1 << 22, SLICE_BYTES = 1 << 17 };
 
@@ -17,9 +18,11 @@ struct rw_input {
     char *name; /* owned */
     int fd;     /* -1: bytes in memory */
     int close_fd;
-    const unsigned char *memory; /* [memory_bytes] borrowed; fetched up to memory_at */
+    const unsigned char
+        *memory; /* [memory_bytes] fetched up to memory_at, then the file; borrowed */
     size_t memory_at, memory_bytes;
-    unsigned char *raw; /* [RAW_BYTES] file bytes not yet used: [raw_at, raw_n); owned */
+    unsigned char *unread; /* NULL, or the same; owned */
+    unsigned char *raw;    /* [RAW_BYTES] file bytes not yet used: [raw_at, raw_n); owned */
     size_t raw_at, raw_n;
     uint64_t n_raw_read; /* file bytes fetched into `raw` so far */
     int raw_end;         /* the file has no more */
@@ -56,14 +59,14 @@ static int fetch(struct rw_input *input)
     const size_t room = RAW_BYTES - input->raw_n;
     if (input->raw_end || room == 0)
         return RW_OK;
-    if (input->fd < 0) {
+    if (input->fd < 0 || input->memory_at < input->memory_bytes) {
         const size_t left = input->memory_bytes - input->memory_at, n = left < room ? left : room;
         if (n)
             memcpy(input->raw + input->raw_n, input->memory + input->memory_at, n);
         input->memory_at += n;
         input->raw_n += n;
         input->n_raw_read += n;
-        input->raw_end = n == left;
+        input->raw_end = n == left && input->fd < 0;
         return RW_OK;
     }
     ssize_t n;
@@ -111,6 +114,9 @@ static int open_content(struct rw_ctx *ctx, struct rw_input **out)
 int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
 {
     const int is_stdin = strcmp(path, "-") == 0;
+    const int is_kept = rw_spool_open(ctx, path, out);
+    if (is_kept)
+        return is_kept < 0 ? is_kept : RW_OK;
     RW_TRY(new_input(ctx, is_stdin ? "standard input" : path, out));
     (*out)->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     (*out)->close_fd = !is_stdin;
@@ -128,6 +134,30 @@ int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data,
     return open_content(ctx, out);
 }
 
+int rw_input_open_again(struct rw_ctx *ctx, const char *name, int fd, struct rw_input **out)
+{
+    RW_TRY(new_input(ctx, name, out));
+    (*out)->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    (*out)->close_fd = 1;
+    if ((*out)->fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return drop(out, rw_fail_io(ctx, errno, "cannot open '%s' again", name));
+    return open_content(ctx, out);
+}
+
+int rw_input_unread(struct rw_ctx *ctx, struct rw_input *input, unsigned char *data, size_t n_bytes)
+{
+    const size_t n_more = input->raw_n - input->raw_at;
+    size_t room = n_bytes;
+    input->unread = data;
+    RW_TRY(RW_GROW(ctx, input->unread, room, n_bytes + n_more));
+    memcpy(input->unread + n_bytes, input->raw + input->raw_at, n_more);
+    input->memory = input->unread;
+    input->memory_bytes = n_bytes + n_more;
+    input->memory_at = input->raw_at = input->raw_n = 0;
+    input->n_raw_read = 0;
+    return fetch(input) < 0 ? rw_fail(ctx, input->failed, "%s", input->error) : RW_OK;
+}
+
 void rw_input_close(struct rw_input *input)
 {
     if (!input)
@@ -137,6 +167,7 @@ void rw_input_close(struct rw_input *input)
     if (input->fd >= 0 && input->close_fd)
         close(input->fd);
     rw_mem_free(input->raw);
+    rw_mem_free(input->unread);
     rw_mem_free(input->name);
     rw_mem_free(input);
 }
@@ -147,9 +178,11 @@ const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes
     return input->raw;
 }
 
-size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room)
+size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room,
+                     size_t *n_raw)
 {
     size_t n = input->raw_n < room ? input->raw_n : room;
+    *n_raw = n;
     if (!input->gzip) {
         memcpy(buffer, input->raw, n);
         return n;
@@ -162,6 +195,7 @@ size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t
         return 0;
     inflate(&stream, Z_NO_FLUSH); /* what is damaged is found when it is read */
     n = room - stream.avail_out;
+    *n_raw = stream.total_in;
     inflateEnd(&stream);
     return n;
 }
@@ -259,6 +293,13 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     if (*got == 0 && input->failed)
         return rw_fail(ctx, input->failed, "%s", input->error);
     return RW_OK;
+}
+
+int rw_input_read_raw(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
+                      size_t *got)
+{
+    *got = read_plain(input, buffer, room);
+    return *got == 0 && input->failed ? rw_fail(ctx, input->failed, "%s", input->error) : RW_OK;
 }
 
 static int is_file(const struct rw_input *input, uint64_t *n_bytes)

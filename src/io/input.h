@@ -11,6 +11,9 @@ int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out);
 /* The same over bytes in memory (borrowed until close); `name` stands in messages. */
 int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data, size_t n_bytes,
                          struct rw_input **out);
+/* The same over an open file, from its beginning; fd: borrowed, and one input at a time may have
+ * it. */
+int rw_input_open_again(struct rw_ctx *ctx, const char *name, int fd, struct rw_input **out);
 void rw_input_close(struct rw_input *input);
 
 /* The path as given; "standard input" for "-". Valid until close. */
@@ -21,6 +24,13 @@ const char *rw_input_name(const struct rw_input *input);
  * damaged gzip) are delivered first: the call after them fails, and so does every later one. */
 int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
                   size_t *got);
+
+/* The same of the raw bytes, in place of the content. */
+int rw_input_read_raw(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
+                      size_t *got);
+/* All raw bytes that were read, data [n_bytes], which is taken: they are read once more. */
+int rw_input_unread(struct rw_ctx *ctx, struct rw_input *input, unsigned char *data,
+                    size_t n_bytes);
 
 /* 1 if any thread may read the content anywhere (a plain file, plain memory): then *n_bytes is its
  * size. */
@@ -44,8 +54,9 @@ enum { RW_INPUT_HEAD = 128 };
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 
 /* Up to `room` first bytes of the content, unpacked, as far as they are at hand; before anything
- * was read, and without reading it. Returns how many. */
-size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room);
+ * was read, and without reading it. Returns how many; *n_raw: raw bytes that they are of. */
+size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room,
+                     size_t *n_raw);
 
 /* A file in memory, 64-byte aligned: read, not mapped, so that what is checked stays as it is
  * whatever becomes of the file. */

@@ -5,7 +5,7 @@
  * its cache. Else the text comes in blocks: while the chunks of one block are parsed, one thread
  * fetches (and unpacks) the next; of a gzip file of several members, all threads do. A block ends
  * at the end of a line; the line that is left over begins the next one. */
-#include "io/letor.h"
+#include "io/letor_inside.h"
 
 #include "base/mem.h"
 #include "base/system.h"
@@ -19,36 +19,6 @@ enum {
     LINE_BYTES = 1 << 12 /* read at first behind a piece, for its last line */
 };
 
-struct block {
-    char *text; /* RW_LETOR_PAD bytes, then the text; owned */
-    size_t room;
-    size_t n_ready; /* bytes of whole lines */
-    size_t n_held;  /* the rest, up to here, is a line that continues */
-    int status;     /* a failure behind the whole lines */
-};
-
-struct rw_letor {
-    struct rw_input *input; /* borrowed */
-    struct rw_seen *seen;   /* borrowed */
-    size_t chunk_bytes;
-    int n_threads;
-    struct rw_letor_worker *worker; /* [n_threads]; owned */
-    int n_chunks;                   /* most that are parsed at a time */
-    struct rw_letor_chunk *chunk;   /* [n_chunks]; owned */
-    int by_pieces;
-    uint64_t n_pieces, next_piece;
-    struct rw_range *range;     /* of a plain file's bytes, or NULL: all of them; borrowed */
-    uint64_t begin, end;        /* of the bytes; `end` of all is UINT64_MAX, for a file may grow */
-    struct rw_members *members; /* NULL: blocks are fetched in sequence; owned */
-    struct block block[2];      /* the one parsed, the one fetched */
-    int current;
-    int begun;
-    uint64_t n_lines; /* before the current chunks */
-    uint64_t n_docs;
-    enum rw_letor_want want;
-    uint32_t *piece_docs; /* [n_pieces] borrowed, or NULL */
-};
-
 void rw_builder_list_release(struct rw_builder_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -56,17 +26,6 @@ void rw_builder_list_release(struct rw_builder_list *list)
     rw_early_free(list->early);
     rw_mem_free(list->builder);
     memset(list, 0, sizeof(*list));
-}
-
-static size_t block_bytes(const struct rw_letor *letor)
-{
-    return letor->chunk_bytes * (size_t)letor->n_chunks;
-}
-
-/* So many that threads end at about the same time. */
-static int wanted_members(const struct rw_letor *letor)
-{
-    return 2 * letor->n_threads;
 }
 
 size_t rw_letor_chunk_bytes(const struct rw_ctx *ctx, size_t most)
@@ -115,8 +74,8 @@ static int open_text(struct rw_ctx *ctx, struct rw_input *input, struct rw_range
         if (letor->n_threads > letor->n_chunks)
             letor->n_threads = letor->n_chunks > 1 ? letor->n_chunks : 1;
     }
-    RW_TRY_OUT(
-        rw_members_open(ctx, input, block_bytes(letor), wanted_members(letor), &letor->members));
+    RW_TRY_OUT(rw_members_open(ctx, input, rw_letor_block_bytes(letor),
+                               rw_letor_wanted_members(letor), &letor->members));
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
     RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
     for (int i = 0; i < letor->n_threads; i++)
@@ -153,128 +112,8 @@ void rw_letor_close(struct rw_letor *letor)
     rw_mem_free(letor->worker);
     rw_mem_free(letor->block[0].text);
     rw_mem_free(letor->block[1].text);
+    rw_mem_free(letor->piece_docs);
     rw_mem_free(letor);
-}
-
-static int grow_block(struct block *block, size_t n_bytes)
-{
-    return RW_GROW(NULL, block->text, block->room, n_bytes + (size_t)2 * RW_LETOR_PAD);
-}
-
-/* What `before` left over begins `next`, with room for n_more bytes behind it. */
-static void begin_block(const struct block *before, struct block *next, size_t n_more)
-{
-    const size_t n_over = before->n_held - before->n_ready;
-    next->n_ready = next->n_held = 0;
-    next->status = before->status;
-    if (next->status < 0)
-        return;
-    next->status = grow_block(next, n_over + n_more);
-    if (next->status < 0)
-        return;
-    if (n_over)
-        memcpy(next->text + RW_LETOR_PAD, before->text + RW_LETOR_PAD + before->n_ready, n_over);
-    next->n_held = n_over;
-}
-
-/* Fills a block that has begun with what the input gives. A line longer than a block makes the
- * block grow. Never touches the context: another thread may be at work. */
-static void fill(struct rw_letor *letor, struct block *next)
-{
-    while (next->status >= 0) {
-        char *text = next->text + RW_LETOR_PAD;
-        const size_t room = next->room - (size_t)2 * RW_LETOR_PAD;
-        size_t got;
-        next->status =
-            rw_input_read(NULL, letor->input, text + next->n_held, room - next->n_held, &got);
-        if (next->status < 0)
-            return;
-        if (got == 0) { /* the end: the last line may lack its newline */
-            next->n_ready = next->n_held;
-            return;
-        }
-        const char *newline = rw_system_last(text + next->n_held, '\n', got);
-        next->n_held += got;
-        if (newline)
-            next->n_ready = (size_t)(newline - text) + 1;
-        if (next->n_held < room)
-            continue; /* the input ends here or fails: ask again to know which */
-        if (next->n_ready)
-            return;
-        next->status = grow_block(next, room * 2);
-        if (next->status < 0)
-            return;
-    }
-}
-
-static void fetch(struct rw_letor *letor, const struct block *before, struct block *next)
-{
-    begin_block(before, next, block_bytes(letor));
-    fill(letor, next);
-}
-
-/* From the i-th on, all is fetched in sequence. */
-static void leave_members(struct rw_letor *letor, int i)
-{
-    rw_members_leave(letor->members, i);
-    rw_members_close(letor->members);
-    letor->members = NULL;
-}
-
-/* The members of the next block; 0: it is fetched in sequence, and so are all later ones. */
-static int find_members(struct rw_letor *letor, const struct block *before, struct block *next)
-{
-    if (!letor->members || before->status < 0)
-        return 0;
-    const int n = rw_members_next(letor->members, block_bytes(letor), wanted_members(letor));
-    if (n > 0)
-        begin_block(before, next, letor->members->n_out);
-    if (n > 0 && next->status >= 0)
-        return n;
-    leave_members(letor, 0);
-    return 0;
-}
-
-/* Ends a block of members, of which those from the n_good-th on are none. */
-static void end_members(struct rw_letor *letor, struct block *next, int n_good)
-{
-    struct rw_members *members = letor->members;
-    char *text = next->text + RW_LETOR_PAD;
-    const int is_good = n_good == members->n;
-    next->n_held += is_good ? members->n_out : members->member[n_good].out;
-    const char *newline = rw_system_last(text, '\n', next->n_held);
-    next->n_ready = newline ? (size_t)(newline - text) + 1 : 0;
-    if (is_good && newline)
-        return;
-    leave_members(letor, n_good);
-    if (!newline && next->n_held == next->room - (size_t)2 * RW_LETOR_PAD)
-        next->status = grow_block(next, next->n_held + block_bytes(letor));
-    if (!newline)
-        fill(letor, next);
-}
-
-/* Cuts the block's lines into chunks of about equal size; returns how many. */
-static int cut(struct rw_letor *letor, const struct block *block)
-{
-    const char *text = block->text + RW_LETOR_PAD;
-    const size_t even = block->n_ready / (size_t)letor->n_chunks + 1;
-    const size_t chunk_bytes = even > letor->chunk_bytes ? even : letor->chunk_bytes;
-    int n = 0;
-    size_t at = 0;
-    while (at < block->n_ready) {
-        size_t end = at + chunk_bytes;
-        if (n == letor->n_chunks - 1 || end >= block->n_ready) {
-            end = block->n_ready;
-        } else {
-            const char *newline = memchr(text + end, '\n', block->n_ready - end);
-            end = newline ? (size_t)(newline - text) + 1 : block->n_ready;
-        }
-        letor->chunk[n].begin = text + at;
-        letor->chunk[n].end = text + end;
-        at = end;
-        n++;
-    }
-    return n;
 }
 
 static int grow_text(struct rw_letor_worker *worker, size_t n)
@@ -399,11 +238,16 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
     return RW_OK;
 }
 
-static int collect_all(struct rw_ctx *ctx, struct rw_letor *letor, int n,
-                       struct rw_builder_list *list)
+int rw_letor_collect(struct rw_ctx *ctx, struct rw_letor *letor, int n,
+                     struct rw_builder_list *list)
 {
-    int status = RW_OK;
+    int status =
+        letor->want == RW_LETOR_SKIM
+            ? RW_GROW(ctx, letor->piece_docs, letor->piece_docs_room, letor->n_known + (uint64_t)n)
+            : RW_OK;
     for (int i = 0; i < n; i++) {
+        if (status == RW_OK && letor->want == RW_LETOR_SKIM)
+            letor->piece_docs[letor->n_known++] = letor->chunk[i].builder.n_docs;
         if (status == RW_OK)
             status = collect(ctx, letor, &letor->chunk[i], list);
         rw_letor_chunk_release(&letor->chunk[i]);
@@ -442,73 +286,9 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
         letor->chunk[i].number = letor->next_piece + (uint64_t)i;
     }
     rw_parallel(ctx, letor->n_threads, (uint64_t)n, 1, parse_pieces, letor);
-    for (int i = 0; letor->piece_docs && i < n; i++)
-        letor->piece_docs[letor->next_piece + (uint64_t)i] = letor->chunk[i].builder.n_docs;
     letor->next_piece += (uint64_t)n;
     *more = letor->next_piece < letor->n_pieces;
-    return collect_all(ctx, letor, n, list);
-}
-
-struct parse_job {
-    struct rw_letor *letor;
-    const struct block *block;
-    struct block *next;
-    int n_members, n_fetches; /* members of gzip in `next`, or one fetch */
-    int n_good;               /* members before the first that is damaged */
-};
-
-static int parse_or_fetch(void *user, struct rw_share *share)
-{
-    struct parse_job *job = user;
-    struct rw_letor *letor = job->letor;
-    for (uint64_t at, end; rw_share_next(share, &at, &end);) {
-        const int i = (int)at;
-        if (i >= job->n_fetches) {
-            rw_letor_chunk_parse(&letor->chunk[i - job->n_fetches], &letor->worker[share->thread]);
-        } else if (job->n_members == 0) {
-            fetch(letor, job->block, job->next);
-        } else if (rw_members_unpack(letor->members, i,
-                                     job->next->text + RW_LETOR_PAD + job->next->n_held) < 0) {
-            rw_share_lock(share);
-            job->n_good = i < job->n_good ? i : job->n_good;
-            rw_share_unlock(share);
-        }
-    }
-    return RW_OK;
-}
-
-/* Parses the n chunks at hand while `next` is fetched. */
-static void parse_and_fetch(struct rw_ctx *ctx, struct rw_letor *letor, int n,
-                            const struct block *block, struct block *next)
-{
-    struct parse_job job = {.letor = letor, .block = block, .next = next};
-    job.n_members = job.n_good = find_members(letor, block, next);
-    job.n_fetches = job.n_members ? job.n_members : 1;
-    rw_parallel(ctx, letor->n_threads, (uint64_t)(job.n_fetches + n), 1, parse_or_fetch, &job);
-    if (job.n_members)
-        end_members(letor, next, job.n_good);
-}
-
-static int next_block(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
-                      int *more)
-{
-    if (!letor->begun)
-        parse_and_fetch(ctx, letor, 0, &letor->block[1], &letor->block[0]);
-    letor->begun = 1;
-    struct block *block = &letor->block[letor->current];
-    struct block *next = &letor->block[!letor->current];
-    const int n = cut(letor, block);
-    parse_and_fetch(ctx, letor, n, block, next);
-    RW_TRY(collect_all(ctx, letor, n, list));
-    if (block->status < 0) {
-        size_t got; /* a failure of the input: it says the same once more, to the context */
-        RW_TRY(rw_input_read(ctx, letor->input, NULL, 0, &got));
-        return rw_fail(ctx, block->status, "out of memory: a block of '%s' does not fit",
-                       rw_input_name(letor->input));
-    }
-    letor->current = !letor->current;
-    *more = next->n_ready > 0 || next->status < 0;
-    return RW_OK;
+    return rw_letor_collect(ctx, letor, n, list);
 }
 
 int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
@@ -517,7 +297,7 @@ int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_
     if (letor->by_pieces)
         RW_TRY(next_pieces(ctx, letor, list, more));
     else
-        RW_TRY(next_block(ctx, letor, list, more));
+        RW_TRY(rw_letor_next_block(ctx, letor, list, more));
     if (!*more && letor->range)
         letor->range->n_lines = letor->n_lines;
     const int is_whole = letor->begin == 0 && letor->end == UINT64_MAX;
@@ -535,17 +315,28 @@ uint64_t rw_letor_n_pieces(const struct rw_letor *letor)
     return letor->by_pieces ? letor->n_pieces : 0;
 }
 
-void rw_letor_skim(struct rw_letor *letor, uint32_t *piece_docs)
+void rw_letor_skim(struct rw_letor *letor)
 {
     letor->want = RW_LETOR_SKIM;
-    letor->piece_docs = piece_docs;
+}
+
+const uint32_t *rw_letor_piece_docs(const struct rw_letor *letor, uint64_t *n_pieces)
+{
+    *n_pieces = letor->n_known;
+    return letor->piece_docs;
 }
 
 int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker)
 {
     struct rw_letor_chunk chunk = {.want = RW_LETOR_PICK};
     RW_TRY(RW_GROW(NULL, worker->pick.row, worker->pick.row_room, worker->pick.n_docs));
-    parse_piece(letor, piece, worker, &chunk);
+    if (letor->by_pieces) {
+        parse_piece(letor, piece, worker, &chunk);
+    } else {
+        chunk.begin = letor->chunk[piece - letor->n_cut].begin;
+        chunk.end = letor->chunk[piece - letor->n_cut].end;
+        rw_letor_chunk_parse(&chunk, worker);
+    }
     return chunk.status;
 }
 
@@ -553,7 +344,7 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor)
 {
     uint64_t n_bytes;
     if (!rw_input_is_seekable(letor->input, &n_bytes))
-        return 0;
+        return rw_letor_guess_packed_lines(letor->input);
     return rw_letor_guess_lines_of(letor->input, letor->begin, range_bytes(letor, n_bytes));
 }
 

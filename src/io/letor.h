@@ -136,12 +136,19 @@ void rw_letor_close(struct rw_letor *letor);
 
 /* Pieces that any thread can read and parse, in any order; 0: the text comes in one stream. */
 uint64_t rw_letor_n_pieces(const struct rw_letor *letor);
-/* From now on entries are not looked at: documents have no features. piece_docs: [n_pieces]
- * borrowed, written as rw_letor_next goes on: the documents of each piece. */
-void rw_letor_skim(struct rw_letor *letor, uint32_t *piece_docs);
+/* From now on entries are not looked at: documents have no features. */
+void rw_letor_skim(struct rw_letor *letor);
+/* Of a text that is skimmed, when all of it is read: [*n_pieces] the documents of each piece. The
+ * pieces of a stream are its chunks, the same ones each time the file is opened by as many threads
+ * and with chunks of the same size. */
+const uint32_t *rw_letor_piece_docs(const struct rw_letor *letor, uint64_t *n_pieces);
 /* Parses the documents of a piece that worker->pick wants into worker->builder. Threads may do so
- * side by side, with a worker of theirs each. */
+ * side by side, with a worker of theirs each. Of a stream: in the call for that piece only. */
 int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker);
+/* Calls each(user, piece, thread) for every piece of a stream that was just opened; threads do so
+ * side by side. Stops at the first status below 0. */
+typedef int rw_letor_each_fn(void *user, uint64_t piece, int thread);
+int rw_letor_each(struct rw_ctx *ctx, struct rw_letor *letor, rw_letor_each_fn *each, void *user);
 /* About how many lines the file has: exact if it is small. */
 uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 
@@ -151,6 +158,8 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 uint64_t rw_letor_count_lines(const struct rw_input *input, uint64_t end);
 /* About how many lines end in the n_bytes bytes from `begin` on: exact if they are few. */
 uint64_t rw_letor_guess_lines_of(const struct rw_input *input, uint64_t begin, uint64_t n_bytes);
+/* The same of a gzip file, from its beginning. */
+uint64_t rw_letor_guess_packed_lines(const struct rw_input *input);
 /* How a file is divided where queries begin (data_format.h). */
 extern const struct rw_divided rw_letor_divided;
 
@@ -159,7 +168,7 @@ extern const struct rw_divided rw_letor_divided;
 struct rw_binned;
 struct rw_cache_values;
 
-/* 1 if the files look like plain text with more documents than rw_cut_sample_docs. */
+/* 1 if the files look like LETOR text with more documents than rw_cut_sample_docs. */
 int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
 /* Reads such files as rw_dataset_read does, but bins them by `rule` on the way, without ever
  * holding all values: the bins are those that rw_bins_make_training would make. out: empty; stays
@@ -168,7 +177,7 @@ int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_binned *out);
-/* The same of a rank's part of the files, which are plain text, however few documents they have.
+/* The same of a rank's part of the files, which are LETOR text, however few documents they have.
  * All ranks call it together, and fail together. */
 struct rw_own_part;
 int rw_letor_read_part(struct rw_ctx *ctx, const char *const *paths, int n_paths,

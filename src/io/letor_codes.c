@@ -1,6 +1,7 @@
 /* Large files of LETOR text as codes (binning/pieces.h). Three passes: labels, queries and comments
  * of all lines; entries of the sampled documents; entries of the others. So every entry is parsed
- * once, and never are all values in memory. A file is kept open between passes. */
+ * once, and never are all values in memory. A plain file is kept open between passes; gzip is
+ * unpacked anew in each. */
 #include <sys/stat.h>
 
 #include "base/mem.h"
@@ -10,12 +11,15 @@
 #include "io/data_format.h"
 #include "io/letor.h"
 #include "io/own_part.h"
+#include "io/spool.h"
 #include "io/together.h"
 
 struct source {
     struct rw_input *input; /* owned */
     struct rw_letor *letor; /* owned */
     struct rw_range range;  /* what a rank reads of it */
+    int file;               /* of the paths */
+    int is_stream;          /* its pieces come one after the other */
     uint32_t first_piece;   /* of all files' */
 };
 
@@ -30,7 +34,8 @@ struct reading {
     struct rw_own_part *part;       /* NULL: all of all files; borrowed */
     struct rw_cache_values *values; /* borrowed, or NULL */
     uint32_t n_pieces;
-    uint32_t *first_doc;            /* [n_pieces + 1] documents before each piece; owned */
+    uint32_t *first_doc; /* [n_pieces + 1] documents before each piece; owned */
+    size_t first_doc_room;
     struct rw_letor_worker *worker; /* [n_threads] owned */
     int n_threads;
     struct rw_cut_sample sample;
@@ -56,39 +61,43 @@ static void reading_release(struct reading *r)
 }
 
 /* 0: so small, or of such a kind, that they need not be opened. */
-static int may_be_large(const char *const *paths, int n_paths)
+static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
-    enum { LEAST_LINE = 8 }; /* "0 qid:1" and the line's end */
+    enum { LEAST_LINE = 8, MOST_PACKED = 40 }; /* "0 qid:1" and the line's end; times, by gzip */
     struct stat info;
-    uint64_t n_bytes = 0;
-    /* opening a pipe and closing it again would lose what is in it */
+    uint64_t n_bytes = 0, n_kept = 0;
+    /* opening a pipe and closing it again would lose what is in it, unless it is kept */
     for (int i = 0; i < n_paths; i++) {
+        if (rw_spool_size(ctx, paths[i], &n_kept)) {
+            n_bytes += n_kept;
+            continue;
+        }
         if (strcmp(paths[i], "-") == 0 || stat(paths[i], &info) != 0 || !S_ISREG(info.st_mode))
             return 0;
         n_bytes += (uint64_t)info.st_size;
     }
-    return n_bytes / LEAST_LINE > rw_cut_sample_docs;
+    return n_bytes * MOST_PACKED / LEAST_LINE > rw_cut_sample_docs;
 }
 
-static int open_source(struct reading *r, int file)
+/* Opens a file, for the first pass or again. Returns 0 if it is no LETOR text, or can be read but
+ * once. */
+static int open_source(struct reading *r, struct source *source)
 {
-    struct source *source = &r->source[r->n_sources++];
-    uint64_t n_pieces = r->n_pieces;
-    RW_TRY(rw_input_open(r->ctx, r->paths[file], &source->input));
-    if (rw_data_format_of(r->ctx, source->input) != &rw_data_format_letor)
+    uint64_t n_bytes;
+    rw_letor_close(source->letor);
+    rw_input_close(source->input);
+    source->letor = NULL;
+    source->input = NULL;
+    RW_TRY(rw_input_open(r->ctx, r->paths[source->file], &source->input));
+    source->is_stream = rw_input_is_packed(source->input, &n_bytes);
+    if (rw_data_format_of(r->ctx, source->input) != &rw_data_format_letor ||
+        (!source->is_stream && !rw_input_is_seekable(source->input, &n_bytes)))
         return 0;
-    if (r->part) {
-        source->range = rw_own_part_range(r->part, file);
+    if (r->part && !source->is_stream)
         RW_TRY(rw_letor_open_range(r->ctx, source->input, &source->range, r->chunk_bytes,
                                    &source->letor));
-    } else {
+    else
         RW_TRY(rw_letor_open(r->ctx, source->input, r->seen, r->chunk_bytes, &source->letor));
-    }
-    source->first_piece = r->n_pieces;
-    n_pieces += rw_letor_n_pieces(source->letor);
-    if (rw_letor_n_pieces(source->letor) == 0 || n_pieces > UINT32_MAX / 2)
-        return 0;
-    r->n_pieces = (uint32_t)n_pieces;
     return 1;
 }
 
@@ -99,8 +108,13 @@ static int open_sources(struct reading *r)
     if (r->part)
         rw_own_part_files(r->part, &first, &end);
     RW_TRY(RW_NEW(r->ctx, r->source, (size_t)(end - first)));
-    for (int file = first; file < end && is_text > 0; file++)
-        is_text = open_source(r, file);
+    for (int file = first; file < end && is_text > 0; file++) {
+        struct source *source = &r->source[r->n_sources++];
+        source->file = file;
+        if (r->part)
+            source->range = rw_own_part_range(r->part, file);
+        is_text = open_source(r, source);
+    }
     return is_text;
 }
 
@@ -115,25 +129,39 @@ static int look_enough(const struct reading *r)
     return n_lines > limit + limit / 32;
 }
 
+/* How many documents the pieces of a source have, behind those before. */
+static int add_pieces(struct reading *r, struct source *source)
+{
+    uint64_t n;
+    const uint32_t *docs = rw_letor_piece_docs(source->letor, &n);
+    if (n > UINT32_MAX / 2 - r->n_pieces)
+        return RW_ERR_UNSUPPORTED;
+    RW_TRY(RW_GROW(r->ctx, r->first_doc, r->first_doc_room, r->n_pieces + n + 1));
+    source->first_piece = r->n_pieces;
+    for (uint64_t i = 0; i < n; i++, r->n_pieces++)
+        r->first_doc[r->n_pieces + 1] = r->first_doc[r->n_pieces] + docs[i];
+    return RW_OK;
+}
+
 /* The data set but for its features. */
 static int skim(struct reading *r)
 {
     struct rw_ctx *ctx = r->ctx;
     struct rw_builder_list list = {0};
     int status;
-    RW_TRY_OUT(RW_NEW(ctx, r->first_doc, (size_t)r->n_pieces + 1));
+    RW_TRY_OUT(RW_GROW(ctx, r->first_doc, r->first_doc_room, 1));
+    r->first_doc[0] = 0;
     for (uint32_t i = 0; i < r->n_sources; i++) {
         struct source *source = &r->source[i];
         int more = 1;
-        rw_letor_skim(source->letor, r->first_doc + 1 + source->first_piece);
+        rw_letor_skim(source->letor);
         while (more)
             RW_TRY_OUT(rw_letor_next(ctx, source->letor, &list, &more));
+        RW_TRY_OUT(add_pieces(r, source));
     }
     if (r->part && r->n_sources)
         r->part->range = r->source[r->n_sources - 1].range;
     RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &r->binned.documents));
-    for (uint32_t p = 0; p < r->n_pieces; p++) /* so far the documents of each */
-        r->first_doc[p + 1] += r->first_doc[p];
 out:
     rw_builder_list_release(&list);
     return status;
@@ -151,8 +179,9 @@ static const struct source *source_of(const struct reading *r, uint32_t piece)
 
 struct pieces_job {
     struct reading *reading;
-    uint8_t sampled; /* 1: the sampled documents; 0: the others */
-    int has_failed;  /* by any thread: all stop */
+    const struct source *source; /* the stream at work; borrowed */
+    uint8_t sampled;             /* 1: the sampled documents; 0: the others */
+    int has_failed;              /* by any thread: all stop */
 };
 
 static int read_piece(const struct pieces_job *job, uint32_t p, int thread)
@@ -182,6 +211,8 @@ static int read_some(void *user, struct rw_share *share)
     for (uint64_t p, end; rw_share_next(share, &p, &end);) {
         if (__atomic_load_n(&job->has_failed, __ATOMIC_RELAXED))
             return RW_OK;
+        if (source_of(job->reading, (uint32_t)p)->is_stream)
+            continue;
         const int status = read_piece(job, (uint32_t)p, share->thread);
         if (status < 0) {
             __atomic_store_n(&job->has_failed, 1, __ATOMIC_RELAXED);
@@ -191,11 +222,38 @@ static int read_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+static int read_one(void *user, uint64_t piece, int thread)
+{
+    const struct pieces_job *job = user;
+    const uint32_t p = job->source->first_piece + (uint32_t)piece;
+    const int is_known = p < job->reading->n_pieces && source_of(job->reading, p) == job->source;
+    return is_known ? read_piece(job, p, thread) : RW_ERR_DATA;
+}
+
+/* What can be read once a pass. */
+static int read_streams(struct pieces_job *job)
+{
+    struct reading *r = job->reading;
+    for (uint32_t i = 0; i < r->n_sources; i++) {
+        struct source *source = &r->source[i];
+        if (!source->is_stream)
+            continue;
+        job->source = source;
+        const int is_text = open_source(r, source);
+        if (is_text <= 0 || !source->is_stream)
+            return is_text < 0 ? is_text : RW_ERR_DATA;
+        RW_TRY(rw_letor_each(r->ctx, source->letor, read_one, job));
+    }
+    return RW_OK;
+}
+
 /* All pieces; of several failures any. */
 static int read_pieces(struct reading *r, uint8_t sampled)
 {
     struct pieces_job job = {.reading = r, .sampled = sampled};
-    const int worst = rw_parallel(r->ctx, r->n_threads, r->n_pieces, 1, read_some, &job);
+    int worst = rw_parallel(r->ctx, r->n_threads, r->n_pieces, 1, read_some, &job);
+    if (worst >= 0)
+        worst = read_streams(&job);
     if (worst == RW_ERR_DATA)
         return rw_fail(r->ctx, worst, "'%s'%s changed while it was read",
                        rw_input_name(r->source[0].input), r->n_sources > 1 ? " or another" : "");
@@ -286,7 +344,8 @@ int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
     struct reading r = {
         .ctx = ctx, .chunk_bytes = RW_LETOR_CHUNK_BYTES, .paths = paths, .n_paths = n_paths};
-    const int is_large = may_be_large(paths, n_paths) && open_sources(&r) > 0 && look_enough(&r);
+    const int is_large =
+        may_be_large(ctx, paths, n_paths) && open_sources(&r) > 0 && look_enough(&r);
     reading_release(&r);
     return is_large;
 }
@@ -300,7 +359,7 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
                         .paths = paths,
                         .n_paths = n_paths,
                         .values = values};
-    if (!may_be_large(paths, n_paths))
+    if (!may_be_large(ctx, paths, n_paths))
         return RW_OK;
     int status = rw_seen_new(ctx, &r.seen);
     status = status < 0 ? status : open_sources(&r);

@@ -53,6 +53,20 @@ uint64_t rw_letor_guess_lines_of(const struct rw_input *input, uint64_t begin, u
     return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
 }
 
+uint64_t rw_letor_guess_packed_lines(const struct rw_input *input)
+{
+    enum { WINDOW_BYTES = 1 << 22 };
+    unsigned char *text;
+    uint64_t n_file = 0;
+    size_t n_raw = 0;
+    if (!rw_input_is_packed(input, &n_file) || RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
+        return 0;
+    const size_t n = rw_input_peek(input, text, WINDOW_BYTES, &n_raw);
+    const uint64_t n_lines = count((const char *)text, n);
+    rw_mem_free(text);
+    return n_raw ? (uint64_t)((double)n_lines * ((double)n_file / (double)n_raw)) : 0;
+}
+
 /* ---- queries ---- */
 
 /* Lines one after the other, from the first that begins at some byte or behind it. */

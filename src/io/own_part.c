@@ -50,7 +50,7 @@ static int look_at(struct survey *survey, int i, struct rw_own_part *part)
         rw_input_is_packed(input, &file->n_bytes);
     if (format->divided && format->divided->can_divide(input))
         file->divided = format->divided;
-    part->is_text &= file->divided && format == &rw_data_format_letor;
+    part->is_text &= format == &rw_data_format_letor;
     part->is_cache = survey->n_files == 1 && file->divided && format->whole;
     survey->can_divide &= file->divided != NULL;
     file->begin = survey->n_bytes;
@@ -181,13 +181,14 @@ static void give_files(const struct survey *survey, struct rw_own_part *part)
     const int n_ranks = rw_n_ranks(survey->ctx), rank = rw_rank(survey->ctx);
     part->begin.file = first_file(survey, rank);
     part->end.file = first_file(survey, rank + 1);
-    if (survey->n_files < n_ranks && rank == 0)
+    const int n_idle = n_ranks - survey->n_files;
+    if (n_idle > 0 && rank == 0)
         rw_log(survey->ctx, RW_LOG_WARNING,
-               "%d file%s for %d ranks: %d of them have no documents, for gzip, CSV and TSV are "
-               "read by one rank as a whole\n"
+               "%d file%s for %d ranks: %d rank%s no documents, for gzip, CSV and TSV are read by "
+               "one rank as a whole\n"
                "hint: plain text, or a cache ('rankwood bin'), is divided among all ranks",
-               survey->n_files, survey->n_files == 1 ? "" : "s", n_ranks,
-               n_ranks - survey->n_files);
+               survey->n_files, survey->n_files == 1 ? "" : "s", n_ranks, n_idle,
+               n_idle == 1 ? " gets" : "s get");
 }
 
 /* ---- the part ---- */
@@ -200,7 +201,7 @@ int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     *part = (struct rw_own_part){.is_text = 1};
     RW_TRY_OUT(rw_comm_agree(ctx, look_at_all(&survey, paths, part)));
     if (!survey.can_divide) {
-        part->is_text = part->is_cache = 0;
+        part->is_cache = 0;
         give_files(&survey, part);
         goto out;
     }

@@ -14,7 +14,7 @@ struct rw_place {
 
 struct rw_own_part {
     struct rw_place begin, end;
-    int is_text;           /* all files are plain LETOR text */
+    int is_text;           /* all files are LETOR text, plain or gzip */
     int is_cache;          /* there is one file, a cache */
     struct rw_range range; /* of the file at work, and at last of the last one */
 };

@@ -8,6 +8,7 @@
 #include "io/input.h"
 #include "io/letor.h"
 #include "io/own_part.h"
+#include "io/spool.h"
 #include "io/together.h"
 
 struct rw_reader {
@@ -142,6 +143,8 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     struct rw_reader *reader;
     int status, more = 1;
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
+    const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
+    RW_TRY_OUT(keeps);
     if (goal->bins_text && rw_letor_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
         RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES,
                                        goal->values, out));
@@ -163,7 +166,105 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     status = RW_OK;
 out:
     rw_reader_close(reader);
+    rw_spool_end(ctx, keeps > 0);
     rw_builder_list_release(&list);
+    return status;
+}
+
+/* ---- values that are not kept ---- */
+
+/* The builders' values to `take`; their documents go to `documents`. */
+static int take_values(struct rw_ctx *ctx, struct rw_builder_list *list, rw_take_values_fn *take,
+                       void *user, struct rw_builder_list *documents)
+{
+    struct rw_builder *values;
+    struct rw_dataset *some = NULL;
+    int status;
+    RW_TRY(RW_NEW(ctx, values, list->n));
+    RW_TRY_OUT(RW_GROW(ctx, documents->builder, documents->room, documents->n + list->n));
+    for (size_t i = 0; i < list->n; i++) {
+        struct rw_builder *builder = &documents->builder[documents->n++];
+        *builder = list->builder[i];
+        list->builder[i] = (struct rw_builder){.n_docs = 0};
+        RW_TRY_OUT(rw_builder_split(ctx, builder, &values[i]));
+    }
+    RW_TRY_OUT(rw_builder_finish(ctx, values, (int)list->n, &some));
+    RW_TRY_OUT(take(user, some));
+out:
+    for (size_t i = 0; i < list->n; i++)
+        rw_builder_release(&values[i]);
+    rw_mem_free(values);
+    rw_dataset_free(some);
+    list->n = 0;
+    return status;
+}
+
+/* A file that comes at once, and has what pieces would lose. */
+static int take_whole(struct rw_ctx *ctx, struct rw_reader *reader, rw_take_values_fn *take,
+                      void *user, struct rw_dataset **out)
+{
+    struct rw_binned read = {.documents = NULL};
+    struct rw_range range;
+    if (reader->part) {
+        range = rw_own_part_range(reader->part, 0);
+        RW_TRY(reader->format->divided->whole(ctx, reader->input, &range, NULL, &read));
+    } else {
+        RW_TRY(reader->format->whole(ctx, reader->input, NULL, &read));
+    }
+    *out = read.documents;
+    RW_TRY(take(user, *out));
+    rw_dataset_drop_values(*out);
+    return RW_OK;
+}
+
+static int read_values_of(struct rw_ctx *ctx, struct rw_reader *reader, rw_take_values_fn *take,
+                          void *user, struct rw_dataset **out)
+{
+    struct rw_builder_list list = {0}, documents = {0};
+    int status, more = reader->next_path < reader->end_path;
+    if (more)
+        RW_TRY(open_file(ctx, reader));
+    if (more && reader->n_paths == 1 && reader->format->whole)
+        return take_whole(ctx, reader, take, user, out);
+    while (more) {
+        RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+        RW_TRY_OUT(take_values(ctx, &list, take, user, &documents));
+    }
+    status = rw_builder_finish(ctx, documents.builder, (int)documents.n, out);
+out:
+    rw_builder_list_release(&list);
+    rw_builder_list_release(&documents);
+    return status;
+}
+
+int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                         rw_take_values_fn *take, void *user, struct rw_dataset **out)
+{
+    RW_DEFAULT_FPENV;
+    const int n_ranks = rw_n_ranks(ctx);
+    struct rw_reader *reader = NULL;
+    struct rw_own_part part;
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(rw_comm_agree(ctx, rw_reader_open(ctx, paths, n_paths, &reader)));
+    if (n_ranks == 1) {
+        RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
+        RW_TRY_OUT(read_values_of(ctx, reader, take, user, out));
+        rw_data_format_note_clamped(ctx, (*out)->n_clamped);
+        goto out;
+    }
+    RW_TRY_OUT(rw_own_part_find(ctx, paths, n_paths, &part));
+    reader->part = &part;
+    rw_own_part_files(&part, &reader->next_path, &reader->end_path);
+    RW_TRY_OUT(rw_comm_agree(ctx, read_values_of(ctx, reader, take, user, out)));
+    RW_TRY_OUT(rw_together_check(ctx, &part, 1, *out));
+    status = rw_together_note_clamped(ctx, (*out)->n_clamped);
+out:
+    rw_reader_close(reader);
+    if (status < 0) {
+        rw_dataset_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 

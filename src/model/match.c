@@ -14,15 +14,33 @@ int rw_model_had_feature(const struct rw_model *model, uint32_t feature)
     return at < model->n_features && model->feature[at] == feature;
 }
 
-void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
-                        uint32_t *n_missing, uint32_t *n_unknown)
+static void mark_used(const struct rw_model *model, uint8_t *used)
 {
-    uint8_t used[RW_FEATURE_IDS] = {0};
-    *n_missing = 0;
-    *n_unknown = 0;
+    memset(used, 0, RW_FEATURE_IDS);
     for (int32_t i = 0; i < model->n_trees; i++)
         for (int32_t node = 0; node < model->tree[i].n_leaves - 1; node++)
             used[model->tree[i].feature[node] & RW_MAX_FEATURE] = 1;
+}
+
+uint32_t rw_model_n_lacking(const struct rw_model *model, const uint32_t *feature, uint32_t n)
+{
+    uint8_t used[RW_FEATURE_IDS];
+    uint32_t n_lacking = 0;
+    mark_used(model, used);
+    for (uint32_t i = 0; i < n; i++)
+        used[feature[i]] = 0;
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        n_lacking += used[f];
+    return n_lacking;
+}
+
+void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
+                        uint32_t *n_missing, uint32_t *n_unknown)
+{
+    uint8_t used[RW_FEATURE_IDS];
+    *n_missing = 0;
+    *n_unknown = 0;
+    mark_used(model, used);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         *n_missing += used[f] && !rw_dataset_has_feature(dataset, f);
     for (uint32_t i = 0; i < dataset->n_columns; i++)

@@ -70,4 +70,7 @@ const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values);
 
+/* How many features that its trees ask for are not among those: [n] ids. */
+uint32_t rw_model_n_lacking(const struct rw_model *model, const uint32_t *feature, uint32_t n);
+
 #endif

@@ -220,6 +220,9 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
     RW_DEFAULT_FPENV;
     struct rw_flat flat;
     struct rw_strategy strategy = {0};
+    if (dataset->codes)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the data set was binned for a training, and has no values");
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
     const int status = rw_strategy_scores(ctx, &strategy, &flat, dataset, scores);
     rw_strategy_release(&strategy);

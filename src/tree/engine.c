@@ -49,6 +49,9 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         *out = engine;
         return RW_OK;
     }
+    if (strcmp(name, "cuda:all") == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "device cuda:all is for 'train', which starts a rank for each GPU");
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "unknown device '%s'; expected auto, cpu, cuda, cuda:N, ref or sim", device);
 }

@@ -14,6 +14,10 @@
 #define CPU_THREAD  0.8
 /* Milliseconds in which a GPU's driver is up and memory is there. */
 #define GPU_OPEN_MS 500.0
+/* Several GPUs, from 255- and 31-leaf trees on 3.8 and 30 million documents by one and two H200 of
+ * one host: milliseconds a tree for waiting, and bytes sent in one. */
+#define MANY_MS         0.4
+#define MANY_BYTES_A_MS 9e7
 
 void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes)
 {
@@ -77,6 +81,25 @@ double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads)
     return ns / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
 }
 
+struct rw_plan_work rw_plan_part_of(const struct rw_plan_work *work, int n)
+{
+    struct rw_plan_work part = *work;
+    part.docs /= n;
+    part.other_docs /= n;
+    part.visits /= n;
+    return part;
+}
+
+double rw_plan_many_ms(const struct rw_plan_work *work, int n_gpus, double tree_ms,
+                       double *exchange_ms)
+{
+    /* of 8 bytes, or 12 with hessians; each GPU sends all but its own part of a node's cells */
+    const double bytes = work->leaves * work->bins * (work->newton ? 12.0 : 8.0);
+    const double sent = bytes * (n_gpus - 1) / n_gpus;
+    *exchange_ms = MANY_MS + sent / MANY_BYTES_A_MS;
+    return tree_ms + *exchange_ms;
+}
+
 int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds)
 {
     return (cpu_ms - gpu_ms) * rounds > GPU_OPEN_MS;
@@ -91,6 +114,13 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
     snprintf(out->device, sizeof(out->device), "%s", engine->ops->name);
     struct rw_plan_work work;
     rw_plan_work_of(&work, &engine->rules, data);
+    for (int i = 0; i < 3 && strcmp(engine->ops->name, "cuda") == 0; i++) {
+        struct rw_plan_many *many = &out->many[i];
+        many->n_gpus = 2 << i;
+        const struct rw_plan_work part = rw_plan_part_of(&work, many->n_gpus);
+        many->tree_ms = rw_plan_many_ms(&work, many->n_gpus, engine->ops->tree_ms(engine, &part),
+                                        &many->exchange_ms);
+    }
     const int status = engine->ops->plan(engine, data, out);
     out->tree_ms = engine->ops->tree_ms(engine, &work); /* it knows now where codes will be */
     return status;

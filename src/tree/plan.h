@@ -37,6 +37,12 @@ double rw_plan_passes(const struct rw_plan_work *work);
 /* Milliseconds of a tree on the host. */
 double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads);
 
+/* The same of a tree on several GPUs of one host: `tree_ms` is of one GPU's part of the documents. Writes what of it
+ * the exchange of histograms takes. */
+double rw_plan_many_ms(const struct rw_plan_work *work, int n_gpus, double tree_ms,
+                       double *exchange_ms);
+/* A GPU's part of the work of n. */
+struct rw_plan_work rw_plan_part_of(const struct rw_plan_work *work, int n);
 /* The rule of `auto`: a GPU if all rounds together are expected to take less there, what it takes
  * to open it included. gpu_ms 0: could one be faster at all? */
 int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds);

@@ -133,6 +133,90 @@ Test(letor_codes, same)
     }
 }
 
+/* Packs a file in so many members; a line may go on behind the end of one. */
+static void pack(const char *from, const char *to, size_t n_members)
+{
+    size_t n;
+    char *text = scratch_read(from, &n);
+    unlink(to);
+    for (size_t i = 0; i < n_members; i++) {
+        const size_t begin = n * i / n_members, end = n * (i + 1) / n_members;
+        char *part = strndup(text + begin, end - begin);
+        scratch_gzip(to, "ab", part);
+        free(part);
+    }
+    free(text);
+}
+
+/* gzip is unpacked in each pass; plain files may stand between. */
+Test(letor_codes, same_of_gzip)
+{
+    static const size_t chunk_bytes[] = {40, 700, RW_LETOR_CHUNK_BYTES};
+    const char *const plain[] = {"a.txt", "b.txt", "c.txt"};
+    const char *const packed[] = {"a.gz", "b.gz", "c.gz"}, *const mixed[] = {"a.gz", "b.txt",
+                                                                             "c.gz"};
+    rw_cut_sample_docs = LIMIT;
+    for (uint32_t i = 0; i < 24; i++) {
+        const struct rw_cut_rule rule = {
+            .bins = i % 2 ? 255 : 16, .absent_missing = i / 2 % 2, .min_docs = 1};
+        uint32_t doc = 0;
+        for (int k = 0; k < 3; k++) {
+            doc = write_docs(plain[k], i, doc, 700, 100000 * k);
+            pack(plain[k], packed[k], 1 + (i + (uint32_t)k) % 4 * 3);
+        }
+        cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1 + (int)(i % 3) * 2), RW_OK);
+        compare(packed, i % 4 ? 3 : 1, &rule, chunk_bytes[i / 3 % 3]);
+        compare(mixed, 3, &rule, chunk_bytes[i / 3 % 3]);
+    }
+}
+
+/* What comes through a pipe, plain or packed, is kept, and read like a file. */
+Test(letor_codes, same_of_a_pipe)
+{
+    static const char *const sources[] = {"a.txt", "a.gz", "many.gz", "small.txt"};
+    const char *const pipe = "pipe";
+    struct rw_params *params;
+    rw_cut_sample_docs = LIMIT;
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cpu"), RW_OK);
+    write_docs("a.txt", 5, 0, 4000, 0);
+    write_docs("small.txt", 5, 0, LIMIT, 0);
+    pack("a.txt", "a.gz", 1);
+    pack("a.txt", "many.gz", 7);
+    cr_assert_eq(mkfifo(pipe, 0600), 0);
+    for (int i = 0; i < 4; i++) {
+        const char *const path = i == 3 ? "small.txt" : "a.txt";
+        struct rw_binned *of_pipe, *of_file;
+        char command[64];
+        snprintf(command, sizeof(command), "cat %s > pipe &", sources[i]);
+        cr_assert_eq(system(command), 0);
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, &pipe, 1, &of_pipe), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, &path, 1, &of_file), RW_OK);
+        cr_assert_eq(of_pipe->documents->n_docs, of_file->documents->n_docs);
+        cr_assert_eq(of_pipe->bins != NULL, i < 3, "%s", sources[i]);
+        if (of_file->bins)
+            assert_same_codes(of_file->bins, of_pipe->bins);
+        rw_binned_free(of_pipe);
+        rw_binned_free(of_file);
+    }
+    /* a text that is wrong, far behind what is kept in memory, and no room to keep it */
+    struct rw_binned *binned;
+    cr_assert_eq(system("(cat a.txt; echo; echo 1 qid:z 1:x) > pipe &"), 0);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, &pipe, 1, &binned), RW_ERR_PARSE);
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "expected a number after '1:'"), "%s",
+                       rw_last_error(scratch_ctx));
+    cr_assert_eq(setenv("TMPDIR", "/nowhere", 1), 0);
+    cr_assert_eq(system("cat a.gz > pipe &"), 0);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, &pipe, 1, &binned), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    cr_assert_null(binned->bins); /* as values, from the one pass that there is */
+    cr_assert_eq(binned->documents->n_docs, 4000);
+    rw_binned_free(binned);
+    cr_assert_eq(setenv("TMPDIR", "/tmp", 1), 0);
+    rw_params_free(params);
+}
+
 /* The same by other instructions. */
 Test(letor_codes, instructions)
 {
@@ -152,12 +236,12 @@ Test(letor_codes, left_alone)
 {
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
     struct rw_binned binned = {.documents = NULL};
-    const char *const small[] = {"a.txt"}, *const mixed[] = {"big.txt", "b.gz"};
+    const char *const small[] = {"a.txt"}, *const mixed[] = {"big.txt", "b.csv"};
     const char *const pipe[] = {"pipe"}, *const none[] = {"none"}, *const standard[] = {"-"};
     rw_cut_sample_docs = LIMIT;
     write_docs("a.txt", 1, 0, LIMIT, 0);
     write_docs("big.txt", 1, 0, 3 * LIMIT, 0);
-    scratch_gzip("b.gz", "wb", "1 qid:z 1:1\n");
+    scratch_text("b.csv", "label,qid,x\n1,z,1\n");
     cr_assert_eq(mkfifo("pipe", 0600), 0);
     cr_assert(rw_letor_is_large(scratch_ctx, mixed, 1));
     cr_assert(!rw_letor_is_large(scratch_ctx, mixed, 2));

@@ -46,6 +46,16 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
     return RW_OK;
 }
 
+int rw_gpu_count(void)
+{
+    int n_devices = 0;
+    if (cudaGetDeviceCount(&n_devices) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return n_devices;
+}
+
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
 {
     int n_devices = 0;

@@ -301,7 +301,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     struct rw_plan least = {.n_parts = 0};
     if (rules->hist)
         RW_TRY(rw_hist_method_named(cuda->host.base.ctx, rules->hist, &method));
-    if (cuda->taken || cuts->n_features == 0 || (method && !method->reads_far))
+    if (cuda->taken || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_far))
         return fail_room(cuda, cuts, source, needed);
     cuda->place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
     RW_TRY(dry_run(cuda, rules, cuts, source, NULL, &least));

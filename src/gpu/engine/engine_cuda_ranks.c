@@ -31,9 +31,7 @@ static int watch(void *user, struct rw_ctx *ctx, double waited_s)
 /* One of its own, where there are as many. */
 int rw_cuda_device_of_rank(const struct rw_ctx *ctx)
 {
-    int n_devices = 0;
-    if (cudaGetDeviceCount(&n_devices) != cudaSuccess)
-        (void)cudaGetLastError();
+    const int n_devices = rw_gpu_count();
     return n_devices > 0 ? rw_local_rank(ctx) % n_devices : 0;
 }
 

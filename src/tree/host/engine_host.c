@@ -492,14 +492,19 @@ int rw_host_check_left(const struct rw_host *host, const struct rw_split *split,
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes)
 {
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    return rw_code_tree(host->base.ctx, host->set[0].bins->cuts, tree, nodes);
+}
+
+int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw_tree *tree,
+                 struct rw_coded_node *nodes)
+{
     for (int32_t k = 0; k + 1 < tree->n_leaves; k++) {
         const uint32_t f = rw_cuts_index(cuts, tree->feature[k]);
         const uint32_t n_bins = f < cuts->n_features ? rw_cuts_n_bins(cuts, f) : 0;
         const float *cut = cuts->cut + (n_bins ? cuts->offset[f] : 0);
         const uint32_t bin = n_bins ? rw_bin_of(cut, n_bins, tree->cut[k]) : 0;
         if (!n_bins || cut[bin] != tree->cut[k])
-            return rw_fail(host->base.ctx, RW_ERR_UNSUPPORTED,
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                            "split of feature %u at %.9g is none of the engine's", tree->feature[k],
                            (double)tree->cut[k]);
         nodes[k] = (struct rw_coded_node){.column = f,

@@ -117,6 +117,8 @@ struct rw_coded_node {
 /* nodes: [n_leaves - 1], written. A split that is none of the engine's is RW_ERR_UNSUPPORTED. */
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes);
+int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw_tree *tree,
+                 struct rw_coded_node *nodes);
 
 static inline int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
 {

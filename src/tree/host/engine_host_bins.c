@@ -137,8 +137,25 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
     return RW_OK;
 }
 
-/* Ready codes under the engine's own cuts. They are shared, for twice is too much of them, unless
- * the engine has memory of its own. */
+/* Ready codes under the engine's own cuts: feature f's are those of column[f]. They are shared, for
+ * twice is too much of them, unless the engine has memory of its own. */
+static int share_codes(struct rw_host *host, const struct rw_bins *ready, const uint32_t *column,
+                       struct rw_bins *bins)
+{
+    const struct rw_cuts *cuts = bins->cuts;
+    int status = RW_OK;
+    bins->codes_are_views = !host->alloc;
+    for (uint32_t f = 0; status >= 0 && f < cuts->n_features; f++) {
+        const struct rw_codes *from = &ready->codes[column[f]];
+        if (host->alloc)
+            status = copy_codes(NULL, host->base.ctx, from, rw_cuts_code_bytes(cuts, f),
+                                &bins->codes[f]);
+        else
+            bins->codes[f] = *from;
+    }
+    return status;
+}
+
 static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, struct rw_bins **out)
 {
     struct rw_cuts *cuts;
@@ -149,15 +166,27 @@ static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, stru
     if (status < 0)
         rw_cuts_free(cuts);
     else
-        (*out)->codes_are_views = !host->alloc;
-    for (uint32_t f = 0; status >= 0 && f < cuts->n_features; f++) {
-        const struct rw_codes *from = &ready->codes[column[f]];
-        if (host->alloc)
-            status = copy_codes(NULL, host->base.ctx, from, rw_cuts_code_bytes(cuts, f),
-                                &(*out)->codes[f]);
-        else
-            (*out)->codes[f] = *from;
+        status = share_codes(host, ready, column, *out);
+    rw_mem_free(column);
+    if (status < 0) {
+        rw_bins_free(*out);
+        *out = NULL;
     }
+    return status;
+}
+
+/* Of a validation set: codes by the training set's cuts, of which the engine has some. */
+static int valid_bins_of_ready(struct rw_host *host, const struct rw_bins *ready,
+                               struct rw_bins **out)
+{
+    struct rw_cuts *cuts = host->set[0].bins->cuts;
+    uint32_t *column;
+    RW_TRY(RW_NEW(host->base.ctx, column, cuts->n_features));
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        column[f] = rw_cuts_index(ready->cuts, cuts->feature[f]);
+    int status = rw_host_bins_of_cuts(host, cuts, 0, ready->n_docs, out);
+    if (status >= 0)
+        status = share_codes(host, ready, column, *out);
     rw_mem_free(column);
     if (status < 0) {
         rw_bins_free(*out);
@@ -183,7 +212,8 @@ int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *da
     const struct rw_cut_rule *rule = &host->base.rules.cut;
     struct rw_bins **bins = &host->set[set].bins;
     if (set > 0)
-        return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
+        return ready ? valid_bins_of_ready(host, ready, bins)
+                     : rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
     if (ready)
         return bins_of_ready(host, ready, bins);
     RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
