@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gpu/device/tuning.h"
 #include "gpu/engine/engine_cuda.h"
 #include "train_fixture.h"
 #include "tree/plan.h"
@@ -143,9 +144,9 @@ PLAN_TEST(time_of_codes_that_do_not_fit)
     const double here_ms = rw_cuda_tree_ms(&cuda->host.base, &work);
     cuda->free_bytes = least_bytes(1);
     cr_assert_eq(plan_of(1, &plan), RW_OK);
-    /* 4,000 documents' rows of 16 bytes, 2.2 times, and half of 11 columns */
-    const double ms =
-        4000 * (16.0 * (1.0 + 0.15 * log2(255)) / 0.93 + 0.5 * 11.0) / plan.link_rate * 1e3;
+    /* 4,000 documents' rows of 16 bytes, twice, and 0.4 of 11 columns */
+    const double rows = 16.0 * (1.0 + 0.125 * log2(255)) / RW_TUNE_FAR_GATHER_RATE;
+    const double ms = 4000 * (rows + 0.4 * 11.0) / plan.link_rate * 1e3;
     const double more_ms = rw_cuda_tree_ms(&cuda->host.base, &work) - here_ms;
     cr_assert_float_eq(more_ms, ms, 0.01 * ms, "%g, not %g", more_ms, ms);
 }
@@ -191,6 +192,22 @@ PLAN_TEST(small_other_set)
         cr_assert_leq(plan.most_bytes, cuda->free_bytes);
     }
     rw_dataset_free(small);
+}
+
+/* Without codes all memory is needed for something else, and no more than was told. */
+PLAN_TEST(no_features)
+{
+    struct rw_plan plan;
+    struct rw_dataset *one = fixture_data(ctx, 2, 1, 1, 12);
+    set[0] = set[1] = one;
+    cuda->host.base.rules.other_docs = 1;
+    cuda->host.base.rules.n_other_sets = 1;
+    cuda->is_limited = 1;
+    cuda->free_bytes = least_bytes(2);
+    cr_assert_eq(plan_of(2, &plan), RW_OK, "%s", rw_last_error(ctx));
+    cuda->free_bytes--;
+    cr_assert_eq(plan_of(2, &plan), RW_ERR_MEMORY);
+    rw_dataset_free(one);
 }
 
 /* A method that cannot read them is an error, and which could be said. */

@@ -22,12 +22,13 @@
 
 /* Where the training set's codes are; found before they are loaded. */
 struct rw_cuda_place {
-    int is_far;           /* not all of them on the device */
-    uint64_t row_bytes;   /* of those in tiles that are */
-    uint32_t n_columns;   /* room for columns that partitions read */
-    double far_doc_bytes; /* of a document's in tiles of the host's memory, on average */
-    double link_rate;     /* bytes a second; 0: not measured */
-    uint64_t least_bytes; /* of memory that training needs, with no codes beside one column */
+    int is_far;             /* not all of them on the device */
+    uint64_t row_bytes;     /* of those in tiles that are */
+    uint32_t n_columns;     /* room for columns that partitions read */
+    double far_doc_bytes;   /* of a document's in tiles of the host's memory, on average */
+    double link_rate;       /* bytes a second; 0: not measured */
+    uint64_t least_bytes;   /* of memory that training needs, with no codes beside one column */
+    uint64_t settled_bytes; /* that the training set takes when methods are chosen */
 };
 
 /* A set's codes in the host's memory, by features. */
@@ -109,6 +110,7 @@ struct rw_cuda {
     struct rw_cuda_ranks *ranks; /* NULL: one rank; owned */
     uint64_t free_bytes; /* of the device before the training set was loaded, or allowed of them */
     int is_limited;      /* they are what the user allows */
+    int64_t to_settle;   /* bytes that the choice of methods will add; dry runs have them */
     struct rw_cuda_place place;
     /* what is read of the host's memory */
     struct rw_hist_far hist_far;        /* with which histograms read it, if place is far; owned */
@@ -211,10 +213,11 @@ static inline int rw_cuda_is_dry(const struct rw_cuda *cuda)
     return cuda->host.plan != NULL;
 }
 
-/* What is left of the device's memory. */
+/* What is left of the device's memory; in between loading and the first tree, as if methods had
+ * been chosen. */
 static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
 {
-    const uint64_t bytes = cuda->host.base.info.bytes;
+    const uint64_t bytes = cuda->host.base.info.bytes + (uint64_t)cuda->to_settle;
     return cuda->free_bytes > bytes ? cuda->free_bytes - bytes : 0;
 }
 

@@ -80,6 +80,7 @@ static int settle(struct rw_cuda *cuda)
     if (cuda->is_settled)
         return RW_OK;
     cuda->is_settled = 1;
+    cuda->to_settle = 0;
     RW_TRY(shrink_scratch(cuda));
     RW_TRY(clean_scratch(cuda));
     return rw_cuda_settle_columns(cuda);

@@ -479,7 +479,11 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     if (!rw_cuda_is_dry(cuda))
         RW_TRY(make_host_side(cuda));
     RW_TRY(rw_cuda_plan_histograms(cuda));
-    return rw_cuda_is_dry(cuda) ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
+    if (rw_cuda_is_dry(cuda))
+        return rw_cuda_settle_columns(cuda);
+    /* in the first tree; other sets, which are placed before it, are planned after it */
+    cuda->to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
+    return RW_OK;
 }
 
 /* The training set's cuts: an earlier training's, ready ones, or made on the device. */

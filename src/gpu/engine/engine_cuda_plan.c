@@ -153,6 +153,7 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
     RW_TRY_OUT(
         rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
     RW_TRY_OUT(rw_cuda_load_set(dry, 0, source));
+    cuda->place.settled_bytes = dry->host.base.info.bytes;
     /* what the training set's loading takes and gives back, it gives back in the first tree only:
      * the other sets come on top */
     const uint64_t given_back = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
@@ -291,7 +292,7 @@ static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_
 }
 
 /* Not all codes fit: what is left beside everything else is given to columns for partitions, at
- * least one, and to tiles. needed: by training with all codes on the device. */
+ * least one, and to tiles. needed: by training with all codes on the device, other sets' too. */
 static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
                      const struct rw_cuda_source *source, uint64_t needed)
 {
@@ -301,6 +302,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     struct rw_plan least = {.n_parts = 0};
     if (rules->hist)
         RW_TRY(rw_hist_method_named(cuda->host.base.ctx, rules->hist, &method));
+    cuda->place.least_bytes = needed;
     if (cuda->taken || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_far))
         return fail_room(cuda, cuts, source, needed);
     cuda->place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
@@ -329,12 +331,12 @@ static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
     for (;;) {
         struct rw_plan plan = {.n_parts = 0};
         RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
-        if (plan.most_bytes +
-                rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features) <=
-            cuda->free_bytes)
+        const uint64_t needed =
+            plan.most_bytes + rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features);
+        if (needed <= cuda->free_bytes)
             return RW_OK;
         if (!rw_device_spare_drop_unused(cuda->device->number))
-            return place_far(cuda, cuts, source, plan.most_bytes);
+            return place_far(cuda, cuts, source, needed);
         RW_TRY(rw_cuda_ask_free(cuda));
     }
 }
@@ -422,9 +424,11 @@ static double far_ms(struct rw_cuda *cuda, const struct rw_plan_work *work)
     const double doc_bytes = far_doc_bytes(cuda, work);
     const double rate = cuda->place.link_rate > 0.0 ? cuda->place.link_rate : RW_TUNE_FAR_LINK_RATE;
     const double columns = fmin(work->features, work->leaves - 1.0) - cuda->place.n_columns;
-    const double passes = 1.0 + log2(work->leaves) * RW_TUNE_FAR_LEVEL_PASSES;
-    const double bytes = doc_bytes * passes / RW_TUNE_FAR_GATHER_RATE +
-                         fmax(columns, 0.0) * RW_TUNE_FAR_COLUMNS_READ;
+    const double a_level =
+        work->newton ? RW_TUNE_FAR_LEVEL_PASSES_NEWTON : RW_TUNE_FAR_LEVEL_PASSES;
+    const double share = work->newton ? RW_TUNE_FAR_COLUMNS_READ_NEWTON : RW_TUNE_FAR_COLUMNS_READ;
+    const double passes = 1.0 + log2(work->leaves) * a_level;
+    const double bytes = doc_bytes * passes / RW_TUNE_FAR_GATHER_RATE + fmax(columns, 0.0) * share;
     return doc_bytes > 0.0 ? work->docs * bytes / rate * 1e3 : 0.0;
 }
 
