@@ -134,7 +134,7 @@ static int open_engine(struct booster *b, const char *device)
     b->choice.rules = &b->rules;
     b->choice.data = plan_data(b, NULL);
     b->choice.rounds = b->params.rounds;
-    return rw_device_open(b->ctx, device, &b->choice, &b->engine);
+    return rw_choose_device(b->ctx, device, &b->choice, &b->engine);
 }
 
 static int load_sets(struct booster *b)

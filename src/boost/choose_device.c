@@ -28,8 +28,8 @@ static int open_auto(struct rw_ctx *ctx, const struct rw_device_choice *choice,
     return rw_engine_open(ctx, "cpu", choice->rules, out);
 }
 
-int rw_device_open(struct rw_ctx *ctx, const char *device, struct rw_device_choice *choice,
-                   struct rw_engine **out)
+int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_device_choice *choice,
+                     struct rw_engine **out)
 {
     choice->is_auto |= strcmp(device, "auto") == 0;
     return strcmp(device, "auto") == 0 ? open_auto(ctx, choice, out)

@@ -14,8 +14,8 @@ struct rw_device_choice {
 
 /* Opens the engine of `device`. `auto`: a GPU if training is expected to take less there; else the
  * host's engine. */
-int rw_device_open(struct rw_ctx *ctx, const char *device, struct rw_device_choice *choice,
-                   struct rw_engine **out);
+int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_device_choice *choice,
+                     struct rw_engine **out);
 /* Ranks have engines of one kind: where `auto` chose several, *engine becomes the host's. All ranks
  * call it. */
 int rw_device_agree(struct rw_ctx *ctx, struct rw_device_choice *choice, struct rw_engine **engine);
