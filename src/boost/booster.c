@@ -146,35 +146,6 @@ static int load_sets(struct booster *b)
     return RW_OK;
 }
 
-/* To go on from a model, values are needed, or its scores; metrics of each of its rounds need
- * values. */
-static int check_init(const struct booster *b)
-{
-    if (!b->init || b->set[0]->n_columns || !b->train.bins || b->made.bins)
-        return RW_OK;
-    if (b->train.scored != b->init || b->params.metric_on_train ||
-        strcmp(b->engine->ops->name, "cuda") == 0)
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "the training set has neither values nor the scores of the model to go on "
-                       "from: rw_binned_read_init reads it");
-    return RW_OK;
-}
-
-/* Validation sets that have codes have those of this training set, for this engine. */
-static int check_codes(const struct booster *b)
-{
-    const struct rw_cuts *cuts = b->train.bins ? b->train.bins->cuts : NULL;
-    for (int set = 1; set < b->n_sets; set++) {
-        if (b->set[set]->codes && (b->set[set]->codes->cuts != cuts || b->init))
-            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                           "validation set %d was binned for another training set", set);
-        if (b->set[set]->codes && strcmp(b->engine->ops->name, "cuda") == 0)
-            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                           "validation set %d was binned for training on a processor", set);
-    }
-    return RW_OK;
-}
-
 static int took_gpu(const struct booster *b)
 {
     return b->choice.is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
@@ -197,8 +168,10 @@ static int load_engine(struct booster *b)
         if (status >= 0)
             status = rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain);
     }
-    status = status < 0 ? status : check_init(b);
-    status = status < 0 ? status : check_codes(b);
+    if (status >= 0)
+        status = rw_rank_sets_check(b->ctx, &b->train, &b->made, b->set, b->n_sets, b->init,
+                                    b->params.metric_on_train,
+                                    strcmp(b->engine->ops->name, "cuda") == 0);
     RW_TRY(rw_comm_agree(b->ctx, status));
     status = load_sets(b);
     if (status != RW_ERR_MEMORY || !took_gpu(b))
@@ -510,13 +483,7 @@ static int keep_trees(struct booster *b)
     if (b->no_split[0])
         rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, b->no_split);
     const int stops = b->params.early_stop > 0 && b->eval_sets.best_round > 0;
-    while (stops && model->n_trees > b->eval_sets.best_round)
-        rw_tree_release(&model->tree[--model->n_trees]);
-    while (model->n_trees > b->first_round && model->tree[model->n_trees - 1].n_leaves == 1) {
-        rw_tree_release(&model->tree[--model->n_trees]);
-        model->empty_rounds += !stops; /* a training that continues does not repeat these */
-    }
-    model->best_round = stops ? model->n_trees : 0;
+    rw_model_cut(model, b->first_round, stops ? b->eval_sets.best_round : 0);
     return RW_OK;
 }
 
@@ -572,11 +539,7 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
-    for (int v = 0; v < n_valid; v++) {
-        if (valid[v]->codes)
-            RW_TRY_OUT(rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                               "a plan needs validation sets with values: rw_dataset_read"));
-    }
+    RW_TRY_OUT(rw_rank_sets_check_plan(b->ctx, valid, n_valid));
     RW_TRY_OUT(prepare_rules(b, params, &start));
     RW_TRY_OUT(open_engine(b, b->params.device));
     for (int set = 0; set < b->n_sets; set++)

@@ -28,3 +28,15 @@ int rw_model_params_make(struct rw_ctx *ctx, struct rw_params *params,
     }
     return RW_OK;
 }
+
+void rw_model_cut(struct rw_model *model, int kept, int best_round)
+{
+    while (best_round > 0 && model->n_trees > best_round)
+        rw_tree_release(&model->tree[--model->n_trees]);
+    while (model->n_trees > kept && model->tree[model->n_trees - 1].n_leaves == 1) {
+        rw_tree_release(&model->tree[--model->n_trees]);
+        model->empty_rounds +=
+            best_round == 0; /* a training that continues does not repeat these */
+    }
+    model->best_round = best_round > 0 ? model->n_trees : 0;
+}

@@ -39,3 +39,45 @@ int rw_rank_sets_warn(struct rw_ctx *ctx, const struct rw_dataset *const *sets, 
     }
     return RW_OK;
 }
+
+/* To go on from a model, values are needed, or its scores; metrics of each of its rounds need
+ * values. */
+static int check_init(struct rw_ctx *ctx, const struct rw_binned *train,
+                      const struct rw_binned *made, const struct rw_dataset *documents,
+                      const struct rw_model *init, int measures_training, int on_gpu)
+{
+    if (!init || documents->n_columns || !train->bins || made->bins)
+        return RW_OK;
+    if (train->scored == init && !measures_training && !on_gpu)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "the training set has neither values nor the scores of the model to go on "
+                   "from: rw_binned_read_init reads it");
+}
+
+int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
+                       const struct rw_binned *made, const struct rw_dataset *const *sets,
+                       int n_sets, const struct rw_model *init, int measures_training, int on_gpu)
+{
+    const struct rw_cuts *cuts = train->bins ? train->bins->cuts : NULL;
+    RW_TRY(check_init(ctx, train, made, sets[0], init, measures_training, on_gpu));
+    for (int set = 1; set < n_sets; set++) {
+        if (sets[set]->codes && (sets[set]->codes->cuts != cuts || init))
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for another training set", set);
+        if (sets[set]->codes && on_gpu)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for training on a processor", set);
+    }
+    return RW_OK;
+}
+
+int rw_rank_sets_check_plan(struct rw_ctx *ctx, const struct rw_dataset *const *valid, int n_valid)
+{
+    for (int v = 0; v < n_valid; v++) {
+        if (valid[v]->codes)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "a plan needs validation sets with values: rw_dataset_read");
+    }
+    return RW_OK;
+}

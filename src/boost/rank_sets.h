@@ -15,4 +15,13 @@ int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
 /* Warns of a validation set that has the queries and labels of the training set, on every rank. */
 int rw_rank_sets_warn(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets);
 
+/* Sets that were read as codes are this training's: validation sets have the boundaries of the
+ * training set (train), and what goes on from a model (init, NULL: none) has values, or the model's
+ * scores. made: as rw_rank_sets_take left it. */
+int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
+                       const struct rw_binned *made, const struct rw_dataset *const *sets,
+                       int n_sets, const struct rw_model *init, int measures_training, int on_gpu);
+/* A plan is of sets with values. */
+int rw_rank_sets_check_plan(struct rw_ctx *ctx, const struct rw_dataset *const *valid, int n_valid);
+
 #endif

@@ -496,6 +496,8 @@ static int train_rank(struct rw_cli *cli, struct training *t)
                                          .should_stop = should_stop,
                                          .checkpoints = checkpoints};
     const double start = rw_progress_clock();
+    if (leads || cli->comm)
+        catch_signals(cli);
     if (leads)
         rw_progress_start();
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
@@ -562,7 +564,6 @@ static int run(struct rw_cli *cli)
         return plan(cli);
     if (config_only)
         return print_config(cli);
-    catch_signals(cli);
     if (resume_path && rw_ranks_leads(cli))
         RW_STEP(rw_out_file_sweep(cli->ctx, output));
     /* The model's file, with a first block of the disk: a full one is found before the work. */

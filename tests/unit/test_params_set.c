@@ -109,10 +109,10 @@ Test(params_set, bad_values)
             "parameter 'truncation': expected a whole number, 1 to 1000000000, "
             "or none, found '0'\nhint: '0' is 'none' here");
     refused("device", "gpu",
-            "parameter 'device': expected auto, cpu, cuda, cuda:N, ref or sim, found 'gpu'\n"
+            "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found 'gpu'\n"
             "hint: 'gpu' is 'cuda' here");
     refused("device", "cuda:",
-            "parameter 'device': expected auto, cpu, cuda, cuda:N, ref or sim, found 'cuda:'");
+            "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found 'cuda:'");
     refused("label-gain", "", "parameter 'label-gain': expected exp, linear or a file, found ''");
 }
 

@@ -26,4 +26,4 @@ try train train.txt --ranks 2 --quiet -o missing/bad.model
 try train - --ranks 2 --quiet -o bad.model <train.txt
 try train train.txt --ranks 0 -o bad.model
 try train train.txt --ranks 2 --plan
-ls | grep 'bad.model\|tmp-'
+say 'nothing is left' test -z "$(ls | grep 'bad.model\|tmp-')"
