@@ -717,6 +717,10 @@ struct rw_round {
     double ms;        /* this round, in all */
     double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
     uint32_t n_docs;  /* of the training set */
+    /* Bytes of codes that a GPU read of the host's memory for this tree, where they do not all fit its
+     * own; those that histograms read, and the GPU's time for these. */
+    uint64_t far_bytes, far_hist_bytes;
+    double far_hist_ms;
     uint64_t bytes_sent; /* to other ranks, by this one */
     /* The size that the model's file has at most if training ends with this round, and with the next. */
     uint64_t model_bytes, next_model_bytes;
@@ -795,7 +799,9 @@ struct rw_plan {
     struct rw_plan_part part[12]; /* [n_parts] */
     uint64_t bytes;      /* their sum: what the engine holds while it trains */
     uint64_t most_bytes; /* the most at a time, with what loading and the first tree give back; 0 on the host */
-    uint64_t free_bytes; /* of the GPU; 0 on the host */
+    uint64_t free_bytes; /* of the GPU, or as many of them as `gpu-memory` allows; 0 on the host */
+    uint64_t far_bytes;  /* page-locked memory of the host, for codes that do not fit the GPU */
+    double link_rate;    /* bytes a second that cross to the GPU, as a rule measured; 0: no codes do */
     double tree_ms;      /* expected of a tree */
     /* By a model, of as many GPUs of one host, whether they are there or not: a tree, and what of that the GPUs
      * take to exchange histograms. 0 on the host. */

@@ -5,6 +5,8 @@
 #   configurations   the second device twice, and hosts with 1 and 2 threads
 #   methods          a GPU again with each histogram method forced
 #   batches          again with 1, 4 and 64 nodes expanded together: all three on a GPU, one on a host
+#   memory           a GPU again with so little of its memory that codes stay in the host's: the least
+#                    that will do, and a little more
 #
 #   sh tests/same_bytes_cuda.sh PROGRAM [DEVICE DEVICE]      cpu cuda, if none are named
 #
@@ -18,7 +20,7 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-one=${2:-cpu} two=${3:-cuda} scale=${SCALE:-1} parts=${PARTS:-configurations methods batches}
+one=${2:-cpu} two=${3:-cuda} scale=${SCALE:-1} parts=${PARTS:-configurations methods batches memory}
 n_jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 [ "$n_jobs" -le 8 ] || [ -n "${JOBS:-}" ] || n_jobs=8
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
@@ -33,12 +35,12 @@ no() {
 for part in $parts; do
     case $part in
     configurations | batches) ;;
-    methods) case $two in cuda*) ;; *) [ -z "${PARTS:-}" ] || {
-        echo "skip same_bytes_cuda: methods: only a GPU has them"
+    methods | memory) case $two in cuda*) ;; *) [ -z "${PARTS:-}" ] || {
+        echo "skip same_bytes_cuda: $part: only a GPU has it"
         exit 77
     } ;; esac ;;
     *)
-        echo "not ok same_bytes_cuda: no part '$part': configurations, methods or batches"
+        echo "not ok same_bytes_cuda: no part '$part': configurations, methods, batches or memory"
         exit 2
         ;;
     esac
@@ -189,6 +191,37 @@ case $parts in *batches*)
     run_jobs
     each see_batches
     timed batches
+    ;;
+esac
+
+# --- memory
+plan() { # options: what the plan says of the second device
+    "$program" train "$data" --valid "$valid" $rest --quiet --device "$two" --plan "$@" 2>plan.err
+}
+# The least memory with which a plan has codes in the host's, from what one needs without any.
+least_memory() {
+    needed=$(plan --gpu-memory 1 | sed -n 's/^at most *\([0-9]*\).*/\1/p')
+    for more in 1000 4000 16000 64000 256000; do
+        plan --gpu-memory $((${needed:-0} + more)) | grep -q "^other codes" || continue
+        echo $((needed + more))
+        return
+    done
+}
+ask_memory() {
+    size=$(least_memory)
+    [ -n "$size" ] || size=0 # and train says why not
+    echo "$config.m1|$two|$data|$valid|$rest --gpu-memory $size"
+    echo "$config.m2|$two|$data|$valid|$rest --gpu-memory $((size + 60000))"
+}
+see_memory() {
+    same "$config.m1" "$config: $two --gpu-memory, the least"
+    same "$config.m2" "$config: $two --gpu-memory, a little more"
+}
+case $gpu$parts in 1*memory*)
+    each ask_memory >jobs
+    run_jobs
+    each see_memory
+    timed memory
     ;;
 esac
 

@@ -8,6 +8,8 @@
 #include <locale.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h> /* getentropy */
@@ -45,6 +47,23 @@ static inline size_t rw_system_peak_bytes(void)
 #else
     return (size_t)usage.ru_maxrss * 1024;
 #endif
+}
+
+/* Memory that the system could give now, in bytes; 0: not known. */
+static inline uint64_t rw_system_available_bytes(void)
+{
+    unsigned long long kb = 0;
+#if RW_ON_LINUX
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "MemAvailable: %llu kB", &kb) == 1)
+            break;
+    }
+    if (file)
+        fclose(file);
+#endif
+    return (uint64_t)kb * 1024;
 }
 
 /* Private memory of zeros, in whole pages, to be freed by munmap(); or MAP_FAILED. written_soon:

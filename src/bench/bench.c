@@ -25,6 +25,7 @@ static const struct {
 } suites[] = {{"train", &rw_bench_trees},
               {"train", &rw_bench_grow},
               {"train", &rw_bench_text},
+              {"train", &rw_bench_far},
               {"load", &rw_bench_loading},
               {"predict", &rw_bench_predicting}};
 

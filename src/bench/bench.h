@@ -40,6 +40,7 @@ enum { RW_BENCH_QUICK_RUNS = 3 };
 extern const struct rw_bench_suite rw_bench_trees;
 extern const struct rw_bench_suite rw_bench_grow;
 extern const struct rw_bench_suite rw_bench_text;
+extern const struct rw_bench_suite rw_bench_far;
 
 extern const struct rw_bench_suite rw_bench_loading;
 extern const struct rw_bench_suite rw_bench_predicting;

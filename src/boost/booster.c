@@ -128,6 +128,9 @@ static int open_engine(struct booster *b, const char *device)
 {
     rw_train_engine_rules(&b->params, &b->grow_rules, has_own_gradients(b) ? NULL : objective_of(b),
                           b->ignore, &b->rules);
+    b->rules.n_other_sets = (uint32_t)b->n_sets - 1;
+    for (int set = 1; set < b->n_sets; set++)
+        b->rules.other_docs += b->set[set]->n_docs;
     b->choice.rules = &b->rules;
     b->choice.data = plan_data(b, NULL);
     b->choice.rounds = b->params.rounds;
@@ -341,8 +344,9 @@ static void explain_no_split(struct booster *b)
                         sizeof(b->no_split));
 }
 
-static int tell_round(struct booster *b, const struct rw_grow_times *times, int n_leaves,
-                      double start, double scores_ms, double metrics_ms)
+static int tell_round(struct booster *b, const struct rw_grow_times *times,
+                      const struct rw_far_reads *far, int n_leaves, double start, double scores_ms,
+                      double metrics_ms)
 {
     if (!b->hooks || !b->hooks->on_round)
         return 0;
@@ -360,6 +364,9 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
         .ms_scores = scores_ms,
         .ms_metrics = metrics_ms,
         .n_docs = b->all_docs,
+        .far_bytes = far->bytes,
+        .far_hist_bytes = far->hist_bytes,
+        .far_hist_ms = far->hist_ms,
         .bytes_sent = rw_comm_bytes_sent(b->ctx) - b->bytes_before,
         .model_bytes = b->size.bytes,
         .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
@@ -408,6 +415,7 @@ static int run_round(struct booster *b, int *more)
 {
     const double start = rw_clock_ms();
     struct rw_grow_times times;
+    struct rw_far_reads far = {.bytes = 0};
     struct rw_model *model = b->model;
     *more = 0;
     b->bytes_before = rw_comm_bytes_sent(b->ctx);
@@ -433,12 +441,14 @@ static int run_round(struct booster *b, int *more)
     const double grown = rw_clock_ms();
     for (int set = 0; set < b->n_sets; set++)
         RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
+    if (b->engine->ops->far_reads)
+        RW_TRY(b->engine->ops->far_reads(b->engine, &far));
     const double added = rw_clock_ms();
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
     b->n_complete = b->round;
     const int ends =
-        tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0;
+        tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
     RW_TRY(ask_to_stop(b, ends, more));
     if (*more)
         rw_checkpointer_round(&b->checkpointer, model, &b->eval_sets, b->round);

@@ -429,6 +429,9 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
          "with grow levels: depth limits whole levels"},
         {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
         {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
+        {RW_AT_PARAM_gpu_memory,
+         strncmp(params->device, "cuda", 4) != 0 && strcmp(params->device, "auto") != 0,
+         "without a GPU: it is for device cuda or auto"},
     };
     RW_TRY(check_eval(ctx, params, objective->ranks));
     RW_TRY(refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0])));

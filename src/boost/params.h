@@ -31,6 +31,9 @@ struct rw_params {
 
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
 void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule);
+/* "800M", 800 million bytes; K, M, G and T, or none of them. "auto": 0. Returns 0 for another
+ * text. */
+int rw_params_bytes(const char *text, uint64_t *bytes);
 /* What bin boundaries depend on, `ignore` aside. */
 struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
 /* 0: on a GPU, which makes codes itself, from values. */

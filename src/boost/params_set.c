@@ -95,6 +95,34 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
     return RW_OK;
 }
 
+int rw_params_bytes(const char *text, uint64_t *bytes)
+{
+    static const struct {
+        char name;
+        uint64_t bytes;
+    } units[] = {{'K', 1000}, {'M', 1000000}, {'G', 1000000000}, {'T', 1000000000000}};
+    const size_t length = strlen(text);
+    char digits[24];
+    uint64_t unit = 1;
+    *bytes = 0;
+    if (strcmp(text, "auto") == 0)
+        return 1;
+    if (length == 0 || length >= sizeof(digits))
+        return 0;
+    snprintf(digits, sizeof(digits), "%s", text);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (digits[length - 1] != units[i].name)
+            continue;
+        digits[length - 1] = 0;
+        unit = units[i].bytes;
+        break;
+    }
+    if (!whole_number(digits, UINT64_MAX / unit, bytes) || *bytes == 0)
+        return 0;
+    *bytes *= unit;
+    return 1;
+}
+
 /* Texts that have a form of their own; files and lists are looked at where they are used. */
 static int check_text(struct rw_ctx *ctx, int at, const char *value)
 {
@@ -103,6 +131,9 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
     if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|cuda:all|ref|sim", value) < 0 &&
         (!strchr(value, ':') || rw_device_number(value, &length) < 0))
         return refuse(ctx, row, "auto, cpu, cuda, cuda:N, cuda:all, ref or sim", value);
+    uint64_t bytes;
+    if (at == RW_AT_PARAM_gpu_memory && !rw_params_bytes(value, &bytes))
+        return refuse(ctx, row, "a size such as 16G or 800M, or auto", value);
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
     if (at == RW_AT_PARAM_metric) {

@@ -40,4 +40,5 @@ void rw_train_engine_rules(const struct rw_params *p, const struct rw_grow_rules
         .leaves = grow->levels ? 1u << grow->depth : (uint32_t)grow->leaves,
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
     rules->cut.ignore = ignore;
+    rw_params_bytes(p->gpu_memory, &rules->device_bytes);
 }

@@ -152,6 +152,8 @@ static int on_round(void *user, const struct rw_round *round)
                     "scores %.2f, metrics %.2f",
                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                     round->ms_partition, round->ms_scores, round->ms_metrics);
+    if (rw_msg_is_verbose() && round->far_bytes)
+        rw_train_far_print(round);
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other ranks by this one", (double)round->bytes_sent / 1e6);
     rw_train_log_round(&job.log, round);

@@ -56,6 +56,14 @@ void rw_train_values_print(const struct rw_train_values *values, const struct rw
     }
 }
 
+void rw_train_far_print(const struct rw_round *round)
+{
+    const double gb = (double)round->far_hist_bytes / 1e9;
+    rw_msg_line("  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f GB/s",
+                (double)round->far_bytes / 1e9, gb, round->far_hist_ms,
+                round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
+}
+
 void rw_train_plan_print(const struct rw_plan *plan)
 {
     printf("device          %s\n", plan->device);
@@ -68,6 +76,10 @@ void rw_train_plan_print(const struct rw_plan *plan)
                "%-15s %15llu bytes\n",
                "at most", (unsigned long long)plan->most_bytes, "free",
                (unsigned long long)plan->free_bytes);
+    if (plan->far_bytes)
+        printf("%-15s %15llu bytes of the host's memory, page-locked\n"
+               "%-15s %15.3g GB/s between them\n",
+               "other codes", (unsigned long long)plan->far_bytes, "link", plan->link_rate / 1e9);
     printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
     for (int i = 0; i < 3 && plan->many[i].n_gpus; i++)
         printf("  on %d GPUs     %15.3g ms by a model, %.3g of them for what they exchange\n",

@@ -23,6 +23,9 @@ void rw_train_values_resume(struct rw_train_values *values, const struct rw_resu
 void rw_train_values_print(const struct rw_train_values *values, const struct rw_model *model,
                            const char *(*set_name)(int set, char buffer[32]));
 
+/* What a tree read of codes that are not on the GPU: a line for people. */
+void rw_train_far_print(const struct rw_round *round);
+
 /* To standard output. */
 void rw_train_plan_print(const struct rw_plan *plan);
 

@@ -53,6 +53,11 @@ struct rw_engine_rules {
     uint32_t leaves;            /* of a tree, at most: for estimates and messages */
     /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load. */
     const char *hist;
+    /* Bytes of its memory, at most, that a device takes; codes that do not fit stay in the host's.
+     * 0: all that is free. */
+    uint64_t device_bytes;
+    uint64_t other_docs; /* of all sets beside the training set, for which room is left */
+    uint32_t n_other_sets;
 };
 
 /* What the engine made of the training set, for messages. */
@@ -61,6 +66,13 @@ struct rw_engine_info {
     uint64_t n_bins;                       /* of all of them */
     uint32_t n_constant, n_few, n_ignored; /* features left out, and why */
     uint64_t bytes;                        /* that the engine holds */
+};
+
+/* What a device read of the host's memory for a tree. */
+struct rw_far_reads {
+    uint64_t bytes;      /* of codes, in all */
+    uint64_t hist_bytes; /* of that, by histograms, in so many milliseconds of the device: */
+    double hist_ms;
 };
 
 /* The start of a tree. */
@@ -146,6 +158,8 @@ struct rw_engine_ops {
      * --verbose and the log. Known after the first tree. Returns 0 past the last item. NULL:
      * nothing. */
     int (*tell)(struct rw_engine *, int item, char *text, size_t size, double *ms);
+    /* Of the tree that was added last. NULL: all codes are where the work is done. */
+    int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);
     /* A pair (tree/plan.h), before anything is loaded; NULL: the engine has no plan. */
     int (*plan)(struct rw_engine *, const struct rw_plan_data *, struct rw_plan *out);
     double (*tree_ms)(struct rw_engine *, const struct rw_plan_work *);

@@ -114,7 +114,6 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
     snprintf(out->device, sizeof(out->device), "%s", engine->ops->name);
     struct rw_plan_work work;
     rw_plan_work_of(&work, &engine->rules, data);
-    out->tree_ms = engine->ops->tree_ms(engine, &work);
     for (int i = 0; i < 3 && strcmp(engine->ops->name, "cuda") == 0; i++) {
         struct rw_plan_many *many = &out->many[i];
         many->n_gpus = 2 << i;
@@ -122,5 +121,7 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
         many->tree_ms = rw_plan_many_ms(&work, many->n_gpus, engine->ops->tree_ms(engine, &part),
                                         &many->exchange_ms);
     }
-    return engine->ops->plan(engine, data, out);
+    const int status = engine->ops->plan(engine, data, out);
+    out->tree_ms = engine->ops->tree_ms(engine, &work); /* it knows now where codes will be */
+    return status;
 }

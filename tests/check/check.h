@@ -97,6 +97,7 @@ struct check_case {
     double *gains;
     uint8_t *ignore;
     int n_sets;
+    int far; /* the device gets too little memory for all codes */
     uint64_t seed;
 };
 
@@ -130,6 +131,7 @@ struct check_run {
     int32_t n_splits;
     struct rw_plan plan; /* made before loading */
     int has_plan;
+    int was_far; /* codes were in the host's memory */
 };
 
 /* Records one comparison; the first failure's text is kept. Returns `equal`. */

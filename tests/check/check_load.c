@@ -1,5 +1,7 @@
 /* load: cuts and codes are the engine's own; what it tells of them must agree, and so must the sums
  * by which data are told apart. */
+#include <string.h>
+
 #include "check.h"
 
 /* Lists of work of the largest queries are planned before it is known which have an ideal. */
@@ -27,8 +29,39 @@ void check_plan(struct check_run *run)
     check_that(run, OP_LOAD, plan->bytes == bytes || at_most,
                "%llu bytes, %llu were planned, %llu at most", (unsigned long long)bytes,
                (unsigned long long)plan->bytes, (unsigned long long)plan->most_bytes);
+    if (c->far && run->engine->rules.device_bytes)
+        check_that(run, OP_LOAD, bytes <= run->engine->rules.device_bytes,
+                   "%llu bytes, %llu are allowed", (unsigned long long)bytes,
+                   (unsigned long long)run->engine->rules.device_bytes);
     check_that(run, OP_LOAD, plan->tree_ms > 0.0 && plan->tree_ms < 1e9, "a tree in %g ms",
                plan->tree_ms);
+}
+
+/* So little memory that codes stay in the host's: what everything else needs, and some of the
+ * codes. */
+static void limit_memory(struct check_run *run, const struct rw_plan_data *data)
+{
+    struct rw_engine_rules *rules = &run->engine->rules, none = run->c->rules;
+    struct rw_engine *other;
+    struct rw_plan plan;
+    if (!run->engine->ops->plan || strcmp(run->engine->ops->name, "cuda") != 0)
+        return;
+    for (int s = 1; s < data->n_sets; s++)
+        none.other_docs += data->set[s]->n_docs;
+    none.n_other_sets = (uint32_t)data->n_sets - 1;
+    none.device_bytes = 1;
+    if (!check_that(run, OP_LOAD, rw_engine_open(run->ctx, "cuda", &none, &other) >= 0,
+                    "another engine: %s", rw_last_error(run->ctx)))
+        return;
+    const int status = rw_engine_plan(other, data, &plan);
+    check_that(run, OP_LOAD, status == RW_ERR_MEMORY && plan.most_bytes > 1,
+               "status %d of a plan without memory", status);
+    rw_engine_close(other);
+    rules->other_docs = none.other_docs;
+    rules->n_other_sets = none.n_other_sets;
+    rules->device_bytes =
+        plan.most_bytes +
+        check_below(&run->random, 1 + data->set[0]->n_docs * data->set[0]->n_columns / 2);
 }
 
 static void compare_sums(struct check_run *run, int set)
@@ -51,6 +84,8 @@ void check_load(struct check_run *run)
         set[s] = c->set[s];
     const struct rw_plan_data data = {
         .set = set, .n_sets = c->n_sets, .bins = c->bins, .n_features = c->set[0]->n_columns};
+    if (c->far)
+        limit_memory(run, &data);
     const int planned = run->engine->ops->plan ? rw_engine_plan(run->engine, &data, &run->plan)
                                                : RW_ERR_UNSUPPORTED;
     for (int s = 0; s < c->n_sets; s++) {
@@ -63,6 +98,7 @@ void check_load(struct check_run *run)
         if (!check_status(run, OP_LOAD, ref_status, status) || status < 0)
             return;
     }
+    run->was_far = planned >= 0 && run->plan.far_bytes > 0;
     run->has_plan = run->engine->ops->plan && check_that(run, OP_LOAD, planned >= 0, "no plan: %s",
                                                          rw_last_error(run->engine->ctx));
     const struct rw_engine_info *a = &run->ref->info, *b = &run->engine->info;

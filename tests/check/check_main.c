@@ -1,4 +1,7 @@
 /* check [--seed N] [--filter TEXT] [--engine NAME | --device NAME] [--random N] [--long] [--list]
+ *       [--far]
+ *
+ * --far leaves a device so little memory that codes stay in the host's.
  *
  * --engine looks at one engine only. So does --device, which wants it: exit 77 if it does not open,
  * as on a machine without a GPU. */
@@ -22,18 +25,18 @@ enum { SKIPPED = 77 }; /* exit status, as Meson reads it */
 struct options {
     uint64_t seed;
     const char *filter, *engine, *hist;
-    int n_random, slow, list, verbose, wanted;
+    int n_random, slow, list, verbose, wanted, far;
 };
 
 struct totals {
-    int passed, failed, skipped;
+    int passed, failed, skipped, far;
 };
 
 static int usage(const char *program)
 {
     fprintf(stderr,
             "usage: %s [--seed N] [--filter TEXT] [--engine ref|cpu|sim|cuda] [--device NAME] "
-            "[--hist METHOD] [--random N] [--long] [--list] [--verbose]\n",
+            "[--hist METHOD] [--random N] [--long] [--list] [--verbose] [--far]\n",
             program);
     return 2;
 }
@@ -46,6 +49,8 @@ static int parse(int argc, char **argv, struct options *o)
             o->slow = 1;
         else if (strcmp(argv[i], "--list") == 0)
             o->list = 1;
+        else if (strcmp(argv[i], "--far") == 0)
+            o->far = 1;
         else if (strcmp(argv[i], "--verbose") == 0)
             o->verbose = 1;
         else if (strcmp(argv[i], "--seed") == 0 && value && ++i)
@@ -92,6 +97,7 @@ static int run_case(struct rw_ctx *ctx, const struct check_spec *spec, const str
         return 0;
     }
     c.rules.hist = o->hist; /* of cuda; the others have none to choose */
+    c.far = o->far;
     for (int e = 0; e < N_ENGINES; e++) {
         if (!open[e])
             continue;
@@ -99,6 +105,7 @@ static int run_case(struct rw_ctx *ctx, const struct check_spec *spec, const str
         struct check_run run;
         if (check_run_case(&c, engine_name[e], &run) == 0)
             report(&run, engine_name[e], totals);
+        totals->far += run.was_far;
         if (o->verbose)
             printf("%-28s %-5s %8.1f ms\n", spec->name, engine_name[e], rw_clock_ms() - start);
     }
@@ -135,7 +142,7 @@ static void find_engines(struct rw_ctx *ctx, const struct options *o, int *open,
 int main(int argc, char **argv)
 {
     struct options o = {.seed = 1, .n_random = 25};
-    struct totals totals = {0, 0, 0};
+    struct totals totals = {0, 0, 0, 0};
     int open[N_ENGINES], any = 0;
     struct rw_ctx *ctx;
     if (parse(argc, argv, &o) < 0)
@@ -163,6 +170,8 @@ int main(int argc, char **argv)
             run_case(ctx, &spec, &o, o.seed * 1000003u + (uint64_t)i, open, &totals);
     }
     rw_ctx_free(ctx);
+    if (o.far)
+        printf("%d cases with codes in the host's memory\n", totals.far);
     printf("%d passed, %d failed, %d skipped\n", totals.passed, totals.failed, totals.skipped);
     return totals.failed > 0;
 }

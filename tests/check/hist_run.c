@@ -9,6 +9,8 @@
 #include "base/ctx.h"
 #include "hist_made_matrix.h"
 #include "hist_run.h"
+
+#include "hist_far.h"
 #include "hist_siblings.h"
 #include "hist_tools.h"
 
@@ -265,10 +267,11 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
 
 /* ---- what is expected ---- */
 
-static int declared(const struct rw_hist_method *method, const struct hist_run *run)
+int hist_run_may(const struct hist_run *run, const struct rw_hist_method *method)
 {
     const struct rw_hist_call *call = &run->call;
-    return (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
+    return (method->reads_far || !call->far) &&
+           (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
            run->spec.n_bins <= method->most_bins && (method->sums >> call->sums & 1u) &&
            (!call->zero_skip || method->zero_skip) && (!call->by_position || method->by_position);
 }
@@ -515,16 +518,24 @@ static void see_refusal(struct hist_run *run, struct hist_tally *tally,
                         status < 0 ? rw_last_error(run->ctx) : "accepted");
 }
 
+void hist_run_one(struct hist_run *run, struct hist_tally *tally, const struct hist_call_spec *spec)
+{
+    const int may = hist_run_may(run, tally->method);
+    run->call.d_scratch = NULL;
+    if (run->dead)
+        tally->skipped++;
+    else if (may)
+        run_method(run, tally, spec);
+    else
+        see_refusal(run, tally, spec);
+}
+
 static void run_methods(struct hist_run *run, const struct hist_call_spec *spec)
 {
     for (int m = 0; m < run->n_methods; m++) {
-        run->call.d_scratch = NULL;
-        if (run->dead)
-            run->tally[m].skipped++;
-        else if (declared(run->tally[m].method, run))
-            run_method(run, &run->tally[m], spec);
-        else
-            see_refusal(run, &run->tally[m], spec);
+        hist_run_one(run, &run->tally[m], spec);
+        if (!run->dead && run->tally[m].method->reads_tiles)
+            hist_far_run(run, &run->tally[m], spec);
     }
 }
 
@@ -549,7 +560,7 @@ void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec)
     }
     int any = 0;
     for (int m = 0; m < run->n_methods; m++)
-        any |= declared(run->tally[m].method, run);
+        any |= hist_run_may(run, run->tally[m].method);
     if (any)
         expect(run);
     run->got = hist_need(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);

@@ -57,7 +57,8 @@ struct hist_run {
     struct rw_hist_matrix *matrix;
     uint16_t *frequent;
     uint32_t *row; /* [n_features + 1] where each feature's cells begin */
-    struct hist_buffer d_row, d_frequent, d_list, d_node, d_lambda, d_hess, d_float, d_scratch;
+    struct hist_buffer d_row, d_frequent, d_list, d_node, d_lambda, d_hess, d_float, d_scratch,
+        d_far_bytes, d_pieces;
     struct hist_buffer d_result[HIST_RESULTS]; /* count, lambda, weight, float */
     struct hist_buffer d_parent, d_pool[HIST_POOLS];
     /* Of the call at hand. */
@@ -83,6 +84,10 @@ void hist_run_matrix(struct hist_run *run, const struct hist_matrix_spec *spec);
 void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec);
 /* Makes matrix and inputs of the call at hand, without running a method; 0 or -1. */
 int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec);
+/* Does the method declare what the call at hand asks? Runs it, or sees it refuse. */
+int hist_run_may(const struct hist_run *run, const struct rw_hist_method *method);
+void hist_run_one(struct hist_run *run, struct hist_tally *tally,
+                  const struct hist_call_spec *spec);
 /* Records a failure of a method, with the case. */
 void hist_run_failed(struct hist_run *run, struct hist_tally *tally,
                      const struct hist_call_spec *spec, const char *format, ...)

@@ -1,8 +1,10 @@
 /* The dry run of the engine for GPUs, on a device that is only described: no GPU is needed. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "gpu/device/tuning.h"
 #include "gpu/engine/engine_cuda.h"
 #include "train_fixture.h"
 #include "tree/plan.h"
@@ -86,15 +88,154 @@ PLAN_TEST(newton_has_weights)
     cr_assert_eq(part_of(&newton, "histograms"), part_of(&mart, "histograms") / 12 * 20);
 }
 
-PLAN_TEST(what_would_fit)
+/* The least that a training needs beside its codes. */
+static uint64_t least_bytes(int n_sets)
+{
+    struct rw_plan plan;
+    cuda->free_bytes = 1;
+    cr_assert_eq(plan_of(n_sets, &plan), RW_ERR_MEMORY);
+    return plan.most_bytes;
+}
+
+/* Codes in the host's memory: no more than is allowed is ever taken, and more memory means more
+ * codes on the GPU. */
+PLAN_TEST(codes_that_do_not_fit)
 {
     struct rw_plan plan;
     cr_assert_eq(plan_of(1, &plan), RW_OK);
-    const uint64_t needed = plan.most_bytes;
+    cr_assert_eq(plan.far_bytes, 0);
+    const uint64_t all = plan.most_bytes, codes = part_of(&plan, "codes");
+    const uint64_t least = least_bytes(1), step = (all - least) / 40;
+    cuda->is_limited = 1;
+    uint64_t before = 0;
+    /* rows, and columns of 12 features a byte a document, each a multiple of 256 bytes */
+    const uint64_t most_far = codes + 12 * 4096;
+    int n_parts = 0;
+    cr_assert_gt(step, 0);
+    for (uint64_t bytes = least; bytes < all; bytes += step) {
+        cuda->free_bytes = bytes;
+        cr_assert_eq(plan_of(1, &plan), RW_OK, "%llu of %llu bytes: %s", (unsigned long long)bytes,
+                     (unsigned long long)all, rw_last_error(ctx));
+        cr_assert_leq(plan.most_bytes, bytes);
+        cr_assert_gt(plan.far_bytes, 0);
+        cr_assert_gt(plan.link_rate, 1e9);
+        const uint64_t tiles = part_of(&plan, "codes");
+        const uint64_t here = tiles + part_of(&plan, "column copies");
+        cr_assert_geq(here, before);
+        n_parts += tiles > 0 && tiles < codes;
+        before = here;
+        cr_assert_leq(plan.far_bytes, most_far);
+    }
+    cr_assert_gt(n_parts, 2); /* a part of the codes on either side */
+    cuda->free_bytes = all;
+    cr_assert_eq(plan_of(1, &plan), RW_OK);
+    cr_assert_eq(plan.far_bytes, 0);
+    cr_assert_eq(part_of(&plan, "codes"), codes);
+}
+
+/* Time grows with what is read of the host's memory. */
+PLAN_TEST(time_of_codes_that_do_not_fit)
+{
+    const struct rw_plan_data data = {.set = set, .n_sets = 1, .n_features = train->n_columns};
+    struct rw_plan_work work;
+    struct rw_plan plan;
+    rw_plan_work_of(&work, &cuda->host.base.rules, &data);
+    cr_assert_eq(plan_of(1, &plan), RW_OK);
+    const double here_ms = rw_cuda_tree_ms(&cuda->host.base, &work);
+    cuda->free_bytes = least_bytes(1);
+    cr_assert_eq(plan_of(1, &plan), RW_OK);
+    /* 4,000 documents' rows of 16 bytes, twice, and 0.4 of 11 columns */
+    const double rows = 16.0 * (1.0 + 0.125 * log2(255)) / RW_TUNE_FAR_GATHER_RATE;
+    const double ms = 4000 * (rows + 0.4 * 11.0) / plan.link_rate * 1e3;
+    const double more_ms = rw_cuda_tree_ms(&cuda->host.base, &work) - here_ms;
+    cr_assert_float_eq(more_ms, ms, 0.01 * ms, "%g, not %g", more_ms, ms);
+}
+
+/* Other sets' codes stay in the host's memory as well, and room is left for their scores. */
+PLAN_TEST(other_sets_that_do_not_fit)
+{
+    struct rw_plan one, two;
+    cuda->host.base.rules.other_docs = train->n_docs;
+    cuda->host.base.rules.n_other_sets = 1;
+    cuda->is_limited = 1;
+    const uint64_t least = least_bytes(2);
+    cuda->free_bytes = least - 1;
+    cr_assert_eq(plan_of(2, &two), RW_ERR_MEMORY);
+    cuda->free_bytes = least;
+    cr_assert_eq(plan_of(1, &one), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(plan_of(2, &two), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(part_of(&two, "codes"), part_of(&one, "codes"));
+    cr_assert_gt(two.far_bytes, one.far_bytes);
+    cr_assert_leq(two.most_bytes, cuda->free_bytes);
+    for (uint64_t more = 1; more < 1 << 20; more = more * 5 / 4 + 1) {
+        cuda->free_bytes = least + more;
+        cr_assert_eq(plan_of(2, &two), RW_OK, "%llu more: %s", (unsigned long long)more,
+                     rw_last_error(ctx));
+        cr_assert_leq(two.most_bytes, cuda->free_bytes);
+    }
+}
+
+/* A small set's tables are more than its documents. */
+PLAN_TEST(small_other_set)
+{
+    struct rw_plan plan;
+    struct rw_dataset *small = fixture_data(ctx, 2, 1, 4, 12);
+    set[1] = small;
+    cuda->host.base.rules.other_docs = small->n_docs;
+    cuda->host.base.rules.n_other_sets = 1;
+    cuda->is_limited = 1;
+    const uint64_t least = least_bytes(2);
+    for (uint64_t more = 0; more < 1 << 20; more = more * 5 / 4 + 1) {
+        cuda->free_bytes = least + more;
+        cr_assert_eq(plan_of(2, &plan), RW_OK, "%llu more: %s", (unsigned long long)more,
+                     rw_last_error(ctx));
+        cr_assert_leq(plan.most_bytes, cuda->free_bytes);
+    }
+    rw_dataset_free(small);
+}
+
+/* Without codes all memory is needed for something else, and no more than was told. */
+PLAN_TEST(no_features)
+{
+    struct rw_plan plan;
+    struct rw_dataset *one = fixture_data(ctx, 2, 1, 1, 12);
+    set[0] = set[1] = one;
+    cuda->host.base.rules.other_docs = 1;
+    cuda->host.base.rules.n_other_sets = 1;
+    cuda->is_limited = 1;
+    cuda->free_bytes = least_bytes(2);
+    cr_assert_eq(plan_of(2, &plan), RW_OK, "%s", rw_last_error(ctx));
+    cuda->free_bytes--;
+    cr_assert_eq(plan_of(2, &plan), RW_ERR_MEMORY);
+    rw_dataset_free(one);
+}
+
+/* A method that cannot read them is an error, and which could be said. */
+PLAN_TEST(method_that_needs_all_codes)
+{
+    struct rw_plan plan;
+    cuda->free_bytes = least_bytes(1);
+    cuda->host.base.rules.hist = "lanes";
+    cr_assert_eq(plan_of(1, &plan), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_gt(plan.far_bytes, 0);
+    cuda->host.base.rules.hist = "multi";
+    cuda->free_bytes = (uint64_t)1 << 36;
+    cr_assert_eq(plan_of(1, &plan), RW_OK, "%s", rw_last_error(ctx));
+    cuda->free_bytes = plan.most_bytes - 1;
+    cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
+    cr_assert(strstr(rw_last_error(ctx), "--hist multi needs all codes in the GPU's memory"), "%s",
+              rw_last_error(ctx));
+}
+
+PLAN_TEST(what_would_fit)
+{
+    struct rw_plan plan;
+    const uint64_t needed = least_bytes(1);
     cuda->free_bytes = needed - 1;
     cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
     char want[256];
-    snprintf(want, sizeof(want), "training needs %.1f MB of cuda:0, and %.1f MB are free",
+    snprintf(want, sizeof(want),
+             "training needs %.1f MB of cuda:0 beside the codes, and %.1f MB are free",
              (double)needed / 1e6, (double)(needed - 1) / 1e6);
     cr_assert(strstr(rw_last_error(ctx), want), "%s", rw_last_error(ctx));
     cr_assert(strstr(rw_last_error(ctx), "--bins 127 or --leaves 127 would fit"), "%s",

@@ -38,6 +38,37 @@ static void refused(const char *name, const char *value, const char *text)
     }
 }
 
+Test(params_set, bytes)
+{
+    static const struct {
+        const char *text;
+        int good;
+        uint64_t bytes;
+    } cases[] = {{"auto", 1, 0},
+                 {"16G", 1, 16000000000},
+                 {"800M", 1, 800000000},
+                 {"3K", 1, 3000},
+                 {"2T", 1, 2000000000000},
+                 {"123", 1, 123},
+                 {"18446744073709551615", 1, UINT64_MAX},
+                 {"18446744073709551616", 0, 0},
+                 {"18446744T", 1, 18446744000000000000u},
+                 {"18446745T", 0, 0},
+                 {"", 0, 0},
+                 {"G", 0, 0},
+                 {"-1", 0, 0},
+                 {"1.5G", 0, 0},
+                 {"16g", 0, 0},
+                 {" 1", 0, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t bytes;
+        cr_expect_eq(rw_params_bytes(cases[i].text, &bytes), cases[i].good, "'%s'", cases[i].text);
+        if (cases[i].good)
+            cr_expect_eq(bytes, cases[i].bytes, "'%s': %llu", cases[i].text,
+                         (unsigned long long)bytes);
+    }
+}
+
 Test(params_set, bad_values)
 {
     refused("leaves", "1",
@@ -54,6 +85,13 @@ Test(params_set, bad_values)
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '-31'");
     refused("leaves", "4294967327",
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '4294967327'");
+    refused("gpu-memory", "16GB",
+            "parameter 'gpu-memory': expected a size such as 16G or 800M, or auto, found '16GB'");
+    refused("gpu-memory", "0",
+            "parameter 'gpu-memory': expected a size such as 16G or 800M, or auto, found '0'");
+    refused("gpu-memory", "20000000T",
+            "parameter 'gpu-memory': expected a size such as 16G or 800M, or auto, found "
+            "'20000000T'");
     refused("rate", "-0.1",
             "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '-0.1'");
     refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'nan'");

@@ -36,6 +36,11 @@ int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
 /* Free memory of a device; 0 where it is not known, and without CUDA. */
 uint64_t rw_device_free_bytes(int number);
+/* Bytes a second that a plain copy of page-locked memory to the device takes, measured. */
+int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, double *rate);
+/* Opens the device and measures that, and the rate at which a kernel reads rows of 128 bytes of such
+ * memory by an ascending list of one in four. */
+int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
 /* Milliseconds that `run` takes on the stream, by events: the median of n_runs after one warm-up.
  */
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,

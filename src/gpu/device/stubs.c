@@ -19,6 +19,14 @@ uint64_t rw_device_free_bytes(int number)
     return 0;
 }
 
+int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered)
+{
+    (void)number;
+    *copied = *gathered = 0.0;
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                   "device 'cuda' is not there: this program was built without CUDA");
+}
+
 int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                                struct rw_device_scorer **out)
 {

@@ -116,6 +116,48 @@
 #define RW_TUNE_COLUMNS_SAVED   0.9
 #define RW_TUNE_COLUMNS_A_TREE  4
 
+/* ---- codes in the host's memory ----
+ * A node of fewer than one in so many documents reads the codes of its feature where they are, in
+ * sectors of 32 bytes at about 0.4 of a copy's rate; a larger one has the whole column copied, a
+ * byte a document: they take the same time at one in 84. */
+#define RW_TUNE_FAR_SECTOR_DOCS 64
+/* What is left for codes on the device goes to columns for partitions in this share, the rest to
+ * tiles: a column is worth as many copies of it as a tree makes, a tile's byte as many as
+ * histograms read it, about as many. Not measured. */
+#define RW_TUNE_FAR_COLUMNS_SHARE 0.3
+/* Of all memory that is free, one in so many bytes is not given to codes. */
+#define RW_TUNE_FAR_PAGES_SHARE 64
+/* Bytes a document of another set, and of another set, that are left free for its scores, metrics
+ * and tables. */
+#define RW_TUNE_FAR_OTHER_BYTES 64
+#define RW_TUNE_FAR_SET_BYTES   65536
+/* A piece of the rows that histograms gather, of which there are two: one in so many bytes of the
+ * codes, and bytes at most, which take 1.2 ms to gather. Not measured. */
+#define RW_TUNE_FAR_PIECE_SHARE 16
+#define RW_TUNE_FAR_MOST_PIECE  67108864
+/* Pieces that a call of many documents is cut into at least, and documents of one from which on
+ * launches take little beside it. Not measured. */
+#define RW_TUNE_FAR_LEAST_PIECES 4
+#define RW_TUNE_FAR_LEAST_DOCS   32768
+/* A piece of the columns that a walk reads: one in so many codes of the training set, and bytes at
+ * most. */
+#define RW_TUNE_FAR_WALK_SHARE 64
+#define RW_TUNE_FAR_MOST_WALK  67108864
+/* Documents whose codes are turned into rows at a time, and bytes of such rows on their way to the
+ * device. */
+#define RW_TUNE_FAR_FILL_DOCS   256
+#define RW_TUNE_FAR_STAGE_BYTES 33554432
+/* Bytes a second that are expected of a link that was not measured. */
+#define RW_TUNE_FAR_LINK_RATE 5.0e10
+/* The plan, by trees of 255 leaves of 30 M documents: readings of all rows, one and so many more
+ * for each level (2.0 in all with mart, 2.4 with newton); the rate at which histograms gather, in a
+ * copy's (0.61 and 0.57); and the share of the columns without room that a tree has copied. */
+#define RW_TUNE_FAR_LEVEL_PASSES        0.125
+#define RW_TUNE_FAR_LEVEL_PASSES_NEWTON 0.175
+#define RW_TUNE_FAR_GATHER_RATE         0.6
+#define RW_TUNE_FAR_COLUMNS_READ        0.4
+#define RW_TUNE_FAR_COLUMNS_READ_NEWTON 0.7
+
 /* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
 /* Threads that sort a query of 257 to 2,048 documents; as many warps sort a shorter query each.
  * Queries of up to 128 by counting, not sorting: 3 % less time for 31,531 queries, 36 % more for
@@ -151,6 +193,8 @@
 #define RW_TUNE_PLAN_LEVEL_BYTES 60.0
 #define RW_TUNE_PLAN_DOC_BYTES   160.0
 #define RW_TUNE_PLAN_WALK_BYTES  40.0
+/* And those that it holds of a document beside its codes, about. */
+#define RW_TUNE_PLAN_HELD_BYTES 90.0
 /* How often a cell of a node is written or read. */
 #define RW_TUNE_PLAN_CELL_PASSES 8.0
 /* A pair of documents, with so many multiprocessors. */

@@ -184,6 +184,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
     RW_TRY(rw_cuda_ranks_ready(cuda));
+    RW_TRY(rw_cuda_far_begin_tree(cuda));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(make_integers(cuda, tree));
@@ -378,6 +379,8 @@ static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
 {
     const size_t n = (size_t)tree->n_leaves, node_bytes = (n - 1) * sizeof(*cuda->coded);
     void *d_node;
+    if (cuda->set[set].is_far)
+        return rw_cuda_far_walk(cuda, set, tree, d_skip);
     RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
     RW_TRY(rw_cuda_send_two(cuda, cuda->coded, node_bytes, tree->leaf, n * sizeof(*tree->leaf),
                             &d_node));
@@ -506,6 +509,7 @@ static const struct rw_engine_ops cuda_ops = {
     .metrics = cuda_metrics,
     .read_integers = cuda_read_integers,
     .tell = rw_cuda_tell,
+    .far_reads = rw_cuda_far_reads,
     .plan = rw_cuda_plan,
     .tree_ms = rw_cuda_tree_ms,
 };

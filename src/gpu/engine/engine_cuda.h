@@ -1,7 +1,8 @@
 /* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
  * splits, engine_cuda_columns.c keeps columns of codes, engine_cuda_keep.c keeps codes for the next
- * training. Everything is allocated at load.
+ * training, engine_cuda_far.c keeps in the host's memory what does not fit the device's. Everything
+ * is allocated at load.
  *
  * The list of documents has two halves: the documents of a node's children go to the same positions
  * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
@@ -19,7 +20,26 @@
 #include "gpu/metric/metric_cuda.h"
 #include "gpu/device/transfer.h"
 
+/* Where the training set's codes are; found before they are loaded. */
+struct rw_cuda_place {
+    int is_far;             /* not all of them on the device */
+    uint64_t row_bytes;     /* of those in tiles that are */
+    uint32_t n_columns;     /* room for columns that partitions read */
+    double far_doc_bytes;   /* of a document's in tiles of the host's memory, on average */
+    double link_rate;       /* bytes a second; 0: not measured */
+    uint64_t least_bytes;   /* of memory that training needs, with no codes beside one column */
+    uint64_t settled_bytes; /* that the training set takes when methods are chosen */
+};
+
+/* A set's codes in the host's memory, by features. */
+struct rw_cuda_far {
+    char *column;              /* page-locked; owned; NULL: there are none */
+    struct rw_cuda_column *at; /* [n_features] in it, for kernels and copies; owned */
+};
+
 struct rw_cuda_set {
+    int is_far;
+    struct rw_cuda_far far;
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
     struct rw_cuda_column *d_column;               /* [n_features] */
     double *d_score;                               /* [n_docs] */
@@ -88,8 +108,20 @@ struct rw_cuda {
     int n_groups;
     struct rw_comm *comm;        /* of the ranks' GPUs; NULL: there is none; owned */
     struct rw_cuda_ranks *ranks; /* NULL: one rank; owned */
-    uint64_t free_bytes;         /* of the device before the training set was loaded */
-    uint64_t most_bytes;         /* so far: at a time, with what is given back later */
+    uint64_t free_bytes; /* of the device before the training set was loaded, or allowed of them */
+    int is_limited;      /* they are what the user allows */
+    int64_t to_settle;   /* bytes that the choice of methods will add; dry runs have them */
+    struct rw_cuda_place place;
+    /* what is read of the host's memory */
+    struct rw_hist_far hist_far;        /* with which histograms read it, if place is far; owned */
+    unsigned long long *d_far_bytes;    /* by the histograms of a tree; NULL: place is not far */
+    struct rw_far_reads reads;          /* of the tree so far, but for these bytes */
+    void *event[2];                     /* cudaEvent_t: around histograms; owned */
+    int is_timed;                       /* they are recorded, and their time is not added yet */
+    char *d_walk;                       /* [walk_bytes] pieces of columns on their way to a walk */
+    size_t walk_bytes;                  /* 0: no set needs them */
+    struct rw_cuda_column *walk_column; /* [n_features] scratch; owned */
+    uint64_t most_bytes;                /* so far: at a time, with what is given back later */
     struct rw_cuda_stage stage;
     void *answer; /* page-locked: what is read back; [answer_bytes] */
     size_t answer_bytes;
@@ -181,16 +213,17 @@ static inline int rw_cuda_is_dry(const struct rw_cuda *cuda)
     return cuda->host.plan != NULL;
 }
 
-/* What is left of the device's memory. */
+/* What is left of the device's memory; in between loading and the first tree, as if methods had
+ * been chosen. */
 static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
 {
-    const uint64_t bytes = cuda->host.base.info.bytes;
+    const uint64_t bytes = cuda->host.base.info.bytes + (uint64_t)cuda->to_settle;
     return cuda->free_bytes > bytes ? cuda->free_bytes - bytes : 0;
 }
 
 static inline uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
 {
-    return (uint64_t)matrix->n_docs * matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
+    return (uint64_t)rw_hist_tile_docs(matrix, tile) * rw_hist_tile_doc_bytes(matrix, tile);
 }
 
 static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix)
@@ -250,8 +283,32 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
 /* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
-/* RW_ERR_MEMORY if the training set does not fit: what it needs, what there is, what would fit. */
+/* A matrix of a group without its codes. */
+int rw_cuda_plan_matrix(const struct rw_cuda *cuda, int group, uint32_t n_docs,
+                        struct rw_hist_matrix **out);
+/* Finds the place of the training set's codes. RW_ERR_MEMORY if it does not fit in any: what it
+ * needs, what there is, what would fit. */
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
+/* What is left free for the other sets, beside their codes: their scores, metrics and tables,
+ * and what walks need if their codes do not fit. n_docs: of the training set. */
+uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features);
+/* The memory that is free, or allowed, from here on. */
+int rw_cuda_ask_free(struct rw_cuda *cuda);
+/* engine_cuda_far.c. Bytes of d_walk. Is a set beside the training set one whose codes do not fit?
+ * A set's codes in the host's memory. A finished tree added to its scores. A column to where
+ * partitions read it. */
+uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
+int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
+int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
+void rw_cuda_far_free(struct rw_cuda *cuda, int set);
+int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
+                     const uint8_t *d_skip);
+int rw_cuda_far_fetch(struct rw_cuda *cuda, const struct rw_cuda_column *from, void *d_to);
+/* Of reads: a tree begins; histograms are enqueued between these. */
+int rw_cuda_far_begin_tree(struct rw_cuda *cuda);
+int rw_cuda_far_hist_begin(struct rw_cuda *cuda);
+int rw_cuda_far_hist_end(struct rw_cuda *cuda);
+int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
 /* engine_cuda_columns.c: when methods are chosen; before a feature splits a node of n documents;
  * between two trees. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);

@@ -51,7 +51,9 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
     if (cuda->n_docs == 0) /* of a rank */
         return RW_OK;
-    const uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
+    const uint64_t n = cuda->place.is_far
+                           ? cuda->place.n_columns
+                           : (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
     kept->n = n < n_features ? (uint32_t)n : n_features;
     if (kept->n == 0)
         return RW_OK;
@@ -117,7 +119,10 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature)
     struct rw_cuda_kept *kept = &cuda->kept;
     const struct rw_cuda_column *from = &cuda->tile_column[feature];
     void *const d_to = (char *)kept->d + at * kept->column_bytes;
-    RW_CUDA_TRY(cuda, 1, rw_cuda_copy_column(from, cuda->n_docs, d_to, rw_cuda_stream(cuda)));
+    if (cuda->place.is_far)
+        RW_TRY(rw_cuda_far_fetch(cuda, from, d_to));
+    else
+        RW_CUDA_TRY(cuda, 1, rw_cuda_copy_column(from, cuda->n_docs, d_to, rw_cuda_stream(cuda)));
     if (kept->of[at] != EMPTY)
         cuda->split_column[kept->of[at]] = cuda->tile_column[kept->of[at]];
     kept->of[at] = feature;
@@ -128,18 +133,43 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature)
 }
 
 /* Is a copy, which costs as much as a partition of all documents, worth what it will save? It saves
- * a partition of `now` documents at once. */
+ * a partition of `now` documents at once. Of codes in the host's memory it costs as much as the
+ * reading of a few documents' there. */
 static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, uint32_t now)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
     const double instead = kept->of[at] == EMPTY ? 0.0 : kept->use[kept->of[at]];
+    if (cuda->place.is_far)
+        return kept->use[wanted] - instead >= (double)cuda->n_docs / RW_TUNE_FAR_SECTOR_DOCS;
     const double cost = (double)cuda->n_docs - RW_TUNE_COLUMNS_SAVED * now;
     return kept->use[wanted] - instead >= RW_TUNE_COLUMNS_WORTH * cost;
+}
+
+/* A partition reads no rows of the host's memory, 32 bytes of them for a code, but columns: those
+ * that it finds on the device, or one that is copied there whole, which others in the tree have a
+ * use for, too; or, for a small node, the codes of its documents out of a column in the host's
+ * memory. */
+static int use_far_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
+{
+    enum { SECTOR_BYTES = 32 };
+    struct rw_cuda_kept *kept = &cuda->kept;
+    kept->use[feature] += n;
+    if (has_column(cuda, feature))
+        return RW_OK;
+    const uint32_t at = least_useful(kept);
+    if (n < cuda->n_docs / RW_TUNE_FAR_SECTOR_DOCS && !is_worth_it(cuda, (int32_t)feature, at, n)) {
+        cuda->reads.bytes += (uint64_t)n * SECTOR_BYTES;
+        return RW_OK;
+    }
+    RW_TRY(rw_cuda_flush(cuda)); /* a partition that waits may read what goes */
+    return keep_at(cuda, at, (int32_t)feature);
 }
 
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
 {
     struct rw_cuda_kept *kept = &cuda->kept;
+    if (cuda->place.is_far && kept->use && kept->n > 0)
+        return use_far_column(cuda, feature, n);
     if (!kept->use || n < cuda->n_docs / RW_TUNE_COLUMNS_LARGE)
         return RW_OK;
     kept->use[feature] += n;

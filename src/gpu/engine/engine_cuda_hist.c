@@ -28,6 +28,7 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .d_hess_sum = group->built.d_hess,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
+                                 .far = cuda->place.is_far ? &cuda->hist_far : NULL,
                                  .n_multiprocessors = cuda->device->n_multiprocessors,
                                  .shared_bytes = cuda->device->shared_bytes};
 }
@@ -79,6 +80,7 @@ static int settle(struct rw_cuda *cuda)
     if (cuda->is_settled)
         return RW_OK;
     cuda->is_settled = 1;
+    cuda->to_settle = 0;
     RW_TRY(shrink_scratch(cuda));
     RW_TRY(clean_scratch(cuda));
     return rw_cuda_settle_columns(cuda);
@@ -215,6 +217,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
     if (n == 0)
         return RW_OK;
     const int most = (int)(cuda->ranks ? cuda->ranks->most_nodes : cuda->most_nodes);
+    RW_TRY(rw_cuda_far_hist_begin(cuda));
     for (int first = 0; first < n; first += most) {
         const int some = n - first < most ? n - first : most;
         const struct rw_sibling *s = siblings + first;
@@ -232,7 +235,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         RW_TRY(build(cuda, (uint32_t)some, d_list, !root, cuda->n_used));
         cuda->n_used += some;
     }
-    return RW_OK;
+    return rw_cuda_far_hist_end(cuda);
 }
 
 /* ---- splits ---- */

@@ -61,19 +61,27 @@ static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
                : RW_HIST_TILES;
 }
 
+int rw_cuda_plan_matrix(const struct rw_cuda *cuda, int g, uint32_t n_docs,
+                        struct rw_hist_matrix **out)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const struct rw_cuda_group *group = &cuda->group[g];
+    struct rw_hist_matrix *matrix;
+    RW_TRY(RW_NEW(ctx, matrix, 1));
+    *out = matrix;
+    matrix->bits = group->bits;
+    matrix->n_features = group->n_features;
+    matrix->n_docs = n_docs;
+    matrix->n_bins = group->n_bins;
+    return rw_hist_matrix_tiles(ctx, matrix, group->n_features - group->n_narrow);
+}
+
 /* rw_cuda_bins_make without any memory. */
-static int dry_matrix(struct rw_cuda *cuda, const struct rw_cuda_coding *coding,
+static int dry_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_coding *coding,
                       struct rw_hist_matrix **out)
 {
-    struct rw_hist_matrix *matrix;
-    RW_TRY(RW_NEW(cuda->host.base.ctx, matrix, 1));
-    *out = matrix;
-    matrix->bits = coding->bits;
-    matrix->n_features = coding->n_features;
-    matrix->n_docs = coding->dataset->n_docs;
-    matrix->n_bins = coding->n_bins;
-    RW_TRY(
-        rw_hist_matrix_tiles(cuda->host.base.ctx, matrix, coding->n_features - coding->n_narrow));
+    RW_TRY(rw_cuda_plan_matrix(cuda, g, coding->dataset->n_docs, out));
+    struct rw_hist_matrix *matrix = *out;
     for (uint32_t t = 0; t < matrix->n_tiles; t++)
         matrix->tile[t].d_word = cuda;
     if (coding->layouts & RW_HIST_COLUMNS) {
@@ -157,7 +165,7 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
         .code_of = source->code_of};
     if (set == 0 && !rw_cuda_is_dry(cuda))
         RW_TRY(RW_NEW_RAW(ctx, cuda->counts[g], (size_t)group->n_features * group->n_bins));
-    RW_TRY(rw_cuda_is_dry(cuda) ? dry_matrix(cuda, &coding, matrix)
+    RW_TRY(rw_cuda_is_dry(cuda) ? dry_matrix(cuda, g, &coding, matrix)
                                 : rw_cuda_bins_make(ctx, cuda->device, &coding,
                                                     set == 0 ? cuda->counts[g] : NULL, matrix));
     count_matrix(cuda, *matrix);
@@ -170,7 +178,10 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
 static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_source *source)
 {
     struct rw_hist_matrix **matrix = &cuda->set[0].matrix[g];
-    RW_TRY(cuda->taken ? taken_matrix(cuda, g, matrix) : make_matrix(cuda, 0, g, source));
+    if (cuda->set[0].is_far)
+        count_matrix(cuda, *matrix); /* rw_cuda_far_make has made it */
+    else
+        RW_TRY(cuda->taken ? taken_matrix(cuda, g, matrix) : make_matrix(cuda, 0, g, source));
     (*matrix)->d_row = cuda->group[g].built.d_row;
     (*matrix)->n_row_cells = cuda->group[g].built.n_cells;
     return send_frequent(cuda, g);
@@ -185,7 +196,9 @@ static int make_columns(struct rw_cuda *cuda, int set)
     struct rw_cuda_column *column = NULL;
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, column, n_features));
-    for (int g = 0; g < cuda->n_groups; g++) {
+    if (cuda->set[set].far.at)
+        memcpy(column, cuda->set[set].far.at, n_features * sizeof(*column));
+    for (int g = 0; g < cuda->n_groups && !cuda->set[set].is_far; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[set].matrix[g];
         for (uint32_t t = 0; t < matrix->n_tiles; t++) {
             const struct rw_hist_tile *tile = &matrix->tile[t];
@@ -205,7 +218,7 @@ static int make_columns(struct rw_cuda *cuda, int set)
         memcpy(cuda->split_column, column, n_features * sizeof(*column));
         memcpy(cuda->tile_column, column, n_features * sizeof(*column));
     }
-    for (int g = 0; set == 0 && g < cuda->n_groups; g++) {
+    for (int g = 0; set == 0 && g < cuda->n_groups && !cuda->set[0].is_far; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         const uint32_t bits = (uint32_t)cuda->group[g].bits;
         for (uint32_t f = 0; matrix->d_column && f < matrix->n_features; f++)
@@ -227,7 +240,11 @@ out:
 static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const size_t n_docs = source->dataset->n_docs;
-    for (int g = 0; g < cuda->n_groups; g++)
+    const int is_far = set == 0 ? cuda->place.is_far : rw_cuda_is_set_far(cuda, (uint32_t)n_docs);
+    cuda->set[set].is_far = is_far;
+    if (is_far)
+        RW_TRY(rw_cuda_far_make(cuda, set, source));
+    for (int g = 0; g < cuda->n_groups && (set == 0 || !is_far); g++)
         RW_TRY(set == 0 ? make_training_matrix(cuda, g, source)
                         : make_matrix(cuda, set, g, source));
     RW_TRY(make_columns(cuda, set));
@@ -417,8 +434,9 @@ static int make_search(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_best, searched * n_features));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_done, searched));
     RW_TRY(clear(cuda, cuda->d_done, searched * sizeof(*cuda->d_done)));
-    /* the largest pieces: a leaf, two coded nodes; several at a time */
-    cuda->stage.bytes = (n_slots + 1) * 192 + 2 * n_features + 65536;
+    /* the largest pieces: a leaf, two coded nodes, the columns of a walk; several at a time */
+    cuda->stage.bytes =
+        (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
     return rw_host_new(&cuda->host, (void **)&cuda->stage.d, cuda->stage.bytes, 1, 1);
 }
 
@@ -461,7 +479,11 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     if (!rw_cuda_is_dry(cuda))
         RW_TRY(make_host_side(cuda));
     RW_TRY(rw_cuda_plan_histograms(cuda));
-    return rw_cuda_is_dry(cuda) ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
+    if (rw_cuda_is_dry(cuda))
+        return rw_cuda_settle_columns(cuda);
+    /* in the first tree; other sets, which are placed before it, are planned after it */
+    cuda->to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
+    return RW_OK;
 }
 
 /* The training set's cuts: an earlier training's, ready ones, or made on the device. */
@@ -484,9 +506,12 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     if (source->codes) {
         RW_TRY(rw_host_ready_cuts(host, source->codes, &cuts, column));
         source->code_of = *column;
-    } else
+    } else if (rw_cuda_cuts_bytes(dataset, host->base.rules.cut.bins) > cuda->free_bytes) {
+        RW_TRY(rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, &cuts));
+    } else {
         RW_TRY(
             rw_cuda_cuts_make(host->base.ctx, cuda->device, dataset, &host->base.rules.cut, &cuts));
+    }
     rw_host_count_features(host, cuts);
     const int status = rw_host_bins_of_cuts(host, cuts, 1, dataset->n_docs, &host->set[0].bins);
     if (status < 0)
@@ -504,6 +529,7 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     uint32_t *column = NULL;
     if (set == 0) {
         RW_TRY_OUT(rw_cuda_ranks_meet(cuda));
+        RW_TRY_OUT(rw_cuda_ask_free(cuda));
         RW_TRY_OUT(make_cuts(cuda, &source, &column));
         RW_TRY_OUT(rw_cuda_check_room(cuda, &source));
     }
@@ -519,6 +545,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     for (int set = 0; set < RW_MAX_SETS; set++) {
         const int has_codes = !rw_cuda_is_dry(cuda) && !(set == 0 && cuda->taken);
         rw_cuda_metrics_free(cuda->set[set].metrics);
+        rw_cuda_far_free(cuda, set);
         for (int g = 0; g < RW_CUDA_GROUPS; g++) {
             if (has_codes)
                 rw_hist_matrix_free(cuda->set[set].matrix[g]);
@@ -535,10 +562,15 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_transfer_pinned_free(cuda->reply);
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
-    void *const owned[] = {cuda->n,       cuda->first,        cuda->buffer_of,   cuda->child,
-                           cuda->stack,   cuda->summed,       cuda->coded,       cuda->node,
-                           cuda->parent,  cuda->split_column, cuda->tile_column, cuda->kept.of,
-                           cuda->kept.use};
+    void *const owned[] = {cuda->n,        cuda->first,        cuda->buffer_of,   cuda->child,
+                           cuda->stack,    cuda->summed,       cuda->coded,       cuda->node,
+                           cuda->parent,   cuda->split_column, cuda->tile_column, cuda->kept.of,
+                           cuda->kept.use, cuda->walk_column};
+    rw_hist_far_close(&cuda->hist_far);
+    for (int i = 0; i < 2; i++) {
+        if (cuda->event[i])
+            (void)cudaEventDestroy((cudaEvent_t)cuda->event[i]);
+    }
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }

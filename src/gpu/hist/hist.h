@@ -44,6 +44,11 @@ struct rw_hist_tile {
     uint32_t lanes;
     const void
         *d_word; /* [n_docs][lanes] elements; padded with code 0 to a multiple of 128 bytes */
+    /* Codes that do not fit the device: d_word has those of documents [0, n_here) alone, and
+     * far_word, in page-locked memory of the host, those of the others: [n_docs - n_here][lanes].
+     * NULL: d_word has them all. */
+    const void *far_word;
+    uint32_t n_here;
 };
 
 enum { RW_HIST_MAX_TILES = 128 };
@@ -88,6 +93,18 @@ enum {
 
 enum { RW_HIST_MAX_NODES = 1024 };
 
+/* Documents of a tile that are on the device. */
+static inline uint32_t rw_hist_tile_docs(const struct rw_hist_matrix *matrix, uint32_t tile)
+{
+    return matrix->tile[tile].far_word ? matrix->tile[tile].n_here : matrix->n_docs;
+}
+
+/* Bytes of a document's codes in a tile. */
+static inline uint32_t rw_hist_tile_doc_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
+{
+    return matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
+}
+
 /* Cells of a histogram. */
 static inline uint64_t rw_hist_matrix_cells(const struct rw_hist_matrix *matrix)
 {
@@ -101,6 +118,22 @@ struct rw_hist_pool {
     int64_t *d_hess_sum;   /* newton */
 };
 #define RW_HIST_NO_PARENT UINT32_MAX
+
+/* What it takes to read codes of the host's memory: two pieces of the device's, and a stream of
+ * their own on which one is filled while the other is read (hist_pieces.c). */
+struct rw_hist_far {
+    void *d_piece[2]; /* 256-byte aligned */
+    uint64_t piece_bytes;
+    unsigned long long *d_bytes;          /* what is read of the host's memory is added; or NULL */
+    void *stream;                         /* cudaStream_t; owned */
+    void *begun, *gathered[2], *added[2]; /* cudaEvent_t; owned */
+};
+enum { RW_HIST_FAR_LEAST_BYTES = 8192 }; /* of a piece for 64 nodes */
+
+/* Pieces of the caller's memory: [2][piece_bytes]. */
+int rw_hist_far_open(struct rw_ctx *ctx, void *d_pieces, uint64_t piece_bytes,
+                     struct rw_hist_far *out);
+void rw_hist_far_close(struct rw_hist_far *far);
 
 struct rw_hist_call {
     const struct rw_hist_matrix *matrix;
@@ -128,10 +161,11 @@ struct rw_hist_call {
      * for floats. */
     const uint32_t *d_parent; /* [n_nodes] */
     struct rw_hist_pool parents;
-    void *d_scratch;       /* scratch_bytes(call) bytes, 256-byte aligned */
-    int clean_scratch;     /* 1: all of it is 0; methods with leaves_clean leave it so */
-    int n_multiprocessors; /* of the device */
-    size_t shared_bytes;   /* that a block may take */
+    void *d_scratch;               /* scratch_bytes(call) bytes, 256-byte aligned */
+    int clean_scratch;             /* 1: all of it is 0; methods with leaves_clean leave it so */
+    const struct rw_hist_far *far; /* NULL: all codes are on the device */
+    int n_multiprocessors;         /* of the device */
+    size_t shared_bytes;           /* that a block may take */
 };
 
 struct rw_hist_method {
@@ -149,6 +183,7 @@ struct rw_hist_method {
     int subtracts;    /* derives siblings itself; else rw_hist_run does */
     int leaves_clean; /* makes use of clean scratch, to clear nothing: see rw_hist_call */
     int is_baseline;  /* never chosen, only named: so slow that its timing would be felt */
+    int reads_far;    /* takes tiles whose codes are not all on the device */
 };
 
 #define RW_HIST_METHOD(name) extern const struct rw_hist_method rw_hist_##name;

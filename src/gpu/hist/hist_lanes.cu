@@ -18,11 +18,14 @@
  * room - (its fullest cell) documents before it looks at the cells again; those that are more than
  * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
  * and no drain before the end. A look costs the time in which memory has nothing to do more than
- * its own: what is read next is asked for before it. */
+ * its own: what is read next is asked for before it.
+ *
+ * Codes in the host's memory are added in pieces: hist_lanes_far.cu. */
 #include <atomic>
 #include <cuda_runtime.h>
 
 #include "gpu/hist/hist_lanes_add.cuh"
+#include "gpu/hist/hist_lanes_far.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
 #include "gpu/device/launch_after.cuh"
 
@@ -439,6 +442,96 @@ static struct finished finished_of(const struct rw_hist_call *call)
     return out;
 }
 
+/* ---- codes in the host's memory ---- */
+
+/* Adds a piece: a range of documents, with all that belongs to them. */
+static cudaError_t add_piece(const struct rw_hist_call *call, const struct layout &layout,
+                             const struct lanes_piece &piece, struct plan plan, cudaStream_t stream)
+{
+    plan.d_list = NULL;
+    plan.d_node = piece.d_node;
+    plan.d_lambda = plan.d_lambda ? piece.d_lambda : NULL;
+    plan.d_hess = plan.d_hess ? piece.d_hess : NULL;
+    plan.by_position = 0;
+    plan.clean = 1; /* it begins when all before it is done */
+    for (uint32_t r = 0; r < plan.n_rows; r++)
+        plan.row[r].d_word = piece.d_row;
+    plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
+    return launch_bits(call, layout, plan, stream);
+}
+
+#define TRY_CUDA(call)                     \
+    do {                                   \
+        const cudaError_t failed = (call); \
+        if (failed != cudaSuccess)         \
+            return failed;                 \
+    } while (0)
+
+/* plan: the rows of a tile. While a piece is added the next one is gathered. turn: of the call. */
+static cudaError_t add_far_tile(const struct rw_hist_call *call, const struct layout &layout,
+                                const struct plan &plan, cudaStream_t stream, int *turn)
+{
+    static thread_local struct rw_hist_node node[RW_HIST_MAX_NODES];
+    const struct rw_hist_far *far = call->far;
+    cudaStream_t gathering = (cudaStream_t)far->stream;
+    const uint32_t tile = plan.row[0].tile;
+    struct rw_hist_call part = *call;
+    uint64_t n_places = 0, n;
+    part.d_list = NULL;
+    part.node = node;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        n_places += call->node[i].n;
+    for (uint64_t first = 0; first < n_places; first += n, ++*turn) {
+        const int which = *turn % 2;
+        const struct lanes_piece piece = rw_lanes_piece(call, tile, n_places, which);
+        n = n_places - first < piece.docs ? n_places - first : piece.docs;
+        if (n == 0)
+            return cudaErrorInvalidValue;
+        rw_lanes_cut_nodes(call, first, n, node);
+        if (*turn == 0)
+            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->begun, 0));
+        if (*turn >= 2)
+            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->added[which], 0));
+        TRY_CUDA(rw_cuda_lanes_gather(call, tile, piece, first, (uint32_t)n, gathering));
+        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->gathered[which], gathering));
+        TRY_CUDA(cudaStreamWaitEvent(stream, (cudaEvent_t)far->gathered[which], 0));
+        TRY_CUDA(add_piece(&part, layout, piece, plan, stream));
+        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->added[which], stream));
+    }
+    return cudaSuccess;
+}
+
+/* Adds the rows of a plan: together those whose codes are on the device, then, tile by tile, the
+ * others. */
+static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout &layout,
+                            struct plan &plan, cudaStream_t stream, int *turn)
+{
+    const struct rw_hist_tile *tile = call->matrix->tile;
+    if (!call->far) {
+        plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
+        return plan.n_blocks ? launch_bits(call, layout, plan, stream) : cudaSuccess;
+    }
+    struct plan here = plan;
+    uint32_t end;
+    here.n_rows = 0;
+    for (uint32_t r = 0; r < plan.n_rows; r++) {
+        if (!tile[plan.row[r].tile].far_word)
+            here.row[here.n_rows++] = plan.row[r];
+    }
+    here.n_blocks = here.n_rows ? set_chunks(call, here.row, here.n_rows) : 0;
+    if (here.n_blocks)
+        TRY_CUDA(launch_bits(call, layout, here, stream));
+    for (uint32_t r = 0; r < plan.n_rows; r = end) {
+        struct plan far = plan;
+        far.n_rows = 0;
+        for (end = r; end < plan.n_rows && plan.row[end].tile == plan.row[r].tile; end++)
+            far.row[far.n_rows++] = plan.row[end];
+        if (tile[plan.row[r].tile].far_word)
+            TRY_CUDA(add_far_tile(call, layout, far, stream, turn));
+    }
+    return cudaSuccess;
+}
+
 static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
 {
     cudaStream_t stream = (cudaStream_t)stream_of_call;
@@ -451,10 +544,16 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     init_plan(call, layout, &plan);
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
-    cudaError_t error =
-        plan.clean ? cudaSuccess : clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
-    for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
-        const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
+    int turn = 0; /* of the pieces */
+    cudaError_t error = cudaSuccess;
+    if (call->far) /* gathering waits for what came before the call */
+        error = cudaEventRecord((cudaEvent_t)call->far->begun, stream);
+    if (!plan.clean && error == cudaSuccess)
+        error = clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
+    for (uint32_t first = 0, n; first < n_rows && error == cudaSuccess; first += n) {
+        n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
+        while (call->far && first + n < n_rows && rows[first + n].tile == rows[first + n - 1].tile)
+            n--; /* a tile is gathered once */
         for (uint32_t r = 0; r < n; r++) {
             const struct plan_row *row = &rows[first + r];
             const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;
@@ -464,9 +563,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             most_bins = n_bins > most_bins ? n_bins : most_bins;
         }
         plan.n_rows = n;
-        plan.n_blocks = set_chunks(call, plan.row, n);
-        if (plan.n_blocks > 0)
-            error = launch_bits(call, layout, plan, stream);
+        error = add_rows(call, layout, plan, stream, &turn);
         if (error != cudaSuccess)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
@@ -487,4 +584,5 @@ const struct rw_hist_method rw_hist_lanes = {
     .by_position = 1,
     .subtracts = 1,
     .leaves_clean = 1,
+    .reads_far = 1,
 };

@@ -25,6 +25,7 @@ struct plan_row {
     uint8_t lanes, first_code, n_codes;
     uint8_t bits;    /* the tile's */
     uint8_t in_part; /* some of the tile's bins only: codes are tested */
+    uint8_t tile;
 };
 
 struct plan {
@@ -175,6 +176,7 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
                 r.n_codes = (uint8_t)n_codes;
                 r.in_part = n_bins < all_bins;
                 r.bits = (uint8_t)tile->bits;
+                r.tile = (uint8_t)t;
                 cells += (uint64_t)r.n_bins * n_codes * tile->lanes * words;
                 row[n++] = r;
             }

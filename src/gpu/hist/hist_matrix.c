@@ -170,8 +170,10 @@ void rw_hist_matrix_free(struct rw_hist_matrix *matrix)
 {
     if (!matrix)
         return;
-    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
         rw_device_free((void *)(uintptr_t)matrix->tile[t].d_word);
+        rw_transfer_pinned_free((void *)(uintptr_t)matrix->tile[t].far_word);
+    }
     rw_device_free((void *)(uintptr_t)matrix->d_column);
     rw_mem_free(matrix);
 }

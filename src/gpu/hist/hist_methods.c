@@ -63,6 +63,14 @@ static const char *misuse(const struct rw_hist_call *call)
     return NULL;
 }
 
+static int has_far_codes(const struct rw_hist_matrix *matrix)
+{
+    int far = 0;
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        far |= matrix->tile[t].far_word != NULL;
+    return far;
+}
+
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
                   const struct rw_hist_call *call)
 {
@@ -88,6 +96,10 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
         refused = "cannot skip the frequent code";
     else if (!there)
         refused = method->reads_tiles ? "needs codes by tiles" : "needs codes by columns";
+    else if (!method->reads_far && has_far_codes(matrix))
+        refused = "needs all codes in the GPU's memory";
+    else if (!call->far && has_far_codes(matrix))
+        refused = "was given nothing to read the host's memory with";
     if (refused)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' %s", method->name, refused);
     if (method->scratch_bytes(call) > 0 && !call->d_scratch)

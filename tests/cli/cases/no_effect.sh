@@ -18,6 +18,7 @@ t --valid a.txt --metric rmse --ties mean
 t --rounding nearest --seed 2 --sample-features 1
 t --hist lanes
 t --hist lanes --device cpu
+t --gpu-memory 16G --device cpu
 t --early-stop 5
 t --metric map
 t --empty 1
@@ -40,4 +41,6 @@ ok --objective regression --norm off --truncation none --label-gain exp
 ok --objective yetirank --norm off
 ok --grow levels --depth 3 --leaves 8
 ok --hist auto --device cpu
+ok --gpu-memory auto --device cpu
+ok --gpu-memory 16G --device auto
 ok --valid v.txt --metric rmse --ties file

@@ -1,0 +1,148 @@
+#include "bench/bench_codes.h"
+
+#include <float.h>
+
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };
+
+struct make {
+    struct rw_binned *binned;
+    uint64_t seed;
+};
+
+/* Eight random bytes for a document and eight of its features (Steele, Lea and Flood, "Fast
+ * splittable pseudorandom number generators"). */
+static uint64_t bytes_of(uint64_t seed, uint64_t item)
+{
+    uint64_t z = seed + (item + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* How good a document is, 0 to 255; its label, one in two a 0. */
+static uint32_t quality_of(uint64_t seed, uint32_t doc)
+{
+    return (uint32_t)(bytes_of(~seed, doc) >> 56);
+}
+
+static float label_of(uint32_t quality, uint32_t noise)
+{
+    static const uint32_t from[LABELS - 1] = {128, 200, 235, 250};
+    const uint32_t seen = (3 * quality + noise) / 4;
+    float label = 0.0f;
+    for (int l = 0; l < LABELS - 1; l++)
+        label += (float)(seen >= from[l]);
+    return label;
+}
+
+static int fill(void *user, struct rw_share *share)
+{
+    const struct make *make = user;
+    const struct rw_bins *bins = make->binned->bins;
+    float *label = make->binned->documents->label;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (uint64_t d = doc; d < end; d++)
+            label[d] = label_of(quality_of(make->seed, (uint32_t)d),
+                                (uint32_t)(bytes_of(~make->seed, d) & 255));
+        for (uint32_t f = 0; f < RW_BENCH_CODES_FEATURES; f += AT_ONCE) {
+            for (uint64_t d = doc; d < end; d++) {
+                uint64_t bytes =
+                    bytes_of(make->seed, d * RW_BENCH_CODES_FEATURES / AT_ONCE + f / AT_ONCE);
+                const uint32_t quality = quality_of(make->seed, (uint32_t)d);
+                for (uint32_t k = 0; k < AT_ONCE; k++, bytes >>= 8) {
+                    uint32_t byte = (uint32_t)(bytes & 255);
+                    if ((f + k) % TELLING == 0)
+                        byte = (quality + (f + k + 1) * byte) / (f + k + 2);
+                    const uint32_t n_bins = rw_cuts_n_bins(bins->cuts, f + k);
+                    ((uint8_t *)bins->codes[f + k].code)[d] = (uint8_t)(byte * n_bins / 256);
+                }
+            }
+        }
+    }
+    return RW_OK;
+}
+
+static int make_documents(struct rw_ctx *ctx, uint32_t n_queries, struct rw_dataset **out)
+{
+    const uint32_t n_docs = n_queries * RW_BENCH_CODES_DOCS;
+    RW_TRY(rw_dataset_new(ctx, out));
+    struct rw_dataset *set = *out;
+    RW_TRY(RW_NEW_RAW(ctx, set->label, n_docs));
+    RW_TRY(RW_NEW(ctx, set->query_offset, (size_t)n_queries + 1));
+    RW_TRY(RW_NEW(ctx, set->query_id_offset, (size_t)n_queries + 1));
+    RW_TRY(RW_NEW(ctx, set->query_id_text, (size_t)n_queries + 1)); /* ids of no letters */
+    for (uint32_t q = 0; q <= n_queries; q++) {
+        set->query_offset[q] = q * RW_BENCH_CODES_DOCS;
+        set->query_id_offset[q] = q;
+    }
+    set->n_docs = n_docs;
+    set->n_queries = n_queries;
+    return RW_OK;
+}
+
+static int make_cuts(struct rw_ctx *ctx, uint32_t n_bins, struct rw_cuts **out)
+{
+    const uint32_t n = RW_BENCH_CODES_FEATURES;
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    struct rw_cuts *cuts = *out;
+    RW_TRY(RW_NEW(ctx, cuts->feature, n));
+    RW_TRY(RW_NEW(ctx, cuts->offset, n + 1));
+    RW_TRY(RW_NEW(ctx, cuts->cut, (size_t)n * n_bins));
+    RW_TRY(RW_NEW(ctx, cuts->has_missing, n));
+    cuts->n_features = n;
+    for (uint32_t f = 0; f < n; f++) {
+        cuts->feature[f] = f + 1;
+        cuts->offset[f + 1] = cuts->offset[f] + n_bins;
+        for (uint32_t b = 0; b < n_bins; b++)
+            cuts->cut[cuts->offset[f] + b] = b + 1 < n_bins ? (float)b + 0.5f : FLT_MAX;
+    }
+    return RW_OK;
+}
+
+static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_t n_docs,
+                     struct rw_bins **out)
+{
+    const uint32_t most = 255, n_bins = (uint32_t)rule->bins < most ? (uint32_t)rule->bins : most;
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    struct rw_bins *bins = *out;
+    bins->rule = *rule;
+    bins->n_docs = n_docs;
+    bins->owns_cuts = 1;
+    RW_TRY(make_cuts(ctx, n_bins, &bins->cuts));
+    RW_TRY(RW_NEW(ctx, bins->codes, RW_BENCH_CODES_FEATURES));
+    for (uint32_t f = 0; f < RW_BENCH_CODES_FEATURES; f++) {
+        bins->codes[f].n = n_docs;
+        RW_TRY(rw_mem_new_raw(ctx, &bins->codes[f].code, n_docs, 1));
+    }
+    return RW_OK;
+}
+
+int rw_bench_codes_make(struct rw_ctx *ctx, uint32_t n_queries, const struct rw_cut_rule *rule,
+                        uint64_t seed, struct rw_binned **out)
+{
+    const uint64_t n_docs = (uint64_t)n_queries * RW_BENCH_CODES_DOCS;
+    struct rw_binned *binned;
+    int status;
+    *out = NULL;
+    if (n_docs > UINT32_MAX)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u queries of %d documents; expected at most %u",
+                       n_queries, RW_BENCH_CODES_DOCS, UINT32_MAX / RW_BENCH_CODES_DOCS);
+    RW_TRY(RW_NEW(ctx, binned, 1));
+    struct make make = {binned, seed};
+    RW_TRY_OUT(make_documents(ctx, n_queries, &binned->documents));
+    RW_TRY_OUT(make_bins(ctx, rule, (uint32_t)n_docs, &binned->bins));
+    RW_TRY_OUT(RW_NEW(ctx, binned->feature, RW_BENCH_CODES_FEATURES));
+    binned->n_features = RW_BENCH_CODES_FEATURES;
+    for (uint32_t f = 0; f < RW_BENCH_CODES_FEATURES; f++)
+        binned->feature[f] = f + 1;
+    RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, n_docs, PIECE, fill, &make));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
+}

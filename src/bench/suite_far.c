@@ -1,0 +1,228 @@
+/* Suite "far": codes that do not fit the GPU's memory, and what of the link's rate their reading
+ * reaches. A quarter of the codes is on the GPU, or what --gpu-memory leaves room for. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "bench/bench_codes.h"
+#include "bench/time_training.h"
+#include "gpu/device/device.h"
+
+enum { QUERIES = 250000, QUICK_QUERIES = 2000, MOST_TREES = 1000, STEPS = 24 };
+
+struct tree {
+    double ms, hist_ms, hist_bytes, bytes;
+};
+
+struct far {
+    struct rw_bench *bench;
+    struct rw_binned *binned; /* owned */
+    struct rw_params *params; /* owned */
+    struct rw_plan plan;
+    double code_bytes;       /* of all, as the GPU has them */
+    double copied, gathered; /* bytes a second */
+    struct tree tree[MOST_TREES];
+    int n_trees;
+    double since, load_ms, leaves;
+};
+
+/* ---- memory ---- */
+
+/* Bytes of codes that a plan has on the GPU: in tiles, and in columns for partitions. */
+static double codes_of(const struct rw_plan *plan)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < plan->n_parts; i++) {
+        if (strcmp(plan->part[i].name, "codes") == 0 ||
+            (plan->far_bytes && strcmp(plan->part[i].name, "column copies") == 0))
+            bytes += (double)plan->part[i].bytes;
+    }
+    return bytes;
+}
+
+/* The plan with so much memory; *fits 0: it is too little for anything. */
+static int plan_with(struct far *s, uint64_t bytes, int *fits)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
+    RW_TRY(rw_params_set(s->bench->ctx, s->params, "gpu-memory", text));
+    const int status = rw_train_plan_binned(s->bench->ctx, s->params, s->binned, NULL, 0, &s->plan);
+    *fits = status >= 0;
+    return status == RW_ERR_MEMORY ? RW_OK : status;
+}
+
+/* As much memory as leaves a quarter of the codes on the GPU: found by halving. */
+static int find_memory(struct far *s)
+{
+    uint64_t low = 1, high = s->plan.most_bytes;
+    int fits = 0;
+    for (int i = 0; i < STEPS || !fits; i++) {
+        const uint64_t middle = low + (high - low) / 2;
+        RW_TRY(plan_with(s, middle, &fits));
+        if (fits && codes_of(&s->plan) > s->code_bytes / 4)
+            high = middle;
+        else
+            low = middle;
+        if (i > 2 * STEPS)
+            return rw_fail(s->bench->ctx, RW_ERR_MEMORY,
+                           "no memory leaves a quarter of the codes on the GPU");
+    }
+    return RW_OK;
+}
+
+/* ---- training ---- */
+
+static int on_round(void *user, const struct rw_round *round)
+{
+    struct far *s = user;
+    if (s->n_trees < MOST_TREES) {
+        s->tree[s->n_trees++] = (struct tree){.ms = rw_clock_ms() - s->since,
+                                              .hist_ms = round->far_hist_ms,
+                                              .hist_bytes = (double)round->far_hist_bytes,
+                                              .bytes = (double)round->far_bytes};
+        s->leaves += round->n_leaves;
+    }
+    s->since = rw_clock_ms();
+    return 0;
+}
+
+static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
+{
+    struct far *s = user;
+    (void)peak_bytes;
+    if (strcmp(stage, "cuts and codes") != 0)
+        return;
+    s->load_ms = ms;
+    s->since = rw_clock_ms();
+}
+
+/* The median of a figure over all trees but the first, at `offset` in struct tree. */
+static double median_of(const struct far *s, size_t offset)
+{
+    double figure[MOST_TREES];
+    struct rw_bench_times times = {NAN, NAN, NAN};
+    int n = 0;
+    for (int i = 1; i < s->n_trees; i++)
+        figure[n++] = *(const double *)(const void *)((const char *)&s->tree[i] + offset);
+    if (n > 0)
+        rw_bench_spread(figure, n, &times);
+    return times.median_ms;
+}
+
+/* ---- rows ---- */
+
+static int send(struct far *s)
+{
+    const uint32_t n_docs = rw_dataset_n_docs(rw_binned_documents(s->binned));
+    const double ms = median_of(s, offsetof(struct tree, ms));
+    const double hist_ms = median_of(s, offsetof(struct tree, hist_ms));
+    const double hist_bytes = median_of(s, offsetof(struct tree, hist_bytes));
+    const double rate = hist_bytes / (hist_ms / 1e3);
+    const double least_ms = hist_bytes / s->copied * 1e3; /* that the link must take */
+    struct rw_bench_line line = {.n = 0};
+    rw_bench_add_text(&line, "device", s->plan.device);
+    rw_bench_add_integer(&line, "documents", n_docs);
+    rw_bench_add_integer(&line, "features", RW_BENCH_CODES_FEATURES);
+    rw_bench_add_real(&line, "mean_leaves", s->leaves / s->n_trees, 1);
+    rw_bench_add_text(&line, "gpu_memory", rw_params_get(s->params, "gpu-memory"));
+    rw_bench_add_integer(&line, "code_bytes", s->code_bytes);
+    rw_bench_add_real(&line, "share_on_gpu", codes_of(&s->plan) / s->code_bytes, 3);
+    rw_bench_add_integer(&line, "host_bytes", (double)s->plan.far_bytes);
+    rw_bench_add_real(&line, "copy_gb_s", s->copied / 1e9, 1);
+    rw_bench_add_real(&line, "gather_gb_s", s->gathered / 1e9, 1);
+    rw_bench_add_integer(&line, "hist_bytes", hist_bytes);
+    rw_bench_add_integer(&line, "read_bytes", median_of(s, offsetof(struct tree, bytes)));
+    rw_bench_add_real(&line, "hist_ms", hist_ms, 2);
+    rw_bench_add_real(&line, "hist_gb_s", rate / 1e9, 1);
+    rw_bench_add_real(&line, "hist_share", rate / s->copied, 3);
+    rw_bench_add_real(&line, "tree_ms", ms, 2);
+    rw_bench_add_real(&line, "tree_share", least_ms / ms, 3);
+    rw_bench_add_real(&line, "planned_ms", s->plan.tree_ms, 2);
+    rw_bench_add_real(&line, "first_tree_ms", s->tree[0].ms, 1);
+    rw_bench_add_real(&line, "load_s", s->load_ms / 1e3, 2);
+    RW_TRY(rw_bench_send(s->bench, "far", &line));
+    if (s->bench->options->quick)
+        return RW_OK;
+    const struct rw_bench_bar bar[2] = {
+        {"histograms: share of a copy's rate", rate / s->copied, 0.75, 0.9, 0},
+        {"a tree: planned time, apart from it by", fabs(s->plan.tree_ms / ms - 1.0), 0.3, NAN, 1}};
+    for (int i = 0; i < 2; i++)
+        RW_TRY(rw_bench_bar(s->bench, &bar[i]));
+    return RW_OK;
+}
+
+/* ---- the suite ---- */
+
+static int check_device(struct far *s)
+{
+    if (strncmp(rw_params_get(s->params, "device"), "cuda", 4) == 0)
+        return RW_OK;
+    return rw_fail(s->bench->ctx, RW_ERR_UNSUPPORTED,
+                   "suite 'far' measures a GPU\nhint: --device cuda");
+}
+
+static int make(struct far *s)
+{
+    struct rw_bench *bench = s->bench;
+    const uint32_t n = rw_bench_number(bench, bench->options->n_queries, QUERIES, QUICK_QUERIES);
+    const struct rw_cut_rule rule = {.bins = s->params->bins,
+                                     .absent_missing = s->params->absent,
+                                     .min_docs = (uint32_t)s->params->min_docs};
+    rw_log(bench->ctx, RW_LOG_NOTE, "making codes of %u queries", n);
+    return rw_bench_codes_make(bench->ctx, n, &rule, bench->options->seed, &s->binned);
+}
+
+static int plan(struct far *s)
+{
+    int number = 0, fits = 0;
+    RW_TRY(plan_with(s, (uint64_t)1 << 60, &fits));
+    s->code_bytes = s->plan.far_bytes ? (double)RW_BENCH_CODES_FEATURES *
+                                            rw_dataset_n_docs(rw_binned_documents(s->binned))
+                                      : codes_of(&s->plan);
+    sscanf(s->plan.device, "cuda:%d", &number);
+    RW_TRY(rw_device_link(s->bench->ctx, number, &s->copied, &s->gathered));
+    if (!rw_bench_is_given(s->bench, "gpu-memory"))
+        return find_memory(s);
+    RW_TRY(rw_params_set(s->bench->ctx, s->params, "gpu-memory",
+                         rw_params_get(s->bench->options->params, "gpu-memory")));
+    return rw_train_plan_binned(s->bench->ctx, s->params, s->binned, NULL, 0, &s->plan);
+}
+
+static int run(struct rw_bench *bench)
+{
+    struct far *s;
+    struct rw_model *model = NULL;
+    const struct rw_bench_setting setting[] = {{"rounds", bench->options->quick ? "3" : "12"},
+                                               {"leaves", "255"},
+                                               {"bins", "255"},
+                                               {"split", "mart"}};
+    int status;
+    RW_TRY(RW_NEW(bench->ctx, s, 1));
+    s->bench = bench;
+    const struct rw_train_hooks hooks = {.user = s, .on_round = on_round, .on_stage = on_stage};
+    RW_TRY_OUT(rw_bench_params_new(bench, setting, 4, 1, &s->params));
+    RW_TRY_OUT(check_device(s));
+    RW_TRY_OUT(rw_bench_send_params(bench, &s->params, 1));
+    RW_TRY_OUT(make(s));
+    RW_TRY_OUT(plan(s));
+    rw_log(bench->ctx, RW_LOG_NOTE, "%d trees on %s, --gpu-memory %s", s->params->rounds,
+           s->plan.device, rw_params_get(s->params, "gpu-memory"));
+    RW_TRY_OUT(rw_train_binned(bench->ctx, s->params, s->binned, NULL, 0, &hooks, &model));
+    RW_TRY_OUT(send(s));
+out:
+    rw_model_free(model);
+    rw_binned_free(s->binned);
+    rw_params_free(s->params);
+    rw_mem_free(s);
+    return status;
+}
+
+const struct rw_bench_suite rw_bench_far = {
+    .name = "far",
+    .about = "codes that do not fit the GPU: what is read of the host's memory, and how fast",
+    .run = run,
+};

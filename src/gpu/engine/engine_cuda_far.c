@@ -1,0 +1,523 @@
+/* Codes that do not fit the device: they stay in page-locked memory of the host.
+ *
+ * Of the training set, tiles: the device holds those of the first documents, and histograms gather
+ * the others' rows (gpu/hist/hist_lanes_far.cu). And columns, for partitions and walks,
+ * a second copy: a code of a row would cost 32 bytes of the link, a column's is one byte when the
+ * column is copied to the device, which keeps some (engine_cuda_columns.c). So a level of a tree
+ * takes a byte a document for each feature that splits its large nodes, once a tree if there is
+ * room for the columns, beside 32 for each document. Of the other sets, columns alone: a walk
+ * reads those that the tree splits, piece by piece. */
+#include "gpu/engine/engine_cuda.h"
+
+#include <string.h>
+
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "base/system.h"
+#include "base/thread.h"
+#include "gpu/device/tuning.h"
+#include "tree/placement.h"
+
+enum { PIECE_DOCS = 65536, ALIGNED = 256 };
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+static uint32_t code_bytes(const struct rw_cuda *cuda, uint32_t feature)
+{
+    return (uint32_t)rw_cuts_code_bytes(cuda->host.set[0].bins->cuts, feature);
+}
+
+/* ---- which codes go where ---- */
+
+/* Tiles of all groups, without codes, and how many documents of each are on the device. */
+static int plan_tiles(struct rw_cuda *cuda)
+{
+    struct rw_place place[RW_CUDA_GROUPS * RW_HIST_MAX_TILES];
+    int n = 0;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        RW_TRY(rw_cuda_plan_matrix(cuda, g, cuda->n_docs, &cuda->set[0].matrix[g]));
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        for (uint32_t t = 0; t < matrix->n_tiles; t++)
+            place[n++] = (struct rw_place){.doc_bytes = rw_hist_tile_doc_bytes(matrix, t)};
+    }
+    rw_place_codes(place, n, cuda->n_docs, 0, cuda->place.row_bytes);
+    cuda->place.far_doc_bytes = 0.0;
+    n = 0;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        for (uint32_t t = 0; t < matrix->n_tiles; t++, n++) {
+            matrix->tile[t].n_here = place[n].n_here;
+            cuda->place.far_doc_bytes +=
+                (double)place[n].doc_bytes * (cuda->n_docs - place[n].n_here) / cuda->n_docs;
+        }
+    }
+    return RW_OK;
+}
+
+int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs)
+{
+    enum { LOADING_BYTES = 18, SCORE_BYTES = 8 }; /* a document's, beside its codes */
+    uint64_t doc_bytes = LOADING_BYTES + SCORE_BYTES;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        for (uint32_t t = 0; t < matrix->n_tiles; t++)
+            doc_bytes += rw_hist_tile_doc_bytes(matrix, t);
+    }
+    const uint64_t given_back = cuda->hist_scratch_bytes - cuda->least_scratch_bytes;
+    const uint64_t reserved =
+        rw_cuda_others_bytes(cuda, cuda->n_docs, cuda->host.base.info.n_features);
+    return n_docs * doc_bytes + reserved + given_back > rw_cuda_left_bytes(cuda);
+}
+
+/* Page-locked memory, in a dry run only counted. */
+static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    void *p = cuda; /* of a dry run: not to be followed */
+    if (rw_cuda_is_dry(cuda)) {
+        cuda->host.plan->far_bytes += bytes;
+    } else {
+        const uint64_t there = rw_system_available_bytes();
+        if (there && bytes > there)
+            return rw_fail(ctx, RW_ERR_MEMORY,
+                           "out of memory: codes that do not fit cuda:%d need %.1f MB of the "
+                           "host's memory, and %.1f MB are available",
+                           cuda->device->number, (double)bytes / 1e6, (double)there / 1e6);
+        if (rw_transfer_pinned_alloc(ctx, &p, bytes) < 0)
+            return rw_fail(ctx, RW_ERR_MEMORY,
+                           "out of memory: codes that do not fit cuda:%d need %.1f MB of the "
+                           "host's memory, page-locked, which the system does not give",
+                           cuda->device->number, (double)bytes / 1e6);
+    }
+    memcpy(out, &p, sizeof(p));
+    return RW_OK;
+}
+
+/* ---- columns ---- */
+
+struct column_job {
+    const struct rw_cuda *cuda;
+    const struct rw_bins *from;
+    const uint32_t *code_of; /* NULL: features are those of `from` */
+    const struct rw_cuda_far *far;
+    uint32_t n_docs, n_pieces;
+};
+
+/* Codes of documents [first, end), listed or not. */
+static void put_codes(const struct rw_codes *codes, size_t bytes, uint32_t first, uint32_t end,
+                      char *to)
+{
+    if (!codes->row) {
+        memcpy(to, (const char *)codes->code + first * bytes, (end - first) * bytes);
+        return;
+    }
+    for (uint32_t doc = first; doc < end; doc++)
+        rw_codes_put(to, bytes, doc - first, codes->rest);
+    for (uint32_t i = rw_numbers_under(codes->row, codes->n, first);
+         i < codes->n && codes->row[i] < end; i++)
+        rw_codes_put(to, bytes, codes->row[i] - first, rw_codes_entry(codes, bytes, i));
+}
+
+/* An item is a piece of a feature. */
+static int put_columns(void *user, struct rw_share *share)
+{
+    const struct column_job *job = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++) {
+            const uint32_t f = (uint32_t)(i / job->n_pieces);
+            const uint32_t first = (uint32_t)(i % job->n_pieces) * PIECE_DOCS;
+            const uint32_t left = job->n_docs - first;
+            const size_t bytes = job->far->at[f].bytes;
+            put_codes(&job->from->codes[job->code_of ? job->code_of[f] : f], bytes, first,
+                      first + (left < PIECE_DOCS ? left : PIECE_DOCS),
+                      (char *)(uintptr_t)job->far->at[f].d_word + first * bytes);
+        }
+    }
+    return RW_OK;
+}
+
+/* From ready codes, or from those that the host makes of the values. */
+static int fill_columns(struct rw_cuda *cuda, const struct rw_cuda_source *source,
+                        const struct rw_cuda_far *far)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    struct rw_bins *made = NULL;
+    struct column_job job = {.cuda = cuda,
+                             .from = source->codes,
+                             .code_of = source->code_of,
+                             .far = far,
+                             .n_docs = source->dataset->n_docs};
+    job.n_pieces = (job.n_docs + PIECE_DOCS - 1) / PIECE_DOCS;
+    if (!source->codes) {
+        RW_TRY(rw_bins_make(ctx, source->dataset, cuts, &cuda->host.base.rules.cut, 0, &made));
+        job.from = made;
+    }
+    rw_parallel(ctx, ctx->n_threads, (uint64_t)cuts->n_features * job.n_pieces, 1, put_columns,
+                &job);
+    rw_bins_free(made);
+    return RW_OK;
+}
+
+static int make_far_columns(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
+{
+    const uint32_t n_docs = source->dataset->n_docs;
+    const uint32_t n_features = cuda->host.base.info.n_features;
+    struct rw_cuda_far *far = &cuda->set[set].far;
+    uint64_t bytes = 0;
+    RW_TRY(RW_NEW(cuda->host.base.ctx, far->at, n_features));
+    for (uint32_t f = 0; f < n_features; f++)
+        bytes += aligned((uint64_t)n_docs * code_bytes(cuda, f));
+    RW_TRY(new_far(cuda, &far->column, bytes));
+    char *at = far->column;
+    for (uint32_t f = 0; f < n_features && !rw_cuda_is_dry(cuda); f++) {
+        const uint32_t width = code_bytes(cuda, f);
+        far->at[f] =
+            (struct rw_cuda_column){.d_word = at, .bytes = width, .lanes = 1, .bits = 8 * width};
+        at += aligned((uint64_t)n_docs * width);
+    }
+    return rw_cuda_is_dry(cuda) ? RW_OK : fill_columns(cuda, source, far);
+}
+
+/* ---- rows ---- */
+
+struct row_job {
+    const struct rw_cuda_column *column; /* [n_features] of the tile's matrix */
+    const struct rw_hist_tile *tile;
+    uint32_t first; /* document of the first row */
+    uint32_t doc_bytes;
+    int wide; /* codes of 16 bits */
+    char *to;
+};
+
+/* One feature's codes of n documents, where rows of 0 stand. */
+static void put_feature(const struct row_job *job, uint32_t feature, uint32_t first, uint32_t n,
+                        char *to)
+{
+    const struct rw_hist_tile *tile = job->tile;
+    const uint32_t lane = feature % tile->lanes, shift = feature / tile->lanes * tile->bits;
+    const struct rw_cuda_column *column = &job->column[feature];
+    const uint8_t *narrow = (const uint8_t *)column->d_word + first;
+    const uint16_t *wide = (const uint16_t *)column->d_word + first;
+    if (job->wide) {
+        uint16_t *row = (uint16_t *)(void *)to + lane;
+        for (uint32_t i = 0; i < n; i++)
+            row[(size_t)i * tile->lanes] = wide[i];
+        return;
+    }
+    uint32_t *row = (uint32_t *)(void *)to + lane;
+    for (uint32_t i = 0; i < n; i++)
+        row[(size_t)i * tile->lanes] |= (uint32_t)narrow[i] << shift;
+}
+
+static int put_rows(void *user, struct rw_share *share)
+{
+    const struct row_job *job = user;
+    for (uint64_t at, end; rw_share_next(share, &at, &end);) {
+        while (at < end) {
+            const uint32_t n =
+                (uint32_t)(end - at < RW_TUNE_FAR_FILL_DOCS ? end - at : RW_TUNE_FAR_FILL_DOCS);
+            char *to = job->to + at * job->doc_bytes;
+            memset(to, 0, (size_t)n * job->doc_bytes);
+            for (uint32_t f = 0; f < job->tile->n_features; f++)
+                put_feature(job, f, job->first + (uint32_t)at, n, to);
+            at += n;
+        }
+    }
+    return RW_OK;
+}
+
+/* Rows of documents [first, first + n) of a tile, out of the columns. */
+static void make_rows(const struct rw_cuda *cuda, struct row_job *job, uint32_t first, uint32_t n,
+                      char *to)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    job->first = first;
+    job->to = to;
+    rw_parallel(ctx, ctx->n_threads, n, 4096, put_rows, job);
+}
+
+/* Those that are on the device, by way of `stage`. */
+static int send_rows(struct rw_cuda *cuda, struct row_job *job, char *stage)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const uint32_t most = RW_TUNE_FAR_STAGE_BYTES / job->doc_bytes, n_here = job->tile->n_here;
+    for (uint32_t first = 0; first < n_here; first += most) {
+        const uint32_t n = n_here - first < most ? n_here - first : most;
+        char *d_to = (char *)(uintptr_t)job->tile->d_word + (uint64_t)first * job->doc_bytes;
+        make_rows(cuda, job, first, n, stage);
+        RW_TRY(
+            rw_transfer_write_pinned(ctx, cuda->device, d_to, stage, (size_t)n * job->doc_bytes));
+        RW_TRY(rw_transfer_wait(ctx, cuda->device));
+    }
+    return RW_OK;
+}
+
+static int make_tile(struct rw_cuda *cuda, int g, uint32_t t, const struct rw_cuda_column *column,
+                     char *stage)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+    struct rw_hist_tile *tile = &matrix->tile[t];
+    const uint32_t n_far = matrix->n_docs - tile->n_here;
+    struct row_job job = {.column = column + tile->first_feature,
+                          .tile = tile,
+                          .doc_bytes = rw_hist_tile_doc_bytes(matrix, t),
+                          .wide = matrix->bits == 16};
+    const uint64_t here_bytes = ((uint64_t)tile->n_here * job.doc_bytes + 127) / 128 * 128;
+    if (n_far > 0)
+        RW_TRY(new_far(cuda, &tile->far_word, (uint64_t)n_far * job.doc_bytes));
+    if (rw_cuda_is_dry(cuda)) {
+        tile->d_word = cuda;
+        return RW_OK;
+    }
+    RW_TRY(rw_device_alloc(ctx, (void **)(uintptr_t)&tile->d_word, here_bytes));
+    RW_TRY(send_rows(cuda, &job, stage));
+    make_rows(cuda, &job, tile->n_here, n_far, (char *)(uintptr_t)tile->far_word);
+    return RW_OK;
+}
+
+static int make_tiles(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_column *column = NULL;
+    void *stage = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW(ctx, column, cuda->host.base.info.n_features));
+    if (!rw_cuda_is_dry(cuda))
+        RW_TRY_OUT(rw_transfer_pinned_alloc(ctx, &stage, RW_TUNE_FAR_STAGE_BYTES));
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_group *group = &cuda->group[g];
+        for (uint32_t f = 0; f < group->n_features; f++)
+            column[f] = cuda->set[0].far.at[group->column[f]];
+        for (uint32_t t = 0; t < cuda->set[0].matrix[g]->n_tiles; t++)
+            RW_TRY_OUT(make_tile(cuda, g, t, column, stage));
+    }
+out:
+    rw_transfer_pinned_free(stage);
+    rw_mem_free(column);
+    return status;
+}
+
+/* ---- a set ---- */
+
+uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features)
+{
+    const uint64_t least = (uint64_t)n_features * sizeof(uint16_t) * ALIGNED; /* a tree of all */
+    uint64_t bytes = (uint64_t)n_docs * n_features / RW_TUNE_FAR_WALK_SHARE;
+    bytes = bytes < RW_TUNE_FAR_MOST_WALK ? bytes : RW_TUNE_FAR_MOST_WALK;
+    return bytes > least ? bytes : least;
+}
+
+/* For what walks read. */
+static int make_walk(struct rw_cuda *cuda)
+{
+    const uint64_t bytes = rw_cuda_far_walk_bytes(cuda->n_docs, cuda->host.base.info.n_features);
+    if (cuda->walk_bytes)
+        return RW_OK;
+    cuda->walk_bytes = bytes;
+    cuda->host.part = "scratch";
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_walk, bytes));
+    return RW_NEW(cuda->host.base.ctx, cuda->walk_column, cuda->host.base.info.n_features);
+}
+
+/* What histograms read rows with: a piece holds a share of them. */
+static int make_pieces(struct rw_cuda *cuda)
+{
+    uint64_t bytes = 0;
+    char *d_pieces;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        for (uint32_t t = 0; t < matrix->n_tiles; t++)
+            bytes += (uint64_t)cuda->n_docs * rw_hist_tile_doc_bytes(matrix, t);
+    }
+    bytes = aligned(bytes / RW_TUNE_FAR_PIECE_SHARE);
+    bytes = bytes < RW_TUNE_FAR_MOST_PIECE ? bytes : RW_TUNE_FAR_MOST_PIECE;
+    bytes = bytes > RW_HIST_FAR_LEAST_BYTES ? bytes : RW_HIST_FAR_LEAST_BYTES;
+    cuda->host.part = "scratch";
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_far_bytes, 1));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, d_pieces, 2 * bytes));
+    if (rw_cuda_is_dry(cuda))
+        return RW_OK;
+    RW_TRY(rw_hist_far_open(cuda->host.base.ctx, d_pieces, bytes, &cuda->hist_far));
+    cuda->hist_far.d_bytes = cuda->d_far_bytes;
+    return RW_OK;
+}
+
+static int make_clocks(struct rw_cuda *cuda)
+{
+    for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++) {
+        cudaEvent_t event;
+        RW_CU(cuda->host.base.ctx, cudaEventCreate(&event));
+        cuda->event[i] = event;
+    }
+    return RW_OK;
+}
+
+int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
+{
+    RW_TRY(make_far_columns(cuda, set, source));
+    RW_TRY(make_walk(cuda));
+    if (set > 0)
+        return RW_OK;
+    RW_TRY(plan_tiles(cuda));
+    RW_TRY(make_tiles(cuda));
+    RW_TRY(make_pieces(cuda));
+    return make_clocks(cuda);
+}
+
+void rw_cuda_far_free(struct rw_cuda *cuda, int set)
+{
+    struct rw_cuda_far *far = &cuda->set[set].far;
+    if (!rw_cuda_is_dry(cuda))
+        rw_transfer_pinned_free(far->column);
+    rw_mem_free(far->at);
+}
+
+/* ---- reading ---- */
+
+int rw_cuda_far_fetch(struct rw_cuda *cuda, const struct rw_cuda_column *from, void *d_to)
+{
+    const size_t bytes = (size_t)cuda->n_docs * from->bytes;
+    cuda->reads.bytes += bytes;
+    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, d_to, from->d_word, bytes);
+}
+
+/* Where a piece has the columns of the features that a tree splits: one after another. Returns the
+ * documents of a piece. */
+static uint32_t lay_out_walk(struct rw_cuda *cuda, const struct rw_coded_node *node, int n_nodes)
+{
+    struct rw_cuda_column *column = cuda->walk_column;
+    const uint32_t n_features = cuda->host.base.info.n_features;
+    uint64_t doc_bytes = 0;
+    memset(column, 0, n_features * sizeof(*column));
+    for (int i = 0; i < n_nodes; i++) {
+        struct rw_cuda_column *of = &column[node[i].column];
+        if (of->bytes)
+            continue;
+        of->bytes = code_bytes(cuda, node[i].column);
+        of->lanes = 1;
+        of->bits = 8 * of->bytes;
+        doc_bytes += of->bytes;
+    }
+    uint64_t docs = doc_bytes ? cuda->walk_bytes / doc_bytes : UINT32_MAX;
+    docs = docs < UINT32_MAX ? docs : UINT32_MAX;
+    docs -= docs % ALIGNED;
+    char *at = cuda->d_walk;
+    for (uint32_t f = 0; f < n_features; f++) {
+        column[f].d_word = at;
+        at += docs * column[f].bytes;
+    }
+    return (uint32_t)docs;
+}
+
+/* Documents [first, first + n) of the columns. */
+static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
+{
+    for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
+        const struct rw_cuda_column *to = &cuda->walk_column[f];
+        const size_t bytes = (size_t)n * to->bytes;
+        const char *from = cuda->set[set].far.at[f].d_word;
+        if (!bytes)
+            continue;
+        cuda->reads.bytes += bytes;
+        RW_TRY(rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device,
+                                        (void *)(uintptr_t)to->d_word,
+                                        from + (size_t)first * to->bytes, bytes));
+    }
+    return RW_OK;
+}
+
+int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
+                     const uint8_t *d_skip)
+{
+    const uint32_t n_docs = cuda->host.base.n_docs[set];
+    const size_t n = (size_t)tree->n_leaves, node_bytes = (n - 1) * sizeof(*cuda->coded);
+    const size_t column_bytes = cuda->host.base.info.n_features * sizeof(*cuda->walk_column);
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
+    const uint32_t most = lay_out_walk(cuda, cuda->coded, tree->n_leaves - 1);
+    RW_TRY(rw_cuda_room(cuda, column_bytes + node_bytes + n * sizeof(*tree->leaf), &piece));
+    char *to = piece.host;
+    memcpy(to, cuda->walk_column, column_bytes);
+    memcpy(to + column_bytes, cuda->coded, node_bytes);
+    memcpy(to + column_bytes + node_bytes, tree->leaf, n * sizeof(*tree->leaf));
+    RW_TRY(rw_cuda_send(cuda, &piece, column_bytes + node_bytes + n * sizeof(*tree->leaf)));
+    const char *d = piece.d;
+    struct rw_cuda_walk walk = {.d_column = (const void *)d,
+                                .d_node = (const void *)(d + column_bytes),
+                                .d_leaf = (const void *)(d + column_bytes + node_bytes),
+                                .n_leaves = (uint32_t)n};
+    for (uint32_t first = 0; first < n_docs; first += walk.n_docs) {
+        walk.n_docs = n_docs - first < most ? n_docs - first : most;
+        walk.d_skip = d_skip ? d_skip + first : NULL;
+        walk.d_score = cuda->set[set].d_score + first;
+        RW_TRY(send_piece(cuda, set, first, walk.n_docs));
+        RW_CUDA_TRY(cuda, 1, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+    }
+    return RW_OK;
+}
+
+/* ---- figures ---- */
+
+int rw_cuda_far_begin_tree(struct rw_cuda *cuda)
+{
+    cuda->reads = (struct rw_far_reads){.bytes = 0};
+    cuda->is_timed = 0;
+    if (cuda->d_far_bytes)
+        RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_far_bytes, 0, sizeof(*cuda->d_far_bytes),
+                                                   (cudaStream_t)rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+/* The time of the histograms before, which are done: their splits have been waited for. */
+static int add_time(struct rw_cuda *cuda)
+{
+    float ms = 0.0f;
+    if (!cuda->is_timed)
+        return RW_OK;
+    RW_CU(cuda->host.base.ctx, cudaEventSynchronize((cudaEvent_t)cuda->event[1]));
+    RW_CU(cuda->host.base.ctx,
+          cudaEventElapsedTime(&ms, (cudaEvent_t)cuda->event[0], (cudaEvent_t)cuda->event[1]));
+    cuda->reads.hist_ms += (double)ms;
+    cuda->is_timed = 0;
+    return RW_OK;
+}
+
+int rw_cuda_far_hist_begin(struct rw_cuda *cuda)
+{
+    if (!cuda->d_far_bytes)
+        return RW_OK;
+    RW_TRY(rw_cuda_flush(cuda)); /* it is no histogram */
+    RW_TRY(add_time(cuda));
+    RW_CU(cuda->host.base.ctx,
+          cudaEventRecord((cudaEvent_t)cuda->event[0], (cudaStream_t)rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+int rw_cuda_far_hist_end(struct rw_cuda *cuda)
+{
+    if (!cuda->d_far_bytes)
+        return RW_OK;
+    RW_CU(cuda->host.base.ctx,
+          cudaEventRecord((cudaEvent_t)cuda->event[1], (cudaStream_t)rw_cuda_stream(cuda)));
+    cuda->is_timed = 1;
+    return RW_OK;
+}
+
+int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    RW_TRY(add_time(cuda));
+    *out = cuda->reads;
+    if (!cuda->d_far_bytes)
+        return RW_OK;
+    unsigned long long bytes = 0;
+    RW_TRY(rw_transfer_read(engine->ctx, cuda->device, &bytes, cuda->d_far_bytes, sizeof(bytes)));
+    out->hist_bytes = bytes;
+    out->bytes += bytes;
+    return RW_OK;
+}
