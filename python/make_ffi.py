@@ -26,6 +26,15 @@ extern "Python" {
                    double *value);
     int _rw_rewind(void *user);
     int _rw_next(void *user, struct rw_array *column, uint32_t *n_docs);
+    int _rw_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type, enum rw_comm_op op,
+                       void *stream);
+    int _rw_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
+                           enum rw_comm_type type, void *stream);
+    int _rw_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream);
+    int _rw_all_to_all(void *user, const void *send, const size_t *n_send, void *recv,
+                       const size_t *n_recv);
+    void _rw_abort(void *user);
+    int _rw_has_failed(void *user);
 }
 """
 

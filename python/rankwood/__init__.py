@@ -13,6 +13,7 @@ from rankwood._core import (
     OutOfMemoryError,
     ParameterError,
     ParameterTypeError,
+    RankError,
     RankwoodError,
     UnsupportedError,
 )
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from rankwood._check import DataCheck, FeatureCheck, Finding, check
     from rankwood._cv import CrossValidation, Fold, cv
     from rankwood._explain import Explanation, Permuted
+    from rankwood._ranks import Carrier, Ranks, ranks
     from rankwood._synth import synth
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
@@ -42,6 +44,7 @@ __version__: str = _ffi.string(_lib.RW_VERSION).decode()
 __all__ = [
     "Audit",
     "AuditRow",
+    "Carrier",
     "Comparison",
     "CrossValidation",
     "DataCheck",
@@ -62,7 +65,9 @@ __all__ = [
     "ParameterError",
     "ParameterTypeError",
     "Permuted",
+    "RankError",
     "Ranker",
+    "Ranks",
     "RankwoodError",
     "Round",
     "UnsupportedError",
@@ -76,6 +81,7 @@ __all__ = [
     "from_xgboost",
     "migrate",
     "plot",
+    "ranks",
     "scorer",
     "synth",
     "train",
@@ -86,6 +92,7 @@ __all__ = [
 _LATER = {
     "Audit": "_audit",
     "AuditRow": "_audit",
+    "Carrier": "_ranks",
     "CrossValidation": "_cv",
     "DataCheck": "_check",
     "Explanation": "_explain",
@@ -94,12 +101,14 @@ _LATER = {
     "Fold": "_cv",
     "Permuted": "_explain",
     "Ranker": "sklearn",
+    "Ranks": "_ranks",
     "audit": "_audit",
     "check": "_check",
     "cv": "_cv",
     "from_catboost": "migrate",
     "from_lightgbm": "migrate",
     "from_xgboost": "migrate",
+    "ranks": "_ranks",
     "scorer": "sklearn",
     "synth": "_synth",
 }
@@ -109,7 +118,7 @@ def __getattr__(name: str) -> Any:
     """Imports what not everybody needs when it is asked for."""
     import importlib
 
-    if name in ("migrate", "plot"):
+    if name in ("dask", "migrate", "mpi", "plot", "spark", "torch"):
         return importlib.import_module(f"rankwood.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'rankwood' has no attribute {name!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 import os
 import re
@@ -53,6 +54,10 @@ class OutOfMemoryError(RankwoodError, MemoryError):
 
 class UnsupportedError(RankwoodError, NotImplementedError):
     """Not built in, or the device cannot do it."""
+
+
+class RankError(RankwoodError, ConnectionError):
+    """Another rank failed, or cannot be reached; the message says which one, and why, as far as it is known."""
 
 
 class InternalError(RankwoodError, RuntimeError):
@@ -173,6 +178,7 @@ class _PerThread(threading.local):
             raise OutOfMemoryError("out of memory")
         self.ctx = ffi.gc(out[0], lib.rw_ctx_free)
         lib.rw_ctx_set_log(self.ctx, lib._rw_on_log, ffi.NULL)
+        self.raised: BaseException | None = None  # by what carries bytes between ranks
 
 
 _per_thread = _PerThread()
@@ -183,10 +189,27 @@ def context() -> Any:
     return _per_thread.ctx
 
 
+def set_raised(error: BaseException | None) -> None:
+    """What the next call that fails in the calling thread failed of."""
+    _per_thread.raised = error
+
+
 def check(status: int) -> None:
     """Raises what a status other than RW_OK says, with the text of the calling thread's context."""
     if status != lib.RW_OK:
+        error, _per_thread.raised = _per_thread.raised, None
+        if error is not None:
+            raise error
         raise _ERRORS.get(status, InternalError)(in_python(text(lib.rw_last_error(context()))))
+
+
+def package(name: str, extra: str) -> Any:
+    """A module that not everybody has. ImportError: how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        text = f"rankwood.{extra} needs {name.split('.')[0]}: pip install 'rankwood[{extra}]'"
+        raise ImportError(text, name=name) from error
 
 
 def made(status: int, out: Any, free: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _batches, _tables
+from rankwood import _batches, _ranks, _tables
 from rankwood._core import (
     DataError,
     DataTypeError,
@@ -284,7 +284,7 @@ class Dataset(Handles):
             left_out.add(by_name[one] if isinstance(one, str) else int(one))
         kept = [i for i in ids if i not in left_out]
         n = table.n_rows
-        if n == 0:
+        if n == 0 and _ranks.count() == 1:
             raise DataError("Found array with 0 sample(s): data has no documents")
         _tables.check_shape(n, len(kept))
         if not kept:
@@ -317,7 +317,7 @@ class Dataset(Handles):
     def _make_table(self, ids: list[bytes] | None, missing: float) -> Any:
         c = ffi.new("struct rw_table *")
         c.n_docs, c.n_columns = self.n_docs, self.n_features
-        self._keep: list[Any] = []
+        self._keep = []
         if self._source is None:
             c.column = arrays = _tables.c_arrays(self._table)
             self._keep.append(arrays)
@@ -330,14 +330,9 @@ class Dataset(Handles):
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1
         c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
+        self._ids = ids
         if ids is not None:
-            id_text = b"\0".join(ids) + b"\0"
-            lengths = np.fromiter((len(one) + 1 for one in ids), np.uint64, len(ids))
-            begin = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths)))
-            held = ffi.from_buffer("char[]", id_text)
-            c.query_id_text = held
-            c.query_id_offset = ffi.cast("uint64_t *", begin.ctypes.data)
-            self._keep += [id_text, held, begin]
+            self._hold_ids(c, ids)
         if self._order is not None:
             c.order = ffi.cast("uint32_t *", self._order.ctypes.data)
         return c

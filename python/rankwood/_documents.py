@@ -84,7 +84,10 @@ class Queries:
         self.ids: list[bytes] | None = None
         if qid is not None and group is not None:
             raise DataError("qid and group both say what the queries are; expected one of them")
-        if hasattr(qid, "runs"):  # a column of an Arrow table
+        if n_docs == 0 and (hasattr(qid, "runs") or group is not None):  # one of many ranks
+            self.offset = np.zeros(1, np.uint32)
+            self.ids = [] if group is None else None
+        elif hasattr(qid, "runs"):  # a column of an Arrow table
             offset, ids = qid.runs()
             self._by_runs(offset, ids, sort)
         elif qid is not None:

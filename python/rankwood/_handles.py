@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _batches, _tables
+from rankwood import _batches, _ranks, _tables
 from rankwood._core import DataError, chars, check, context, ffi, lib, logger, made
 from rankwood._documents import Floats
 from rankwood._params import Params
@@ -38,9 +38,12 @@ class Handles:
     _table: _tables.Table  # of data in memory
     _c_table: Any  # struct rw_table, of all but files
     _inexact: Any
+    _ids: list[bytes] | None  # of its queries; None: of files, or they are numbers from 0
+    _keep: list[Any]  # what the table points to
 
     def _begin(self) -> None:
         self._lock = threading.RLock()  # of what is made when it is asked for
+        self._meeting = _ranks.meeting()  # of the ranks that have shares of its files
         self._paths: list[bytes] | None = None
         self._source: _batches.Source | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
@@ -112,6 +115,7 @@ class Handles:
 
     def _read(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Any:
         """struct rw_dataset of the files."""
+        self._check_meeting()
         out = ffi.new("struct rw_dataset **")
         paths = [ffi.new("char[]", path) for path in self._paths or []]
         with self._reading(names, needed):
@@ -138,6 +142,45 @@ class Handles:
             self._warn_of_ids()
             self._weigh(self._values)
         return self._values
+
+    # ---- many ranks ----
+
+    def _check_meeting(self) -> None:
+        """DataError: the files would be read, or were, as other ranks read them."""
+        if self._paths is not None and self._meeting != _ranks.meeting():
+            raise DataError(
+                "a data set of files serves the ranks among which it was made; expected one that is made where it "
+                "is used, within the same `with ranks()` or outside of any"
+            )
+
+    def _features_for_ranks(self) -> Any:
+        """What data in memory has to have in common on all ranks."""
+        if self._paths is not None:
+            return "files"
+        return self.feature_names, self.n_features, self._ids is not None, self._weights is not None
+
+    def _meet_ranks(self, what: str) -> None:
+        """Of data in memory: queries are whole, and their numbers count through all ranks."""
+        with _ranks.agreed():
+            self._check_meeting()
+        if self._paths is not None:
+            return
+        if self._ids is not None:
+            _ranks.check_queries(self._ids, f"{what!r}")
+            return
+        n_queries = len(self._offset) - 1
+        before = sum(_ranks.gather_sizes(n_queries)[: _ranks.number()])
+        self._hold_ids(self._c_table, [b"%d" % (before + i) for i in range(n_queries)])
+
+    def _hold_ids(self, c: Any, ids: list[bytes]) -> None:
+        """Ids of queries into a struct rw_table, for as long as this data set lives."""
+        id_text = b"\0".join(ids) + b"\0"
+        lengths = np.fromiter((len(one) + 1 for one in ids), np.uint64, len(ids))
+        begin = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths)))
+        held = ffi.from_buffer("char[]", id_text)
+        c.query_id_text = held
+        c.query_id_offset = ffi.cast("uint64_t *", begin.ctypes.data)
+        self._keep += [id_text, held, begin]
 
     def _warn_of_ids(self, inexact: Any = None, names: Sequence[str] | None = None) -> None:
         """Once: of columns whose whole numbers are no float32 numbers, as the library has found them."""
@@ -259,7 +302,8 @@ class Handles:
         mine.set("min-docs", 1)  # its codes serve any
         if self._source is not None:  # codes are made on the CPU, the same ones for every device
             mine.set("device", "cpu")
-        key = tuple(mine.get(name) for name in ("bins", "absent", "device"))
+        self._check_meeting()
+        key = (*(mine.get(name) for name in ("bins", "absent", "device")), str(_ranks.meeting()))
         if key not in self._binned:
             if params.get("threads") != "auto":
                 check(lib.rw_ctx_set_threads(context(), int(params.get("threads"))))

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from rankwood._core import logger
+from rankwood._core import context, lib, logger
 
 if TYPE_CHECKING:
     from rankwood._train import Round
@@ -43,6 +43,7 @@ class Progress:
         self._intro = ""
         self._shown = 0  # the round of the last line; 0: none was shown
         self._bar: Any = None
+        self._leads = lib.rw_ranks_number(context()) == 0  # of many ranks, one shows it
         silent = logger.level > logging.INFO
         self._bars = not silent and _in_notebook()
         self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()
@@ -50,7 +51,7 @@ class Progress:
     def start(self, used: dict[str, int | float | str], stop_on: str | None, metric: str) -> None:
         """Before the first round. stop_on: the first validation set, if there is one."""
         n = int(used["early_stop"])
-        if stop_on is not None and n > 0:
+        if self._leads and stop_on is not None and n > 0:
             self._intro = f"{stop_on!r} stops training: {metric}, after {n} rounds without a better value"
             logger.info("%s", self._intro)
 
@@ -58,7 +59,7 @@ class Progress:
         """After each round."""
         self._done = done
         now = time.monotonic()
-        if now - self._last >= SECONDS:
+        if self._leads and now - self._last >= SECONDS:
             self._last = now
             self._show(done)
 
@@ -68,7 +69,7 @@ class Progress:
             self._show(self._done)
         if self._shown and (self._bars or self._prints):
             self._write(note)
-        else:
+        elif self._leads:
             logger.info("%s", note)
 
     def _show(self, done: Round) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _tables
+from rankwood import _ranks, _tables
 from rankwood._core import (
     DataError,
     ParameterError,
@@ -397,12 +397,14 @@ def train(
     of level INFO to the logger "rankwood" elsewhere; ``logging.getLogger("rankwood").setLevel("WARNING")``
     makes it silent.
     """
-    need(train_set, Dataset, "train_set")._need_labels("train_set")
-    if init is not None:
-        need(init, Model, "init")
-    given = as_mapping(params)
-    sets = _sets(valid, stop_on)
-    training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
+    with _ranks.agreed():
+        need(train_set, Dataset, "train_set")._need_labels("train_set")
+        if init is not None:
+            need(init, Model, "init")
+        given = as_mapping(params)
+        sets = _sets(valid, stop_on)
+        training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
+    _meet_ranks(given, dict(zip(training.names, training.sets, strict=True)), init)
     hooks = ffi.new("struct rw_train_hooks *")
     handle = ffi.new_handle(training)
     hooks.user = handle
@@ -422,12 +424,13 @@ def train(
         with _ctrl_c(training):
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
     del keep
-    if training.error is not None:
-        lib.rw_model_free(out[0])
-        raise training.error
-    if training.interrupted and status != lib.RW_OK:
-        raise KeyboardInterrupt
-    model = Model(made(status, out, lib.rw_model_free))
+    with _ranks.agreed():
+        if training.error is not None:
+            lib.rw_model_free(out[0])
+            raise training.error
+        if training.interrupted and status != lib.RW_OK:
+            raise KeyboardInterrupt
+        model = Model(made(status, out, lib.rw_model_free))
     model.evals_result = training.evals
     model.used_params = training.used
     if names is not None:  # the file has those in use
@@ -461,6 +464,20 @@ def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: 
         check(lib.rw_checkpoints_set_every(context(), out, chars(str(every))))
     hooks.checkpoints = out
     return [out, *paths]
+def _meet_ranks(given: dict[str, Any], sets: dict[str, Dataset], init: Model | None) -> None:
+    """What many ranks have to have in common before they train together."""
+    if _ranks.count() == 1:
+        return
+    own = {name: value for name, value in given.items() if name not in ("threads", "device")}
+    same: dict[str, Any] = {
+        "params": sorted((name, getattr(value, "__name__", value)) for name, value in own.items()),
+        "valid": list(sets),
+        "init": init.to_bytes() if init is not None else None,
+    }
+    _ranks.check_same(same)
+    _ranks.check_same({f"the features of {name!r}": one._features_for_ranks() for name, one in sets.items()})
+    for name, one in sets.items():
+        one._meet_ranks(name)
 
 
 def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
@@ -512,7 +529,8 @@ def _run(
     needed = [i for i, name in enumerate(names or ()) if name in known]
 
     def values_of(one: Dataset) -> Any:
-        return one._with_values() if names is None else one._with_values_as(names, needed)
+        with _ranks.agreed():
+            return one._with_values() if names is None else one._with_values_as(names, needed)
 
     values = [values_of(one) for one in valid]
     array = ffi.new("struct rw_dataset *[]", values) if values else ffi.NULL
@@ -520,5 +538,6 @@ def _run(
         init._values_of(train_set)  # has it what the model's trees ask for?
         mine = values_of(train_set)
         return int(lib.rw_train_from(context(), c.c, init._c, mine, array, len(values), hooks, out))
-    binned = train_set._for_training(c)
+    with _ranks.agreed():
+        binned = train_set._for_training(c)
     return int(lib.rw_train_binned(context(), c.c, binned, array, len(values), hooks, out))

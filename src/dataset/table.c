@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "comm/comm.h"
 
 enum {
     TILE = 64, /* rows: those of row-major arrays stay in the first cache while columns are read; at
@@ -521,7 +522,8 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
 {
     const uint32_t n_docs = table->n_docs, n_queries = table->n_queries;
     const uint32_t *offset = table->query_offset;
-    if (n_docs == 0 || n_queries == 0)
+    const int may_be_empty = rw_n_ranks(ctx) > 1; /* others have documents */
+    if (!may_be_empty && (n_docs == 0 || n_queries == 0))
         return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "%u documents; at most %u are possible", n_docs,

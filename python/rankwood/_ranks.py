@@ -1,0 +1,419 @@
+"""Many ranks: what carries bytes between them, and what they find out together.
+
+To add a carrier: a subclass of Carrier, and a function like rankwood.torch.ranks that makes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood._core import (
+    DataError,
+    ParameterError,
+    ParameterTypeError,
+    RankError,
+    chars,
+    check,
+    context,
+    ffi,
+    lib,
+    set_raised,
+    text,
+)
+
+Bytes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[Any]  # uint32 or uint64
+
+
+class Carrier:
+    """What carries bytes between ranks: a subclass has these attributes and methods, for :func:`rankwood.ranks`.
+
+    All ranks call the same methods in the same order. Arrays are views of the library's memory, contiguous,
+    and not to be used after the call. What a method raises ends training, and is raised as it was.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    rank : int
+        From 0.
+    n_ranks : int
+        How many there are.
+    """
+
+    name: str
+    rank: int
+    n_ranks: int
+    ends_process = False  # does `close` after `abort`?
+
+    def all_reduce(self, buffer: Numbers, op: str) -> None:
+        """buffer (n,) of uint32 or uint64 becomes the "sum" (which wraps), "min" or "max" of the ranks'. Errors are
+        its own."""
+        raise NotImplementedError
+
+    def all_gather(self, send: Bytes, recv: Bytes) -> None:
+        """send: (n,); recv: (n_ranks, n), written. Errors are its own."""
+        raise NotImplementedError
+
+    def swap(self, to: int, send: Bytes, source: int, recv: Bytes) -> None:
+        """Bytes to one rank while others come from one; there are none where an array is empty, and `to` and
+        `source` know that too. Errors are its own."""
+        raise NotImplementedError
+
+    def abort(self, why: str) -> None:
+        """This rank has failed: calls of the others should fail, too. why: a message for them; "": it failed
+        because another one did. Raises no error."""
+
+    def has_failed(self) -> bool:
+        """Is it known, without a call, that another rank has failed?"""
+        return False
+
+    def close(self) -> None:
+        """No more calls. Raises no error."""
+
+    def _turns(self) -> Iterator[tuple[int, int]]:
+        """A rank to send to and one to hear from, until all others had their turn."""
+        for k in range(1, self.n_ranks):
+            yield (self.rank + k) % self.n_ranks, (self.rank - k) % self.n_ranks
+
+    def _reduce_scatter(self, send: Numbers, recv: Numbers) -> None:
+        recv[:] = send[self.rank]
+        other = np.empty_like(recv)
+        for to, source in self._turns():
+            self.swap(to, send[to].view(np.uint8), source, other.view(np.uint8))
+            recv += other
+
+    def _all_to_all(self, send: list[Bytes], recv: list[Bytes]) -> None:
+        recv[self.rank][:] = send[self.rank]
+        for to, source in self._turns():
+            self.swap(to, send[to], source, recv[source])
+
+
+class Ranks(NamedTuple):
+    """What :func:`rankwood.ranks` gives: which rank this is.
+
+    Attributes
+    ----------
+    rank : int
+        From 0.
+    n_ranks : int
+        How many there are.
+    """
+
+    rank: int
+    n_ranks: int
+
+
+_meetings = itertools.count(1)
+_here = threading.local()
+
+
+def meeting() -> int:
+    """A number for the `with ranks()` around; 0: there is none."""
+    return int(getattr(_here, "meeting", 0))
+
+
+# ---- what the library calls ----
+
+_TYPES = {lib.RW_COMM_U32: np.dtype(np.uint32), lib.RW_COMM_U64: np.dtype(np.uint64)}
+_OPS = {lib.RW_COMM_SUM: "sum", lib.RW_COMM_MIN: "min", lib.RW_COMM_MAX: "max"}
+
+
+class _Joined:
+    """A carrier in use."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self.carrier = carrier
+        self.is_over = False
+        self.why = ""  # it is, where Python knows it
+
+    def fail(self, error: BaseException) -> int:
+        set_raised(error)
+        self.abort("" if isinstance(error, RankError) else describe(error))
+        return 1
+
+    def abort(self, why: str) -> None:
+        if not self.is_over:
+            self.is_over = True
+            self.carrier.abort(why)
+
+    def guard(self, call: Callable[[], None]) -> int:
+        try:
+            call()
+        except BaseException as error:  # raised again by check
+            return self.fail(error)
+        return 0
+
+
+def describe(error: BaseException) -> str:
+    """An exception for other ranks: what it says, with its class unless that is one of ours."""
+    said = str(error)
+    if isinstance(error, (DataError, ParameterError)):
+        return said
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
+    """What a signal's handler raises as a callback begins, before the `try`."""
+    joined: _Joined = ffi.from_handle(traceback.tb_frame.f_locals["user"])
+    joined.fail(error)
+
+
+def _view(pointer: Any, n: int, dtype: Any = np.uint8) -> npt.NDArray[Any]:
+    """C's memory as an array, without a copy."""
+    return np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), n * np.dtype(dtype).itemsize), dtype)
+
+
+def _parts(pointer: Any, sizes: Any, n: int) -> list[Bytes]:
+    offsets = np.concatenate(([0], np.cumsum([sizes[r] for r in range(n)], dtype=np.int64)))
+    whole = _view(pointer, int(offsets[n])) if offsets[n] else np.empty(0, np.uint8)
+    return [whole[offsets[r] : offsets[r + 1]] for r in range(n)]
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_all_reduce(user: Any, buffer: Any, n: int, kind: int, op: int, _stream: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    return joined.guard(lambda: joined.carrier.all_reduce(_view(buffer, n, _TYPES[kind]), _OPS[op]))
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_reduce_scatter(user: Any, send: Any, recv: Any, n_each: int, kind: int, _stream: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    n_ranks = joined.carrier.n_ranks
+
+    def call() -> None:
+        given = _view(send, n_ranks * n_each, _TYPES[kind]).reshape(n_ranks, n_each)
+        joined.carrier._reduce_scatter(given, _view(recv, n_each, _TYPES[kind]))
+
+    return joined.guard(call)
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_all_gather(user: Any, send: Any, recv: Any, n: int, _stream: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    n_ranks = joined.carrier.n_ranks
+
+    def call() -> None:
+        joined.carrier.all_gather(_view(send, n), _view(recv, n_ranks * n).reshape(n_ranks, n))
+
+    return joined.guard(call)
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_all_to_all(user: Any, send: Any, n_send: Any, recv: Any, n_recv: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    n = joined.carrier.n_ranks
+    return joined.guard(lambda: joined.carrier._all_to_all(_parts(send, n_send, n), _parts(recv, n_recv, n)))
+
+
+@ffi.def_extern(onerror=_on_error)
+def _rw_abort(user: Any) -> None:
+    joined: _Joined = ffi.from_handle(user)
+    said = text(lib.rw_last_error(context())).partition(": ")[2]  # behind "rank 2"
+    joined.abort(joined.why or said)
+
+
+@ffi.def_extern(error=1)
+def _rw_has_failed(user: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    return int(joined.is_over or joined.carrier.has_failed())
+
+
+# ---- joining ----
+
+
+@contextmanager
+def ranks(carrier: Carrier | str) -> Iterator[Ranks]:
+    """Makes the calling thread one of many ranks, within a ``with`` block.
+
+    Every rank makes the same calls there: :class:`Dataset` of files reads this rank's share of them, data in
+    memory is what this rank brings (its documents follow those of the rank before), and :func:`train` trains one
+    model on all of it, which every rank gets. Only rank 0 shows progress.
+
+    Parameters
+    ----------
+    carrier
+        What carries the bytes: a :class:`Carrier`, or "mpi", Rankwood's own module for processes that mpirun or
+        srun has started. :func:`rankwood.torch.ranks` and :func:`rankwood.mpi.ranks` make those of
+        torch.distributed and mpi4py.
+
+    Yields
+    ------
+    Ranks
+        ``rank`` and ``n_ranks``.
+
+    Raises
+    ------
+    RankError
+        Another rank failed, or cannot be reached.
+    ParameterError
+        The thread is a rank already.
+    UnsupportedError
+        "mpi" is not installed.
+    """
+    if not isinstance(carrier, (Carrier, str)):
+        raise ParameterTypeError(f"carrier is a {type(carrier).__name__}; expected a rankwood.Carrier or a name")
+    c = context()
+    if meeting():
+        raise ParameterError("this thread is a rank already; a `with ranks()` ends before the next one begins")
+    out = ffi.new("struct rw_comm **")
+    joined = None
+    if isinstance(carrier, str):
+        check(lib.rw_comm_open(c, chars(carrier), out))
+    else:
+        joined = _Joined(carrier)
+        handle = ffi.new_handle(joined)
+        name = ffi.new("char[]", chars(carrier.name))
+        functions = ffi.new("struct rw_comm_functions *")
+        functions.name = name
+        for member in ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "abort", "has_failed"):
+            setattr(functions, member, getattr(lib, f"_rw_{member}"))
+        check(lib.rw_comm_new(c, functions, handle, carrier.rank, carrier.n_ranks, out))
+    comm = out[0]
+    check(lib.rw_ctx_set_comm(c, comm))
+    _here.meeting = next(_meetings)
+    if lib.rw_comm_rank(comm) > 0:
+        lib.rw_ctx_set_log(c, ffi.NULL, ffi.NULL)
+    error: BaseException | None = None
+    try:
+        yield Ranks(lib.rw_comm_rank(comm), lib.rw_comm_n_ranks(comm))
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        _leave(c, comm, joined, error)
+
+
+def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | None) -> None:
+    if error is not None:
+        if joined is not None:
+            joined.why = describe(error)
+        lib.rw_ranks_end(c)  # nothing happens if all know of it
+        ends_process = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_ranks_tells(c)
+        if ends_process:  # before Python shows what it was
+            traceback.print_exception(error)
+            sys.stderr.flush()
+    set_raised(None)
+    _here.meeting = 0
+    lib.rw_ctx_set_comm(c, ffi.NULL)
+    lib.rw_ctx_set_log(c, lib._rw_on_log, ffi.NULL)
+    lib.rw_comm_free(comm)
+    if joined is not None:
+        joined.carrier.close()
+
+
+# ---- what ranks find out together ----
+
+
+def count() -> int:
+    """How many ranks there are; 1 outside of `ranks`."""
+    return int(lib.rw_ranks_count(context()))
+
+
+def number() -> int:
+    """Which of them this is."""
+    return int(lib.rw_ranks_number(context()))
+
+
+def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
+    """The numbers of all ranks, any number of each."""
+    sizes = np.zeros(count(), np.uint64)
+    sizes[number()] = len(own)
+    _sum(sizes)
+    end = np.cumsum(sizes).astype(np.int64)
+    whole = np.zeros(int(end[-1]), np.uint64)
+    whole[int(end[number()]) - len(own) : int(end[number()])] = own
+    _sum(whole)
+    return np.split(whole, end[:-1])
+
+
+def _sum(numbers: npt.NDArray[np.uint64]) -> None:
+    check(lib.rw_ranks_sum(context(), ffi.cast("uint64_t *", numbers.ctypes.data), len(numbers)))
+
+
+def gather_bytes(own: bytes) -> list[bytes]:
+    """The bytes of all ranks. Each gets all of them as a sum: for what is small."""
+    padded = np.frombuffer(own + bytes(-len(own) % 8), np.uint64)
+    together = gather_numbers(np.concatenate((np.array([len(own)], np.uint64), padded)))
+    return [one[1:].tobytes()[: int(one[0])] for one in together]
+
+
+@contextmanager
+def agreed() -> Iterator[None]:
+    """All ranks meet at the end of the block; if it raised on one of them, all of them raise."""
+    if count() == 1:
+        yield
+        return
+    try:
+        yield
+    except BaseException as error:
+        _tell(error)
+        raise
+    _tell(None)
+
+
+def _tell(error: BaseException | None) -> None:
+    try:
+        told = gather_bytes(describe(error).encode("utf-8", "surrogateescape") if error is not None else b"")
+    except BaseException:
+        if error is not None:  # it is what ended the calls, or as bad
+            return
+        raise
+    first = next((rank for rank, one in enumerate(told) if one), None)
+    if first is None:
+        return
+    # there are no more calls, and the library is to know that all ranks know it
+    lib.rw_ranks_agree(context(), lib.RW_ERR_INTERRUPTED)
+    if error is None:
+        raise RankError(f"rank {first}: {told[first].decode('utf-8', 'surrogateescape')}")
+
+
+def check_same(own: Mapping[str, Any]) -> None:
+    """ParameterError: ranks were given different things. own: what its repr tells apart, by what it is."""
+    digests = [hashlib.blake2b(_text(one), digest_size=8).digest() for one in own.values()]
+    told = gather_numbers(np.frombuffer(b"".join(digests), np.uint64))
+    with agreed():
+        if len(told[number()]) != len(told[0]):
+            raise ParameterError("this rank and rank 0 were given different arguments; expected the same calls")
+        for what, mine, first in zip(own, told[number()], told[0], strict=True):
+            if mine != first:
+                raise ParameterError(f"{what} of this rank and of rank 0 differ; expected the same on all ranks")
+
+
+def _text(one: Any) -> bytes:
+    return one if isinstance(one, bytes) else repr(one).encode("utf-8", "backslashreplace")
+
+
+def check_queries(ids: Sequence[bytes], what: str) -> None:
+    """DataError: a query is in the data of two ranks."""
+    hashes = [hashlib.blake2b(one, digest_size=8).digest() for one in ids]
+    own = np.frombuffer(b"".join(hashes), np.uint64)
+    values, times = np.unique(np.concatenate(gather_numbers(own)), return_counts=True)
+    twice = values[times > 1]
+    if len(twice) == 0:
+        return
+    suspects = [one for one, is_twice in zip(ids, np.isin(own, twice), strict=True) if is_twice]
+    told = [one.split(b"\0") for one in gather_bytes(b"\0".join(suspects))]
+    with agreed():
+        for rank in range(number()):
+            for one in suspects:
+                if one in told[rank]:
+                    raise DataError(
+                        f"query '{one.decode('utf-8', 'replace')}' of {what} is here and on rank {rank}; expected "
+                        "all documents of a query on one rank"
+                    )
+
+
+def gather_sizes(own: int) -> list[int]:
+    """A number of each rank."""
+    return [int(one[0]) for one in gather_numbers(np.array([own], np.uint64))]

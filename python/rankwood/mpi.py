@@ -1,0 +1,102 @@
+"""Ranks that are the processes of MPI (mpirun, srun), by mpi4py or Rankwood's own module."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from rankwood._core import ParameterTypeError, package
+from rankwood._ranks import Bytes, Carrier, Numbers, Ranks
+from rankwood._ranks import ranks as _ranks
+
+_PART = 1 << 27  # bytes or numbers of a message: counts are C's int, and a gathered one is of all ranks
+
+
+class _Mpi(Carrier):
+    """A communicator of mpi4py. One that waits gives its processor away, and can be interrupted."""
+
+    name = "mpi4py"
+    ends_process = True  # others wait inside of MPI, which cannot be told
+
+    def __init__(self, comm: Any) -> None:
+        self._mpi = package("mpi4py.MPI", "mpi")
+        self._comm = comm.Dup()  # no message of the caller's is taken for ours
+        self.rank, self.n_ranks = self._comm.Get_rank(), self._comm.Get_size()
+        self._has_failed = False
+
+    def all_reduce(self, buffer: Numbers, op: str) -> None:
+        mpi_op = {"sum": self._mpi.SUM, "min": self._mpi.MIN, "max": self._mpi.MAX}[op]
+        for part in _parts(buffer):
+            self._wait(self._comm.Iallreduce(self._mpi.IN_PLACE, part, mpi_op))
+
+    def all_gather(self, send: Bytes, recv: Bytes) -> None:
+        if recv.size <= _PART:
+            self._wait(self._comm.Iallgather(send, recv))
+            return
+        recv[self.rank] = send
+        for to, source in self._turns():
+            self.swap(to, send, source, recv[source])
+
+    def swap(self, to: int, send: Bytes, source: int, recv: Bytes) -> None:
+        self._wait(
+            *(self._comm.Irecv(part, source) for part in _parts(recv)),
+            *(self._comm.Isend(part, to) for part in _parts(send)),
+        )
+
+    def _wait(self, *requests: Any) -> None:
+        begin = time.perf_counter()
+        while not self._mpi.Request.Testall(list(requests)):
+            waited = time.perf_counter() - begin
+            if waited < 200e-6:
+                os.sched_yield()
+            else:
+                time.sleep(min(waited / 8, 1e-3))
+
+    def abort(self, why: str) -> None:
+        self._has_failed = True
+
+    def close(self) -> None:
+        if self._has_failed:
+            self._comm.Abort(1)
+        self._comm.Free()
+
+
+def _parts(array: Any) -> Iterator[Any]:
+    return (array[i : i + _PART] for i in range(0, len(array), _PART))
+
+
+def ranks(comm: Any = None) -> AbstractContextManager[Ranks]:
+    """Makes this process one of MPI's, within a ``with`` block; see :func:`rankwood.ranks`.
+
+    ``mpirun -n 4 python train.py``, where train.py is::
+
+        with rankwood.mpi.ranks() as here:
+            model = rankwood.train(params, rankwood.Dataset("train.txt"))
+            if here.rank == 0:
+                model.save("model.txt")
+
+    An exception on one rank ends all processes: it is printed, and then MPI_Abort is called.
+
+    Parameters
+    ----------
+    comm
+        A communicator of mpi4py; None: MPI_COMM_WORLD, by mpi4py. ``rankwood.ranks("mpi")`` does the same by
+        Rankwood's own module, without mpi4py.
+
+    Raises
+    ------
+    ImportError
+        There is no mpi4py (the extra ``mpi``).
+    RankError
+        Another rank failed, or cannot be reached.
+    """
+    mpi = package("mpi4py.MPI", "mpi")
+    if comm is not None and not isinstance(comm, mpi.Intracomm):
+        raise ParameterTypeError(f"comm is a {type(comm).__name__}; expected a communicator of mpi4py")
+    return _ranks(_Mpi(comm if comm is not None else mpi.COMM_WORLD))
+
+
+__all__ = ["ranks"]

@@ -1,0 +1,214 @@
+"""Ranks by torch.distributed: torchrun, jobs of Kubernetes or Ray, and whatever else starts processes.
+
+PyTorch only carries the host's bytes, by gloo. What GPUs exchange goes by NCCL, which the library opens itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from rankwood._core import ParameterError, ParameterTypeError, RankError, package, whole
+from rankwood._ranks import Bytes, Carrier, Numbers, Ranks
+from rankwood._ranks import ranks as _ranks
+
+_torch = package("torch", "torch")
+_dist = package("torch.distributed", "torch")
+
+LOOK_S = 5.0  # for which a rank that fails looks for the cause, or lets others look
+_meetings = itertools.count()
+
+
+class _Gloo(Carrier):
+    """Connections of its own, so that closing them ends nobody else's. What ended a rank stands in the store."""
+
+    name = "torch"
+
+    def __init__(self, store: Any, rank: int, n_ranks: int, timeout: float) -> None:
+        self.rank, self.n_ranks = rank, n_ranks
+        self._store = store
+        self._asked = 0.0
+        try:
+            seconds = timedelta(seconds=timeout)
+            self._group = _dist.ProcessGroupGloo(_dist.PrefixStore("gloo", store), rank, n_ranks, seconds)
+        except RuntimeError as error:
+            raise RankError(f"rank {rank}: the {n_ranks} ranks do not all meet: {_first_line(error)}") from error
+
+    # ---- what is carried ----
+
+    def all_reduce(self, buffer: Numbers, op: str) -> None:
+        options = _dist.AllreduceOptions()
+        options.reduceOp = getattr(_dist.ReduceOp, op.upper())
+        # gloo's integers have a sign: sums are the same bits, and flipped first bits are in the same order
+        signed = buffer.view(buffer.dtype.str.replace("u", "i"))
+        first_bit = 0 if op == "sum" else np.iinfo(signed.dtype).min
+        signed ^= first_bit
+        with self._carrying() as group:
+            group.allreduce([_torch.from_numpy(signed)], options).wait()
+        signed ^= first_bit
+
+    def all_gather(self, send: Bytes, recv: Bytes) -> None:
+        with self._carrying() as group:
+            group.allgather([list(_torch.from_numpy(recv))], [_torch.from_numpy(send)]).wait()
+
+    def swap(self, to: int, send: Bytes, source: int, recv: Bytes) -> None:
+        with self._carrying() as group:
+            works = [group.send([_torch.from_numpy(send)], to, 0)] if len(send) else []
+            works += [group.recv([_torch.from_numpy(recv)], source, 0)] if len(recv) else []
+            for work in works:
+                work.wait()
+
+    # ---- failures ----
+
+    @contextmanager
+    def _carrying(self) -> Iterator[Any]:
+        if self._group is None:
+            raise RankError(f"another of the {self.n_ranks} ranks failed before")
+        try:
+            yield self._group
+        except RuntimeError as error:
+            self.abort("")
+            raise RankError(self._cause(error)) from None  # its own text is of sockets
+
+    def abort(self, why: str) -> None:
+        if self._group is None:
+            return
+        with contextlib.suppress(RuntimeError):  # the store is another process's, which may have gone
+            self._store.set(f"end/{self.rank}", why)
+        self._group = None  # the connections are closed, and so the others' calls fail
+
+    def has_failed(self) -> bool:
+        if time.monotonic() - self._asked < 0.25:  # the store is a connection away
+            return False
+        self._asked = time.monotonic()
+        return any(r != self.rank and self._has_ended(r) for r in range(self.n_ranks))
+
+    def _has_ended(self, rank: int) -> bool:
+        return bool(self._store.check([f"end/{rank}"]))
+
+    def _wait_for_ends(self) -> list[int]:
+        """The ranks that do not say soon that they have ended."""
+        until = time.monotonic() + LOOK_S
+        rest = [r for r in range(self.n_ranks) if r != self.rank]
+        while rest and time.monotonic() < until:
+            rest = [r for r in rest if not self._has_ended(r)]
+            time.sleep(0.01)
+        return rest
+
+    def _cause(self, error: BaseException) -> str:
+        try:
+            silent = self._wait_for_ends()
+            for r in range(self.n_ranks):
+                why = "" if r in silent or r == self.rank else self._store.get(f"end/{r}").decode()
+                if why:
+                    return f"rank {r}: {why}"
+            if silent:
+                many = "rank" if len(silent) == 1 else "ranks"
+                return f"{many} {', '.join(map(str, silent))} of {self.n_ranks}: gone, or out of reach"
+        except RuntimeError:  # the store has gone with its process
+            pass
+        return f"another of the {self.n_ranks} ranks has gone, or is out of reach: {_first_line(error)}"
+
+    def close(self) -> None:
+        if self._group is None:  # this process may have the store, where others look
+            with contextlib.suppress(RuntimeError):
+                self._wait_for_ends()
+        self._group = self._store = None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0]
+
+
+def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
+    """A store, this rank, and how many there are, of what the process is part of."""
+    if _dist.is_available() and _dist.is_initialized():
+        members = _dist.get_process_group_ranks(group if group is not None else _dist.group.WORLD)
+        if _dist.get_rank() not in members:
+            raise ParameterError("this process is no member of `group`")
+        # PyTorch has no other name for the store that all of its own groups meet in
+        store = _dist.PrefixStore(f"of {members}", _dist.distributed_c10d._get_default_store())
+        return store, members.index(_dist.get_rank()), len(members)
+    if group is not None:
+        raise ParameterError("torch.distributed has no process group yet, so `group` is none of its")
+    try:
+        return next(_dist.rendezvous("env://", timeout=timedelta(seconds=timeout)))  # type: ignore[no-any-return]
+    except (ValueError, RuntimeError) as error:
+        raise RankError(
+            f"no launcher has started this process, or its ranks do not meet: {_first_line(error)}\n"
+            "hint: torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; rank=, n_ranks= and address= say them"
+        ) from error
+
+
+def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> Any:
+    if rank is None or n_ranks is None or address is None:
+        raise ParameterError("expected rank, n_ranks and address, or none of them")
+    if not isinstance(address, str):
+        raise ParameterTypeError(f"address is {address!r}; expected 'HOST:PORT'")
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise ParameterError(f"address is {address!r}; expected 'HOST:PORT'")
+    try:
+        return _dist.TCPStore(
+            host.strip("[]"), int(port), whole(n_ranks, "n_ranks", 1, 1 << 20),
+            whole(rank, "rank", 0, n_ranks - 1) == 0, timedelta(seconds=timeout), wait_for_workers=False,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise RankError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
+
+
+def ranks(
+    group: Any = None,
+    *,
+    rank: int | None = None,
+    n_ranks: int | None = None,
+    address: str | None = None,
+    timeout: float = 600,
+) -> AbstractContextManager[Ranks]:
+    """Makes this process one of many ranks, within a ``with`` block; see :func:`rankwood.ranks`.
+
+    ``torchrun --nproc-per-node 4 train.py``, where train.py is::
+
+        with rankwood.torch.ranks() as here:
+            model = rankwood.train(params, rankwood.Dataset("train.txt"))
+            if here.rank == 0:
+                model.save("model.txt")
+
+    The connections are its own, by gloo, whatever the backend of other process groups is.
+
+    Parameters
+    ----------
+    group
+        A process group of torch.distributed whose members the ranks are. None: all processes; where
+        torch.distributed has not been initialised, those that the environment names as torchrun sets it.
+    rank, n_ranks, address
+        In place of ``group``, for processes that nothing has told of each other: which rank this is, how many
+        there are, and "HOST:PORT", where rank 0 listens and the others find it.
+    timeout
+        Seconds that a rank waits for the others: when they meet, and in each call of theirs.
+
+    Raises
+    ------
+    RankError
+        Another rank failed, or cannot be reached; the message says which one, and why, as far as it is known.
+    ParameterError
+        No such group or address, or this thread is a rank already.
+    """
+    if rank is None and n_ranks is None and address is None:
+        store, mine, size = _meeting_point(group, timeout)
+        store = _dist.PrefixStore(f"rankwood/{next(_meetings)}", store)
+    elif group is not None:
+        raise ParameterError("group and address are both given; expected one of them")
+    else:
+        store, mine, size = _store_at(rank, n_ranks, address, timeout), rank, n_ranks
+    return _ranks(_Gloo(store, mine, size, timeout))
+
+
+__all__ = ["ranks"]
