@@ -281,7 +281,7 @@ def ranks(carrier: Carrier | str) -> Iterator[Ranks]:
         check(lib.rw_comm_new(c, functions, handle, carrier.rank, carrier.n_ranks, out))
     comm = out[0]
     check(lib.rw_ctx_set_comm(c, comm))
-    _here.meeting = next(_meetings)
+    _here.meeting, _here.all_know = next(_meetings), False
     if lib.rw_comm_rank(comm) > 0:
         lib.rw_ctx_set_log(c, ffi.NULL, ffi.NULL)
     error: BaseException | None = None
@@ -299,8 +299,8 @@ def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | Non
         if joined is not None:
             joined.why = describe(error)
         lib.rw_ranks_end(c)  # nothing happens if all know of it
-        ends_process = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_ranks_tells(c)
-        if ends_process:  # before Python shows what it was
+        is_over = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_ranks_tells(c)
+        if is_over and not _here.all_know:  # so is this process, before Python shows why
             traceback.print_exception(error)
             sys.stderr.flush()
     set_raised(None)
@@ -374,6 +374,7 @@ def _tell(error: BaseException | None) -> None:
         return
     # there are no more calls, and the library is to know that all ranks know it
     lib.rw_ranks_agree(context(), lib.RW_ERR_INTERRUPTED)
+    _here.all_know = True
     if error is None:
         raise RankError(f"rank {first}: {told[first].decode('utf-8', 'surrogateescape')}")
 

@@ -6,16 +6,16 @@ PyTorch only carries the host's bytes, by gloo. What GPUs exchange goes by NCCL,
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from rankwood._core import ParameterError, ParameterTypeError, RankError, package, whole
+from rankwood._core import ParameterError, ParameterTypeError, RankError, lib, package, whole
 from rankwood._ranks import Bytes, Carrier, Numbers, Ranks
 from rankwood._ranks import ranks as _ranks
 
@@ -23,7 +23,8 @@ _torch = package("torch", "torch")
 _dist = package("torch.distributed", "torch")
 
 LOOK_S = 5.0  # for which a rank that fails looks for the cause, or lets others look
-_meetings = itertools.count()
+_meetings: Counter[str] = Counter()  # by who meets: the same on all of them
+_stores: dict[tuple[str, bool], Any] = {}  # the last one: ranks may meet at an address again
 
 
 class _Gloo(Carrier):
@@ -35,6 +36,7 @@ class _Gloo(Carrier):
         self.rank, self.n_ranks = rank, n_ranks
         self._store = store
         self._asked = 0.0
+        self._why = ""  # this rank has failed
         try:
             seconds = timedelta(seconds=timeout)
             self._group = _dist.ProcessGroupGloo(_dist.PrefixStore("gloo", store), rank, n_ranks, seconds)
@@ -50,36 +52,30 @@ class _Gloo(Carrier):
         signed = buffer.view(buffer.dtype.str.replace("u", "i"))
         first_bit = 0 if op == "sum" else np.iinfo(signed.dtype).min
         signed ^= first_bit
-        with self._carrying() as group:
-            group.allreduce([_torch.from_numpy(signed)], options).wait()
+        self._carry(lambda group: [group.allreduce([_torch.from_numpy(signed)], options)])
         signed ^= first_bit
 
     def all_gather(self, send: Bytes, recv: Bytes) -> None:
-        with self._carrying() as group:
-            group.allgather([list(_torch.from_numpy(recv))], [_torch.from_numpy(send)]).wait()
+        into = list(_torch.from_numpy(recv))
+        self._carry(lambda group: [group.allgather([into], [_torch.from_numpy(send)])])
 
     def swap(self, to: int, send: Bytes, source: int, recv: Bytes) -> None:
-        with self._carrying() as group:
-            works = [group.send([_torch.from_numpy(send)], to, 0)] if len(send) else []
-            works += [group.recv([_torch.from_numpy(recv)], source, 0)] if len(recv) else []
-            for work in works:
-                work.wait()
+        def begin(group: Any) -> list[Any]:
+            sent = [group.send([_torch.from_numpy(send)], to, 0)] if len(send) else []
+            return sent + ([group.recv([_torch.from_numpy(recv)], source, 0)] if len(recv) else [])
+
+        self._carry(begin)
 
     # ---- failures ----
 
-    @contextmanager
-    def _carrying(self) -> Iterator[Any]:
-        if self._group is None:
-            raise RankError(f"another of the {self.n_ranks} ranks failed before")
-        try:
-            yield self._group
-        except RuntimeError as error:
+    def _carry(self, begin: Callable[[Any], list[Any]]) -> None:
+        failure = _failure(begin, self._group)
+        if failure:
             self.abort("")
-            raise RankError(self._cause(error)) from None  # its own text is of sockets
+            raise RankError(self._cause(failure))
 
     def abort(self, why: str) -> None:
-        if self._group is None:
-            return
+        self._why = why
         with contextlib.suppress(RuntimeError):  # the store is another process's, which may have gone
             self._store.set(f"end/{self.rank}", why)
         self._group = None  # the connections are closed, and so the others' calls fail
@@ -102,7 +98,7 @@ class _Gloo(Carrier):
             time.sleep(0.01)
         return rest
 
-    def _cause(self, error: BaseException) -> str:
+    def _cause(self, failure: str) -> str:
         try:
             silent = self._wait_for_ends()
             for r in range(self.n_ranks):
@@ -114,13 +110,25 @@ class _Gloo(Carrier):
                 return f"{many} {', '.join(map(str, silent))} of {self.n_ranks}: gone, or out of reach"
         except RuntimeError:  # the store has gone with its process
             pass
-        return f"another of the {self.n_ranks} ranks has gone, or is out of reach: {_first_line(error)}"
+        return f"another of the {self.n_ranks} ranks has gone, or is out of reach: {failure}"
 
     def close(self) -> None:
-        if self._group is None:  # this process may have the store, where others look
+        if self._why:  # this process may have the store, where others look
             with contextlib.suppress(RuntimeError):
                 self._wait_for_ends()
         self._group = self._store = None
+
+
+def _failure(begin: Callable[[Any], list[Any]], group: Any) -> str:
+    """What a call failed of; "": it did not. Nothing is left that would keep the connections open."""
+    if group is None:
+        return "it failed before"
+    try:
+        for work in begin(group):
+            work.wait()
+    except RuntimeError as error:
+        return _first_line(error)
+    return ""
 
 
 def _first_line(error: BaseException) -> str:
@@ -134,12 +142,13 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
         if _dist.get_rank() not in members:
             raise ParameterError("this process is no member of `group`")
         # PyTorch has no other name for the store that all of its own groups meet in
-        store = _dist.PrefixStore(f"of {members}", _dist.distributed_c10d._get_default_store())
-        return store, members.index(_dist.get_rank()), len(members)
+        store = _dist.distributed_c10d._get_default_store()
+        return _numbered(store, f"of {members}"), members.index(_dist.get_rank()), len(members)
     if group is not None:
         raise ParameterError("torch.distributed has no process group yet, so `group` is none of its")
     try:
-        return next(_dist.rendezvous("env://", timeout=timedelta(seconds=timeout)))  # type: ignore[no-any-return]
+        store, rank, n_ranks = next(_dist.rendezvous("env://", timeout=timedelta(seconds=timeout)))
+        return _numbered(store, "of all"), rank, n_ranks
     except (ValueError, RuntimeError) as error:
         raise RankError(
             f"no launcher has started this process, or its ranks do not meet: {_first_line(error)}\n"
@@ -147,21 +156,31 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
         ) from error
 
 
+def _numbered(store: Any, who: str) -> Any:
+    """The part of the store that is for one meeting."""
+    _meetings[who] += 1
+    return _dist.PrefixStore(f"rankwood {who} {_meetings[who]}", store)
+
+
 def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> Any:
     if rank is None or n_ranks is None or address is None:
         raise ParameterError("expected rank, n_ranks and address, or none of them")
+    n_ranks = whole(n_ranks, "n_ranks", 1, lib.RW_MAX_RANKS)
     if not isinstance(address, str):
         raise ParameterTypeError(f"address is {address!r}; expected 'HOST:PORT'")
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise ParameterError(f"address is {address!r}; expected 'HOST:PORT'")
-    try:
-        return _dist.TCPStore(
-            host.strip("[]"), int(port), whole(n_ranks, "n_ranks", 1, 1 << 20),
-            whole(rank, "rank", 0, n_ranks - 1) == 0, timedelta(seconds=timeout), wait_for_workers=False,
-        )  # fmt: skip
-    except RuntimeError as error:
-        raise RankError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
+    leads = whole(rank, "rank", 0, n_ranks - 1) == 0
+    if (address, leads) not in _stores:
+        _stores.clear()
+        try:
+            _stores[address, leads] = _dist.TCPStore(
+                host.strip("[]"), int(port), n_ranks, leads, timedelta(seconds=timeout), wait_for_workers=False
+            )
+        except RuntimeError as error:
+            raise RankError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
+    return _numbered(_stores[address, leads], address)
 
 
 def ranks(
@@ -203,7 +222,6 @@ def ranks(
     """
     if rank is None and n_ranks is None and address is None:
         store, mine, size = _meeting_point(group, timeout)
-        store = _dist.PrefixStore(f"rankwood/{next(_meetings)}", store)
     elif group is not None:
         raise ParameterError("group and address are both given; expected one of them")
     else:

@@ -1,0 +1,121 @@
+"""One of several processes that train together, for tests: rank_job.py HOW FOLDER [ADDRESS RANK N_RANKS].
+
+HOW: torchrun, address, mpi4py, own (Rankwood's module for MPI), killed. What becomes of each job goes to
+FOLDER/RANK.json.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rankwood
+from conftest import Made, make
+
+PARAMS: dict[str, Any] = {"rounds": 12, "leaves": 7, "min_docs": 2, "l2": 5, "threads": 1, "early_stop": 4}
+JOBS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "newton": {"split": "newton"},
+    "sampled": {"sample_queries": 0.6, "sample_features": 0.7},
+}
+
+
+def part(made: Made, rank: int, n_ranks: int) -> rankwood.Dataset:
+    """Whole queries in order; of three ranks, the second has none."""
+    takers = [r for r in range(n_ranks) if r != 1 or n_ranks < 3]
+    queries = np.unique(made.qid)
+    mine = np.array_split(queries, len(takers))[takers.index(rank)] if rank in takers else queries[:0]
+    rows = np.isin(made.qid, mine)
+    return rankwood.Dataset(made.X[rows], made.y[rows], qid=made.qid[rows])
+
+
+def digest(model: rankwood.Model) -> str:
+    return hashlib.sha256(model.to_bytes()).hexdigest()
+
+
+def alone() -> dict[str, str]:
+    """What the jobs' models are."""
+    made, other = make(1), make(2, 20)
+    return {
+        name: digest(rankwood.train({**PARAMS, **more}, made.dataset(), valid=other.dataset()))
+        for name, more in JOBS.items()
+    }
+
+
+def ranks(how: str, rest: list[str]) -> Any:
+    if how == "own":
+        return rankwood.ranks("mpi")
+    if how == "mpi4py":
+        return rankwood.mpi.ranks()
+    if how == "torchrun":
+        return rankwood.torch.ranks(timeout=60)
+    address, rank, n_ranks = rest
+    return rankwood.torch.ranks(rank=int(rank), n_ranks=int(n_ranks), address=address, timeout=60)
+
+
+def train(name: str, here: rankwood.Ranks) -> str:
+    made, other = make(1), make(2, 20)
+    valid = part(other, *here)
+    return digest(rankwood.train({**PARAMS, **JOBS[name]}, part(made, *here), valid=valid))
+
+
+def fail_together(here: rankwood.Ranks) -> None:
+    """What ranks have found out together: the same queries are everywhere."""
+    rankwood.train(PARAMS, make(1).dataset())
+
+
+def fail_alone(here: rankwood.Ranks) -> None:
+    """One rank leaves while the others are at work."""
+
+    def callback(done: rankwood.Round) -> None:
+        if here.rank == here.n_ranks - 1 and done.round == 2:
+            raise SystemExit("enough")
+
+    if here.rank == 0:
+        time.sleep(0.2)
+    elif here.rank == here.n_ranks - 1:
+        raise OSError("no such disk")
+    rankwood.train(PARAMS, part(make(1), *here), callbacks=[callback])
+
+
+def killed(here: rankwood.Ranks) -> None:
+    def callback(done: rankwood.Round) -> None:
+        if here.rank == here.n_ranks - 1 and done.round == 3:
+            os.kill(os.getpid(), 9)
+
+    rankwood.train(PARAMS, part(make(1), *here), valid=part(make(2, 20), *here), callbacks=[callback])
+
+
+def main() -> None:
+    how, folder, *rest = sys.argv[1:]
+    told: dict[str, str] = {}
+    rank = -1
+    if how == "killed":
+        jobs: list[Any] = [killed]
+    else:
+        jobs = [*JOBS, fail_together, *([fail_alone] if how in ("address", "torchrun") else [])]
+    for job in jobs:
+        name = job if isinstance(job, str) else job.__name__
+        begin = time.monotonic()
+        with contextlib.suppress(rankwood.RankwoodError, OSError):
+            try:
+                with ranks(how, rest) as here:
+                    rank = here.rank
+                    told[name] = train(job, here) if isinstance(job, str) else str(job(here))
+            except Exception as error:
+                told[name] = f"{type(error).__name__}: {error}"
+                raise
+        told[f"{name} s"] = str(time.monotonic() - begin)
+    (Path(folder) / f"{rank}.json").write_text(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
