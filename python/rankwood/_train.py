@@ -413,7 +413,9 @@ def train(
     if callable(given.get("objective")):
         training.gradients = given.pop("objective")
         hooks.gradients = lib._rw_gradients
-    keep = [_hook_metric(given, training, hooks), _hook_checkpoints(checkpoint, checkpoint_every, resume, hooks)]
+    with _ranks.agreed():
+        keep = [_hook_metric(given, training, hooks), _hook_checkpoints(checkpoint, checkpoint_every, resume, hooks)]
+        Params(given)
     if init is None and train_set._paths is not None:
         train_set._for_training(Params(given))  # its names come with it
     names = _feature_names(train_set, init)
@@ -464,6 +466,8 @@ def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: 
         check(lib.rw_checkpoints_set_every(context(), out, chars(str(every))))
     hooks.checkpoints = out
     return [out, *paths]
+
+
 def _meet_ranks(given: dict[str, Any], sets: dict[str, Dataset], init: Model | None) -> None:
     """What many ranks have to have in common before they train together."""
     if _ranks.count() == 1:
@@ -523,8 +527,9 @@ def _run(
     names: list[str] | None,
     out: Any,
 ) -> int:
-    check(lib.rw_params_check(context(), c.c))
-    _need_measured(c, hooks, bool(valid))
+    with _ranks.agreed():
+        check(lib.rw_params_check(context(), c.c))
+        _need_measured(c, hooks, bool(valid))
     known = set(train_set.feature_names or ())
     needed = [i for i, name in enumerate(names or ()) if name in known]
 

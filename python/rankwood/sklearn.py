@@ -203,15 +203,19 @@ class Ranker(BaseEstimator):
             )
             for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(_eval_sets(eval_set, eval_qid, eval_group))
         }
-        self.model_ = train(
+        model = train(
             self._given(), data, valid=valid or None, callbacks=callbacks or (),
             checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume,
         )  # fmt: skip
-        self.n_features_in_ = data.n_features
+        return self._fitted(model, data.n_features, data.feature_names)
+
+    def _fitted(self, model: Model, n_features: int, names: Sequence[str] | None) -> Ranker:
+        self.model_ = model
+        self.n_features_in_ = n_features
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        if data.feature_names is not None:
-            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         self.evals_result_ = self.model_.evals_result
         self.best_iteration_ = self.model_.best_round or self.model_.n_trees
         return self

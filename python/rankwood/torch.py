@@ -6,6 +6,7 @@ PyTorch only carries the host's bytes, by gloo. What GPUs exchange goes by NCCL,
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -24,7 +25,7 @@ _dist = package("torch.distributed", "torch")
 
 LOOK_S = 5.0  # for which a rank that fails looks for the cause, or lets others look
 _meetings: Counter[str] = Counter()  # by who meets: the same on all of them
-_stores: dict[tuple[str, bool], Any] = {}  # the last one: ranks may meet at an address again
+_stores: dict[str, Any] = {}  # the last one: ranks may meet at an address again
 
 
 class _Gloo(Carrier):
@@ -146,9 +147,14 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
         return _numbered(store, f"of {members}"), members.index(_dist.get_rank()), len(members)
     if group is not None:
         raise ParameterError("torch.distributed has no process group yet, so `group` is none of its")
+    names = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+    where = " ".join(os.environ.get(name, "-") for name in names)
     try:
-        store, rank, n_ranks = next(_dist.rendezvous("env://", timeout=timedelta(seconds=timeout)))
-        return _numbered(store, "of all"), rank, n_ranks
+        if where not in _stores:
+            _stores.clear()
+            _stores[where] = next(_dist.rendezvous("env://", timeout=timedelta(seconds=timeout)))
+        store, rank, n_ranks = _stores[where]
+        return _numbered(store, where.rsplit(maxsplit=2)[0]), rank, n_ranks
     except (ValueError, RuntimeError) as error:
         raise RankError(
             f"no launcher has started this process, or its ranks do not meet: {_first_line(error)}\n"
@@ -172,15 +178,16 @@ def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> Any:
     if not host or not port.isdigit():
         raise ParameterError(f"address is {address!r}; expected 'HOST:PORT'")
     leads = whole(rank, "rank", 0, n_ranks - 1) == 0
-    if (address, leads) not in _stores:
+    where = f"{address} {rank} {n_ranks}"
+    if where not in _stores:
         _stores.clear()
         try:
-            _stores[address, leads] = _dist.TCPStore(
+            _stores[where] = _dist.TCPStore(
                 host.strip("[]"), int(port), n_ranks, leads, timedelta(seconds=timeout), wait_for_workers=False
             )
         except RuntimeError as error:
             raise RankError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
-    return _numbered(_stores[address, leads], address)
+    return _numbered(_stores[where], address)
 
 
 def ranks(

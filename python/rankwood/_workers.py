@@ -1,0 +1,153 @@
+"""What a worker does that a cluster (Dask, Spark) has made a rank of: its parts of the data, put together."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwood import _ranks, _tables
+from rankwood._core import DataError
+from rankwood._dataset import Dataset
+from rankwood._model import Model
+from rankwood._train import train
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Where one rank meets the others."""
+
+    rank: int
+    n_ranks: int
+    address: str
+    timeout: float
+
+    def ranks(self) -> AbstractContextManager[_ranks.Ranks]:
+        from rankwood import torch  # what carries the bytes
+
+        return torch.ranks(rank=self.rank, n_ranks=self.n_ranks, address=self.address, timeout=self.timeout)
+
+
+def free_address(host: str) -> str:
+    """HOST:PORT of a port that is free here, as yet."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as one:
+        one.bind(("", 0))
+        port = one.getsockname()[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Documents as the arguments of a Dataset: a data frame and names of columns, or arrays."""
+
+    data: Any
+    label: Any = None
+    qid: Any = None
+    weight: Any = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Part]) -> Part:
+        """One after the other; at least one."""
+        first = parts[0]
+        members = {name: [getattr(part, name) for part in parts] for name in ("data", "label", "qid", "weight")}
+        return cls(
+            **{
+                name: value if value is None or isinstance(value, str) else _after(members[name])
+                for name, value in vars(first).items()
+            }
+        )
+
+    def rows(self, begin: int, end: int) -> Part:
+        """Some of the documents."""
+
+        def of(one: Any) -> Any:
+            if one is None or isinstance(one, str):
+                return one
+            return one.iloc[begin:end] if hasattr(one, "iloc") else one[begin:end]
+
+        return Part(of(self.data), of(self.label), of(self.qid), of(self.weight))
+
+    def ids(self) -> Any:
+        """The query of each document."""
+        given = self.data[self.qid] if isinstance(self.qid, str) else self.qid
+        return _tables.array_of(given, "qid")
+
+
+def _after(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    if hasattr(parts[0], "tocsr"):
+        import scipy.sparse
+
+        return scipy.sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
+def whole_queries(part: Part, ids: Any) -> Part:
+    """The part with the rest of its last query, which the next ranks may have, and without what is the rest of
+    another rank's. ids: the query of each document. All ranks call it."""
+    n = len(ids)
+    same = np.asarray(ids[1:] == ids[:-1], bool) if n else np.empty(0, bool)
+    head = 1 + int(np.argmin(np.append(same, False))) if n else 0  # documents of the first query
+    edges = (n, ids[0], ids[-1], head) if n else (0, None, None, 0)
+    told = [pickle.loads(one) for one in _ranks.gather_bytes(pickle.dumps(edges))]
+    goes_to = [-1] * len(told)  # whose query a rank's first one is the rest of
+    last, holder = None, -1
+    for rank, (size, first, end, run) in enumerate(told):
+        if size == 0:
+            continue
+        if holder >= 0 and first == last:
+            goes_to[rank] = holder
+        if goes_to[rank] < 0 or run < size:  # a query of its own goes on, if any does
+            last, holder = end, rank
+    me = _ranks.number()
+    gives = goes_to[me] >= 0
+    heads = _ranks.gather_bytes(pickle.dumps(part.rows(0, head)) if gives else b"")
+    kept = part.rows(head, n) if gives else part
+    rests = [pickle.loads(heads[rank]) for rank, to in enumerate(goes_to) if to == me]
+    return Part.joined([kept, *rests]) if rests else kept
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is said of data besides its documents."""
+
+    ignore: Sequence[str | int] = ()
+    missing: float = float("nan")
+
+
+def run(
+    meeting: Meeting,
+    params: Mapping[str, Any],
+    sets: Mapping[str, tuple[Sequence[Part], Options]],
+    more: Mapping[str, Any],
+) -> Model | None:
+    """Trains as one of the ranks. sets: the parts of the data that are here, "train" first, at least one of each
+    (it may be empty). Returns the model on rank 0."""
+    with meeting.ranks():
+        data: dict[str, Dataset] = {}
+        for name, (parts, options) in sets.items():
+            with _ranks.agreed():
+                part = Part.joined(parts)
+                if part.qid is None:
+                    raise DataError(f"{name!r} has no qid; expected the query of each document")
+                ids = part.ids()
+            whole = whole_queries(part, ids)
+            with _ranks.agreed():
+                data[name] = Dataset(
+                    whole.data, whole.label, qid=whole.qid, weight=whole.weight, ignore=options.ignore,
+                    missing=options.missing,
+                )  # fmt: skip
+        train_set = data.pop("train")
+        model = train(params, train_set, valid=data or None, **more)
+    return model if meeting.rank == 0 else None

@@ -1,0 +1,252 @@
+"""Training where a Dask cluster has the data: a rank on each worker; the bytes go by torch.distributed.
+
+Dask places the data, starts the ranks, and tells them of each other; nothing of training goes through it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from rankwood import sklearn as _sklearn
+from rankwood._core import DataError, ParameterError, RankError, need, package
+from rankwood._model import Model
+from rankwood._params import as_mapping
+from rankwood._workers import Meeting, Options, Part, free_address, run
+
+_dask = package("dask", "dask")
+_distributed = package("distributed", "dask")
+
+LOOK_S = 2.0  # between two looks for the workers, and for what other ranks say when one has failed
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Documents in a Dask data frame or array, as :class:`rankwood.Dataset` has them in memory.
+
+    Partitions follow each other in their order: the model is that of the whole frame in memory, byte for byte. A
+    query may go on in the next partitions.
+
+    Attributes
+    ----------
+    data : dask.dataframe.DataFrame or dask.array.Array
+        Features; of a frame, all columns that are not named as something else.
+    label : str or dask array or series
+        Of each document; in a frame, the name of a column.
+    qid : str or dask array or series
+        The query of each document: of the same partitions as data.
+    weight : str or dask array or series or None
+        Of each document.
+    ignore : tuple of str
+        Columns that are not features.
+    missing : float
+        A value that means missing, beside NaN and null.
+    """
+
+    data: Any
+    label: Any
+    qid: Any
+    weight: Any = None
+    ignore: Sequence[str] = ()
+    missing: float = float("nan")
+
+    def _parts(self) -> list[Any]:
+        """A delayed Part for each partition."""
+        data = self.data
+        if not hasattr(data, "to_delayed"):
+            raise DataError(f"data is a {type(data).__name__}; expected a Dask data frame or array")
+        if hasattr(data, "rechunk") and getattr(data, "ndim", 0) == 2:
+            data = data.rechunk({1: -1})
+        blocks = _blocks(data)
+        columns = {}
+        for name in ("label", "qid", "weight"):
+            value = getattr(self, name)
+            if value is None or isinstance(value, str):
+                columns[name] = [value] * len(blocks)
+                continue
+            if not hasattr(value, "to_delayed"):
+                raise DataError(f"{name} is a {type(value).__name__}; expected a column's name, or Dask's array or series")
+            if hasattr(value, "rechunk") and hasattr(data, "rechunk"):
+                value = value.rechunk((data.chunks[0],))
+            columns[name] = _blocks(value)
+            if len(columns[name]) != len(blocks):
+                raise DataError(f"{name} has {len(columns[name])} partitions; data has {len(blocks)}")
+        part = _dask.delayed(Part, pure=False)
+        return [part(block, *rest) for block, *rest in zip(blocks, *columns.values(), strict=True)]
+
+
+def _blocks(one: Any) -> list[Any]:
+    return list(np.ravel(np.array(one.to_delayed(), dtype=object)))
+
+
+def train(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    *,
+    valid: Dataset | Mapping[str, Dataset] | None = None,
+    client: Any = None,
+    timeout: float = 600,
+    **more: Any,
+) -> Model:
+    """Trains a model on the workers of a Dask cluster, a rank on each that gets a partition.
+
+    Parameters
+    ----------
+    params
+        As :func:`rankwood.train` takes them; ``threads`` are a worker's, if they are not given.
+    train_set
+        A :class:`rankwood.dask.Dataset`. A worker holds its partitions, and their float32 values.
+    valid
+        Sets that are measured each round; the first one stops training.
+    client
+        The distributed.Client; the current one, if it is not given.
+    timeout
+        Seconds that a rank waits for the others, in each exchange.
+    more
+        What else :func:`rankwood.train` takes (``init``, ``callbacks``), on every worker; paths are the workers'.
+
+    Returns
+    -------
+    Model
+        That of :func:`rankwood.train` on the whole data in memory, byte for byte.
+
+    Raises
+    ------
+    RankError
+        A worker has gone, or cannot be reached; the message names it.
+    DataError, ParameterError
+        As :func:`rankwood.train`, on the rank that the exception's notes name.
+    """
+    client = client if client is not None else _distributed.get_client()
+    named = {"valid": valid} if isinstance(valid, Dataset) else dict(valid or {})
+    if "train" in named:
+        raise ParameterError("a valid set cannot be called 'train'")
+    sets = {"train": train_set, **named}
+    parts = {name: need(one, Dataset, name)._parts() for name, one in sets.items()}
+    options = {name: Options(tuple(one.ignore), one.missing) for name, one in sets.items()}
+    workers = sorted(client.nthreads())[: len(parts["train"])]
+    if not workers:
+        raise RankError("the cluster has no workers")
+    with _distributed.MultiLock(workers, client=client):  # two trainings would wait for each other's workers
+        held = {name: _place(client, some, workers) for name, some in parts.items()}
+        first = urlsplit(workers[0])
+        host = first.hostname if first.scheme != "inproc" and first.hostname else "127.0.0.1"
+        address = client.submit(free_address, host, workers=workers[:1], pure=False).result()
+        tasks = [
+            client.submit(
+                _run_here, Meeting(rank, len(workers), address, timeout), as_mapping(params),
+                {name: held[name][rank] for name in sets}, options, more,
+                workers=[worker], allow_other_workers=False, pure=False, retries=0,
+            )
+            for rank, worker in enumerate(workers)
+        ]  # fmt: skip
+        try:
+            return _result(client, tasks, workers)
+        finally:
+            client.cancel([task for task in tasks if not task.done()])
+
+
+def _place(client: Any, parts: list[Any], workers: list[str]) -> list[list[Any]]:
+    """Runs of partitions on the workers, in order; one that gets none gets the first one, to be emptied."""
+    out = []
+    for worker, mine in zip(workers, np.array_split(np.arange(len(parts)), len(workers)), strict=True):
+        some = [parts[i] for i in mine] or [_dask.delayed(Part.rows, pure=False)(parts[0], 0, 0)]
+        out.append(client.compute(some, workers=[worker], allow_other_workers=False))
+    _distributed.wait([one for some in out for one in some])
+    return out
+
+
+def _run_here(
+    meeting: Meeting,
+    params: dict[str, Any],
+    parts: dict[str, list[Part]],
+    options: dict[str, Options],
+    more: dict[str, Any],
+) -> Model | None:
+    """A rank, on its worker."""
+    params.setdefault("threads", _distributed.get_worker().state.nthreads)
+    return run(meeting, params, {name: (some, options[name]) for name, some in parts.items()}, more)
+
+
+def _result(client: Any, tasks: list[Any], workers: list[str]) -> Model:
+    """Rank 0's model; or the failure that says most, with a note that names rank and worker."""
+    until = float("inf")  # once one has failed, the others will soon
+    looked = time.monotonic()
+    while time.monotonic() < until and not all(task.done() for task in tasks):
+        time.sleep(0.02)
+        if any(task.status == "error" for task in tasks):
+            until = min(until, time.monotonic() + LOOK_S)
+        if time.monotonic() - looked > LOOK_S:
+            looked = time.monotonic()
+            alive = client.nthreads()
+            for rank, (worker, task) in enumerate(zip(workers, tasks, strict=True)):
+                if worker not in alive and not task.done():
+                    raise RankError(f"rank {rank}: the worker {worker} has gone")
+    failures = {rank: task.exception() for rank, task in enumerate(tasks) if task.status == "error"}
+    if not failures:
+        model: Model = tasks[0].result()
+        return model
+    rank = min(failures, key=lambda one: (isinstance(failures[one], RankError), one))
+    failures[rank].add_note(f"on rank {rank} of {len(tasks)}, the worker {workers[rank]}")
+    raise failures[rank]
+
+
+class Ranker(_sklearn.Ranker):
+    """:class:`rankwood.Ranker` for Dask's data frames and arrays: its parameters and attributes."""
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any,
+        sample_weight: Any = None,
+        eval_set: Iterable[tuple[Any, Any]] | None = None,
+        eval_qid: Iterable[Any] | None = None,
+        client: Any = None,
+        **more: Any,
+    ) -> Ranker:
+        """Trains a model on the workers of a cluster.
+
+        X: (n_docs, n_features), a Dask data frame or array; y, qid, sample_weight: (n_docs,), of the same
+        partitions. eval_set: pairs (X, y), with eval_qid; the first one stops training. client and more: as
+        :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError, RankError.
+        """
+        pairs, ids = list(eval_set or ()), list(eval_qid or ())
+        if len(pairs) != len(ids):
+            raise DataError(f"eval_qid has {len(ids)} members for {len(pairs)} of eval_set")
+        valid = {
+            f"valid_{i}": Dataset(a, b, c, missing=self.missing)
+            for i, ((a, b), c) in enumerate(zip(pairs, ids, strict=True))
+        }
+        data = Dataset(X, y, qid, sample_weight, missing=self.missing)
+        model = train(self._given(), data, valid=valid, client=client, **more)
+        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        self._fitted(model, len(names) if names is not None else int(X.shape[1]), names)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Scores (n_docs,), lazily where X is Dask's. Errors (DataError) come when they are computed."""
+        if not hasattr(X, "to_delayed"):
+            return super().predict(X)
+        score = partial(_scores, pickle.dumps(self))  # Dask names tasks by what they are made of
+        if hasattr(X, "columns"):
+            return X.map_partitions(score, meta=(None, np.float64))
+        return X.rechunk({1: -1}).map_blocks(score, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+
+
+def _scores(pickled: bytes, part: Any) -> Any:
+    """Of one partition."""
+    ranker: Ranker = pickle.loads(pickled)
+    scores = ranker.predict(part) if len(part) else np.empty(0)
+    return type(part.iloc[:, 0])(scores, index=part.index) if hasattr(part, "iloc") else scores
+
+
+__all__ = ["Dataset", "Ranker", "train"]

@@ -1,0 +1,174 @@
+"""rankwood.dask: the model is that of the whole frame in memory, wherever partitions lie and queries are cut."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankwood
+from conftest import Made
+from ranks_in_threads import Group, InThreads
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+from rankwood import _workers  # noqa: E402 (after what may be absent)
+from rankwood import dask as ours  # noqa: E402
+
+PARAMS: dict[str, Any] = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
+MORE = {"plain": {}, "newton": {"split": "newton"}, "sampled": {"sample_queries": 0.6, "sample_features": 0.7}}
+COLUMNS = {"label": "label", "qid": "query"}
+
+
+def frame(made: Made) -> pd.DataFrame:
+    table = pd.DataFrame(made.X, columns=list("abcdef"))
+    return table.assign(label=made.y, query=[f"words {one}" for one in made.qid])
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Three workers that are threads, and so are their ranks."""
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups: dict[str, Group] = {}
+
+    def ranks(self: Any) -> Any:
+        group = groups.setdefault(self.address, Group(self.n_ranks))
+        return rankwood.ranks(InThreads(group, self.rank))
+
+    monkeypatch.setattr(_workers.Meeting, "ranks", ranks)
+
+
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize("more", MORE)
+@pytest.mark.parametrize("n_partitions", [7, 2, 1, 40])
+def test_frame(more: str, n_partitions: int, client: Any, made: Made, other: Made) -> None:
+    """More partitions than workers, and fewer; their borders are within queries."""
+    params = {**PARAMS, **MORE[more]}
+    train_frame, valid_frame = frame(made), frame(other)
+    alone = rankwood.train(
+        params, rankwood.Dataset(train_frame, **COLUMNS), valid=rankwood.Dataset(valid_frame, **COLUMNS)
+    )
+    model = ours.train(
+        params,
+        ours.Dataset(dd.from_pandas(train_frame, npartitions=n_partitions, sort=False), **COLUMNS),
+        valid=ours.Dataset(dd.from_pandas(valid_frame, npartitions=2, sort=False), **COLUMNS),
+        client=client,
+    )
+    assert model.to_bytes() == alone.to_bytes()
+    assert model.evals_result == alone.evals_result and model.feature_names == list("abcdef")
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_arrays_and_weights(client: Any, made: Made) -> None:
+    weight = np.where(made.qid % 3 == 0, 2.0, 0.5)
+    alone = rankwood.train(PARAMS | {"early_stop": 0}, made.dataset(weight=weight))
+    chunks = (100, made.X.shape[1] // 2)  # in both directions
+    one = [da.from_array(values, chunks=chunks[0]) for values in (made.y, made.qid, weight)]
+    data = ours.Dataset(da.from_array(made.X, chunks=chunks), *one)
+    model = ours.train(PARAMS | {"early_stop": 0}, data, client=client)
+    assert model.to_bytes() == alone.to_bytes()
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_query_across_all_ranks(client: Any, made: Made) -> None:
+    """One that is all that the second rank has."""
+    qid = np.where((made.qid >= 15) & (made.qid < 40), 15, made.qid)
+    alone = rankwood.train(PARAMS | {"early_stop": 0}, rankwood.Dataset(made.X, made.y, qid=qid))
+    n = len(qid)
+    begin, end = int(np.argmax(qid == 15)), int(n - np.argmax(qid[::-1] == 15))
+    chunks = (begin + 3, end - 3 - begin - 3, n - end + 3)
+    data = ours.Dataset(*(da.from_array(one, chunks=(chunks, *one.shape[1:])) for one in (made.X, made.y, qid)))
+    assert ours.train(PARAMS | {"early_stop": 0}, data, client=client).to_bytes() == alone.to_bytes()
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_query_that_comes_back(client: Any, made: Made) -> None:
+    qid = made.qid.copy()
+    qid[-5:] = qid[0]
+    data = ours.Dataset(*(da.from_array(one, chunks=150) for one in (made.X, made.y, qid)))
+    with pytest.raises(rankwood.DataError, match="query '7' of 'train' is here and on rank 0") as raised:
+        ours.train(PARAMS | {"early_stop": 0}, data, client=client)
+    assert raised.value.__notes__[0].startswith("on rank 2 of 3, the worker inproc://")
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_ranker(client: Any, made: Made, other: Made) -> None:
+    given = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
+    table, valid = frame(made), frame(other)
+    features = list("abcdef")
+    alone = rankwood.Ranker(**given).fit(
+        table[features], table["label"], qid=table["query"],
+        eval_set=[(valid[features], valid["label"])], eval_qid=[valid["query"]],
+    )  # fmt: skip
+    parts, valid_parts = (dd.from_pandas(one, npartitions=5, sort=False) for one in (table, valid))
+    ranker = ours.Ranker(**given).fit(
+        parts[features], parts["label"], qid=parts["query"],
+        eval_set=[(valid_parts[features], valid_parts["label"])], eval_qid=[valid_parts["query"]], client=client,
+    )  # fmt: skip
+    assert ranker.model_.to_bytes() == alone.model_.to_bytes()
+    assert list(ranker.feature_names_in_) == features and ranker.n_features_in_ == 6
+    assert ranker.best_iteration_ == alone.best_iteration_ and ranker.evals_result_ == alone.evals_result_
+    expected = alone.predict(table[features])
+    assert np.array_equal(ranker.predict(parts[features]).compute(), expected)
+    assert np.array_equal(ranker.predict(table[features]), expected)
+    values = ours.Ranker(**given | {"early_stop": 0}, missing=-9).fit(*(da.from_array(one, chunks=150) for one in (made.X, made.y)),
+        qid=da.from_array(made.qid, chunks=150), client=client)  # fmt: skip
+    blocks = values.predict(da.from_array(made.X, chunks=(90, 4)))
+    assert np.array_equal(blocks.compute(), values.model_.predict(made.X))
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_words(client: Any, made: Made) -> None:
+    X, y, qid = (da.from_array(one, chunks=200) for one in (made.X, made.y, made.qid))
+    cases: list[tuple[Any, type[Exception], str]] = [
+        (made.X, rankwood.ParameterTypeError, "train is a ndarray; expected a rankwood.Dataset"),
+        (ours.Dataset(made.X, y, qid), rankwood.DataError, "data is a ndarray; expected a Dask data frame or array"),
+        (ours.Dataset(X, made.y, qid), rankwood.DataError, "label is a ndarray; expected a column's name, or"),
+        (ours.Dataset(X, y, None), rankwood.DataError, "'train' has no qid"),
+        (ours.Dataset(X, -y, qid), rankwood.DataError, "label of document .* expected a finite number, 0 or more"),
+        (ours.Dataset(X, y, "query"), IndexError, "."),
+    ]
+    for data, kind, words in cases:
+        with pytest.raises(kind, match=words):
+            ours.train({**PARAMS, "early_stop": 0}, data, client=client)
+    with pytest.raises(rankwood.ParameterError, match="unknown parameter 'leavess'"):
+        ours.train({"leavess": 3}, ours.Dataset(X, y, qid), client=client)
+
+
+# ---- processes ----
+
+
+def dies(done: rankwood.Round) -> None:
+    if done.round == 3 and rankwood._ranks.number() == 1:
+        os._exit(9)
+
+
+def test_processes(made: Made, other: Made) -> None:
+    """Workers that are processes, and bytes that go by torch.distributed; then one dies."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    alone = rankwood.train(PARAMS, rankwood.Dataset(frame(made), **COLUMNS),
+                           valid=rankwood.Dataset(frame(other), **COLUMNS))  # fmt: skip
+    data, valid = (
+        ours.Dataset(dd.from_pandas(frame(one), npartitions=5, sort=False), **COLUMNS) for one in (made, other)
+    )
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster, distributed.Client(cluster) as client:
+        for _ in range(2):
+            assert ours.train(PARAMS, data, valid=valid, client=client, timeout=60).to_bytes() == alone.to_bytes()
+        with pytest.raises(rankwood.RankError, match=r"rank 1( of 2: gone, or out of reach|: the worker .* has gone)"):
+            ours.train(PARAMS, data, valid=valid, client=client, timeout=60, callbacks=[dies])
