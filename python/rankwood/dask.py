@@ -38,11 +38,11 @@ class Dataset:
     ----------
     data : dask.dataframe.DataFrame or dask.array.Array
         Features; of a frame, all columns that are not named as something else.
-    label : str or dask array or series
-        Of each document; in a frame, the name of a column.
-    qid : str or dask array or series
-        The query of each document: of the same partitions as data.
-    weight : str or dask array or series or None
+    label : str or Dask's array or series
+        Of each document, of the same partitions as data; or the name of a frame's column.
+    qid : str or Dask's array or series
+        The query of each document.
+    weight : str or Dask's array or series or None
         Of each document.
     ignore : tuple of str
         Columns that are not features.
@@ -72,7 +72,7 @@ class Dataset:
                 columns[name] = [value] * len(blocks)
                 continue
             if not hasattr(value, "to_delayed"):
-                raise DataError(f"{name} is a {type(value).__name__}; expected a column's name, or Dask's array or series")
+                raise DataError(f"{name} is a {type(value).__name__}; expected a column or Dask's array or series")
             if hasattr(value, "rechunk") and hasattr(data, "rechunk"):
                 value = value.rechunk((data.chunks[0],))
             columns[name] = _blocks(value)
@@ -191,8 +191,7 @@ def _result(client: Any, tasks: list[Any], workers: list[str]) -> Model:
                     raise RankError(f"rank {rank}: the worker {worker} has gone")
     failures = {rank: task.exception() for rank, task in enumerate(tasks) if task.status == "error"}
     if not failures:
-        model: Model = tasks[0].result()
-        return model
+        return tasks[0].result()  # type: ignore[no-any-return]
     rank = min(failures, key=lambda one: (isinstance(failures[one], RankError), one))
     failures[rank].add_note(f"on rank {rank} of {len(tasks)}, the worker {workers[rank]}")
     raise failures[rank]
@@ -219,12 +218,9 @@ class Ranker(_sklearn.Ranker):
         partitions. eval_set: pairs (X, y), with eval_qid; the first one stops training. client and more: as
         :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError, RankError.
         """
-        pairs, ids = list(eval_set or ()), list(eval_qid or ())
-        if len(pairs) != len(ids):
-            raise DataError(f"eval_qid has {len(ids)} members for {len(pairs)} of eval_set")
         valid = {
-            f"valid_{i}": Dataset(a, b, c, missing=self.missing)
-            for i, ((a, b), c) in enumerate(zip(pairs, ids, strict=True))
+            f"valid_{i}": Dataset(eval_x, eval_y, ids, missing=self.missing)
+            for i, (eval_x, eval_y, ids, _) in enumerate(_sklearn._eval_sets(eval_set, eval_qid, None))
         }
         data = Dataset(X, y, qid, sample_weight, missing=self.missing)
         model = train(self._given(), data, valid=valid, client=client, **more)

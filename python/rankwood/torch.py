@@ -168,7 +168,7 @@ def _numbered(store: Any, who: str) -> Any:
     return _dist.PrefixStore(f"rankwood {who} {_meetings[who]}", store)
 
 
-def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> Any:
+def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> tuple[Any, int, int]:
     if rank is None or n_ranks is None or address is None:
         raise ParameterError("expected rank, n_ranks and address, or none of them")
     n_ranks = whole(n_ranks, "n_ranks", 1, lib.RW_MAX_RANKS)
@@ -177,17 +177,17 @@ def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> Any:
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise ParameterError(f"address is {address!r}; expected 'HOST:PORT'")
-    leads = whole(rank, "rank", 0, n_ranks - 1) == 0
+    rank = whole(rank, "rank", 0, n_ranks - 1)
     where = f"{address} {rank} {n_ranks}"
     if where not in _stores:
         _stores.clear()
         try:
             _stores[where] = _dist.TCPStore(
-                host.strip("[]"), int(port), n_ranks, leads, timedelta(seconds=timeout), wait_for_workers=False
+                host.strip("[]"), int(port), n_ranks, rank == 0, timedelta(seconds=timeout), wait_for_workers=False
             )
         except RuntimeError as error:
             raise RankError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
-    return _numbered(_stores[where], address)
+    return _numbered(_stores[where], address), rank, n_ranks
 
 
 def ranks(
@@ -232,7 +232,7 @@ def ranks(
     elif group is not None:
         raise ParameterError("group and address are both given; expected one of them")
     else:
-        store, mine, size = _store_at(rank, n_ranks, address, timeout), rank, n_ranks
+        store, mine, size = _store_at(rank, n_ranks, address, timeout)
     return _ranks(_Gloo(store, mine, size, timeout))
 
 

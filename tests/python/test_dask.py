@@ -125,8 +125,8 @@ def test_ranker(client: Any, made: Made, other: Made) -> None:
     expected = alone.predict(table[features])
     assert np.array_equal(ranker.predict(parts[features]).compute(), expected)
     assert np.array_equal(ranker.predict(table[features]), expected)
-    values = ours.Ranker(**given | {"early_stop": 0}, missing=-9).fit(*(da.from_array(one, chunks=150) for one in (made.X, made.y)),
-        qid=da.from_array(made.qid, chunks=150), client=client)  # fmt: skip
+    X, y, qid = (da.from_array(one, chunks=150) for one in (made.X, made.y, made.qid))
+    values = ours.Ranker(**given | {"early_stop": 0}, missing=-9).fit(X, y, qid=qid, client=client)
     blocks = values.predict(da.from_array(made.X, chunks=(90, 4)))
     assert np.array_equal(blocks.compute(), values.model_.predict(made.X))
 
@@ -137,7 +137,7 @@ def test_words(client: Any, made: Made) -> None:
     cases: list[tuple[Any, type[Exception], str]] = [
         (made.X, rankwood.ParameterTypeError, "train is a ndarray; expected a rankwood.Dataset"),
         (ours.Dataset(made.X, y, qid), rankwood.DataError, "data is a ndarray; expected a Dask data frame or array"),
-        (ours.Dataset(X, made.y, qid), rankwood.DataError, "label is a ndarray; expected a column's name, or"),
+        (ours.Dataset(X, made.y, qid), rankwood.DataError, "label is a ndarray; expected a column or"),
         (ours.Dataset(X, y, None), rankwood.DataError, "'train' has no qid"),
         (ours.Dataset(X, -y, qid), rankwood.DataError, "label of document .* expected a finite number, 0 or more"),
         (ours.Dataset(X, y, "query"), IndexError, "."),

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-import rankwood
 import rank_job
+import rankwood
 
 JOB = Path(__file__).with_name("rank_job.py")
 TWICE = "query '7' of 'train' is here and on rank 0; expected all documents of a query on one rank"
@@ -135,13 +135,13 @@ def test_words_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     need("torch")
     for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(rankwood.RankError, match="no launcher has started this process.*\nhint: torchrun sets"):
+    with pytest.raises(rankwood.RankError, match=r"no launcher has started this process.*\nhint: torchrun sets"):
         rankwood.torch.ranks()
     with pytest.raises(rankwood.ParameterError, match="expected rank, n_ranks and address, or none"):
         rankwood.torch.ranks(rank=0)
     with pytest.raises(rankwood.ParameterError, match="'nowhere'; expected 'HOST:PORT'"):
         rankwood.torch.ranks(rank=0, n_ranks=2, address="nowhere")
-    with pytest.raises(rankwood.RankError, match="do not all meet|does not reach"), rankwood.torch.ranks(
+    with pytest.raises(rankwood.RankError, match=r"do not all meet|does not reach"), rankwood.torch.ranks(
         rank=0, n_ranks=2, address=free_address(), timeout=1
     ):
         pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 import rankwood
-from conftest import Made, make
+from conftest import Made
 from ranks_in_threads import run
 
 PARAMS: dict[str, Any] = {"rounds": 6, "leaves": 7, "min_docs": 2, "l2": 5, "threads": 1}

@@ -17,8 +17,8 @@ import pytest
 
 import rankwood
 from conftest import Made
-from rankwood import _workers, spark
 from ranks_in_threads import Group, InThreads
+from rankwood import _workers, spark
 
 PARAMS: dict[str, Any] = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
 COLUMNS = {"label": "label", "qid": "query"}
@@ -116,7 +116,7 @@ def test_tasks(table: pd.DataFrame, alone: bytes, monkeypatch: pytest.MonkeyPatc
 
 def test_tasks_that_fail(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = table.assign(label=np.where(table.index == 600, -1, table["label"]))
-    with pytest.raises(rankwood.DataError, match="label of document .* is -1; expected") as raised:
+    with pytest.raises(rankwood.DataError, match=r"label of document .* is -1; expected") as raised:
         run(job(table), [[bad[:300]], [bad[300:]]], monkeypatch)
     assert raised.value.__notes__ == ["on rank 1 of 2"]
     with pytest.raises(rankwood.ParameterError, match="leavess"):
