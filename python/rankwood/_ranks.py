@@ -57,22 +57,22 @@ class Carrier:
     ends_process = False  # does `close` after `abort`?
 
     def all_reduce(self, buffer: Numbers, op: str) -> None:
-        """buffer (n,) of uint32 or uint64 becomes the "sum" (which wraps), "min" or "max" of the ranks'. Errors are
-        its own."""
+        """buffer (n,) of uint32 or uint64 becomes what all ranks' are together, by op: the "sum", which wraps, "min"
+        or "max". RankError: another rank has failed."""
         raise NotImplementedError
 
     def all_gather(self, send: Bytes, recv: Bytes) -> None:
-        """send: (n,); recv: (n_ranks, n), written. Errors are its own."""
+        """send: (n,); recv: (n_ranks, n), written. RankError: another rank has failed."""
         raise NotImplementedError
 
     def swap(self, to: int, send: Bytes, source: int, recv: Bytes) -> None:
-        """Bytes to one rank while others come from one; there are none where an array is empty, and `to` and
-        `source` know that too. Errors are its own."""
+        """send goes to the rank `to` while recv comes from the rank `source`. Where an array is empty, nothing goes,
+        and the other rank knows that. RankError: another rank has failed."""
         raise NotImplementedError
 
     def abort(self, why: str) -> None:
-        """This rank has failed: calls of the others should fail, too. why: a message for them; "": it failed
-        because another one did. Raises no error."""
+        """This rank has failed: calls of the others should fail, too, with a RankError. why: a message for them; "":
+        it failed because another one did."""
 
     def has_failed(self) -> bool:
         """Is it known, without a call, that another rank has failed?"""
@@ -123,6 +123,11 @@ def meeting() -> int:
     return int(getattr(_here, "meeting", 0))
 
 
+def note(error: BaseException) -> None:
+    """What other ranks are to hear, if this one ends now."""
+    _here.why = describe(error)
+
+
 # ---- what the library calls ----
 
 _TYPES = {lib.RW_COMM_U32: np.dtype(np.uint32), lib.RW_COMM_U64: np.dtype(np.uint64)}
@@ -135,7 +140,6 @@ class _Joined:
     def __init__(self, carrier: Carrier) -> None:
         self.carrier = carrier
         self.is_over = False
-        self.why = ""  # it is, where Python knows it
 
     def fail(self, error: BaseException) -> int:
         set_raised(error)
@@ -220,7 +224,7 @@ def _rw_all_to_all(user: Any, send: Any, n_send: Any, recv: Any, n_recv: Any) ->
 def _rw_abort(user: Any) -> None:
     joined: _Joined = ffi.from_handle(user)
     said = text(lib.rw_last_error(context())).partition(": ")[2]  # behind "rank 2"
-    joined.abort(joined.why or said)
+    joined.abort(_here.why or said)
 
 
 @ffi.def_extern(error=1)
@@ -281,7 +285,7 @@ def ranks(carrier: Carrier | str) -> Iterator[Ranks]:
         check(lib.rw_comm_new(c, functions, handle, carrier.rank, carrier.n_ranks, out))
     comm = out[0]
     check(lib.rw_ctx_set_comm(c, comm))
-    _here.meeting, _here.all_know = next(_meetings), False
+    _here.meeting, _here.all_know, _here.why = next(_meetings), False, ""
     if lib.rw_comm_rank(comm) > 0:
         lib.rw_ctx_set_log(c, ffi.NULL, ffi.NULL)
     error: BaseException | None = None
@@ -296,8 +300,7 @@ def ranks(carrier: Carrier | str) -> Iterator[Ranks]:
 
 def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | None) -> None:
     if error is not None:
-        if joined is not None:
-            joined.why = describe(error)
+        note(error)
         lib.rw_ranks_end(c)  # nothing happens if all know of it
         is_over = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_ranks_tells(c)
         if is_over and not _here.all_know:  # so is this process, before Python shows why

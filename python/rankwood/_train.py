@@ -109,6 +109,7 @@ class _Training:
             return 1
         except BaseException as error:  # raised again by train
             self.error = error
+            _ranks.note(error)
             return 1
 
     def is_over(self) -> bool:

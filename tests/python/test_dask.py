@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,18 +158,23 @@ def dies(done: rankwood.Round) -> None:
         os._exit(9)
 
 
-def test_processes(made: Made, other: Made) -> None:
-    """Workers that are processes, and bytes that go by torch.distributed; then one dies."""
+def test_processes(made: Made, other: Made, tmp_path: Path) -> None:
+    """Workers that are processes, and bytes that go by torch.distributed; one dies, and training is resumed."""
     pytest.importorskip("torch", reason="torch is not installed")
     alone = rankwood.train(PARAMS, rankwood.Dataset(frame(made), **COLUMNS),
                            valid=rankwood.Dataset(frame(other), **COLUMNS))  # fmt: skip
     data, valid = (
         ours.Dataset(dd.from_pandas(frame(one), npartitions=5, sort=False), **COLUMNS) for one in (made, other)
     )
+    resumable: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "checkpoint_every": 1, "resume": "auto"}
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster, distributed.Client(cluster) as client:
         for _ in range(2):
             assert ours.train(PARAMS, data, valid=valid, client=client, timeout=60).to_bytes() == alone.to_bytes()
         with pytest.raises(rankwood.RankError, match=r"rank 1( of 2: gone, or out of reach|: the worker .* has gone)"):
-            ours.train(PARAMS, data, valid=valid, client=client, timeout=60, callbacks=[dies])
+            ours.train(PARAMS, data, valid=valid, client=client, timeout=60, callbacks=[dies], **resumable)
+        client.wait_for_workers(2)
+        assert (tmp_path / "checkpoint").exists()
+        model = ours.train(PARAMS, data, valid=valid, client=client, timeout=60, **resumable)
+        assert model.to_bytes() == alone.to_bytes()

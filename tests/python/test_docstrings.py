@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import importlib
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +14,8 @@ import pytest
 import rankwood
 from rankwood import plot
 
+LAUNCHERS = {"rankwood.dask": ["Dataset", "Ranker", "train"], "rankwood.mpi": ["ranks"], "rankwood.spark": ["train"],
+             "rankwood.torch": ["ranks"]}  # fmt: skip
 PLOTS = ["learning_curves", "importance", "per_query", "tree", "partial_dependence", "shap_summary"]
 
 
@@ -20,6 +24,10 @@ def public() -> Iterator[tuple[str, Any]]:
         yield name, getattr(rankwood, name)
     for name in PLOTS:
         yield f"plot.{name}", getattr(plot, name)
+    for module, names in LAUNCHERS.items():
+        with contextlib.suppress(ImportError):  # of what it needs
+            for name in names:
+                yield f"{module.removeprefix('rankwood.')}.{name}", getattr(importlib.import_module(module), name)
 
 
 def members() -> Iterator[tuple[str, Any]]:

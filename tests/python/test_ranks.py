@@ -10,7 +10,7 @@ import pytest
 
 import rankwood
 from conftest import Made
-from ranks_in_threads import run
+from ranks_in_threads import Group, InThreads, run
 
 PARAMS: dict[str, Any] = {"rounds": 6, "leaves": 7, "min_docs": 2, "l2": 5, "threads": 1}
 MORE = {
@@ -50,6 +50,54 @@ def test_one_model(more: str, n_ranks: int, empty: int | None, made: Made, other
     assert all(one.evals_result == alone.evals_result for one in models)
 
 
+def test_sparse_weights_batches(made: Made) -> None:
+    """Other kinds of data, and queries that have sizes, not ids."""
+    sparse = pytest.importorskip("scipy.sparse")
+    weight = np.where(made.qid % 2 == 0, 1.0, 0.25)
+    alone = rankwood.train(PARAMS, made.dataset(weight=weight)).to_bytes()
+
+    def batches(here: rankwood.Ranks) -> rankwood.Model:
+        rows = share(made, here.rank, 3, 1)
+        columns = {name: made.X[rows, i] for i, name in enumerate("abcdef")}
+        columns |= {"label": made.y[rows], "query": made.qid[rows], "weight": weight[rows]}
+        data = rankwood.Dataset.from_batches(lambda: [columns], label="label", qid="query", weight="weight")
+        return rankwood.train(PARAMS, data)
+
+    def sizes(here: rankwood.Ranks, kind: Any) -> rankwood.Model:
+        rows = share(made, here.rank, 3, 1)
+        group = np.unique(made.qid[rows], return_counts=True)[1]
+        data = rankwood.Dataset(kind(made.X[rows]), made.y[rows], group=group, weight=weight[rows])
+        return rankwood.train(PARAMS, data)
+
+    assert [one.to_bytes() for one in run(3, lambda here: sizes(here, np.asfortranarray))] == [alone] * 3
+    holes = rankwood.train(PARAMS, rankwood.Dataset(sparse.csr_array(made.X), made.y, qid=made.qid, weight=weight))
+    assert [one.to_bytes() for one in run(3, lambda here: sizes(here, sparse.csr_array))] == [holes.to_bytes()] * 3
+    columns = {name: made.X[:, i] for i, name in enumerate("abcdef")}
+    columns |= {"label": made.y, "query": made.qid, "weight": weight}
+    whole = rankwood.Dataset.from_batches(lambda: [columns], label="label", qid="query", weight="weight")
+    named = rankwood.train(PARAMS, whole).to_bytes()
+    assert [one.to_bytes() for one in run(3, batches)] == [named] * 3
+
+
+def test_own_objective_init_and_resume(made: Made, other: Made, tmp_path: Path) -> None:
+    def objective(scores: Any, data: rankwood.Dataset) -> Any:
+        return scores - data.label, np.ones_like(scores)
+
+    first = rankwood.train(PARAMS, made.dataset())
+    jobs: list[Any] = [
+        lambda data, n: rankwood.train({**PARAMS, "objective": objective}, data),
+        lambda data, n: rankwood.train(PARAMS, data, init=first),
+        lambda data, n: rankwood.train(
+            {**PARAMS, "rounds": 9}, data, checkpoint=tmp_path / f"{n}.checkpoint", resume="auto"
+        ),
+    ]
+    rankwood.train(PARAMS, made.dataset(), checkpoint=tmp_path / "3.checkpoint")  # resumed by three ranks
+    for job in jobs:
+        alone = job(made.dataset(), 1).to_bytes()
+        models = run(3, lambda here, job=job: job(part(made, here.rank, 3, 1), 3))
+        assert [one.to_bytes() for one in models] == [alone] * 3
+
+
 def test_files(made: Made, program: Path, tmp_path: Path) -> None:
     """Each rank reads its share, and the program trains the same model on the whole."""
     import subprocess
@@ -70,3 +118,144 @@ def test_files(made: Made, program: Path, tmp_path: Path) -> None:
     told = run(3, body)
     assert sum(n for n, _ in told) == len(made.y) and all(0 < n < len(made.y) for n, _ in told)
     assert all(one == model.read_bytes() for _, one in told)
+
+
+# ---- failures ----
+
+
+def failing(made: Made, **of_rank_1: Any) -> list[Any]:
+    """What ranks say if the arguments of one of them are others."""
+
+    def body(here: rankwood.Ranks) -> None:
+        given = {"params": PARAMS, "data": lambda: part(made, here.rank, 3), **(of_rank_1 if here.rank == 1 else {})}
+        more = {name: value for name, value in given.items() if name not in ("params", "data")}
+        rankwood.train(given["params"], given["data"](), **more)
+
+    return run(3, body)
+
+
+def test_arguments_that_differ(made: Made, other: Made) -> None:
+    def renamed() -> rankwood.Dataset:
+        return part(made, 1, 3, feature_names=list("abcdef"))
+
+    cases: dict[str, dict[str, Any]] = {
+        "params of this rank and of rank 0 differ": {"params": {**PARAMS, "leaves": 8}},
+        "valid of this rank and of rank 0 differ": {"valid": other.dataset()},
+        "init of this rank and of rank 0 differ": {"init": rankwood.train(PARAMS, made.dataset())},
+        "the features of 'train' of this rank and of rank 0 differ": {"data": renamed},
+        "query '7' of 'train' is here and on rank 0": {"data": lambda: part(made, 0, 3)},
+        "ZeroDivisionError: division by zero": {"data": lambda: 1 / 0},
+    }
+    for words, given in cases.items():
+        told = failing(made, **given)
+        assert isinstance(told[0], rankwood.RankError) and str(told[0]).startswith("rank 1: "), told
+        assert words in str(told[0]) and str(told[2]) == str(told[0])
+        assert words.partition(": ")[2] in str(told[1]) and not isinstance(told[1], rankwood.RankError)
+
+
+def test_arguments_that_are_wrong_everywhere(made: Made) -> None:
+    for params in ({"leavess": 7}, {"early_stop": 3}, {"leaves": -1}):
+        for one in run(3, lambda here, params=params: rankwood.train(params, part(made, here.rank, 3))):
+            assert isinstance(one, rankwood.ParameterError) and "leaves" in str(one) or "early_stop" in str(one)
+
+
+def test_functions_that_raise(made: Made) -> None:
+    """On one rank; it raises what they did, and the others say so."""
+
+    def body(here: rankwood.Ranks, of_objective: bool) -> None:
+        def callback(done: rankwood.Round) -> None:
+            if here.rank == 1 and done.round == 3:
+                raise ZeroDivisionError("of a callback")
+
+        def objective(scores: Any, data: rankwood.Dataset) -> Any:
+            if here.rank == 1:
+                raise LookupError("of an objective")
+            return scores - data.label, np.ones_like(scores)
+
+        params = {**PARAMS, "objective": objective} if of_objective else PARAMS
+        rankwood.train(params, part(made, here.rank, 3), callbacks=[callback])
+
+    for of_objective, words in ((False, "ZeroDivisionError: of a callback"), (True, "LookupError: of an objective")):
+        told = run(3, lambda here, which=of_objective: body(here, which))
+        assert f"{type(told[1]).__name__}: {told[1]}" == words
+        assert [f"{type(one).__name__}: {one}" for one in told[::2]] == [f"RankError: rank 1: {words}"] * 2
+
+
+@pytest.mark.parametrize("method", ["all_reduce", "all_gather", "swap"])
+def test_carrier_that_raises(method: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its n-th call: the exception is raised as it was."""
+    ours = getattr(InThreads, method)
+    for n in (1, 7, 30):
+        calls = [0]
+
+        def call(self: InThreads, *given: Any, n: int = n, calls: list[int] = calls) -> None:
+            calls[0] += self.rank == 1
+            if self.rank == 1 and calls[0] == n:
+                raise BlockingIOError("a cable")
+            ours(self, *given)
+
+        monkeypatch.setattr(InThreads, method, call)
+        told = run(3, lambda here: rankwood.train(PARAMS, part(made, here.rank, 3)))
+        assert calls[0] >= n and isinstance(told[1], BlockingIOError) and str(told[1]) == "a cable", told
+        assert [str(one) for one in told[::2]] == ["rank 1: BlockingIOError: a cable"] * 2
+
+
+def test_one_leaves(made: Made) -> None:
+    """While the others train, or before they do."""
+
+    def body(here: rankwood.Ranks) -> None:
+        if here.rank == 2:
+            raise KeyboardInterrupt
+        rankwood.train(PARAMS, part(made, here.rank, 3))
+
+    told = run(3, body)
+    assert [str(one) for one in told[:2]] == ["rank 2: KeyboardInterrupt"] * 2
+    assert isinstance(told[2], KeyboardInterrupt)
+
+
+def test_one_stops(made: Made, other: Made) -> None:
+    """A true result of one rank's callback stops all of them after the same round."""
+    models = run(
+        3,
+        lambda here: rankwood.train(
+            PARAMS, part(made, here.rank, 3), callbacks=[lambda done: here.rank == 2 and done.round == 4]
+        ),
+    )
+    alone = rankwood.train(PARAMS, made.dataset(), callbacks=[lambda done: done.round == 4])
+    assert [one.to_bytes() for one in models] == [alone.to_bytes()] * 3 and alone.n_trees == 4
+
+
+def test_files_belong_to_their_ranks(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "tiny.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:1\n0 qid:2 1:2\n")
+    params = {"rounds": 1, "min_docs": 1}
+    outside = rankwood.Dataset(tmp_path / "tiny.txt")
+    for one in run(2, lambda here: rankwood.train(params, outside)):
+        assert "serves the ranks among which it was made" in str(one)
+    within = run(2, lambda here: rankwood.Dataset(tmp_path / "tiny.txt"))
+    with pytest.raises(rankwood.DataError, match="within the same `with ranks"):
+        rankwood.train(params, within[0])
+    # data in memory is bound to none
+    data = made.dataset()
+    before = rankwood.train(PARAMS, data).to_bytes()
+    assert run(1, lambda here: rankwood.train(PARAMS, data).to_bytes()) == [before]
+
+
+def test_words(made: Made) -> None:
+    with pytest.raises(rankwood.ParameterTypeError, match=r"carrier is a int; expected a rankwood\.Carrier or a name"):
+        rankwood.ranks(3).__enter__()  # type: ignore[arg-type]
+    with pytest.raises(rankwood.ParameterError, match="unknown communicator 'smoke'; expected mpi"):
+        rankwood.ranks("smoke").__enter__()
+    with pytest.raises(rankwood.ParameterError, match="rank 3 of 3"):
+        rankwood.ranks(InThreads(Group(3), 3)).__enter__()
+
+    def twice(here: rankwood.Ranks) -> None:
+        with rankwood.ranks(InThreads(Group(1), 0)):
+            pass
+
+    assert "this thread is a rank already" in str(run(2, twice)[0])
+
+
+def test_one_shows_progress(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "rankwood"):
+        run(3, lambda here: rankwood.train(PARAMS, part(made, here.rank, 3)))
+    assert [record.message for record in caplog.records].count("6 trees") == 1
