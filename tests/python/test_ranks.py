@@ -156,7 +156,7 @@ def test_arguments_that_differ(made: Made, other: Made) -> None:
 def test_arguments_that_are_wrong_everywhere(made: Made) -> None:
     for params in ({"leavess": 7}, {"early_stop": 3}, {"leaves": -1}):
         for one in run(3, lambda here, params=params: rankwood.train(params, part(made, here.rank, 3))):
-            assert isinstance(one, rankwood.ParameterError) and "leaves" in str(one) or "early_stop" in str(one)
+            assert (isinstance(one, rankwood.ParameterError) and "leaves" in str(one)) or "early_stop" in str(one)
 
 
 def test_functions_that_raise(made: Made) -> None:
