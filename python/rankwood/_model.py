@@ -140,7 +140,7 @@ class Model:
             "used_params": self.used_params,
             "feature_names": self.feature_names,
         }
-        return Model.from_bytes, (self.to_bytes(),), state
+        return _unpickled, (self.to_bytes(),), state
 
     def __setstate__(self, state: Any) -> None:
         names = {"evals_result", "used_params", "feature_names"}
@@ -525,6 +525,11 @@ class Model:
         from rankwood import _explain
 
         return _explain.to_shap(self, cover)
+
+
+def _unpickled(data: bytes) -> Model:
+    """A function, for Ray's and joblib's pickles take a class's methods to pieces."""
+    return Model.from_bytes(data)
 
 
 class _Exchange:

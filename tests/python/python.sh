@@ -8,7 +8,8 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
 cd "$root" || exit 2
-tools="ruff mypy pytest pandas scipy scikit-learn matplotlib pyarrow polars"
+# No torch, pyspark or ray: they are gigabytes, and take minutes. Their tests skip, and the logic is tested by threads.
+tools="ruff mypy pytest pandas scipy scikit-learn matplotlib pyarrow polars mpi4py dask[array,dataframe] distributed"
 for_examples="lightgbm optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -83,7 +84,9 @@ check "mypy --strict" sh -c 'cd "$1" && mypy --config-file "$2/pyproject.toml" -
 
 RANKWOOD_PROGRAM=$folder/build/src/cli/rankwood
 SCIPY_ARRAY_API=1 # or scikit-learn leaves out its check of array_api input
-export RANKWOOD_PROGRAM SCIPY_ARRAY_API
+RANKWOOD_COMM_MPI=$folder/build/src/rankwood_comm_mpi.so
+[ -e "$RANKWOOD_COMM_MPI" ] || RANKWOOD_COMM_MPI=
+export RANKWOOD_PROGRAM SCIPY_ARRAY_API RANKWOOD_COMM_MPI
 pytest -p no:cacheprovider --rootdir "$root" -o console_output_style=classic -rA --tb=short tests/python \
     >"$folder/pytest.log" 2>&1
 status=$?

@@ -67,6 +67,21 @@ def train(name: str, here: rankwood.Ranks) -> str:
     return digest(rankwood.train({**PARAMS, **JOBS[name]}, part(made, *here), valid=valid))
 
 
+def in_groups(told: dict[str, str]) -> None:
+    """In a program that has process groups: of all of them, and in some of their processes."""
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo")
+    own = [dist.new_group([rank]) for rank in range(dist.get_world_size())][dist.get_rank()]
+    with rankwood.torch.ranks(timeout=60) as here:
+        told["all groups"] = train("plain", here)
+    with rankwood.torch.ranks(own, timeout=60) as here:
+        told["own group"] = train("plain", here)
+    with rankwood.torch.ranks(dist.group.WORLD, timeout=60) as here:
+        told["all again"] = train("plain", here)
+    dist.destroy_process_group()
+
+
 def fail_together(here: rankwood.Ranks) -> None:
     """What ranks have found out together: the same queries are everywhere."""
     rankwood.train(PARAMS, make(1).dataset())
@@ -114,6 +129,8 @@ def main() -> None:
                 told[name] = f"{type(error).__name__}: {error}"
                 raise
         told[f"{name} s"] = str(time.monotonic() - begin)
+    if how == "torchrun":
+        in_groups(told)
     (Path(folder) / f"{rank}.json").write_text(json.dumps(told))
 
 

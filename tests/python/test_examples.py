@@ -25,6 +25,7 @@ SCRIPTS = {  # what each needs, and what it prints
     "from_lightgbm.py": (["pandas", "lightgbm"], r"lambda_l2: (.*\n)+LightGBM's \d+ trees, imported: .* [0-9.]+e-"),
     "optuna_search.py": (["pandas", "optuna"], r"30 trials, [1-9]\d* pruned; (.*\n)+.* interval [+-]0\.0"),
     "mlflow_model.py": (["pandas", "mlflow"], r"models:/.*: \d+ documents have the scores"),
+    "ray_ranks.py": (["pandas", "ray", "torch"], r"2 ranks and one process: 30 trees, the same bytes: True"),
     "onnx_scores.py": (["pandas", "onnx", "onnxruntime"], r"each of 100 trees\n.* at most [0-9.]+e-0[67]"),
 }
 
@@ -38,6 +39,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database takes longer to make than the rest
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # LightGBM's threads wait for one another where others run, too
 
 

@@ -308,6 +308,12 @@ def test_trees_as_a_data_frame(named: Model) -> None:
     assert list(table.value.dropna()) == [row["value"] for row in rows if row["leaf"] is not None]
 
 
+def test_pickle_of_clusters(model: rankwood.Model) -> None:
+    """As Ray, Spark and joblib make it: what is not found by its name goes as code."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    assert pickle.loads(cloudpickle.dumps(model)).to_bytes() == model.to_bytes()
+
+
 def test_pickles_of_other_versions(made: Made, model: Model) -> None:
     _, arguments, state = model.__reduce__()
     for other in ({}, {**state, "more": 1}, None, [state]):

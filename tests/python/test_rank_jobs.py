@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -11,10 +12,12 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rank_job
 import rankwood
+from conftest import make
 
 JOB = Path(__file__).with_name("rank_job.py")
 TWICE = "query '7' of 'train' is here and on rank 0; expected all documents of a query on one rank"
@@ -84,6 +87,31 @@ def test_torchrun(tmp_path: Path, alone: dict[str, str]) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     check(tmp_path, 2, alone)
+    for rank in (0, 1):
+        assert {told(tmp_path, rank)[name] for name in ("all groups", "own group", "all again")} == {alone["plain"]}
+
+
+@pytest.mark.usefixtures("environment")
+def test_page(tmp_path: Path, program: Path) -> None:
+    """The first block of docs/distributed.md, in processes that the environment tells of each other."""
+    need("torch")
+    page = (JOB.parents[2] / "docs" / "distributed.md").read_text(encoding="utf-8")
+    (tmp_path / "train.py").write_text(re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)[0])
+    made = make(1, 60)
+    lines = [f"{y} qid:{q} 1:{x[0]} 2:{x[1]}\n" for x, y, q in zip(made.X, made.y, made.qid, strict=True)]
+    for name, begin, end in (("part-0.txt", 0, 300), ("part-1.txt", 300, 600), ("valid.txt", 600, len(lines))):
+        begin, end = (int(np.searchsorted(made.qid, made.qid[i])) if i < len(lines) else i for i in (begin, end))
+        (tmp_path / name).write_text("".join(lines[begin:end]))
+    host, _, port = free_address().rpartition(":")
+    several = {"MASTER_ADDR": host, "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    processes = [
+        subprocess.Popen([sys.executable, "train.py"], cwd=tmp_path, env={**os.environ, **several, "RANK": rank})
+        for rank in ("0", "1")
+    ]
+    assert [process.wait(200) for process in processes] == [0, 0]
+    command = [program, "train", "part-0.txt", "part-1.txt", "--valid", "valid.txt", "--quiet", "-o", "alone.txt"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert (tmp_path / "alone.txt").read_bytes() == (tmp_path / "model.txt").read_bytes()
 
 
 @pytest.mark.usefixtures("environment")
