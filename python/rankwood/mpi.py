@@ -29,8 +29,10 @@ class _Mpi(Carrier):
 
     def all_reduce(self, buffer: Numbers, op: str) -> None:
         mpi_op = {"sum": self._mpi.SUM, "min": self._mpi.MIN, "max": self._mpi.MAX}[op]
+        # by name: numpy's 64 bits are an unsigned long, whose min and max Open MPI 4.1 takes as signed
+        kind = self._mpi.UINT64_T if buffer.itemsize == 8 else self._mpi.UINT32_T
         for part in _parts(buffer):
-            self._wait(self._comm.Iallreduce(self._mpi.IN_PLACE, part, mpi_op))
+            self._wait(self._comm.Iallreduce(self._mpi.IN_PLACE, [part, kind], mpi_op))
 
     def all_gather(self, send: Bytes, recv: Bytes) -> None:
         if recv.size <= _PART:

@@ -50,7 +50,16 @@ def alone() -> dict[str, str]:
     }
 
 
+carriers: list[Any] = []
+
+
 def ranks(how: str, rest: list[str]) -> Any:
+    def noted(carrier: Any) -> Any:
+        carriers.append(carrier)
+        return rankwood.ranks(carrier)
+
+    if how in ("mpi4py", "address", "torchrun"):
+        (rankwood.mpi if how == "mpi4py" else rankwood.torch)._ranks = noted
     if how == "own":
         return rankwood.ranks("mpi")
     if how == "mpi4py":
@@ -65,6 +74,36 @@ def train(name: str, here: rankwood.Ranks) -> str:
     made, other = make(1), make(2, 20)
     valid = part(other, *here)
     return digest(rankwood.train({**PARAMS, **JOBS[name]}, part(made, *here), valid=valid))
+
+
+def carries(here: rankwood.Ranks) -> str:
+    """Each operation of a carrier, on numbers of all sizes and with signs, against numpy."""
+    carrier, (rank, n_ranks) = carriers[-1], here
+    if carrier.name == "mpi4py":
+        rankwood.mpi._PART = 24  # messages in parts
+    for n in (1, 7, 1000):
+        for dtype in (np.uint32, np.uint64):
+            most = np.iinfo(dtype).max
+            random = np.random.default_rng(n)
+            sent = random.integers(0, most, (n_ranks, n_ranks, n), dtype, endpoint=True)
+            sent[:, :, 0] = [[0, most, most // 2][r % 3] for r in range(n_ranks)]
+            for op, together in (("sum", np.add), ("min", np.minimum), ("max", np.maximum)):
+                buffer = sent[rank].copy().ravel()
+                carrier.all_reduce(buffer, op)
+                assert np.array_equal(buffer, together.reduce(sent, dtype=dtype).ravel()), (op, dtype)
+            part = np.empty(n, dtype)
+            carrier._reduce_scatter(sent[rank], part)
+            assert np.array_equal(part, np.add.reduce(sent, dtype=dtype)[rank]), dtype
+            as_bytes = sent.view(np.uint8).reshape(n_ranks, -1)
+            recv = np.empty_like(as_bytes)
+            carrier.all_gather(as_bytes[rank].copy(), recv)
+            assert np.array_equal(recv, as_bytes)
+        sizes = np.random.default_rng(n).integers(0, 3, (n_ranks, n_ranks)) * n  # some are 0
+        sends = [np.full(sizes[rank, to], 10 * rank + to, np.uint8) for to in range(n_ranks)]
+        recvs = [np.empty(sizes[source, rank], np.uint8) for source in range(n_ranks)]
+        carrier._all_to_all(sends, recvs)
+        assert all((one == 10 * source + rank).all() for source, one in enumerate(recvs))
+    return "all"
 
 
 def in_groups(told: dict[str, str]) -> None:
@@ -116,7 +155,8 @@ def main() -> None:
     if how == "killed":
         jobs: list[Any] = [killed]
     else:
-        jobs = [*JOBS, fail_together, *([fail_alone] if how in ("address", "torchrun") else [])]
+        jobs = [*JOBS, *([carries] if how != "own" else []), fail_together]
+        jobs += [fail_alone] if how in ("address", "torchrun") else []  # MPI would end the process
     for job in jobs:
         name = job if isinstance(job, str) else job.__name__
         begin = time.monotonic()
@@ -125,7 +165,7 @@ def main() -> None:
                 with ranks(how, rest) as here:
                     rank = here.rank
                     told[name] = train(job, here) if isinstance(job, str) else str(job(here))
-            except Exception as error:
+            except (rankwood.RankwoodError, OSError) as error:
                 told[name] = f"{type(error).__name__}: {error}"
                 raise
         told[f"{name} s"] = str(time.monotonic() - begin)

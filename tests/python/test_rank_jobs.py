@@ -62,6 +62,7 @@ def check(folder: Path, n_ranks: int, alone: dict[str, str]) -> None:
     for rank in range(n_ranks):
         one = told(folder, rank)
         assert {name: one[name] for name in alone} == alone
+        assert one.get("carries", "all") == "all"
         kind = "RankError: rank 1" if rank == 0 else "DataError"
         assert one["fail_together"] == f"{kind}: {TWICE}"
 
