@@ -24,7 +24,7 @@ from rankwood._workers import Meeting, Options, Part, free_address, run
 _dask = package("dask", "dask")
 _distributed = package("distributed", "dask")
 
-LOOK_S = 2.0  # between two looks for the workers, and for what other ranks say when one has failed
+LOOK_S = 2.0  # between looks for the workers, and for others to fail, too, and say why
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,8 @@ def train(
             for rank, worker in enumerate(workers)
         ]  # fmt: skip
         try:
-            return _result(client, tasks, workers)
+            _wait(client, [[task] for task in tasks], workers)
+            return tasks[0].result()  # type: ignore[no-any-return]
         finally:
             client.cancel([task for task in tasks if not task.done()])
 
@@ -159,7 +160,7 @@ def _place(client: Any, parts: list[Any], workers: list[str]) -> list[list[Any]]
     for worker, mine in zip(workers, np.array_split(np.arange(len(parts)), len(workers)), strict=True):
         some = [parts[i] for i in mine] or [_dask.delayed(Part.rows, pure=False)(parts[0], 0, 0)]
         out.append(client.compute(some, workers=[worker], allow_other_workers=False))
-    _distributed.wait([one for some in out for one in some])
+    _wait(client, out, workers)
     return out
 
 
@@ -175,26 +176,23 @@ def _run_here(
     return run(meeting, params, {name: (some, options[name]) for name, some in parts.items()}, more)
 
 
-def _result(client: Any, tasks: list[Any], workers: list[str]) -> Model:
-    """Rank 0's model; or the failure that says most, with a note that names rank and worker."""
-    until = float("inf")  # once one has failed, the others will soon
-    looked = time.monotonic()
-    while time.monotonic() < until and not all(task.done() for task in tasks):
+def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:
+    """Until all tasks, by rank, are done, or one has failed. Raises what says most, with a note that names the rank."""
+    each = [(rank, task) for rank, some in enumerate(tasks) for task in some]
+    until, looked = float("inf"), time.monotonic()
+    while time.monotonic() < until and not all(task.done() for _, task in each):
         time.sleep(0.02)
-        if any(task.status == "error" for task in tasks):
+        if any(task.status == "error" for _, task in each):
             until = min(until, time.monotonic() + LOOK_S)
         if time.monotonic() - looked > LOOK_S:
-            looked = time.monotonic()
-            alive = client.nthreads()
-            for rank, (worker, task) in enumerate(zip(workers, tasks, strict=True)):
-                if worker not in alive and not task.done():
-                    raise RankError(f"rank {rank}: the worker {worker} has gone")
-    failures = {rank: task.exception() for rank, task in enumerate(tasks) if task.status == "error"}
-    if not failures:
-        return tasks[0].result()  # type: ignore[no-any-return]
-    rank = min(failures, key=lambda one: (isinstance(failures[one], RankError), one))
-    failures[rank].add_note(f"on rank {rank} of {len(tasks)}, the worker {workers[rank]}")
-    raise failures[rank]
+            looked, alive = time.monotonic(), client.nthreads()
+            for rank, task in each:
+                if workers[rank] not in alive and not task.done():
+                    raise RankError(f"rank {rank}: the worker {workers[rank]} has gone")
+    failures = [(rank, task.exception()) for rank, task in each if task.status == "error"]
+    for rank, error in sorted(failures, key=lambda one: isinstance(one[1], RankError)):
+        error.add_note(f"on rank {rank} of {len(workers)}, the worker {workers[rank]}")
+        raise error
 
 
 class Ranker(_sklearn.Ranker):

@@ -52,7 +52,8 @@ class _Job:
 
 
 def _rank(job: _Job, context: Any, batches: Iterable[Any]) -> tuple[int, Model | None, BaseException | None]:
-    """A rank, in its task. What it fails of is its result: Spark would try a stage that fails again."""
+    """A rank, in its task. What it fails of is its result: Spark would try a stage that fails again, as it does
+    where a task has died."""
     rank, tasks = context.partitionId(), context.getTaskInfos()
     host = tasks[rank].address.rpartition(":")[0] or tasks[rank].address
     address = context.allGather(free_address(host) if rank == 0 else "")[0]
@@ -60,10 +61,6 @@ def _rank(job: _Job, context: Any, batches: Iterable[Any]) -> tuple[int, Model |
     try:
         sets = {name: (parts, job.options) for name, parts in job.parts(batches).items()}
         return rank, run(Meeting(rank, len(tasks), address, job.timeout), params, sets, job.more), None
-    except RankError as error:
-        if " gone" in str(error):  # a task that has died is for Spark to start again, and so are all of them
-            raise
-        return rank, None, error
     except Exception as error:
         return rank, None, error
 

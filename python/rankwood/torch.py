@@ -85,7 +85,10 @@ class _Gloo(Carrier):
         if time.monotonic() - self._asked < 0.25:  # the store is a connection away
             return False
         self._asked = time.monotonic()
-        return any(r != self.rank and self._has_ended(r) for r in range(self.n_ranks))
+        try:
+            return any(r != self.rank and self._has_ended(r) for r in range(self.n_ranks))
+        except RuntimeError:  # it has gone with its process
+            return True
 
     def _has_ended(self, rank: int) -> bool:
         return bool(self._store.check([f"end/{rank}"]))

@@ -153,6 +153,19 @@ def test_words(client: Any, made: Made) -> None:
 # ---- processes ----
 
 
+@dask.delayed
+def broken() -> pd.DataFrame:
+    raise FileNotFoundError("part-7.parquet")
+
+
+def test_partition_that_cannot_be_read(client: Any, made: Made) -> None:
+    whole = frame(made)
+    parts = [dask.delayed(whole[:200]), broken(), dask.delayed(whole[200:])]
+    data = ours.Dataset(dd.from_delayed(parts, meta=whole[:0], verify_meta=False), **COLUMNS)
+    with pytest.raises(FileNotFoundError, match=r"part-7\.parquet"):
+        ours.train({**PARAMS, "early_stop": 0}, data, client=client)
+
+
 def dies(done: rankwood.Round) -> None:
     if done.round == 3 and rankwood._ranks.number() == 1:
         os._exit(9)
