@@ -259,3 +259,19 @@ def test_one_shows_progress(made: Made, caplog: pytest.LogCaptureFixture) -> Non
     with caplog.at_level("INFO", "rankwood"):
         run(3, lambda here: rankwood.train(PARAMS, part(made, here.rank, 3)))
     assert [record.message for record in caplog.records].count("6 trees") == 1
+
+
+def test_many_documents_without_ids() -> None:
+    """More than the boundaries' sample, which queries' numbers decide: they count through all ranks."""
+    random = np.random.default_rng(3)
+    group = np.full(1500, 200)
+    X = random.normal(size=(300_000, 2)).astype(np.float32)
+    y = (X[:, 0] > 1).astype(np.int64)
+    params = {"rounds": 1, "leaves": 4, "bins": 15}
+    alone = rankwood.train(params, rankwood.Dataset(X, y, group=group)).to_bytes()
+
+    def body(here: rankwood.Ranks) -> bytes:
+        rows = slice(0, 100_000) if here.rank == 0 else slice(100_000, None)
+        return rankwood.train(params, rankwood.Dataset(X[rows], y[rows], group=group[: len(y[rows]) // 200])).to_bytes()
+
+    assert run(2, body) == [alone] * 2
