@@ -120,7 +120,7 @@ stage_sanitizers() {
     if CC=gcc configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
         -Dcuda=disabled -Db_sanitize=address,undefined && build "$builds/sanitizers"; then
         result "ok sanitizers: builds"
-        meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static
+        meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static --no-suite mpi
     else
         result "not ok sanitizers: does not build"
     fi

@@ -149,7 +149,7 @@ for run in mart newton wide residual yeti; do
 done
 
 # --- many configurations on the engine that keeps to the boundary (on a GPU machine: cpu cuda)
-sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
+PARTS=configurations sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
 EACH=1 sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
     no "configurations of many ranks"
 
