@@ -237,7 +237,7 @@ same_program() { # name; of $program
         echo "ok same_bytes: predict: $1" || no "predict: $1"
 }
 for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc_args=-march=native' \
-    'clang clang --buildtype=release' 'clang-native clang --buildtype=release -Dc_args=-march=native'; do
+    'clang-native clang --buildtype=release -Dc_args=-march=native'; do
     set -- $way
     name=$1
     if ! command -v "$2" >/dev/null 2>&1; then
