@@ -111,11 +111,12 @@ int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, siz
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b)
 {
     const uint32_t n = a->n_queries;
-    return a == b || (n == b->n_queries && a->n_docs == b->n_docs &&
-                      a->query_id_offset[n] == b->query_id_offset[n] &&
-                      memcmp(a->query_offset, b->query_offset, n * sizeof(*a->query_offset)) == 0 &&
-                      memcmp(a->query_id_text, b->query_id_text, a->query_id_offset[n]) == 0 &&
-                      memcmp(a->label, b->label, a->n_docs * sizeof(*a->label)) == 0);
+    if (a == b || n != b->n_queries || a->n_docs != b->n_docs || n == 0)
+        return a == b || (n == b->n_queries && a->n_docs == b->n_docs);
+    return a->query_id_offset[n] == b->query_id_offset[n] &&
+           memcmp(a->query_offset, b->query_offset, n * sizeof(*a->query_offset)) == 0 &&
+           memcmp(a->query_id_text, b->query_id_text, a->query_id_offset[n]) == 0 &&
+           memcmp(a->label, b->label, a->n_docs * sizeof(*a->label)) == 0;
 }
 
 const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query)
