@@ -150,7 +150,8 @@ done
 
 # --- many configurations on the engine that keeps to the boundary (on a GPU machine: cpu cuda)
 PARTS=configurations sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
-EACH=1 sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
+EACH=1 MPI_RANKS=2 RANKWOOD_COMM_MPI="$builds/release/src/rankwood_comm_mpi.so" \
+    sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
     no "configurations of many ranks"
 
 # --- enough documents that every loop is divided among the threads (the least is 16,384)
