@@ -125,6 +125,12 @@ int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_
     return ended(ctx, comm->functions.all_reduce(comm->user, buffer, n, type, op, NULL));
 }
 
+int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n)
+{
+    _Static_assert(sizeof(double) == sizeof(uint64_t), "such doubles order as their bits do");
+    return rw_comm_max(ctx, (uint64_t *)(void *)numbers, n);
+}
+
 int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, size_t n_each,
                            enum rw_comm_type type)
 {

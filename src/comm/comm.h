@@ -66,6 +66,8 @@ static inline int rw_comm_max(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
 {
     return rw_comm_all_reduce(ctx, buffer, n, RW_COMM_U64, RW_COMM_MAX);
 }
+/* The greatest of the ranks' numbers, [n], none of which is negative; in place. */
+int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n);
 /* send: [n_ranks][n_each]; recv: [n_each], rank r's part of the sums over all ranks' send. */
 int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, size_t n_each,
                            enum rw_comm_type type);

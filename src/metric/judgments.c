@@ -83,14 +83,8 @@ out:
 
 int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments)
 {
-    double *const largest[] = {&judgments->max_gain, &judgments->most_weight[0],
-                               &judgments->most_weight[1]};
-    uint64_t bits[3]; /* of numbers that are not negative: they order as these do */
-    for (int i = 0; i < 3; i++)
-        bits[i] = rw_bits_of_double(*largest[i]);
-    RW_TRY(rw_comm_max(ctx, bits, 3));
-    for (int i = 0; i < 3; i++)
-        memcpy(largest[i], &bits[i], sizeof(bits[i]));
+    RW_TRY(rw_comm_max_doubles(ctx, &judgments->max_gain, 1));
+    RW_TRY(rw_comm_max_doubles(ctx, judgments->most_weight, 2));
     judgments->is_shared = 1;
     return RW_OK;
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/mem.h"
 #include "comm/comm.h"
 
@@ -58,14 +57,6 @@ int rw_ranks_extent(struct rw_ctx *ctx, struct rw_extent *extent)
     extent->lambda = (int64_t)largest[0];
     extent->hess = (int64_t)largest[1];
     return rw_ranks_leaf_sums(ctx, sum, 1);
-}
-
-int rw_ranks_largest(struct rw_ctx *ctx, double *number)
-{
-    uint64_t bits = rw_bits_of_double(*number); /* which order as such numbers do */
-    RW_TRY(rw_comm_max(ctx, &bits, 1));
-    memcpy(number, &bits, sizeof(bits));
-    return RW_OK;
 }
 
 int rw_ranks_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n)

@@ -20,8 +20,6 @@ int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest
                       int *keep);
 /* The extent of all ranks' documents. */
 int rw_ranks_extent(struct rw_ctx *ctx, struct rw_extent *extent);
-/* The largest of the ranks' numbers, none of which is negative. */
-int rw_ranks_largest(struct rw_ctx *ctx, double *number);
 /* The best of what the ranks found for each slot: [n]. */
 int rw_ranks_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
 int rw_ranks_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);

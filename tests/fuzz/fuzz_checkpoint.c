@@ -42,21 +42,6 @@ static void try_text(struct rw_ctx *ctx, const char *text, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct rw_ctx *ctx;
-    if (rw_ctx_new(&ctx) < 0)
-        abort();
-    char *text = malloc(size + RW_CHECKSUM_LINE_BYTES + 1);
-    if (!text)
-        abort();
-    memcpy(text, data, size);
-    try_text(ctx, text, size);
-    /* A saved checkpoint's own last line gives way to the right one. */
-    if (size >= RW_CHECKSUM_LINE_BYTES &&
-        memcmp(text + size - RW_CHECKSUM_LINE_BYTES, "checksum ", 9) == 0)
-        size -= RW_CHECKSUM_LINE_BYTES;
-    rw_model_checksum_line(text, size, text + size);
-    try_text(ctx, text, size + RW_CHECKSUM_LINE_BYTES);
-    free(text);
-    rw_ctx_free(ctx);
+    fuzz_with_checksum(data, size, try_text);
     return 0;
 }

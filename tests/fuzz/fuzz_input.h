@@ -1,9 +1,12 @@
-/* Hands a fuzzer's bytes to functions that take a path: a file in memory, reached through /proc. */
+/* How targets use a fuzzer's bytes: as a file in memory, reached through /proc, for functions that
+ * take a path; or as text that ends with a checksum. */
 #ifndef RW_FUZZ_INPUT_H
 #define RW_FUZZ_INPUT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+struct rw_ctx;
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,6 +14,11 @@ extern "C" {
 
 /* The entry point that libFuzzer and replay_main.c call; every fuzz_<parser>.c defines it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Tries the input as it is, and with a valid checksum line in place of its own last line, if that
+ * is one. */
+void fuzz_with_checksum(const uint8_t *data, size_t size,
+                        void (*try_text)(struct rw_ctx *ctx, const char *text, size_t n));
 
 struct fuzz_file {
     int fd;

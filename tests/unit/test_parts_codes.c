@@ -95,15 +95,16 @@ static void assert_same_part(const struct rw_dataset *values, const struct rw_bi
     assert_same_lines(values, first, part->documents, "codes");
 }
 
-/* The files by many numbers of ranks. */
-static void check(const char *const *paths, int n_paths, const struct rw_cut_rule *rule)
+/* The files by 2 ranks, 2 + step, ... */
+static void check_by(int step, const char *const *paths, int n_paths,
+                     const struct rw_cut_rule *rule)
 {
     struct job job = {.paths = paths, .n_paths = n_paths, .rule = *rule};
     struct rw_dataset *values;
     struct rw_bins *whole;
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &values), RW_OK);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, values, rule, &whole), RW_OK);
-    for (int n_ranks = 2; n_ranks <= MOST_RANKS; n_ranks += 3) {
+    for (int n_ranks = 2; n_ranks <= MOST_RANKS; n_ranks += step) {
         uint32_t doc = 0;
         cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, read_one, &job), RW_OK, "%s: %s", paths[0],
                      rw_last_error(scratch_ctx));
@@ -117,6 +118,11 @@ static void check(const char *const *paths, int n_paths, const struct rw_cut_rul
     }
     rw_bins_free(whole);
     rw_dataset_free(values);
+}
+
+static void check(const char *const *paths, int n_paths, const struct rw_cut_rule *rule)
+{
+    check_by(3, paths, n_paths, rule);
 }
 
 static const char *const texts[] = {"a.txt", "b.txt", "c.txt"};
@@ -205,24 +211,7 @@ Test(parts_codes, few_queries)
     for (uint32_t doc = 0; doc < 40; doc++)
         write_doc(file, doc, 40, doc / 30);
     fclose(file);
-    struct job job = {.paths = &path, .n_paths = 1, .rule = rules[0]};
-    struct rw_dataset *values;
-    struct rw_bins *whole;
-    cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &values), RW_OK);
-    cr_assert_eq(rw_bins_make_training(scratch_ctx, values, &rules[0], &whole), RW_OK);
-    for (int n_ranks = 2; n_ranks <= MOST_RANKS; n_ranks++) {
-        uint32_t doc = 0;
-        cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, read_one, &job), RW_OK, "%s",
-                     rw_last_error(scratch_ctx));
-        for (int r = 0; r < n_ranks; r++) {
-            assert_same_part(values, whole, doc, &job.part[r]);
-            doc += job.part[r].documents->n_docs;
-            rw_binned_release(&job.part[r]);
-        }
-        cr_assert_eq(doc, values->n_docs);
-    }
-    rw_bins_free(whole);
-    rw_dataset_free(values);
+    check_by(1, &path, 1, &rules[0]);
 }
 
 /* ---- caches ---- */

@@ -396,8 +396,8 @@ static int real_gradients(struct rw_host *host, struct rw_extent *extent)
         rw_parallel(ctx, n_threads, host->n_queries, 0, reals_of_queries, host);
     struct magnitude_job largest = {host, 0.0, 0.0};
     rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
-    RW_TRY(rw_ranks_largest(ctx, &largest.gradient));
-    RW_TRY(rw_ranks_largest(ctx, &largest.hessian));
+    RW_TRY(rw_comm_max_doubles(ctx, &largest.gradient, 1));
+    RW_TRY(rw_comm_max_doubles(ctx, &largest.hessian, 1));
     host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
     host->root.hess_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
