@@ -1119,6 +1119,7 @@ struct rw_bench_options {
     int quick;          /* 1: small inputs and few runs, to see that it works */
     const char *shape;  /* of all made data, as rw_synth has it; NULL: the suite's */
     uint32_t n_queries; /* of all made data, [1, 10^7]; 0: the suite's */
+    uint32_t n_ranks;   /* suite "ranks": by how many besides one; 0: 2 */
     /* Those that were set replace the suite's; NULL: none. load: bins, threads; predict: threads. */
     struct rw_params *params;
 };

@@ -22,11 +22,9 @@ enum { MOST_SUITES = 16 };
 static const struct {
     const char *bench;
     const struct rw_bench_suite *suite;
-} suites[] = {{"train", &rw_bench_trees},
-              {"train", &rw_bench_grow},
-              {"train", &rw_bench_text},
-              {"train", &rw_bench_far},
-              {"load", &rw_bench_loading},
+} suites[] = {{"train", &rw_bench_trees},       {"train", &rw_bench_grow},
+              {"train", &rw_bench_text},        {"train", &rw_bench_far},
+              {"train", &rw_bench_ranks},       {"load", &rw_bench_loading},
               {"predict", &rw_bench_predicting}};
 
 /* NULL past the end, and for an unknown bench. */
@@ -169,6 +167,16 @@ void rw_bench_spread(double *ms, int n, struct rw_bench_times *out)
     *out = (struct rw_bench_times){(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms[0], ms[n - 1]};
 }
 
+double rw_bench_median(const void *record, size_t size, size_t offset, int n)
+{
+    double figure[RW_BENCH_MOST_TREES];
+    struct rw_bench_times times;
+    for (int i = 0; i < n; i++)
+        memcpy(&figure[i], (const char *)record + (size_t)i * size + offset, sizeof(figure[i]));
+    rw_bench_spread(figure, n, &times);
+    return times.median_ms;
+}
+
 /* ---- trainings, loading, scores ---- */
 
 /* A parameter that is set and that the suite does not take is an error. */
@@ -201,6 +209,11 @@ static int check_options(struct rw_bench *bench, const char *name)
         RW_TRY(rw_synth_shape_new(ctx, o->shape, &shape));
         rw_mem_free(shape);
     }
+    if (o->n_ranks && !bench->suite->has_ranks)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'ranks' has no effect in '%s'", bench->name);
+    if (o->n_ranks > RW_MAX_RANKS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u ranks; expected 1 to %d", o->n_ranks,
+                       RW_MAX_RANKS);
     RW_TRY(check_params(bench));
     return o->params ? rw_params_check(ctx, o->params) : RW_OK;
 }

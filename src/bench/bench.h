@@ -32,6 +32,7 @@ struct rw_bench_suite {
     const char *name, *about; /* "trees"; one line of help */
     int (*run)(struct rw_bench *bench);
     int writes;
+    int has_ranks;      /* takes n_ranks */
     int is_cold;        /* train: opening the device is measured, too */
     const char *params; /* load, predict: " bins threads ", the parameters that may be set */
 };
@@ -41,6 +42,7 @@ extern const struct rw_bench_suite rw_bench_trees;
 extern const struct rw_bench_suite rw_bench_grow;
 extern const struct rw_bench_suite rw_bench_text;
 extern const struct rw_bench_suite rw_bench_far;
+extern const struct rw_bench_suite rw_bench_ranks;
 
 extern const struct rw_bench_suite rw_bench_loading;
 extern const struct rw_bench_suite rw_bench_predicting;
@@ -57,6 +59,10 @@ struct rw_bench_times {
 };
 /* ms: [n], n > 0; is sorted. */
 void rw_bench_spread(double *ms, int n, struct rw_bench_times *out);
+/* The median of a double that stands at `offset` in each of n records of `size` bytes, 0 < n and at
+ * most RW_BENCH_MOST_TREES. */
+enum { RW_BENCH_MOST_TREES = 1000 };
+double rw_bench_median(const void *record, size_t size, size_t offset, int n);
 
 /* ---- rows ---- */
 

@@ -10,7 +10,7 @@ enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };
 
 struct make {
     struct rw_binned *binned;
-    uint64_t seed;
+    uint64_t seed, first; /* document of the whole set */
 };
 
 /* Eight random bytes for a document and eight of its features (Steele, Lea and Flood, "Fast
@@ -24,7 +24,7 @@ static uint64_t bytes_of(uint64_t seed, uint64_t item)
 }
 
 /* How good a document is, 0 to 255; its label, one in two a 0. */
-static uint32_t quality_of(uint64_t seed, uint32_t doc)
+static uint32_t quality_of(uint64_t seed, uint64_t doc)
 {
     return (uint32_t)(bytes_of(~seed, doc) >> 56);
 }
@@ -43,16 +43,18 @@ static int fill(void *user, struct rw_share *share)
 {
     const struct make *make = user;
     const struct rw_bins *bins = make->binned->bins;
+    /* documents are numbered as in the whole set */
+    const uint64_t first = make->first;
     float *label = make->binned->documents->label;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (uint64_t d = doc; d < end; d++)
-            label[d] = label_of(quality_of(make->seed, (uint32_t)d),
-                                (uint32_t)(bytes_of(~make->seed, d) & 255));
+            label[d] = label_of(quality_of(make->seed, first + d),
+                                (uint32_t)(bytes_of(~make->seed, first + d) & 255));
         for (uint32_t f = 0; f < RW_BENCH_CODES_FEATURES; f += AT_ONCE) {
             for (uint64_t d = doc; d < end; d++) {
-                uint64_t bytes =
-                    bytes_of(make->seed, d * RW_BENCH_CODES_FEATURES / AT_ONCE + f / AT_ONCE);
-                const uint32_t quality = quality_of(make->seed, (uint32_t)d);
+                uint64_t bytes = bytes_of(
+                    make->seed, (first + d) * RW_BENCH_CODES_FEATURES / AT_ONCE + f / AT_ONCE);
+                const uint32_t quality = quality_of(make->seed, first + d);
                 for (uint32_t k = 0; k < AT_ONCE; k++, bytes >>= 8) {
                     uint32_t byte = (uint32_t)(bytes & 255);
                     if ((f + k) % TELLING == 0)
@@ -121,9 +123,10 @@ static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_
     return RW_OK;
 }
 
-int rw_bench_codes_make(struct rw_ctx *ctx, uint32_t n_queries, const struct rw_cut_rule *rule,
-                        uint64_t seed, struct rw_binned **out)
+int rw_bench_codes_make(struct rw_ctx *ctx, uint32_t first, uint32_t end,
+                        const struct rw_cut_rule *rule, uint64_t seed, struct rw_binned **out)
 {
+    const uint32_t n_queries = end - first;
     const uint64_t n_docs = (uint64_t)n_queries * RW_BENCH_CODES_DOCS;
     struct rw_binned *binned;
     int status;
@@ -132,7 +135,7 @@ int rw_bench_codes_make(struct rw_ctx *ctx, uint32_t n_queries, const struct rw_
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%u queries of %d documents; expected at most %u",
                        n_queries, RW_BENCH_CODES_DOCS, UINT32_MAX / RW_BENCH_CODES_DOCS);
     RW_TRY(RW_NEW(ctx, binned, 1));
-    struct make make = {binned, seed};
+    struct make make = {binned, seed, (uint64_t)first * RW_BENCH_CODES_DOCS};
     RW_TRY_OUT(make_documents(ctx, n_queries, &binned->documents));
     RW_TRY_OUT(make_bins(ctx, rule, (uint32_t)n_docs, &binned->bins));
     RW_TRY_OUT(RW_NEW(ctx, binned->feature, RW_BENCH_CODES_FEATURES));

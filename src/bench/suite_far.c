@@ -12,7 +12,7 @@
 #include "bench/time_training.h"
 #include "gpu/device/device.h"
 
-enum { QUERIES = 250000, QUICK_QUERIES = 2000, MOST_TREES = 1000, STEPS = 24 };
+enum { QUERIES = 250000, QUICK_QUERIES = 2000, MOST_TREES = RW_BENCH_MOST_TREES, STEPS = 24 };
 
 struct tree {
     double ms, hist_ms, hist_bytes, bytes;
@@ -103,14 +103,9 @@ static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes
 /* The median of a figure over all trees but the first, at `offset` in struct tree. */
 static double median_of(const struct far *s, size_t offset)
 {
-    double figure[MOST_TREES];
-    struct rw_bench_times times = {NAN, NAN, NAN};
-    int n = 0;
-    for (int i = 1; i < s->n_trees; i++)
-        figure[n++] = *(const double *)(const void *)((const char *)&s->tree[i] + offset);
-    if (n > 0)
-        rw_bench_spread(figure, n, &times);
-    return times.median_ms;
+    if (s->n_trees < 2)
+        return NAN;
+    return rw_bench_median(&s->tree[1], sizeof(s->tree[1]), offset, s->n_trees - 1);
 }
 
 /* ---- rows ---- */
@@ -173,7 +168,7 @@ static int make(struct far *s)
                                      .absent_missing = s->params->absent,
                                      .min_docs = (uint32_t)s->params->min_docs};
     rw_log(bench->ctx, RW_LOG_NOTE, "making codes of %u queries", n);
-    return rw_bench_codes_make(bench->ctx, n, &rule, bench->options->seed, &s->binned);
+    return rw_bench_codes_make(bench->ctx, 0, n, &rule, bench->options->seed, &s->binned);
 }
 
 static int plan(struct far *s)

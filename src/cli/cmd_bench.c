@@ -2,7 +2,7 @@
 #include "cli/bench_rows.h"
 
 static struct rw_bench_options how = {.seed = 1};
-static unsigned long long queries;
+static unsigned long long queries, ranks;
 static int json;
 static const struct rw_option of_training[] = {
     {"suite", 0, "NAME", "what to measure [default: the first]", RW_OPTION_TEXT,
@@ -11,6 +11,8 @@ static const struct rw_option of_training[] = {
      .value = &how.shape},
     {"queries", 0, "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
      .value = &queries, .least = 1, .most = 10000000},
+    {"ranks", 0, "N", "suite 'ranks': by how many besides one [default 2]", RW_OPTION_NUMBER,
+     .value = &ranks, .least = 1, .most = RW_MAX_RANKS},
     {"quick", 0, NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
     {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, .value = &json},
@@ -39,6 +41,7 @@ static int run(struct rw_cli *cli, const char *bench, rw_bench_fn measure)
 {
     how.params = cli->params;
     how.n_queries = (uint32_t)queries;
+    how.n_ranks = (uint32_t)ranks;
     return rw_bench_rows(cli, bench, measure, &how, json);
 }
 

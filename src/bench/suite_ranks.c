@@ -1,0 +1,212 @@
+/* Suite "ranks": the same training by one rank and by several, each of which makes its own share of
+ * the documents, as codes; the models are to be the same bytes. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "bench/bench_codes.h"
+#include "bench/time_training.h"
+#include "comm/comm.h"
+
+enum { QUERIES = 250000, QUICK_QUERIES = 200, RANKS = 2, MOST_TREES = RW_BENCH_MOST_TREES };
+
+struct text {
+    char *text; /* ended by free */
+    size_t size;
+};
+
+/* What a tree took rank 0, and the bytes that all ranks sent. */
+struct tree {
+    double ms, histograms_ms, splits_ms, partition_ms, other_ms, bytes;
+};
+
+/* A training by some ranks. What several of them write is a rank's own. */
+struct training {
+    struct rw_bench *bench;
+    const struct rw_params *params;
+    uint32_t n_queries;
+    int n_ranks;
+    /* rank 0's: */
+    struct tree tree[MOST_TREES];
+    int n_trees;
+    double since, make_ms, leaves;
+    struct text model;
+};
+
+struct rank {
+    struct training *training;
+    struct rw_ctx *ctx;
+};
+
+/* ---- a rank ---- */
+
+static int on_round(void *user, const struct rw_round *round)
+{
+    const struct rank *rank = user;
+    struct training *t = rank->training;
+    uint64_t bytes = round->bytes_sent;
+    const double now = rw_clock_ms();
+    if (rw_comm_sum(rank->ctx, &bytes, 1) < 0)
+        return 1;
+    if (rw_ranks_number(rank->ctx) > 0)
+        return 0;
+    if (t->n_trees < MOST_TREES) {
+        struct tree *tree = &t->tree[t->n_trees++];
+        *tree = (struct tree){.ms = now - t->since,
+                              .histograms_ms = round->ms_histograms,
+                              .splits_ms = round->ms_splits,
+                              .partition_ms = round->ms_partition,
+                              .bytes = (double)bytes};
+        tree->other_ms = tree->ms - tree->histograms_ms - tree->splits_ms - tree->partition_ms;
+        t->leaves += round->n_leaves;
+    }
+    t->since = rw_clock_ms();
+    return 0;
+}
+
+static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
+{
+    const struct rank *rank = user;
+    (void)ms;
+    (void)peak_bytes;
+    if (rw_ranks_number(rank->ctx) == 0 && strcmp(stage, "cuts and codes") == 0)
+        rank->training->since = rw_clock_ms();
+}
+
+/* The first query of a rank's share. */
+static uint32_t share_of(const struct training *t, int rank)
+{
+    return (uint32_t)((uint64_t)t->n_queries * (uint32_t)rank / (uint32_t)t->n_ranks);
+}
+
+static int make_share(const struct rank *rank, struct rw_binned **out)
+{
+    const struct training *t = rank->training;
+    const int number = rw_ranks_number(rank->ctx);
+    const struct rw_cut_rule rule = {.bins = t->params->bins,
+                                     .absent_missing = t->params->absent,
+                                     .min_docs = (uint32_t)t->params->min_docs};
+    return rw_bench_codes_make(rank->ctx, share_of(t, number), share_of(t, number + 1), &rule,
+                               t->bench->options->seed, out);
+}
+
+static int run_rank(void *user, struct rw_ctx *ctx, int number)
+{
+    struct rank rank = {.training = user, .ctx = ctx};
+    struct training *t = rank.training;
+    const struct rw_train_hooks hooks = {.user = &rank, .on_round = on_round, .on_stage = on_stage};
+    const double begun = rw_clock_ms();
+    struct rw_binned *binned = NULL;
+    struct rw_model *model = NULL;
+    int status = rw_comm_agree(ctx, make_share(&rank, &binned));
+    if (number == 0)
+        t->make_ms = rw_clock_ms() - begun;
+    if (status >= 0)
+        status = rw_train_binned(ctx, t->params, binned, NULL, 0, &hooks, &model);
+    if (status >= 0 && number == 0)
+        status = rw_model_write_memory(ctx, model, &t->model.text, &t->model.size);
+    rw_model_free(model);
+    rw_binned_free(binned);
+    return status;
+}
+
+/* ---- rows ---- */
+
+/* The median of a figure, at `offset` in struct tree, over all trees but the first. */
+static double median_of(const struct training *t, size_t offset)
+{
+    if (t->n_trees < 2)
+        return NAN;
+    return rw_bench_median(&t->tree[1], sizeof(t->tree[1]), offset, t->n_trees - 1);
+}
+
+static double tree_ms(const struct training *t)
+{
+    return median_of(t, offsetof(struct tree, ms));
+}
+
+static int send(const struct training *t)
+{
+    struct rw_bench_line line = {.n = 0};
+    rw_bench_add_integer(&line, "ranks", t->n_ranks);
+    rw_bench_add_text(&line, "device", rw_params_get((struct rw_params *)t->params, "device"));
+    rw_bench_add_integer(&line, "documents", (double)t->n_queries * RW_BENCH_CODES_DOCS);
+    rw_bench_add_integer(&line, "features", RW_BENCH_CODES_FEATURES);
+    rw_bench_add_real(&line, "mean_leaves", t->leaves / t->n_trees, 1);
+    rw_bench_add_real(&line, "tree_ms", tree_ms(t), 2);
+    rw_bench_add_real(&line, "histograms", median_of(t, offsetof(struct tree, histograms_ms)), 2);
+    rw_bench_add_real(&line, "splits", median_of(t, offsetof(struct tree, splits_ms)), 2);
+    rw_bench_add_real(&line, "partition", median_of(t, offsetof(struct tree, partition_ms)), 2);
+    rw_bench_add_real(&line, "other", median_of(t, offsetof(struct tree, other_ms)), 2);
+    rw_bench_add_real(&line, "first_tree_ms", t->tree[0].ms, 1);
+    rw_bench_add_integer(&line, "sent_bytes", median_of(t, offsetof(struct tree, bytes)));
+    rw_bench_add_real(&line, "make_s", t->make_ms / 1e3, 2);
+    return rw_bench_send(t->bench, "ranks", &line);
+}
+
+/* Of one rank and of several, if the suite is as it is by itself. */
+static int send_bars(struct rw_bench *bench, const struct training *one,
+                     const struct training *several)
+{
+    const struct rw_bench_bar bar = {"one rank's time in that of two",
+                                     tree_ms(one) / tree_ms(several), 1.6, 1.85, 0};
+    const struct rw_bench_options *o = bench->options;
+    if (o->quick || o->n_queries || several->n_ranks != RANKS)
+        return RW_OK;
+    return rw_bench_bar(bench, &bar);
+}
+
+/* ---- the suite ---- */
+
+static int train(struct rw_bench *bench, struct training *t)
+{
+    rw_log(bench->ctx, RW_LOG_NOTE, "%d trees by %d rank%s", t->params->rounds, t->n_ranks,
+           t->n_ranks == 1 ? "" : "s");
+    RW_TRY(rw_ranks_run(bench->ctx, t->n_ranks, run_rank, t));
+    return send(t);
+}
+
+static int compare(struct rw_bench *bench, const struct text *a, const struct text *b)
+{
+    if (a->size == b->size && memcmp(a->text, b->text, a->size) == 0)
+        return RW_OK;
+    return rw_fail(bench->ctx, RW_ERR_INTERNAL, "the model of several ranks is not that of one");
+}
+
+static int run(struct rw_bench *bench)
+{
+    const struct rw_bench_options *o = bench->options;
+    struct training *t;
+    struct rw_params *params = NULL;
+    const struct rw_bench_setting setting[] = {
+        {"rounds", o->quick ? "3" : "12"}, {"leaves", "255"}, {"bins", "255"}, {"split", "mart"}};
+    int status;
+    RW_TRY(RW_NEW(bench->ctx, t, 2));
+    RW_TRY_OUT(rw_bench_params_new(bench, setting, 4, 1, &params));
+    RW_TRY_OUT(rw_bench_send_params(bench, &params, 1));
+    for (int i = 0; i < 2; i++) {
+        t[i].bench = bench;
+        t[i].params = params;
+        t[i].n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES);
+        t[i].n_ranks = i == 0 ? 1 : o->n_ranks ? (int)o->n_ranks : RANKS;
+        RW_TRY_OUT(train(bench, &t[i]));
+    }
+    RW_TRY_OUT(compare(bench, &t[0].model, &t[1].model));
+    RW_TRY_OUT(send_bars(bench, &t[0], &t[1]));
+out:
+    for (int i = 0; i < 2; i++)
+        free(t[i].model.text);
+    rw_mem_free(t);
+    rw_params_free(params);
+    return status;
+}
+
+const struct rw_bench_suite rw_bench_ranks = {
+    .name = "ranks",
+    .about = "a training by one rank and by several: time and bytes sent of a tree",
+    .run = run,
+    .has_ranks = 1,
+};
