@@ -273,7 +273,8 @@ int hist_run_may(const struct hist_run *run, const struct rw_hist_method *method
     return (method->reads_far || !call->far) &&
            (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
            run->spec.n_bins <= method->most_bins && (method->sums >> call->sums & 1u) &&
-           (!call->zero_skip || method->zero_skip) && (!call->by_position || method->by_position);
+           (!call->zero_skip || method->zero_skip) &&
+           (!call->by_position || (method->by_position && !call->far));
 }
 
 struct expect_job {

@@ -114,8 +114,7 @@ struct rw_cuda {
     struct rw_cuda_place place;
     /* what is read of the host's memory */
     struct rw_hist_far hist_far;        /* with which histograms read it, if place is far; owned */
-    unsigned long long *d_far_bytes;    /* by the histograms of a tree; NULL: place is not far */
-    struct rw_far_reads reads;          /* of the tree so far, but for these bytes */
+    struct rw_far_reads reads;          /* of the tree so far; bytes: but for histograms' */
     void *event[2];                     /* cudaEvent_t: around histograms; owned */
     int is_timed;                       /* they are recorded, and their time is not added yet */
     char *d_walk;                       /* [walk_bytes] pieces of columns on their way to a walk */

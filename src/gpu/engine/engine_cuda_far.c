@@ -324,11 +324,12 @@ static int make_walk(struct rw_cuda *cuda)
     return RW_NEW(cuda->host.base.ctx, cuda->walk_column, cuda->host.base.info.n_features);
 }
 
-/* What histograms read rows with: a piece holds a share of them. */
+/* What histograms read rows with: a piece holds a share of them, and the order of all documents. */
 static int make_pieces(struct rw_cuda *cuda)
 {
+    const int log_window = RW_TUNE_FAR_LOG_WINDOW;
     uint64_t bytes = 0;
-    char *d_pieces;
+    char *d_memory;
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         for (uint32_t t = 0; t < matrix->n_tiles; t++)
@@ -338,13 +339,12 @@ static int make_pieces(struct rw_cuda *cuda)
     bytes = bytes < RW_TUNE_FAR_MOST_PIECE ? bytes : RW_TUNE_FAR_MOST_PIECE;
     bytes = bytes > RW_HIST_FAR_LEAST_BYTES ? bytes : RW_HIST_FAR_LEAST_BYTES;
     cuda->host.part = "scratch";
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_far_bytes, 1));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, d_pieces, 2 * bytes));
+    RW_TRY(
+        RW_HOST_NEW_RAW(&cuda->host, d_memory, rw_hist_far_bytes(bytes, cuda->n_docs, log_window)));
     if (rw_cuda_is_dry(cuda))
         return RW_OK;
-    RW_TRY(rw_hist_far_open(cuda->host.base.ctx, d_pieces, bytes, &cuda->hist_far));
-    cuda->hist_far.d_bytes = cuda->d_far_bytes;
-    return RW_OK;
+    return rw_hist_far_open(cuda->host.base.ctx, d_memory, bytes, cuda->n_docs, log_window,
+                            &cuda->reads.hist_bytes, &cuda->hist_far);
 }
 
 static int make_clocks(struct rw_cuda *cuda)
@@ -467,9 +467,6 @@ int rw_cuda_far_begin_tree(struct rw_cuda *cuda)
 {
     cuda->reads = (struct rw_far_reads){.bytes = 0};
     cuda->is_timed = 0;
-    if (cuda->d_far_bytes)
-        RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_far_bytes, 0, sizeof(*cuda->d_far_bytes),
-                                                   (cudaStream_t)rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -489,7 +486,7 @@ static int add_time(struct rw_cuda *cuda)
 
 int rw_cuda_far_hist_begin(struct rw_cuda *cuda)
 {
-    if (!cuda->d_far_bytes)
+    if (!cuda->place.is_far)
         return RW_OK;
     RW_TRY(rw_cuda_flush(cuda)); /* it is no histogram */
     RW_TRY(add_time(cuda));
@@ -500,7 +497,7 @@ int rw_cuda_far_hist_begin(struct rw_cuda *cuda)
 
 int rw_cuda_far_hist_end(struct rw_cuda *cuda)
 {
-    if (!cuda->d_far_bytes)
+    if (!cuda->place.is_far)
         return RW_OK;
     RW_CU(cuda->host.base.ctx,
           cudaEventRecord((cudaEvent_t)cuda->event[1], (cudaStream_t)rw_cuda_stream(cuda)));
@@ -513,11 +510,6 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
     struct rw_cuda *cuda = rw_cuda_of(engine);
     RW_TRY(add_time(cuda));
     *out = cuda->reads;
-    if (!cuda->d_far_bytes)
-        return RW_OK;
-    unsigned long long bytes = 0;
-    RW_TRY(rw_transfer_read(engine->ctx, cuda->device, &bytes, cuda->d_far_bytes, sizeof(bytes)));
-    out->hist_bytes = bytes;
-    out->bytes += bytes;
+    out->bytes += out->hist_bytes;
     return RW_OK;
 }

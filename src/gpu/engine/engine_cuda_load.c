@@ -330,7 +330,7 @@ static int make_pools(struct rw_cuda *cuda)
 /* May each group's histograms take lambdas by position? */
 static int moves_have_a_use(const struct rw_cuda *cuda)
 {
-    int use = 1;
+    int use = !cuda->place.is_far;
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_candidates *candidates = &cuda->group[g].candidates;
         int any = 0;

@@ -119,20 +119,28 @@ struct rw_hist_pool {
 };
 #define RW_HIST_NO_PARENT UINT32_MAX
 
-/* What it takes to read codes of the host's memory: two pieces of the device's, and a stream of
- * their own on which one is filled while the other is read (hist_pieces.c). */
+/* What it takes to read codes of the host's memory: two pieces of the device's, a stream of their
+ * own on which one is filled while the other is read, and the order in which documents are read:
+ * window by window (hist_pieces.c). A call waits for the device, so it cannot be
+ * captured, and takes lambdas by document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
     uint64_t piece_bytes;
-    unsigned long long *d_bytes;          /* what is read of the host's memory is added; or NULL */
-    void *stream;                         /* cudaStream_t; owned */
-    void *begun, *gathered[2], *added[2]; /* cudaEvent_t; owned */
+    int log_window;            /* a window is 2^log_window documents */
+    uint32_t n_windows;        /* of all documents */
+    uint32_t *d_order;         /* [n_docs] */
+    uint32_t *d_table, *table; /* [table_words], table: page-locked, owned */
+    uint64_t table_words;
+    uint64_t *bytes;                                /* what is read of the host's memory is added */
+    void *stream;                                   /* cudaStream_t; owned */
+    void *begun, *ordered, *gathered[2], *added[2]; /* cudaEvent_t; owned */
 };
 enum { RW_HIST_FAR_LEAST_BYTES = 8192 }; /* of a piece for 64 nodes */
 
-/* Pieces of the caller's memory: [2][piece_bytes]. */
-int rw_hist_far_open(struct rw_ctx *ctx, void *d_pieces, uint64_t piece_bytes,
-                     struct rw_hist_far *out);
+/* Bytes of the device's memory for codes of n_docs documents; and with that, 256-byte aligned. */
+uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window);
+int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
+                     int log_window, uint64_t *bytes, struct rw_hist_far *out);
 void rw_hist_far_close(struct rw_hist_far *far);
 
 struct rw_hist_call {

@@ -20,7 +20,7 @@
  * and no drain before the end. A look costs the time in which memory has nothing to do more than
  * its own: what is read next is asked for before it.
  *
- * Codes in the host's memory are added in pieces: hist_lanes_far.cu. */
+ * Codes in the host's memory are added in pieces: hist_lanes_order.cu, hist_lanes_far.cu. */
 #include <atomic>
 #include <cuda_runtime.h>
 
@@ -452,82 +452,96 @@ static cudaError_t add_piece(const struct rw_hist_call *call, const struct layou
     plan.d_node = piece.d_node;
     plan.d_lambda = plan.d_lambda ? piece.d_lambda : NULL;
     plan.d_hess = plan.d_hess ? piece.d_hess : NULL;
-    plan.by_position = 0;
-    plan.clean = 1; /* it begins when all before it is done */
     for (uint32_t r = 0; r < plan.n_rows; r++)
         plan.row[r].d_word = piece.d_row;
     plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
     return launch_bits(call, layout, plan, stream);
 }
 
-#define TRY_CUDA(call)                     \
-    do {                                   \
-        const cudaError_t failed = (call); \
-        if (failed != cudaSuccess)         \
-            return failed;                 \
-    } while (0)
+/* plan: the rows of a tile, of which the device has documents. */
+static cudaError_t add_here(const struct rw_hist_call *call, const struct layout &layout,
+                            const struct lanes_order &order, struct plan plan, cudaStream_t stream)
+{
+    struct rw_hist_call part = *call;
+    part.node = order.here;
+    part.d_list = plan.d_list = order.d_doc;
+    plan.d_node = order.d_here;
+    plan.n_blocks = set_chunks(&part, plan.row, plan.n_rows);
+    return plan.n_blocks ? launch_bits(&part, layout, plan, stream) : cudaSuccess;
+}
 
-/* plan: the rows of a tile. While a piece is added the next one is gathered. turn: of the call. */
-static cudaError_t add_far_tile(const struct rw_hist_call *call, const struct layout &layout,
-                                const struct plan &plan, cudaStream_t stream, int *turn)
+/* The others. While a piece is added the next one is gathered. turn: of the call. */
+static cudaError_t add_far(const struct rw_hist_call *call, const struct layout &layout,
+                           const struct lanes_order &order, const struct plan &plan,
+                           cudaStream_t stream, int *turn)
 {
     static thread_local struct rw_hist_node node[RW_HIST_MAX_NODES];
     const struct rw_hist_far *far = call->far;
     cudaStream_t gathering = (cudaStream_t)far->stream;
-    const uint32_t tile = plan.row[0].tile;
+    const uint32_t tile = plan.row[0].tile, n_far = order.n_docs - order.n_here;
     struct rw_hist_call part = *call;
-    uint64_t n_places = 0, n;
     part.d_list = NULL;
     part.node = node;
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        n_places += call->node[i].n;
-    for (uint64_t first = 0; first < n_places; first += n, ++*turn) {
+    for (uint32_t first = order.n_here, n; first < order.n_docs; first += n, ++*turn) {
         const int which = *turn % 2;
-        const struct lanes_piece piece = rw_lanes_piece(call, tile, n_places, which);
-        n = n_places - first < piece.docs ? n_places - first : piece.docs;
+        const struct lanes_piece piece = rw_lanes_piece(call, tile, n_far, which);
+        n = order.n_docs - first < piece.docs ? order.n_docs - first : piece.docs;
         if (n == 0)
             return cudaErrorInvalidValue;
-        rw_lanes_cut_nodes(call, first, n, node);
-        if (*turn == 0)
-            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->begun, 0));
+        rw_lanes_cut_nodes(order, call->n_nodes, first, n, node);
         if (*turn >= 2)
             TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->added[which], 0));
-        TRY_CUDA(rw_cuda_lanes_gather(call, tile, piece, first, (uint32_t)n, gathering));
+        TRY_CUDA(rw_cuda_lanes_gather(call, order, tile, piece, first, n, gathering));
         TRY_CUDA(cudaEventRecord((cudaEvent_t)far->gathered[which], gathering));
         TRY_CUDA(cudaStreamWaitEvent(stream, (cudaEvent_t)far->gathered[which], 0));
         TRY_CUDA(add_piece(&part, layout, piece, plan, stream));
         TRY_CUDA(cudaEventRecord((cudaEvent_t)far->added[which], stream));
     }
+    *far->bytes += (uint64_t)n_far * rw_hist_tile_doc_bytes(call->matrix, tile);
     return cudaSuccess;
 }
+
+/* Codes that are not all on the device: a call's order of them, and the pieces gathered so far. */
+struct far_state {
+    struct lanes_order order;
+    uint64_t n_here; /* that it was made for; UINT64_MAX: it was not */
+    int turn;
+};
 
 /* Adds the rows of a plan: together those whose codes are on the device, then, tile by tile, the
  * others. */
 static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout &layout,
-                            struct plan &plan, cudaStream_t stream, int *turn)
+                            struct plan &plan, cudaStream_t stream, struct far_state *state)
 {
     const struct rw_hist_tile *tile = call->matrix->tile;
     if (!call->far) {
         plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
         return plan.n_blocks ? launch_bits(call, layout, plan, stream) : cudaSuccess;
     }
-    struct plan here = plan;
+    struct plan near = plan;
     uint32_t end;
-    here.n_rows = 0;
+    near.n_rows = 0;
     for (uint32_t r = 0; r < plan.n_rows; r++) {
         if (!tile[plan.row[r].tile].far_word)
-            here.row[here.n_rows++] = plan.row[r];
+            near.row[near.n_rows++] = plan.row[r];
     }
-    here.n_blocks = here.n_rows ? set_chunks(call, here.row, here.n_rows) : 0;
-    if (here.n_blocks)
-        TRY_CUDA(launch_bits(call, layout, here, stream));
+    if (near.n_rows > 0 && (near.n_blocks = set_chunks(call, near.row, near.n_rows)) > 0)
+        TRY_CUDA(launch_bits(call, layout, near, stream));
     for (uint32_t r = 0; r < plan.n_rows; r = end) {
+        const struct rw_hist_tile *of = &tile[plan.row[r].tile];
         struct plan far = plan;
         far.n_rows = 0;
+        far.clean = 1; /* its launches begin when all before them is done */
         for (end = r; end < plan.n_rows && plan.row[end].tile == plan.row[r].tile; end++)
             far.row[far.n_rows++] = plan.row[end];
-        if (tile[plan.row[r].tile].far_word)
-            TRY_CUDA(add_far_tile(call, layout, far, stream, turn));
+        if (!of->far_word)
+            continue;
+        if (state->n_here != of->n_here)
+            TRY_CUDA(rw_lanes_order(call, of->n_here, stream, &state->order));
+        state->n_here = of->n_here;
+        if (state->order.n_here > 0)
+            TRY_CUDA(add_here(call, layout, state->order, far, stream));
+        TRY_CUDA(add_far(call, layout, state->order, far, stream, &state->turn));
     }
     return cudaSuccess;
 }
@@ -544,10 +558,8 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     init_plan(call, layout, &plan);
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
-    int turn = 0; /* of the pieces */
+    struct far_state far = {{}, UINT64_MAX, 0};
     cudaError_t error = cudaSuccess;
-    if (call->far) /* gathering waits for what came before the call */
-        error = cudaEventRecord((cudaEvent_t)call->far->begun, stream);
     if (!plan.clean && error == cudaSuccess)
         error = clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
     for (uint32_t first = 0, n; first < n_rows && error == cudaSuccess; first += n) {
@@ -563,7 +575,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             most_bins = n_bins > most_bins ? n_bins : most_bins;
         }
         plan.n_rows = n;
-        error = add_rows(call, layout, plan, stream, &turn);
+        error = add_rows(call, layout, plan, stream, &far);
         if (error != cudaSuccess)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);

@@ -1,28 +1,76 @@
-/* Pieces of the codes in the host's memory, for hist_lanes.cu: gathered by hist_lanes_far.cu. */
+/* Codes in the host's memory, for hist_lanes.cu: in which order they are read
+ * (hist_lanes_order.cu), and the pieces into which they are gathered (hist_lanes_far.cu). */
 #ifndef RW_GPU_HIST_LANES_FAR_CUH
 #define RW_GPU_HIST_LANES_FAR_CUH
 
 #include <cuda_runtime.h>
 
+#include "base/search.h"
 #include "gpu/hist/hist.h"
 
-/* A piece of the device's memory: what belongs to some places of a call's nodes, one after
- * another. */
+/* In functions that return a cudaError_t. */
+#define TRY_CUDA(call)                     \
+    do {                                   \
+        const cudaError_t failed = (call); \
+        if (failed != cudaSuccess)         \
+            return failed;                 \
+    } while (0)
+
+/* The documents of a call's nodes in the order in which they are read: first those whose rows of a
+ * tile are on the device, then the others by window, and within these by node. A run is what one of
+ * them has of a node; run w * n_nodes + i is that of node i. */
+struct lanes_order {
+    uint32_t n_docs, n_here, n_runs;
+    /* Documents before each run: of all runs, [n_runs + 1]; of its node, [n_runs + n_nodes], the
+     * last ones those of whole nodes. */
+    const uint32_t *start, *before;
+    const uint32_t *d_start, *d_before; /* the same on the device */
+    const uint32_t *d_doc;              /* [n_docs] NULL: nodes are ranges of documents */
+    /* [n_nodes] the part of each node that is on the device, as a range of d_doc or of documents */
+    const struct rw_hist_node *here, *d_here;
+};
+
+/* Of tiles of which the device has documents [0, n_here). Begins when all that the stream has to do
+ * is done, waits for it, and lets the stream wait for the order. */
+cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cudaStream_t stream,
+                           struct lanes_order *out);
+
+/* A piece of the device's memory: what belongs to some documents of the order, by node. */
 struct lanes_piece {
-    struct rw_hist_node *d_node; /* [n_nodes] the part of each node, counted from the first place */
+    struct rw_hist_node *d_node; /* [n_nodes] the part of each node */
     char *d_row;                 /* [docs] of a tile */
     int32_t *d_lambda, *d_hess;  /* [docs] */
     uint32_t docs;               /* to put there, at most; 0: there is no room for any */
 };
-/* Of a call with so many places in all nodes together. */
-struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint64_t n_places,
+/* Of a call with so many documents in the host's memory. */
+struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
                                   int which);
 
-/* The part of each node in places [first, first + n) of all nodes: what a piece's d_node has. */
-void rw_lanes_cut_nodes(const struct rw_hist_call *call, uint64_t first, uint64_t n,
-                        struct rw_hist_node *node);
-/* Fills it with places [first, first + n). */
-cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, uint32_t tile,
-                                 const struct lanes_piece &piece, uint64_t first, uint32_t n,
-                                 cudaStream_t stream);
+/* The part of each node in documents [first, first + n) of the order: what a piece's d_node has. */
+void rw_lanes_cut_nodes(const struct lanes_order &order, uint32_t n_nodes, uint32_t first,
+                        uint32_t n, struct rw_hist_node *node);
+/* Fills it with these documents, none of which is on the device. */
+cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct lanes_order &order,
+                                 uint32_t tile, const struct lanes_piece &piece, uint32_t first,
+                                 uint32_t n, cudaStream_t stream);
+
+/* ---- of the order, on both sides ---- */
+
+/* The run of document `at` of the order; n_runs for the end. */
+static inline __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, uint32_t n_runs,
+                                                        uint32_t at)
+{
+    return rw_numbers_under(start, n_runs + 1, (uint64_t)at + 1) - 1;
+}
+
+/* Documents of a node before document `at` of the order, which is in that run. */
+static inline __host__ __device__ uint32_t lanes_node_before(const uint32_t *start,
+                                                             const uint32_t *before, uint32_t run,
+                                                             uint32_t at, uint32_t n_nodes,
+                                                             uint32_t node)
+{
+    const uint32_t window = run / n_nodes, in_window = run % n_nodes;
+    const uint32_t within = node == in_window ? at - start[run] : 0;
+    return before[(window + (node < in_window)) * n_nodes + node] + within;
+}
 #endif

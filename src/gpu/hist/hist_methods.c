@@ -92,6 +92,8 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
         refused = "does not have these sums";
     else if (call->d_list && call->by_position && !method->by_position)
         refused = "takes no lambdas by position in the list";
+    else if (call->d_list && call->by_position && call->far)
+        refused = "takes no lambdas by position where codes are in the host's memory";
     else if (call->zero_skip && !method->zero_skip)
         refused = "cannot skip the frequent code";
     else if (!there)
