@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training on a GPU, ours and the peers', measured in one run on the same data.
 
-Three tables:
+Four tables:
   trees    milliseconds a tree (median of trees 10 to 100), leaves a tree and memory: the rows of
            `rankwood bench train`, beside XGBoost, LightGBM and CatBoost on the same device
   text     LETOR text to a finished model, the program's start included
@@ -9,6 +9,9 @@ Three tables:
            of `rankwood synth` and, with --like, of another generator: a Python file with
            make(n_queries, seed) -> (values, labels, documents of each query, ...). All scores are
            measured by `rankwood eval`. Peers that cannot use the device train on the CPU here.
+  race     seconds of training until NDCG@10 of held-out queries is that of the worse of the two
+           sides' best: ours, and XGBoost's by each way of growing and on each number of GPUs
+           (--gpus). Reading and binning are not in it
 
 What cannot be measured is shown as 'not measured: ' and why; no figure comes from elsewhere.
 
@@ -16,10 +19,11 @@ Peers run by --python, an interpreter that has numpy and those peers that are to
 the environment of quality.py, made if it is missing. To see that it works, without a GPU:
 
   python3 tests/peers/gpu.py --device cpu --bench=--quick --text-queries 50 --text-trees 10 \\
-      --train-queries 200 --test-queries 100
+      --train-queries 200 --test-queries 100 --race-trees 20
 """
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -37,7 +41,9 @@ ROWS = ("mslr30k, 255 leaves, 255 bins", "mslr30k, 31 leaves, 255 bins",
         "yahoo, 255 leaves, 255 bins", "letor, 31 leaves, 255 bins")
 MIB = 1048576
 TEXT_BAR = (8.0, 4.0)  # seconds: must, aim
+RACE_BAR = (8.0, 15.0) # times as fast as XGBoost: must, aim
 NDCG_BAR = 0.002       # by which the better of the two may be ahead
+PARTS = ("trees", "text", "quality", "race")
 JUDGES = ("lightgbm", "xgboost")
 AS_PEERS = "split=newton l2=0"
 
@@ -242,7 +248,7 @@ def made_files(args, peers, generator, folder):
 def compare(what, ours, theirs, show):
     """Ours against the better of the judges, if both sides are there."""
     judgments = {name: theirs[name] for name in JUDGES if theirs.get(name)}
-    if not ours or not judged:
+    if not ours or not judgments:
         return
     best = max(judgments, key=lambda name: judgments[name][0])
     behind = judgments[best][0] - ours[0]
@@ -279,6 +285,91 @@ def table_quality(args, peers, show, folder):
             os.remove(path)
 
 
+# ---------------------------------------------------------------- race
+
+
+def our_race(args, train, test, folder, n_gpus):
+    """({trees: (seconds, NDCG)}, leaves a tree) or a reason."""
+    model, log, scores = (os.path.join(folder, name) for name in ("race", "race.log", "scores"))
+    device = ["--device", args.device] + (["--ranks", str(n_gpus)] if n_gpus > 1 else [])
+    _, reason = attempt([args.rankwood, "train", train, *device, "--threads", str(args.threads),
+                         "--quiet", "--rounds", str(args.race_trees), "--leaves", "255", "--bins",
+                         "255", "--rate", "0.1", "--log", log, "-o", model])
+    if reason:
+        return None, reason
+    with open(log) as file:
+        records = [json.loads(line) for line in file]
+    ms = [record["ms"] for record in records
+              if record["record"] == "timing" and "round" in record]
+    found = {}
+    for trees in range(args.race_every, len(ms) + 1, args.race_every):
+        run([args.rankwood, "predict", model, test, "--trees", str(trees), "-o", scores])
+        found[trees] = (sum(ms[:trees]) / 1e3, measured(args, test, scores, folder)[0])
+    info = json.loads(run([args.rankwood, "info", model, "--json"]))
+    return (found, sum(info["leaves"]) / len(info["leaves"])), None
+
+
+def peer_race(args, peers, train, test, folder, grow, n_gpus):
+    scores = os.path.join(folder, "race-scores")
+    answer, reason = peers.job(job="race", device=args.device, ranks=n_gpus, train=train, test=test,
+                               scores=scores, trees=args.race_trees, every=args.race_every,
+                               nccl=args.nccl, setting={"leaves": 255, "bins": 255, "seed": 1,
+                                                        "grow": grow})
+    if reason:
+        return None, reason
+    found = {}
+    for i, seconds in enumerate(answer["seconds"], 1):
+        path = f"{scores}.{i * args.race_every}"
+        found[i * args.race_every] = (seconds, measured(args, test, path, folder)[0])
+        os.remove(path)
+    return (found, answer["mean_leaves"]), None
+
+
+def reached(found, ndcg):
+    """(trees, seconds) of the first whose NDCG is no less, or None."""
+    return next(((n, s) for n, (s, value) in sorted(found.items()) if value >= ndcg), None)
+
+
+def table_race(args, peers, show, folder):
+    what = f"synth, {args.train_queries} + {args.test_queries} queries, {args.race_trees} trees"
+    train, test, reason = made_files(args, peers, "synth", folder)
+    runners = [("Rankwood", n, None) for n in args.gpus]
+    runners += [(f"XGBoost {grow}", n, grow) for grow in ("depthwise", "lossguide")
+                for n in args.gpus]
+    found = {}
+    for who, n_gpus, grow in runners:
+        if reason:
+            break
+        name = f"{who}, {n_gpus} {'GPU' if args.device == 'cuda' else 'process'}"
+        say(f"race: {name}")
+        if grow:
+            found[name] = peer_race(args, peers, train, test, folder, grow, n_gpus)
+        else:
+            found[name] = our_race(args, train, test, folder, n_gpus)
+    best = {}
+    for ours in (True, False):
+        reach = [max(v for _, v in r[0][0].values()) for name, r in found.items()
+                 if r[0] and r[0][0] and name.startswith("Rankwood") == ours]
+        best[ours] = max(reach, default=None)
+    if None in best.values():
+        show.row("race", what, "all", {"reason": reason or next(
+            (r[1] for r in found.values() if r[1]), "no trees")}, None)
+        return
+    goal, fastest = min(best.values()), {}
+    for name, (result, why) in found.items():
+        at = result and reached(result[0], goal)
+        row = {"reason": why or f"NDCG@{TOP} never is {goal:.4f}"}
+        if at:
+            row = {"ndcg": goal, "trees": at[0], "seconds": at[1], "mean_leaves": result[1]}
+            ours = name.startswith("Rankwood")
+            fastest[ours] = min(fastest.get(ours, math.inf), at[1])
+        show.row("race", what, name, row, None)
+    must, aim = RACE_BAR
+    ratio = fastest[False] / fastest[True]
+    show.bar("race", f"{what}: XGBoost's time in ours, each at its best",
+             {"must": must, "aim": aim, "figure": ratio, "met": "yes" if ratio >= must else "no"})
+
+
 # ---------------------------------------------------------------- output
 
 
@@ -313,6 +404,9 @@ class Show:
                     f"({row['q1_ms']:.3f} to {row['q3_ms']:.3f})  {row['mean_leaves']:.1f} leaves")
         if table == "text":
             return f"{row['seconds']:9.2f} s  for {row['bytes'] / 1e6:.0f} MB"
+        if table == "race":
+            return (f"{row['seconds']:9.2f} s  of training until {row['ndcg']:.4f}, "
+                    f"{row['trees']} trees of {row['mean_leaves']:.1f} leaves")
         where = f", {row['device']}" if "device" in row else ""
         return (f"{row['ndcg']:9.4f}    {row['mean_leaves']:.1f} leaves, "
                 f"{row['seconds']:.1f} s in all{where}")
@@ -355,7 +449,7 @@ def parse_arguments():
     add_program_arguments(parser)
     parser.add_argument("--python", help="the peers' interpreter, in place of the environment")
     parser.add_argument("--peers", default=",".join(PEERS), help="which, with commas [all]")
-    parser.add_argument("--parts", default="trees,text,quality", help="tables, with commas [all]")
+    parser.add_argument("--parts", default=",".join(PARTS), help="tables, with commas [all]")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"),
                         help="for all [cuda]")
     parser.add_argument("--threads", default=0, type=int, help="0: all [0]")
@@ -368,6 +462,11 @@ def parse_arguments():
     parser.add_argument("--train-queries", default=31531, type=int)
     parser.add_argument("--test-queries", default=2000, type=int)
     parser.add_argument("--quality-trees", default=50, type=int)
+    parser.add_argument("--race-trees", default=300, type=int)
+    parser.add_argument("--race-every", default=10, type=int, help="trees between two looks [10]")
+    parser.add_argument("--gpus", default="1", help="numbers of GPUs of the race (processes, with --device cpu), with "
+                        "commas [1]")
+    parser.add_argument("--nccl", metavar="PATH", help="libnccl.so.2, for XGBoost on several GPUs")
     parser.add_argument("--params", action="append", metavar="'NAME=VALUE ...'",
                         help="Rankwood's quality with other parameters, too (repeatable) "
                         f"['{AS_PEERS}', as the peers have them]")
@@ -375,11 +474,12 @@ def parse_arguments():
     parser.add_argument("--bars", action="store_true", help="exit 1 if a bar is missed")
     args = parser.parse_args()
     args.params = args.params or [AS_PEERS]
+    args.gpus = [int(n) for n in args.gpus.split(",")]
     for path in ("rankwood", "library", "venv", "like"):
         if getattr(args, path):
             setattr(args, path, os.path.abspath(getattr(args, path)))
     args.peers, args.parts = ([w for w in text.split(",") if w] for text in (args.peers, args.parts))
-    for words, known in ((args.peers, PEERS), (args.parts, ("trees", "text", "quality"))):
+    for words, known in ((args.peers, PEERS), (args.parts, PARTS)):
         if any(word not in known for word in words):
             parser.error(f"expected words of {','.join(known)}")
     return args
@@ -397,6 +497,8 @@ def main():
             table_text(args, show, folder)
         if "quality" in args.parts:
             table_quality(args, peers, show, folder)
+        if "race" in args.parts:
+            table_race(args, peers, show, folder)
     return 1 if args.bars and show.missed else 0
 
 

@@ -6,11 +6,14 @@ Jobs (`job`):
   probe    can the peer train on the device at all? {"version"}
   trees    trains settings on made data: {"rows": [{"ms", "least_ms", ..., "mean_leaves"}]}
   scores   trains on one file, writes scores of another, a line each: {"mean_leaves", "seconds"}
+  race     trains XGBoost by one process a GPU, writes scores of another file after every so many
+           trees: {"seconds": [of training until then, ...], "load_seconds"}
   like     makes data with another generator, split into two caches
 What fails ends the job; its last line on standard error is the reason that gpu.py shows.
 """
 import importlib.util
 import json
+import multiprocessing
 import re
 import sys
 import time
@@ -45,17 +48,29 @@ def lightgbm_train(data, setting, device, threads, n_trees):
     return (lambda values: model.predict(values, num_threads=threads)), seconds, leaves
 
 
+def xgboost_params(setting, device, threads):
+    """setting["grow"]: its grow_policy, lossguide if there is none."""
+    grow = setting.get("grow", "lossguide")
+    depth = 0 if grow == "lossguide" else int(numpy.ceil(numpy.log2(setting["leaves"])))
+    return {"objective": "rank:ndcg", "tree_method": "hist", "device": device,
+            "grow_policy": grow, "max_leaves": setting["leaves"], "max_depth": depth,
+            "eta": 0.1, "max_bin": setting["bins"], "nthread": threads, "verbosity": 0,
+            "seed": setting["seed"]}
+
+
+def xgboost_matrix(data, setting, threads):
+    import xgboost
+
+    qid = numpy.repeat(numpy.arange(len(data[2])), data[2])
+    return xgboost.QuantileDMatrix(data[0], data[1], qid=qid, max_bin=setting["bins"],
+                                   nthread=threads)
+
+
 def xgboost_train(data, setting, device, threads, n_trees):
     import xgboost
 
-    params = {"objective": "rank:ndcg", "tree_method": "hist", "device": device,
-              "grow_policy": "lossguide", "max_leaves": setting["leaves"], "max_depth": 0,
-              "eta": 0.1, "max_bin": setting["bins"], "nthread": threads, "verbosity": 0,
-              "seed": setting["seed"]}
-    qid = numpy.repeat(numpy.arange(len(data[2])), data[2])
-    made = xgboost.QuantileDMatrix(data[0], data[1], qid=qid, max_bin=setting["bins"],
-                                   nthread=threads)
-    model = xgboost.Booster(params, [made])
+    made = xgboost_matrix(data, setting, threads)
+    model = xgboost.Booster(xgboost_params(setting, device, threads), [made])
     seconds = []
     for i in range(n_trees):
         start = time.perf_counter()
@@ -150,6 +165,78 @@ def job_scores(job):
     return {"mean_leaves": float(numpy.mean(leaves)), "seconds": seconds}
 
 
+def share(data, rank, n_ranks):
+    """Whole queries."""
+    values, labels, sizes = data
+    offsets = numpy.concatenate([[0], numpy.cumsum(sizes)])
+    first, end = (len(sizes) * r // n_ranks for r in (rank, rank + 1))
+    docs = slice(offsets[first], offsets[end])
+    return values[docs], labels[docs], sizes[first:end]
+
+
+def race_rank(job, rank, tracker, answers):
+    """One of job["ranks"] processes, each with a GPU of its own."""
+    import xgboost
+
+    library = Library(job["library"], job["threads"])
+    data = share(library.arrays(library.read([job["train"]])), rank, job["ranks"])
+    setting, device = job["setting"], job["device"]
+    if device == "cuda":
+        device = f"cuda:{rank}"
+    with xgboost.collective.CommunicatorContext(**tracker):
+        start = time.perf_counter()
+        made = xgboost_matrix(data, setting, job["threads"])
+        model = xgboost.Booster(xgboost_params(setting, device, job["threads"]), [made])
+        load = time.perf_counter() - start
+        del data
+        spent, seconds, leaves = 0.0, [], []
+        scored = xgboost.DMatrix(library.arrays(library.read([job["test"]]))[0],
+                                 nthread=job["threads"])
+        for i in range(job["trees"]):
+            xgboost.collective.broadcast(i, 0)  # all begin together
+            start = time.perf_counter()
+            model.update(made, i)
+            spent += time.perf_counter() - start
+            if (i + 1) % job["every"] == 0:
+                seconds.append(spent)
+                scores = model.predict(scored)  # by all, since it may ask the others
+                if rank == 0:
+                    with open(f"{job['scores']}.{i + 1}", "w") as file:
+                        file.writelines(f"{float(s)!r}\n" for s in scores)
+        used = json.loads(model.save_config())["learner"]["generic_param"]["device"]
+        if rank == 0:
+            leaves = [tree.count("leaf=") for tree in model.get_dump()]
+            answers.put({"seconds": seconds, "load_seconds": load, "device": used,
+                         "mean_leaves": float(numpy.mean(leaves))})
+
+
+def job_race(job):
+    import xgboost.tracker
+
+    n, tracker, arguments = job["ranks"], None, {}
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    if n > 1:
+        tracker = xgboost.tracker.RabitTracker(host_ip="127.0.0.1", n_workers=n)
+        tracker.start()
+        arguments = tracker.worker_args()
+        if job.get("nccl"):
+            arguments["dmlc_nccl_path"] = job["nccl"]
+    ranks = [context.Process(target=race_rank, args=(job, r, arguments, answers))
+             for r in range(n)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join()
+    if any(process.exitcode for process in ranks):
+        raise SystemExit(f"a process of {n} ended with "
+                         f"{[process.exitcode for process in ranks]}")
+    answer = answers.get()
+    if answer["device"].split(":")[0] != job["device"]:
+        raise SystemExit(f"XGBoost trained on '{answer['device']}'")
+    return answer
+
+
 def job_like(job):
     """One set of queries from the generator at job["path"], its first ones to train on: its labels
     are quantiles of the set that it makes, so two sets would not mean the same by a label."""
@@ -168,7 +255,8 @@ def job_like(job):
 def main():
     with open(sys.argv[1]) as file:
         job = json.load(file)
-    run = {"probe": job_probe, "trees": job_trees, "scores": job_scores, "like": job_like}
+    run = {"probe": job_probe, "trees": job_trees, "scores": job_scores, "race": job_race,
+           "like": job_like}
     print(json.dumps(run[job["job"]](job)))
 
 
