@@ -9,6 +9,7 @@
 # DEVICE    where they train (cpu)
 # QUERIES   of the made data (400)
 # ROUNDS    of a training (12)
+# STAGES    after which a rank is killed: "start", what the log has on a line, a dot for a space (all)
 #
 # Prints a line a stage and rank. Exit 77 if there is no mpirun, or the program cannot be run by it.
 set -u
@@ -54,7 +55,7 @@ wait $job || {
 }
 stages="start log $(sed -n 's/.*"stage": *"\([^"]*\)".*/\1/p' log | tr ' ' '.' | sort -u | tr '\n' ' ')"
 stages="$stages \"round\":1, \"round\":$((rounds / 2)), \"round\":$rounds,"
-for stage in $stages; do
+for stage in ${STAGES:-$stages}; do
     rank=0
     while [ "$rank" -lt "$ranks" ]; do
         rm -f pid.* log ck one.txt*

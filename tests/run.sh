@@ -109,12 +109,14 @@ stage_release() {
     fi
 }
 
-# Trainings that are killed and resumed.
+# Trainings that are killed and resumed, by one process and by two.
 stage_kills() {
     if [ ! -x "$builds/release/src/cli/rankwood" ]; then
         result "not ok kills: there is no release build"
     else
         script kills sh tests/kills.sh "$builds/release/src/cli/rankwood" 20
+        script rank_kills env STAGES='start cuts.and.codes "round":6,' \
+            sh tests/rank_kills.sh "$builds/release/src/cli/rankwood"
     fi
 }
 
