@@ -55,6 +55,7 @@ wait $job || {
 }
 stages="start log $(sed -n 's/.*"stage": *"\([^"]*\)".*/\1/p' log | tr ' ' '.' | sort -u | tr '\n' ' ')"
 stages="$stages \"round\":1, \"round\":$((rounds / 2)), \"round\":$rounds,"
+n_killed=0
 for stage in ${STAGES:-$stages}; do
     rank=0
     while [ "$rank" -lt "$ranks" ]; do
@@ -79,7 +80,9 @@ for stage in ${STAGES:-$stages}; do
         cmp -s one.txt whole.txt || no "rank $rank killed after $stage: another model"
         left=$(find . -name '*.tmp-*')
         [ -z "$left" ] || no "rank $rank killed after $stage: left behind: $left"
+        [ "$what" != killed ] || n_killed=$((n_killed + 1))
         echo "ok rank $rank after $stage: $what, exit $code after $took ms, resumed to the same bytes"
         rank=$((rank + 1))
     done
 done
+[ "$n_killed" -ge "$ranks" ] || no "trainings end before a rank can be killed: more QUERIES or ROUNDS"

@@ -332,7 +332,7 @@ class Dataset(Handles):
         c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
         self._ids = ids
         if ids is not None:
-            self._hold_ids(c, ids)
+            self._keep.append(self._hold_ids(c, ids))
         if self._order is not None:
             c.order = ffi.cast("uint32_t *", self._order.ctypes.data)
         return c

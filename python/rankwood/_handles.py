@@ -47,6 +47,7 @@ class Handles:
         self._paths: list[bytes] | None = None
         self._source: _batches.Source | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
+        self._of_meeting: Any = None  # ids that queries without any have among ranks
         self._values: Any = None
         self._bare: Any = None
         self._by_names: dict[tuple[str, ...], Any] = {}
@@ -170,17 +171,25 @@ class Handles:
             return
         n_queries = len(self._offset) - 1
         before = sum(_ranks.gather_sizes(n_queries)[: _ranks.number()])
-        self._hold_ids(self._c_table, [b"%d" % (before + i) for i in range(n_queries)])
+        self._of_meeting = self._hold_ids(self._c_table, [b"%d" % (before + i) for i in range(n_queries)])
 
-    def _hold_ids(self, c: Any, ids: list[bytes]) -> None:
-        """Ids of queries into a struct rw_table, for as long as this data set lives."""
+    def _leave_meeting(self) -> None:
+        """Outside of any meeting queries are numbered from 0 again, and codes of a meeting are of no use."""
+        if _ranks.meeting() == 0 and self._of_meeting is not None:
+            self._c_table.query_id_text, self._c_table.query_id_offset = ffi.NULL, ffi.NULL
+            self._of_meeting = None
+        here = str(_ranks.meeting())
+        self._binned = {key: binned for key, binned in self._binned.items() if key[-1] in ("0", here)}
+
+    def _hold_ids(self, c: Any, ids: list[bytes]) -> Any:
+        """Ids of queries into a struct rw_table, for as long as what is returned lives."""
         id_text = b"\0".join(ids) + b"\0"
         lengths = np.fromiter((len(one) + 1 for one in ids), np.uint64, len(ids))
         begin = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths)))
         held = ffi.from_buffer("char[]", id_text)
         c.query_id_text = held
         c.query_id_offset = ffi.cast("uint64_t *", begin.ctypes.data)
-        self._keep += [id_text, held, begin]
+        return id_text, held, begin
 
     def _warn_of_ids(self, inexact: Any = None, names: Sequence[str] | None = None) -> None:
         """Once: of columns whose whole numbers are no float32 numbers, as the library has found them."""
@@ -303,6 +312,7 @@ class Handles:
         if self._source is not None:  # codes are made on the CPU, the same ones for every device
             mine.set("device", "cpu")
         self._check_meeting()
+        self._leave_meeting()
         key = (*(mine.get(name) for name in ("bins", "absent", "device")), str(_ranks.meeting()))
         if key not in self._binned:
             if params.get("threads") != "auto":

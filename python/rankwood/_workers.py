@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -129,14 +129,16 @@ class Options:
 def run(
     meeting: Meeting,
     params: Mapping[str, Any],
-    sets: Mapping[str, tuple[Sequence[Part], Options]],
+    sets: Callable[[], Mapping[str, tuple[Sequence[Part], Options]]],
     more: Mapping[str, Any],
 ) -> Model | None:
-    """Trains as one of the ranks. sets: the parts of the data that are here, "train" first, at least one of each
-    (it may be empty). Returns the model on rank 0."""
+    """Trains as one of the ranks. sets: gives the parts of the data that are here, "train" first, at least one of
+    each (it may be empty); what it fails of, all ranks hear. Returns the model on rank 0."""
     with meeting.ranks():
         data: dict[str, Dataset] = {}
-        for name, (parts, options) in sets.items():
+        with _ranks.agreed():
+            given = sets()
+        for name, (parts, options) in given.items():
             with _ranks.agreed():
                 part = Part.joined(parts)
                 if part.qid is None:

@@ -173,7 +173,7 @@ def _run_here(
 ) -> Model | None:
     """A rank, on its worker."""
     params.setdefault("threads", _distributed.get_worker().state.nthreads)
-    return run(meeting, params, {name: (some, options[name]) for name, some in parts.items()}, more)
+    return run(meeting, params, lambda: {name: (some, options[name]) for name, some in parts.items()}, more)
 
 
 def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:

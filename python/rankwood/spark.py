@@ -35,7 +35,7 @@ class _Job:
     more: dict[str, Any]
 
     def parts(self, batches: Iterable[Any]) -> dict[str, list[Part]]:
-        """The documents of a task, by set. An empty batch stands first: every task has the columns."""
+        """The documents of a task, by set. A task without any has the columns, too."""
         import pandas as pd
 
         given = list(batches)
@@ -59,8 +59,12 @@ def _rank(job: _Job, context: Any, batches: Iterable[Any]) -> tuple[int, Model |
     address = context.allGather(free_address(host) if rank == 0 else "")[0]
     params = {"threads": max(1, context.cpus()), **job.params}
     try:
-        sets = {name: (parts, job.options) for name, parts in job.parts(batches).items()}
-        return rank, run(Meeting(rank, len(tasks), address, job.timeout), params, sets, job.more), None
+        meeting = Meeting(rank, len(tasks), address, job.timeout)
+
+        def sets() -> dict[str, tuple[list[Part], Options]]:
+            return {name: (parts, job.options) for name, parts in job.parts(batches).items()}
+
+        return rank, run(meeting, params, sets, job.more), None
     except Exception as error:
         return rank, None, error
 

@@ -236,7 +236,12 @@ def ranks(
         raise ParameterError("group and address are both given; expected one of them")
     else:
         store, mine, size = _store_at(rank, n_ranks, address, timeout)
-    return _ranks(_Gloo(store, mine, size, timeout))
+    try:
+        return _ranks(_Gloo(store, mine, size, timeout))
+    except RankError:  # who tries again may be a new process, which counts from the beginning
+        _stores.clear()
+        _meetings.clear()
+        raise
 
 
 __all__ = ["ranks"]

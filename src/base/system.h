@@ -112,6 +112,20 @@ static inline void rw_system_large_pages(void *p, size_t n_bytes)
 #endif
 }
 
+/* What is in the range is not needed any more: its whole pages go back. Of memory of no file. */
+static inline void rw_system_forget(void *p, size_t n_bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = ((uintptr_t)p + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)p + n_bytes) / page * page;
+#if RW_ON_LINUX
+    if (begin < end)
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+#else
+    (void)begin, (void)end;
+#endif
+}
+
 /* Room on the disk for n_bytes of a file, from `begin`. 0 or an errno; EOPNOTSUPP: not to be had.
  */
 static inline int rw_system_reserve(int fd, off_t begin, off_t n_bytes)

@@ -174,7 +174,8 @@ static int load_engine(struct booster *b)
                                     strcmp(b->engine->ops->name, "cuda") == 0);
     RW_TRY(rw_comm_agree(b->ctx, status));
     status = load_sets(b);
-    if (status != RW_ERR_MEMORY || !took_gpu(b))
+    /* many ranks have told each other of the failure: for them it is the end */
+    if (status != RW_ERR_MEMORY || !took_gpu(b) || rw_n_ranks(b->ctx) > 1)
         return status;
     rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
     return take_cpu(b);
@@ -338,10 +339,10 @@ static int own_gradients(struct booster *b)
     return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
 }
 
-static void explain_no_split(struct booster *b)
+static int explain_no_split(struct booster *b)
 {
-    rw_explain_no_split(&b->params, b->set[0], b->gain, &b->engine->info, b->no_split,
-                        sizeof(b->no_split));
+    return rw_explain_no_split(b->ctx, &b->params, b->set[0], b->all_docs, b->gain,
+                               &b->engine->info, b->no_split, sizeof(b->no_split));
 }
 
 static int tell_round(struct booster *b, const struct rw_grow_times *times,
@@ -432,8 +433,7 @@ static int run_round(struct booster *b, int *more)
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
     if (b->n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
         rw_tree_release(tree);
-        explain_no_split(b);
-        return RW_OK;
+        return explain_no_split(b);
     }
     model->n_trees++;
     b->round++;
@@ -477,7 +477,7 @@ static int keep_trees(struct booster *b)
         n_split += model->tree[t].n_leaves > 1;
     if (n_split == 0) {
         if (!b->no_split[0])
-            explain_no_split(b);
+            RW_TRY(explain_no_split(b));
         return rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->no_split);
     }
     if (b->no_split[0])
@@ -579,7 +579,7 @@ static int run_training(struct booster *b, const struct rw_params *params,
     double start = rw_clock_ms();
     RW_TRY_OUT(run_rounds(b));
     stage(b, "rounds", &start);
-    RW_TRY_OUT(finish_model(b));
+    RW_TRY_OUT(rw_comm_agree(b->ctx, finish_model(b)));
     *out = b->model;
     b->model = NULL;
 out:

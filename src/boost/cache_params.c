@@ -118,9 +118,13 @@ out:
 static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
                           const struct rw_cut_rule *rule, struct rw_binned *out)
 {
-    struct rw_dataset *values;
-    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values)));
-    const int status = rw_dataset_codes(ctx, values, rule, out);
+    struct rw_dataset *values = NULL;
+    int status = rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values));
+    if (status < 0) {
+        rw_dataset_free(values);
+        return status;
+    }
+    status = rw_dataset_codes(ctx, values, rule, out);
     rw_dataset_drop_values(values);
     out->documents = values;
     return status;

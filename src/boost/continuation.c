@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "boost/params_table.h"
+#include "comm/comm.h"
 
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
                          const struct rw_model *init, const struct rw_dataset *const *sets,
@@ -85,24 +86,37 @@ static int has_missing(const struct rw_dataset *train, uint32_t feature, int abs
     return 0;
 }
 
+/* Features that miss values in training, on any rank. */
+static int find_missing(const struct rw_continuation *from, uint32_t *missing)
+{
+    const struct rw_model *init = from->init;
+    for (int32_t t = 0; t < init->n_trees; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t f = tree->feature[node];
+            if (tree->missing_left[node] != (0.0f <= tree->cut[node]) && !missing[f])
+                missing[f] = has_missing(from->sets[0], f, init->absent_missing) != 0;
+        }
+    }
+    return rw_comm_all_reduce(from->ctx, missing, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX);
+}
+
 /* Codes know a missing value only of features that miss some in training; of others it is taken for
  * 0 (binning/bins.h). A model that was trained on other data may send it the other way. */
 static int check_missing(const struct rw_continuation *from, const struct rw_engine *engine)
 {
     int status = RW_OK;
-    uint8_t *known = NULL; /* 1: the training set has missing values of it */
+    uint32_t *missing = NULL; /* 1: the training set has missing values of it */
     const struct rw_model *init = from->init;
     if (engine->ops->set_scores)
         return RW_OK;
-    RW_TRY(RW_NEW(from->ctx, known, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(from->ctx, missing, RW_FEATURE_IDS));
+    RW_TRY_OUT(find_missing(from, missing));
     for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
             const uint32_t f = tree->feature[node];
-            if (tree->missing_left[node] == (0.0f <= tree->cut[node]) || known[f])
-                continue;
-            known[f] = has_missing(from->sets[0], f, init->absent_missing) != 0;
-            if (!known[f])
+            if (tree->missing_left[node] != (0.0f <= tree->cut[node]) && !missing[f])
                 RW_TRY_OUT(
                     rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
                             "engine %s cannot continue from this model: tree %d sends a missing "
@@ -112,7 +126,7 @@ static int check_missing(const struct rw_continuation *from, const struct rw_eng
         }
     }
 out:
-    rw_mem_free(known);
+    rw_mem_free(missing);
     return status;
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "comm/comm.h"
+
 static int any_label_pair(const struct rw_dataset *train, const double *gain)
 {
     for (uint32_t q = 0; q < train->n_queries; q++) {
@@ -22,20 +24,24 @@ static int any_weight(const struct rw_dataset *train)
     return train->weight == NULL;
 }
 
-void rw_explain_no_split(const struct rw_params *params, const struct rw_dataset *train,
-                         const double *gain, const struct rw_engine_info *info, char *text,
-                         size_t size)
+int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
+                        const struct rw_dataset *train, uint32_t all_docs, const double *gain,
+                        const struct rw_engine_info *info, char *text, size_t size)
 {
-    if (!any_weight(train))
+    enum { WEIGHT, PAIR, FACTS };
+    uint64_t any[FACTS] = {
+        [WEIGHT] = any_weight(train), [PAIR] = !gain || any_label_pair(train, gain)};
+    RW_TRY(rw_comm_max(ctx, any, FACTS));
+    if (!any[WEIGHT])
         snprintf(text, size, "all weights are 0 (change --weights)");
-    else if (gain && !any_label_pair(train, gain)) {
-        if (!rw_dataset_has_own_queries(train, text, size))
+    else if (!any[PAIR]) {
+        if (train->n_docs < all_docs || !rw_dataset_has_own_queries(train, text, size))
             snprintf(
                 text, size,
                 "no query has two documents of different gain (check the labels, or --label-gain)");
-    } else if (2 * (uint64_t)params->min_docs > train->n_docs)
+    } else if (2 * (uint64_t)params->min_docs > all_docs)
         snprintf(text, size, "--min-docs %d is above half of the %u documents (lower --min-docs)",
-                 params->min_docs, train->n_docs);
+                 params->min_docs, all_docs);
     else if (info->n_features == 0 && info->n_ignored && !info->n_few)
         snprintf(text, size, "every feature is ignored or constant (change --ignore)");
     else if (info->n_features == 0 && info->n_few)
@@ -52,4 +58,5 @@ void rw_explain_no_split(const struct rw_params *params, const struct rw_dataset
         snprintf(text, size,
                  "no split of %d documents or more on each side has a gain (lower --min-docs)",
                  params->min_docs);
+    return RW_OK;
 }

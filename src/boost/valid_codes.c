@@ -45,13 +45,22 @@ out:
     return status;
 }
 
+/* Does a rank train on a GPU, or may? Then all keep values. */
+static int any_gpu(struct rw_ctx *ctx, const struct rw_params *params, uint64_t *any)
+{
+    *any = !rw_params_trains_on_host(ctx, params);
+    return rw_comm_max(ctx, any, 1);
+}
+
 int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_binned *train, const char *const *paths, int n_paths,
                          struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
+    uint64_t gpu = 0;
     *out = NULL;
-    if (!train->bins || !rw_params_trains_on_host(ctx, params))
+    RW_TRY(any_gpu(ctx, params, &gpu));
+    if (!train->bins || gpu)
         return rw_dataset_read(ctx, paths, n_paths, out);
     const int status = rw_comm_agree(ctx, read_codes(ctx, train->bins, paths, n_paths, out));
     if (status < 0) {
@@ -100,16 +109,21 @@ static int score_files(struct rw_ctx *ctx, const struct rw_model *init, const ch
     return status;
 }
 
-/* A GPU walks by codes, and metrics of each of the model's rounds are of values. */
-static int needs_values(struct rw_ctx *ctx, const struct rw_params *params)
+static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       struct rw_binned **out)
 {
-    return params->metric_on_train || !rw_params_trains_on_host(ctx, params);
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, *out, 1)));
+    return rw_dataset_read(ctx, paths, n_paths, &(*out)->documents);
 }
 
 static int read_init(struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_model *init, const char *const *paths, int n_paths,
                      struct rw_binned **out)
 {
+    for (int i = 0; i < n_paths; i++) {
+        if (rw_spool_is_once(ctx, paths[i])) /* a cache */
+            return read_values(ctx, paths, n_paths, out);
+    }
     RW_TRY(rw_binned_read(ctx, params, paths, n_paths, out));
     return (*out)->bins ? score_files(ctx, init, paths, n_paths, *out) : RW_OK;
 }
@@ -126,21 +140,19 @@ int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
                         struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
+    uint64_t gpu = 0;
     *out = NULL;
-    if (needs_values(ctx, params)) {
-        int status = RW_NEW(ctx, *out, 1);
-        RW_TRY(rw_comm_agree(ctx, status));
-        status = rw_dataset_read(ctx, paths, n_paths, &(*out)->documents);
-        if (status < 0) {
-            rw_binned_free(*out);
-            *out = NULL;
-        }
-        return status;
+    RW_TRY(any_gpu(ctx, params, &gpu));
+    /* a GPU walks by codes, and metrics of each of the model's rounds are of values */
+    int status;
+    if (gpu || params->metric_on_train) {
+        status = read_values(ctx, paths, n_paths, out);
+    } else {
+        struct rw_read_goal goal = {.bins_text = bins_text};
+        const int is_kept = rw_spool_begin(ctx, paths, n_paths, &goal);
+        status = is_kept < 0 ? is_kept : read_init(ctx, params, init, paths, n_paths, out);
+        rw_spool_end(ctx, is_kept);
     }
-    struct rw_read_goal goal = {.bins_text = bins_text};
-    const int is_kept = rw_spool_begin(ctx, paths, n_paths, &goal);
-    int status = is_kept < 0 ? is_kept : read_init(ctx, params, init, paths, n_paths, out);
-    rw_spool_end(ctx, is_kept);
     status = rw_comm_agree(ctx, status);
     if (status < 0) {
         rw_binned_free(*out);

@@ -1,5 +1,6 @@
 /* rankwood bench: measures this machine. */
 #include "cli/bench_rows.h"
+#include "cli/many_ranks.h"
 
 static struct rw_bench_options how = {.seed = 1};
 static unsigned long long queries, ranks;
@@ -12,7 +13,7 @@ static const struct rw_option of_training[] = {
     {"queries", 0, "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
      .value = &queries, .least = 1, .most = 10000000},
     {"ranks", 0, "N", "suite 'ranks': by how many besides one [default 2]", RW_OPTION_NUMBER,
-     .value = &ranks, .least = 1, .most = RW_MAX_RANKS},
+     .value = &ranks, .least = 1, .most = RW_RANKS_MOST_THREADS},
     {"quick", 0, NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
     {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, .value = &json},

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/interrupts.h"
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/output.h"
@@ -47,10 +48,8 @@ static const struct rw_option options[] = {
     {"valid-query-weights", 0, "FILE", "the same for each of its queries (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_query_weights},
     {"ranks", 0, "N",
-     "train as N ranks, threads of this process with a part of DATA each: to the same model, as "
-     "the "
-     "processes of 'mpirun -n N' are",
-     RW_OPTION_NUMBER, .value = &n_ranks, .least = 1, .most = 64},
+     "train as N ranks, threads of this process with a part of DATA each: to the model of one rank",
+     RW_OPTION_NUMBER, .value = &n_ranks, .least = 1, .most = RW_RANKS_MOST_THREADS},
     {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
      RW_OPTION_FLAG, .value = &plan_only},
     {"print-config", 0, NULL,
@@ -58,37 +57,6 @@ static const struct rw_option options[] = {
      RW_OPTION_FLAG, .value = &config_only},
     {0},
 };
-
-/* ------------------------------------------------------------------ Ctrl-C */
-
-static volatile sig_atomic_t stop_asked; /* the signal's number */
-static int says_stop;                    /* the rank that prints does */
-
-/* The first signal ends training after the round; the second ends the program. */
-static void ask_to_stop(int number)
-{
-    static const char text[] = "\nrankwood: stopping after this round; once more stops at once\n";
-    const int saved = errno;
-    if (stop_asked)
-        rw_output_end_by(number);
-    stop_asked = number;
-    if (says_stop && write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-        stop_asked = number; /* standard error is closed: stop anyway */
-    errno = saved;
-}
-
-static void catch_signals(const struct rw_cli *cli)
-{
-    says_stop = rw_ranks_leads(cli);
-    const int signals[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++) {
-        struct sigaction old, now = {.sa_handler = ask_to_stop};
-        sigemptyset(&now.sa_mask);
-        /* A program started with SIGINT ignored (nohup, &) keeps it so. */
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(signals[i], &now, NULL);
-    }
-}
 
 /* ------------------------------------------------------------------ rounds */
 
@@ -107,6 +75,7 @@ static struct {
     int rounds_run;
     int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
     int disk_full; /* a status: no space for one more tree */
+    uint64_t size[2]; /* documents and queries of the training set, on all ranks */
 } job;
 
 /* Space for the model with one more tree is taken in time, more than that if there is enough. */
@@ -126,7 +95,29 @@ static void reserve(const struct rw_round *round)
 static int should_stop(void *user)
 {
     (void)user;
-    return stop_asked || job.disk_full;
+    return rw_interrupted() || job.disk_full;
+}
+
+/* Of the ranks that do not write. */
+static int was_interrupted(void *user)
+{
+    (void)user;
+    return rw_interrupted();
+}
+
+/* What ended training early, on whatever rank: the exit code, 0 for nothing. */
+static int share_end(struct rw_cli *cli, int *code)
+{
+    enum { INTERRUPT, TERMINATE, DISK, ENDS };
+    const int leads = rw_ranks_leads(cli);
+    uint64_t n[ENDS] = {rw_interrupted() == SIGINT, rw_interrupted() == SIGTERM,
+                        leads && job.disk_full == RW_ERR_MACHINE};
+    RW_STEP(rw_ranks_total(cli, n, ENDS));
+    *code = n[INTERRUPT]   ? 128 + SIGINT
+            : n[TERMINATE] ? 128 + SIGTERM
+            : n[DISK]      ? RW_EXIT_MACHINE
+                           : 0;
+    return 0;
 }
 
 /* Sets' names for people: "valid" when there is only one. */
@@ -183,7 +174,7 @@ static void on_resume(void *user, const struct rw_resumed *resumed)
 static void on_start(void *user, struct rw_params *used)
 {
     const struct rw_cli *cli = user;
-    rw_train_log_params(&job.log, used, cli, &valid_files.given);
+    rw_train_log_params(&job.log, used, cli, &valid_files.given, job.size);
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
@@ -265,7 +256,9 @@ static int check_checkpoints(struct rw_cli *cli)
     const char *from = checkpoints->resume;
     if (from && output && rw_output_same(output, from))
         return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
-    if (from && access(from, R_OK) != 0 && (!resumes_auto() || errno != ENOENT))
+    /* other ranks say what they miss when all of them read it */
+    if (from && rw_ranks_leads(cli) && access(from, R_OK) != 0 &&
+        (!resumes_auto() || errno != ENOENT))
         return rw_msg_errno(errno, "cannot open '%s'", from);
     return 0;
 }
@@ -294,8 +287,8 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--log' has no effect with '--print-config'");
     if (n_ranks > 1 && rw_ranks_count(cli->ctx) > 1)
         return rw_wrong(cli, "'--ranks' in a process that is one of many ranks already");
-    if (n_ranks > 1 && (plan_only || config_only))
-        return rw_wrong(cli, "'--ranks' has no effect with '--%s'",
+    if ((n_ranks > 1 || rw_ranks_count(cli->ctx) > 1) && (plan_only || config_only))
+        return rw_wrong(cli, "'--%s' is for one process with all the data, not for many ranks",
                         plan_only ? "plan" : "print-config");
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
@@ -337,10 +330,12 @@ static int read_sets(struct training *t)
 }
 
 /* Documents and queries of all ranks, on a line. */
+/* n: written, documents and queries on all ranks. */
 static int say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
-                    const char *features)
+                    const char *features, uint64_t n[2])
 {
-    uint64_t n[2] = {rw_dataset_n_docs(data), rw_dataset_n_queries(data)};
+    n[0] = rw_dataset_n_docs(data);
+    n[1] = rw_dataset_n_queries(data);
     RW_STEP(rw_ranks_total(cli, n, 2));
     if (rw_ranks_leads(cli))
         rw_msg_line("%s: %llu documents in %llu queries%s", set, (unsigned long long)n[0],
@@ -351,11 +346,14 @@ static int say_size(struct rw_cli *cli, const char *set, const struct rw_dataset
 static int read_data(struct training *t)
 {
     char set[32], features[48];
+    uint64_t train[2], valid[2];
     RW_STEP(read_sets(t));
     snprintf(features, sizeof(features), ", %u features", rw_load_n_features(t->cli));
-    RW_STEP(say_size(t->cli, "train", t->cli->dataset, features));
+    RW_STEP(say_size(t->cli, "train", t->cli->dataset, features, train));
+    if (rw_ranks_leads(t->cli))
+        memcpy(job.size, train, sizeof(train));
     for (int i = 0; i < valid_files.given.n; i++)
-        RW_STEP(say_size(t->cli, set_name(i + 1, set), t->valid[i], ""));
+        RW_STEP(say_size(t->cli, set_name(i + 1, set), t->valid[i], "", valid));
     return 0;
 }
 
@@ -391,12 +389,11 @@ static int report(struct training *t)
 }
 
 /* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
- * for a finished model must not find changed. Returns the exit code. */
-static int keep_interrupted(struct rw_cli *cli)
+ * for a finished model must not find changed. Returns `code`, the exit code. */
+static int keep_interrupted(struct rw_cli *cli, int code)
 {
     struct rw_out_file *out = &cli->out;
     char path[4096];
-    const int code = stop_asked ? 128 + stop_asked : RW_EXIT_FAILURE;
     if (!out->temporary) {
         rw_msg_warning("interrupted: '%s' is no file, so the trees until now are not kept", output);
         return code;
@@ -435,7 +432,7 @@ static int write_finished(struct rw_cli *cli)
 }
 
 /* What comes of a training, on the rank that prints and writes. */
-static int finish(struct training *t, double start)
+static int finish(struct training *t, double start, int end)
 {
     struct rw_cli *cli = t->cli;
     char kept[64] = "";
@@ -449,7 +446,7 @@ static int finish(struct training *t, double start)
     if (rw_model_is_finished(cli->model))
         RW_STEP(write_finished(cli));
     else
-        code = keep_interrupted(cli);
+        code = keep_interrupted(cli, end ? end : RW_EXIT_FAILURE);
     if (rw_ranks_count(cli->ctx) > 1)
         rw_train_values_print(&job.values, cli->model,
                               set_name); /* a rank has a part of the queries */
@@ -488,7 +485,7 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     other.note = NULL;
     other.on_resume = NULL;
     const struct rw_train_hooks quiet = {
-        .user = cli, .should_stop = should_stop, .checkpoints = checkpoints ? &other : NULL};
+        .user = cli, .should_stop = was_interrupted, .checkpoints = checkpoints ? &other : NULL};
     const struct rw_train_hooks hooks = {.user = cli,
                                          .on_start = on_start,
                                          .on_round = on_round,
@@ -497,7 +494,7 @@ static int train_rank(struct rw_cli *cli, struct training *t)
                                          .checkpoints = checkpoints};
     const double start = rw_progress_clock();
     if (leads || cli->comm)
-        catch_signals(cli);
+        rw_interrupts_catch(leads);
     if (leads)
         rw_progress_start();
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
@@ -507,14 +504,16 @@ static int train_rank(struct rw_cli *cli, struct training *t)
                                             own, &cli->model);
     if (leads)
         rw_progress_end();
-    if (status < 0 && stop_asked) {
+    if (status < 0 && rw_interrupted()) {
         rw_msg_failed(ctx, status, "train");
-        return 128 + stop_asked;
+        return 128 + rw_interrupted();
     }
     RW_STEP(status);
+    int end = 0;
+    RW_STEP(share_end(cli, &end));
     if (leads)
-        return finish(t, start);
-    return rw_model_is_finished(cli->model) ? 0 : stop_asked ? 128 + stop_asked : RW_EXIT_FAILURE;
+        return finish(t, start, end);
+    return rw_model_is_finished(cli->model) ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
 static int train(struct rw_cli *cli)

@@ -73,11 +73,25 @@ static void free_copy(struct rw_cli *copy)
     free(copy->ignore_text);
 }
 
+/* Of the threads that were asked for each rank has its share. */
+static int share_threads(struct rw_cli *cli, int n_ranks)
+{
+    char text[16];
+    if (!rw_params_is_set(cli->params, "threads"))
+        return 0;
+    const int threads = atoi(rw_params_get(cli->params, "threads")); /* 0: auto */
+    if (threads == 0)
+        return 0;
+    snprintf(text, sizeof(text), "%d", threads > n_ranks ? threads / n_ranks : 1);
+    return rw_params_set(cli->ctx, cli->params, "threads", text);
+}
+
 int rw_ranks_in_threads(struct rw_cli *cli, int n_ranks, int (*body)(struct rw_cli *cli))
 {
     struct threads threads = {.cli = cli, .body = body};
     int status = 0;
     threads.copy = rw_need((size_t)n_ranks, sizeof(*threads.copy));
+    status = share_threads(cli, n_ranks);
     for (int r = 1; r < n_ranks && status == 0; r++) {
         struct rw_cli *copy = &threads.copy[r];
         *copy = (struct rw_cli){.command = cli->command,
@@ -91,5 +105,5 @@ int rw_ranks_in_threads(struct rw_cli *cli, int n_ranks, int (*body)(struct rw_c
     for (int r = 1; r < n_ranks; r++)
         free_copy(&threads.copy[r]);
     free(threads.copy);
-    return threads.code ? threads.code : status;
+    return threads.code > 0 ? threads.code : status;
 }

@@ -5,6 +5,8 @@
 
 #include "cli/options.h"
 
+enum { RW_RANKS_MOST_THREADS = 64 }; /* ranks of one process */
+
 /* Where a launcher has started several processes of a command that knows ranks: the context is
  * one's. All but rank 0 are silent from now on. Does nothing otherwise. */
 int rw_ranks_join(struct rw_cli *cli);

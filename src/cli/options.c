@@ -436,7 +436,7 @@ static int check_files(const struct rw_cli *cli, const struct rw_list *inputs)
                                 option_name(&option[k], other_name), option_name(&option[i], name));
         }
     }
-    for (int i = 0; option[i].name; i++) {
+    for (int i = 0; option[i].name && rw_ranks_leads(cli); i++) { /* who alone writes */
         if (option[i].kind == RW_OPTION_OUTPUT && cli->given[i])
             RW_STEP(rw_out_file_check(cli->ctx, *(const char **)option[i].value));
     }

@@ -88,7 +88,7 @@ static json_t *values_json(struct rw_params *params)
 }
 
 void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const struct rw_cli *cli,
-                         const struct rw_list *valid)
+                         const struct rw_list *valid, const uint64_t size[2])
 {
     if (!log->file)
         return;
@@ -99,8 +99,7 @@ void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const
                json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params", "version",
                          RW_VERSION, "params", values_json(used), "given", values_json(cli->params),
                          "train", texts(&cli->operands), "valid", texts(valid), "documents",
-                         (json_int_t)rw_dataset_n_docs(cli->dataset), "queries",
-                         (json_int_t)rw_dataset_n_queries(cli->dataset), "features",
+                         (json_int_t)size[0], "queries", (json_int_t)size[1], "features",
                          (json_int_t)rw_load_n_features(cli)));
 }
 

@@ -25,9 +25,10 @@ const char *rw_train_log_note(struct rw_train_log *log);
 /* Of a training that resumes after `round`: goes on from there, dropping what was written later; if
  * the note is of no log, or of a longer one, from the beginning. */
 void rw_train_log_begin(struct rw_train_log *log, const char *note, int round);
-/* used: what training takes; cli->params: as given, before anything was chosen. */
+/* used: what training takes; cli->params: as given, before anything was chosen; size: documents and
+ * queries, on all ranks. */
 void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const struct rw_cli *cli,
-                         const struct rw_list *valid);
+                         const struct rw_list *valid, const uint64_t size[2]);
 void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round);
 void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes);
 /* 0, or the exit code of an error. The log of a run that failed is removed, unless it resumed. */

@@ -7,14 +7,27 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/system.h"
 
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
 {
     return RW_NEW(ctx, *out, 1);
 }
 
+/* The values stand in the map of a cache, beside what is needed. */
+static void forget_mapped(struct rw_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->n_columns; i++) {
+        struct rw_column *column = &dataset->column[i];
+        rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
+        rw_system_forget(column->value, column->n * sizeof(*column->value));
+    }
+}
+
 void rw_dataset_drop_values(struct rw_dataset *dataset)
 {
+    if (dataset->cache && dataset->column && !dataset->column_block)
+        forget_mapped(dataset);
     for (uint32_t i = 0;
          !dataset->cache && dataset->column && !dataset->column_block && i < dataset->n_columns;
          i++) {

@@ -230,7 +230,7 @@ static int add(struct part *p, uint64_t from, char *to, uint64_t n_bytes, uint64
     return RW_OK;
 }
 
-/* A new array of `n` elements that begin at byte `at` of the file. */
+/* A new array of the first `n` elements of a section. */
 static int get_new(struct part *p, void **out, enum rw_cache_section section, uint64_t n,
                    size_t size)
 {
@@ -486,7 +486,7 @@ static int add_table(struct part *p)
 
 struct copying {
     const struct part *p;
-    int read_errno, is_short;
+    int read_errno;
 };
 
 static void subtract(const struct copy *one)
@@ -531,6 +531,7 @@ static int copy_all(struct part *p)
 static int fill(struct part *p, int with_codes, struct rw_binned *out)
 {
     const size_t n_bytes = p->layout.file_bytes;
+    RW_TRY(rw_input_check_room(p->ctx, p->whole.input, n_bytes));
     p->map = rw_system_map(n_bytes, 0);
     if (p->map == MAP_FAILED)
         return rw_fail(p->ctx, RW_ERR_MEMORY, "out of memory: a part of '%s' does not fit",

@@ -443,9 +443,7 @@ static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
     return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' does not fit", input->name);
 }
 
-/* A file that is larger than memory: the system would promise that memory, and end the program when
- * it is used. */
-static int check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
+int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
 {
     const uint64_t there = rw_system_available_bytes();
     if (there == 0 || bytes <= there)
@@ -461,7 +459,7 @@ static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loade
     const size_t bytes = loaded->file_bytes;
     const uint64_t n_pieces = bytes / PIECE_BYTES + (bytes % PIECE_BYTES > 0);
     struct load_job job = {.input = input, .loaded = loaded};
-    RW_TRY(check_room(ctx, input, loaded->n_bytes));
+    RW_TRY(rw_input_check_room(ctx, input, loaded->n_bytes));
     RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
     loaded->data = rw_system_map(loaded->n_bytes, 0);
     if (loaded->data == MAP_FAILED) {

@@ -71,6 +71,9 @@ struct rw_loaded {
 };
 /* Before any rw_input_read. */
 int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded);
+/* RW_ERR_MEMORY if so much of a file is more than memory has: the system would promise it, and end
+ * the program when it is used. */
+int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes);
 
 /* The CRC-32 of bytes [begin, end) of the file; only where rw_input_is_seekable. */
 int rw_input_sum(struct rw_ctx *ctx, const struct rw_input *input, uint64_t begin, uint64_t end,

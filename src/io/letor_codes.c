@@ -182,6 +182,7 @@ struct pieces_job {
     const struct source *source; /* the stream at work; borrowed */
     uint8_t sampled;             /* 1: the sampled documents; 0: the others */
     int has_failed;              /* by any thread: all stop */
+    uint32_t n_read;             /* pieces of the stream, by all threads */
 };
 
 static int read_piece(const struct pieces_job *job, uint32_t p, int thread)
@@ -224,9 +225,10 @@ static int read_some(void *user, struct rw_share *share)
 
 static int read_one(void *user, uint64_t piece, int thread)
 {
-    const struct pieces_job *job = user;
+    struct pieces_job *job = user;
     const uint32_t p = job->source->first_piece + (uint32_t)piece;
     const int is_known = p < job->reading->n_pieces && source_of(job->reading, p) == job->source;
+    __atomic_fetch_add(&job->n_read, 1, __ATOMIC_RELAXED);
     return is_known ? read_piece(job, p, thread) : RW_ERR_DATA;
 }
 
@@ -242,7 +244,11 @@ static int read_streams(struct pieces_job *job)
         const int is_text = open_source(r, source);
         if (is_text <= 0 || !source->is_stream)
             return is_text < 0 ? is_text : RW_ERR_DATA;
+        job->n_read = 0;
         RW_TRY(rw_letor_each(r->ctx, source->letor, read_one, job));
+        const uint32_t end = i + 1 < r->n_sources ? r->source[i + 1].first_piece : r->n_pieces;
+        if (job->n_read != end - source->first_piece) /* it became shorter */
+            return RW_ERR_DATA;
     }
     return RW_OK;
 }
@@ -256,10 +262,10 @@ static int read_pieces(struct reading *r, uint8_t sampled)
         worst = read_streams(&job);
     if (worst == RW_ERR_DATA)
         return rw_fail(r->ctx, worst, "'%s'%s changed while it was read",
-                       rw_input_name(r->source[0].input), r->n_sources > 1 ? " or another" : "");
+                       r->paths[r->source[0].file], r->n_sources > 1 ? " or another" : "");
     if (worst == RW_ERR_MEMORY)
         return rw_fail(r->ctx, worst, "out of memory while reading '%s'%s",
-                       rw_input_name(r->source[0].input), r->n_sources > 1 ? " ..." : "");
+                       r->paths[r->source[0].file], r->n_sources > 1 ? " ..." : "");
     if (worst == RW_ERR_IO && r->values)
         return rw_cache_values_fail(r->ctx, r->values);
     return worst;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
+#include "io/checksum.h"
 #include "io/input.h"
 
 /* A file, and where it stands among the bytes of all. */
@@ -67,6 +68,27 @@ static int look_at_all(struct survey *survey, const char *const *paths, struct r
         RW_TRY(look_at(survey, i, part));
     }
     return RW_OK;
+}
+
+/* What ranks do next depends on what they saw. */
+static int check_same(const struct survey *survey)
+{
+    uint64_t seen[2];
+    uint32_t sum = 0;
+    for (int i = 0; i < survey->n_files; i++) {
+        const struct file *file = &survey->file[i];
+        const uint64_t of_file[2] = {file->n_bytes, file->divided != NULL};
+        sum = rw_checksum(sum, of_file, sizeof(of_file));
+    }
+    seen[0] = (uint64_t)survey->n_files << 32 | sum;
+    seen[1] = ~seen[0];
+    RW_TRY(rw_comm_max(survey->ctx, seen, 2));
+    if (seen[0] == ~seen[1])
+        return RW_OK;
+    return rw_comm_agree(survey->ctx,
+                         rw_fail(survey->ctx, RW_ERR_DATA,
+                                 "ranks do not see the same files: their number, sizes or kinds "
+                                 "differ"));
 }
 
 /* Where files are divided, nobody reads one as a whole. */
@@ -200,6 +222,7 @@ int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     int status;
     *part = (struct rw_own_part){.is_text = 1};
     RW_TRY_OUT(rw_comm_agree(ctx, look_at_all(&survey, paths, part)));
+    RW_TRY_OUT(check_same(&survey));
     if (!survey.can_divide) {
         part->is_cache = 0;
         give_files(&survey, part);
@@ -225,9 +248,4 @@ struct rw_range rw_own_part_range(const struct rw_own_part *part, int file)
 {
     return (struct rw_range){.begin = file == part->begin.file ? part->begin.at : 0,
                              .end = file == part->end.file ? part->end.at : UINT64_MAX};
-}
-
-int rw_range_is_whole(const struct rw_range *range)
-{
-    return range->begin == 0 && range->end == UINT64_MAX;
 }

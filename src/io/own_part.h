@@ -26,7 +26,6 @@ int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 void rw_own_part_files(const struct rw_own_part *part, int *first, int *end);
 /* What it has of a file. */
 struct rw_range rw_own_part_range(const struct rw_own_part *part, int file);
-int rw_range_is_whole(const struct rw_range *range);
 
 /* Of several ranks: opening a pipe on each of them would lose what is in it. */
 int rw_own_part_check_path(struct rw_ctx *ctx, const char *path);

@@ -191,8 +191,10 @@ static int take_values(struct rw_ctx *ctx, struct rw_builder_list *list, rw_take
     RW_TRY_OUT(rw_builder_finish(ctx, values, (int)list->n, &some));
     RW_TRY_OUT(take(user, some));
 out:
-    for (size_t i = 0; i < list->n; i++)
+    for (size_t i = 0; i < list->n; i++) {
         rw_builder_release(&values[i]);
+        rw_builder_release(&list->builder[i]); /* after a failure; else it has moved */
+    }
     rw_mem_free(values);
     rw_dataset_free(some);
     list->n = 0;

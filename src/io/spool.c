@@ -220,6 +220,12 @@ int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes)
     return 1;
 }
 
+int rw_spool_is_once(const struct rw_ctx *ctx, const char *path)
+{
+    const struct rw_spool *spool = find(ctx, path);
+    return spool && spool->fd < 0 && !spool->little;
+}
+
 int rw_spool_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
 {
     struct rw_spool *spool = find(ctx, path);

@@ -21,6 +21,8 @@ void rw_spool_end(struct rw_ctx *ctx, int begun);
 
 /* 1: the path is a pipe that is kept, of so many bytes. */
 int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes);
+/* 1: the path is a pipe that was opened, but not kept. */
+int rw_spool_is_once(const struct rw_ctx *ctx, const char *path);
 /* 1, or a status: *out is a kept pipe, opened; 0: the path is none. */
 int rw_spool_open(struct rw_ctx *ctx, const char *path, struct rw_input **out);
 

@@ -14,6 +14,8 @@
 #include "gpu/hist/hist.h"
 
 enum { RANKS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
+/* A rank without documents of a node. */
+enum { NOT_BUILT_NODE = 3, NOT_BUILT_RANK = 0 };
 static const uint32_t group_cells[GROUPS] = {52, 1000};
 /* the first cell of each rank's features; rank 1 has none of the first group */
 static const uint32_t first_cell[GROUPS][RANKS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
@@ -53,7 +55,7 @@ static struct cell cell_of(uint32_t n, int64_t limit, int newton, uint32_t at)
 }
 
 /* What of it a rank has; the last one the rest. */
-static struct cell share_of(struct cell *rest, int64_t limit, int is_last)
+static struct cell share_of(struct cell *rest, int is_last)
 {
     struct cell part = *rest;
     if (!is_last) {
@@ -62,7 +64,6 @@ static struct cell share_of(struct cell *rest, int64_t limit, int is_last)
         part.lambda = rest->n ? rest->lambda / (int64_t)rest->n * (int64_t)n : 0;
         part.hess = rest->n ? rest->hess / (int64_t)rest->n * (int64_t)n : 0;
     }
-    (void)limit;
     rest->n -= part.n;
     rest->lambda -= part.lambda;
     rest->hess -= part.hess;
@@ -162,7 +163,11 @@ static int fill(struct run *r)
                 cell_of(n, limit, r->newton, (uint32_t)(at % group_cells[g]) + 2 * (node >= NODES));
             set(&r->all[g], at, &cell);
             for (int k = 0; k < RANKS && node < NODES; k++) {
-                const struct cell own = share_of(&cell, limit, k + 1 == RANKS);
+                if (node == NOT_BUILT_NODE && k == NOT_BUILT_RANK) {
+                    set(&r->part[g][k], at, &(struct cell){77, -77, 77});
+                    continue;
+                }
+                const struct cell own = share_of(&cell, k + 1 == RANKS);
                 set(&r->part[g][k], at, &own);
             }
         }
@@ -176,6 +181,8 @@ static int pack_all(struct run *r)
     struct rw_cuda_exchange *x = &r->x;
     const size_t n64 = x->n_each64 * RANKS, n32 = x->n_each32 * RANKS;
     for (uint32_t k = 0; k < RANKS; k++) {
+        r->wire[NOT_BUILT_NODE].built = k == NOT_BUILT_RANK ? RW_CUDA_NOT_BUILT : NOT_BUILT_NODE;
+        RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
         for (int g = 0; g < GROUPS; g++)
             RW_TRY(send(&r->part[g][k], &x->built[g]));
         RW_CU(ctx, (cudaError_t)rw_cuda_ranks_pack(x, device->stream));
@@ -208,7 +215,6 @@ static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint3
 static int unpack_one(struct run *r, uint32_t k)
 {
     struct rw_cuda_exchange *x = &r->x;
-    x->rank = k;
     RW_TRY(
         rw_transfer_write(ctx, device, x->d_recv64, r->sum64 + k * x->n_each64, x->n_each64 * 8));
     RW_TRY(

@@ -15,6 +15,7 @@ struct parts {
     const char *weight_column;           /* NULL: none */
     const char *weights, *query_weights; /* NULL: none */
     struct rw_dataset *part[MOST_PARTS]; /* owned */
+    int n_tables[MOST_PARTS];            /* that the rank knows to have been read */
 };
 
 __attribute__((unused)) static void parts_release(struct parts *parts)
@@ -37,6 +38,7 @@ static int parts_read_one(void *user, struct rw_ctx *ctx, int rank)
         RW_TRY(rw_dataset_read_weights(ctx, parts->part[rank], parts->weights));
     if (parts->query_weights)
         RW_TRY(rw_dataset_read_query_weights(ctx, parts->part[rank], parts->query_weights));
+    parts->n_tables[rank] = rw_ctx_n_tables(ctx);
     return RW_OK;
 }
 

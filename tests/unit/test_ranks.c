@@ -133,7 +133,7 @@ static void give_weights(struct rw_dataset *data)
 
 /* line: a shape, then names and values of parameters; turn: which ranks and shares, and whether
  * queries have weights. */
-static void check_line(const char *line, int turn)
+static void check_line(const char *line, int turn, uint32_t n_queries)
 {
     char words[512], *save, *shape, *name;
     struct training t = {0};
@@ -141,7 +141,7 @@ static void check_line(const char *line, int turn)
     size_t n_bytes;
     snprintf(words, sizeof(words), "%s", line);
     shape = strtok_r(words, " ", &save);
-    struct rw_dataset *train = made(shape, 24, 1), *valid = made(shape, 11, 2);
+    struct rw_dataset *train = made(shape, n_queries, 1), *valid = made(shape, 11, 2);
     if (turn % 3 == 1) {
         give_weights(train);
         give_weights(valid);
@@ -187,7 +187,14 @@ static const char *const lines[] = {
 Test(ranks, one_model, .init = setup, .fini = teardown, .timeout = 100)
 {
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        check_line(lines[i], (int)i);
+        check_line(lines[i], (int)i, 24);
+}
+
+/* Sums of 16-bit lambdas fit a packed word for each rank's documents, but not for those of all. */
+Test(ranks, more_than_a_rank_packs, .init = setup, .fini = teardown, .timeout = 100)
+{
+    check_line("letor rounds 1 leaves 5 bits 16 split mart device cpu", 0, 4600);
+    check_line("letor rounds 1 leaves 5 bits 16 split newton device cpu", 0, 4600);
 }
 
 /* Boundaries from some of the documents. */
@@ -195,5 +202,5 @@ Test(ranks, one_model_of_a_sample, .init = setup, .fini = teardown, .timeout = 1
 {
     rw_cut_sample_docs = 300;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2)
-        check_line(lines[i], (int)i);
+        check_line(lines[i], (int)i, 24);
 }

@@ -38,8 +38,8 @@ void rw_device_free(void *p);
 uint64_t rw_device_free_bytes(int number);
 /* Bytes a second that a plain copy of page-locked memory to the device takes, measured. */
 int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, double *rate);
-/* Opens the device and measures that, and the rate at which a kernel reads rows of 128 bytes of such
- * memory by an ascending list of one in four. */
+/* Opens the device and measures that, and the rate at which a kernel reads rows of 128 bytes of
+ * such memory, at a fixed distance from each other. */
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
 /* Milliseconds that `run` takes on the stream, by events: the median of n_runs after one warm-up.
  */

@@ -208,7 +208,7 @@ enum { RW_CUDA_GROUPS = 3 };
  * group, as many as the rank with most of the group's has. */
 struct rw_cuda_exchange {
     int n_groups, newton;
-    uint32_t n_ranks, rank, n_nodes;
+    uint32_t n_ranks, n_nodes;
     uint32_t n_cells;               /* of a node in a part */
     uint32_t begin[RW_CUDA_GROUPS]; /* where each group's begin */
     uint64_t n_each64, n_each32;    /* numbers of a part */

@@ -270,6 +270,11 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     return RW_OK;
 }
 
+int rw_cuda_flush_parts(struct rw_cuda *cuda)
+{
+    return cuda->ranks ? rw_cuda_ranks_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
+}
+
 static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
@@ -283,9 +288,10 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         if (splits[i].n_left > rw_cuda_all_n(cuda, slot))
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
         if (partition->n_parts == RW_CUDA_MOST_PARTS)
-            RW_TRY(cuda->ranks ? rw_cuda_ranks_flush(cuda, &splits[i - RW_CUDA_MOST_PARTS])
-                               : rw_cuda_flush(cuda));
+            RW_TRY(rw_cuda_flush_parts(cuda));
         RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
+        if (partition->n_parts == 0)
+            cuda->waiting = &splits[i];
         partition->part[partition->n_parts++] = (struct rw_cuda_part){
             .from = cuda->first[slot],
             .to = other_half(cuda, cuda->first[slot]),
@@ -303,7 +309,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         if (!cuda->ranks)
             rw_cuda_take_children(cuda, &splits[i], splits[i].n_left);
     }
-    return cuda->ranks ? rw_cuda_ranks_flush(cuda, &splits[n - (int)partition->n_parts]) : RW_OK;
+    return cuda->ranks ? rw_cuda_flush_parts(cuda) : RW_OK;
 }
 
 /* ---- leaves and scores ---- */

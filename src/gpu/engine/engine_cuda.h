@@ -165,7 +165,8 @@ struct rw_cuda {
     uint32_t n_partitions;        /* so far */
     /* A partition that is not launched yet: the next histograms' nodes go with it. */
     struct rw_cuda_partition partition;
-    uint32_t *d_carried;                 /* [RW_CUDA_CARRIED] */
+    const struct rw_split *waiting; /* of its first part, the others behind it; many ranks only */
+    uint32_t *d_carried;            /* [RW_CUDA_CARRIED] */
     struct rw_cuda_column *split_column; /* [n_features] where partitions read codes; owned */
     struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column; owned */
     struct rw_cuda_kept kept;
@@ -245,6 +246,8 @@ int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the partition that waits, if there is one. */
 int rw_cuda_flush(struct rw_cuda *cuda);
+/* While splits are being added to it: where many ranks are, its children are counted, too. */
+int rw_cuda_flush_parts(struct rw_cuda *cuda);
 /* Of the split's documents here, so many go left. */
 void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);
 /* Reads whole words into cuda->answer and waits. */

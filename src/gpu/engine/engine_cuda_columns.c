@@ -161,7 +161,7 @@ static int use_far_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
         cuda->reads.bytes += (uint64_t)n * SECTOR_BYTES;
         return RW_OK;
     }
-    RW_TRY(rw_cuda_flush(cuda)); /* a partition that waits may read what goes */
+    RW_TRY(rw_cuda_flush_parts(cuda)); /* a partition that waits may read what goes */
     return keep_at(cuda, at, (int32_t)feature);
 }
 

@@ -20,11 +20,6 @@
 
 enum { PIECE_DOCS = 65536, ALIGNED = 256 };
 
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
-}
-
 static uint32_t code_bytes(const struct rw_cuda *cuda, uint32_t feature)
 {
     return (uint32_t)rw_cuts_code_bytes(cuda->host.set[0].bins->cuts, feature);
@@ -99,7 +94,6 @@ static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
 /* ---- columns ---- */
 
 struct column_job {
-    const struct rw_cuda *cuda;
     const struct rw_bins *from;
     const uint32_t *code_of; /* NULL: features are those of `from` */
     const struct rw_cuda_far *far;
@@ -146,8 +140,7 @@ static int fill_columns(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     struct rw_bins *made = NULL;
-    struct column_job job = {.cuda = cuda,
-                             .from = source->codes,
+    struct column_job job = {.from = source->codes,
                              .code_of = source->code_of,
                              .far = far,
                              .n_docs = source->dataset->n_docs};
@@ -170,14 +163,14 @@ static int make_far_columns(struct rw_cuda *cuda, int set, const struct rw_cuda_
     uint64_t bytes = 0;
     RW_TRY(RW_NEW(cuda->host.base.ctx, far->at, n_features));
     for (uint32_t f = 0; f < n_features; f++)
-        bytes += aligned((uint64_t)n_docs * code_bytes(cuda, f));
+        bytes += rw_hist_round_up((uint64_t)n_docs * code_bytes(cuda, f));
     RW_TRY(new_far(cuda, &far->column, bytes));
     char *at = far->column;
     for (uint32_t f = 0; f < n_features && !rw_cuda_is_dry(cuda); f++) {
         const uint32_t width = code_bytes(cuda, f);
         far->at[f] =
             (struct rw_cuda_column){.d_word = at, .bytes = width, .lanes = 1, .bits = 8 * width};
-        at += aligned((uint64_t)n_docs * width);
+        at += rw_hist_round_up((uint64_t)n_docs * width);
     }
     return rw_cuda_is_dry(cuda) ? RW_OK : fill_columns(cuda, source, far);
 }
@@ -335,7 +328,7 @@ static int make_pieces(struct rw_cuda *cuda)
         for (uint32_t t = 0; t < matrix->n_tiles; t++)
             bytes += (uint64_t)cuda->n_docs * rw_hist_tile_doc_bytes(matrix, t);
     }
-    bytes = aligned(bytes / RW_TUNE_FAR_PIECE_SHARE);
+    bytes = rw_hist_round_up(bytes / RW_TUNE_FAR_PIECE_SHARE);
     bytes = bytes < RW_TUNE_FAR_MOST_PIECE ? bytes : RW_TUNE_FAR_MOST_PIECE;
     bytes = bytes > RW_HIST_FAR_LEAST_BYTES ? bytes : RW_HIST_FAR_LEAST_BYTES;
     cuda->host.part = "scratch";

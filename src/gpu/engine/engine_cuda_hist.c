@@ -229,6 +229,9 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
         const uint32_t *d_list = whole ? NULL : cuda->d_list;
         if (cuda->ranks) {
+            /* the order of far rows waits for what came before, and no watch is kept there */
+            if (first > 0 && cuda->place.is_far)
+                RW_TRY(rw_transfer_wait(engine->ctx, cuda->device));
             RW_TRY(rw_cuda_ranks_histograms(cuda, s, (uint32_t)some, d_list));
             continue;
         }

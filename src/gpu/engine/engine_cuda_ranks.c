@@ -190,7 +190,6 @@ int rw_cuda_ranks_allocate(struct rw_cuda *cuda)
     exchange->n_groups = cuda->n_groups;
     exchange->newton = newton;
     exchange->n_ranks = (uint32_t)n_ranks;
-    exchange->rank = (uint32_t)rw_rank(ctx);
     for (int g = 0; g < cuda->n_groups; g++)
         n_built += cuda->group[g].built.n_cells;
     const uint64_t node_bytes =

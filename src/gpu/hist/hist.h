@@ -11,8 +11,8 @@
  * methods need; hist_global_atomic.cu is the shortest example.
  *
  * Rules common to all: launches go to the call's stream; nothing is allocated, and the
- * host waits for nothing; scratch is the caller's, of the size that `scratch_bytes` says. Offsets
- * have 64 bits.
+ * host waits for nothing (but for codes of its own memory: rw_hist_far); scratch is the caller's,
+ * of the size that `scratch_bytes` says. Offsets have 64 bits.
  */
 #ifndef RW_GPU_HIST_H
 #define RW_GPU_HIST_H
@@ -103,6 +103,11 @@ static inline uint32_t rw_hist_tile_docs(const struct rw_hist_matrix *matrix, ui
 static inline uint32_t rw_hist_tile_doc_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
 {
     return matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
+}
+
+static inline size_t rw_hist_round_up(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
 }
 
 /* Cells of a histogram. */

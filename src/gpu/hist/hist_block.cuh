@@ -75,10 +75,6 @@ static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
 }
 /* Documents in one bin that a 32-bit sum of their numbers holds; a multiple of 32. */
 uint64_t rw_hist_most_documents(const struct rw_hist_call *call);
-static inline size_t rw_hist_round_up(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
     return (size_t)call->n_nodes * rw_hist_matrix_cells(call->matrix);

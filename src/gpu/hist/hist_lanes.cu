@@ -560,7 +560,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
         return cudaSuccess;
     struct far_state far = {{}, UINT64_MAX, 0};
     cudaError_t error = cudaSuccess;
-    if (!plan.clean && error == cudaSuccess)
+    if (!plan.clean)
         error = clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
     for (uint32_t first = 0, n; first < n_rows && error == cudaSuccess; first += n) {
         n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;

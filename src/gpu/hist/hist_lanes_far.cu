@@ -49,17 +49,12 @@ static __device__ void find_shifts(const struct gather &g, uint32_t *shift)
                 n = lanes_node_before(order.d_start, order.d_before, end_run, end, g.n_nodes, i) -
                     before;
             }
-            uint32_t upto = n;
-            for (int step = 1; step < WARP; step *= 2) {
-                const uint32_t other = __shfl_up_sync(ALL_LANES, upto, step);
-                upto += (int)lane >= step ? other : 0;
-            }
+            const uint32_t sum = lanes_add_before(n, &carried);
             if (i < g.n_nodes) {
-                shift[i] = carried + upto - n - before;
+                shift[i] = sum - before;
                 if (blockIdx.x == 0)
-                    g.piece.d_node[i] = {carried + upto - n, n};
+                    g.piece.d_node[i] = {sum, n};
             }
-            carried += __shfl_sync(ALL_LANES, upto, WARP - 1);
         }
     }
     __syncthreads();
@@ -119,18 +114,14 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- on the host ---- */
 
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
                                   int which)
 {
     const struct rw_hist_far *far = call->far;
     const uint64_t row_bytes = rw_hist_tile_doc_bytes(call->matrix, tile);
     const uint64_t doc_bytes = row_bytes + 2 * sizeof(int32_t);
-    const uint64_t nodes = aligned(call->n_nodes * sizeof(struct rw_hist_node)), rounding = 256;
+    const uint64_t nodes = rw_hist_round_up(call->n_nodes * sizeof(struct rw_hist_node)),
+                   rounding = 256;
     uint64_t docs = 0;
     if (far->piece_bytes > nodes + rounding)
         docs = (far->piece_bytes - nodes - rounding) / doc_bytes;
@@ -142,7 +133,7 @@ struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile
     docs -= docs > THREADS ? docs % THREADS : 0;
     char *at = (char *)far->d_piece[which];
     struct lanes_piece piece = {(struct rw_hist_node *)at, at + nodes, NULL, NULL, (uint32_t)docs};
-    piece.d_lambda = (int32_t *)(piece.d_row + aligned(docs * row_bytes));
+    piece.d_lambda = (int32_t *)(piece.d_row + rw_hist_round_up(docs * row_bytes));
     piece.d_hess = piece.d_lambda + docs;
     return piece;
 }

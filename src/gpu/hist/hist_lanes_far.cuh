@@ -63,6 +63,20 @@ static inline __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, u
     return rw_numbers_under(start, n_runs + 1, (uint64_t)at + 1) - 1;
 }
 
+/* The sum of the numbers of lower lanes and of what was carried, which grows by all. */
+static inline __device__ uint32_t lanes_add_before(uint32_t n, uint32_t *carried)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t upto = n;
+    for (int step = 1; step < 32; step *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
+        upto += (int)lane >= step ? other : 0;
+    }
+    const uint32_t before = *carried + upto - n;
+    *carried += __shfl_sync(0xffffffffu, upto, 31);
+    return before;
+}
+
 /* Documents of a node before document `at` of the order, which is in that run. */
 static inline __host__ __device__ uint32_t lanes_node_before(const uint32_t *start,
                                                              const uint32_t *before, uint32_t run,

@@ -34,14 +34,10 @@ static __device__ void count_before(const struct ordering &o, uint32_t *before)
     const uint32_t lane = threadIdx.x % WARP;
     uint32_t carried = 0;
     for (uint32_t from = 0; threadIdx.x < WARP && from < o.n_nodes; from += WARP) {
-        uint32_t upto = from + lane < o.n_nodes ? (uint32_t)o.d_node[from + lane].n : 0;
-        for (int step = 1; step < WARP; step *= 2) {
-            const uint32_t other = __shfl_up_sync(ALL_LANES, upto, step);
-            upto += (int)lane >= step ? other : 0;
-        }
+        const uint32_t n = from + lane < o.n_nodes ? (uint32_t)o.d_node[from + lane].n : 0;
+        const uint32_t sum = lanes_add_before(n, &carried);
         if (from + lane < o.n_nodes)
-            before[from + lane + 1] = carried + upto;
-        carried += __shfl_sync(ALL_LANES, upto, WARP - 1);
+            before[from + lane + 1] = sum + n;
     }
     if (threadIdx.x == 0)
         before[0] = 0;

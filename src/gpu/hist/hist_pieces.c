@@ -5,12 +5,7 @@
 #include "gpu/device/transfer.h"
 #include "gpu/hist/hist.h"
 
-enum { ALIGNED = 256, MOST_EVENTS = 6 };
-
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
-}
+enum { MOST_EVENTS = 6 };
 
 static uint32_t windows_of(uint32_t n_docs, int log_window)
 {
@@ -27,8 +22,9 @@ static uint64_t table_words(uint32_t n_windows)
 
 uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window)
 {
-    return 2 * aligned(piece_bytes) + aligned((uint64_t)n_docs * sizeof(uint32_t)) +
-           aligned(table_words(windows_of(n_docs, log_window)) * sizeof(uint32_t));
+    return 2 * rw_hist_round_up(piece_bytes) +
+           rw_hist_round_up((uint64_t)n_docs * sizeof(uint32_t)) +
+           rw_hist_round_up(table_words(windows_of(n_docs, log_window)) * sizeof(uint32_t));
 }
 
 static void events_of(struct rw_hist_far *far, void **event[MOST_EVENTS])
@@ -61,14 +57,14 @@ int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, u
     memset(out, 0, sizeof(*out));
     for (int i = 0; i < 2; i++) {
         out->d_piece[i] = d;
-        d += aligned(piece_bytes);
+        d += rw_hist_round_up(piece_bytes);
     }
     out->piece_bytes = piece_bytes;
     out->bytes = bytes;
     out->log_window = log_window;
     out->n_windows = windows_of(n_docs, log_window);
     out->d_order = (uint32_t *)(void *)d;
-    out->d_table = (uint32_t *)(void *)(d + aligned((uint64_t)n_docs * sizeof(uint32_t)));
+    out->d_table = (uint32_t *)(void *)(d + rw_hist_round_up((uint64_t)n_docs * sizeof(uint32_t)));
     out->table_words = table_words(out->n_windows);
     RW_TRY(rw_transfer_pinned_alloc(ctx, &table, out->table_words * sizeof(uint32_t)));
     out->table = table;

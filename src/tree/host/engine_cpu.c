@@ -100,7 +100,10 @@ static int allocate(struct rw_cpu *cpu)
     const struct rw_bins *bins = host->set[0].bins;
     const size_t n_slots = rules->max_slots, n_docs = bins->n_docs;
     const size_t n_threads = (size_t)host->base.n_threads;
-    const int may_be_wide = !is_packed(rules, n_docs), newton = rules->newton != 0;
+    cpu->ranks = rw_n_ranks(host->base.ctx) > 1 ? &cpu->many : NULL;
+    /* a node's documents are those of all ranks where their cells are added up */
+    const size_t all_docs = cpu->ranks ? host->base.all_docs : n_docs;
+    const int may_be_wide = !is_packed(rules, all_docs), newton = rules->newton != 0;
     const size_t words = (size_t)(1 + newton + may_be_wide); /* of a cell that is kept, at most */
     RW_TRY(allocate_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
@@ -108,12 +111,10 @@ static int allocate(struct rw_cpu *cpu)
     for (uint32_t f = 0; f < bins->cuts->n_features && !host->plan; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(bins->cuts, f);
     cpu->kept_at = cpu->cell_at;
-    cpu->ranks = rw_n_ranks(host->base.ctx) > 1 ? &cpu->many : NULL;
     /* what ranks add up is never made again */
     cpu->least_kept = cpu->sparse.n || cpu->ranks ? 0 : LEAST_KEPT;
     /* histograms live at no more nodes than there are leaves, none of which share documents */
     const uint32_t least = rules->min_docs > cpu->least_kept ? rules->min_docs : cpu->least_kept;
-    const size_t all_docs = cpu->ranks ? host->base.all_docs : n_docs;
     const size_t most = ((size_t)rules->max_slots + 1) / 2, kept = all_docs / least + 2;
     cpu->n_buffers = (int32_t)(kept < most ? kept : most);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
