@@ -505,6 +505,8 @@ struct rw_eval_params {
 RW_API const struct rw_eval_params *rw_params_eval(struct rw_params *params);
 /* Does training look at labels' gains? Metrics apart. */
 RW_API int rw_params_trains_on_gains(const struct rw_params *params);
+/* Does training tell relevant documents from others, by `relevant`? Metrics apart. */
+RW_API int rw_params_trains_on_relevance(const struct rw_params *params);
 /* Checks the parameters that measure, as rw_params_check does all, where nothing is trained. */
 RW_API int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params);
 /* The line that says what the metrics count, into `buffer`, cut to `size`. */

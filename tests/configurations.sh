@@ -37,6 +37,10 @@ mslr-residual |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --metr
 mslr-residual-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --split newton --metric ndcg@5,rmse --sample-queries 0.7
 mslr-yeti     |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --min-docs 3 --split mart
 mslr-yeti-n   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --split newton --min-docs 3 --truncation none --sample-queries 0.6
+mslr-queryrmse|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective queryrmse --min-docs 3 --split mart
+mslr-listnet-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective listnet --min-docs 3 --split newton --sample-queries 0.7
+mslr-xendcg-n |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective xendcg --min-docs 3 --split newton
+mslr-logistic |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective logistic --min-docs 3 --split newton --relevant 2 --metric logloss,ndcg@5
 yahoo         |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split mart
 yahoo-miss    |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --absent missing --bins 63 --split mart
 yahoo-newton  |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split newton --bits 12
@@ -45,6 +49,10 @@ letor         |l.txt|lv.txt|--rounds 10 --leaves 31 --min-docs 3 --split mart
 letor-weights |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split mart
 letor-weights-n|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split newton
 letor-yeti    |l.txt|lv.txt|--rounds 8 --objective yetirank --permutations 3 --decay 0.5 --min-docs 3 --query-weights l.weights --split mart
+letor-queryrmse|l.txt|lv.txt|--rounds 8 --objective queryrmse --min-docs 3 --query-weights l.weights --split newton
+letor-listnet |l.txt|lv.txt|--rounds 8 --objective listnet --label-gain linear --min-docs 3 --query-weights l.weights --split mart
+letor-xendcg  |l.txt|lv.txt|--rounds 8 --objective xendcg --seed 7 --min-docs 3 --query-weights l.weights --split mart
+letor-logistic|l.txt|lv.txt|--rounds 8 --objective logistic --min-docs 3 --query-weights l.weights --split mart
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
 letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on --split mart
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart

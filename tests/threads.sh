@@ -66,6 +66,7 @@ fi
 train "a cache, missing values" y.rwb --rounds 3 --leaves 31 --absent missing -o missing
 train yetirank y.txt --rounds 3 --objective yetirank -o yetirank
 train regression m.txt --rounds 3 --objective regression --metric rmse --train-metric on -o regression
+train xendcg m.txt --rounds 3 --objective xendcg -o xendcg
 train checkpoints m.txt --rounds 6 --leaves 31 --checkpoint ck --checkpoint-every 1 -o checkpoints
 train resumed m.txt --rounds 9 --leaves 31 --checkpoint ck --checkpoint-every 1 --resume ck -o resumed
 train init l.txt.gz --init newton --rounds 2 -o init

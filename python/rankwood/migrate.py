@@ -95,7 +95,7 @@ _ALSO = {
 
 # Words that one program uses for something else than the rest.
 _INSTEAD = {
-    ("LightGBM", "alpha"): "there is only squared error among the objectives of documents",
+    ("LightGBM", "alpha"): "the errors of single documents are the squared one and the logistic one",
     ("LightGBM", "task_type"): _IN_PYTHON["task"],
     ("LightGBM", "tree"): "training is one machine's",
 }

@@ -214,7 +214,7 @@ static const struct rw_alias aliases[] = {
     NONE("scores begin at 0, or at those of a model that is gone on from ('init')",
          " boost-from-average base-score init-score init-scores base-margin baseline"
          " learn-baseline initscore-filename "),
-    NONE("there is only squared error among the objectives of documents",
+    NONE("the errors of single documents are the squared one and the logistic one",
          " fair-c poisson-max-delta-step tweedie-variance-power reg-sqrt quantile-alpha"
          " huber-slope aft-loss-distribution expectile-alpha "),
     NONE("the first metric stops training, on the first validation set",
@@ -290,9 +290,13 @@ static const struct rw_alias aliases[] = {
     VALUE("objective", "lambdarank",
           "its pairs weigh what they change in NDCG; 'metric' map stops by MAP",
           " rank:map map lambdamart-map map@k "),
-    VALUE("objective", "lambdarank", "listwise losses of their own are not built in",
-          " rank-xendcg xendcg xe-ndcg xe-ndcg-mart xendcg-mart listnet 7 listmle stochasticrank"
-          " querysoftmax listwise "),
+    VALUE("objective", "xendcg", NULL, " rank-xendcg xendcg xe-ndcg xe-ndcg-mart xendcg-mart "),
+    VALUE("objective", "listnet", NULL, " listnet 7 "),
+    VALUE("objective", "listnet",
+          "a query's targets are the shares of its gains: 'label-gain' linear takes the labels",
+          " querysoftmax "),
+    VALUE("objective", "listnet", "listwise losses are listnet and xendcg",
+          " listmle stochasticrank listwise "),
     VALUE("objective", "lambdarank", "other learners of RankLib are not built in",
           " adarank 3 coordinate-ascent coordinateascent 4 linear-regression 9 "),
     VALUE("objective", "yetirank", "leaf values are those of YetiRank, not solved from pairs",
@@ -302,15 +306,23 @@ static const struct rw_alias aliases[] = {
           " regression-l2 l2 mse rmse l2-root mean-squared-error root-mean-squared-error"
           " reg:squarederror reg:linear squared-error squarederror squared-loss ls least-squares"
           " mart gbrt pointwise reg 0 "),
-    VALUE("objective", "regression",
-          "squared errors are of the labels as they are, not around the mean of a query",
-          " queryrmse groupwise-rmse "),
-    VALUE("objective", NULL, "labels are grades: lambdarank ranks by them, regression fits them",
-          " binary binary:logistic binary:logitraw binary:hinge reg:logistic logloss log-loss"
+    VALUE("objective", "queryrmse", NULL, " queryrmse groupwise-rmse "),
+    VALUE("objective", "logistic",
+          "labels from 'relevant' on are relevant; a score is the log of the odds",
+          " binary binary:logistic binary:logitraw reg:logistic logloss log-loss"
+          " binary-crossentropy classification "),
+    VALUE("objective", "logistic",
+          "a label is relevant or not, by 'relevant': it is no probability here",
           " crossentropy cross-entropy xentropy cross-entropy-lambda xentlambda"
-          " querycrossentropy classification multiclass multiclassova multiclass-ova"
-          " multiclassonevsall multi:softmax multi:softprob softmax ova ovr logistic "),
-    VALUE("objective", NULL, "the only error of single documents is the squared one: regression",
+          " querycrossentropy "),
+    VALUE("objective", NULL,
+          "labels are grades: lambdarank ranks by them, logistic takes them as"
+          " relevant or not, regression fits them",
+          " binary:hinge multiclass multiclassova multiclass-ova multiclassonevsall"
+          " multi:softmax multi:softprob softmax ova ovr "),
+    VALUE("objective", NULL,
+          "the errors of single documents are the squared one (regression) and the logistic one"
+          " (logistic)",
           " regression-l1 l1 mae mean-absolute-error reg:absoluteerror huber fair poisson quantile"
           " reg:quantileerror reg:pseudohubererror reg:squaredlogerror mape"
           " mean-absolute-percentage-error gamma reg:gamma tweedie reg:tweedie count:poisson"

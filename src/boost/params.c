@@ -326,7 +326,7 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
 }
 
 /* What only other objectives read must not be set; but for a 0, which is so anyway: no truncation,
- * no norm. */
+ * no norm. Metrics read `relevant`, too: that is check_eval's. */
 static int check_objective(struct rw_ctx *ctx, const struct rw_params *params)
 {
     const struct rw_objective *own = rw_params_objective(params), *other;
@@ -340,7 +340,7 @@ static int check_objective(struct rw_ctx *ctx, const struct rw_params *params)
                 n_readers++;
             }
         }
-        if (n_readers == 0 || rw_objective_param(own, name) >= 0 ||
+        if (n_readers == 0 || at == RW_AT_PARAM_relevant || rw_objective_param(own, name) >= 0 ||
             number_of(params, name) == 0.0 || !rw_params_must_matter(params, name))
             continue;
         return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s objective %s", name,
@@ -376,15 +376,17 @@ static int refuse_idle(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-/* trains_on_gains: the objective uses them too. */
-static int check_eval(struct rw_ctx *ctx, const struct rw_params *params, int trains_on_gains)
+/* trains_on_gains, trains_on_relevance: the objective uses them too. */
+static int check_eval(struct rw_ctx *ctx, const struct rw_params *params, int trains_on_gains,
+                      int trains_on_relevance)
 {
     struct metric_needs needs;
     RW_TRY(metric_needs(ctx, params, &needs));
     const struct idle_rule rules[] = {
         {RW_AT_PARAM_label_gain, !trains_on_gains && !needs.gain,
          "without an objective or metric that uses gains"},
-        {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
+        {RW_AT_PARAM_relevant, !trains_on_relevance && !needs.relevance,
+         "without a metric such as map, mrr, p or recall"},
         {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
         {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
     };
@@ -396,10 +398,15 @@ int rw_params_trains_on_gains(const struct rw_params *params)
     return rw_params_objective(params)->ranks;
 }
 
+int rw_params_trains_on_relevance(const struct rw_params *params)
+{
+    return rw_objective_param(rw_params_objective(params), "relevant") >= 0;
+}
+
 int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
 {
     RW_DEFAULT_FPENV;
-    return check_eval(ctx, params, 0);
+    return check_eval(ctx, params, 0, 0);
 }
 
 const struct rw_eval_params *rw_params_eval(struct rw_params *params)
@@ -433,7 +440,8 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
          strncmp(params->device, "cuda", 4) != 0 && strcmp(params->device, "auto") != 0,
          "without a GPU: it is for device cuda or auto"},
     };
-    RW_TRY(check_eval(ctx, params, objective->ranks));
+    RW_TRY(check_eval(ctx, params, rw_params_trains_on_gains(params),
+                      rw_params_trains_on_relevance(params)));
     RW_TRY(refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0])));
     RW_TRY(check_objective(ctx, params));
     if (levels && params->depth == 0 && rw_params_origin(params, "depth") == RW_PARAM_SET)

@@ -199,6 +199,8 @@ static int check_unmeasured(struct rw_cli *cli)
     if (strcmp(rw_params_get(params, "train-metric"), "on") == 0)
         return 0;
     for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]); i++) {
+        if (strcmp(measuring[i], "relevant") == 0 && rw_params_trains_on_relevance(params))
+            continue;
         if (rw_params_must_matter(params, measuring[i]))
             return rw_wrong(cli, "'--%s' has no effect without '--valid' or '--train-metric on'",
                             measuring[i]);

@@ -84,7 +84,7 @@ enum rw_objective_device {
 struct rw_objective {
     const char *name;
     const char *params; /* "sigma decay": the parameters that it reads */
-    int ranks;          /* compares a query's documents by their gains; else each is by itself */
+    int ranks;          /* ranks a query's documents by their gains; else it fits labels */
     int draws;          /* random numbers, by the seed */
     int is_fixed; /* in units of 2^-40; else doubles, scaled to fixed point anew for each tree */
     /* With RW_OBJECTIVE_HOST engines are handed the gradients, made on the host; otherwise each

@@ -11,7 +11,7 @@
  * The noise depends on (seed, tree, document, ranking) only, and contributions are rounded to
  * multiples of 2^-40 before they are summed: any number of threads gives the same gradients. They
  * are computed on the host for every engine. */
-#include "objective/objective.h"
+#include "objective/softmax.h"
 
 #include <string.h>
 
@@ -20,21 +20,9 @@
 enum { DRAWN = 4, FEW = 64 };
 enum { PERMUTATIONS = 2, DECAY = 3 }; /* among its parameters */
 
-/* exp(score - the query's best), not under 2^-900: power x odds ranks as score + log(odds) does,
- * for one logarithm less a ranking. */
-static void powers_of(const double *scores, uint32_t n, double *power)
-{
-    double most = scores[0];
-    for (uint32_t i = 1; i < n; i++)
-        most = scores[i] > most ? scores[i] : most;
-    for (uint32_t i = 0; i < n; i++) {
-        const double x = (scores[i] - most) * 1.4426950408889634;
-        power[i] = rw_exp2(x > -900.0 ? x : -900.0);
-    }
-}
-
 /* Keys of rankings p to p + 3, which share a document's draw: power x u / (1 - u), where
- * u = (word + 1/2) / 2^32, so that u and 1 - u are exact and not 0. keys: [DRAWN][n]. */
+ * u = (word + 1/2) / 2^32, so that u and 1 - u are exact and not 0. power x odds ranks as score +
+ * log(odds) does, for one logarithm less a ranking. keys: [DRAWN][n]. */
 static void draw_keys(const struct rw_objective_rule *rule, const struct rw_objective_query *query,
                       uint32_t p, const double *power, double *keys)
 {
@@ -72,7 +60,7 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     memset(query->hess, 0, n * sizeof(*query->hess));
     if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
         return;
-    powers_of(query->scores, n, power);
+    rw_softmax_powers(query->scores, n, power);
     for (uint32_t p = 0; p < (uint32_t)rule->value[PERMUTATIONS]; p++) {
         const double *keys = query->scratch + (size_t)(p % DRAWN) * n;
         if (p % DRAWN == 0)

@@ -14,11 +14,27 @@
 
 struct job {
     struct rw_engine_rules rules;
+    const struct rw_objective *handed; /* computed on the host; NULL: not */
+    double relevant;
     struct rw_grow_rules grow;
     const char *gain, *weights, *query_weights;
     uint32_t n_trees;
     int n_threads;
 };
+
+/* A word of the table, or custom. */
+static int objective(struct job *job, const char *name)
+{
+    const struct rw_objective *found = NULL;
+    for (int i = 0; rw_objective_at(i); i++)
+        found = strcmp(rw_objective_at(i)->name, name) == 0 ? rw_objective_at(i) : found;
+    const int is_handed = found && found->device == RW_OBJECTIVE_HOST;
+    job->handed = is_handed ? found : NULL;
+    job->rules.objective = is_handed ? NULL : found;
+    if (is_handed && found->is_fixed) /* which rw_engine_set_gradients does not take */
+        return -1;
+    return found || strcmp(name, "custom") == 0 ? 0 : -1;
+}
 
 static int option(struct job *job, const char *text)
 {
@@ -30,9 +46,7 @@ static int option(struct job *job, const char *text)
     const double real = strtod(value, NULL);
 #define NAMED(name) (strlen(name) == n && strncmp(text, name, n) == 0)
     if (NAMED("objective"))
-        job->rules.objective = strcmp(value, "regression") == 0 ? &rw_objective_regression
-                               : strcmp(value, "custom") == 0   ? NULL
-                                                                : &rw_objective_lambdarank;
+        return objective(job, value);
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))
@@ -55,6 +69,8 @@ static int option(struct job *job, const char *text)
         job->rules.bits = (int)real;
     else if (NAMED("seed"))
         job->rules.seed = strtoull(value, NULL, 10);
+    else if (NAMED("relevant"))
+        job->relevant = real;
     else if (NAMED("sigma"))
         job->rules.lambda.sigma = (float)real;
     else if (NAMED("truncation"))
@@ -127,15 +143,34 @@ static int set_gradients(struct rw_engine *engine, const struct rw_dataset *data
     return rw_engine_set_gradients(engine, a->gradients, a->hessians);
 }
 
+/* The numbers of an objective's parameters, as rw_params_objective_rule has them. */
+static double value_of(const void *user, const char *name)
+{
+    return strcmp(name, "relevant") == 0 ? ((const struct job *)user)->relevant : 0.0;
+}
+
+static int gradients_new(struct rw_ctx *ctx, const struct job *job, const struct rw_dataset *data,
+                         const double *gains, struct rw_gradients **out)
+{
+    struct rw_objective_rule rule;
+    rw_objective_rule_init(&rule, job->handed, value_of, job);
+    rule.seed = job->rules.seed;
+    return rw_gradients_new(ctx, job->handed, &rule, data, 0, gains, out);
+}
+
 /* One tree: grown, told, added. The integers stay the tree's until the next one begins. */
 static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_grower *grower,
-                    const struct rw_dataset *data, uint32_t t, const struct arrays *a)
+                    const struct rw_dataset *data, struct rw_gradients *gradients, uint32_t t,
+                    const struct arrays *a)
 {
     const uint32_t n = engine->n_docs[0];
     struct rw_tree tree;
     struct rw_grow_times times;
     RW_TRY(rw_engine_read_scores(engine, 0, a->scores));
-    if (!job->rules.objective)
+    if (gradients) {
+        const struct rw_handed *made = rw_gradients_run(gradients, t, a->scores);
+        RW_TRY(rw_engine_set_gradients(engine, made->gradient, made->hessian));
+    } else if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
     RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
     int status =
@@ -162,6 +197,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     int status = RW_OK;
     struct rw_engine *engine = NULL;
     struct rw_grower *grower = NULL;
+    struct rw_gradients *gradients = NULL;
     struct arrays a;
     memset(&a, 0, sizeof(a));
     double *gains = NULL;
@@ -180,16 +216,19 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY_OUT(RW_NEW(ctx, a.gradients, n));
     RW_TRY_OUT(RW_NEW(ctx, a.hessians, n));
     RW_TRY_OUT(RW_NEW(ctx, a.leaf_slot, job->rules.max_slots));
-    if (rw_rules_rank(&job->rules))
+    if (rw_rules_rank(&job->rules) || job->handed)
         RW_TRY_OUT(rw_gains(ctx, &gain, data, gains));
+    if (job->handed)
+        RW_TRY_OUT(gradients_new(ctx, job, data, gains, &gradients));
     RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
     RW_TRY_OUT(rw_engine_load(engine, 0, data, NULL, rw_rules_rank(&job->rules) ? gains : NULL));
     RW_TRY_OUT(rw_grower_new(ctx, &job->grow, &grower));
     for (uint32_t t = 0; t < job->n_trees; t++)
-        RW_TRY_OUT(one_tree(job, engine, grower, data, t, &a));
+        RW_TRY_OUT(one_tree(job, engine, grower, data, gradients, t, &a));
 out:
     rw_engine_close(engine);
     rw_grower_free(grower);
+    rw_gradients_free(gradients);
     rw_gain_rule_release(&gain);
     void *const owned[] = {gains,     a.lambda, a.hess,      a.lambda_q, a.hess_q,
                            a.sampled, a.scores, a.gradients, a.hessians, a.leaf_slot};
@@ -208,6 +247,7 @@ int main(int argc, char **argv)
                                 .query_threshold = (uint64_t)1 << 32,
                                 .feature_threshold = (uint64_t)1 << 32},
                       .grow = {.leaves = 31, .min_docs = 20, .rate = 0.1},
+                      .relevant = 1.0,
                       .gain = "exp",
                       .n_trees = 3,
                       .n_threads = 2};

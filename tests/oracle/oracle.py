@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 
+from gradients import REAL
+
 FLT_MAX = struct.unpack('<f', b'\xff\xff\x7f\x7f')[0]
 
 
@@ -216,18 +218,22 @@ def check_residuals(opt, data, weights, out, fail):
     """Real gradients at a power-of-two scale, of the sampled documents; returns the exponents, and
     whether they would be others if the documents that are not sampled counted, too."""
     exponents, others = [], []
-    gradient = [data.label[d] - out['scores'][d] for d in range(data.n)]
-    hessian = [1.0] * data.n
-    if opt['objective'] == 'custom':                                  # as in dump.c
-        gradient = [3.0 * g for g in gradient]
-        hessian = [1.0 + label * label for label in data.label]
+    formula, share = REAL[opt['objective']]
+    gradient, hessian = [], []
+    for docs in data.query:
+        g, h = formula(opt, [data.label[d] for d in docs], [out['scores'][d] for d in docs],
+                       [weights[d] for d in docs],
+                       lambda k, stream: draw(opt['seed'], docs[k], out['tree'], stream))
+        gradient += g
+        hessian += h
     for what, real in (('lambda', gradient), ('hess', hessian)):
         real = [v * w for v, w in zip(real, weights)]
         exponent = exponent_of([real[d] for d in range(data.n) if out['sampled'][d]])
         exponents.append(exponent)
         others.append(exponent_of(real))
+        near = 0.5 + share * 2.0 ** 61
         for d in range(data.n):
-            if out['sampled'][d] and abs(out[what][d] - real[d] * 2.0 ** exponent) > 0.5:
+            if out['sampled'][d] and abs(out[what][d] - real[d] * 2.0 ** exponent) > near:
                 fail('%s of document %d: %d, expected %.1f' %
                      (what, d, out[what][d], real[d] * 2.0 ** exponent))
     return exponents, [a != b for a, b in zip(exponents, others)]
@@ -452,7 +458,7 @@ def walk(data, out, d):
 
 DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absent': 'zero',
             'rounding': 'stochastic', 'norm': 'on', 'gain': 'exp', 'bins': 255, 'bits': 8,
-            'seed': 1, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
+            'seed': 1, 'relevant': 1.0, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
             'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
             'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2}
 
@@ -484,6 +490,18 @@ CASES = [
                              'sample-queries': 0.2, 'trees': 6, 'seed': 12}),
     ('custom-outliers', {'objective': 'custom', 'outliers': True, 'split': 'newton', 'l2': 1.0,
                          'sample-queries': 0.2, 'trees': 6, 'seed': 12}),
+    ('queryrmse', {'objective': 'queryrmse', 'weights': 'doc', 'rate': 0.5}),
+    ('queryrmse-newton', {'objective': 'queryrmse', 'split': 'newton', 'weights': 'query',
+                          'sample-queries': 0.7}),
+    ('listnet', {'objective': 'listnet', 'rate': 0.5}),
+    ('listnet-newton', {'objective': 'listnet', 'split': 'newton', 'weights': 'query', 'l2': 1.0,
+                        'gain': 'linear', 'rate': 0.5, 'sample-queries': 0.7}),
+    ('xendcg', {'objective': 'xendcg', 'rate': 0.5, 'seed': 12345678901234567890}),
+    ('xendcg-newton', {'objective': 'xendcg', 'split': 'newton', 'weights': 'doc', 'l2': 1.0,
+                       'rate': 0.5, 'seed': 3}),
+    ('logistic', {'objective': 'logistic', 'rate': 0.5, 'weights': 'doc'}),
+    ('logistic-newton', {'objective': 'logistic', 'relevant': 2.0, 'split': 'newton',
+                         'rate': 0.5, 'weights': 'query'}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
 ]

@@ -90,6 +90,21 @@ def test_xgboost_parameters() -> None:
     assert "grow_policy" in told
 
 
+@pytest.mark.parametrize(
+    ("make", "given", "objective"),
+    [
+        (rw.from_lightgbm, {"objective": "rank_xendcg"}, "xendcg"),
+        (rw.from_lightgbm, {"objective": "binary"}, "logistic"),
+        (rw.from_xgboost, {"objective": "binary:logistic"}, "logistic"),
+        (rw.from_catboost, {"loss_function": "QueryRMSE"}, "queryrmse"),
+        (rw.from_catboost, {"loss_function": "QuerySoftMax:beta=1"}, "listnet"),
+        (rw.from_catboost, {"loss_function": "Logloss"}, "logistic"),
+    ],
+)
+def test_objectives(make: Any, given: dict[str, Any], objective: str) -> None:
+    assert make(given)[0]["objective"] == objective
+
+
 def test_catboost_parameters() -> None:
     params, notes = rw.from_catboost(
         {
@@ -127,7 +142,7 @@ def test_catboost_parameters() -> None:
         ({"num_leaves": 1}, "expected a whole number, 2 to 65536"),
         ({"learning_rate": "fast"}, "learning_rate: left out: "),
         ({"boosting": "dart"}, "there is no dart"),
-        ({"objective": "binary"}, "objective: none, because labels are grades"),
+        ({"objective": "multiclass"}, "objective: none, because labels are grades"),
         ({"bagging_fraction": 0.5}, "without a bagging_freq LightGBM samples nothing"),
         ({"valid": "x.txt"}, "valid: validation sets are train(..., valid="),
         ({"label_gain": [0, 1, 5]}, "write the gains into a file"),

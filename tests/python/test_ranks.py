@@ -18,6 +18,7 @@ MORE = {
     "newton": {"split": "newton"},
     "sampled": {"sample_queries": 0.6, "sample_features": 0.7, "seed": 5},
     "pointwise": {"objective": "regression"},
+    "listwise": {"objective": "xendcg"},
 }
 
 

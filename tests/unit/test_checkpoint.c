@@ -85,6 +85,13 @@ Test(checkpoint, regression)
     resume_everywhere(&run, "regression");
 }
 
+Test(checkpoint, xendcg)
+{
+    set("objective xendcg split newton leaves 6 min-docs 5 rounds 6");
+    const struct run run = {.n_valid = 1};
+    resume_everywhere(&run, "xendcg");
+}
+
 Test(checkpoint, own_gradients_and_metric)
 {
     set("leaves 6 min-docs 5 rounds 6");

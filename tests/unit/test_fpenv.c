@@ -208,8 +208,9 @@ static void use_everything(void)
     const struct rw_synth_options made = {.shape = "letor", .n_queries = 5, .seed = 3};
     CALL(rw_synth_write(scratch_ctx, &made, "made.txt"));
     keep_file("made.txt");
-    const char *objectives[] = {"lambdarank", "yetirank", "regression"};
-    for (int i = 0; i < 3; i++)
+    const char *objectives[] = {"lambdarank", "yetirank", "regression", "queryrmse",
+                                "listnet",    "xendcg",   "logistic"};
+    for (int i = 0; i < 7; i++)
         train_and_use(i == 0 ? again : data, objectives[i]);
     CALL(rw_params_set(scratch_ctx, params, "device", "cpu"));
     CALL(rw_params_set(scratch_ctx, params, "rounds", "3"));

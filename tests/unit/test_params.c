@@ -88,6 +88,10 @@ Test(params, words_match_the_enums)
         {"objective", "lambdarank", 0},
         {"objective", "regression", 1},
         {"objective", "yetirank", 2},
+        {"objective", "queryrmse", 3},
+        {"objective", "listnet", 4},
+        {"objective", "xendcg", 5},
+        {"objective", "logistic", 6},
         {"grow", "leaves", RW_GROW_LEAVES},
         {"split", "auto", RW_SPLIT_AUTO},
         {"split", "mart", RW_SPLIT_MART},
@@ -309,6 +313,13 @@ Test(params, what_can_have_no_effect)
     check("label-gain=linear metric=rmse", NULL);
     check("relevant=2", "relevant");
     check("relevant=2 metric=ndcg,map", NULL);
+    check("relevant=2 objective=logistic", NULL);
+    check("relevant=2 objective=queryrmse", "relevant");
+    check("truncation=5 objective=listnet", "truncation");
+    check("label-gain=linear objective=listnet metric=rmse", NULL);
+    check("label-gain=linear objective=queryrmse metric=rmse", "label-gain");
+    check("seed=3 rounding=nearest sample-features=1 objective=xendcg", NULL);
+    check("seed=3 rounding=nearest sample-features=1 objective=listnet", "seed");
     check("empty=1 metric=rmse", "empty");
     check("ties=mean metric=rmse", "ties");
     check("ties=mean empty=0 metric=rmse,mrr", NULL);

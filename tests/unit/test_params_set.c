@@ -118,7 +118,9 @@ Test(params_set, bad_values)
 
 Test(params_set, values_of_other_trainers)
 {
-#define OBJECTIVE "parameter 'objective': expected lambdarank|regression|yetirank, found "
+#define OBJECTIVE                      \
+    "parameter 'objective': expected " \
+    "lambdarank|regression|yetirank|queryrmse|listnet|xendcg|logistic, found "
     refused("objective", "rank:ndcg",
             OBJECTIVE "'rank:ndcg'\nhint: 'rank:ndcg' is 'lambdarank' here");
     refused("objective", "LambdaRank",
@@ -130,8 +132,18 @@ Test(params_set, values_of_other_trainers)
             "'rank:pairwise'\nhint: the nearest to 'rank:pairwise' is 'lambdarank': pairs "
             "weigh what they change in NDCG; there is no objective of unweighted pairs");
     refused("objective", "binary:logistic",
-            OBJECTIVE "'binary:logistic'\nhint: there is none like 'binary:logistic' here: labels "
-                      "are grades: lambdarank ranks by them, regression fits them");
+            OBJECTIVE "'binary:logistic'\nhint: the nearest to 'binary:logistic' is 'logistic': "
+                      "labels from 'relevant' on are relevant; a score is the log of the odds");
+    refused("objective", "multi:softmax",
+            OBJECTIVE "'multi:softmax'\nhint: there is none like 'multi:softmax' here: labels are "
+                      "grades: lambdarank ranks by them, logistic takes them as relevant or not, "
+                      "regression fits them");
+    refused("objective", "QuerySoftMax:beta=1",
+            OBJECTIVE "'QuerySoftMax:beta=1'\nhint: the nearest to 'QuerySoftMax:beta=1' is "
+                      "'listnet': a query's targets are the shares of its gains: 'label-gain' "
+                      "linear takes the labels");
+    refused("objective", "rank_xendcg",
+            OBJECTIVE "'rank_xendcg'\nhint: 'rank_xendcg' is 'xendcg' here");
     refused("objective", "frobnicate", OBJECTIVE "'frobnicate'");
     refused("grow", "Lossguide",
             "parameter 'grow': expected leaves|levels, found 'Lossguide'\n"

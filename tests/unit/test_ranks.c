@@ -181,6 +181,10 @@ static const char *const lines[] = {
     "letor rounds 5 leaves 7 sample-queries 0.001 sample-features 0.001 min-docs 1 device cpu",
     "letor rounds 4 leaves 15 objective yetirank min-docs 2 device cpu train-metric on",
     "letor rounds 4 leaves 15 objective regression metric rmse,ndcg@5 min-docs 2 device cpu",
+    "letor rounds 4 leaves 15 objective queryrmse min-docs 2 device cpu",
+    "letor rounds 4 leaves 15 objective listnet min-docs 2 device ref split newton",
+    "letor rounds 4 leaves 15 objective xendcg min-docs 2 device cpu split newton",
+    "letor rounds 4 leaves 15 objective logistic relevant 2 min-docs 2 device cpu split newton",
     "letor rounds 30 early-stop 3 rate 0.5 metric err@10,map leaves 15 min-docs 2 device cpu",
 };
 

@@ -53,6 +53,8 @@ static int number_of(enum rw_stream stream)
         return 4;
     case RW_STREAM_YETIRANK:
         return 5;
+    case RW_STREAM_XENDCG:
+        return 6;
     case RW_STREAM_BOOTSTRAP:
         return 8;
     case RW_STREAM_SIGNS:
@@ -77,7 +79,7 @@ Test(rng, streams)
         cr_assert(of_name == -1 || of_name == number, "%d is %d", number, of_name);
         n += of_name == number;
     }
-    cr_assert_eq(n, 11);
+    cr_assert_eq(n, 12);
 }
 
 Test(rng, evenly_spread)

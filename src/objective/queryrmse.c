@@ -1,0 +1,26 @@
+/* Squared error within queries (CatBoost's QueryRMSE): half the squares of what scores lack of
+ * their labels, less the mean of that over the query, by the documents' weights. What a query's
+ * scores have in common is free, so that only differences are fitted. The second derivative is
+ * taken as 1, as if the mean were given. */
+#include "objective/objective.h"
+
+static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
+{
+    (void)rule;
+    /* less the first one's: if all lack the same, nothing is left, whatever rounding does */
+    const double first = (double)query->labels[0] - query->scores[0];
+    double sum = 0.0, weights = 0.0;
+    for (uint32_t i = 0; i < query->n; i++) {
+        const double weight = query->weights ? query->weights[i] : 1.0;
+        query->gradient[i] = (double)query->labels[i] - query->scores[i] - first;
+        query->hessian[i] = 1.0;
+        sum += weight * query->gradient[i];
+        weights += weight;
+    }
+    const double mean = weights > 0.0 ? sum / weights : 0.0;
+    for (uint32_t i = 0; i < query->n; i++)
+        query->gradient[i] -= mean;
+}
+
+const struct rw_objective rw_objective_queryrmse = {
+    .name = "queryrmse", .params = "", .device = RW_OBJECTIVE_HOST, .query = query_of};
