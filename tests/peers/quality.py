@@ -44,7 +44,7 @@ from quality_valid import CurveLibrary, stop_by_halves
 BARS = {"mq2008": 0.503, "ohsumed": 0.423}  # what Rankwood's defaults must reach on test parts
 OURS = {"defaults": "", "equal": "leaves=31 rate=0.1 l2=0 split=newton sample-features=1 early-stop=50",
         "fixed": "leaves=255 rate=0.1 rounds=50 early-stop=0"}
-SEEDLESS = ("lightgbm", "xgboost")  # draw no random numbers under these settings
+SEEDLESS = ("lightgbm", "xgboost")  # draw no random numbers under these settings and objectives
 DRAWS = 10000
 
 
@@ -65,10 +65,11 @@ def rankwood_scores(args, params, task, seed, most, own):
     return scores, json.loads(run([args.rankwood, "info", model, "--json"]))["trees"]
 
 
-def peer_scores(args, peer, settings, task, seed, most, own):
+def peer_scores(args, row, task, seed, most, own):
     scores = os.path.join(own, "scores")
-    job = {"job": "train", "peer": peer, "settings": settings, "task": task, "seed": seed,
-           "most": most, "threads": args.threads, "library": args.library, "scores": scores}
+    job = {"job": "train", "peer": row["trainer"], "settings": row["settings"],
+           "objective": row["params"], "task": task, "seed": seed, "most": most,
+           "threads": args.threads, "library": args.library, "scores": scores}
     answer = run([args.python, os.path.join(HERE, "quality_jobs.py"), json.dumps(job)], cwd=own)
     return scores, json.loads(answer.splitlines()[-1])["rounds"]
 
@@ -83,7 +84,7 @@ def measure_one(args, sets, row, task, seed, folder):
         if row["trainer"] == "rankwood":
             path, rounds = rankwood_scores(args, row["params"], task, seed, most, own)
         else:
-            path, rounds = peer_scores(args, row["trainer"], row["settings"], task, seed, most, own)
+            path, rounds = peer_scores(args, row, task, seed, most, own)
         report = json.loads(run([args.rankwood, "eval", *task[2], "--scores", path, "--metric",
                                  f"ndcg@{TOP}", "--empty", "0", "--quiet", "--json"]))
         with open(path) as file:
@@ -99,7 +100,7 @@ def measure(args, sets, row, folder):
     """Fills in a row of the table: a set under one trainer and its parameters."""
     started = time.time()
     seeds = args.made_seeds if row["set"] in MADE else args.seeds
-    seeds = seeds[:1] if row["trainer"] in SEEDLESS else seeds
+    seeds = seeds[:1] if row["trainer"] in SEEDLESS and not row["params"] else seeds
     jobs = [(seed, at, task) for seed in seeds for at, task in enumerate(sets.tasks(row["set"]))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         done = list(pool.map(lambda job: measure_one(args, sets, row, job[2], job[0], folder), jobs))
@@ -224,6 +225,8 @@ def parse_arguments():
                         help="such parameters, a line each; # comments")
     parser.add_argument("--peers", nargs="?", const=",".join(PEERS), default="", metavar="LIST",
                         help="measure the peers too, in an environment made for them")
+    parser.add_argument("--peer-objectives", default="", metavar="LIST",
+                        help="PEER=OBJECTIVE, with commas: rows of these besides those of --peers")
     parser.add_argument("--python", help="an interpreter that has the peers, in place of that")
     parser.add_argument("--only-peers", action="store_true", help="leave Rankwood out")
     parser.add_argument("--jobs", default=1, type=int, help="trainings at a time [1]")
@@ -239,9 +242,12 @@ def parse_arguments():
     if any(name not in REAL + tuple(MADE) for name in args.sets):
         parser.error(f"--sets takes all, {', '.join(REAL + tuple(MADE))}")
     args.peers = [p for p in args.peers.split(",") if p]
+    args.peer_objectives = [p.split("=", 1) for p in args.peer_objectives.split(",") if p]
+    if any(len(p) != 2 or p[0] not in PEERS for p in args.peer_objectives):
+        parser.error(f"--peer-objectives takes PEER=OBJECTIVE, of {','.join(PEERS)}")
     if any(p not in PEERS for p in args.peers):
         parser.error(f"--peers takes {','.join(PEERS)}")
-    if args.peers and args.part == "valid":
+    if (args.peers or args.peer_objectives) and args.part == "valid":
         parser.error("--part valid is for Rankwood's own parameters")
     args.settings = args.settings or ("defaults,equal,fixed" if args.peers else "defaults")
     args.settings = args.settings.split(",")
@@ -259,6 +265,8 @@ def rows_of(args, name, variants, versions):
     elif not args.only_peers:
         rows += [("rankwood", s, OURS[s]) for s in settings]
     rows += [(peer, s, "") for peer in args.peers if peer in versions for s in settings]
+    rows += [(peer, s, word) for peer, word in args.peer_objectives if peer in versions
+             for s in settings]
     return [{"set": name, "part": args.part, "trainer": trainer, "settings": s, "params": params}
             for trainer, s, params in rows]
 
@@ -275,16 +283,17 @@ def read_variants(args):
 def prepare_peers(args):
     """{peer: version} of the peers there are."""
     args.python = args.python or os.path.join(args.venv, "bin", "python")
-    if not args.peers and not ("like" in args.sets and args.like):
+    named = set(args.peers) | {peer for peer, _ in args.peer_objectives}
+    if not named and not ("like" in args.sets and args.like):
         return {}
     if args.python.startswith(args.venv):
         make_venv(args.venv)
     job = {"job": "versions"}
     answer = run([args.python, os.path.join(HERE, "quality_jobs.py"), json.dumps(job)])
     versions = json.loads(answer.splitlines()[-1])
-    for peer in args.peers:
+    for peer in sorted(named):
         say(f"{peer} {versions[peer]}" if peer in versions else f"{peer}: cannot be imported")
-    return versions
+    return {peer: versions[peer] for peer in sorted(named) if peer in versions}
 
 
 def main():
@@ -293,7 +302,7 @@ def main():
     versions = prepare_peers(args)
     if not args.json:
         print(f"NDCG@{TOP}, empty queries 0, {args.part} parts; "
-              + "".join(f"{p} {versions[p]}, " for p in args.peers if p in versions)
+              + "".join(f"{p} {versions[p]}, " for p in versions)
               + run([args.rankwood, "--version"]).strip() + "\n" + HEAD, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         sets = Sets(args, folder)

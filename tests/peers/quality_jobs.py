@@ -13,7 +13,8 @@ Settings of a peer:
   fixed     the same with 255 leaves, exactly 50 trees
 The first two stop after 50 rounds without a better NDCG@10 on the task's stop part and keep the best
 round, at most `most` of them. Where a peer has no such setting, its default stays: XGBoost limits no
-leaf's documents, CatBoost grows symmetric trees (depth 5 for 31 leaves, 8 for 255).
+leaf's documents, CatBoost grows symmetric trees (depth 5 for 31 leaves, 8 for 255). `objective`: a word of
+the peer's in place of its own for ranking by NDCG.
 """
 import importlib
 import importlib.util
@@ -30,7 +31,7 @@ PATIENCE, FIXED_TREES = 50, 50
 def lightgbm_scores(sets, settings, job):
     import lightgbm
 
-    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [TOP], "verbosity": -1,
+    params = {"objective": job["objective"] or "lambdarank", "metric": "ndcg", "eval_at": [TOP], "verbosity": -1,
               "num_threads": job["threads"], "seed": job["seed"], "deterministic": True}
     if settings != "defaults":
         params.update(num_leaves=255 if settings == "fixed" else 31, learning_rate=0.1,
@@ -54,7 +55,7 @@ def xgboost_scores(sets, settings, job):
         made.set_group(part[2])
         return made
 
-    params = {"objective": "rank:ndcg", "eval_metric": f"ndcg@{TOP}-", "nthread": job["threads"],
+    params = {"objective": job["objective"] or "rank:ndcg", "eval_metric": f"ndcg@{TOP}-", "nthread": job["threads"],
               "seed": job["seed"], "verbosity": 0}
     if settings != "defaults":
         params.update(tree_method="hist", grow_policy="lossguide", max_depth=0, eta=0.1,
@@ -75,7 +76,7 @@ def catboost_scores(sets, settings, job):
         return catboost.Pool(part[0], part[1],
                              group_id=numpy.repeat(numpy.arange(len(part[2])), part[2]))
 
-    params = {"loss_function": "YetiRank", "eval_metric": f"NDCG:top={TOP};type=Exp",
+    params = {"loss_function": job["objective"] or "YetiRank", "eval_metric": f"NDCG:top={TOP};type=Exp",
               "random_seed": job["seed"], "thread_count": job["threads"],
               "logging_level": "Silent", "allow_writing_files": False}
     train, stop, measure = sets
