@@ -1,10 +1,10 @@
-/* check_predict [--device NAME] [--seed N] [--filter TEXT]
+/* check_predict [--device NAME] [--seed N] [--filter TEXT] [--most-docs N]
  *
  * Scores of made models on made data, by ==, against a plain walk down the model's own trees: those
  * of the device (the CPU, unless one is named; exit 77 if it is not there), and always those of
  * packed models and of those for one document under each instruction set, and of the GPU's kernel
  * run on the host, each phase thread by thread, first to last and last to first, in poisoned shared
- * memory of several sizes. */
+ * memory of several sizes. Data of more than N documents is left out. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,7 +341,7 @@ out:
 int main(int argc, char **argv)
 {
     const char *device = "cpu", *filter = "";
-    uint64_t seed = 1;
+    uint64_t seed = 1, most_docs = UINT64_MAX;
     struct totals totals = {0, 0};
     struct rw_ctx *ctx;
     for (int i = 1; i < argc; i += 2) {
@@ -352,8 +352,12 @@ int main(int argc, char **argv)
             filter = value;
         else if (strcmp(argv[i], "--seed") == 0 && value)
             seed = strtoull(value, NULL, 0);
+        else if (strcmp(argv[i], "--most-docs") == 0 && value)
+            most_docs = strtoull(value, NULL, 0);
         else {
-            fprintf(stderr, "usage: %s [--device NAME] [--seed N] [--filter TEXT]\n", argv[0]);
+            fprintf(stderr,
+                    "usage: %s [--device NAME] [--seed N] [--filter TEXT] [--most-docs N]\n",
+                    argv[0]);
             return 2;
         }
     }
@@ -365,7 +369,7 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-        if (strstr(specs[i].name, filter))
+        if (strstr(specs[i].name, filter) && specs[i].n_docs <= most_docs)
             check_spec(ctx, &specs[i], seed * 1000003u + i, device, &totals);
     }
     if (strstr("auto", filter))

@@ -241,6 +241,22 @@ def test_files_belong_to_their_ranks(made: Made, tmp_path: Path) -> None:
     assert run(1, lambda here: rankwood.train(PARAMS, data).to_bytes()) == [before]
 
 
+def test_data_outlives_its_ranks(made: Made) -> None:
+    """Codes of a meeting are not kept for ever, and queries without ids count from 0 again."""
+    parts: list[Any] = []
+    for rank in range(2):
+        rows = share(made, rank, 2)
+        group = np.unique(made.qid[rows], return_counts=True)[1]
+        parts.append(rankwood.Dataset(made.X[rows], made.y[rows], group=group))
+    before = [rankwood.train(PARAMS, one).to_bytes() for one in parts]
+    for _ in range(3):
+        run(2, lambda here: rankwood.train(PARAMS, parts[here.rank]))
+    assert [len(one._binned) for one in parts] == [2, 2]  # of one rank, and of the last meeting
+    assert [rankwood.train(PARAMS, one).to_bytes() for one in parts] == before
+    assert [len(one._binned) for one in parts] == [1, 1]
+    assert not any(one._c_table.query_id_text for one in parts)
+
+
 def test_words(made: Made) -> None:
     with pytest.raises(rankwood.ParameterTypeError, match=r"carrier is a int; expected a rankwood\.Carrier or a name"):
         rankwood.ranks(3).__enter__()  # type: ignore[arg-type]
