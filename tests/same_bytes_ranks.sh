@@ -7,7 +7,8 @@
 # Ranks are threads of one process (RANKS, "1 2 3 4 5 6 7 8" unless given) and processes of mpirun (MPI_RANKS,
 # "1 2 4"; none where there is no mpirun or rankwood_comm_mpi.so). EACH=1 takes one of each for a
 # configuration, in turn, in place of all. SCALE (1) multiplies the queries of the made data; JOBS is how many
-# trainings run at once (the processors, at most 8). Exit 77 if the device is not there.
+# trainings run at once (the processors, at most 8). MORE are options for the trainings by several ranks alone,
+# '--gpu-memory 40M'. Exit 77 if the device is not there.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -44,8 +45,8 @@ job() { # name how data valid options...; how: "1", "4" threads, "mpi4" processe
     shift 4
     case $how in
     1) echo "$name|$program train $data --valid $valid $* --device $device --threads 1" ;;
-    mpi*) echo "$name|mpirun -n ${how#mpi} $program train $data --valid $valid $* --device $device --threads 1" ;;
-    *) echo "$name|$program train $data --valid $valid $* --device $device --ranks $how --threads $((how % 3 * how + how))" ;;
+    mpi*) echo "$name|mpirun -n ${how#mpi} $program train $data --valid $valid $* --device $device --threads 1 ${MORE:-}" ;;
+    *) echo "$name|$program train $data --valid $valid $* --device $device --ranks $how --threads $((how % 3 * how + how)) ${MORE:-}" ;;
     esac
 }
 run_jobs() {
