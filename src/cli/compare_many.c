@@ -74,8 +74,7 @@ static void print_text(const struct table *table)
            "randomisation test, two-sided",
            comparison_of(table, 0, 1)->n_samples);
     if (table->many->holm)
-        printf("; p Holm: by Holm's step-down over all %d tests\n",
-               table->n * table->many->n_metrics);
+        printf("; p Holm: by Holm's step-down, tests: %d\n", table->n * table->many->n_metrics);
     else
         printf(", not corrected for the number of tests\n");
 }
@@ -171,7 +170,7 @@ static void print_latex(const struct table *table)
            "randomisation test over %u queries, two-sided, ",
            comparison_of(table, 0, 1)->all.n_queries);
     if (table->many->holm)
-        printf("Holm's step-down over %d tests\n", table->n * n_metrics);
+        printf("Holm's step-down, tests: %d\n", table->n * n_metrics);
     else
         printf("not corrected for the number of tests\n");
 }
@@ -247,16 +246,15 @@ int rw_compare_many_gate(const struct rw_compare_many *many, double least)
         code = RW_EXIT_BELOW;
         rw_load_exact(least, limit);
         if (isnan(worst))
-            rw_msg_error("%s: %s: under 2 queries count, which do not show a change of at least %s",
+            rw_msg_error("%s: %s: under 2 queries count, which show no improvement of at least %s",
                          many->system->text[1 + i % n], comparison->metric, limit);
         else
-            rw_msg_error("%s: %s may have changed by %s%s, which is below %s",
+            rw_msg_error("%s: %s: the interval of its improvement begins at %s, below %s",
                          many->system->text[1 + i % n], comparison->metric,
-                         rw_compare_signed(worst, figure),
-                         comparison->lower_is_better ? " (lower is better)" : "", limit);
+                         rw_compare_signed(worst, figure), limit);
     }
     if (code == RW_EXIT_BELOW)
-        rw_msg_hint("what counts is the worse end of the difference's 95 %% interval; more "
-                    "queries narrow it");
+        rw_msg_hint("an improvement is the difference, or where lower is better the opposite; more "
+                    "queries narrow its 95 %% interval");
     return code;
 }

@@ -18,7 +18,9 @@ struct rw_compare_many {
 };
 /* Prints them. */
 int rw_compare_many_print(struct rw_cli *cli, const struct rw_compare_many *many);
-/* RW_EXIT_BELOW, and an error for each, where an interval reaches below `least`; else 0. */
+/* RW_EXIT_BELOW, and an error for each, where the interval of an
+ * improvement begins below `least`; else 0. An improvement is the difference, or its opposite where
+ * lower is better. */
 int rw_compare_many_gate(const struct rw_compare_many *many, double least);
 
 /* "+0.012764" */
