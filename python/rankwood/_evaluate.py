@@ -143,7 +143,7 @@ def evaluate_runs(
     has nothing counts, with 0. Queries are in the order of the judgments. metric, like, how: as
     :func:`evaluate` takes them; like=None measures by ``how``.
 
-    Raises FormatError or DataError for files that are none of these, FileError for those that cannot be read,
+    Raises DataError for files that are none of these, FileError for those that cannot be read,
     ParameterError for a metric that there is not.
     """
     paths = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)

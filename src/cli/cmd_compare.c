@@ -161,11 +161,10 @@ static struct rw_qrels *judged; /* owns the data set and the scores; NULL: there
 /* The data; of a table, the columns are where one of the models has their names. */
 static int load(struct rw_cli *cli)
 {
-    for (int i = systems.n - 1; i >= 0; i--) {
-        if (is_model(systems.text[i])) {
+    for (int i = 0; i < systems.n; i++) {
+        if (is_model(systems.text[i]))
             RW_STEP(rw_load_model(cli, systems.text[i], &models[i]));
-            cli->model = models[i];
-        }
+        cli->model = cli->model ? cli->model : models[i];
     }
     return rw_load_weighted(cli, &cli->operands);
 }
