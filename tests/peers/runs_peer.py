@@ -21,8 +21,9 @@ import pytrec_eval  # noqa: E402
 import runs_oracle as made  # noqa: E402
 
 THEIRS = {
-    "ndcg@10": ("ndcg_cut_10", "nDCG@10"), "ndcg": ("ndcg", "nDCG"), "map": ("map", "AP"), "map@5": ("map_cut_5", "AP@5"),
-    "mrr": ("recip_rank", "RR"), "p@5": ("P_5", "P@5"), "recall@20": ("recall_20", "R@20"),
+    "ndcg@10": ("ndcg_cut_10", "nDCG@10"), "ndcg": ("ndcg", "nDCG"), "map": ("map", "AP"),
+    "map@5": ("map_cut_5", "AP@5"), "mrr": ("recip_rank", "RR"), "p@5": ("P_5", "P@5"),
+    "recall@20": ("recall_20", "R@20"),
 }
 
 
