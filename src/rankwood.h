@@ -584,6 +584,37 @@ struct rw_run_match {
 RW_API int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const char *path, double *scores, struct rw_run_match *match);
 
+/* --- judgments and runs, of TREC files --- */
+/* One run's documents. */
+struct rw_qrels_run {
+    const double *scores;  /* [n_docs] of the data set of it; -INFINITY: the run leaves the document out */
+    uint64_t n_ranked;     /* documents of the judgments' queries */
+    uint64_t n_unjudged;   /* of these, without a judgment */
+    uint64_t n_unknown;    /* lines of queries without judgments: left out */
+    uint32_t n_unanswered; /* queries with judgments of which the run has no document */
+};
+struct rw_qrels {
+    /* Queries in the order of the judgments. Each has the documents that are judged, or that a run has, by
+     * falling id; those without a judgment have label 0. There are no features. */
+    const struct rw_dataset *dataset;
+    uint64_t n_judged; /* documents with a judgment */
+    int n_runs;
+    const struct rw_qrels_run *runs; /* [n_runs] */
+};
+/* qrels: a file of "query iteration document label" lines; a label below 0 counts as 0. runs: [n_runs]
+ * files of "query Q0 document rank score tag" lines. Blanks or tabs are between words; iteration, Q0, rank
+ * and tag are not looked at, and lines come in any order. A document's id has at most 511 bytes.
+ *
+ * rw_evaluate, rw_compare and their kin take the data set with a run's scores: ideals and relevant documents
+ * are of all documents, ranked or not; all else is of those that the run has. Documents of the same score
+ * rank by falling id. A query of which the run has nothing counts as any other, and has 0 (`trec_eval -c`).
+ *
+ * RW_ERR_PARSE, RW_ERR_DATA: a line that is none, a document that is judged or ranked twice, no judgments, or a
+ * run without any of their queries. Freed by the caller. */
+RW_API int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *const *runs, int n_runs,
+                        struct rw_qrels **out);
+RW_API void rw_qrels_free(struct rw_qrels *qrels);
+
 /* --- comparing --- */
 /* Two rankings, a and b, of the same queries. */
 struct rw_compared {
@@ -615,7 +646,16 @@ struct rw_comparison {
 RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
                       const struct rw_dataset *dataset, const double *scores_a,
                       const double *scores_b, const char *groups, struct rw_comparison **out);
+/* The same of the metric as another program measures it (rw_evaluate_like); program NULL: rw_compare.
+ * RW_ERR_ARGUMENT, too, where the data is weighted: programs differ in what weights do. */
+RW_API int rw_compare_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                           const struct rw_dataset *dataset, const double *scores_a,
+                           const double *scores_b, const char *groups, const char *program,
+                           struct rw_comparison **out);
 RW_API void rw_comparison_free(struct rw_comparison *comparison);
+/* Of n tests' p, [n], those that Holm's step-down makes of them, in place: below a level, whichever,
+ * they are wrong at all with at most that probability, however many tests there are (Holm 1979). */
+RW_API int rw_holm(struct rw_ctx *ctx, double *p, int n);
 
 /* --- cross-validation by query --- */
 /* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`. RW_ERR_ARGUMENT: fewer

@@ -24,7 +24,7 @@ from rankwood._core import (
     lib as _lib,
 )
 from rankwood._dataset import Dataset
-from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate
+from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate, evaluate_runs
 from rankwood._model import Model
 from rankwood._train import Round, train
 
@@ -76,6 +76,7 @@ __all__ = [
     "compare",
     "cv",
     "evaluate",
+    "evaluate_runs",
     "from_catboost",
     "from_lightgbm",
     "from_xgboost",

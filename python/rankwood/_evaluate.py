@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, chars, check, context, ffi, lib, made, need, text
+from rankwood._core import DataError, chars, check, context, ffi, lib, made, need, path_chars, text
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._params import Params
@@ -125,6 +126,43 @@ def evaluation_of(measured: Any) -> Evaluation:
         per_query = np.frombuffer(ffi.buffer(one.per_query, 8 * measured.n_queries), np.float64).copy()
         metrics.append(Measured(text(one.name), one.mean, one.n_counted, one.ties_moved, per_query))
     return Evaluation(metrics, text(measured.conventions))
+
+
+def evaluate_runs(
+    qrels: str | os.PathLike[str],
+    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    metric: str | Sequence[str] = "ndcg@10",
+    *,
+    like: str | None = "trec",
+    **how: Any,
+) -> list[Evaluation]:
+    """Measures TREC runs by the judgments of a file; one evaluation a run.
+
+    qrels: lines of query, iteration, document, label. runs: a file, or several, of lines of query, Q0,
+    document, rank, score, tag. Ideals are of all judged documents, retrieved or not; a query of which a run
+    has nothing counts, with 0. Queries are in the order of the judgments. metric, like, how: as
+    :func:`evaluate` takes them; like=None measures by ``how``.
+
+    Raises DataError for files that are none of these, FileError for those that cannot be read,
+    ParameterError for a metric that there is not.
+    """
+    paths = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
+    names = [ffi.new("char[]", path_chars(path)) for path in paths]
+    params = Params({"metric": metric, **how})
+    check(lib.rw_params_check_eval(context(), params.c))
+    settings = lib.rw_params_eval(params.c)
+    read = ffi.new("struct rw_qrels **")
+    status = lib.rw_qrels_read(context(), path_chars(qrels), names, len(names), read)
+    c = made(status, read, lib.rw_qrels_free)
+    evaluations = []
+    for i in range(len(names)):
+        out = ffi.new("struct rw_eval **")
+        if like is None:
+            status = lib.rw_evaluate(context(), settings, c.dataset, c.runs[i].scores, out)
+        else:
+            status = lib.rw_evaluate_like(context(), settings, c.dataset, c.runs[i].scores, chars(like), out)
+        evaluations.append(evaluation_of(made(status, out, lib.rw_eval_free)))
+    return evaluations
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,29 @@
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
+#include "cli/qrels_files.h"
 
-static const char *model, *scores_file, *per_query, *like, *trees;
+static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
+static struct rw_list runs;
 static int json, all_programs;
+#define OPERANDS "DATA... (--model MODEL | --scores FILE)"
 static const struct rw_option options[] = {
     {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model},
     {"scores", 0, "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_INPUT,
      .value = &scores_file},
+    {"qrels", 0, "FILE",
+     "measure runs by these judgments in place of DATA: TREC's 'query iteration document label' "
+     "lines. Ideals are of all judged documents; as --like trec does, unless that is given",
+     RW_OPTION_INPUT, .value = &qrels},
+    {"run", 0, "FILE...", "with --qrels: TREC runs, 'query Q0 document rank score tag' lines",
+     RW_OPTION_INPUTS_BEHIND, .value = &runs},
     {"trees", 0, "N", "measure the scores of the model's first N trees [default: all]",
      RW_OPTION_TEXT, .value = &trees},
     {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_OUTPUT,
      .value = &per_query},
     {"like", 0, "PROGRAM",
      "the figures that lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, "
-     "gdeval or ranx would print",
+     "gdeval or ranx would print; with --qrels, rankwood's own, too",
      RW_OPTION_TEXT, .value = &like},
     {"audit", 0, NULL, "all programs' figures side by side, and what makes them differ",
      RW_OPTION_FLAG, .value = &all_programs},
@@ -173,8 +182,27 @@ static int audit(struct rw_cli *cli, const double *scores)
     return 0;
 }
 
+static int check_runs(struct rw_cli *cli)
+{
+    const char *const no_effect[] = {model ? "model" : NULL, scores_file ? "scores" : NULL,
+                                     trees ? "trees" : NULL, all_programs ? "audit" : NULL};
+    if (!qrels)
+        return rw_wrong(cli, "'--run' needs --qrels FILE");
+    if (runs.n == 0)
+        return rw_wrong(cli, "'--qrels' needs --run FILE...");
+    for (int i = 0; i < 4; i++) {
+        if (no_effect[i])
+            return rw_wrong(cli, "'--%s' has no effect with '--qrels'", no_effect[i]);
+    }
+    return rw_qrels_files_check(cli, &like);
+}
+
 static int check(struct rw_cli *cli)
 {
+    if (qrels || runs.n > 0)
+        return check_runs(cli);
+    if (cli->operands.n == 0)
+        return rw_wrong(cli, "'eval' needs " OPERANDS);
     if (!model == !scores_file)
         return rw_wrong(cli, "'eval' needs one of --model and --scores");
     if (scores_file && trees)
@@ -192,6 +220,10 @@ static int run(struct rw_cli *cli)
 {
     static double *scores;
     static struct rw_eval *eval;
+    if (qrels) {
+        const struct rw_eval_runs wanted = {qrels, like, &runs, per_query, json};
+        return rw_eval_runs(cli, &wanted);
+    }
     RW_STEP(score(cli, &scores));
     if (all_programs)
         return audit(cli, scores);
@@ -211,10 +243,9 @@ static int run(struct rw_cli *cli)
 const struct rw_command rw_cmd_eval = {
     .name = "eval",
     .brief = "measure a model, or a file of scores",
-    .operands = "DATA... (--model MODEL | --scores FILE)",
+    .operands = OPERANDS "\n--qrels FILE --run FILE...",
     .about = "Measures a ranking: the mean of each metric over the queries that count, and what "
              "was counted.",
-    .least = 1,
     .most = -1,
     .options = options,
     .params = " metric empty ties label-gain relevant weights query-weights label-column "

@@ -182,7 +182,7 @@ int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees)
     return 0;
 }
 
-int rw_load_check_like(struct rw_cli *cli, const char *like)
+int rw_load_check_like(const struct rw_cli *cli, const char *like)
 {
     static const char *const ours[] = {"empty", "ties", "relevant"};
     struct rw_eval *none;

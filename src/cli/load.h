@@ -38,7 +38,7 @@ int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* --trees N: the first N trees of cli->model, all where `text` is NULL. */
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
 /* Refuses an unknown program, and parameters that have no effect on its figures. */
-int rw_load_check_like(struct rw_cli *cli, const char *like);
+int rw_load_check_like(const struct rw_cli *cli, const char *like);
 
 /* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
 enum { RW_FIGURE_ROOM = 32 };

@@ -5,8 +5,14 @@
 #include "rankwood.h"
 
 /* MACHINE: the machine or a device failed, and trying again may help: memory, a full disk, a GPU.
- */
-enum rw_exit { RW_EXIT_OK = 0, RW_EXIT_FAILURE = 1, RW_EXIT_USAGE = 2, RW_EXIT_MACHINE = 3 };
+ * BELOW: compare's --fail-below. */
+enum rw_exit {
+    RW_EXIT_OK = 0,
+    RW_EXIT_FAILURE = 1,
+    RW_EXIT_USAGE = 2,
+    RW_EXIT_MACHINE = 3,
+    RW_EXIT_BELOW = 4
+};
 
 /* Stands before each message: "rankwood". */
 extern const char *rw_msg_program;

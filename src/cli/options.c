@@ -25,6 +25,7 @@ struct parsing {
     int n_help;
     const char **value; /* [parameters] as given; NULL: not given; owned */
     struct rw_list metrics;
+    struct rw_list *behind; /* where operands go now; NULL: they are the command's */
     const char *config;
     int quiet, verbose, is_help;
 };
@@ -170,7 +171,10 @@ static int take_own(struct parsing *p, int i, const char *text)
     }
     if (option->kind == RW_OPTION_INPUT_SETS)
         return take_set(p->cli, option->value, text);
-    if (option->kind == RW_OPTION_LIST || option->kind == RW_OPTION_INPUTS_OR_NONE) {
+    if (option->kind == RW_OPTION_INPUTS_BEHIND)
+        p->behind = option->value;
+    if (option->kind == RW_OPTION_LIST || option->kind == RW_OPTION_INPUTS_OR_NONE ||
+        option->kind == RW_OPTION_INPUTS_BEHIND) {
         list_add(option->value, text);
         return 0;
     }
@@ -260,7 +264,7 @@ static int read_line(struct parsing *p, int argc, char **argv)
     int result = 0, only_operands = 0;
     for (int i = 1; i < argc && result == 0; i++) {
         if (only_operands || argv[i][0] != '-' || !argv[i][1])
-            list_add(&p->cli->operands, argv[i]);
+            list_add(p->behind ? p->behind : &p->cli->operands, argv[i]);
         else if (strcmp(argv[i], "--") == 0)
             only_operands = 1;
         else
@@ -404,7 +408,8 @@ static struct rw_list inputs_of(const struct rw_cli *cli)
         const struct rw_sets *sets = option->value;
         if (option->kind == RW_OPTION_INPUT && cli->given[i])
             list_add(&inputs, *(const char **)option->value);
-        if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_OR_NONE)
+        if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_BEHIND ||
+            option->kind == RW_OPTION_INPUTS_OR_NONE)
             add_inputs(&inputs, option->value, option->kind == RW_OPTION_INPUTS_OR_NONE);
         for (int k = 0; option->kind == RW_OPTION_INPUT_SETS && k < sets->given.n; k++)
             add_inputs(&inputs, &sets->files[k], 0);

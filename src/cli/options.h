@@ -24,6 +24,7 @@ enum rw_option_kind {
     RW_OPTION_INPUT,          /* const char **: a file that is read */
     RW_OPTION_INPUTS,         /* struct rw_list *: such files, commas between them */
     RW_OPTION_INPUT_SETS,     /* struct rw_sets *: the same, repeatable */
+    RW_OPTION_INPUTS_BEHIND,  /* struct rw_list *: repeatable, and operands behind it are in it */
     RW_OPTION_INPUTS_OR_NONE, /* struct rw_list *: repeatable, 'none' is no file */
     RW_OPTION_OUTPUT,         /* const char **: a file that is written */
 };

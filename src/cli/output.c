@@ -51,7 +51,7 @@ int rw_output_end(int code)
 {
     errno = 0;
     /* An earlier failure has been reported, and may be this one. */
-    if (code != RW_EXIT_OK || (fflush(stdout) == 0 && !ferror(stdout)))
+    if ((code != RW_EXIT_OK && code != RW_EXIT_BELOW) || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;
     return rw_msg_errno(errno ? errno : EIO, "cannot write standard output");
 }

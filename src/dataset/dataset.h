@@ -15,6 +15,9 @@
 #define RW_ABSENT_BITS  0x7fc0ab5eu
 #define RW_MISSING_BITS 0x7fc00000u
 
+/* The score of a document that a run leaves out. */
+#define RW_UNRANKED (-(double)INFINITY)
+
 static inline int rw_is_absent(float value)
 {
     return rw_bits_of_float(value) == RW_ABSENT_BITS;
@@ -62,6 +65,8 @@ struct rw_dataset {
     char **file; /* [n_files] names as they were given; each owned */
     uint32_t n_files;
     uint64_t n_clamped; /* decimals beyond float's range, read as the largest float */
+    int is_qrels;       /* of judgments and runs (rw_qrels_read): a ranking need not have all of its
+                          documents, of which those of a query are by falling id */
     /* NULL, or codes in place of values: of a validation set, by the boundaries of a training set,
      * whose cuts they need (binning/bins.h); owned, and freed by codes_free */
     struct rw_bins *codes;

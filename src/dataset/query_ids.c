@@ -63,3 +63,12 @@ int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *i
     *index = slot->index;
     return is_known;
 }
+
+int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t *index)
+{
+    if (ids->n == 0)
+        return 0;
+    const struct rw_query_id_slot *slot = slot_of(ids, hash_of(id), id);
+    *index = slot->index;
+    return slot->id != NULL;
+}

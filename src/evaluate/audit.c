@@ -31,7 +31,7 @@ static int is_tied(const float *label, const double *score, uint32_t n, uint32_t
     rw_rank_query(score, n, 0, order);
     for (uint32_t r = 1; r < n; r++) {
         if (score[order[r]] == score[order[r - 1]] && label[order[r]] != label[order[r - 1]])
-            return 1;
+            return score[order[r]] != RW_UNRANKED;
     }
     return 0;
 }
@@ -121,7 +121,7 @@ static int add_rows(struct rw_ctx *ctx, const struct rw_eval_params *how,
         if (metric->kind->uses_gain)
             RW_TRY(rw_eval_gains(ctx, how, &gains));
         rw_metrics_conventions(metric, 1, metric->kind->uses_gain ? &gains : NULL, how->empty,
-                               how->ties, made->text[at], sizeof(*made->text));
+                               how->ties, dataset->is_qrels, made->text[at], sizeof(*made->text));
         rw_gain_rule_release(&gains);
         made->row[at] = (struct rw_audit_row){.like = "rankwood",
                                               .program = "Rankwood",

@@ -155,9 +155,19 @@ static int list_moved(struct rw_ctx *ctx, const struct columns *columns, struct 
     return RW_OK;
 }
 
-int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
-               const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
-               const char *groups, struct rw_comparison **out)
+/* program: NULL: by the parameters. */
+static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    const struct rw_dataset *dataset, const double *scores, const char *program,
+                    struct rw_eval **out)
+{
+    return program ? rw_evaluate_like(ctx, how, dataset, scores, program, out)
+                   : rw_evaluate(ctx, how, dataset, scores, out);
+}
+
+int rw_compare_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    const struct rw_dataset *dataset, const double *scores_a,
+                    const double *scores_b, const char *groups, const char *program,
+                    struct rw_comparison **out)
 {
     RW_DEFAULT_FPENV;
     struct rw_metric metric[RW_MAX_METRICS];
@@ -169,9 +179,13 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
     if (n_metrics != 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': expected one metric to compare, found %d",
                        n_metrics);
+    if (program && dataset->weight)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "weights: rankings are compared as '%s' measures them without weights only",
+                       program);
     RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(rw_evaluate(ctx, how, dataset, scores_a, &made->eval_a));
-    RW_TRY_OUT(rw_evaluate(ctx, how, dataset, scores_b, &made->eval_b));
+    RW_TRY_OUT(evaluate(ctx, how, dataset, scores_a, program, &made->eval_a));
+    RW_TRY_OUT(evaluate(ctx, how, dataset, scores_b, program, &made->eval_b));
     const struct rw_eval_metric *a = made->eval_a->metrics, *b = made->eval_b->metrics;
     struct rw_comparison *comparison = &made->comparison;
     comparison->metric = a->name;
@@ -198,6 +212,13 @@ out:
     if (made)
         rw_comparison_free(&made->comparison);
     return status;
+}
+
+int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
+               const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
+               const char *groups, struct rw_comparison **out)
+{
+    return rw_compare_like(ctx, how, dataset, scores_a, scores_b, groups, NULL, out);
 }
 
 void rw_comparison_free(struct rw_comparison *comparison)

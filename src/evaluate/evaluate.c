@@ -34,10 +34,9 @@ int rw_eval_gains(struct rw_ctx *ctx, const struct rw_eval_params *how, struct r
     return rw_gain_rule_init(ctx, out, how->label_gain ? how->label_gain : "exp");
 }
 
-int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
-                        size_t size)
+static int conventions_of(struct rw_ctx *ctx, const struct rw_eval_params *how, int is_qrels,
+                          char *buffer, size_t size)
 {
-    RW_DEFAULT_FPENV;
     struct rw_metric metrics[RW_MAX_METRICS];
     struct rw_gain_rule gains = {0};
     int n, uses_gain = 0;
@@ -46,16 +45,23 @@ int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, ch
         uses_gain |= metrics[i].kind->uses_gain;
     if (uses_gain)
         RW_TRY(rw_eval_gains(ctx, how, &gains));
-    rw_metrics_conventions(metrics, n, uses_gain ? &gains : NULL, how->empty, how->ties, buffer,
-                           size);
+    rw_metrics_conventions(metrics, n, uses_gain ? &gains : NULL, how->empty, how->ties, is_qrels,
+                           buffer, size);
     rw_gain_rule_release(&gains);
     return RW_OK;
 }
 
-static int check_scores(struct rw_ctx *ctx, const double *scores, uint32_t n)
+int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
+                        size_t size)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (!isfinite(scores[i]))
+    RW_DEFAULT_FPENV;
+    return conventions_of(ctx, how, 0, buffer, size);
+}
+
+static int check_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *scores)
+{
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        if (!isfinite(scores[i]) && !(dataset->is_qrels && scores[i] == RW_UNRANKED))
             return rw_fail(ctx, RW_ERR_DATA, "score %g of document %u: expected a finite number",
                            scores[i], i + 1);
     return RW_OK;
@@ -108,7 +114,8 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
         }
     }
     /* training prints the same line */
-    RW_TRY_OUT(rw_eval_conventions(ctx, how, made->conventions, sizeof(made->conventions)));
+    RW_TRY_OUT(
+        conventions_of(ctx, how, dataset->is_qrels, made->conventions, sizeof(made->conventions)));
 out:
     rw_judgments_release(&judgments);
     rw_gain_rule_release(&gains);
@@ -148,6 +155,18 @@ static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return RW_OK;
 }
 
+/* What a run gives documents are no predictions of their labels. */
+static int check_ranks(struct rw_ctx *ctx, const struct rw_metric *metric, int n_metrics)
+{
+    for (int i = 0; i < n_metrics; i++) {
+        if (metric[i].kind->by_document)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "metric '%s' looks at scores, but a run says only how documents rank",
+                           metric[i].name);
+    }
+    return RW_OK;
+}
+
 static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_dataset *dataset, const double *scores,
                     const struct rw_dialect *dialect, struct rw_eval **out)
@@ -155,9 +174,11 @@ static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
     *out = NULL;
     int status = RW_OK, n_metrics = 0;
     struct evaluation *made = NULL;
-    RW_TRY_OUT(check_scores(ctx, scores, dataset->n_docs));
+    RW_TRY_OUT(check_scores(ctx, dataset, scores));
     RW_TRY_OUT(RW_NEW(ctx, made, 1));
     RW_TRY_OUT(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
+    if (dataset->is_qrels)
+        RW_TRY_OUT(check_ranks(ctx, made->parsed, n_metrics));
     RW_TRY_OUT(RW_NEW(ctx, made->values, (size_t)n_metrics * dataset->n_queries));
     RW_TRY_OUT(dialect ? evaluate_theirs(ctx, how, dataset, scores, dialect, made, n_metrics)
                        : evaluate_ours(ctx, how, dataset, scores, made, n_metrics));

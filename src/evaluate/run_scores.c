@@ -5,21 +5,16 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "dataset/dataset.h"
 #include "evaluate/query_groups.h"
 #include "io/input.h"
 #include "io/side_files.h"
+#include "io/trec_lines.h"
 #include "metric/dialect.h"
 
-enum { ID_ROOM = 512, WORDS = 6 };
+enum { ID_ROOM = 512 };
 /* The score of documents that a run leaves out: they rank behind all others. */
 static const double lowest = -1.7976931348623157e308;
-
-struct word {
-    const char *text; /* NULL: none */
-    size_t n;
-};
 
 struct known_doc {
     char *id; /* owned */
@@ -86,38 +81,8 @@ static int list_docs(struct run *run, uint32_t query)
 
 /* ------------------------------------------------------------------ lines */
 
-static int is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The words of a line, at most WORDS; returns how many there are. */
-static int split(const char *at, const char *end, struct word words[WORDS])
-{
-    int n = 0;
-    for (;; n++) {
-        while (at < end && is_blank(*at))
-            at++;
-        if (at == end)
-            return n;
-        const char *begin = at;
-        while (at < end && !is_blank(*at))
-            at++;
-        if (n < WORDS)
-            words[n] = (struct word){begin, (size_t)(at - begin)};
-    }
-}
-
-static int wrong(const struct run *run, const char *line, const char *at, const char *expected,
-                 const struct word *found)
-{
-    return rw_fail(run->ctx, RW_ERR_PARSE, "%s:%llu:%zu: expected %s, found '%.*s'", run->name,
-                   (unsigned long long)run->line, (size_t)(at - line) + 1, expected,
-                   (int)(found->n < 40 ? found->n : 40), found->text);
-}
-
 /* Most lines are of the same query as the line before. */
-static uint32_t query_of(const struct run *run, const struct word *id)
+static uint32_t query_of(const struct run *run, const struct rw_trec_word *id)
 {
     const char *last =
         run->query == UINT32_MAX ? "" : rw_dataset_query_id(run->dataset, run->query);
@@ -128,20 +93,12 @@ static uint32_t query_of(const struct run *run, const struct word *id)
 
 static int take_line(struct run *run, const char *line, const char *end)
 {
-    struct word word[WORDS];
-    const int n = split(line, end, word);
-    if (n == 0)
-        return RW_OK;
-    if (n < WORDS)
-        return rw_fail(run->ctx, RW_ERR_PARSE,
-                       "%s:%llu:1: expected 'query Q0 document rank score tag', found %d word%s",
-                       run->name, (unsigned long long)run->line, n, n == 1 ? "" : "s");
-    double score;
-    int clamped;
-    const char *number = word[4].text, *number_end = number + word[4].n;
-    if (rw_number_parse_double(number, number_end, &score, &clamped) != number_end || clamped)
-        return wrong(run, line, number, "a score (a finite number)", &word[4]);
-    const uint32_t query = query_of(run, &word[0]);
+    struct rw_trec_run_line has;
+    const int found =
+        rw_trec_run_line(run->ctx, &(struct rw_trec_line){run->name, run->line, line, end}, &has);
+    if (found <= 0)
+        return found;
+    const uint32_t query = query_of(run, &has.query);
     if (query == UINT32_MAX) {
         run->match.n_unknown++;
         return RW_OK;
@@ -150,8 +107,8 @@ static int take_line(struct run *run, const char *line, const char *end)
         RW_TRY(list_docs(run, query));
     run->seen[query] = 1;
     char id[ID_ROOM];
-    snprintf(id, sizeof(id), "%.*s", (int)(word[2].n < ID_ROOM ? word[2].n : ID_ROOM - 1),
-             word[2].text);
+    snprintf(id, sizeof(id), "%.*s", (int)(has.document.n < ID_ROOM ? has.document.n : ID_ROOM - 1),
+             has.document.text);
     const struct known_doc key = {.id = id};
     const struct known_doc *known = bsearch(&key, run->doc, run->n_here, sizeof(*run->doc), by_id);
     if (!known)
@@ -159,14 +116,16 @@ static int take_line(struct run *run, const char *line, const char *end)
                        "%s:%llu:%zu: query '%s' of the data has no document '%s'\n"
                        "hint: documents are matched by 'docid = ID' in the data's comments, else "
                        "by QUERY-POSITION",
-                       run->name, (unsigned long long)run->line, (size_t)(word[2].text - line) + 1,
+                       run->name, (unsigned long long)run->line,
+                       (size_t)(has.document.text - line) + 1,
                        rw_dataset_query_id(run->dataset, query), id);
     if (run->done[known->doc])
         return rw_fail(run->ctx, RW_ERR_DATA, "%s:%llu:%zu: document '%s' of query '%s' again",
-                       run->name, (unsigned long long)run->line, (size_t)(word[2].text - line) + 1,
-                       id, rw_dataset_query_id(run->dataset, query));
+                       run->name, (unsigned long long)run->line,
+                       (size_t)(has.document.text - line) + 1, id,
+                       rw_dataset_query_id(run->dataset, query));
     run->done[known->doc] = 1;
-    run->scores[known->doc] = score;
+    run->scores[known->doc] = has.score;
     return RW_OK;
 }
 
@@ -212,11 +171,10 @@ out:
 /* A number stands alone on its line; a run's line has several words. */
 static int is_run(const char *text, const char *end)
 {
-    while (text < end && (is_blank(*text) || *text == '\n'))
+    while (text < end && (rw_trec_is_blank(*text) || *text == '\n'))
         text++;
     const char *stop = memchr(text, '\n', (size_t)(end - text));
-    struct word words[WORDS];
-    return split(text, stop ? stop : end, words) > 1;
+    return rw_trec_words(text, stop ? stop : end, NULL, 0) > 1;
 }
 
 int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,

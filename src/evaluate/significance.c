@@ -1,6 +1,7 @@
 #include "evaluate/significance.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -211,4 +212,30 @@ int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t s
     }
     RW_TRY(bootstrap(ctx, pairs, seed, out));
     return randomise(ctx, pairs, seed, &out->p);
+}
+
+/* ------------------------------------------------------------------ several tests */
+
+static int by_p(const void *a, const void *b)
+{
+    const double x = **(double *const *)a, y = **(double *const *)b;
+    return (x > y) - (x < y);
+}
+
+int rw_holm(struct rw_ctx *ctx, double *p, int n)
+{
+    double **sorted = NULL, most = 0.0;
+    RW_TRY(RW_NEW(ctx, sorted, (size_t)n + 1));
+    for (int i = 0; i < n; i++)
+        sorted[i] = &p[i];
+    if (n > 1)
+        qsort(sorted, (size_t)n, sizeof(*sorted), by_p);
+    for (int i = 0; i < n; i++) {
+        const double times = *sorted[i] * (double)(n - i);
+        const double corrected = times < 1.0 ? times : 1.0;
+        most = corrected > most ? corrected : most;
+        *sorted[i] = most;
+    }
+    rw_mem_free(sorted);
+    return RW_OK;
 }

@@ -3,6 +3,7 @@
  * programs print: tests/peers/dialects.py. */
 #include "metric/dialect.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,25 +20,26 @@
 static double map_over_relevant(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const double value = rw_map_of(metric, query);
-    const uint32_t n = rw_count_relevant(metric, query, 0, query->n);
-    const uint32_t top = rw_metric_top(metric, query->n);
-    return n > top ? value * (double)top / (double)n : value;
+    const uint32_t n = rw_count_all_relevant(metric, query);
+    const uint32_t over = rw_map_divisor(metric, query, n);
+    return n > over ? value * (double)over / (double)n : value;
 }
 
 /* Average precision over the relevant documents above the cutoff. */
 static double map_over_found(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    const uint32_t n = rw_count_relevant(metric, query, 0, query->n);
-    const uint32_t top = rw_metric_top(metric, query->n);
-    const uint32_t found = rw_count_relevant(metric, query, 0, top);
+    const uint32_t n = rw_count_all_relevant(metric, query);
+    const uint32_t found = rw_count_relevant(metric, query, 0, rw_metric_top(metric, query->n));
     if (n > 0 && found == 0)
         return 0.0;
-    return rw_map_of(metric, query) * (double)(n < top ? n : top) / (double)found;
+    return rw_map_of(metric, query) * (double)rw_map_divisor(metric, query, n) / (double)found;
 }
 
 /* Precision over the list where that is shorter than k. */
 static double precision_of_list(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
+    if (query->n == 0) /* nothing found; NaN if there is nothing to be found */
+        return rw_p_of(metric, query);
     return rw_p_of(metric, query) * (double)metric->at / (double)rw_metric_top(metric, query->n);
 }
 
@@ -313,11 +315,14 @@ static void job_release(struct job *job)
     rw_mem_free(job->scores);
 }
 
+/* Those that a float cannot hold, for the next would be 2^128, are tied at either end; below,
+ * -infinity is left to documents that are not ranked. */
 static double as_float(double score)
 {
-    if (score > 3.4028235677973366e38 ||
-        score < -3.4028235677973366e38) /* the next would be 2^128 */
-        return score > 0 ? (double)INFINITY : -(double)INFINITY;
+    if (score > 3.4028235677973366e38)
+        return (double)INFINITY;
+    if (score < -3.4028235677973366e38)
+        return score == RW_UNRANKED ? score : -DBL_MAX;
     return (double)(float)score;
 }
 

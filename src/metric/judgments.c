@@ -47,6 +47,11 @@ static int prepare_gains(struct rw_ctx *ctx, struct rw_judgments *judgments,
 {
     RW_TRY(RW_NEW_RAW(ctx, judgments->gain, judgments->n_docs));
     RW_TRY(RW_NEW_RAW(ctx, judgments->ideal, judgments->n_docs));
+    if (dataset->is_qrels && gains->kind == RW_GAIN_TABLE && gains->table[0] > 0)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "label-gain: the gain of label 0 is %g: expected 0, for documents without a "
+                       "judgment have that label",
+                       gains->table[0]);
     RW_TRY(rw_gains(ctx, gains, dataset, judgments->gain));
     for (uint32_t i = 0; i < judgments->n_docs; i++)
         if (judgments->gain[i] > judgments->max_gain)
@@ -68,6 +73,7 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
     judgments->n_queries = dataset->n_queries;
     judgments->query_offset = dataset->query_offset;
     judgments->label = dataset->label;
+    judgments->leaves_out = dataset->is_qrels;
     judgments->longest = rw_longest_query(judgments->query_offset, judgments->n_queries);
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW_RAW(ctx, judgments->discount, judgments->longest));
@@ -137,10 +143,14 @@ static double measure_query(const struct measure_job *job, uint32_t q, double *r
         if (has_weights)
             weight[r] = judgments->doc_weight[doc];
     }
+    uint32_t n_ranked = n;
+    while (judgments->leaves_out && n_ranked > 0 && score[n_ranked - 1] == RW_UNRANKED)
+        n_ranked--;
     if (job->ties == RW_TIES_MEAN)
-        rw_tie_ends(score, n, tie_end);
+        rw_tie_ends(score, n_ranked, tie_end);
     const struct rw_ranked_query ranked = {
-        .n = n,
+        .n = n_ranked,
+        .n_unranked = n - n_ranked,
         .gain = kind->uses_gain ? gain : NULL,
         .label = label,
         .score = score,
@@ -322,7 +332,7 @@ static const char *const empties[] = {"count 0", "count 1", "left out"};
 
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
-                            enum rw_ties ties, char *buffer, size_t size)
+                            enum rw_ties ties, int is_qrels, char *buffer, size_t size)
 {
     int has_gain = 0, discounted = 0, stops = 0, ranked = 0;
     const double *relevant = NULL;
@@ -345,7 +355,9 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
     if (ranked)
         snprintf(buffer, size, "%s%squeries without a relevant document %s, %s", gain, label,
                  empties[empty],
-                 ties == RW_TIES_MEAN ? "mean over orders of ties" : "ties in input order");
+                 ties == RW_TIES_MEAN ? "mean over orders of ties"
+                 : is_qrels           ? "ties by falling document id"
+                                      : "ties in input order");
     else
         snprintf(buffer, size, "%smean over documents", label);
 }

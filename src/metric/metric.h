@@ -31,7 +31,9 @@
  * - Weights one a query weigh queries (and all their documents in the losses). Weights one a
  *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
  * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form,
- * for every metric; err takes n x min(n, k) steps for a group of n. */
+ * for every metric; err takes n x min(n, k) steps for a group of n.
+ * - Judgments apart from runs (io/qrels.c): a ranking may leave documents out. Ideals and numbers
+ * of relevant documents are of all of them, all else of those ranked. */
 #ifndef RW_METRIC_H
 #define RW_METRIC_H
 
@@ -44,14 +46,16 @@ extern "C" {
 
 enum { RW_MAX_METRICS = 16 };
 
-/* One query, ranked. All arrays: [n], in rank order. */
+/* One query, ranked. All arrays: [n], in rank order, unless they say otherwise. */
 struct rw_ranked_query {
     uint32_t n;
-    const double *gain; /* NULL if the metric does not use gains */
-    const float *label;
+    uint32_t n_unranked; /* judged documents that the ranking leaves out: they count in the ideal,
+                            among the relevant ones, and nowhere else */
+    const double *gain;  /* NULL if the metric does not use gains */
+    const float *label;  /* [n + n_unranked] those left out are last */
     const double *score;
-    const double *discount; /* D(r), by position */
-    const double *ideal;    /* gains by falling order, for ndcg; NULL as gain */
+    const double *discount; /* D(r), by position; [n + n_unranked] */
+    const double *ideal;    /* [n + n_unranked] gains by falling order; NULL as gain */
     const double *weight;   /* documents' weights, for means over documents; NULL: all 1 */
     /* Position after the last document with the score of this one: the value wanted is the mean
      * over all orders within such groups. NULL: the order given is the one that counts. */
@@ -111,6 +115,7 @@ struct rw_judgments {
     const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;
     double most_weight[2]; /* of a query; of a query, times its documents */
+    int leaves_out;        /* a score of RW_UNRANKED is none: the run does not have the document */
     int is_shared;         /* with all ranks: rw_judgments_share */
     uint32_t longest;
 };
@@ -168,10 +173,10 @@ int rw_metric_add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_
 
 /* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
  * without a relevant document left out, ties in input order": only what touches one of the metrics,
- * and which labels are relevant. gains may be NULL if none uses them. */
+ * and which labels are relevant. gains may be NULL if none uses them. is_qrels: of the data set. */
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
-                            enum rw_ties ties, char *buffer, size_t size);
+                            enum rw_ties ties, int is_qrels, char *buffer, size_t size);
 
 /* The rows' functions. */
 #define RW_METRIC(name, ...) \
@@ -179,6 +184,11 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
 #include "metric/metrics.def"
 #undef RW_METRIC
 
+/* Documents that can be in the ideal, and be relevant. */
+RW_HD uint32_t rw_n_judged(const struct rw_ranked_query *query)
+{
+    return query->n + query->n_unranked;
+}
 /* Positions that count: the cutoff, or the whole list. */
 RW_HD uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
 {

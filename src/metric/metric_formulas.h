@@ -48,17 +48,17 @@ RW_HD double rw_dcg_of_ideal(const struct rw_ranked_query *query, uint32_t top)
 
 RW_HD double rw_dcg_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (query->n == 0 || !(query->ideal[0] > 0.0))
+    if (rw_n_judged(query) == 0 || !(query->ideal[0] > 0.0))
         return (double)NAN;
     return rw_dcg_of_order(query, rw_metric_top(metric, query->n));
 }
 
 RW_HD double rw_ndcg_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (query->n == 0 || !(query->ideal[0] > 0.0))
+    if (rw_n_judged(query) == 0 || !(query->ideal[0] > 0.0))
         return (double)NAN;
-    const uint32_t top = rw_metric_top(metric, query->n);
-    return rw_dcg_of_order(query, top) / rw_dcg_of_ideal(query, top);
+    return rw_dcg_of_order(query, rw_metric_top(metric, query->n)) /
+           rw_dcg_of_ideal(query, rw_metric_top(metric, rw_n_judged(query)));
 }
 
 /* ---- relevant or not ---- */
@@ -78,6 +78,13 @@ RW_HD uint32_t rw_count_relevant(const struct rw_metric *metric,
     return m;
 }
 
+/* Ranked or not. */
+RW_HD uint32_t rw_count_all_relevant(const struct rw_metric *metric,
+                                     const struct rw_ranked_query *query)
+{
+    return rw_count_relevant(metric, query, 0, rw_n_judged(query));
+}
+
 /* Relevant documents expected among the first `top`. */
 RW_HD double rw_relevant_in_top(const struct rw_metric *metric, const struct rw_ranked_query *query,
                                 uint32_t top)
@@ -95,14 +102,14 @@ RW_HD double rw_relevant_in_top(const struct rw_metric *metric, const struct rw_
 /* Over k even where the list is shorter, as trec_eval counts. */
 RW_HD double rw_p_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (rw_count_relevant(metric, query, 0, query->n) == 0)
+    if (rw_count_all_relevant(metric, query) == 0)
         return (double)NAN;
     return rw_relevant_in_top(metric, query, rw_metric_top(metric, query->n)) / (double)metric->at;
 }
 
 RW_HD double rw_recall_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    const uint32_t n_relevant = rw_count_relevant(metric, query, 0, query->n);
+    const uint32_t n_relevant = rw_count_all_relevant(metric, query);
     if (n_relevant == 0)
         return (double)NAN;
     return rw_relevant_in_top(metric, query, rw_metric_top(metric, query->n)) / (double)n_relevant;
@@ -111,7 +118,7 @@ RW_HD double rw_recall_of(const struct rw_metric *metric, const struct rw_ranked
 /* Rank-biased precision (Moffat and Zobel 2008). Persistence p; the residual is not added. */
 RW_HD double rw_rbp_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (rw_count_relevant(metric, query, 0, query->n) == 0)
+    if (rw_count_all_relevant(metric, query) == 0)
         return (double)NAN;
     double sum = 0.0, looks = 1.0;
     for (uint32_t begin = 0, end; begin < query->n; begin = end) {
@@ -126,12 +133,20 @@ RW_HD double rw_rbp_of(const struct rw_metric *metric, const struct rw_ranked_qu
     return sum * (1.0 - metric->persistence);
 }
 
+/* What average precision is over: min(relevant, k). */
+RW_HD uint32_t rw_map_divisor(const struct rw_metric *metric, const struct rw_ranked_query *query,
+                              uint32_t n_relevant)
+{
+    const uint32_t top = rw_metric_top(metric, rw_n_judged(query));
+    return n_relevant < top ? n_relevant : top;
+}
+
 /* Average precision over min(relevant, k), so that a perfect list has 1. The document j positions
  * into a group is relevant with probability m/n, and then expects j (m-1)/(n-1) relevant ones of
  * the group above it. */
 RW_HD double rw_map_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    const uint32_t n_relevant = rw_count_relevant(metric, query, 0, query->n);
+    const uint32_t n_relevant = rw_count_all_relevant(metric, query);
     if (n_relevant == 0)
         return (double)NAN;
     const uint32_t top = rw_metric_top(metric, query->n);
@@ -146,16 +161,16 @@ RW_HD double rw_map_of(const struct rw_metric *metric, const struct rw_ranked_qu
                 sum += m / n * (above + 1.0 + (double)(r - begin) * step) / (double)(r + 1);
         above += m;
     }
-    return sum / (double)(n_relevant < top ? n_relevant : top);
+    return sum / (double)rw_map_divisor(metric, query, n_relevant);
 }
 
-/* One over the rank of the first relevant document; 0 if it is past the cutoff. */
+/* One over the rank of the first relevant document; 0 if it is past the cutoff, or not ranked. */
 RW_HD double rw_mrr_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (rw_count_relevant(metric, query, 0, query->n) == 0)
+    if (rw_count_all_relevant(metric, query) == 0)
         return (double)NAN;
     uint32_t begin = 0, end = 0, m = 0;
-    for (; m == 0; m = rw_count_relevant(metric, query, begin, end)) {
+    for (; m == 0 && end < query->n; m = rw_count_relevant(metric, query, begin, end)) {
         begin = end;
         end = rw_group_end(query, begin);
     }
@@ -195,7 +210,7 @@ RW_HD void rw_mean_products(const struct rw_ranked_query *query, uint32_t begin,
  * (2^l - 1) / 2^max under exponential gains. */
 RW_HD double rw_err_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (query->n == 0 || !(query->ideal[0] > 0.0))
+    if (rw_n_judged(query) == 0 || !(query->ideal[0] > 0.0))
         return (double)NAN;
     const uint32_t top = rw_metric_top(metric, query->n);
     double sum = 0.0, arrives = 1.0;

@@ -405,3 +405,20 @@ def test_all_public_names_are_there() -> None:
     assert [name for name in rw.__all__ if not hasattr(rw, name)] == []
     with pytest.raises(AttributeError, match="nothing"):
         rw.nothing  # noqa: B018
+
+
+def test_runs_are_measured_by_judgments_of_a_file(tmp_path: Path) -> None:
+    qrels, run, silent = tmp_path / "qrels", tmp_path / "run", tmp_path / "silent"
+    qrels.write_text("1 0 A 2\n1 0 B 1\n2 0 A 1\n")
+    run.write_text("1 Q0 X 1 3 t\n1 Q0 A 2 2 t\n2 Q0 A 1 1 t\n")
+    silent.write_text("1 Q0 B 1 1 t\n")
+    first, second = rw.evaluate_runs(qrels, [run, silent], ["map", "recall@5"])
+    np.testing.assert_allclose(first.metrics["map"].per_query, [0.25, 1], atol=1e-11)
+    np.testing.assert_allclose(second.metrics["recall@5"].per_query, [0.5, 0], atol=1e-11)
+    assert first.conventions.startswith("trec_eval map: ")
+    (ours,) = rw.evaluate_runs(str(qrels), str(run), "err@2", like=None)
+    assert "gain 2^l - 1" in ours.conventions
+    with pytest.raises(rw.DataError, match=r"qrels:1:1: expected 'query Q0 document rank score tag'"):
+        rw.evaluate_runs(qrels, [run, qrels])
+    with pytest.raises(rw.ParameterError, match="trec_eval has no metric 'err@2'"):
+        rw.evaluate_runs(qrels, run, "err@2")

@@ -409,13 +409,13 @@ Test(judgments, conventions, .init = setup, .fini = teardown)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rw_metric metric;
         cr_assert_eq(rw_metric_parse(ctx, cases[i].text, 2.5, &metric), RW_OK);
-        rw_metrics_conventions(&metric, 1, &gains, cases[i].empty, cases[i].ties, line,
+        rw_metrics_conventions(&metric, 1, &gains, cases[i].empty, cases[i].ties, 0, line,
                                sizeof(line));
         cr_expect_str_eq(line, cases[i].line);
     }
     char tiny[8];
     struct rw_metric metric;
     cr_assert_eq(rw_metric_parse(ctx, "dcg", 1, &metric), RW_OK);
-    rw_metrics_conventions(&metric, 1, &gains, RW_EMPTY_SKIP, RW_TIES_FILE, tiny, sizeof(tiny));
+    rw_metrics_conventions(&metric, 1, &gains, RW_EMPTY_SKIP, RW_TIES_FILE, 0, tiny, sizeof(tiny));
     cr_expect_str_eq(tiny, "gain 2^");
 }

@@ -227,3 +227,17 @@ Test(significance, every_allocation_may_fail, .init = setup, .fini = teardown)
         rw_mem_fail_from(0);
     }
 }
+
+/* Holm 1979: the i-th least of n times n - i + 1, never under one before it, at most 1. */
+Test(significance, holm_by_hand, .init = setup, .fini = teardown)
+{
+    double p[] = {0.03, 0.01, 0.6, 0.011, 0.3};
+    const double corrected[] = {0.09, 0.05, 0.6, 0.05, 0.6};
+    cr_assert_eq(rw_holm(ctx, p, 5), RW_OK);
+    for (int i = 0; i < 5; i++)
+        cr_expect_float_eq(p[i], corrected[i], 1e-15);
+    double one = 0.04;
+    cr_assert_eq(rw_holm(ctx, &one, 1), RW_OK);
+    cr_expect_eq(one, 0.04);
+    cr_assert_eq(rw_holm(ctx, NULL, 0), RW_OK);
+}
