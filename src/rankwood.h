@@ -1057,19 +1057,36 @@ struct rw_model_format_info {
     const char *name;  /* "ranklib" */
     const char *about; /* one line */
     int imports;       /* 1: rw_model_import takes it */
+    int by_set;        /* 1: features go by a feature set: rw_exchange's `featureset` and `name` are needed */
 };
 /* The i-th format; returns 0 past the end, else 1. */
 RW_API int rw_model_format_at(int i, struct rw_model_format_info *out);
+enum { RW_FEATURE_BASE_AUTO = -2 };
 struct rw_exchange {
     const char *format; /* the nearest is named where there is none such */
     /* Which of our features has the format's first id: 0 or 1; -1: ids stay as they are, and a feature 0
-     * cannot go where ids begin at 1. */
+     * cannot go where ids begin at 1; RW_FEATURE_BASE_AUTO: chosen, which a note says. Then, in export, it is 0
+     * for a model that has a feature 0, else 1; in import, 0 where the format's ids begin at 0 and its columns
+     * have names, as those of a table, else 1, as LETOR text counts. */
     int feature_base;
     int lossy; /* export: 1 leaves out, with a warning, what the format cannot say; 0 refuses it */
+    /* Of formats by_set, else NULL. A file with the plugin's answer to GET _ltr/_featureset/NAME, and what the
+     * model will be called there. A model with names of features finds them in the set; else feature_base is
+     * the set's first, -1 being 1. RW_ERR_FORMAT: it is no feature set; RW_ERR_UNSUPPORTED: it lacks a feature
+     * that trees ask for, which is named. */
+    const char *featureset, *name;
 };
 /* RW_ERR_ARGUMENT: there is no such format, or (imports: 1) none that is read. The calls below check
  * it too. */
 RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imports);
+/* Before training on `train` with these `params`, from `init` (NULL: from nothing): could the model be refused
+ * by rw_model_export, with RW_FEATURE_BASE_AUTO and nothing left out? RW_ERR_UNSUPPORTED, in its words: some
+ * boundary of some feature, a direction of missing values, a name, the trees of `init`. Of how, only `format`
+ * and `featureset` (NULL: names are not looked up) are looked at. Not foreseen: trees deeper than the format's
+ * readers take, and cuts that part missing values from all others. */
+RW_API int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how,
+                                      const struct rw_params *params,
+                                      const struct rw_binned *train, const struct rw_model *init);
 /* Writes a model for another program, so that each document goes to the same leaf of every tree there.
  * RW_ERR_UNSUPPORTED: the format cannot say so (tree, node and what are named). Written whole or not
  * at all. */

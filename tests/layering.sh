@@ -35,7 +35,7 @@ grep '^\(src/[a-z]*/.*\|examples/.*\|docs/.*\|tests/.*\)\.\(c\|h\|cu\|cuh\|def\)
             "/metric: base comm dataset metric" \
             "/objective: base dataset metric objective" \
             "/io: base comm dataset binning model io" \
-            "/convert: base dataset model io convert" \
+            "/convert: base dataset binning model io boost convert" \
             "/tree: base comm dataset binning model metric objective tree" \
             "/boost: base comm dataset binning model metric objective io tree boost" \
             "/evaluate: base dataset model metric io boost evaluate" \

@@ -7,7 +7,7 @@
 
 static const char *output;
 static struct rw_exchange how;
-static unsigned long long base = RW_BASE_NONE;
+static const char *base;
 static struct rw_list verify;
 static const struct rw_option options[] = {
     {"to", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
@@ -15,9 +15,16 @@ static const struct rw_option options[] = {
      "score these documents under the rules of the format's readers, and list those that reach "
      "another leaf; exit 1 if any does",
      RW_OPTION_INPUTS, .value = &verify},
-    {"feature-base", 0, "0|1",
-     "the feature that has the format's first id [default: ids stay as they are]", RW_OPTION_NUMBER,
-     .value = &base, .least = 0, .most = 1},
+    {"featureset", 0, "FILE.json",
+     "to opensearch, elasticsearch (needed): the feature set, as GET _ltr/_featureset/NAME gives "
+     "it; its features are found by name if the model has names, else by place",
+     RW_OPTION_INPUT, .value = &how.featureset},
+    {"name", 0, "NAME", "to opensearch, elasticsearch (needed): what the model is called there",
+     RW_OPTION_TEXT, .value = &how.name},
+    {"feature-base", 0, "0|1|auto",
+     "the feature that has the format's first id; auto: 0 if the model has a feature 0, else 1 "
+     "[default: ids stay as they are]",
+     RW_OPTION_TEXT, .value = &base},
     {"lossy", 0, NULL, "leave out, with a warning, what the format cannot express", RW_OPTION_FLAG,
      .value = &how.lossy},
     {"output", 'o', "FILE", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
@@ -84,8 +91,16 @@ void rw_list_formats(FILE *out, int imports)
     fputs("\n\nFormats:\n", out);
     for (int i = 0; rw_model_format_at(i, &info); i++) {
         if (info.imports || !imports)
-            fprintf(out, "  %-13s %s\n", info.name, info.about);
+            fprintf(out, "  %-14s %s\n", info.name, info.about);
     }
+}
+
+int rw_take_feature_base(struct rw_cli *cli, const char *text, struct rw_exchange *exchange)
+{
+    if (text && strcmp(text, "auto") != 0 && strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+        return rw_wrong(cli, "option '--feature-base': expected 0, 1 or auto, found '%s'", text);
+    exchange->feature_base = !text ? -1 : strlen(text) == 1 ? text[0] - '0' : RW_FEATURE_BASE_AUTO;
+    return 0;
 }
 
 static void more(FILE *out)
@@ -95,7 +110,7 @@ static void more(FILE *out)
 
 static int check(struct rw_cli *cli)
 {
-    how.feature_base = base == RW_BASE_NONE ? -1 : (int)base;
+    RW_STEP(rw_take_feature_base(cli, base, &how));
     if (verify.n > 0 && strcmp(output, "-") == 0)
         return rw_wrong(cli, "'--verify' reads the file back: give '-o' a name");
     return rw_exchange_check(cli->ctx, &how, 0);

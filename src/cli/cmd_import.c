@@ -1,16 +1,16 @@
 /* rankwood import: a model that another program trained. */
 #include "cli/exchange_help.h"
-#include "cli/options.h"
 
 static const char *output;
 static struct rw_exchange how;
-static unsigned long long base = RW_BASE_NONE;
+static const char *base;
 static const struct rw_option options[] = {
     {"from", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format,
      .needed = 1},
-    {"feature-base", 0, "0|1",
-     "the feature that the format's first id becomes [default: ids stay as they are]",
-     RW_OPTION_NUMBER, .value = &base, .least = 0, .most = 1},
+    {"feature-base", 0, "0|1|auto",
+     "the feature that the format's first id becomes; auto: 1, but 0 for columns with names from 0 "
+     "[default: ids stay as they are]",
+     RW_OPTION_TEXT, .value = &base},
     {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
     {0},
@@ -23,7 +23,7 @@ static void more(FILE *out)
 
 static int check(struct rw_cli *cli)
 {
-    how.feature_base = base == RW_BASE_NONE ? -1 : (int)base;
+    RW_STEP(rw_take_feature_base(cli, base, &how));
     return rw_exchange_check(cli->ctx, &how, 1);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/many_ranks.h"
+#include "cli/train_for.h"
 #include "cli/train_log.h"
 #include "cli/train_values.h"
 
@@ -20,6 +21,7 @@ static const char *checkpoint_path, *checkpoint_every, *resume_path;
 static struct rw_sets valid_files;
 static struct rw_list valid_weights, valid_query_weights;
 static int plan_only, config_only;
+static struct rw_exchange made_for; /* --for */
 static unsigned long long n_ranks = 1;
 static const struct rw_option options[] = {
     {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
@@ -29,6 +31,12 @@ static const struct rw_option options[] = {
      RW_OPTION_OUTPUT, .value = &log_path},
     {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
      RW_OPTION_TEXT, .value = &init_path},
+    {"for", 0, "FORMAT",
+     "refuse to begin, with exit code 2, where the model may be one that 'export --to FORMAT' "
+     "refuses",
+     RW_OPTION_TEXT, .value = &made_for.format},
+    {"featureset", 0, "FILE.json", "of --for opensearch, elasticsearch (needed): as export has it",
+     RW_OPTION_INPUT, .value = &made_for.featureset},
     {"checkpoint", 0, "FILE",
      "write what training can be resumed from, at intervals and when it ends", RW_OPTION_OUTPUT,
      .value = &checkpoint_path},
@@ -292,6 +300,7 @@ static int check(struct rw_cli *cli)
     if ((n_ranks > 1 || rw_ranks_count(cli->ctx) > 1) && (plan_only || config_only))
         return rw_wrong(cli, "'--%s' is for one process with all the data, not for many ranks",
                         plan_only ? "plan" : "print-config");
+    RW_STEP(rw_train_for_take(cli, &made_for));
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
@@ -331,32 +340,18 @@ static int read_sets(struct training *t)
     return rw_ranks_meet(cli, rw_load_check_columns(cli));
 }
 
-/* Documents and queries of all ranks, on a line. */
-/* n: written, documents and queries on all ranks. */
-static int say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
-                    const char *features, uint64_t n[2])
-{
-    n[0] = rw_dataset_n_docs(data);
-    n[1] = rw_dataset_n_queries(data);
-    RW_STEP(rw_ranks_total(cli, n, 2));
-    if (rw_ranks_leads(cli))
-        rw_msg_line("%s: %llu documents in %llu queries%s", set, (unsigned long long)n[0],
-                    (unsigned long long)n[1], features);
-    return 0;
-}
-
 static int read_data(struct training *t)
 {
     char set[32], features[48];
     uint64_t train[2], valid[2];
     RW_STEP(read_sets(t));
     snprintf(features, sizeof(features), ", %u features", rw_load_n_features(t->cli));
-    RW_STEP(say_size(t->cli, "train", t->cli->dataset, features, train));
+    RW_STEP(rw_load_say_size(t->cli, "train", t->cli->dataset, features, train));
     if (rw_ranks_leads(t->cli))
         memcpy(job.size, train, sizeof(train));
     for (int i = 0; i < valid_files.given.n; i++)
-        RW_STEP(say_size(t->cli, set_name(i + 1, set), t->valid[i], "", valid));
-    return 0;
+        RW_STEP(rw_load_say_size(t->cli, set_name(i + 1, set), t->valid[i], "", valid));
+    return rw_train_for_check(t->cli, &made_for, t->init);
 }
 
 static void training_release(struct training *t)

@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
-enum { RW_BASE_NONE = 2 }; /* --feature-base is not given: ids stay as they are */
+#include "cli/options.h"
+
+/* The text of --feature-base, or NULL for none given: ids stay as they are. The exit code. */
+int rw_take_feature_base(struct rw_cli *cli, const char *text, struct rw_exchange *how);
 
 /* A line for each format; imports: only of those that can be read. */
 void rw_list_formats(FILE *out, int imports);

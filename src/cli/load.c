@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "cli/many_ranks.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
 
@@ -140,6 +141,18 @@ int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
     RW_STEP(say_read(files, start));
     RW_STEP(took_ignored(cli));
     return weigh(cli);
+}
+
+int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
+                     const char *features, uint64_t n[2])
+{
+    n[0] = rw_dataset_n_docs(data);
+    n[1] = rw_dataset_n_queries(data);
+    RW_STEP(rw_ranks_total(cli, n, 2));
+    if (rw_ranks_leads(cli))
+        rw_msg_line("%s: %llu documents in %llu queries%s", set, (unsigned long long)n[0],
+                    (unsigned long long)n[1], features);
+    return 0;
 }
 
 uint32_t rw_load_n_features(const struct rw_cli *cli)

@@ -30,6 +30,10 @@ int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dat
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, and its documents, with their weights, as cli->dataset. */
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
+/* Documents and queries of all ranks, on a line that ends with `features`; n: written, the numbers.
+ */
+int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
+                     const char *features, uint64_t n[2]);
 /* Of the training set. */
 uint32_t rw_load_n_features(const struct rw_cli *cli);
 /* Scores of a file for cli->dataset, numbers or a TREC run: [documents], written. Warns of what a

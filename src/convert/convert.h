@@ -13,6 +13,7 @@
 #ifndef RW_CONVERT_H
 #define RW_CONVERT_H
 
+#include "convert/feature_set.h"
 #include "convert/rules.h"
 #include "model/model.h"
 
@@ -40,9 +41,16 @@ struct rw_ensemble {
     size_t room;
     double base;        /* added to every score */
     uint32_t n_columns; /* ids from the format's first on; 0: the format does not count them */
-    char **column_name; /* [n_columns] NULL: no names; each owned, or NULL for none */
+    uint32_t first_column;
+    char **column_name;        /* [n_columns] NULL: no names; each owned, or NULL for none */
     unsigned char *column_had; /* [n_columns] 1: the training set had it; NULL: not known; owned */
+    const char *model_name;    /* NULL: none was given; borrowed */
 };
+/* Of an ensemble that has names. */
+static inline const char *rw_ens_column_name(const struct rw_ensemble *ensemble, uint32_t column)
+{
+    return ensemble->column_name[column - ensemble->first_column];
+}
 static inline int32_t rw_ens_n_splits(const struct rw_ens_tree *tree)
 {
     return tree->n_nodes / 2;
@@ -79,7 +87,8 @@ struct rw_consumer {
 enum rw_names {
     RW_NAMES_NONE,  /* the format has no names */
     RW_NAMES_GIVEN, /* names travel if the model has some */
-    RW_NAMES_ALL    /* every column has a name, made up if need be */
+    RW_NAMES_ALL,   /* every column has a name, made up if need be */
+    RW_NAMES_SET    /* columns have the names of a feature set, if they are asked for */
 };
 
 struct rw_model_format {
@@ -128,6 +137,11 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
  * carried is left out, with a note each kind. */
 struct rw_lowering {
     int base, lossy;
+    const struct rw_feature_set *set; /* for RW_NAMES_SET; NULL: names as for RW_NAMES_ALL */
+    const char *model_name;           /* for formats that have one; NULL: none */
+    /* 1: the model stands for all that training may make of its features, and what is refused is
+     * said of the feature */
+    int of_features;
 };
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);

@@ -46,15 +46,34 @@ int rw_model_format_at(int i, struct rw_model_format_info *out)
     out->name = format->name;
     out->about = format->about;
     out->imports = format->imports;
+    out->by_set = format->names == RW_NAMES_SET;
     return 1;
 }
 
 static int begin(struct rw_ctx *ctx, const struct rw_exchange *how,
                  const struct rw_model_format **format)
 {
-    if (how->feature_base < -1 || how->feature_base > 1)
+    if (how->feature_base < RW_FEATURE_BASE_AUTO || how->feature_base > 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "feature base %d; expected 0 or 1", how->feature_base);
     return rw_model_format_find(ctx, how->format, format);
+}
+
+static int check_set(struct rw_ctx *ctx, const struct rw_exchange *how,
+                     const struct rw_model_format *format)
+{
+    const int by_set = format->names == RW_NAMES_SET;
+    if (!by_set && (how->featureset || how->name))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'--%s' has no effect with '%s'",
+                       how->featureset ? "featureset" : "name", format->name);
+    if (by_set && !how->featureset)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "'%s' needs a feature set\nhint: --featureset takes a file with the answer "
+                       "of GET _ltr/_featureset/NAME",
+                       format->name);
+    if (by_set && (!how->name || !*how->name))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "'%s' needs a name for the model\nhint: --name gives it one", format->name);
+    return RW_OK;
 }
 
 int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imports)
@@ -63,7 +82,67 @@ int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imp
     RW_TRY(begin(ctx, how, &format));
     if (imports && !format->imports)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is written only, not read", format->name);
+    return imports ? RW_OK : check_set(ctx, how, format);
+}
+
+/* ------------------------------------------------------------------ out */
+
+static int has_feature_0(const struct rw_model *model)
+{
+    if (model->n_features > 0 && model->feature[0] == 0)
+        return 1;
+    for (int32_t t = 0; t < model->n_trees; t++) {
+        for (int32_t i = 0; i < model->tree[t].n_leaves - 1; i++) {
+            if (model->tree[t].feature[i] == 0)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* The base for rw_lowering. By names a feature's id decides nothing, so that none is left out. */
+static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
+                       const struct rw_exchange *how, const struct rw_model_format *format,
+                       int *base)
+{
+    const int by_name = format->names == RW_NAMES_SET && how->featureset && model->n_names > 0;
+    *base = how->feature_base;
+    if (by_name && how->feature_base >= 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "'--feature-base' has no effect: the model's features have names, by which "
+                       "the feature set has them");
+    if (by_name)
+        *base = 0;
+    else if (how->feature_base == RW_FEATURE_BASE_AUTO)
+        *base = !has_feature_0(model);
+    if (how->feature_base != RW_FEATURE_BASE_AUTO)
+        return RW_OK;
+    if (by_name)
+        rw_log(ctx, RW_LOG_NOTE, "feature base: none, features go by their names");
+    else
+        rw_log(ctx, RW_LOG_NOTE, "feature base %d: feature %d of the model is %u in '%s'", *base,
+               *base, format->consumer[0].rules.first_column, format->name);
     return RW_OK;
+}
+
+/* The model in the format's terms; the set stays, since the ensemble borrows of `how` only. */
+static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
+                 const struct rw_model_format *format, int *base, struct rw_ensemble *out)
+{
+    struct rw_feature_set set = {0};
+    struct rw_lowering lowering = {.lossy = how->lossy, .model_name = how->name};
+    int status;
+    memset(out, 0, sizeof(*out));
+    RW_TRY_OUT(check_set(ctx, how, format));
+    RW_TRY_OUT(export_base(ctx, model, how, format, base));
+    if (how->featureset)
+        RW_TRY_OUT(rw_feature_set_read(ctx, how->featureset, &set));
+    lowering.base = *base;
+    lowering.set = how->featureset ? &set : NULL;
+    RW_TRY_OUT(rw_lower(ctx, model, format, &lowering, out));
+out:
+    rw_feature_set_release(&set);
+    return status;
 }
 
 static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *path)
@@ -85,12 +164,11 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
 {
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
-    const struct rw_lowering lowering = {how->feature_base, how->lossy};
     struct rw_ensemble ensemble = {0};
     struct rw_put put = {.ctx = ctx};
-    int status;
+    int status, base;
     RW_TRY(begin(ctx, how, &format));
-    RW_TRY_OUT(rw_lower(ctx, model, format, &lowering, &ensemble));
+    RW_TRY_OUT(lower(ctx, model, how, format, &base, &ensemble));
     RW_TRY_OUT(format->write(&ensemble, &put));
     RW_TRY_OUT(write_text(ctx, &put, path));
 out:
@@ -98,6 +176,8 @@ out:
     rw_ensemble_release(&ensemble);
     return status;
 }
+
+/* ------------------------------------------------------------------ in */
 
 static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const char *path,
                  const struct rw_ensemble *names, struct rw_ensemble *out)
@@ -120,6 +200,30 @@ out:
     return status;
 }
 
+static int has_names(const struct rw_ensemble *ensemble, const struct rw_model_format *format)
+{
+    for (uint32_t i = 0; ensemble->column_name && i < ensemble->n_columns; i++) {
+        const char *name = ensemble->column_name[i];
+        char made[64];
+        rw_made_up_name(format, i + format->consumer[0].rules.first_column, made, sizeof(made));
+        if (name && *name && strcmp(name, made) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* The first column is feature 1, as LETOR text counts, also where a format counts from 0, but not
+ * where columns have names: those of a table are numbered from 0 here, too. */
+static int import_base(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
+                       const struct rw_model_format *format)
+{
+    const uint32_t first = format->consumer[0].rules.first_column;
+    const int base = first == 1 || !has_names(ensemble, format);
+    rw_log(ctx, RW_LOG_NOTE, "feature base %d: %u in '%s' is feature %d of the model", base, first,
+           format->name, base);
+    return base;
+}
+
 int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchange *how,
                     struct rw_model **out)
 {
@@ -130,7 +234,9 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     RW_TRY(rw_exchange_check(ctx, how, 1));
     RW_TRY(begin(ctx, how, &format));
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
-    const int status = rw_raise(ctx, &ensemble, format, how->feature_base, path, out);
+    const int base = how->feature_base == RW_FEATURE_BASE_AUTO ? import_base(ctx, &ensemble, format)
+                                                               : how->feature_base;
+    const int status = rw_raise(ctx, &ensemble, format, base, path, out);
     rw_ensemble_release(&ensemble);
     return status;
 }
@@ -140,14 +246,15 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
 {
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
-    const struct rw_lowering lowering = {how->feature_base, 1};
+    struct rw_exchange lossy = *how;
     struct rw_ensemble made = {0}, read_back = {0};
-    int status;
+    int status, base;
     memset(out, 0, sizeof(*out));
     RW_TRY(begin(ctx, how, &format));
+    lossy.lossy = 1;
     const rw_log_fn log = ctx->log;
-    ctx->log = NULL; /* what is lost was reported when the file was written */
-    status = rw_lower(ctx, model, format, &lowering, &made);
+    ctx->log = NULL; /* what is lost, and shifted, was reported when the file was written */
+    status = lower(ctx, model, &lossy, format, &base, &made);
     ctx->log = log;
     if (status < 0)
         goto out;
@@ -155,8 +262,8 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
         RW_TRY_OUT(parse(ctx, format, path, &made, &read_back));
     out->read_back = format->parse != NULL;
     for (const struct rw_consumer *c = format->consumer; c->name; c++, out->n++)
-        RW_TRY_OUT(rw_verify_ensemble(ctx, model, format->parse ? &read_back : &made, c,
-                                      how->feature_base, dataset, &out->by[out->n]));
+        RW_TRY_OUT(rw_verify_ensemble(ctx, model, format->parse ? &read_back : &made, c, base,
+                                      dataset, &out->by[out->n]));
 out:
     rw_ensemble_release(&made);
     rw_ensemble_release(&read_back);

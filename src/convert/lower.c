@@ -1,6 +1,7 @@
 /* Our trees in another program's terms. What the format cannot represent exactly is refused here,
  * by name. */
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,35 @@ struct lowering {
     const struct rw_model_format *format;
     const struct rw_rules *rules;
     int64_t base;
-    int lossy;
+    const struct rw_lowering *how;
     uint8_t *had;                                 /* [RW_FEATURE_IDS] known, or in a split; owned */
+    uint8_t *asked;                               /* [RW_FEATURE_IDS] in a split; owned */
     uint64_t n_directions, n_thresholds, n_names; /* left out */
 };
 
 /* ------------------------------------------------------------------ trees */
+
+/* A node, or what stands for all the nodes that may ask for a feature. */
+static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
+{
+    char what[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    return l->how->of_features
+               ? rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "feature %u: %s", l->model->tree[t].feature[i],
+                         what)
+               : rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "tree %d, node %d: %s", t + 1, i, what);
+}
+
+/* The hint, up to what it does. */
+static const char *lossy_hint(const struct lowering *l)
+{
+    return l->how->of_features ? "\nhint: without --for, export with --lossy" : "\nhint: --lossy";
+}
 
 static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
 {
@@ -28,26 +52,24 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     const int64_t column = (int64_t)tree->feature[i] - l->base + l->rules->first_column;
     const char *format = l->format->name;
     if ((int64_t)tree->feature[i] < l->base)
-        return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                       "tree %d, node %d: feature %u has no id in '%s', where ids begin at %u%s",
-                       t + 1, i, tree->feature[i], format, l->rules->first_column,
-                       l->rules->first_column == l->base
-                           ? "\nhint: --feature-base 0 shifts ids, so that feature 0 is the first"
-                           : "\nhint: --feature-base 1 leaves feature 0 out");
+        return refuse_split(
+            l, t, i, "feature %u has no id in '%s', where ids begin at %u%s", tree->feature[i],
+            format, l->rules->first_column,
+            l->rules->first_column == l->base
+                ? "\nhint: --feature-base 0 shifts ids, so that feature 0 is the first"
+                : "\nhint: --feature-base 1 leaves feature 0 out");
     node->left = tree->left[i] >= 0 ? tree->left[i] : n_splits + ~tree->left[i];
     node->right = tree->right[i] >= 0 ? tree->right[i] : n_splits + ~tree->right[i];
     node->column = (uint32_t)column;
-    l->had[tree->feature[i]] = 1;
+    l->had[tree->feature[i]] = l->asked[tree->feature[i]] = 1;
     node->less = (uint8_t)l->rules->less;
     node->gain = tree->gain[i];
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
-        if (!l->lossy || l->rules->slack <= 0)
-            return rw_fail(
-                l->ctx, RW_ERR_UNSUPPORTED,
-                "tree %d, node %d: '%s' has no threshold that splits values where the cut %g "
-                "does%s",
-                t + 1, i, format, (double)tree->cut[i],
-                l->rules->slack > 0 ? "\nhint: --lossy takes the nearest" : "");
+        if (!l->how->lossy || l->rules->slack <= 0)
+            return refuse_split(
+                l, t, i, "'%s' has no threshold that splits values where the cut %g does%s%s",
+                format, (double)tree->cut[i], l->rules->slack > 0 ? lossy_hint(l) : "",
+                l->rules->slack > 0 ? " takes the nearest" : "");
         l->n_thresholds++;
     }
     node->nan = tree->missing_left[i] ? RW_NAN_LEFT : RW_NAN_RIGHT;
@@ -58,11 +80,12 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
      */
     const int carried = l->rules->nan == RW_NAN_FALSE && !tree->missing_left[i];
     if (!carried && tree->missing_left[i] != (0.0f <= tree->cut[i])) {
-        if (!l->lossy)
-            return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                           "tree %d, node %d: a missing value goes %s, but 0 the other way; '%s' "
-                           "cannot say so\nhint: --lossy leaves such directions out",
-                           t + 1, i, tree->missing_left[i] ? "left" : "right", format);
+        if (!l->how->lossy)
+            return refuse_split(l, t, i,
+                                "a missing value %s %s, but 0 the other way; '%s' cannot say so"
+                                "%s leaves such directions out",
+                                l->how->of_features ? "may go" : "goes",
+                                tree->missing_left[i] ? "left" : "right", format, lossy_hint(l));
         l->n_directions++;
     }
     return RW_OK;
@@ -111,20 +134,61 @@ static int check_unique(struct lowering *l, const struct rw_ensemble *out)
     int status = RW_OK;
     for (uint32_t i = 0; i < out->n_columns && status == RW_OK; i++) {
         const char *name = out->column_name[i];
-        if (json_object_get(seen, name))
+        if (name && json_object_get(seen, name))
             status = rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
                              "two features have the name '%s', which '%s' cannot tell apart", name,
                              l->format->name);
-        else if (json_object_set_new(seen, name, json_null()) < 0)
+        else if (name && json_object_set_new(seen, name, json_null()) < 0)
             status = rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
     }
     json_decref(seen);
     return status;
 }
 
+/* The set's name of a column that trees ask for: by the feature's name where the model has names,
+ * else by its place. */
+static int find_in_set(const struct lowering *l, uint32_t column, const char **found)
+{
+    const struct rw_feature_set *set = l->how->set;
+    const uint32_t feature = (uint32_t)((int64_t)column + l->base);
+    const char *name = rw_model_feature_name(l->model, feature);
+    *found = NULL;
+    if (l->model->n_names == 0 && column >= set->n)
+        return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
+                       "feature %u is not in the feature set '%s', which has %u, from feature "
+                       "%lld on",
+                       feature, set->path, set->n, (long long)l->base);
+    if (l->model->n_names == 0)
+        *found = set->name[column];
+    else if (!*name)
+        return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
+                       "feature %u has no name, but others have one, by which they are found in "
+                       "the feature set '%s'",
+                       feature, set->path);
+    else if (!(*found = rw_feature_set_find(set, name)))
+        return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
+                       "feature %u, '%s', is not in the feature set '%s'", feature, name,
+                       set->path);
+    return RW_OK;
+}
+
+static int lower_set_names(struct lowering *l, struct rw_ensemble *out)
+{
+    for (uint32_t i = 0; i < out->n_columns; i++) {
+        const char *name;
+        if (!l->asked[(int64_t)i + l->base])
+            continue;
+        RW_TRY(find_in_set(l, i, &name));
+        RW_TRY(rw_ensemble_name(l->ctx, out, i, name));
+    }
+    return check_unique(l, out);
+}
+
 static int lower_names(struct lowering *l, struct rw_ensemble *out)
 {
     const enum rw_names names = l->format->names;
+    if (names == RW_NAMES_SET && l->how->set)
+        return lower_set_names(l, out);
     if (names == RW_NAMES_NONE || (names == RW_NAMES_GIVEN && l->model->n_names == 0)) {
         rw_mem_free(out->column_name);
         out->column_name = NULL;
@@ -134,11 +198,12 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
         const char *name = rw_model_feature_name(l->model, (uint32_t)((int64_t)i + l->base));
         char made[64];
         if (*name && !name_fits(l->format, name)) {
-            if (!l->lossy)
+            if (!l->how->lossy)
                 return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
                                "the name of feature %u, '%s', has a character that '%s' cannot "
-                               "carry\nhint: --lossy leaves such names out",
-                               (uint32_t)((int64_t)i + l->base), name, l->format->name);
+                               "carry%s leaves such names out",
+                               (uint32_t)((int64_t)i + l->base), name, l->format->name,
+                               lossy_hint(l));
             l->n_names++;
             name = "";
         }
@@ -170,13 +235,15 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
              const struct rw_lowering *how, struct rw_ensemble *out)
 {
     const struct rw_rules *rules = &format->consumer[0].rules;
-    struct lowering l = {.ctx = ctx, .model = model, .format = format, .rules = rules};
+    struct lowering l = {.ctx = ctx, .model = model, .format = format, .rules = rules, .how = how};
     int status = RW_OK;
     memset(out, 0, sizeof(*out));
     l.base = how->base < 0 ? (int64_t)rules->first_column : how->base;
-    l.lossy = how->lossy;
     RW_TRY(rw_model_check(ctx, model));
+    out->first_column = rules->first_column;
+    out->model_name = how->model_name;
     RW_TRY_OUT(RW_NEW(ctx, l.had, RW_FEATURE_IDS));
+    RW_TRY_OUT(RW_NEW(ctx, l.asked, RW_FEATURE_IDS));
     for (int32_t t = 0; t < model->n_trees; t++)
         RW_TRY_OUT(lower_tree(&l, t, out));
     RW_TRY_OUT(lower_columns(&l, out));
@@ -185,6 +252,7 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     warn(&l, l.n_names, "feature names are left out");
 out:
     rw_mem_free(l.had);
+    rw_mem_free(l.asked);
     if (status < 0)
         rw_ensemble_release(out);
     return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "convert/json_in.h"
+#include "convert/xgboost_dump.h"
 #include "convert/xgboost_rules.h"
 
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
@@ -15,12 +16,12 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         return;
     }
     rw_put_format(put, "{\"nodeid\":%d,\"depth\":%d,\"split\":", at->number, at->depth);
-    rw_put_json_text(put, at->ensemble->column_name[node->column]);
+    rw_put_json_text(put, rw_ens_column_name(at->ensemble, node->column));
     rw_put_format(put, ",\"split_condition\":%f,\"yes\":%d,\"no\":%d,\"missing\":%d,\"children\":[",
                   node->threshold, at->child[0], at->child[1], at->child[node->nan != RW_NAN_LEFT]);
 }
 
-static int write_dump(const struct rw_ensemble *ensemble, struct rw_put *put)
+int rw_xgboost_dump_put(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
     /* Jackson, which both readers use, takes 1,000 levels; a node is two. */
     static const struct rw_walk walk = {begin_node, ",", "]}", .deepest = 480};
@@ -37,8 +38,9 @@ static int write_dump(const struct rw_ensemble *ensemble, struct rw_put *put)
 static uint32_t find_column(struct rw_source *source, const char *name)
 {
     for (uint32_t i = 0; i < source->names->n_columns; i++) {
-        if (strcmp(source->names->column_name[i], name) == 0)
-            return i;
+        const char *known = source->names->column_name[i];
+        if (known && strcmp(known, name) == 0)
+            return i + source->names->first_column;
     }
     rw_refuse(source, "there is no feature '%.60s'", name);
     return 0;
@@ -70,7 +72,7 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     node->nan = missing == yes ? RW_NAN_LEFT : RW_NAN_RIGHT;
 }
 
-static int parse_dump(struct rw_source *source, struct rw_ensemble *out)
+int rw_xgboost_dump_parse(struct rw_source *source, struct rw_ensemble *out)
 {
     json_t *root = rw_json_load(source, 0);
     if (!json_is_array(root))
@@ -95,6 +97,6 @@ const struct rw_model_format rw_to_xgboost_dump = {
                   .rules = {RW_OPENSEARCH_OLD_RULES},
                   .earlier = 1}},
     .names = RW_NAMES_ALL,
-    .write = write_dump,
-    .parse = parse_dump,
+    .write = rw_xgboost_dump_put,
+    .parse = rw_xgboost_dump_parse,
 };
