@@ -46,7 +46,7 @@ static void score(const struct rw_model *model, double *scores)
 static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format,
                         const struct rw_model *model)
 {
-    const struct rw_lowering how = {-1, 1};
+    const struct rw_lowering how = {.base = -1, .lossy = 1};
     struct rw_ensemble ensemble;
     struct rw_put put = {.ctx = ctx};
     struct rw_model *again;

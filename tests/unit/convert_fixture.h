@@ -12,11 +12,28 @@ static inline const struct rw_model_format *convert_format(const char *name)
     return format;
 }
 
+/* For the format; where it goes by a set, that is a file here, of features 1 to 12. */
+static inline struct rw_exchange convert_exchange(const char *name, int lossy)
+{
+    struct rw_exchange how = {.format = name, .feature_base = -1, .lossy = lossy};
+    if (convert_format(name)->names == RW_NAMES_SET) {
+        FILE *file = fopen("set.json", "w");
+        cr_assert_not_null(file);
+        for (int i = 1; i <= 12; i++)
+            fprintf(file, "%s{\"name\":\"feature %d\"}", i > 1 ? "," : "{\"features\":[", i);
+        fputs("]}", file);
+        cr_assert_eq(fclose(file), 0);
+        how.featureset = "set.json";
+        how.name = "ours";
+    }
+    return how;
+}
+
 /* The model as a file of the format, a 0 behind it: [*n], rw_mem_free. */
 static inline char *convert_write(struct rw_ctx *ctx, const struct rw_model *model,
                                   const struct rw_model_format *format, int base, size_t *n)
 {
-    const struct rw_lowering how = {base, 0};
+    const struct rw_lowering how = {.base = base, .lossy = 0};
     struct rw_ensemble ensemble;
     struct rw_put put = {.ctx = ctx};
     cr_assert_eq(rw_lower(ctx, model, format, &how, &ensemble), RW_OK, "%s: %s", format->name,
@@ -99,7 +116,7 @@ static inline void convert_same_model(const struct rw_model *a, const struct rw_
 static inline int convert_needs_trees(struct rw_ctx *ctx, const struct rw_model *model,
                                       const struct rw_model_format *format)
 {
-    const struct rw_lowering how = {-1, 0};
+    const struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble ensemble;
     struct rw_put put = {.ctx = ctx};
     cr_assert_eq(rw_lower(ctx, model, format, &how, &ensemble), RW_OK);

@@ -39,14 +39,14 @@ Test(exchange, formats)
 Test(exchange, wrong_arguments)
 {
     struct rw_model *model = plain_model(), *none;
-    struct rw_exchange how = {"xgbost", -1, 0};
+    struct rw_exchange how = {.format = "xgbost", .feature_base = -1};
     says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
          "there is no format 'xgbost'\nhint: did you mean 'xgboost'?");
     how.format = "word processor";
     says(rw_model_import(scratch_ctx, "out", &how, &none), RW_ERR_ARGUMENT,
          "there is no format 'word processor'");
     cr_assert_null(none);
-    how = (struct rw_exchange){"vespa", 2, 0};
+    how = (struct rw_exchange){.format = "vespa", .feature_base = 2};
     says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
          "feature base 2; expected 0 or 1");
     how.feature_base = -1;
@@ -54,8 +54,82 @@ Test(exchange, wrong_arguments)
          "'vespa' is written only, not read");
     says(rw_model_export(scratch_ctx, model, &how, "nowhere/out"), RW_ERR_IO,
          "cannot write 'nowhere/out': No such file or directory");
+    how = (struct rw_exchange){.format = "opensearch", .feature_base = -1};
+    says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
+         "'opensearch' needs a feature set\n"
+         "hint: --featureset takes a file with the answer of GET _ltr/_featureset/NAME");
+    how = convert_exchange("opensearch", 0);
+    how.name = "";
+    says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
+         "'opensearch' needs a name for the model\nhint: --name gives it one");
+    how.format = "ranklib";
+    says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
+         "'--featureset' has no effect with 'ranklib'");
     cr_assert_neq(access("out", F_OK), 0);
     rw_model_free(model);
+}
+
+/* A model of feature 0 or of feature 1 as the first, to a format that counts from `first`, and
+ * back. */
+Test(exchange, base_is_chosen)
+{
+    const struct {
+        uint32_t feature;
+        const char *format, *exported, *imported;
+        uint32_t back;
+    } cases[] = {
+        {1, "xgboost", "feature base 1: feature 1 of the model is 0 in 'xgboost'\n",
+         "feature base 1: 0 in 'xgboost' is feature 1 of the model\n", 1},
+        {0, "xgboost", "feature base 0: feature 0 of the model is 0 in 'xgboost'\n",
+         "feature base 1: 0 in 'xgboost' is feature 1 of the model\n", 1},
+        {1, "ranklib", "feature base 1: feature 1 of the model is 1 in 'ranklib'\n",
+         "feature base 1: 1 in 'ranklib' is feature 1 of the model\n", 1},
+        {0, "ranklib", "feature base 0: feature 0 of the model is 1 in 'ranklib'\n",
+         "feature base 1: 1 in 'ranklib' is feature 1 of the model\n", 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512];
+        const struct rw_exchange how = {.format = cases[i].format,
+                                        .feature_base = RW_FEATURE_BASE_AUTO};
+        struct rw_model *back;
+        snprintf(text, sizeof(text),
+                 "rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 1\n%u\n\n"
+                 "names 0\n\nmetrics 0 rounds 0\n\ntrees 1\n\ntree 1 leaves 2\n"
+                 "node 0 feature %u <= 0.5 left leaf 0 right leaf 1 missing left gain 1\n"
+                 "leaf 0 -1\nleaf 1 2\n\n",
+                 cases[i].feature, cases[i].feature);
+        struct rw_model *model = fixture_model(scratch_ctx, text);
+        scratch_log[0] = 0;
+        cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        cr_expect_str_eq(scratch_log, cases[i].exported);
+        scratch_log[0] = 0;
+        cr_assert_eq(rw_model_import(scratch_ctx, "out", &how, &back), RW_OK);
+        cr_expect_str_eq(scratch_log, cases[i].imported);
+        cr_expect_eq(back->tree[0].feature[0], cases[i].back, "%zu", i);
+        rw_model_free(model);
+        rw_model_free(back);
+    }
+}
+
+/* Columns with names are those of a table. */
+Test(exchange, base_of_named_columns)
+{
+    const struct rw_exchange how = {.format = "xgboost", .feature_base = RW_FEATURE_BASE_AUTO};
+    struct rw_model *model = fixture_model(
+        scratch_ctx,
+        "rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 1\n0\n\n"
+        "names 1\n0 price\n\nmetrics 0 rounds 0\n\ntrees 1\n\ntree 1 leaves 2\n"
+        "node 0 feature 0 <= 0.5 left leaf 0 right leaf 1 missing left gain 1 # price\n"
+        "leaf 0 -1\nleaf 1 2\n\n");
+    struct rw_model *back;
+    cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK);
+    scratch_log[0] = 0;
+    cr_assert_eq(rw_model_import(scratch_ctx, "out", &how, &back), RW_OK);
+    cr_assert_str_eq(scratch_log, "feature base 0: 0 in 'xgboost' is feature 0 of the model\n");
+    cr_assert_eq(back->tree[0].feature[0], 0);
+    rw_model_free(model);
+    rw_model_free(back);
 }
 
 static int all_three(const struct rw_model *model, const struct rw_exchange *how, int imports,
@@ -105,7 +179,7 @@ Test(exchange, out_of_memory)
             data->column[c].value[d] = (float)(d % 5) - 2.0f;
     }
     for (int i = 0; rw_model_format_at(i, &info); i++) {
-        const struct rw_exchange how = {info.name, -1, 0};
+        const struct rw_exchange how = convert_exchange(info.name, 0);
         long n = 1;
         for (int status = RW_ERR_MEMORY; status != RW_OK; n++) {
             rw_mem_fail_from(n);

@@ -22,7 +22,7 @@ static void assert_scores(const char *file, const char *format, const char *name
     char path[300];
     struct rw_model *model;
     struct rw_dataset *docs;
-    const struct rw_exchange how = {format, -1, 0};
+    const struct rw_exchange how = {.format = format, .feature_base = -1};
     cr_assert_eq(rw_model_import(scratch_ctx, file, &how, &model), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     snprintf(path, sizeof(path), "%s.docs", name);
@@ -79,7 +79,7 @@ static void assert_refused(const char *file, const char *format, const char *nam
     struct rw_model *model;
     char path[300];
     size_t n;
-    const struct rw_exchange how = {format, -1, 0};
+    const struct rw_exchange how = {.format = format, .feature_base = -1};
     (void)name;
     snprintf(path, sizeof(path), "%s.error", file);
     cr_assert_eq(rw_model_import(scratch_ctx, file, &how, &model), RW_ERR_FORMAT, "%s", file);

@@ -13,7 +13,7 @@ static const char two_trees[] =
 static struct rw_ensemble lowered(struct rw_ctx *ctx, const struct rw_model *model, const char *to,
                                   int base, int lossy)
 {
-    const struct rw_lowering how = {base, lossy};
+    const struct rw_lowering how = {.base = base, .lossy = lossy};
     struct rw_ensemble out;
     cr_assert_eq(rw_lower(ctx, model, convert_format(to), &how, &out), RW_OK, "%s",
                  rw_last_error(ctx));
@@ -23,7 +23,7 @@ static struct rw_ensemble lowered(struct rw_ctx *ctx, const struct rw_model *mod
 static void refused(const struct rw_model *model, const char *to, int base, const char *message)
 {
     struct rw_ctx *ctx = fixture_ctx();
-    const struct rw_lowering how = {base, 0};
+    const struct rw_lowering how = {.base = base, .lossy = 0};
     struct rw_ensemble out;
     cr_assert_eq(rw_lower(ctx, model, convert_format(to), &how, &out), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx), message);

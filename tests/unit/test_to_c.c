@@ -62,7 +62,7 @@ static void same_scores(const struct rw_model *model, const char *compiler, cons
 
 static void check_model(const struct rw_model *model, const char *why)
 {
-    const struct rw_exchange how = {"c", -1, 0};
+    const struct rw_exchange how = {.format = "c", .feature_base = -1};
     cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "model.c"), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++) {
@@ -124,7 +124,7 @@ Test(to_c, its_text)
 Test(to_c, feature_base)
 {
     struct rw_model *model = fixture_random_model(scratch_ctx, 1, 2, 1, 3);
-    const struct rw_exchange how = {"c", 1, 0};
+    const struct rw_exchange how = {.format = "c", .feature_base = 1};
     size_t n;
     cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "model.c"), RW_OK);
     char *text = scratch_read("model.c", &n);

@@ -64,7 +64,7 @@ Test(to_catboost, without_trees)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = small(ctx, "left");
-    const struct rw_lowering how = {-1, 0};
+    const struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble ensemble;
     struct rw_put put = {.ctx = ctx};
     const int32_t n_trees = model->n_trees;

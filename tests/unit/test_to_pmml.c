@@ -66,7 +66,7 @@ static struct rw_model *through(struct rw_ctx *ctx, const struct rw_model *model
                                 char **text, size_t *n)
 {
     const struct rw_model_format *format = convert_format("pmml");
-    const struct rw_lowering how = {base, 0};
+    const struct rw_lowering how = {.base = base, .lossy = 0};
     struct rw_ensemble made, back = {0};
     struct rw_put put = {.ctx = ctx};
     struct rw_model *out;
@@ -134,7 +134,7 @@ Test(to_pmml, thresholds_in_both_widths)
 static void not_written(const struct rw_model *model, struct rw_ctx *ctx, const char *message)
 {
     const struct rw_model_format *format = convert_format("pmml");
-    const struct rw_lowering how = {-1, 0};
+    const struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble ensemble;
     struct rw_put put = {.ctx = ctx};
     int status = rw_lower(ctx, model, format, &how, &ensemble);
@@ -288,7 +288,7 @@ Test(to_pmml, fields_by_name)
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, small_model);
     const struct rw_model_format *format = convert_format("pmml");
-    const struct rw_lowering how = {-1, 0};
+    const struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble made, back = {0};
     const char *text = ONE(SPLIT("l0", LEFT, RIGHT));
     cr_assert_eq(rw_lower(ctx, model, format, &how, &made), RW_OK);
@@ -309,7 +309,7 @@ Test(to_pmml, every_allocation_may_fail)
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, small_model);
     const struct rw_model_format *format = convert_format("pmml");
-    const struct rw_lowering how = {-1, 0};
+    const struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble made;
     cr_assert_eq(rw_lower(ctx, model, format, &how, &made), RW_OK);
     for (long n = 1;; n++) {

@@ -162,7 +162,7 @@ Test(to_ranklib, a_deep_chain)
     rw_model_free(back);
     text = convert_write(ctx, model, convert_format("xgboost"), -1, &n);
     rw_mem_free(text);
-    const struct rw_lowering how = {-1, 0};
+    const struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble e;
     struct rw_put put = {.ctx = ctx};
     const struct rw_model_format *dump = convert_format("xgboost-dump");

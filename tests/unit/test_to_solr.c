@@ -84,7 +84,7 @@ Test(to_solr, a_cut_within_the_slack)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = small(ctx, "right", "1e-20");
-    struct rw_lowering how = {-1, 0};
+    struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble ensemble;
     cr_assert_eq(rw_lower(ctx, model, convert_format("solr"), &how, &ensemble), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(

@@ -27,7 +27,7 @@ static struct rw_dataset *docs_of(const struct rw_model *model, int with_missing
 static struct rw_verify verify(const struct rw_model *model, const char *format,
                                const struct rw_dataset *data)
 {
-    const struct rw_exchange how = {format, -1, 0};
+    const struct rw_exchange how = convert_exchange(format, 0);
     struct rw_verify out;
     cr_assert_eq(rw_model_verify(scratch_ctx, model, &how, "out", data, &out), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
@@ -36,7 +36,7 @@ static struct rw_verify verify(const struct rw_model *model, const char *format,
 
 static void exported(const struct rw_model *model, const char *format)
 {
-    const struct rw_exchange how = {format, -1, 0};
+    const struct rw_exchange how = convert_exchange(format, 0);
     cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
 }
@@ -50,7 +50,7 @@ Test(verify, every_format_sends_all_documents_the_same_way)
     int n = 0;
     for (; rw_model_format_at(n, &info); n++) {
         const int is_solr = strcmp(info.name, "solr") == 0; /* its slack leads to no cut of -1 */
-        const struct rw_exchange how = {info.name, -1, is_solr};
+        const struct rw_exchange how = convert_exchange(info.name, is_solr);
         cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
         const struct rw_verify out = verify(model, info.name, data);
@@ -113,7 +113,7 @@ Test(verify, a_wrong_leaf_and_a_missing_tree_are_found)
     const struct rw_verify out = verify(model, "lightgbm", data);
     cr_assert_gt(out.by[0].n_differ, 0);
     cr_assert_eq(out.by[0].tree, 0); /* the same leaves, another score */
-    const struct rw_exchange how = {"lightgbm", -1, 0};
+    const struct rw_exchange how = {.format = "lightgbm", .feature_base = -1};
     struct rw_verify again;
     model->n_trees--;
     cr_assert_eq(rw_model_verify(scratch_ctx, model, &how, "out", data, &again), RW_ERR_FORMAT);
@@ -127,7 +127,7 @@ Test(verify, directions_that_were_left_out)
 {
     struct rw_model *model = fixture_random_model(scratch_ctx, 8, 20, 6, 3);
     struct rw_dataset *data = docs_of(model, 1);
-    const struct rw_exchange how = {"ranklib", -1, 1};
+    const struct rw_exchange how = {.format = "ranklib", .feature_base = -1, .lossy = 1};
     exported(model, "xgboost");
     cr_assert_eq(verify(model, "xgboost", data).by[0].n_differ, 0);
     cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK);
@@ -182,7 +182,7 @@ Test(verify, missing_and_absent_values)
                  "leaf 0 -1\nleaf 1 1\nleaf 2 2\n\n",
                  cases[i].absent);
         struct rw_model *model = fixture_model(scratch_ctx, text);
-        const struct rw_exchange how = {cases[i].format, -1, 1};
+        const struct rw_exchange how = {.format = cases[i].format, .feature_base = -1, .lossy = 1};
         cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
         const struct rw_verify out = verify(model, cases[i].format, data);
@@ -199,7 +199,7 @@ Test(verify, pairs)
 {
     struct rw_model *model = fixture_random_model(scratch_ctx, 4, 9, 4, 8);
     struct rw_dataset *data = docs_of(model, 1);
-    const struct rw_exchange how = {"ranklib", -1, 1};
+    const struct rw_exchange how = {.format = "ranklib", .feature_base = -1, .lossy = 1};
     struct rw_model *back;
     static double ours[N_DOCS], theirs[N_DOCS];
     cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK);

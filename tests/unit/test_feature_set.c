@@ -1,0 +1,72 @@
+/* What the learning-to-rank plugin says of a feature set. */
+#include "convert/feature_set.h"
+#include "model_fixture.h"
+#include "scratch_file.h"
+
+TestSuite(feature_set, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
+
+Test(feature_set, every_form)
+{
+    const char *const forms[] = {"made", "source", "answer", "search"};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        char path[300];
+        struct rw_feature_set set;
+        snprintf(path, sizeof(path), RW_TESTS_DIR "/golden/featureset/%s.json", forms[i]);
+        cr_assert_eq(rw_feature_set_read(scratch_ctx, path, &set), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        cr_assert_eq(set.n, 3);
+        cr_assert_str_eq(set.name[0], "title");
+        cr_assert_str_eq(set.name[2], "body");
+        cr_assert_str_eq(rw_feature_set_find(&set, "age of page"), "age of page");
+        cr_assert_str_eq(rw_feature_set_find(&set, "age_of_page"), "age of page");
+        cr_assert_null(rw_feature_set_find(&set, "shop"));
+        rw_feature_set_release(&set);
+    }
+}
+
+/* A feature that has the name that another would have in a model keeps it. */
+Test(feature_set, own_names_come_first)
+{
+    struct rw_feature_set set;
+    scratch_text("x", "{\"features\":[{\"name\":\"a b\"},{\"name\":\"a_b\"}]}");
+    cr_assert_eq(rw_feature_set_read(scratch_ctx, "x", &set), RW_OK);
+    cr_assert_str_eq(rw_feature_set_find(&set, "a_b"), "a_b");
+    cr_assert_str_eq(rw_feature_set_find(&set, "a b"), "a b");
+    rw_feature_set_release(&set);
+}
+
+Test(feature_set, refused)
+{
+    static const char *const cases[][2] = {
+        {"", "not JSON: line 1, column 0: '[' or '{' expected near end of file"},
+        {"{\"features\":[", "not JSON: line 1, column 13: ']' expected near end of file"},
+        {"[1]", "expected an object, the feature set"},
+        {"{}", "no 'features'; expected an array"},
+        {"{\"features\":{}}", "wrong 'features'; expected an array"},
+        {"{\"features\":[]}", "'features' has 0 elements; expected 1 to 65536"},
+        {"{\"features\":[\"a\"]}", "feature 1 of the set has no 'name'; expected a text"},
+        {"{\"features\":[{\"name\":\"a\"},{\"name\":7}]}",
+         "feature 2 of the set has no 'name'; expected a text"},
+        {"{\"features\":[{\"name\":\"\"}]}", "feature 1 of the set has no 'name'; expected a text"},
+        {"{\"features\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"a\"}]}",
+         "two features have the name 'a'"},
+        {"{\"_source\":[]}", "wrong '_source'; expected an object"},
+        {"{\"featureset\":3}", "wrong 'featureset'; expected an object"},
+        {"{\"hits\":3}", "no 'hits'; expected an array"},
+        {"{\"hits\":{\"hits\":[]}}", "0 hits; expected one, the feature set"},
+        {"{\"hits\":{\"hits\":[{},{}]}}", "2 hits; expected one, the feature set"},
+        {"{\"found\":false}", "the answer says \"found\": false: there is no such feature set"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rw_feature_set set;
+        char message[200];
+        scratch_text("x", cases[i][0]);
+        cr_assert_eq(rw_feature_set_read(scratch_ctx, "x", &set), RW_ERR_FORMAT, "%s", cases[i][0]);
+        snprintf(message, sizeof(message), "x: %s", cases[i][1]);
+        cr_expect_str_eq(rw_last_error(scratch_ctx), message, "%s\n%s", rw_last_error(scratch_ctx),
+                         message);
+        cr_assert_null(set.body);
+    }
+    struct rw_feature_set set;
+    cr_assert_eq(rw_feature_set_read(scratch_ctx, "nowhere", &set), RW_ERR_IO);
+}

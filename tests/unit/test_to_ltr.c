@@ -1,0 +1,136 @@
+/* Bodies of _createmodel: the names of a set, and what is not one. */
+#include "convert_fixture.h"
+#include "scratch_file.h"
+
+TestSuite(to_ltr, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
+
+#define TREES_NAMED(of_3, of_2)                                                       \
+    "metrics 0 rounds 0\n\ntrees 2\n\ntree 1 leaves 3\n"                              \
+    "node 0 feature 3 <= 0.5 left leaf 0 right node 1 missing right gain 2" of_3 "\n" \
+    "node 1 feature 2 <= 2 left leaf 1 right leaf 2 missing left gain 1" of_2 "\n"    \
+    "leaf 0 -0.5\nleaf 1 0.25\nleaf 2 1\n\ntree 2 leaves 1\nleaf 0 0.25\n\n"
+#define TREES TREES_NAMED("", "")
+#define HEAD  "rankwood model 1\nabsent missing\nbest-round 0\n\nparams 0\n\nfeatures 4\n1-4\n\n"
+
+static const struct rw_exchange how = {
+    .format = "opensearch",
+    .feature_base = -1,
+    .featureset = RW_TESTS_DIR "/golden/featureset/answer.json",
+    .name = "shop \"best\"",
+};
+
+/* The bytes of golden/featureset/NAME, which another program wrote from the same trees. */
+static void gives(const char *body, const struct rw_exchange *exchange, const char *name)
+{
+    char path[300];
+    size_t n, n_expected;
+    struct rw_model *model = fixture_model(scratch_ctx, body);
+    cr_assert_eq(rw_model_export(scratch_ctx, model, exchange, "out"), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    snprintf(path, sizeof(path), RW_TESTS_DIR "/golden/featureset/%s", name);
+    char *text = scratch_read("out", &n), *expected = scratch_read(path, &n_expected);
+    cr_assert_eq(n, n_expected);
+    cr_assert_arr_eq(text, expected, n);
+    free(text);
+    free(expected);
+    rw_model_free(model);
+}
+
+Test(to_ltr, by_place)
+{
+    struct rw_exchange other = how;
+    gives(HEAD "names 0\n\n" TREES, &how, "by_place.body");
+    other.format = "elasticsearch";
+    gives(HEAD "names 0\n\n" TREES, &other, "by_place.body");
+    other.feature_base = 1;
+    gives(HEAD "names 0\n\n" TREES, &other, "by_place.body");
+    other.feature_base = RW_FEATURE_BASE_AUTO;
+    gives(HEAD "names 0\n\n" TREES, &other, "by_place.body");
+}
+
+/* In whatever order the set has them; feature 4, which no tree asks for, need not be there. */
+Test(to_ltr, by_name)
+{
+    struct rw_exchange other = how;
+    const char *model = HEAD
+        "names 3\n2 age_of_page\n3 title\n4 price\n\n" TREES_NAMED(" # title", " # age_of_page");
+    gives(model, &how, "by_name.body");
+    other.feature_base = RW_FEATURE_BASE_AUTO;
+    gives(model, &other, "by_name.body");
+}
+
+static void refused(const char *body, const struct rw_exchange *exchange, int status,
+                    const char *message)
+{
+    struct rw_model *model = fixture_model(scratch_ctx, body);
+    cr_assert_eq(rw_model_export(scratch_ctx, model, exchange, "out"), status);
+    cr_expect_str_eq(rw_last_error(scratch_ctx), message, "%s", rw_last_error(scratch_ctx));
+    cr_assert_neq(access("out", F_OK), 0);
+    rw_model_free(model);
+}
+
+Test(to_ltr, what_the_set_lacks)
+{
+    struct rw_exchange other = how;
+    scratch_text("set", "{\"features\":[{\"name\":\"title\"},{\"name\":\"age\"}]}");
+    other.featureset = "set";
+    refused(HEAD "names 0\n\n" TREES, &other, RW_ERR_UNSUPPORTED,
+            "feature 3 is not in the feature set 'set', which has 2, from feature 1 on");
+    refused(HEAD "names 2\n2 age_of_page\n3 title\n\n" TREES_NAMED(" # title", " # age_of_page"),
+            &other, RW_ERR_UNSUPPORTED,
+            "feature 2, 'age_of_page', is not in the feature set 'set'");
+    refused(HEAD "names 1\n3 title\n\n" TREES_NAMED(" # title", ""), &other, RW_ERR_UNSUPPORTED,
+            "feature 2 has no name, but others have one, by which they are found in the feature "
+            "set 'set'");
+    refused(HEAD "names 2\n2 title\n3 title\n\n" TREES_NAMED(" # title", " # title"), &other,
+            RW_ERR_UNSUPPORTED,
+            "two features have the name 'title', which 'opensearch' cannot tell apart");
+    other.feature_base = 1;
+    refused(HEAD "names 2\n2 age\n3 title\n\n" TREES_NAMED(" # title", " # age"), &other,
+            RW_ERR_ARGUMENT,
+            "'--feature-base' has no effect: the model's features have names, by which the feature "
+            "set has them");
+    other.feature_base = -1;
+    refused(HEAD "names 0\n\nmetrics 0 rounds 0\n\ntrees 0\n\n", &other, RW_ERR_UNSUPPORTED,
+            "a model without trees: no reader takes an empty dump");
+}
+
+/* The file is read back: a name of the set in another's place sends documents elsewhere. */
+Test(to_ltr, verify_reads_the_file)
+{
+    static const float values[] = {0, 1, 1, 0, 3, 1, 0, 1, 0, 0, 3, 0};
+    static const float labels[] = {0, 1, 2, 1};
+    static const uint32_t offsets[] = {0, 4};
+    struct rw_model *model = fixture_model(scratch_ctx, HEAD "names 0\n\n" TREES);
+    struct rw_dataset *data;
+    struct rw_verify found;
+    size_t n;
+    cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 3, 1, 1, &data),
+                 RW_OK);
+    cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK);
+    cr_assert_eq(rw_model_verify(scratch_ctx, model, &how, "out", data, &found), RW_OK);
+    cr_assert(found.read_back && found.n == 2 && found.by[0].n_differ == 0);
+    char *text = scratch_read("out", &n), *at = strstr(text, "age of page");
+    memcpy(at, "title      ", 11);
+    scratch_write("out", text, n);
+    cr_assert_eq(rw_model_verify(scratch_ctx, model, &how, "out", data, &found), RW_ERR_FORMAT);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "out: there is no feature 'title      '");
+    free(text);
+    rw_dataset_free(data);
+    rw_model_free(model);
+}
+
+Test(to_ltr, refused_bodies)
+{
+    convert_refused("opensearch", "{}", "file: no 'model'; expected an object");
+    convert_refused("opensearch", "{\"model\":{\"name\":\"a\"}}",
+                    "file: no 'model'; expected an object");
+    convert_refused("opensearch",
+                    "{\"model\":{\"name\":\"a\",\"model\":{\"type\":\"model/linear\","
+                    "\"definition\":\"{}\"}}}",
+                    "file: 'type' is 'model/linear'; expected model/xgboost+json");
+    convert_refused("opensearch",
+                    "{\"model\":{\"name\":\"a\",\"model\":{\"type\":\"model/xgboost+json\","
+                    "\"definition\":\"{}\"}}}",
+                    "file: expected an array of trees");
+}
