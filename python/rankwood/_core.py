@@ -96,6 +96,8 @@ def text(chars: Any) -> str:
 
 # The program's options that are something else here; parameters have `_` for `-`.
 _OPTIONS = {"weights": "weight", "names": "feature_names", "lossy": "lossy=True", "feature-base": "feature_base"}
+# Options whose names are words of messages, too.
+_WORDS = {"featureset": "featureset", "name": "name", "for": "export_for"}
 
 
 @functools.cache
@@ -125,6 +127,7 @@ def in_python(message: str) -> str:
             return f'{ours}="{value[1:]}"'
         return ours + value
 
+    message = re.sub(r"(?<![\w-])--(featureset|name|for)(?![\w-])", lambda found: _WORDS[found[1]], message)
     return pattern.sub(named, message)
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -149,14 +149,26 @@ class Model:
         self.__dict__.update(state)
 
     def export(
-        self, path: str | os.PathLike[str], format: str, *, feature_base: int = -1, lossy: bool = False
+        self,
+        path: str | os.PathLike[str],
+        format: str,
+        *,
+        feature_base: int | Literal["auto"] = -1,
+        lossy: bool = False,
+        featureset: str | os.PathLike[str] | None = None,
+        name: str | None = None,
     ) -> None:
         """Writes the model for another program, so that each document goes to the same leaves there.
 
         path: the file, written whole or not at all. format: "lightgbm", "xgboost", "xgboost-ubj",
         "xgboost-dump", "eslr-raw", "catboost", "onnx", "onnx5", "pmml", "ranklib", "quickrank", "solr",
-        "vespa" or "c". feature_base: which of our features has the format's first id, 0 or 1; -1: ids stay
-        as they are. lossy: leave out, with a warning, what the format cannot say.
+        "vespa", "c", "opensearch" or "elasticsearch". feature_base: which of our features has the format's first
+        id, 0 or 1; -1: ids stay as they are; "auto": 0 for a model that has a feature 0, else 1, which is logged.
+        lossy: leave out, with a warning, what the format cannot say.
+
+        "opensearch" and "elasticsearch", the body of the learning-to-rank plugin's _createmodel, need two more.
+        featureset: a file with the plugin's answer to GET _ltr/_featureset/NAME; a model with names of features
+        finds them there by name, else feature_base is the set's first. name: what the model is called there.
 
         ONNX has one input, "features", float32 (n_docs, n_features) with NaN for missing values and columns
         in the order of training, and one output, "score", float32 (n_docs, 1).
@@ -164,21 +176,22 @@ class Model:
         Raises UnsupportedError where the format cannot say so and ``lossy`` is False, ParameterError for a
         format that there is not, FileError.
         """
-        how = _Exchange(format, feature_base, lossy)
+        how = Exchange(format, feature_base, lossy, featureset, name)
         check(lib.rw_model_export(context(), self._c, how.c, path_chars(path)))
 
     @classmethod
-    def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int = -1) -> Model:
+    def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int | Literal["auto"] = -1) -> Model:
         """Reads another program's model, which then scores as that program does.
 
         path: its file. format: "lightgbm", "xgboost", "xgboost-ubj", "catboost", "onnx", "onnx5",
-        "ranklib", "quickrank" or "solr". feature_base: as for :meth:`export`.
+        "ranklib", "quickrank" or "solr". feature_base: as for :meth:`export`, but "auto" is 0 where a
+        format that counts from 0 names its columns, else 1, as LETOR text counts (a table's columns count from 0).
 
         Raises FormatError for what is damaged or cannot be had here, ParameterError for a format that is
         not read, FileError.
         """
         out = ffi.new("struct rw_model **")
-        how = _Exchange(format, feature_base, False)
+        how = Exchange(format, feature_base, False)
         status = lib.rw_model_import(context(), path_chars(path), how.c, out)
         return cls(made(status, out, lib.rw_model_free))
 
@@ -532,11 +545,22 @@ def _unpickled(data: bytes) -> Model:
     return Model.from_bytes(data)
 
 
-class _Exchange:
+class Exchange:
     """struct rw_exchange, and what it points to."""
 
-    def __init__(self, format: str, feature_base: int, lossy: bool) -> None:
+    def __init__(
+        self,
+        format: str,
+        feature_base: int | Literal["auto"],
+        lossy: bool,
+        featureset: str | os.PathLike[str] | None = None,
+        name: str | None = None,
+    ) -> None:
         self._format = ffi.new("char[]", chars(format))
-        feature_base = whole(feature_base, "feature_base", -1, 1)
+        self._featureset = None if featureset is None else ffi.new("char[]", path_chars(featureset))
+        self._name = None if name is None else ffi.new("char[]", chars(name))
+        auto = isinstance(feature_base, str) and feature_base == "auto"
+        base = lib.RW_FEATURE_BASE_AUTO if auto else whole(feature_base, "feature_base", -1, 1)
         self.c = ffi.new("struct rw_exchange *")
-        self.c.format, self.c.feature_base, self.c.lossy = self._format, feature_base, int(lossy)
+        self.c.format, self.c.feature_base, self.c.lossy = self._format, base, int(lossy)
+        self.c.featureset, self.c.name = self._featureset or ffi.NULL, self._name or ffi.NULL

@@ -30,7 +30,7 @@ from rankwood._core import (
     text,
 )
 from rankwood._dataset import Dataset
-from rankwood._model import Model
+from rankwood._model import Exchange, Model
 from rankwood._params import Params, as_mapping, infos, number_or_text
 from rankwood._progress import Progress
 
@@ -339,6 +339,8 @@ def train(
     checkpoint_every: int | str | None = None,
     resume: Path | None = None,
     callbacks: Iterable[Callback] = (),
+    export_for: str | None = None,
+    featureset: Path | None = None,
 ) -> Model:
     """Trains a model.
 
@@ -374,6 +376,11 @@ def train(
     callbacks
         Each is called with a :class:`Round`; a true result stops training. One that resumes has the rounds that
         are new.
+    export_for
+        A format of :meth:`Model.export`: UnsupportedError before the first round where it may not be able to say the
+        model (with ``feature_base="auto"``) without ``lossy``.
+    featureset
+        The feature set of ``export_for`` "opensearch" and "elasticsearch", as :meth:`Model.export` has it.
 
     Returns
     -------
@@ -388,9 +395,10 @@ def train(
     DataError
         Data without labels, too large, or from which no tree can be made; other data than the checkpoint's.
     FormatError
-        The file of `resume` is no checkpoint, or damaged.
+        The file of `resume` is no checkpoint, or damaged; that of `featureset` is no feature set.
     OutOfMemoryError, UnsupportedError
-        The device has too little memory, is not there, or is not built in.
+        The device has too little memory, is not there, or is not built in; the format of `export_for` may not be
+        able to say the model.
 
     Notes
     -----
@@ -423,6 +431,7 @@ def train(
     with _Names(names) as file:
         c = Params(given)
         file.give(c)
+        _check_exportable(export_for, featureset, c, train_set, init)
         out = ffi.new("struct rw_model **")
         with _ctrl_c(training):
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
@@ -444,6 +453,22 @@ def train(
     if training.interrupted:
         logger.warning("interrupted: the model is the best so far, of %d trees", model.n_trees)
     return model
+
+
+def _check_exportable(
+    export_for: str | None, featureset: Path | None, c: Params, train_set: Dataset, init: Model | None
+) -> None:
+    if export_for is None and featureset is not None:
+        raise ParameterError("featureset has no effect without export_for")
+    if export_for is None:
+        return
+    with _ranks.agreed():
+        # a name is what only the export asks for
+        how = Exchange(export_for, "auto", False, featureset, None if featureset is None else "model")
+        check(lib.rw_exchange_check(context(), how.c, 0))
+        binned = train_set._for_training(c)
+        mine = ffi.NULL if init is None else init._c
+        check(lib.rw_exchange_check_training(context(), how.c, c.c, binned, mine))
 
 
 def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: Path | None, hooks: Any) -> Any:

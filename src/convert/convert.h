@@ -142,6 +142,7 @@ struct rw_lowering {
     /* 1: the model stands for all that training may make of its features, and what is refused is
      * said of the feature */
     int of_features;
+    const char *lossy_by; /* what hints say that `lossy` is had by; NULL: "--lossy" */
 };
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);

@@ -135,7 +135,8 @@ int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
     struct rw_feature_set set = {0};
-    struct rw_lowering lowering = {.of_features = 1};
+    struct rw_lowering lowering = {.of_features = 1,
+                                   .lossy_by = "without --for, export with --lossy"};
     struct rw_model *model = NULL;
     int status;
     RW_TRY(rw_model_format_find(ctx, how->format, &format));
@@ -149,6 +150,8 @@ int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how
     if (model->n_trees > 0) /* else training says why it cannot begin */
         RW_TRY_OUT(try_export(ctx, model, format, &lowering));
     lowering.of_features = 0;
+    lowering.set = NULL; /* the data's features were found there; these may have other names */
+    lowering.base = first_feature(model, init, 0);
     if (init && init->n_trees > 0)
         RW_TRY_OUT(try_export(ctx, init, format, &lowering));
 out:

@@ -39,10 +39,9 @@ static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const ch
                : rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "tree %d, node %d: %s", t + 1, i, what);
 }
 
-/* The hint, up to what it does. */
-static const char *lossy_hint(const struct lowering *l)
+static const char *lossy_by(const struct lowering *l)
 {
-    return l->how->of_features ? "\nhint: without --for, export with --lossy" : "\nhint: --lossy";
+    return l->how->lossy_by ? l->how->lossy_by : "--lossy";
 }
 
 static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
@@ -65,11 +64,12 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     node->less = (uint8_t)l->rules->less;
     node->gain = tree->gain[i];
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
-        if (!l->how->lossy || l->rules->slack <= 0)
+        const int may_lose = l->rules->slack > 0;
+        if (!l->how->lossy || !may_lose)
             return refuse_split(
-                l, t, i, "'%s' has no threshold that splits values where the cut %g does%s%s",
-                format, (double)tree->cut[i], l->rules->slack > 0 ? lossy_hint(l) : "",
-                l->rules->slack > 0 ? " takes the nearest" : "");
+                l, t, i, "'%s' has no threshold that splits values where the cut %g does%s%s%s",
+                format, (double)tree->cut[i], may_lose ? "\nhint: " : "",
+                may_lose ? lossy_by(l) : "", may_lose ? " takes the nearest" : "");
         l->n_thresholds++;
     }
     node->nan = tree->missing_left[i] ? RW_NAN_LEFT : RW_NAN_RIGHT;
@@ -83,9 +83,9 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
         if (!l->how->lossy)
             return refuse_split(l, t, i,
                                 "a missing value %s %s, but 0 the other way; '%s' cannot say so"
-                                "%s leaves such directions out",
+                                "\nhint: %s leaves such directions out",
                                 l->how->of_features ? "may go" : "goes",
-                                tree->missing_left[i] ? "left" : "right", format, lossy_hint(l));
+                                tree->missing_left[i] ? "left" : "right", format, lossy_by(l));
         l->n_directions++;
     }
     return RW_OK;
@@ -201,9 +201,9 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
             if (!l->how->lossy)
                 return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
                                "the name of feature %u, '%s', has a character that '%s' cannot "
-                               "carry%s leaves such names out",
+                               "carry\nhint: %s leaves such names out",
                                (uint32_t)((int64_t)i + l->base), name, l->format->name,
-                               lossy_hint(l));
+                               lossy_by(l));
             l->n_names++;
             name = "";
         }

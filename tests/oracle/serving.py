@@ -126,19 +126,46 @@ def eslr_raw_earlier(text):
 # ---------------------------------------------------------------- XGBoost's dump, Vespa's readings
 
 
-def dump_tree(node, number):
+def made_up(name):
+    assert name[0] == "f"  # no names were given
+    return int(name[1:])
+
+
+def dump_tree(node, number, feature=made_up):
     if "leaf" in node:
         return (number(node["leaf"]),)
     by_id = {child["nodeid"]: child for child in node["children"]}
     assert len(by_id) == 2 and node["missing"] in by_id
     assert [c["nodeid"] for c in node["children"]] == [node["yes"], node["no"]]
-    assert node["split"][0] == "f"  # no names were given
-    return (int(node["split"][1:]), f32(node["split_condition"]), node["missing"] == node["yes"],
-            dump_tree(by_id[node["yes"]], number), dump_tree(by_id[node["no"]], number))
+    return (feature(node["split"]), f32(node["split_condition"]), node["missing"] == node["yes"],
+            dump_tree(by_id[node["yes"]], number, feature), dump_tree(by_id[node["no"]], number, feature))
 
 
 def xgboost_dump(text):
     return Trees([dump_tree(tree, f32) for tree in json.loads(text)], xgboost_left, add32)
+
+
+def set_feature(name):
+    """serving_check.py's feature sets call feature 7 "the 7"."""
+    assert name[:4] == "the "
+    return int(name[4:])
+
+
+def createmodel(text):
+    """The body of _createmodel: the definition is a text."""
+    request = json.loads(text)
+    assert list(request) == ["model"] and sorted(request["model"]) == ["model", "name"] and request["model"]["name"]
+    model = request["model"]["model"]
+    assert sorted(model) == ["definition", "type"] and model["type"] == "model/xgboost+json"
+    trees = json.loads(model["definition"])
+    return Trees([dump_tree(tree, f32, set_feature) for tree in trees], xgboost_left, add32)
+
+
+def createmodel_earlier(text):
+    """OpenSearch's plugin before July 2026: 0 where there is nothing, no missing child."""
+    trees = createmodel(text)
+    trees.goes_left = lambda doc, feature, threshold, _: threshold > doc.get(feature, 0.0)
+    return trees
 
 
 def vespa_left(doc, feature, threshold, default_left):
@@ -303,5 +330,6 @@ def pmml(text):
 READERS = {
     "ranklib": [ranklib], "quickrank": [quickrank], "lightgbm": [lightgbm], "xgboost": [xgboost],
     "eslr-raw": [eslr_raw, eslr_raw_earlier], "xgboost-dump": [xgboost_dump, xgboost_dump_vespa],
+    "opensearch": [createmodel, createmodel_earlier], "elasticsearch": [createmodel],
     "vespa": [vespa], "solr": [solr], "catboost": [catboost], "pmml": [pmml],
 }

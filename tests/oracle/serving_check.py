@@ -1,6 +1,7 @@
 """serving_check.py PROGRAM: exports models to every format that serving.py reads, and compares each
 document's leaf in every tree, and its score, with Rankwood's: random documents and such that stand on cuts. What
 `export --verify` says of the same documents must agree. Standard library only."""
+import json
 import os
 import subprocess
 import sys
@@ -39,6 +40,13 @@ def passed(docs, name, why):
             for q, label, doc in docs]
 
 
+def write_set(path, features):
+    """As GET _ltr/_featureset/NAME gives it."""
+    body = {"name": "the", "features": [{"name": f"the {f}", "params": [], "template": {}} for f in features]}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"_id": "featureset-the", "found": True, "_source": {"name": "the", "featureset": body}}, file)
+
+
 def check(program, model, docs, docs_path, formats, why, missing):
     scores = [float(x) for x in run(program, "predict", model, docs_path).split()]
     leaf_ids = [[int(x) for x in line.split()]
@@ -47,7 +55,8 @@ def check(program, model, docs, docs_path, formats, why, missing):
     failed = 0
     for name in formats:
         out = "exported." + name
-        said = run(program, "export", model, "--to", name, "--verify", docs_path, "-o", out)
+        by_set = ("--featureset", "set.json", "--name", "m") if name in ("opensearch", "elasticsearch") else ()
+        said = run(program, "export", model, "--to", name, *by_set, "--verify", docs_path, "-o", out)
         with open(out, encoding="utf-8") as file:
             text = file.read()
         if said.count(f"  0 of {len(docs):,} documents differ") < 1:
@@ -67,15 +76,20 @@ def check(program, model, docs, docs_path, formats, why, missing):
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", "vespa", "catboost", "pmml"]
+    ltr = ["opensearch", "elasticsearch"]
+    by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", *ltr, "vespa", "catboost", "pmml"]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        with open("names.txt", "w", encoding="utf-8") as file:
+            file.writelines(f"{f} the_{f}\n" for f in range(1, N_FEATURES + 1))
         for absent, why in (("zero", "absent is 0"), ("missing", "absent is missing")):
             train = data.make_docs(60, N_FEATURES, 7, absent=0.2)
             data.write_docs("train.txt", train)
             run(program, "train", "train.txt", "--rounds", "12", "--leaves", "9", "--min-docs", "5",
                 "--absent", absent, "--quiet", "-o", "m.txt")
+            run(program, "train", "train.txt", "--rounds", "12", "--leaves", "9", "--min-docs", "5",
+                "--absent", absent, "--names", "names.txt", "--quiet", "-o", "named.txt")
             # Where training never saw a missing value, one goes where 0 does, and all agree. QuickRank
             # alone compares NaN.
             for missing in (0.1, 0.0):
@@ -85,7 +99,11 @@ def main():
                 formats = by_node + (["ranklib"] if absent == "zero" else [])
                 if missing == 0.0 and absent == "zero":
                     formats.append("quickrank")
+                write_set("set.json", range(1, N_FEATURES + 1))
                 failed += check(program, "m.txt", docs, "docs.txt", formats, why, missing)
+                # By name the set may have its features in any order, and more of them.
+                write_set("set.json", range(N_FEATURES + 5, 0, -1))
+                failed += check(program, "named.txt", docs, "docs.txt", ltr, why, missing)
             # Solr's slack leads to no cut of -1, as features of whole numbers have.
             run(program, "train", "train.txt", "--rounds", "12", "--leaves", "9", "--min-docs", "5", "--ignore", "5,10",
                 "--absent", absent, "--quiet", "-o", "no_whole.txt")

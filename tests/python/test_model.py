@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -51,6 +52,50 @@ def test_export_and_import(made: Made, model: Model, tmp_path: Any, format: str)
     a, b = model.predict(made.X), back.predict(made.X)
     assert np.abs(a - b).max() < 1e-5
     assert np.array_equal(np.argsort(a, kind="stable"), np.argsort(b, kind="stable"))
+
+
+def test_export_to_a_feature_set(named: Model, tmp_path: Any) -> None:
+    path = tmp_path / "set.json"
+    names = ["x", *reversed("abcdef")]
+    path.write_text(json.dumps({"featureset": {"name": "s", "features": [{"name": name} for name in names]}}))
+    named.export(tmp_path / "body", "opensearch", featureset=path, name="m")
+    body = json.loads((tmp_path / "body").read_text())["model"]
+    assert body["name"] == "m" and body["model"]["type"] == "model/xgboost+json"
+    named.export(tmp_path / "dump", "xgboost-dump")
+    assert json.loads(body["model"]["definition"]) == json.loads((tmp_path / "dump").read_text())
+    with pytest.raises(rankwood.ParameterError, match="'elasticsearch' needs a feature set\nhint: featureset takes"):
+        named.export(tmp_path / "x", "elasticsearch")
+    with pytest.raises(rankwood.ParameterError, match="hint: name gives it one"):
+        named.export(tmp_path / "x", "elasticsearch", featureset=path)
+    path.write_text(json.dumps({"features": [{"name": "a"}]}))
+    with pytest.raises(rankwood.UnsupportedError, match="is not in the feature set"):
+        named.export(tmp_path / "x", "elasticsearch", featureset=path, name="m")
+    path.write_text("{")
+    with pytest.raises(rankwood.FormatError, match="not JSON"):
+        named.export(tmp_path / "x", "elasticsearch", featureset=path, name="m")
+
+
+def test_feature_base_auto(made: Made, model: Model, tmp_path: Any) -> None:
+    model.export(tmp_path / "auto", "ranklib", feature_base="auto")  # the array's columns count from 0
+    model.export(tmp_path / "zero", "ranklib", feature_base=0)
+    assert (tmp_path / "auto").read_bytes() == (tmp_path / "zero").read_bytes()
+    back = Model.import_from(tmp_path / "auto", "ranklib", feature_base="auto")
+    assert np.allclose(back.predict(np.hstack([np.zeros((len(made.X), 1)), made.X])), model.predict(made.X))
+    with pytest.raises(rankwood.ParameterError):
+        model.export(tmp_path / "x", "ranklib", feature_base="automatic")  # type: ignore[arg-type]
+
+
+def test_export_for(made: Made, small: dict[str, Any], tmp_path: Any) -> None:
+    X = made.X.copy()
+    X[::3, 2] = np.nan
+    data = rankwood.Dataset(X, made.y, qid=made.qid)
+    with pytest.raises(rankwood.UnsupportedError, match="feature 2: a missing value may go .*\nhint: without export_for"):
+        train(small, data, export_for="ranklib")
+    assert train(small, data, export_for="lightgbm").to_bytes() == train(small, data).to_bytes()
+    with pytest.raises(rankwood.ParameterError, match="no format"):
+        train(small, data, export_for="ranklab")
+    with pytest.raises(rankwood.ParameterError, match="featureset has no effect"):
+        train(small, data, featureset="x")
 
 
 def test_forms_of_data_score_the_same(made: Made, model: Model) -> None:

@@ -83,7 +83,7 @@ Test(for_training, a_model_to_go_on_from)
     check(
         "ranklib", "3", init,
         "tree 1, node 0: a missing value goes right, but 0 the other way; 'ranklib' cannot say so\n"
-        "hint: --lossy leaves such directions out");
+        "hint: without --for, export with --lossy leaves such directions out");
     rw_model_free(init);
 }
 
