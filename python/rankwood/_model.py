@@ -180,7 +180,9 @@ class Model:
         check(lib.rw_model_export(context(), self._c, how.c, path_chars(path)))
 
     @classmethod
-    def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int | Literal["auto"] = -1) -> Model:
+    def import_from(
+        cls, path: str | os.PathLike[str], format: str, *, feature_base: int | Literal["auto"] = -1
+    ) -> Model:
         """Reads another program's model, which then scores as that program does.
 
         path: its file. format: "lightgbm", "xgboost", "xgboost-ubj", "catboost", "onnx", "onnx5",
