@@ -28,12 +28,13 @@ extern "C" {
 #define RW_MAX_BINS    1024  /* value bins of a feature */
 #define RW_MAX_LEAVES  65536 /* of a tree */
 #define RW_MAX_WEIGHT  65536 /* of a document */
+#define RW_MAX_START_SCORE 1e30 /* of a document, and its negative */
 #define RW_MAX_DEVICE  255 /* N of "cuda:N" */
 #define RW_MAX_RANKS   65536
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
-struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights */
+struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights and start scores */
 struct rw_params;  /* parameters, by name */
 
 /* Reads the files in order as one set: LETOR text, a cache, told by content, or CSV and TSV, told by the
@@ -53,8 +54,8 @@ RW_API int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params,
 RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
-/* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights` and
- * `query-weights` only say that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
+/* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights`,
+ * `query-weights` and `start-scores` only say that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
  * early-stop is not 0, and the model kept ends at its best round; with 0 all trees are kept, but for those at
  * the end that could split nothing. `hooks` may be NULL. RW_ERR_DATA: no tree could be split, or no query of the
  * first validation set counts. Warns, through the log, where a validation set has the training set's queries and
@@ -124,6 +125,16 @@ RW_API int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *datase
                                    const char *path);
 RW_API int rw_dataset_read_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                          const char *path);
+
+/* Where the scores of a set begin while a model is trained on it, or measured on it as a validation set, in
+ * place of 0: LightGBM's init_score, XGBoost's base_margin. One per document: n is n_docs; finite, from -1e30
+ * to 1e30, else RW_ERR_DATA; those set last count. The model does not have them: who scores documents with it
+ * adds theirs to what rw_predict gives. Trees of a model to go on from (rw_train_from) are added to them.
+ * A file holds one number a line. With many ranks it is for all ranks' documents, as a file of weights is. */
+RW_API int rw_dataset_set_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                       const double *scores, size_t n);
+RW_API int rw_dataset_read_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                        const char *path);
 
 /* --- CSV and TSV: files whose names end in .csv or .tsv, also with .gz --- */
 /* Which columns are what. A column is called by its name in the header, else by its number, from 1. All
@@ -420,10 +431,12 @@ struct rw_param_info {
     const char *range;    /* for a person: "2 to 65536"; for a choice its words: "exp|linear|FILE" */
     const char *help;     /* one line */
     const char *argument; /* "N", "X", "FILE", ... */
-    int model;            /* 1: shapes trees, stands in the model file */
+    int model; /* 1: shapes trees, stands in the model file; 2: the same, there if not the default */
 };
 /* The i-th parameter; NULL past the end. */
 RW_API const struct rw_param_info *rw_param_info(int i);
+/* Does its value shape trees, and stand in the model file? */
+RW_API int rw_params_in_model(struct rw_params *params, int i);
 /* The current value as text; NULL for an unknown name. Valid until the next call on `params`. */
 RW_API const char *rw_params_get(struct rw_params *params, const char *name);
 /* Was it set (1), or is it the default (0)? */

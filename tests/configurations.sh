@@ -10,6 +10,9 @@ synth yahoo 8 4 yv.rwb
 synth letor 60 5 l.txt
 synth letor 25 6 lv.txt
 awk '{ if ($2 != q) { q = $2; print n % 3 + 0.5 * (n % 2); n++ } }' l.txt >l.weights
+awk '{ if ($2 != q) { q = $2; print n % 4 + 0.25 * (n % 2); n++ } }' lv.txt >lv.weights
+awk '{ print (NR * 7919 % 1000) / 500 - 1 }' l.txt >l.start
+awk '{ print (NR * 7919 % 1000) / 500 - 1 }' lv.txt >lv.start
 
 # name | training data | validation data | the rest. By its size SCALE could change what --split auto means.
 cat >configurations <<'END'
@@ -54,6 +57,12 @@ letor-listnet |l.txt|lv.txt|--rounds 8 --objective listnet --label-gain linear -
 letor-xendcg  |l.txt|lv.txt|--rounds 8 --objective xendcg --seed 7 --min-docs 3 --query-weights l.weights --split mart
 letor-logistic|l.txt|lv.txt|--rounds 8 --objective logistic --min-docs 3 --query-weights l.weights --split mart
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
+letor-delta   |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --early-stop-delta 0.003 --rate 0.5:0.1:8 --metric ndcg@5 --metric rmse
+letor-start   |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split mart
+letor-start-n |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split newton --rate 0.3:0.05:5
+letor-start-r |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --objective regression --metric rmse --train-metric on
+letor-start-y |l.txt|lv.txt|--rounds 6 --objective yetirank --min-docs 3 --start-scores l.start --valid-start-scores lv.start --query-weights l.weights --split mart
+letor-valid-w |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 4 --rate 0.4 --valid-query-weights lv.weights --metric ndcg@5,rmse,err
 letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on --split mart
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart
 letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0 --split mart

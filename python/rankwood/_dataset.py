@@ -47,6 +47,10 @@ class Dataset(Handles):
         In place of ``qid``: the number of documents of each query, in order.
     weight, query_weight
         A weight for each document, or for each query, 0 to 65,536; ``weight`` may be a column's name.
+    start_scores
+        Where the scores of training, and of its metrics, begin in place of 0 (n_docs,): LightGBM's
+        ``init_score``, XGBoost's ``base_margin``; or a column's name. Finite, -1e30 to 1e30. The model
+        does not have them: add them to what ``Model.predict`` gives.
     feature_names
         Names of the features; a data frame has its own. A model's file has them with ``_`` for blanks and
         commas, and before numbers; it is found by either.
@@ -77,6 +81,7 @@ class Dataset(Handles):
         group: Any = None,
         weight: Any = None,
         query_weight: Any = None,
+        start_scores: Any = None,
         position: Any = None,
         feature_names: Sequence[str] | None = None,
         categorical_features: Any = None,
@@ -92,16 +97,22 @@ class Dataset(Handles):
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         if _tables.is_paths(data):
+            if isinstance(start_scores, str):
+                raise DataError("start_scores is a column's name; expected an array: files have no such column")
             self._open_files(data, label, qid, group, weight, feature_names, ignore, sort)
             weight = None if isinstance(weight, (str, int)) else weight
         else:
             ignore = _ignored(ignore)
-            named = (one for one in (label, qid, weight) if isinstance(one, str))
+            named = [one for one in (label, qid, weight, start_scores) if isinstance(one, str)]
             table = _tables.of_any(data, frozenset([*ignore, *named]))
-            self._open_table(table, label, qid, group, weight, feature_names, ignore, missing, sort)
+            left_out = [*ignore, start_scores] if isinstance(start_scores, str) else ignore
+            start_scores = _column_of(table, start_scores, "start_scores")
+            self._open_table(table, label, qid, group, weight, feature_names, left_out, missing, sort)
             weight = None if isinstance(weight, str) else weight
         if weight is not None or query_weight is not None:
             self._set_weights(weight, query_weight)
+        if start_scores is not None:
+            self._set_start_scores(start_scores)
 
     @classmethod
     def from_parquet(
@@ -112,6 +123,7 @@ class Dataset(Handles):
         qid: str,
         weight: str | None = None,
         query_weight: Any = None,
+        start_scores: Any = None,
         ignore: Iterable[str] = (),
         missing: float = np.nan,
         batch_rows: int = 32768,
@@ -130,6 +142,8 @@ class Dataset(Handles):
             Names of columns, as of :class:`Dataset`. ``label=None``: all labels are 0.
         query_weight
             In place of ``weight``: a weight for each query, in order.
+        start_scores
+            As of :class:`Dataset`, an array of all documents' in order.
         ignore
             Names of columns that are not features. They are not read.
         missing
@@ -154,7 +168,7 @@ class Dataset(Handles):
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         source = _batches.of_parquet(path, int(batch_rows), ignored)
-        return cls._of_source(source, label, qid, weight, query_weight, ignored, missing)
+        return cls._of_source(source, label, qid, weight, query_weight, start_scores, ignored, missing)
 
     @classmethod
     def from_batches(
@@ -165,6 +179,7 @@ class Dataset(Handles):
         qid: str,
         weight: str | None = None,
         query_weight: Any = None,
+        start_scores: Any = None,
         ignore: Iterable[str] = (),
         missing: float = np.nan,
     ) -> Dataset:
@@ -174,14 +189,14 @@ class Dataset(Handles):
         each pass over the values. It returns an iterable of batches, the same documents in the same order each
         time: Arrow record batches or anything else with ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas
         data frames, or dicts of arrays. Batches may be of any size, and have the same columns. A query's
-        documents are adjacent, and may go on in the next batch. label, qid, weight, query_weight, ignore,
-        missing, what reads values, and errors (DataError) are as of :meth:`from_parquet`; what ``make_reader``
-        raises is raised as it was.
+        documents are adjacent, and may go on in the next batch. label, qid, weight, query_weight,
+        start_scores, ignore, missing, what reads values, and errors (DataError) are as of :meth:`from_parquet`;
+        what ``make_reader`` raises is raised as it was.
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         apart = ignored.union(name for name in (label, qid, weight) if name is not None)
         source = _batches.of_function(make_reader, apart, ignored)
-        return cls._of_source(source, label, qid, weight, query_weight, ignored, missing)
+        return cls._of_source(source, label, qid, weight, query_weight, start_scores, ignored, missing)
 
     # ---- where it comes from ----
 
@@ -193,6 +208,7 @@ class Dataset(Handles):
         qid: str,
         weight: str | None,
         query_weight: Any,
+        start_scores: Any,
         ignore: frozenset[str],
         missing: float,
     ) -> Dataset:
@@ -222,6 +238,8 @@ class Dataset(Handles):
         self._c_table = self._make_table(documents.ids, missing)
         if query_weight is not None:
             self._set_weights(None, query_weight)
+        if start_scores is not None:
+            self._set_start_scores(start_scores)
         return self
 
     def _open_files(
@@ -348,7 +366,13 @@ class Dataset(Handles):
         weights = _tables.numbers_of(vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
         if self._values is not None:  # of files, which were read to know how many there are
-            self._weigh(self._values)
+            self._add_numbers(self._values)
+
+    def _set_start_scores(self, start_scores: Any) -> None:
+        scores = _tables.numbers_of(vector(start_scores, "start_scores", self.n_docs), "start_scores")
+        self._start_scores = self._in_own_order(scores)
+        if self._values is not None:
+            self._add_numbers(self._values)
 
     def _need_labels(self, name: str) -> None:
         if not self._has_labels:
@@ -465,3 +489,13 @@ def _missing(value: Any) -> float:
 def _column(one: str | int) -> str:
     """A column of a table as the library has it: its name, or its number, from 1 there."""
     return one if isinstance(one, str) else str(int(one) + 1)
+
+
+def _column_of(table: _tables.Table, value: Any, what: str) -> Any:
+    """The numbers of a column that is named; else what is given."""
+    names = list(table.names or [])
+    if not isinstance(value, str):
+        return value
+    if value not in names:
+        raise DataError(f"no column {value!r} for {what}; there are {few(names)}")
+    return table.columns[names.index(value)].vector(what)

@@ -57,6 +57,7 @@ class Handles:
         self._is_table = False
         self._weights: Floats | None = None
         self._weigh_queries = False
+        self._start_scores: Floats | None = None
         self._has_labels = True
         self._warned = False
 
@@ -72,12 +73,13 @@ class Handles:
     def n_features(self) -> int:
         raise NotImplementedError
 
-    def _weigh(self, c: Any) -> None:
-        if self._weights is not None:
-            weights = np.ascontiguousarray(self._weights)
-            pointer = ffi.cast("double *", weights.ctypes.data)
-            set_them = lib.rw_dataset_set_query_weights if self._weigh_queries else lib.rw_dataset_set_weights
-            check(set_them(context(), c, pointer, len(weights)))
+    def _add_numbers(self, c: Any) -> None:
+        """Weights and start scores, to a struct rw_dataset."""
+        weigh = lib.rw_dataset_set_query_weights if self._weigh_queries else lib.rw_dataset_set_weights
+        for given, set_them in ((self._weights, weigh), (self._start_scores, lib.rw_dataset_set_start_scores)):
+            if given is not None:
+                numbers = np.ascontiguousarray(given)
+                check(set_them(context(), c, ffi.cast("double *", numbers.ctypes.data), len(numbers)))
 
     @contextlib.contextmanager
     def _reading(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Iterator[None]:
@@ -122,7 +124,7 @@ class Handles:
         with self._reading(names, needed):
             status = lib.rw_dataset_read(context(), ffi.new("char *[]", paths), len(paths), out)
             dataset = made(status, out, lib.rw_dataset_free)
-        self._weigh(dataset)
+        self._add_numbers(dataset)
         return dataset
 
     @locked
@@ -141,7 +143,7 @@ class Handles:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
             self._values = made(status, out, lib.rw_dataset_free)
             self._warn_of_ids()
-            self._weigh(self._values)
+            self._add_numbers(self._values)
         return self._values
 
     # ---- many ranks ----
@@ -158,7 +160,8 @@ class Handles:
         """What data in memory has to have in common on all ranks."""
         if self._paths is not None:
             return "files"
-        return self.feature_names, self.n_features, self._ids is not None, self._weights is not None
+        given = (one is not None for one in (self._ids, self._weights, self._start_scores))
+        return self.feature_names, self.n_features, *given
 
     def _meet_ranks(self, what: str) -> None:
         """Of data in memory: queries are whole, and their numbers count through all ranks."""
@@ -234,7 +237,7 @@ class Handles:
                 del arrays
             self._by_names[key] = made(status, out, lib.rw_dataset_free)
             self._warn_of_ids(inexact, [names[i] for i in ids])
-            self._weigh(self._by_names[key])
+            self._add_numbers(self._by_names[key])
         return self._by_names[key]
 
     def _files_as(self, names: Sequence[str], needed: list[int]) -> Any:
@@ -336,7 +339,7 @@ class Handles:
                     status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
                 binned = made(status, out, lib.rw_binned_free)
             self._warn_of_ids()
-            self._weigh(lib.rw_binned_documents(binned))
+            self._add_numbers(lib.rw_binned_documents(binned))
             self._binned[key] = binned
         return self._binned[key]
 
@@ -355,7 +358,7 @@ class Handles:
             c = ffi.new("struct rw_table *", self._c_table[0])
             c.n_columns = 0
             self._bare = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
-            self._weigh(self._bare)
+            self._add_numbers(self._bare)
         return self._bare
 
     @locked

@@ -94,6 +94,8 @@ class Params:
         _refuse_functions(name, value)
         if ours == "weights":
             raise ParameterError("weights are the data's: Dataset(..., weight=) or (..., query_weight=)")
+        if ours == "start-scores":
+            raise ParameterError("start_scores are the data's: Dataset(..., start_scores=)")
         if "\0" not in name and lib.rw_params_get(self.c, chars(ours)) == ffi.NULL:
             raise ParameterError(_unknown(name))
         check(lib.rw_params_set(context(), self.c, chars(name.replace("_", "-")), chars(as_text(value))))

@@ -537,6 +537,8 @@ def _need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
         return
     if lib.rw_params_must_matter(c.c, b"early-stop") and c.get("early-stop") != "0":
         raise ParameterError("parameter 'early_stop' has no effect without a validation set")
+    if lib.rw_params_must_matter(c.c, b"early-stop-delta"):
+        raise ParameterError("parameter 'early_stop_delta' has no effect without a validation set")
     if c.get("train-metric") == "on":
         return
     for name in ("metric", "empty", "ties", "relevant"):

@@ -50,12 +50,13 @@ class Part:
     label: Any = None
     qid: Any = None
     weight: Any = None
+    start_scores: Any = None
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:
         """One after the other; at least one."""
         first = parts[0]
-        members = {name: [getattr(part, name) for part in parts] for name in ("data", "label", "qid", "weight")}
+        members = {name: [getattr(part, name) for part in parts] for name in vars(first)}
         return cls(
             **{
                 name: value if value is None or isinstance(value, str) else _after(members[name])
@@ -71,7 +72,7 @@ class Part:
                 return one
             return one.iloc[begin:end] if hasattr(one, "iloc") else one[begin:end]
 
-        return Part(of(self.data), of(self.label), of(self.qid), of(self.weight))
+        return Part(*(of(one) for one in vars(self).values()))
 
     def ids(self) -> Any:
         """The query of each document."""
@@ -147,8 +148,8 @@ def run(
             whole = whole_queries(part, ids)
             with _ranks.agreed():
                 data[name] = Dataset(
-                    whole.data, whole.label, qid=whole.qid, weight=whole.weight, ignore=options.ignore,
-                    missing=options.missing,
+                    whole.data, whole.label, qid=whole.qid, weight=whole.weight, start_scores=whole.start_scores,
+                    ignore=options.ignore, missing=options.missing,
                 )  # fmt: skip
         train_set = data.pop("train")
         model = train(params, train_set, valid=data or None, **more)

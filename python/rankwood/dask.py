@@ -48,6 +48,8 @@ class Dataset:
         Columns that are not features.
     missing : float
         A value that means missing, beside NaN and null.
+    start_scores : str or Dask's array or series or None
+        Of each document: where its score begins in training.
     """
 
     data: Any
@@ -56,6 +58,7 @@ class Dataset:
     weight: Any = None
     ignore: Sequence[str] = ()
     missing: float = float("nan")
+    start_scores: Any = None
 
     def _parts(self) -> list[Any]:
         """A delayed Part for each partition."""
@@ -66,7 +69,7 @@ class Dataset:
             data = data.rechunk({1: -1})
         blocks = _blocks(data)
         columns = {}
-        for name in ("label", "qid", "weight"):
+        for name in ("label", "qid", "weight", "start_scores"):
             value = getattr(self, name)
             if value is None or isinstance(value, str):
                 columns[name] = [value] * len(blocks)
@@ -205,22 +208,29 @@ class Ranker(_sklearn.Ranker):
         *,
         qid: Any,
         sample_weight: Any = None,
+        start_scores: Any = None,
         eval_set: Iterable[tuple[Any, Any]] | None = None,
         eval_qid: Iterable[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_start_scores: Sequence[Any] | None = None,
         client: Any = None,
         **more: Any,
     ) -> Ranker:
         """Trains a model on the workers of a cluster.
 
-        X: (n_docs, n_features), a Dask data frame or array; y, qid, sample_weight: (n_docs,), of the same
-        partitions. eval_set: pairs (X, y), with eval_qid; the first one stops training. client and more: as
+        X: (n_docs, n_features), a Dask data frame or array; y, qid, sample_weight, start_scores: (n_docs,),
+        of the same partitions. eval_set: pairs (X, y), with eval_qid, and eval_sample_weight and
+        eval_start_scores, one of each pair; the first one stops training. client and more: as
         :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError, RankError.
         """
+        sets = _sklearn._eval_sets(eval_set, eval_qid, None)
+        weights = _sklearn._of_sets("eval_sample_weight", eval_sample_weight, len(sets))
+        starts = _sklearn._of_sets("eval_start_scores", eval_start_scores, len(sets))
         valid = {
-            f"valid_{i}": Dataset(eval_x, eval_y, ids, missing=self.missing)
-            for i, (eval_x, eval_y, ids, _) in enumerate(_sklearn._eval_sets(eval_set, eval_qid, None))
+            f"valid_{i}": Dataset(eval_x, eval_y, ids, weights[i], missing=self.missing, start_scores=starts[i])
+            for i, (eval_x, eval_y, ids, _) in enumerate(sets)
         }
-        data = Dataset(X, y, qid, sample_weight, missing=self.missing)
+        data = Dataset(X, y, qid, sample_weight, missing=self.missing, start_scores=start_scores)
         model = train(self._given(), data, valid=valid, client=client, **more)
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         self._fitted(model, len(names) if names is not None else int(X.shape[1]), names)

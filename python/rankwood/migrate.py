@@ -60,6 +60,7 @@ _IN_PYTHON = {
     "top": "it is an argument of the plots",
     "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
     "query-weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "start-scores": "Dataset(..., start_scores=)",
     "label-column": "Dataset(data, label, qid=... or group=...)",
     "qid-column": "Dataset(data, label, qid=... or group=...)",
     "weight-column": "Dataset(..., weight= one a document, or query_weight= one a query)",
@@ -82,7 +83,8 @@ _IN_PYTHON = {
 }
 # Parameters that a Dataset takes.
 _OF_DATA = (
-    "weights", "query-weights", "label-column", "qid-column", "weight-column", "names", "ignore", "absent",
+    "weights", "query-weights", "start-scores", "label-column", "qid-column", "weight-column", "names", "ignore",
+    "absent",
 )  # fmt: skip
 
 # Names that mean something in Python alone.

@@ -94,6 +94,7 @@ class Ranker(BaseEstimator):
         missing: float = np.nan,
         metric: Any = "ndcg@10",
         early_stop: int = 100,
+        early_stop_delta: float = 0,
         train_metric: bool = False,
         empty: str = "skip",
         ties: str = "file",
@@ -129,6 +130,7 @@ class Ranker(BaseEstimator):
         self.missing = missing
         self.metric = metric
         self.early_stop = early_stop
+        self.early_stop_delta = early_stop_delta
         self.train_metric = train_metric
         self.empty = empty
         self.ties = ties
@@ -165,10 +167,13 @@ class Ranker(BaseEstimator):
         qid: Any = None,
         group: Any = None,
         sample_weight: Any = None,
+        start_scores: Any = None,
         position: Any = None,
         eval_set: Sequence[tuple[Any, Any]] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_start_scores: Sequence[Any] | None = None,
         callbacks: Iterable[Callback] | None = None,
         checkpoint: Path | None = None,
         checkpoint_every: int | str | None = None,
@@ -177,8 +182,10 @@ class Ranker(BaseEstimator):
         """Trains a model.
 
         X: (n_docs, n_features); y: labels (n_docs,); qid: the query of each document, or group: the
-        size of each query; without either all documents are one query. sample_weight: (n_docs,).
-        eval_set: pairs (X, y), with eval_qid or eval_group; the first one stops training.
+        size of each query; without either all documents are one query. sample_weight, start_scores:
+        (n_docs,), as :class:`rankwood.Dataset` takes them. eval_set: pairs (X, y), with eval_qid or
+        eval_group, and eval_sample_weight and eval_start_scores, None or one of each pair, which may be
+        None; the first one stops training.
         callbacks, checkpoint, checkpoint_every, resume: as :func:`rankwood.train` takes them. position: not
         supported yet.
 
@@ -194,15 +201,19 @@ class Ranker(BaseEstimator):
         if sample_weight is not None and not np.any(_tables.array_of(sample_weight, "sample_weight")):
             raise DataError("all weights in sample_weight are zero")
         data = Dataset(
-            X, y, qid=qid, group=group, weight=sample_weight, position=position, missing=self.missing,
-            sort=qid is not None,
+            X, y, qid=qid, group=group, weight=sample_weight, start_scores=start_scores, position=position,
+            missing=self.missing, sort=qid is not None,
         )  # fmt: skip
+        sets = _eval_sets(eval_set, eval_qid, eval_group)
+        weights = _of_sets("eval_sample_weight", eval_sample_weight, len(sets))
+        starts = _of_sets("eval_start_scores", eval_start_scores, len(sets))
         valid = {
             f"valid_{i}": Dataset(
-                eval_x, eval_y, qid=eval_ids, group=sizes, missing=self.missing, sort=eval_ids is not None
+                eval_x, eval_y, qid=eval_ids, group=sizes, weight=weights[i], start_scores=starts[i],
+                missing=self.missing, sort=eval_ids is not None,
             )
-            for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(_eval_sets(eval_set, eval_qid, eval_group))
-        }
+            for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(sets)
+        }  # fmt: skip
         model = train(
             self._given(), data, valid=valid or None, callbacks=callbacks or (),
             checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume,
@@ -285,6 +296,15 @@ def _eval_sets(sets: Any, qids: Any, groups: Any) -> list[tuple[Any, Any, Any, A
             raise DataError(f"eval_set {i} has neither eval_qid nor eval_group")
         out.append((X, y, qid, group))
     return out
+
+
+def _of_sets(name: str, given: Any, n: int) -> list[Any]:
+    """One of each pair of eval_set; None for what is not given."""
+    if given is None:
+        return [None] * n
+    if not hasattr(given, "__len__") or len(given) != n:
+        raise DataError(f"{name} is no list of {n}; expected one for each pair of eval_set")
+    return list(given)
 
 
 def _rows(X: Any) -> int:

@@ -29,6 +29,7 @@ class _Job:
     label: str
     qid: str
     weight: str | None
+    start_scores: str | None
     valid: str | None
     options: Options
     timeout: float
@@ -43,7 +44,8 @@ class _Job:
         whole = pd.concat(given, ignore_index=True) if given else empty
 
         def part(rows: Any) -> list[Part]:
-            return [Part(whole[rows] if rows is not None else whole, self.label, self.qid, self.weight)]
+            some = whole[rows] if rows is not None else whole
+            return [Part(some, self.label, self.qid, self.weight, self.start_scores)]
 
         if self.valid is None:
             return {"train": part(None)}
@@ -93,6 +95,7 @@ def train(
     label: str,
     qid: str,
     weight: str | None = None,
+    start_scores: str | None = None,
     valid: str | None = None,
     ignore: Sequence[str] = (),
     missing: float = float("nan"),
@@ -112,8 +115,8 @@ def train(
         As :func:`rankwood.train` takes them; ``threads`` are ``spark.task.cpus``, if they are not given.
     frame
         A pyspark.sql.DataFrame; what is not named below is a feature.
-    label, qid, weight
-        Names of columns; there may be no weight.
+    label, qid, weight, start_scores
+        Names of columns; there may be no weight and no start scores.
     valid
         The name of a column of booleans: documents where it is true are the validation set.
     ignore
@@ -142,11 +145,12 @@ def train(
     """
     package("pyspark", "spark")
     columns = tuple(frame.columns)
-    for name in (label, qid, weight, valid, *ignore):
+    for name in (label, qid, weight, start_scores, valid, *ignore):
         if name is not None and name not in columns:
             raise DataError(f"no column {name!r}; there are {', '.join(map(repr, columns[:8]))}")
     left_out = (*ignore, *([valid] if valid is not None else []))
-    job = _Job(as_mapping(params), columns, label, qid, weight, valid, Options(left_out, missing), timeout, more)
+    options = Options(left_out, missing)
+    job = _Job(as_mapping(params), columns, label, qid, weight, start_scores, valid, options, timeout, more)
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         import pandas as pd

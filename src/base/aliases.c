@@ -73,6 +73,9 @@ static const struct rw_alias aliases[] = {
          " weight weight-file weights-file sample-weight "),
     NAME("query-weights", "a file with one number a line: a weight for each query",
          " group-weights group-weight learn-group-weights query-weight "),
+    NAME("start-scores", "a file with one number a line: a score for each document",
+         " init-score init-scores base-margin baseline learn-baseline initscore-filename"
+         " init-score-filename init-score-file start-score "),
     NAME("label-column", "of CSV and TSV", " target-column "),
     NAME("qid-column", "of CSV and TSV", " group-column query-column "),
     NAME("names", "a file of lines 'ID NAME'",
@@ -94,6 +97,7 @@ static const struct rw_alias aliases[] = {
     NAME("early-stop", NULL,
          " early-stopping-round early-stopping-rounds early-stopping od-wait n-iter-no-change estop"
          " end-after-rounds patience early-stopping-num-trees-look-ahead "),
+    NAME("early-stop-delta", NULL, " early-stopping-min-delta min-delta tol "),
     NAME("empty", "what a query without a relevant document counts: 0, 1, or skip",
          " empty-queries no-relevant "),
     NAME("relevant", NULL, " relevance-level level-for-rel relevance-threshold "),
@@ -211,16 +215,16 @@ static const struct rw_alias aliases[] = {
          " scale-pos-weight class-weights class-weight auto-class-weights pos-bagging-fraction"
          " pos-sub-row pos-subsample pos-bagging neg-bagging-fraction neg-sub-row neg-subsample"
          " neg-bagging target-border auc-mu-weights multi-error-top-k multi-strategy "),
-    NONE("scores begin at 0, or at those of a model that is gone on from ('init')",
-         " boost-from-average base-score init-score init-scores base-margin baseline"
-         " learn-baseline initscore-filename "),
+    NONE("scores begin at 0, or at those of a file ('start-scores') or of a model that is gone on "
+         "from ('init')",
+         " boost-from-average base-score "),
     NONE("the errors of single documents are the squared one and the logistic one",
          " fair-c poisson-max-delta-step tweedie-variance-power reg-sqrt quantile-alpha"
          " huber-slope aft-loss-distribution expectile-alpha "),
     NONE("the first metric stops training, on the first validation set",
          " first-metric-only disable-default-eval-metric metric-to-stop "),
-    NONE("any better value of the metric counts, however little better",
-         " early-stopping-min-delta od-pval od-type tol min-delta "),
+    NONE("a round counts as better if its metric is, by more than 'early-stop-delta'",
+         " od-pval od-type "),
     NONE("the model always ends at its best round, unless 'early-stop' is 0",
          " use-best-model best-model-min-trees save-best "),
     NONE("bins are shaped by 'bins' alone",

@@ -141,8 +141,9 @@ int rw_bench_params_same(struct rw_params *a, struct rw_params *b)
 static int is_idle(const char *name)
 {
     static const char *const idle[] = {
-        "metric",  "train-metric", "early-stop",    "empty",        "ties",       "relevant",
-        "weights", "names",        "query-weights", "label-column", "qid-column", "weight-column"};
+        "metric",        "train-metric", "early-stop", "early-stop-delta", "empty",
+        "ties",          "relevant",     "weights",    "start-scores",     "names",
+        "query-weights", "label-column", "qid-column", "weight-column"};
     for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
         if (strcmp(name, idle[i]) == 0)
             return 1;

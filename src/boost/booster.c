@@ -143,6 +143,10 @@ static int load_sets(struct booster *b)
     RW_TRY(rw_engine_load(b->engine, 0, b->set[0], b->train.bins, b->gain));
     for (int set = 1; set < b->n_sets; set++)
         RW_TRY(rw_engine_load(b->engine, set, b->set[set], b->set[set]->codes, NULL));
+    for (int set = 0; set < b->n_sets; set++) {
+        if (b->set[set]->start_score)
+            RW_TRY(rw_engine_set_scores(b->engine, set, b->set[set]->start_score));
+    }
     return RW_OK;
 }
 
@@ -190,6 +194,10 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
                        "parameter '%s' is set, but the training set has none: they are read with "
                        "rw_dataset_read_weights or rw_dataset_read_query_weights",
                        params->weights[0] ? "weights" : "query-weights");
+    if (params->start_scores[0] && !b->set[0]->start_score)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "parameter 'start-scores' is set, but the training set has none: they are "
+                       "read with rw_dataset_read_start_scores");
     if (rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
     b->params = *params;
@@ -424,6 +432,7 @@ static int run_round(struct booster *b, int *more)
         RW_TRY(own_gradients(b));
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
+    rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->round));
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
     if (b->round == b->resumed_round)
         tell_choices(b);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "boost/params_table.h"
 #include "comm/comm.h"
 #include "io/checksum.h"
 
@@ -153,19 +154,41 @@ static void put(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
+/* Of a model's parameters; one that stands there only where it is not its default has that, else.
+ */
+static struct rw_param_value value_of(const struct rw_model_params *params, const char *name)
+{
+    static char not_there[] = "not there";
+    const struct rw_param_value *found = rw_model_params_find(params, name);
+    const int at = rw_param_find(name);
+    struct rw_param_value value = {.value = not_there};
+    if (found)
+        value = *found;
+    else if (at >= 0 && rw_param_rows[at].info.model == 2)
+        value.value = (char *)(uintptr_t)rw_param_rows[at].info.default_value;
+    return value;
+}
+
+static void compare_param(const struct rw_model_params *was, const struct rw_model_params *is,
+                          const char *name, char *text, size_t size)
+{
+    const struct rw_param_value theirs = value_of(was, name), ours = value_of(is, name);
+    if (strcmp(name, "rounds") == 0 ||
+        (theirs.is_auto == ours.is_auto && strcmp(theirs.value, ours.value) == 0))
+        return;
+    put(text, size, "%s%s was %s%s, and is %s%s", *text ? "; " : "", name,
+        theirs.is_auto ? "auto " : "", theirs.value, ours.is_auto ? "auto " : "", ours.value);
+}
+
 static int check_params(struct rw_checkpointer *c)
 {
     const struct rw_model_params *was = &c->resumed.model->params, *is = &c->so_far.params;
     char text[1024] = "";
-    for (int32_t i = 0; i < is->n; i++) {
-        const struct rw_param_value *ours = &is->param[i];
-        const struct rw_param_value *theirs = rw_model_params_find(was, ours->name);
-        if (strcmp(ours->name, "rounds") == 0 ||
-            (theirs && theirs->is_auto == ours->is_auto && strcmp(theirs->value, ours->value) == 0))
-            continue;
-        put(text, sizeof(text), "%s%s was %s%s, and is %s%s", *text ? "; " : "", ours->name,
-            theirs && theirs->is_auto ? "auto " : "", theirs ? theirs->value : "not there",
-            ours->is_auto ? "auto " : "", ours->value);
+    for (int32_t i = 0; i < is->n; i++)
+        compare_param(was, is, is->param[i].name, text, sizeof(text));
+    for (int32_t i = 0; i < was->n; i++) {
+        if (!rw_model_params_find(is, was->param[i].name))
+            compare_param(was, is, was->param[i].name, text, sizeof(text));
     }
     if (!*text)
         return RW_OK;

@@ -108,7 +108,7 @@ static int check_missing(const struct rw_continuation *from, const struct rw_eng
     int status = RW_OK;
     uint32_t *missing = NULL; /* 1: the training set has missing values of it */
     const struct rw_model *init = from->init;
-    if (engine->ops->set_scores)
+    if (!engine->ops->by_codes)
         return RW_OK;
     RW_TRY(RW_NEW(from->ctx, missing, RW_FEATURE_IDS));
     RW_TRY_OUT(find_missing(from, missing));
@@ -148,7 +148,7 @@ static int add_tree(const struct rw_continuation *from, struct rw_engine *engine
 {
     const struct rw_tree *tree = &from->init->tree[t];
     for (int set = from->train_scores ? 1 : 0; set < from->n_sets; set++) {
-        if (engine->ops->set_scores) {
+        if (!engine->ops->by_codes) {
             RW_TRY(add_by_value(from, engine, set, t));
             continue;
         }
@@ -205,8 +205,9 @@ void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *
 {
     warn_of_features(from);
     /* What differs by nature, or shapes no tree by itself. */
-    static const char *const other[] = {"rounds", "early-stop", "metric",     "empty",
-                                        "ties",   "relevant",   "label-gain", "ignore"};
+    static const char *const other[] = {"rounds",   "early-stop", "early-stop-delta",
+                                        "metric",   "empty",      "ties",
+                                        "relevant", "label-gain", "ignore"};
     char text[512] = "";
     size_t n = 0;
     for (int32_t i = 0; i < from->init->params.n; i++) {

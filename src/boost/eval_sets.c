@@ -208,8 +208,9 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     const double value = eval->value[eval->stop_value].value;
     if (value != value) /* no query counts: nothing to stop by */
         return round == 1 ? fail_uncounted(eval) : RW_OK;
-    if (eval->best_round == 0 ||
-        (eval->lower_is_better ? value < eval->best_value : value > eval->best_value)) {
+    const double better_by =
+        eval->lower_is_better ? eval->best_value - value : value - eval->best_value;
+    if (eval->best_round == 0 || better_by > eval->params->early_stop_delta) {
         eval->best_round = round;
         eval->best_value = value;
     }

@@ -23,21 +23,33 @@ static uint64_t weight_item(const struct rw_dataset *dataset, uint32_t doc, uint
     return rw_mix_item(number, bits + (dataset->weight_by_query != 0));
 }
 
+/* A document without a start score starts at 0, which adds nothing. */
+static uint64_t start_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t bits;
+    if (!dataset->start_score || dataset->start_score[doc] == 0.0)
+        return 0;
+    memcpy(&bits, &dataset->start_score[doc], sizeof(bits));
+    return rw_mix_item(number, bits);
+}
+
 static int add_documents(void *user, struct rw_share *share)
 {
     const struct job *job = user;
     const struct rw_dataset *dataset = job->dataset;
-    uint64_t labels = 0, weights = 0;
+    uint64_t labels = 0, weights = 0, starts = 0;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
             const uint64_t number = job->first_doc + doc;
             labels += rw_mix_item(number, rw_bits_of_float(dataset->label[doc] + 0.0f)); /* no -0 */
             weights += weight_item(dataset, (uint32_t)doc, number);
+            starts += start_item(dataset, (uint32_t)doc, number);
         }
     }
     rw_share_lock(share);
     job->out->part[RW_PRINT_LABELS] += labels;
     job->out->part[RW_PRINT_WEIGHTS] += weights;
+    job->out->part[RW_PRINT_START_SCORES] += starts;
     rw_share_unlock(share);
     return RW_OK;
 }

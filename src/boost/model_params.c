@@ -11,7 +11,7 @@ int rw_model_params_make(struct rw_ctx *ctx, struct rw_params *params,
     RW_TRY(RW_NEW(ctx, out->param, RW_N_PARAMS));
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const struct rw_param_info *info = &rw_param_rows[i].info;
-        if (!info->model)
+        if (!rw_params_in_model(params, i))
             continue;
         struct rw_param_value *param = &out->param[out->n];
         RW_TRY(rw_mem_copy_text(ctx, &param->name, info->name));

@@ -42,7 +42,7 @@ void rw_model_size_init(struct rw_model_size *size, uint32_t n_features, struct 
     size->bytes = HEAD + RANGE * (uint64_t)n_features;
     size->round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)eval->n_values;
     for (int i = 0; i < RW_N_PARAMS; i++) {
-        if (rw_param_rows[i].info.model)
+        if (rw_params_in_model(params, i))
             size->bytes += text_line(rw_params_get(params, rw_param_rows[i].info.name));
     }
     size->bytes += RW_MODEL_VALUE_BYTES * (uint64_t)eval->gains.n_table;

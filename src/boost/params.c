@@ -1,4 +1,5 @@
 /* Parameters: the table, defaults, values as text, and whether they agree with one another. */
+#include "base/exact.h"
 #include "base/fpenv.h"
 #include "boost/params_table.h"
 
@@ -108,8 +109,17 @@ static int is_word(const struct rw_param_row *row, const void *field)
                                            : *(const double *)field == row->word_value);
 }
 
+/* Behind A. */
+static void write_schedule(const struct rw_rate_schedule *schedule, char text[RW_PARAM_ROOM])
+{
+    char last[32];
+    const size_t n = strlen(text);
+    rw_number_write_double(schedule->last, last);
+    snprintf(text + n, RW_PARAM_ROOM - n, ":%s:%d", last, schedule->n_rounds);
+}
+
 /* The value as text: in `text`, or where it stands already. */
-static const char *text_of(const struct rw_params *params, int at, char text[32])
+static const char *text_of(const struct rw_params *params, int at, char text[RW_PARAM_ROOM])
 {
     const struct rw_param_row *row = &rw_param_rows[at];
     const char *field = (const char *)params + row->offset;
@@ -117,22 +127,24 @@ static const char *text_of(const struct rw_params *params, int at, char text[32]
         return row->word;
     switch (row->info.type) {
     case RW_PARAM_INT:
-        snprintf(text, 32, "%d", *(const int *)field);
+        snprintf(text, RW_PARAM_ROOM, "%d", *(const int *)field);
         break;
     case RW_PARAM_REAL:
         rw_number_write_double(*(const double *)field, text);
+        if (at == RW_AT_PARAM_rate && params->schedule.n_rounds > 0)
+            write_schedule(&params->schedule, text);
         break;
     case RW_PARAM_CHOICE: {
         const char *word = row->info.range;
         for (int k = *(const int *)field; k > 0; k--)
             word = strchr(word, '|') + 1;
-        snprintf(text, 32, "%.*s", (int)strcspn(word, "|"), word);
+        snprintf(text, RW_PARAM_ROOM, "%.*s", (int)strcspn(word, "|"), word);
         break;
     }
     case RW_PARAM_TEXT:
         return *(char *const *)field;
     case RW_PARAM_SEED:
-        snprintf(text, 32, "%llu", (unsigned long long)*(const uint64_t *)field);
+        snprintf(text, RW_PARAM_ROOM, "%llu", (unsigned long long)*(const uint64_t *)field);
         break;
     }
     return text;
@@ -143,6 +155,15 @@ const char *rw_params_get(struct rw_params *params, const char *name)
     RW_DEFAULT_FPENV;
     const int at = rw_param_find(name);
     return at >= 0 ? text_of(params, at, params->text) : NULL;
+}
+
+int rw_params_in_model(struct rw_params *params, int i)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_param_info *info = rw_param_info(i);
+    return info &&
+           (info->model == 1 || (info->model == 2 && strcmp(text_of(params, i, params->text),
+                                                            info->default_value) != 0));
 }
 
 static int is_set(const struct rw_params *params, enum rw_param_at at)
@@ -167,7 +188,7 @@ enum rw_param_origin rw_params_origin(const struct rw_params *params, const char
 int rw_params_must_matter(const struct rw_params *params, const char *name)
 {
     const int at = rw_param_find(name);
-    char text[32];
+    char text[RW_PARAM_ROOM];
     return rw_params_origin(params, name) == RW_PARAM_SET &&
            strcmp(text_of(params, at, text), rw_param_rows[at].info.default_value) != 0;
 }
@@ -211,6 +232,17 @@ double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t 
     return n_features >= MANY_FEATURES ? low_rate : high_rate;
 }
 
+double rw_params_rate_of_round(const struct rw_params *params, uint32_t round)
+{
+    const struct rw_rate_schedule *schedule = &params->schedule;
+    if (schedule->n_rounds == 0)
+        return params->rate;
+    if (round >= (uint32_t)schedule->n_rounds)
+        return schedule->last;
+    const double share = (double)round / (double)schedule->n_rounds;
+    return params->rate * rw_exp2(share * rw_log2(schedule->last / params->rate));
+}
+
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features)
 {
@@ -218,7 +250,9 @@ double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs
         return params->sample_features;
     if (!rw_params_objective(params)->ranks || n_docs < LARGE_DOCS)
         return 1.0;
-    if (n_features >= MANY_FEATURES && rw_params_rate(params, n_docs, n_features) <= low_rate)
+    const double rate = params->schedule.n_rounds > 0 ? params->schedule.last
+                                                      : rw_params_rate(params, n_docs, n_features);
+    if (n_features >= MANY_FEATURES && rate <= low_rate)
         return 0.25; /* pays after many rounds only, which a low rate takes */
     return n_features >= SOME_FEATURES ? 0.5 : 1.0;
 }
@@ -432,6 +466,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
                        params->sample_queries < 1 || some_features;
     const struct idle_rule rules[] = {
         {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
+        {RW_AT_PARAM_early_stop_delta, params->early_stop == 0, "with early-stop 0"},
         {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
          "with grow levels: depth limits whole levels"},
         {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},

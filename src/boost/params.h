@@ -19,14 +19,23 @@ enum { RW_AUTO = -1 }; /* a number that is chosen when training begins */
 #define RW_FIELD_TEXT   char *
 #define RW_FIELD_SEED   uint64_t
 
+/* A rate of A:B:N: the field has A. */
+struct rw_rate_schedule {
+    double last;  /* B */
+    int n_rounds; /* N; 0: the rate is the same in all rounds */
+};
+
+enum { RW_PARAM_ROOM = 80 }; /* for the text of a number, a word or a schedule */
+
 struct rw_params {
 #define RW_PARAM(type, field, ...) RW_FIELD_##type field;
 #include "boost/params.def"
-    uint64_t set;               /* bit i: parameter i was set by the user */
-    uint64_t strict;            /* bit i: and by rw_params_set, so that it must have an effect */
-    uint64_t chosen;            /* bit i: it was `auto`, and is chosen by the size of the data */
-    char text[32];              /* rw_params_get's answer */
-    struct rw_eval_params eval; /* rw_params_eval's */
+    uint64_t set;    /* bit i: parameter i was set by the user */
+    uint64_t strict; /* bit i: and by rw_params_set, so that it must have an effect */
+    uint64_t chosen; /* bit i: it was `auto`, and is chosen by the size of the data */
+    struct rw_rate_schedule schedule; /* of `rate` */
+    char text[RW_PARAM_ROOM];         /* rw_params_get's answer */
+    struct rw_eval_params eval;       /* rw_params_eval's */
 };
 
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
@@ -44,6 +53,9 @@ int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_docs);
 /* In (0, 1], for a training set of n_docs documents with n_features features. */
 double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features);
+/* The rate of the tree of a round, from 0, counted from a model's first tree on; of parameters
+ * whose rate is not `auto`. It depends on nothing else. */
+double rw_params_rate_of_round(const struct rw_params *params, uint32_t round);
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features);
 #endif

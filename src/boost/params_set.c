@@ -67,6 +67,34 @@ static int whole_number(const char *text, uint64_t most, uint64_t *value)
     return 1;
 }
 
+/* A number of the row's range, all of text [begin, end). */
+static int number_within(const struct rw_param_row *row, const char *begin, const char *end,
+                         double *number)
+{
+    int clamped;
+    return rw_number_parse_double(begin, end, number, &clamped) == end && !clamped &&
+           *number >= row->least && *number <= row->most;
+}
+
+/* A:B:N, which has a colon. */
+static int assign_schedule(struct rw_ctx *ctx, struct rw_params *params, const char *value)
+{
+    enum { MOST_ROUNDS = 1000000 };
+    const struct rw_param_row *row = &rw_param_rows[RW_AT_PARAM_rate];
+    const char *first = strchr(value, ':'), *second = strchr(first + 1, ':');
+    double from, to;
+    uint64_t n_rounds = 0;
+    if (!second || !number_within(row, value, first, &from) ||
+        !number_within(row, first + 1, second, &to) ||
+        !whole_number(second + 1, MOST_ROUNDS, &n_rounds) || n_rounds == 0)
+        return refuse(ctx, row,
+                      "A:B:N, two rates from 1e-6 to 1 and a number of rounds from 1 to 1000000",
+                      value);
+    params->rate = from;
+    params->schedule = (struct rw_rate_schedule){to, (int)n_rounds};
+    return RW_OK;
+}
+
 static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, void *field,
                          const char *value)
 {
@@ -75,17 +103,18 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
     double number = row->word_value;
     if (!row->word || strcmp(value, row->word) != 0) {
         uint64_t whole = 0;
-        int clamped = 0, is_number;
+        int is_number;
         char expected[128];
         if (is_int) {
             is_number = whole_number(value, (uint64_t)row->most, &whole);
             number = (double)whole;
+            is_number &= number >= row->least;
         } else {
-            is_number = rw_number_parse_double(value, end, &number, &clamped) == end && !clamped;
+            is_number = number_within(row, value, end, &number);
         }
         snprintf(expected, sizeof(expected), "a %snumber, %s%s%s", is_int ? "whole " : "",
                  row->info.range, row->word ? ", or " : "", row->word ? row->word : "");
-        if (!is_number || !(number >= row->least && number <= row->most))
+        if (!is_number)
             return refuse(ctx, row, expected, value);
     }
     if (is_int)
@@ -151,7 +180,12 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
     switch (row->info.type) {
     case RW_PARAM_INT:
     case RW_PARAM_REAL:
-        return assign_number(ctx, row, field, value);
+        if (at == RW_AT_PARAM_rate && strchr(value, ':'))
+            return assign_schedule(ctx, params, value);
+        RW_TRY(assign_number(ctx, row, field, value));
+        if (at == RW_AT_PARAM_rate)
+            params->schedule = (struct rw_rate_schedule){.n_rounds = 0};
+        return RW_OK;
     case RW_PARAM_CHOICE: {
         const int index = rw_param_word(row->info.range, value);
         if (index < 0)
@@ -217,7 +251,8 @@ static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char 
     if (at < 0)
         return unknown_name(ctx, name);
     const uint64_t bit = (uint64_t)1 << at;
-    const int was_auto = !is_strict && rw_param_is_by_size(at) && strncmp(value, "auto ", 5) == 0;
+    const int was_auto = !is_strict && rw_param_is_by_size(at) && strncmp(value, "auto ", 5) == 0 &&
+                         !strchr(value, ':');
     RW_TRY(rw_param_assign(ctx, params, at, was_auto ? value + 5 : value));
     params->set |= bit;
     params->strict = is_strict ? params->strict | bit : params->strict & ~bit;
@@ -338,11 +373,12 @@ static int is_written(struct rw_params *params, int at)
 {
     static const uint64_t others =
         UINT64_C(1) << RW_AT_PARAM_weights | UINT64_C(1) << RW_AT_PARAM_query_weights |
-        UINT64_C(1) << RW_AT_PARAM_names | UINT64_C(1) << RW_AT_PARAM_label_column |
-        UINT64_C(1) << RW_AT_PARAM_qid_column | UINT64_C(1) << RW_AT_PARAM_weight_column |
-        UINT64_C(1) << RW_AT_PARAM_metric_on_train;
+        UINT64_C(1) << RW_AT_PARAM_start_scores | UINT64_C(1) << RW_AT_PARAM_names |
+        UINT64_C(1) << RW_AT_PARAM_label_column | UINT64_C(1) << RW_AT_PARAM_qid_column |
+        UINT64_C(1) << RW_AT_PARAM_weight_column | UINT64_C(1) << RW_AT_PARAM_metric_on_train;
     const struct rw_param_info *info = &rw_param_rows[at].info;
-    return (info->model || (others >> at & 1)) && *rw_params_get(params, info->name);
+    return (rw_params_in_model(params, at) || (others >> at & 1)) &&
+           *rw_params_get(params, info->name);
 }
 
 int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out)

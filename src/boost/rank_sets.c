@@ -40,15 +40,15 @@ int rw_rank_sets_warn(struct rw_ctx *ctx, const struct rw_dataset *const *sets, 
     return RW_OK;
 }
 
-/* To go on from a model, values are needed, or its scores; metrics of each of its rounds need
- * values. */
+/* To go on from a model, values are needed, or its scores; metrics of each of its rounds, and
+ * start scores, to which its trees are added one by one, need values. */
 static int check_init(struct rw_ctx *ctx, const struct rw_binned *train,
                       const struct rw_binned *made, const struct rw_dataset *documents,
                       const struct rw_model *init, int measures_training, int on_gpu)
 {
     if (!init || documents->n_columns || !train->bins || made->bins)
         return RW_OK;
-    if (train->scored == init && !measures_training && !on_gpu)
+    if (train->scored == init && !measures_training && !documents->start_score && !on_gpu)
         return RW_OK;
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "the training set has neither values nor the scores of the model to go on "

@@ -143,9 +143,10 @@ int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
     uint64_t gpu = 0;
     *out = NULL;
     RW_TRY(any_gpu(ctx, params, &gpu));
-    /* a GPU walks by codes, and metrics of each of the model's rounds are of values */
+    /* a GPU walks by codes, metrics of each of the model's rounds are of values, and its trees are
+     * added to start scores one by one */
     int status;
-    if (gpu || params->metric_on_train) {
+    if (gpu || params->metric_on_train || params->start_scores[0]) {
         status = read_values(ctx, paths, n_paths, out);
     } else {
         struct rw_read_goal goal = {.bins_text = bins_text};

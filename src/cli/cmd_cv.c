@@ -61,7 +61,7 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
     json_t *given = json_object();
     for (int i = 0; rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
-        if (rw_param_info(i)->model)
+        if (rw_params_in_model(params, i))
             json_object_set_new(given, name, rw_load_json_param(name, rw_params_get(params, name)));
     }
     return json_pack("{s:o,s:o,s:o,s:o,s:o}", "params", used_json(cv), "given", given, "folds",

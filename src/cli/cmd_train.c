@@ -16,10 +16,9 @@
 #include "cli/train_log.h"
 #include "cli/train_values.h"
 
-static const char *output, *log_path, *init_path;
-static const char *checkpoint_path, *checkpoint_every, *resume_path;
+static const char *output, *log_path, *init_path, *checkpoint_path, *checkpoint_every, *resume_path;
 static struct rw_sets valid_files;
-static struct rw_list valid_weights, valid_query_weights;
+static struct rw_list valid_weights, valid_query_weights, valid_start_scores;
 static int plan_only, config_only;
 static struct rw_exchange made_for; /* --for */
 static unsigned long long n_ranks = 1;
@@ -46,8 +45,7 @@ static const struct rw_option options[] = {
      RW_OPTION_TEXT, .value = &checkpoint_every},
     {"resume", 0, "FILE|auto",
      "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
-     "of "
-     "--checkpoint, if it is there",
+     "of --checkpoint, if it is there",
      RW_OPTION_TEXT, .value = &resume_path},
     {"valid-weights", 0, "FILE",
      "a weight for each document of the validation set that has the same number, or 'none' "
@@ -55,6 +53,8 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_weights},
     {"valid-query-weights", 0, "FILE", "the same for each of its queries (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_query_weights},
+    {"valid-start-scores", 0, "FILE", "start scores of its documents (repeatable)",
+     RW_OPTION_INPUTS_OR_NONE, .value = &valid_start_scores},
     {"ranks", 0, "N",
      "train as N ranks, threads of this process with a part of DATA each: to the model of one rank",
      RW_OPTION_NUMBER, .value = &n_ranks, .least = 1, .most = RW_RANKS_MOST_THREADS},
@@ -204,6 +204,8 @@ static int check_unmeasured(struct rw_cli *cli)
     if (rw_params_must_matter(params, "early-stop") &&
         strcmp(rw_params_get(params, "early-stop"), "0") != 0)
         return rw_wrong(cli, "'--early-stop' has no effect without '--valid'");
+    if (rw_params_must_matter(params, "early-stop-delta"))
+        return rw_wrong(cli, "'--early-stop-delta' has no effect without '--valid'");
     if (strcmp(rw_params_get(params, "train-metric"), "on") == 0)
         return 0;
     for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]); i++) {
@@ -220,7 +222,7 @@ static int check_unmeasured(struct rw_cli *cli)
     return 0;
 }
 
-static int check_valid_weights(struct rw_cli *cli, const char *option, const struct rw_list *files)
+static int check_valid_files(struct rw_cli *cli, const char *option, const struct rw_list *files)
 {
     if (files->n && !valid_files.given.n)
         return rw_wrong(cli, "'--%s' has no effect without '--valid'", option);
@@ -231,7 +233,7 @@ static int check_valid_weights(struct rw_cli *cli, const char *option, const str
 }
 
 /* The file of a validation set, from 0; NULL: none. */
-static const char *weights_of(const struct rw_list *files, int set)
+static const char *valid_file(const struct rw_list *files, int set)
 {
     return set < files->n && strcmp(files->text[set], "none") != 0 ? files->text[set] : NULL;
 }
@@ -303,10 +305,11 @@ static int check(struct rw_cli *cli)
     RW_STEP(rw_train_for_take(cli, &made_for));
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
-    RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
-    RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
+    RW_STEP(check_valid_files(cli, "valid-weights", &valid_weights));
+    RW_STEP(check_valid_files(cli, "valid-query-weights", &valid_query_weights));
+    RW_STEP(check_valid_files(cli, "valid-start-scores", &valid_start_scores));
     for (int i = 0; i < valid_files.given.n; i++) {
-        if (weights_of(&valid_weights, i) && weights_of(&valid_query_weights, i))
+        if (valid_file(&valid_weights, i) && valid_file(&valid_query_weights, i))
             return rw_wrong(cli,
                             "'--valid-weights' and '--valid-query-weights' both weigh '%s': give "
                             "one of them, and 'none' in its place",
@@ -328,14 +331,17 @@ static int read_sets(struct training *t)
     }
     RW_STEP(rw_load_training(cli, &cli->operands));
     for (int i = 0; i < n_valid; i++) {
-        const char *of_docs = weights_of(&valid_weights, i);
-        const char *of_queries = weights_of(&valid_query_weights, i);
+        const char *of_docs = valid_file(&valid_weights, i);
+        const char *of_queries = valid_file(&valid_query_weights, i);
+        const char *start = valid_file(&valid_start_scores, i);
         RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &t->valid[i])
                           : rw_load_valid(cli, &valid_files.files[i], &t->valid[i]));
         if (of_docs)
             RW_STEP(rw_dataset_read_weights(ctx, t->valid[i], of_docs));
         if (of_queries)
             RW_STEP(rw_dataset_read_query_weights(ctx, t->valid[i], of_queries));
+        if (start)
+            RW_STEP(rw_dataset_read_start_scores(ctx, t->valid[i], start));
     }
     return rw_ranks_meet(cli, rw_load_check_columns(cli));
 }
@@ -444,9 +450,8 @@ static int finish(struct training *t, double start, int end)
         RW_STEP(write_finished(cli));
     else
         code = keep_interrupted(cli, end ? end : RW_EXIT_FAILURE);
-    if (rw_ranks_count(cli->ctx) > 1)
-        rw_train_values_print(&job.values, cli->model,
-                              set_name); /* a rank has a part of the queries */
+    if (rw_ranks_count(cli->ctx) > 1 || valid_start_scores.n > 0) /* more than model and data say */
+        rw_train_values_print(&job.values, cli->model, set_name);
     else
         RW_STEP(report(t));
     return code;
@@ -472,7 +477,6 @@ static int begin(struct rw_cli *cli)
 /* A rank of a training: the only one, or one of many. */
 static int train_rank(struct rw_cli *cli, struct training *t)
 {
-    struct rw_ctx *ctx = cli->ctx;
     const int leads = rw_ranks_leads(cli);
     RW_STEP(read_data(t));
     RW_STEP(rw_ranks_meet(cli, leads ? begin(cli) : 0));
@@ -494,15 +498,13 @@ static int train_rank(struct rw_cli *cli, struct training *t)
         rw_interrupts_catch(leads);
     if (leads)
         rw_progress_start();
-    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
-    const int n_valid = valid_files.given.n;
-    const struct rw_train_hooks *own = leads ? &hooks : &quiet;
-    const int status = rw_train_binned_from(ctx, cli->params, t->init, cli->binned, valid, n_valid,
-                                            own, &cli->model);
+    const int status = rw_train_binned_from(
+        cli->ctx, cli->params, t->init, cli->binned, (const struct rw_dataset *const *)t->valid,
+        valid_files.given.n, leads ? &hooks : &quiet, &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && rw_interrupted()) {
-        rw_msg_failed(ctx, status, "train");
+        rw_msg_failed(cli->ctx, status, "train");
         return 128 + rw_interrupted();
     }
     RW_STEP(status);

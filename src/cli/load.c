@@ -113,13 +113,16 @@ static int took_ignored(struct rw_cli *cli)
     return rw_ctx_n_tables(cli->ctx) > 0 ? rw_params_set(cli->ctx, cli->params, "ignore", "") : 0;
 }
 
-/* The weights that the parameters name. */
-static int weigh(struct rw_cli *cli)
+/* The weights and start scores that the parameters name. */
+static int read_side_files(struct rw_cli *cli)
 {
     const char *of_docs = given(cli, "weights"), *of_queries = given(cli, "query-weights");
+    const char *start = given(cli, "start-scores");
     if (of_docs)
-        return rw_dataset_read_weights(cli->ctx, cli->dataset, of_docs);
-    return of_queries ? rw_dataset_read_query_weights(cli->ctx, cli->dataset, of_queries) : 0;
+        RW_STEP(rw_dataset_read_weights(cli->ctx, cli->dataset, of_docs));
+    if (of_queries)
+        RW_STEP(rw_dataset_read_query_weights(cli->ctx, cli->dataset, of_queries));
+    return start ? rw_dataset_read_start_scores(cli->ctx, cli->dataset, start) : 0;
 }
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
@@ -127,7 +130,7 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
     RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
     RW_STEP(rw_load_check_columns(cli));
     RW_STEP(took_ignored(cli));
-    return weigh(cli);
+    return read_side_files(cli);
 }
 
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
@@ -140,7 +143,7 @@ int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
     cli->dataset = rw_binned_documents(cli->binned);
     RW_STEP(say_read(files, start));
     RW_STEP(took_ignored(cli));
-    return weigh(cli);
+    return read_side_files(cli);
 }
 
 int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,

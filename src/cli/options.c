@@ -398,10 +398,11 @@ static void add_inputs(struct rw_list *inputs, const struct rw_list *files, int 
 /* The files that a command reads. */
 static struct rw_list inputs_of(const struct rw_cli *cli)
 {
-    static const char *const params[] = {"weights", "query-weights", "names", "label-gain"};
+    static const char *const params[] = {"weights", "query-weights", "start-scores", "names",
+                                         "label-gain"};
     struct rw_list inputs = {0};
     add_inputs(&inputs, &cli->operands, 0);
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++)
         list_add(&inputs, rw_params_get(cli->params, params[i]));
     for (int i = 0; cli->command->options[i].name; i++) {
         const struct rw_option *option = &cli->command->options[i];

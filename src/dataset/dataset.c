@@ -64,6 +64,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
     rw_mem_free(dataset->file);
     rw_mem_free(dataset->location);
     rw_mem_free(dataset->weight);
+    rw_mem_free(dataset->start_score);
     rw_names_free(dataset->name, dataset->n_names);
     rw_mem_free(dataset);
 }
@@ -282,4 +283,32 @@ int rw_dataset_set_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
 {
     RW_DEFAULT_FPENV;
     return set_weights(ctx, dataset, 1, weights, n);
+}
+
+int rw_dataset_check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                  const char *file, size_t n)
+{
+    if (n == dataset->n_docs)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_DATA, "%s%s%s%zu start scores; expected one a document, %u",
+                   file ? "'" : "", file ? file : "", file ? "' holds " : "", n, dataset->n_docs);
+}
+
+int rw_dataset_set_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                const double *scores, size_t n)
+{
+    RW_DEFAULT_FPENV;
+    double *start;
+    RW_TRY(rw_dataset_check_start_scores(ctx, dataset, NULL, n));
+    for (size_t i = 0; i < n; i++) {
+        if (!(fabs(scores[i]) <= RW_MAX_START_SCORE))
+            return rw_fail(ctx, RW_ERR_DATA, "start score %zu is %g; expected -%g to %g", i + 1,
+                           scores[i], RW_MAX_START_SCORE, RW_MAX_START_SCORE);
+    }
+    RW_TRY(RW_NEW_RAW(ctx, start, n));
+    for (size_t i = 0; i < n; i++)
+        start[i] = scores[i] == 0 ? 0.0 : scores[i]; /* no -0 */
+    rw_mem_free(dataset->start_score);
+    dataset->start_score = start;
+    return RW_OK;
 }

@@ -53,6 +53,7 @@ struct rw_dataset {
     char *comment_text;        /* each comment ends with 0; owned */
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
+    double *start_score;       /* [n_docs] where training starts; NULL: all 0; owned */
     int32_t n_names;
     struct rw_feature_name
         *name; /* [n_names] by ascending id, as the table's header has them; owned */
@@ -89,6 +90,10 @@ int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, siz
 /* Are n weights one a document, or one a query? RW_ERR_DATA if not. file: their file, or NULL. */
 int rw_dataset_check_weights(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
                              const char *file, size_t n);
+
+/* The same of n start scores. */
+int rw_dataset_check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                  const char *file, size_t n);
 
 /* Have they the same queries, by id and in this order, and the same labels? */
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);

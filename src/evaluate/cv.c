@@ -97,6 +97,8 @@ static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW_RAW(ctx, scores, test->n_docs));
     RW_TRY_OUT(rw_predict(ctx, model, test, 0, scores));
+    for (uint32_t i = 0; test->start_score && i < test->n_docs; i++)
+        scores[i] += test->start_score[i];
     RW_TRY_OUT(rw_evaluate(ctx, &v->how, test, scores, eval));
     for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
         const uint32_t begin = v->dataset->query_offset[q];

@@ -3,6 +3,23 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 
+static int select_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                               const uint8_t *keep, struct rw_dataset *out)
+{
+    uint32_t at = 0;
+    if (!dataset->start_score)
+        return RW_OK;
+    RW_TRY(RW_NEW_RAW(ctx, out->start_score, out->n_docs));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
+        if (!keep[q])
+            continue;
+        memcpy(out->start_score + at, dataset->start_score + begin, n * sizeof(double));
+        at += n;
+    }
+    return RW_OK;
+}
+
 int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                       struct rw_dataset **out)
 {
@@ -27,6 +44,7 @@ int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, cons
     }
     RW_TRY_OUT(rw_builder_finish(ctx, &builder, 1, out));
     (*out)->weight_by_query = dataset->weight_by_query;
+    RW_TRY_OUT(select_start_scores(ctx, dataset, keep, *out));
     RW_TRY_OUT(rw_names_copy(ctx, dataset->name, dataset->n_names, &(*out)->name));
     (*out)->n_names = dataset->n_names;
 out:

@@ -1,4 +1,4 @@
-/* Files with one number a line: weights, scores. */
+/* Files with one number a line: weights, scores, start scores. */
 #include "io/side_files.h"
 
 #include <float.h>
@@ -113,15 +113,45 @@ int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *sco
     return rw_scores_read_input(ctx, input, n, scores);
 }
 
-/* Of a file for all ranks' documents, or queries, the weights of this rank's. docs, queries: before
- * each rank's, [n_ranks + 1]. */
-static int take_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
-                        const char *path, const uint64_t *docs, const uint64_t *queries)
+/* What a file has of a set: its numbers, and what takes them. */
+struct side_file {
+    struct number_kind kind;
+    int by_query; /* a number a query, else a document */
+    int (*check)(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
+                 const char *file, size_t n);
+    int (*set)(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *values, size_t n);
+};
+
+static int check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
+                              const char *file, size_t n)
 {
-    static const struct number_kind kind = {0, RW_MAX_WEIGHT,
-                                            "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT)};
+    (void)by_query;
+    return rw_dataset_check_start_scores(ctx, dataset, file, n);
+}
+
+#define WEIGHTS                                                        \
+    {                                                                  \
+        0, RW_MAX_WEIGHT, "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT) \
+    }
+static const struct side_file weights = {WEIGHTS, 0, rw_dataset_check_weights,
+                                         rw_dataset_set_weights};
+static const struct side_file query_weights = {WEIGHTS, 1, rw_dataset_check_weights,
+                                               rw_dataset_set_query_weights};
+static const struct side_file start_scores = {
+    {-RW_MAX_START_SCORE, RW_MAX_START_SCORE,
+     "a score (a number from -" RW_TEXT(RW_MAX_START_SCORE) " to " RW_TEXT(RW_MAX_START_SCORE) ")"},
+    0,
+    check_start_scores,
+    rw_dataset_set_start_scores};
+
+/* Of a file for all ranks' documents, or queries, the numbers of this rank's. docs, queries: before
+ * each rank's, [n_ranks + 1]. */
+static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                        const struct side_file *side, const char *path, const uint64_t *docs,
+                        const uint64_t *queries)
+{
     const int rank = rw_rank(ctx), n_ranks = rw_n_ranks(ctx);
-    const uint64_t *begin = by_query ? queries : docs;
+    const uint64_t *begin = side->by_query ? queries : docs;
     /* the last rank also looks at what is too much */
     const struct lines_wanted wanted = {.first = begin[rank],
                                         .most = rank + 1 < n_ranks ? begin[rank + 1] - begin[rank]
@@ -130,24 +160,23 @@ static int take_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_q
     const struct rw_dataset all = {.n_docs = (uint32_t)docs[n_ranks],
                                    .n_queries = (uint32_t)queries[n_ranks]};
     struct rw_input *input;
-    double *weight;
+    double *value;
     size_t n;
     uint64_t n_lines;
     RW_TRY(rw_own_part_check_path(ctx, path));
     RW_TRY(rw_input_open(ctx, path, &input));
-    int status = read_numbers(ctx, input, &kind, &wanted, &weight, &n, &n_lines);
+    int status = read_numbers(ctx, input, &side->kind, &wanted, &value, &n, &n_lines);
     if (status == RW_OK)
-        status = rw_dataset_check_weights(ctx, &all, by_query, rw_input_name(input), n_lines);
+        status = side->check(ctx, &all, side->by_query, rw_input_name(input), n_lines);
     if (status == RW_OK)
-        status = by_query ? rw_dataset_set_query_weights(ctx, dataset, weight, n)
-                          : rw_dataset_set_weights(ctx, dataset, weight, n);
-    rw_mem_free(weight);
+        status = side->set(ctx, dataset, value, n);
+    rw_mem_free(value);
     rw_input_close(input);
     return status;
 }
 
-static int read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
-                        const char *path)
+static int read_side_file(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                          const struct side_file *side, const char *path)
 {
     RW_DEFAULT_FPENV;
     const size_t n_offsets = (size_t)rw_n_ranks(ctx) + 1;
@@ -157,7 +186,7 @@ static int read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_q
     uint64_t *queries = docs + n_offsets;
     RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
     RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
-    status = rw_comm_agree(ctx, take_weights(ctx, dataset, by_query, path, docs, queries));
+    status = rw_comm_agree(ctx, take_numbers(ctx, dataset, side, path, docs, queries));
 out:
     rw_mem_free(docs);
     return status;
@@ -165,10 +194,15 @@ out:
 
 int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
 {
-    return read_weights(ctx, dataset, 0, path);
+    return read_side_file(ctx, dataset, &weights, path);
 }
 
 int rw_dataset_read_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
 {
-    return read_weights(ctx, dataset, 1, path);
+    return read_side_file(ctx, dataset, &query_weights, path);
+}
+
+int rw_dataset_read_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
+{
+    return read_side_file(ctx, dataset, &start_scores, path);
 }

@@ -211,9 +211,6 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
 {
     if (set < 0 || set >= engine->n_sets)
         return misuse(engine, "no such set");
-    if (!engine->ops->set_scores)
-        return rw_fail(engine->ctx, RW_ERR_UNSUPPORTED, "engine %s: scores cannot be set",
-                       engine->ops->name);
     for (uint32_t i = 0; i < engine->n_docs[set]; i++) {
         if (!isfinite(scores[i]))
             return rw_fail(engine->ctx, RW_ERR_DATA,

@@ -107,7 +107,8 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    int batch; /* nodes that it is best asked for at once; 0: one */
+    int batch;    /* nodes that it is best asked for at once; 0: one */
+    int by_codes; /* 1: trees of other trainings are added by codes, not by values: add_tree */
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first. bins: its cuts and codes, which must outlive the
      * engine, for then nobody looks at its values; NULL, as of the other sets: the engine makes
@@ -137,7 +138,7 @@ struct rw_engine_ops {
      * leaf_sums. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
-    /* Between trees. scores: [n_docs], finite. NULL: scores change by trees only. */
+    /* Between trees. scores: [n_docs], finite. */
     int (*set_scores)(struct rw_engine *, int set, const double *scores);
     /* Tells data apart. sums: [info.n_features], written: for each column of codes the sum over the
      * set's documents of code x rw_code_weight(first_doc + document), modulo 2^64. */
@@ -212,7 +213,6 @@ int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot);
 int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
-/* RW_ERR_UNSUPPORTED where the engine cannot. */
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
 int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 /* Does nothing where the engine does not measure. */

@@ -316,6 +316,11 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
 
 /* ---- the finished tree ---- */
 
+void rw_grower_set_rate(struct rw_grower *grower, double rate)
+{
+    grower->rules.rate = rate;
+}
+
 static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const struct rw_root *root,
                        const int32_t *leaf_slot, struct rw_tree *tree)
 {

@@ -29,6 +29,8 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
 void rw_grower_free(struct rw_grower *grower);
 /* Slots that the engine must have for these rules. */
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
+/* Of the trees grown from here on. */
+void rw_grower_set_rate(struct rw_grower *grower, double rate);
 
 /* Grows tree number `tree` (of the training, from 0) and makes `out` of it; leaf_slot: [max
  * leaves], written, for rw_engine_add_tree. A tree of one leaf of value 0 means that no split was

@@ -60,7 +60,7 @@ static void add(struct check_run *run, int set, const struct rw_tree *tree,
     compare(run, set);
 }
 
-/* What the next tree's gradients are made from. An engine that cannot must say so. */
+/* What the next tree's gradients are made from. */
 static void set_some(struct check_run *run, int set)
 {
     const size_t n = run->ref->n_docs[set];
@@ -68,12 +68,6 @@ static void set_some(struct check_run *run, int set)
     for (size_t i = 0; i < n; i++)
         scores[i] = check_chance(&run->random, 0.5) ? (double)check_below(&run->random, 3)
                                                     : check_unit(&run->random) * 0x1p20 - 0x1p19;
-    if (!run->engine->ops->set_scores) {
-        check_status(run, OP_SCORES, RW_ERR_UNSUPPORTED,
-                     rw_engine_set_scores(run->engine, set, scores));
-        check_free(scores);
-        return;
-    }
     check_status(run, OP_SCORES, rw_engine_set_scores(run->ref, set, scores),
                  rw_engine_set_scores(run->engine, set, scores));
     compare(run, set);

@@ -2,12 +2,13 @@
  * of every document, the tree, the scores. Real numbers are printed with 17 digits, and so exactly.
  *
  *   dump ENGINE DATA NAME=VALUE...      the names: see `option` below; weights=FILE,
- * query-weights=FILE */
+ * query-weights=FILE, start-scores=FILE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "boost/params.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
 #include "tree/grower.h"
@@ -17,7 +18,8 @@ struct job {
     const struct rw_objective *handed; /* computed on the host; NULL: not */
     double relevant;
     struct rw_grow_rules grow;
-    const char *gain, *weights, *query_weights;
+    struct rw_params *params; /* `rate` alone */
+    const char *gain, *weights, *query_weights, *start_scores;
     uint32_t n_trees;
     int n_threads;
 };
@@ -63,6 +65,8 @@ static int option(struct job *job, const char *text)
         job->weights = value;
     else if (NAMED("query-weights"))
         job->query_weights = value;
+    else if (NAMED("start-scores"))
+        job->start_scores = value;
     else if (NAMED("bins"))
         job->rules.cut.bins = (int)real;
     else if (NAMED("bits"))
@@ -90,7 +94,7 @@ static int option(struct job *job, const char *text)
     else if (NAMED("l2"))
         job->grow.l2 = real;
     else if (NAMED("rate"))
-        job->grow.rate = real;
+        return rw_params_set(NULL, job->params, "rate", value);
     else if (NAMED("leaves"))
         job->grow.leaves = (int32_t)real;
     else if (NAMED("depth"))
@@ -172,6 +176,7 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
         RW_TRY(rw_engine_set_gradients(engine, made->gradient, made->hessian));
     } else if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
+    rw_grower_set_rate(grower, rw_params_rate_of_round(job->params, t));
     RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
     int status =
         engine->ops->read_integers(engine, a->lambda, a->hess, a->lambda_q, a->hess_q, a->sampled);
@@ -222,6 +227,8 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
         RW_TRY_OUT(gradients_new(ctx, job, data, gains, &gradients));
     RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
     RW_TRY_OUT(rw_engine_load(engine, 0, data, NULL, rw_rules_rank(&job->rules) ? gains : NULL));
+    if (data->start_score)
+        RW_TRY_OUT(rw_engine_set_scores(engine, 0, data->start_score));
     RW_TRY_OUT(rw_grower_new(ctx, &job->grow, &grower));
     for (uint32_t t = 0; t < job->n_trees; t++)
         RW_TRY_OUT(one_tree(job, engine, grower, data, gradients, t, &a));
@@ -246,7 +253,7 @@ int main(int argc, char **argv)
                                 .seed = 1,
                                 .query_threshold = (uint64_t)1 << 32,
                                 .feature_threshold = (uint64_t)1 << 32},
-                      .grow = {.leaves = 31, .min_docs = 20, .rate = 0.1},
+                      .grow = {.leaves = 31, .min_docs = 20},
                       .relevant = 1.0,
                       .gain = "exp",
                       .n_trees = 3,
@@ -254,6 +261,8 @@ int main(int argc, char **argv)
     struct rw_ctx *ctx = NULL;
     struct rw_dataset *data = NULL;
     int status = RW_OK;
+    if (rw_params_new(NULL, &job.params) < 0 || rw_params_set(NULL, job.params, "rate", "0.1") < 0)
+        return 2;
     for (int i = 3; i < argc; i++) {
         if (option(&job, argv[i]) < 0) {
             fprintf(stderr, "unknown option '%s'\n", argv[i]);
@@ -269,10 +278,13 @@ int main(int argc, char **argv)
         RW_TRY_OUT(rw_dataset_read_weights(ctx, data, job.weights));
     if (job.query_weights)
         RW_TRY_OUT(rw_dataset_read_query_weights(ctx, data, job.query_weights));
+    if (job.start_scores)
+        RW_TRY_OUT(rw_dataset_read_start_scores(ctx, data, job.start_scores));
     RW_TRY_OUT(train(ctx, &job, argv[1], data));
 out:
     if (status < 0)
         fprintf(stderr, "dump: %s\n", rw_last_error(ctx));
+    rw_params_free(job.params);
     rw_dataset_free(data);
     rw_ctx_free(ctx);
     return status < 0;

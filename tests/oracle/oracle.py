@@ -426,7 +426,9 @@ def check_tree(opt, data, out, shifts, exponents, fail):
                out['left'][k], out['right'][k])
         if got != expected:
             fail('split %d is %r, expected %r' % (k, got, expected))
-    # leaves, from exact sums
+    # leaves, from exact sums; a rate of A:B:N is A in the first of N rounds, and B after them
+    a, b, n = map(float, (str(opt['rate']).split(':') + [opt['rate'], 1])[:3])
+    rate = a * (b / a) ** (min(out['tree'], n) / n)
     unit_l, unit_w = 2.0 ** -exponents[0], 2.0 ** -exponents[1]
     root = nodes[0].docs
     mean = sum(out['hess'][d] for d in root) * unit_w / len(root)
@@ -437,7 +439,7 @@ def check_tree(opt, data, out, shifts, exponents, fail):
         hess = sum(out['hess'][d] for d in docs) * unit_w
         value = 0.0
         if hess > 0 and splits:
-            value = opt['rate'] * lam / max(hess + opt['l2'] * mean,
+            value = rate * lam / max(hess + opt['l2'] * mean,
                                             2.0 ** -20 * len(docs) * mean)
         if abs(out['leaf'][k] - value) > 1e-6 * abs(value) + 1e-44:
             fail('leaf %d is %.9g, expected %.9g' % (k, out['leaf'][k], value))
@@ -502,6 +504,9 @@ CASES = [
     ('logistic', {'objective': 'logistic', 'rate': 0.5, 'weights': 'doc'}),
     ('logistic-newton', {'objective': 'logistic', 'relevant': 2.0, 'split': 'newton',
                          'rate': 0.5, 'weights': 'query'}),
+    ('rate-falls', {'rate': '0.5:0.05:4', 'trees': 6, 'min-docs': 2}),
+    ('start-scores', {'start': 2.0, 'trees': 4, 'min-docs': 2}),
+    ('start-scores-newton', {'start': 0.5, 'split': 'newton', 'weights': 'doc', 'norm': 'off'}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
 ]
@@ -513,7 +518,7 @@ def run_case(dump, engine, name, changes, seed):
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'data.txt')
-        outliers = opt.pop('outliers', False)
+        outliers, start = opt.pop('outliers', False), opt.pop('start', 0.0)
         make_data(rng, path, 25, 28, outliers)
         data = Data(path, opt['absent'] == 'missing')
         weights = [1.0] * data.n
@@ -528,8 +533,12 @@ def run_case(dump, engine, name, changes, seed):
             with open(weight_path, 'w') as out:
                 out.write(''.join('%r\n' % w for w in given))
             args.append(('weights=' if kind == 'doc' else 'query-weights=') + weight_path)
+        score = [rng.choice([0.0, rng.uniform(-start, start)]) if start else 0.0 for _ in weights]
+        if start:
+            args.append('start-scores=' + os.path.join(folder, 'start.txt'))
+            with open(os.path.join(folder, 'start.txt'), 'w') as out:
+                out.write(''.join('%r\n' % s for s in score))
         text = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout.decode()
-    score = [0.0] * data.n
     n, n_different = [0] * 5, [0, 0]
     for line in text.splitlines():
         out = json.loads(line)

@@ -76,10 +76,12 @@ def test_frame(more: str, n_partitions: int, client: Any, made: Made, other: Mad
 @pytest.mark.usefixtures("in_threads")
 def test_arrays_and_weights(client: Any, made: Made) -> None:
     weight = np.where(made.qid % 3 == 0, 2.0, 0.5)
-    alone = rankwood.train(PARAMS | {"early_stop": 0}, made.dataset(weight=weight))
+    start = np.random.default_rng(4).normal(size=len(made.y))
+    alone = rankwood.train(PARAMS | {"early_stop": 0}, made.dataset(weight=weight, start_scores=start))
     chunks = (100, made.X.shape[1] // 2)  # in both directions
     one = [da.from_array(values, chunks=chunks[0]) for values in (made.y, made.qid, weight)]
-    data = ours.Dataset(da.from_array(made.X, chunks=chunks), *one)
+    starts = da.from_array(start, chunks=chunks[0])
+    data = ours.Dataset(da.from_array(made.X, chunks=chunks), *one, start_scores=starts)
     model = ours.train(PARAMS | {"early_stop": 0}, data, client=client)
     assert model.to_bytes() == alone.to_bytes()
 

@@ -83,7 +83,7 @@ def test_a_parameter_that_only_training_has(name: str) -> None:
 
 
 NOT_HERE = {"weights", "names", "ignore", "hist", "gpu_memory", "batch"} | {
-    "query_weights", "label_column", "qid_column", "weight_column",
+    "query_weights", "start_scores", "label_column", "qid_column", "weight_column",
 }  # fmt: skip
 
 

@@ -103,7 +103,8 @@ def run(job: Any, parts: list[list[pd.DataFrame]], monkeypatch: pytest.MonkeyPat
 def job(table: pd.DataFrame, **more: Any) -> Any:
     given: dict[str, Any] = {"params": PARAMS, "valid": "is_valid", **more}
     return spark._Job(
-        given["params"], tuple(table.columns), "label", given.get("qid", "query"), None, given["valid"],
+        given["params"], tuple(table.columns), "label", given.get("qid", "query"), None,
+        given.get("start_scores"), given["valid"],
         _workers.Options(("part", "is_valid")), 60, {},
     )  # fmt: skip
 
@@ -112,6 +113,21 @@ def test_tasks(table: pd.DataFrame, alone: bytes, monkeypatch: pytest.MonkeyPatc
     """Batches of any size, borders within queries, a task without documents."""
     parts = [[table[:10], table[10:333]], [table[333:500]], [], [table[500:]]]
     assert run(job(table), parts, monkeypatch).to_bytes() == alone
+
+
+def test_tasks_start(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start scores are a column of both sets."""
+    table = table.assign(before=np.random.default_rng(4).normal(size=len(table)))
+    is_valid = table["is_valid"]
+    train_set, valid = (
+        rankwood.Dataset(table[rows], **COLUMNS, start_scores="before", ignore=["part", "is_valid"])
+        for rows in (~is_valid, is_valid)
+    )
+    expected = rankwood.train(PARAMS, train_set, valid=valid)
+    parts = [[table[:10], table[10:333]], [table[333:500]], [], [table[500:]]]
+    model = run(job(table, start_scores="before"), parts, monkeypatch)
+    assert model.to_bytes() == expected.to_bytes()
+    assert model.evals_result == expected.evals_result
 
 
 def test_tasks_that_fail(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,6 +139,26 @@ Test(checkpoint, weights)
     resume_everywhere(&run, "weights");
 }
 
+static void set_starts(struct rw_dataset *dataset, uint32_t seed)
+{
+    double *starts = malloc(dataset->n_docs * sizeof(*starts));
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        starts[i] = 4.0 * fixture_unit(seed, i) - 2.0;
+    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, starts, dataset->n_docs), RW_OK);
+    free(starts);
+}
+
+Test(checkpoint, start_scores_and_a_schedule)
+{
+    set_starts(train, 9);
+    set_starts(valid, 10);
+    set("leaves 6 min-docs 5 rounds 5 rate 0.5:0.1:3");
+    struct rw_model *init = made_init();
+    resume_everywhere(&(struct run){.n_valid = 1}, "start scores");
+    resume_everywhere(&(struct run){.n_valid = 1, .init = init}, "start scores and init");
+    rw_model_free(init);
+}
+
 Test(checkpoint, continued_from_a_model)
 {
     struct rw_model *init = made_init();

@@ -95,6 +95,28 @@ Test(checkpoint_text, the_least_one)
     rw_mem_free(again);
 }
 
+/* Of a set without start scores nothing is said, as by versions that did not know of them. */
+Test(checkpoint_text, start_scores)
+{
+    size_t n, n_again;
+    char *text = print(&made, &n), *again;
+    cr_assert_null(memmem(text, n, "start-scores", 12));
+    rw_mem_free(text);
+    made.set[1].part[RW_PRINT_START_SCORES] = 0xabc;
+    text = print(&made, &n);
+    cr_assert_not_null(memmem(text, n, " values a start-scores abc\n", 27));
+    struct rw_checkpoint read;
+    cr_assert_eq(rw_checkpoint_parse(ctx, "ck", text, n, &read), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(read.set[0].part[RW_PRINT_START_SCORES], 0);
+    cr_assert_eq(read.set[1].part[RW_PRINT_START_SCORES], 0xabc);
+    again = print(&read, &n_again);
+    cr_assert(n == n_again && memcmp(text, again, n) == 0);
+    rw_checkpoint_release(&read);
+    rw_mem_free(text);
+    rw_mem_free(again);
+    made.set[1].part[RW_PRINT_START_SCORES] = 0;
+}
+
 static void refused(const char *text, size_t n, const char *message)
 {
     struct rw_checkpoint read;

@@ -92,7 +92,7 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
     for (int set = 0; set < 2; set++)
         cr_assert_eq(rw_engine_load(engine, set, sets[set], NULL, NULL), RW_OK);
     struct rw_engine_ops codes_only = *engine->ops;
-    codes_only.set_scores = NULL;
+    codes_only.by_codes = 1;
     if (by_codes)
         engine->ops = &codes_only;
     cr_assert_eq(rw_eval_sets_init(&eval_sets, scratch_ctx, params, NULL, sets, 2), RW_OK);

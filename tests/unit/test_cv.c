@@ -212,6 +212,7 @@ Test(cv, select)
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &dataset), RW_OK);
     const double weights[] = {1, 2, 3, 4};
     cr_assert_eq(rw_dataset_set_weights(scratch_ctx, dataset, weights, 4), RW_OK);
+    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, weights, 4), RW_OK);
     const uint8_t keep[] = {0, 1, 1}, none[] = {0, 0, 0};
     cr_assert_eq(rw_dataset_select(scratch_ctx, dataset, keep, &part), RW_OK);
     cr_expect(part->n_docs == 2 && part->n_queries == 2 && part->n_columns == 2);
@@ -221,6 +222,7 @@ Test(cv, select)
     rw_dataset_feature(part, 3, 0, values);
     cr_expect(values[0] == 0 && values[1] == 4 && part->label[0] == 2);
     cr_expect(part->weight[0] == 3 && part->weight[1] == 4 && !part->weight_by_query);
+    cr_expect(part->start_score[0] == 3 && part->start_score[1] == 4);
     rw_dataset_free(part);
     cr_expect_eq(rw_dataset_select(scratch_ctx, dataset, none, &part), RW_ERR_DATA);
     cr_assert_null(part);

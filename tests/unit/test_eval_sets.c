@@ -224,6 +224,30 @@ EVAL_TEST(lower_can_be_better)
     cr_assert_eq(eval_sets.best_round, 3);
 }
 
+/* By more than delta than the best so far, not than the last round: 0.375 is by just 0.125. */
+EVAL_TEST(better_by_more_than_delta)
+{
+    static const double up[] = {0.25, 0.375, 0.3125, 0.4375, 0.5, 0.625}, sign[] = {1.0, -1.0};
+    static const int best[] = {1, 1, 1, 4, 4, 6};
+    for (int k = 0; k < 2; k++) {
+        double values[6];
+        for (int i = 0; i < 6; i++)
+            values[i] = sign[k] * up[i];
+        struct script script = {values, 0};
+        const struct rw_train_hooks hooks = {
+            .user = &script, .metric = scripted, .metric_lower_is_better = sign[k] < 0};
+        set("early-stop-delta", "0.125");
+        init(&hooks, 2);
+        for (int round = 1; round <= 6; round++) {
+            cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, round), RW_OK);
+            cr_assert_eq(eval_sets.best_round, best[round - 1], "round %d", round);
+        }
+        cr_assert_eq(eval_sets.best_value, sign[k] * 0.625);
+        rw_eval_sets_release(&eval_sets);
+        eval_sets = (struct rw_eval_sets){0};
+    }
+}
+
 EVAL_TEST(no_query_that_counts)
 {
     for (uint32_t i = 0; i < sets[1]->n_docs; i++)

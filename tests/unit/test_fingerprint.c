@@ -50,6 +50,13 @@ Test(fingerprint, other_parameters)
             "another");
     rw_model_free(init);
     rw_model_free(other);
+    set("early-stop-delta 0.5");
+    refused((struct run){.n_valid = 1, .init = NULL}, RW_ERR_ARGUMENT,
+            "cannot resume from 'ck' with other parameters: early-stop-delta was 0, and is 0.5");
+    leave("4", (struct run){.n_valid = 1});
+    set("early-stop-delta 0");
+    refused((struct run){.n_valid = 1}, RW_ERR_ARGUMENT,
+            "cannot resume from 'ck' with other parameters: early-stop-delta was 0.5, and is 0");
     set("device ref threads 1 batch 3 rounds 9");
     leave("4", (struct run){.n_valid = 1});
     set("device cpu threads 2 batch 1");
@@ -113,6 +120,17 @@ Test(fingerprint, other_data)
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's weights");
+    weights[5] = 1.0;
+    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    memset(weights, 0, train->n_docs * sizeof(*weights));
+    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    same = (struct run){.n_valid = 1, .checkpoints.resume = "ck"}; /* each starts at 0 anyway */
+    rw_model_free(done(&same));
+    weights[5] = 2.0;
+    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    refused(run, RW_ERR_DATA,
+            "cannot resume from 'ck': its training had other data: the training "
+            "set's start-scores");
     free(weights);
 }
 

@@ -1,5 +1,6 @@
 /* Parameters: the table, defaults, values as text, and which do not go together. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,6 +78,46 @@ Test(params, values_reach_their_fields)
     cr_expect_str_eq(rw_params_get(params, "rate"), "0.05");
     cr_expect_str_eq(rw_params_get(params, "seed"), "18446744073709551615");
     cr_expect_str_eq(rw_params_get(params, "grow"), "levels");
+}
+
+/* Against the C library's powers, which are as exact as need be. */
+Test(params, rate_schedules)
+{
+    set("rate", "0.40:2.5e-2:6");
+    cr_expect_str_eq(rw_params_get(params, "rate"), "0.4:0.025:6");
+    cr_expect_eq(rw_params_rate_of_round(params, 0), 0.4);
+    for (uint32_t round = 1; round < 6; round++) {
+        const double expected = 0.4 * pow(0.025 / 0.4, round / 6.0);
+        cr_expect_float_eq(rw_params_rate_of_round(params, round), expected, 1e-14 * expected);
+    }
+    for (uint32_t round = 6; round < 9; round++)
+        cr_expect_eq(rw_params_rate_of_round(params, round), 0.025);
+    cr_expect_eq(rw_params_rate_of_round(params, 1999999), 0.025);
+    set("rate", "1e-06:1:1000000"); /* it may rise */
+    cr_expect_eq(rw_params_rate_of_round(params, 0), 1e-6);
+    cr_expect_float_eq(rw_params_rate_of_round(params, 500000), 1e-3, 1e-16);
+    set("rate", "0.1234567890123456:0.0009876543210987653:1000000");
+    cr_expect_str_eq(rw_params_get(params, "rate"),
+                     "0.1234567890123456:0.0009876543210987653:1000000");
+    cr_expect(rw_params_must_matter(params, "rate"));
+    set("rate", "0.3:0.3:5");
+    for (uint32_t round = 0; round < 7; round++)
+        cr_expect_eq(rw_params_rate_of_round(params, round), 0.3);
+    /* What was refused changes nothing; a plain rate ends a schedule. */
+    cr_expect_lt(rw_params_set(NULL, params, "rate", "0.1:0.2"), 0);
+    cr_expect_lt(rw_params_set(NULL, params, "rate", "2"), 0);
+    cr_expect_str_eq(rw_params_get(params, "rate"), "0.3:0.3:5");
+    set("rate", "0.2");
+    cr_expect_str_eq(rw_params_get(params, "rate"), "0.2");
+    cr_expect_eq(rw_params_rate_of_round(params, 3), 0.2);
+    set("rate", "0.3:0.1:5");
+    set("rate", "auto");
+    cr_expect_str_eq(rw_params_get(params, "rate"), "auto");
+    /* What goes by the rate goes by the last one. */
+    set("rate", "0.3:0.05:5");
+    cr_expect_eq(rw_params_sample_features(params, 20000, 200), 0.25);
+    set("rate", "0.05:0.3:5");
+    cr_expect_eq(rw_params_sample_features(params, 20000, 200), 0.5);
 }
 
 Test(params, words_match_the_enums)

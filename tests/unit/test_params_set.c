@@ -97,6 +97,22 @@ Test(params_set, bad_values)
     refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'nan'");
     refused("rate", "inf", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'inf'");
     refused("rate", "0,1", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '0,1'");
+    refused(
+        "rate", "0.1:0.01",
+        "parameter 'rate': expected A:B:N, two rates from 1e-6 to 1 and a number of rounds from 1 "
+        "to 1000000, found '0.1:0.01'");
+    static const char *const schedules[] = {
+        "0.1:0.01:0", "0.1:0.01:1000001", "0.1:0.01:1.5", "0.1:0.01:3:3", "0.1:0.01:", ":0.01:3",
+        "0.1::3",     "0.1:1.5:3",        "0:0.01:3",     "auto:0.01:3",  "0.1:nan:3", ":"};
+    for (size_t i = 0; i < sizeof(schedules) / sizeof(*schedules); i++) {
+        char message[200];
+        snprintf(
+            message, sizeof(message),
+            "parameter 'rate': expected A:B:N, two rates from 1e-6 to 1 and a number of rounds "
+            "from 1 to 1000000, found '%s'",
+            schedules[i]);
+        refused("rate", schedules[i], message);
+    }
     refused("l2", "1e999", "parameter 'l2': expected a number, 0 to 1e9, found '1e999'");
     refused("grow", "leaf",
             "parameter 'grow': expected leaves|levels, found 'leaf'\n"
@@ -108,11 +124,13 @@ Test(params_set, bad_values)
     refused("truncation", "0",
             "parameter 'truncation': expected a whole number, 1 to 1000000000, "
             "or none, found '0'\nhint: '0' is 'none' here");
-    refused("device", "gpu",
-            "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found 'gpu'\n"
-            "hint: 'gpu' is 'cuda' here");
+    refused(
+        "device", "gpu",
+        "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found 'gpu'\n"
+        "hint: 'gpu' is 'cuda' here");
     refused("device", "cuda:",
-            "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found 'cuda:'");
+            "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found "
+            "'cuda:'");
     refused("label-gain", "", "parameter 'label-gain': expected exp, linear or a file, found ''");
 }
 

@@ -82,3 +82,47 @@ Test(side_files, weights)
     }
     rw_dataset_free(dataset);
 }
+
+Test(side_files, start_scores)
+{
+    const float values[] = {1, 2, 3, 4}, labels[] = {0, 1, 0, 1};
+    const uint32_t offsets[] = {0, 3, 4};
+    struct rw_dataset *dataset;
+    cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 1, 2, 1, &dataset),
+                 RW_OK);
+    scratch_text("s", "0.1\n-2e3\n -1e30 \n-0\n\n");
+    cr_assert_eq(rw_dataset_read_start_scores(scratch_ctx, dataset, "s"), RW_OK);
+    cr_assert_eq(dataset->start_score[0], 0.1);
+    cr_assert_eq(dataset->start_score[1], -2000);
+    cr_assert_eq(dataset->start_score[2], -1e30);
+    cr_assert(!signbit(dataset->start_score[3]));
+    cr_assert_null(dataset->weight);
+    const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"1\n2\n", "'s' holds 2 start scores; expected one a document, 4"},
+        {"1\n2\n3\n4\n5\n", "'s' holds 5 start scores; expected one a document, 4"},
+        {"", "'s' holds 0 start scores; expected one a document, 4"},
+        {"1\nnan\n", "s:2:1: expected a score (a number from -1e30 to 1e30), found 'nan'"},
+        {"1\n2\n3\n-1.1e30\n",
+         "s:4:1: expected a score (a number from -1e30 to 1e30), found '-1.1e30'"},
+        {"1e999\n", "s:1:1: expected a score (a number from -1e30 to 1e30), found '1e999'"},
+        {"1\n\n3\n4\n",
+         "s:2:1: expected a score (a number from -1e30 to 1e30), found an empty line"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        scratch_text("s", cases[i].text);
+        cr_assert_lt(rw_dataset_read_start_scores(scratch_ctx, dataset, "s"), 0);
+        cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
+    }
+    const double bad[] = {NAN, INFINITY, -1.1e30};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        const double scores[] = {1, bad[i], 3, 4};
+        cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, scores, 4), RW_ERR_DATA);
+        cr_assert(strncmp(rw_last_error(scratch_ctx), "start score 2 is ", 17) == 0);
+    }
+    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, bad, 3), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "3 start scores; expected one a document, 4");
+    cr_assert_eq(dataset->start_score[1], -2000, "what was there stays after an error");
+    rw_dataset_free(dataset);
+}

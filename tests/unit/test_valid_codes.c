@@ -366,7 +366,21 @@ Test(valid_codes, cannot_go_on)
     cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, &one, 1, NULL, &model),
                  RW_ERR_ARGUMENT);
     rw_dataset_free(valid);
+    struct rw_dataset *documents = rw_binned_documents(scored); /* and so do start scores */
+    double *starts = calloc(documents->n_docs, sizeof(*starts));
+    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, documents, starts, documents->n_docs),
+                 RW_OK);
+    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
+                 RW_ERR_ARGUMENT);
+    free(starts);
     rw_binned_free(scored);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "start-scores", "s"), RW_OK);
+    cr_assert_eq(rw_binned_read_init(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
+    cr_assert_null(scored->bins);
+    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
+                 RW_ERR_ARGUMENT); /* there are none */
+    rw_binned_free(scored);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "start-scores", ""), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "train-metric", "on"), RW_OK);
     cr_assert_eq(rw_binned_read_init(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
     cr_assert_null(scored->bins);

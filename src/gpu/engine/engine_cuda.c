@@ -421,6 +421,14 @@ static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
                             engine->n_docs[set] * sizeof(*scores));
 }
 
+static int cuda_set_scores(struct rw_engine *engine, int set, const double *scores)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    RW_TRY(rw_cuda_flush(cuda));
+    return rw_transfer_write(engine->ctx, cuda->device, cuda->set[set].d_score, scores,
+                             engine->n_docs[set] * sizeof(*scores));
+}
+
 static int cuda_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
@@ -499,6 +507,7 @@ static void cuda_close(struct rw_engine *engine)
 static const struct rw_engine_ops cuda_ops = {
     .name = "cuda",
     .batch = RW_TUNE_GROWTH_BATCH,
+    .by_codes = 1,
     .close = cuda_close,
     .load = rw_cuda_load,
     .set_gradients = cuda_set_gradients,
@@ -510,6 +519,7 @@ static const struct rw_engine_ops cuda_ops = {
     .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,
+    .set_scores = cuda_set_scores,
     .code_sums = rw_cuda_code_sums,
     .measure = cuda_measure,
     .metrics = cuda_metrics,
