@@ -35,6 +35,7 @@ functions read: `python docs/make_migrating.py > docs/migrating.md`.
 | `pred_contrib=True`, `pred_contribs=True`, `ShapValues` | `Model.explain` |
 | `feature_importance`, `get_score`, `get_feature_importance` | `Model.importance` |
 | `save_model`, `load_model` | `Model.save`, `Model.load` |
+| `Booster.refit`, `refresh_leaf` | `Model.refit` |
 | a model that was trained there | `Model.import_from(path, "lightgbm")`, also `"xgboost"`, `"catboost"` |
 
 ## Parameters"""

@@ -29,12 +29,13 @@ extern "C" {
 #define RW_MAX_LEAVES  65536 /* of a tree */
 #define RW_MAX_WEIGHT  65536 /* of a document */
 #define RW_MAX_START_SCORE 1e30 /* of a document, and its negative */
+#define RW_MAX_POSITION 65535 /* at which a document was shown */
 #define RW_MAX_DEVICE  255 /* N of "cuda:N" */
 #define RW_MAX_RANKS   65536
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
-struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights and start scores */
+struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights, start scores and positions */
 struct rw_params;  /* parameters, by name */
 
 /* Reads the files in order as one set: LETOR text, a cache, told by content, or CSV and TSV, told by the
@@ -55,7 +56,7 @@ RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
 /* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights`,
- * `query-weights` and `start-scores` only say that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
+ * `query-weights`, `start-scores` and `positions` only say that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
  * early-stop is not 0, and the model kept ends at its best round; with 0 all trees are kept, but for those at
  * the end that could split nothing. `hooks` may be NULL. RW_ERR_DATA: no tree could be split, or no query of the
  * first validation set counts. Warns, through the log, where a validation set has the training set's queries and
@@ -74,6 +75,22 @@ RW_API int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_model *init, const struct rw_dataset *train,
                          const struct rw_dataset *const *valid, int n_valid,
                          const struct rw_train_hooks *hooks, struct rw_model **out);
+
+/* The same trees with new values in their leaves: documents go down them by the model's own thresholds, tree
+ * after tree, with gradients from the scores of the new values so far. A leaf becomes refit-decay times its old
+ * value and 1 - refit-decay times the one that training would give it; without documents it keeps its value, as a tree
+ * of one leaf does. What leaf values depend on and is not set in params is as it was when the model was trained;
+ * without that (an imported model), the default. On the training data, with refit-decay 0 and nothing sampled, the
+ * leaves are the model's own, to the bit. The host does the work, whatever `device` says; sets have values. Validation
+ * sets are measured and change nothing: all trees are kept. hooks may end it, as RW_ERR_INTERRUPTED; there are no
+ * checkpoints. RW_ERR_ARGUMENT: a parameter that has no effect, or the model has no tree with a split;
+ * RW_ERR_DATA: the data has none of the model's features. */
+RW_API int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
+                    const struct rw_dataset *train, const struct rw_dataset *const *valid,
+                    int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
+/* Gives what rw_refit would take of the model these values, so that others see them. They do not count as set. */
+RW_API int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params,
+                           const struct rw_model *model);
 
 /* Written whole or not at all: to a temporary file beside it, then renamed. */
 RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path);
@@ -135,6 +152,27 @@ RW_API int rw_dataset_set_start_scores(struct rw_ctx *ctx, struct rw_dataset *da
                                        const double *scores, size_t n);
 RW_API int rw_dataset_read_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                         const char *path);
+
+/* The position at which each document of a training set was shown when it was clicked or not, for training with
+ * `debias`: a whole number from 0 to 65535, the same for the same place. One per document: n is n_docs, else
+ * RW_ERR_DATA; those set last count. A file holds one number a line; with many ranks it is for all ranks'
+ * documents. */
+RW_API int rw_dataset_set_positions(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                    const double *positions, size_t n);
+RW_API int rw_dataset_read_positions(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                     const char *path);
+/* Pairs that training is to rank right, in place of those that labels make (parameter 'pairs', given): of two
+ * documents of one query the one that should stand above the other, by number in the data set, from 0, and
+ * the pair's weight, [0, 65536]. Those set last count; other documents or weights are RW_ERR_DATA. A file has a
+ * pair a line: the query's id, the numbers of the two documents among the query's, from 1, and a weight, which
+ * need not be there (1); '#' begins a line that is none. With many ranks it is for all ranks' documents. */
+struct rw_given_pair {
+    uint32_t better, worse;
+    double weight;
+};
+RW_API int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                const struct rw_given_pair *pairs, size_t n);
+RW_API int rw_dataset_read_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path);
 
 /* --- CSV and TSV: files whose names end in .csv or .tsv, also with .gz --- */
 /* Which columns are what. A column is called by its name in the header, else by its number, from 1. All
@@ -670,6 +708,39 @@ RW_API void rw_comparison_free(struct rw_comparison *comparison);
  * they are wrong at all with at most that probability, however many tests there are (Holm 1979). */
 RW_API int rw_holm(struct rw_ctx *ctx, double *p, int n);
 
+/* --- smaller models --- */
+enum rw_prune_order {
+    RW_PRUNE_ANY, /* those that the metric misses least, wherever they stand */
+    RW_PRUNE_LAST /* from the last one on: what is left is a beginning of the model */
+};
+struct rw_prune_row {
+    int n_trees;
+    uint64_t n_leaves, n_bytes;   /* of these trees; of the model's file */
+    struct rw_compared compared; /* a: the whole model; b: what is left of it */
+    /* RW_PRUNE_ANY: the difference that so few trees make in a half of the queries if those of the other half choose
+     * them, in the mean of both halves; else NaN */
+    double held_out;
+};
+struct rw_pruned {
+    const char *metric, *conventions;
+    int lower_is_better;
+    int n_samples; /* of the interval */
+    int n_rows, chosen; /* chosen: the row of `model`, from 0 */
+    const struct rw_prune_row *rows; /* [n_rows] the whole model, then fewer and fewer trees */
+    struct rw_model *model;
+};
+/* Drops trees, one after the other: by `order`, with RW_PRUNE_ANY in rounds, each of which measures the model
+ * without each tree and drops the quarter that is missed least (of equals, the later tree). *out has the model
+ * of the fewest trees by which the first metric of `how`, as rw_evaluate gives it, is worse by at most most_loss, 0 or
+ * more; with RW_PRUNE_ANY not only on all queries, which chose the trees, but also held out (how's seed draws the
+ * halves); and a table of some of the others. A tree of one leaf that is not 0, a base score, stays. RW_ERR_DATA: no
+ * query counts, or with RW_PRUNE_ANY none of a half; RW_ERR_ARGUMENT: the model has no trees, or `how` several
+ * metrics. */
+RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    const struct rw_model *model, const struct rw_dataset *dataset,
+                    double most_loss, enum rw_prune_order order, struct rw_pruned **out);
+RW_API void rw_pruned_free(struct rw_pruned *pruned);
+
 /* --- cross-validation by query --- */
 /* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`. RW_ERR_ARGUMENT: fewer
  * than 2 folds, or more than queries. */
@@ -822,6 +893,21 @@ struct rw_checkpoints {
 /* Sets every_rounds or every_seconds: "50" rounds, "30s", "10m" or "2h". RW_ERR_ARGUMENT: something else. */
 RW_API int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
                                     const char *every);
+/* What training with `debias` found of the positions at which documents were shown, or was given; after its last
+ * round, which need not be the model's best one. */
+struct rw_positions {
+    int round; /* that many there were */
+    int is_given; /* the propensities were */
+    int n;
+    const uint32_t *position; /* [n] those that have documents, ascending */
+    const uint64_t *n_docs;   /* [n] documents of the training set, on all ranks */
+    /* [n] additive: what a document's score had on top of it; else NULL */
+    const double *bias;
+    /* [n] how likely a click is there, as a multiple of the first position's, from 1/1024 to 1024. ipw: t+ of
+     * Unbiased LambdaMART; additive: exp(sigma (bias - the first one's)) */
+    const double *propensity;
+    const double *unclicked; /* [n] ipw: t-, the same of documents that were not clicked; else NULL */
+};
 struct rw_train_hooks {
     void *user; /* handed to every callback */
     /* Called once, before the first round, with the parameters that training takes: what was auto
@@ -841,6 +927,8 @@ struct rw_train_hooks {
     /* NULL: none. Where a training resumes, RW_ERR_ARGUMENT: its parameters are others; RW_ERR_DATA: its data
      * are; the message says which. RW_ERR_FORMAT: the file is cut or damaged. */
     const struct rw_checkpoints *checkpoints;
+    /* Called once, after the last round of a training with `debias`. Valid during the call. NULL: none */
+    void (*on_positions)(void *user, const struct rw_positions *found);
 };
 /* What training would take. */
 struct rw_plan_part {
@@ -1044,6 +1132,45 @@ RW_API int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_pa
                                      const struct rw_model *model, int n_trees,
                                      const struct rw_dataset *dataset, int n_repeats, double *value,
                                      struct rw_permuted *out, int room);
+
+/* --- probabilities --- */
+/* How rw_model_calibrate fits a map: struct rw_calibrate how = RW_CALIBRATE_DEFAULTS. */
+struct rw_calibrate {
+    const char *method; /* "isotonic" (pool adjacent violators) or "logistic" (Platt's) */
+    double relevant;    /* for the probability that a label is at least this, [0, 1e9] */
+    const char *device; /* that scores: "cpu", "cuda", "cuda:N", "auto"; NULL: "cpu" */
+};
+#define RW_CALIBRATE_DEFAULTS  \
+    {                          \
+        "isotonic", 1.0, "cpu" \
+    }
+/* How far probabilities p are from the truth y, which is 1 where a label is at least `relevant`, else 0; w are
+ * the documents' weights. NaN: there is no figure. */
+struct rw_calibration_figures {
+    double log_loss; /* sum of -w log(p of what is so, at least 2^-50) / sum of w */
+    double brier;    /* sum of w (p - y)^2 / sum of w */
+    double error;    /* expected calibration error: sum over 10 bins [0, .1) ... [.9, 1] of p of |sum of w (y - p)|
+                        / sum of w */
+};
+struct rw_calibrated {
+    struct rw_calibration_figures before; /* of 1 / (1 + exp(-score)) */
+    struct rw_calibration_figures fitted; /* of the map, on the documents that it was fitted to */
+    /* Of maps fitted without the query that they are measured on: query q (from 0) is in part q modulo 5, and
+     * measured by the map of the other parts. NaN for one query. */
+    struct rw_calibration_figures held_out;
+    int n_folds; /* the parts: 5, or fewer queries */
+    uint32_t n_docs, n_queries, n_relevant;
+};
+/* RW_ERR_ARGUMENT: there is no such method, or label. rw_model_calibrate checks it too. */
+RW_API int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how);
+/* A copy of a model with a map of its scores to probabilities (rw_model_calibration), fitted to the dataset's
+ * labels: documents should not be those that it was trained on, whose scores are too good. Weights count. A map
+ * that the model had is replaced, and a note says so; a map that is constant is warned of. The same bytes for any
+ * number of threads. figures: NULL, or what the map is worth. RW_ERR_DATA: no document of weight is relevant, or all
+ * are; fails as rw_predict_on does. */
+RW_API int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
+                              const struct rw_dataset *dataset, const struct rw_calibrate *how,
+                              struct rw_calibrated *figures, struct rw_model **out);
 
 /* --- all of it on one page --- */
 struct rw_report_options {

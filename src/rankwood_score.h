@@ -84,6 +84,26 @@ struct rw_feature_use {
 /* Features in use by falling gain: returns how many there are, or RW_ERR_MEMORY; writes at most `room`. */
 RW_API int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room);
 
+/* --- from scores to probabilities --- */
+/* The map that a model was given (rw_model_calibrate in rankwood.h): the probability that a document's
+ * label is at least `relevant`, by its score. It never falls as the score rises, but for the rounding of
+ * a logistic one. */
+struct rw_calibration {
+    const char *method; /* "isotonic" or "logistic"; static */
+    double relevant;
+    double slope, intercept; /* logistic: 1 / (1 + exp(-(slope x score + intercept))) */
+    /* Isotonic: straight lines between knots, constant beyond the first and the last; the model's */
+    int n_knots;
+    const double *score;       /* [n_knots] ascending */
+    const double *probability; /* [n_knots] */
+};
+/* 1; or 0 if the model has none, where *out is zeroed. */
+RW_API int rw_model_calibration(const struct rw_model *model, struct rw_calibration *out);
+/* Probabilities of scores by all trees. scores: [n]; probabilities: [n], written, and may be `scores`
+ * itself. RW_ERR_DATA: the model has no map. */
+RW_API int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model,
+                                  const double *scores, size_t n, double *probabilities);
+
 /* --- scoring rows in memory --- */
 /* A model made ready to score rows on the CPU, by any number of threads at once. All the work of
  * making it ready is done when it is made, none in the calls that score: in a server, load and
@@ -105,6 +125,9 @@ RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, co
 /* One document. values: [n_values] of features first_feature, ..., as above. */
 RW_API double rw_scorer_one(const struct rw_scorer *scorer, const float *values, size_t n_values,
                             uint32_t first_feature);
+/* The probability of a score of these, as rw_model_probabilities has it; NaN where the model has no map,
+ * or the scorer not all of its trees. */
+RW_API double rw_scorer_probability(const struct rw_scorer *scorer, double score);
 
 #ifdef __cplusplus
 }

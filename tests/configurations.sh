@@ -12,6 +12,7 @@ synth letor 25 6 lv.txt
 awk '{ if ($2 != q) { q = $2; print n % 3 + 0.5 * (n % 2); n++ } }' l.txt >l.weights
 awk '{ if ($2 != q) { q = $2; print n % 4 + 0.25 * (n % 2); n++ } }' lv.txt >lv.weights
 awk '{ print (NR * 7919 % 1000) / 500 - 1 }' l.txt >l.start
+awk '{ if ($2 != q) { q = $2; n = 0 } print (++n < 12 ? n : 12) }' l.txt >l.shown
 awk '{ print (NR * 7919 % 1000) / 500 - 1 }' lv.txt >lv.start
 
 # name | training data | validation data | the rest. By its size SCALE could change what --split auto means.
@@ -44,6 +45,7 @@ mslr-queryrmse|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective queryrmse --min-d
 mslr-listnet-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective listnet --min-docs 3 --split newton --sample-queries 0.7
 mslr-xendcg-n |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective xendcg --min-docs 3 --split newton
 mslr-logistic |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective logistic --min-docs 3 --split newton --relevant 2 --metric logloss,ndcg@5
+mslr-err-mean |m.rwb|mv.rwb|--rounds 4 --leaves 31 --delta err --pairs mean:3 --min-docs 3 --split newton --sample-queries 0.7 --metric err,ndcg@5
 yahoo         |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split mart
 yahoo-miss    |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --absent missing --bins 63 --split mart
 yahoo-newton  |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split newton --bits 12
@@ -56,14 +58,19 @@ letor-queryrmse|l.txt|lv.txt|--rounds 8 --objective queryrmse --min-docs 3 --que
 letor-listnet |l.txt|lv.txt|--rounds 8 --objective listnet --label-gain linear --min-docs 3 --query-weights l.weights --split mart
 letor-xendcg  |l.txt|lv.txt|--rounds 8 --objective xendcg --seed 7 --min-docs 3 --query-weights l.weights --split mart
 letor-logistic|l.txt|lv.txt|--rounds 8 --objective logistic --min-docs 3 --query-weights l.weights --split mart
+letor-map     |l.txt|lv.txt|--rounds 8 --delta map --relevant 2 --min-docs 3 --query-weights l.weights --split mart --metric map
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
 letor-delta   |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --early-stop-delta 0.003 --rate 0.5:0.1:8 --metric ndcg@5 --metric rmse
 letor-start   |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split mart
 letor-start-n |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split newton --rate 0.3:0.05:5
 letor-start-r |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --objective regression --metric rmse --train-metric on
 letor-start-y |l.txt|lv.txt|--rounds 6 --objective yetirank --min-docs 3 --start-scores l.start --valid-start-scores lv.start --query-weights l.weights --split mart
+letor-additive|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --positions l.shown --debias additive --position-l2 0.01 --query-weights l.weights --split mart
+letor-ipw     |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --positions l.shown --debias ipw --query-weights l.weights --split newton
 letor-valid-w |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 4 --rate 0.4 --valid-query-weights lv.weights --metric ndcg@5,rmse,err
 letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on --split mart
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart
+mslr-monotone |m.rwb|mv.rwb|--rounds 3 --leaves 63 --min-docs 3 --split newton --absent missing --monotone 1-40:+,41-100:-
+letor-monotone|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --monotone 1-15:-,16:+,20-30:+ --sample-features 0.7
 letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0 --split mart
 END

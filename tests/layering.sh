@@ -33,7 +33,7 @@ grep '^\(src/[a-z]*/.*\|examples/.*\|docs/.*\|tests/.*\)\.\(c\|h\|cu\|cuh\|def\)
             "/synth: base dataset binning io synth" \
             "/model: base dataset model" \
             "/metric: base comm dataset metric" \
-            "/objective: base dataset metric objective" \
+            "/objective: base comm dataset metric objective" \
             "/io: base comm dataset binning model io" \
             "/convert: base dataset binning model io boost convert" \
             "/tree: base comm dataset binning model metric objective tree" \

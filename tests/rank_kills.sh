@@ -53,7 +53,8 @@ wait $job || {
     echo "skip rank_kills: $(head -n 1 err)"
     exit 77
 }
-stages="start log $(sed -n 's/.*"stage": *"\([^"]*\)".*/\1/p' log | tr ' ' '.' | sort -u | tr '\n' ' ')"
+# what a stage's record has in brackets is of one run: times
+stages="start log $(sed -n 's/.*"stage": *"\([^"(]*\).*/\1/p' log | tr ' ' '.' | sort -u | tr '\n' ' ')"
 stages="$stages \"round\":1, \"round\":$((rounds / 2)), \"round\":$rounds,"
 n_killed=0
 for stage in ${STAGES:-$stages}; do

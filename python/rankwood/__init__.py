@@ -26,15 +26,18 @@ from rankwood._core import (
 from rankwood._dataset import Dataset
 from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate, evaluate_runs
 from rankwood._model import Model
+from rankwood._positions import PositionBias
 from rankwood._train import Round, train
 
 if TYPE_CHECKING:
     from rankwood import migrate, plot
     from rankwood._audit import Audit, AuditRow, audit
+    from rankwood._calibrate import Calibration
     from rankwood._check import DataCheck, FeatureCheck, Finding, check
     from rankwood._cv import CrossValidation, Fold, cv
     from rankwood._explain import Explanation, Permuted
     from rankwood._ranks import Carrier, Ranks, ranks
+    from rankwood._refit import Pruned, PrunedRow
     from rankwood._synth import synth
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
@@ -44,6 +47,7 @@ __version__: str = _ffi.string(_lib.RW_VERSION).decode()
 __all__ = [
     "Audit",
     "AuditRow",
+    "Calibration",
     "Carrier",
     "Comparison",
     "CrossValidation",
@@ -65,6 +69,9 @@ __all__ = [
     "ParameterError",
     "ParameterTypeError",
     "Permuted",
+    "PositionBias",
+    "Pruned",
+    "PrunedRow",
     "RankError",
     "Ranker",
     "Ranks",
@@ -93,6 +100,7 @@ __all__ = [
 _LATER = {
     "Audit": "_audit",
     "AuditRow": "_audit",
+    "Calibration": "_calibrate",
     "Carrier": "_ranks",
     "CrossValidation": "_cv",
     "DataCheck": "_check",
@@ -101,6 +109,8 @@ _LATER = {
     "Finding": "_check",
     "Fold": "_cv",
     "Permuted": "_explain",
+    "Pruned": "_refit",
+    "PrunedRow": "_refit",
     "Ranker": "sklearn",
     "Ranks": "_ranks",
     "audit": "_audit",

@@ -51,6 +51,13 @@ class Dataset(Handles):
         Where the scores of training, and of its metrics, begin in place of 0 (n_docs,): LightGBM's
         ``init_score``, XGBoost's ``base_margin``; or a column's name. Finite, -1e30 to 1e30. The model
         does not have them: add them to what ``Model.predict`` gives.
+    position
+        Where each document was shown when it was clicked or not (n_docs,), whole numbers from 0 to 65,535:
+        for training with the parameter ``debias`` (LightGBM's ``position``); or a column's name.
+    pairs
+        Pairs to rank right in place of those that labels make, for ``{"pairs": "given"}``: (n, 2) or (n, 3),
+        the numbers of two documents of one query, from 0 as they stand in ``data``, the one that should be
+        above first, and the pair's weight, 0 to 65,536 (1).
     feature_names
         Names of the features; a data frame has its own. A model's file has them with ``_`` for blanks and
         commas, and before numbers; it is found by either.
@@ -82,6 +89,7 @@ class Dataset(Handles):
         weight: Any = None,
         query_weight: Any = None,
         start_scores: Any = None,
+        pairs: Any = None,
         position: Any = None,
         feature_names: Sequence[str] | None = None,
         categorical_features: Any = None,
@@ -89,30 +97,34 @@ class Dataset(Handles):
         missing: float = np.nan,
         sort: bool = False,
     ) -> None:
-        if position is not None:
-            raise UnsupportedError("position is not supported yet")
         if categorical_features is not None:
             raise UnsupportedError("categorical_features is not supported yet")
         self._begin()
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         if _tables.is_paths(data):
-            if isinstance(start_scores, str):
-                raise DataError("start_scores is a column's name; expected an array: files have no such column")
+            for what, given in {"start_scores": start_scores, "position": position}.items():
+                if isinstance(given, str):
+                    raise DataError(f"{what} is a column's name; expected an array: files have no such column")
             self._open_files(data, label, qid, group, weight, feature_names, ignore, sort)
             weight = None if isinstance(weight, (str, int)) else weight
         else:
             ignore = _ignored(ignore)
-            named = [one for one in (label, qid, weight, start_scores) if isinstance(one, str)]
+            named = [one for one in (label, qid, weight, start_scores, position) if isinstance(one, str)]
             table = _tables.of_any(data, frozenset([*ignore, *named]))
-            left_out = [*ignore, start_scores] if isinstance(start_scores, str) else ignore
+            left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str))]
             start_scores = _column_of(table, start_scores, "start_scores")
+            position = _column_of(table, position, "position")
             self._open_table(table, label, qid, group, weight, feature_names, left_out, missing, sort)
             weight = None if isinstance(weight, str) else weight
         if weight is not None or query_weight is not None:
             self._set_weights(weight, query_weight)
         if start_scores is not None:
             self._set_start_scores(start_scores)
+        if position is not None:
+            self._set_positions(position)
+        if pairs is not None:
+            self._set_pairs(pairs)
 
     @classmethod
     def from_parquet(
@@ -124,6 +136,7 @@ class Dataset(Handles):
         weight: str | None = None,
         query_weight: Any = None,
         start_scores: Any = None,
+        position: Any = None,
         ignore: Iterable[str] = (),
         missing: float = np.nan,
         batch_rows: int = 32768,
@@ -142,8 +155,8 @@ class Dataset(Handles):
             Names of columns, as of :class:`Dataset`. ``label=None``: all labels are 0.
         query_weight
             In place of ``weight``: a weight for each query, in order.
-        start_scores
-            As of :class:`Dataset`, an array of all documents' in order.
+        start_scores, position
+            As of :class:`Dataset`, arrays of all documents' in order.
         ignore
             Names of columns that are not features. They are not read.
         missing
@@ -168,7 +181,7 @@ class Dataset(Handles):
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         source = _batches.of_parquet(path, int(batch_rows), ignored)
-        return cls._of_source(source, label, qid, weight, query_weight, start_scores, ignored, missing)
+        return cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
 
     @classmethod
     def from_batches(
@@ -180,6 +193,7 @@ class Dataset(Handles):
         weight: str | None = None,
         query_weight: Any = None,
         start_scores: Any = None,
+        position: Any = None,
         ignore: Iterable[str] = (),
         missing: float = np.nan,
     ) -> Dataset:
@@ -190,13 +204,13 @@ class Dataset(Handles):
         time: Arrow record batches or anything else with ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas
         data frames, or dicts of arrays. Batches may be of any size, and have the same columns. A query's
         documents are adjacent, and may go on in the next batch. label, qid, weight, query_weight,
-        start_scores, ignore, missing, what reads values, and errors (DataError) are as of :meth:`from_parquet`;
-        what ``make_reader`` raises is raised as it was.
+        start_scores, position, ignore, missing, what reads values, and errors (DataError) are as of
+        :meth:`from_parquet`; what ``make_reader`` raises is raised as it was.
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         apart = ignored.union(name for name in (label, qid, weight) if name is not None)
         source = _batches.of_function(make_reader, apart, ignored)
-        return cls._of_source(source, label, qid, weight, query_weight, start_scores, ignored, missing)
+        return cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
 
     # ---- where it comes from ----
 
@@ -209,6 +223,7 @@ class Dataset(Handles):
         weight: str | None,
         query_weight: Any,
         start_scores: Any,
+        position: Any,
         ignore: frozenset[str],
         missing: float,
     ) -> Dataset:
@@ -240,6 +255,8 @@ class Dataset(Handles):
             self._set_weights(None, query_weight)
         if start_scores is not None:
             self._set_start_scores(start_scores)
+        if position is not None:
+            self._set_positions(position)
         return self
 
     def _open_files(
@@ -371,6 +388,29 @@ class Dataset(Handles):
     def _set_start_scores(self, start_scores: Any) -> None:
         scores = _tables.numbers_of(vector(start_scores, "start_scores", self.n_docs), "start_scores")
         self._start_scores = self._in_own_order(scores)
+        if self._values is not None:
+            self._add_numbers(self._values)
+
+    def _set_positions(self, position: Any) -> None:
+        positions = _tables.numbers_of(vector(position, "position", self.n_docs), "position")
+        self._positions = self._in_own_order(positions)
+        if self._values is not None:
+            self._add_numbers(self._values)
+
+    def _set_pairs(self, pairs: Any) -> None:
+        given = _tables.numbers_of(np.asarray(pairs), "pairs")
+        if given.ndim != 2 or given.shape[1] not in (2, 3):
+            raise DataError(f"pairs has the shape {given.shape}; expected (n, 2) or (n, 3)")
+        documents = given[:, :2]
+        wrong = (documents != np.floor(documents)) | (documents < 0) | (documents >= self.n_docs)
+        if wrong.any():
+            raise DataError(f"pairs has {documents[wrong][0]:g}; expected documents from 0 to {self.n_docs - 1}")
+        made = np.zeros(len(given), dtype=[("better", np.uint32), ("worse", np.uint32), ("weight", np.float64)])
+        position = np.empty(self.n_docs, dtype=np.uint32)  # in the library's order
+        position[self._in_own_order(np.arange(self.n_docs))] = np.arange(self.n_docs)
+        made["better"], made["worse"] = position[documents.astype(np.int64)].T
+        made["weight"] = given[:, 2] if given.shape[1] == 3 else 1.0
+        self._pairs = made
         if self._values is not None:
             self._add_numbers(self._values)
 

@@ -58,6 +58,8 @@ class Handles:
         self._weights: Floats | None = None
         self._weigh_queries = False
         self._start_scores: Floats | None = None
+        self._positions: Floats | None = None
+        self._pairs: npt.NDArray[Any] | None = None  # of struct rw_given_pair
         self._has_labels = True
         self._warned = False
 
@@ -74,12 +76,19 @@ class Handles:
         raise NotImplementedError
 
     def _add_numbers(self, c: Any) -> None:
-        """Weights and start scores, to a struct rw_dataset."""
+        """Weights, start scores, positions and pairs, to a struct rw_dataset."""
         weigh = lib.rw_dataset_set_query_weights if self._weigh_queries else lib.rw_dataset_set_weights
-        for given, set_them in ((self._weights, weigh), (self._start_scores, lib.rw_dataset_set_start_scores)):
+        for given, set_them in (
+            (self._weights, weigh),
+            (self._start_scores, lib.rw_dataset_set_start_scores),
+            (self._positions, lib.rw_dataset_set_positions),
+        ):
             if given is not None:
                 numbers = np.ascontiguousarray(given)
                 check(set_them(context(), c, ffi.cast("double *", numbers.ctypes.data), len(numbers)))
+        if self._pairs is not None:
+            pairs = ffi.cast("struct rw_given_pair *", self._pairs.ctypes.data)
+            check(lib.rw_dataset_set_pairs(context(), c, pairs, len(self._pairs)))
 
     @contextlib.contextmanager
     def _reading(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Iterator[None]:
@@ -160,7 +169,8 @@ class Handles:
         """What data in memory has to have in common on all ranks."""
         if self._paths is not None:
             return "files"
-        given = (one is not None for one in (self._ids, self._weights, self._start_scores))
+        numbers = (self._weights, self._start_scores, self._positions, self._pairs)
+        given = (one is not None for one in (self._ids, *numbers))
         return self.feature_names, self.n_features, *given
 
     def _meet_ranks(self, what: str) -> None:

@@ -30,9 +30,13 @@ from rankwood._core import (
     whole,
 )
 from rankwood._dataset import Dataset
+from rankwood._exchange import Exchange
 from rankwood._params import Params, number_or_text
+from rankwood._positions import PositionBias
+from rankwood._reworked import Reworked
 
 if TYPE_CHECKING:
+    from rankwood._calibrate import Calibration
     from rankwood._explain import Explanation, Permuted
 
 Floats = npt.NDArray[np.float64]
@@ -74,7 +78,7 @@ class _Use:
     gain: float
 
 
-class Model:
+class Model(Reworked):
     """An ensemble of trees. Made by :func:`rankwood.train` or read by :meth:`load`.
 
     Threads may share a model; scoring lets go of the interpreter's lock.
@@ -89,6 +93,10 @@ class Model:
         after each round. Empty unless the model was just trained, or unpickled.
     used_params : dict[str, int | float | str]
         All parameters as training took them, with what was ``auto`` as numbers. Empty as evals_result is.
+    position_bias : PositionBias | None
+        What training with ``debias`` found of positions; None of other models, and as evals_result is empty.
+    calibration_figures : dict[str, dict[str, float]]
+        What :meth:`calibrate` measured when it made this model; else empty.
     """
 
     def __init__(self, c: Any) -> None:
@@ -99,6 +107,8 @@ class Model:
         self._making = threading.Lock()
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         self.used_params: dict[str, int | float | str] = {}
+        self.position_bias: PositionBias | None = None
+        self.calibration_figures: dict[str, dict[str, float]] = {}
         self.feature_names: list[str] | None = self._names_in_file()
 
     # ---- files ----
@@ -135,16 +145,12 @@ class Model:
             lib.rw_text_free(data[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {
-            "evals_result": self.evals_result,
-            "used_params": self.used_params,
-            "feature_names": self.feature_names,
-        }
-        return _unpickled, (self.to_bytes(),), state
+        kept = ("evals_result", "used_params", "position_bias", "feature_names")
+        return _unpickled, (self.to_bytes(),), {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: Any) -> None:
         names = {"evals_result", "used_params", "feature_names"}
-        if not isinstance(state, dict) or state.keys() != names:
+        if not isinstance(state, dict) or state.keys() - {"position_bias"} != names:
             raise FormatError("a Model that another version of rankwood has pickled; Model.save and load serve all")
         self.__dict__.update(state)
 
@@ -333,7 +339,13 @@ class Model:
     # ---- scores ----
 
     def predict(
-        self, data: Any, *, n_trees: int | None = None, device: str = "cpu", missing: float = np.nan
+        self,
+        data: Any,
+        *,
+        n_trees: int | None = None,
+        device: str = "cpu",
+        missing: float = np.nan,
+        probability: bool = False,
     ) -> Floats:
         """Scores (n_docs,), the higher the better; in the order of the data.
 
@@ -342,6 +354,7 @@ class Model:
         n_trees: only the first so many. device: "cpu", "cuda", "cuda:N" or "auto", for data sets.
         missing: a value that means missing, beside NaN and null. The model does not remember the one of
         the data that it was trained on; a Dataset has its own.
+        probability: in place of a score what the map of :meth:`calibrate` makes of it.
 
         Of an array the first call makes the model ready, once for all threads: some milliseconds for
         hundreds of trees. A server calls it once before it swaps a model in. The quickest are float32 rows
@@ -350,11 +363,48 @@ class Model:
         Raises
         ------
         DataError
-            A feature of the model is not there; shapes or types that do not fit; infinite values.
+            A feature of the model is not there; shapes or types that do not fit; infinite values; the
+            model has no map to probabilities.
         ParameterError
-            The model has not so many trees, or there is no such device.
+            The model has not so many trees, or there is no such device; probabilities by fewer trees.
         """
-        n = self._count(n_trees)
+        if not probability:
+            return self._predict(data, self._count(n_trees), device, missing)
+        from rankwood import _calibrate
+
+        if n_trees is not None:
+            raise ParameterError("probability is of the scores by all trees: leave out n_trees")
+        _calibrate.probabilities(self, np.empty(0))  # before the scores
+        return _calibrate.probabilities(self, self._predict(data, 0, device, missing))
+
+    def calibrate(
+        self, data: Dataset, *, method: str = "isotonic", relevant: float = 1.0, device: str = "cpu"
+    ) -> Model:
+        """A copy of the model with a map of its scores to the probability that a label is at least
+        ``relevant``, fitted to ``data``, which should not be what the model was trained on; weights count.
+
+        method: "isotonic" or "logistic" (Platt's). device: as for :meth:`predict`. The copy's
+        calibration_figures has log_loss, brier and error (the expected calibration error): "before", of
+        1 / (1 + exp(-score)), "fitted", on ``data``, and "held_out", on queries without which maps were fitted.
+
+        Raises DataError for data without labels, or in which no document is relevant or all are, or that
+        lacks a feature of the model; ParameterError for a method or device that there is not.
+        """
+        from rankwood import _calibrate
+
+        c, figures = _calibrate.calibrate(self, data, method, relevant, device)
+        out = Model(c)
+        out.feature_names, out.calibration_figures = self.feature_names, figures
+        return out
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The map of scores to probabilities; None without one."""
+        from rankwood import _calibrate
+
+        return _calibrate.of_model(self)
+
+    def _predict(self, data: Any, n: int, device: str, missing: float) -> Floats:
         if isinstance(data, Dataset) or _tables.is_paths(data):
             if missing == missing:
                 raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
@@ -545,24 +595,3 @@ class Model:
 def _unpickled(data: bytes) -> Model:
     """A function, for Ray's and joblib's pickles take a class's methods to pieces."""
     return Model.from_bytes(data)
-
-
-class Exchange:
-    """struct rw_exchange, and what it points to."""
-
-    def __init__(
-        self,
-        format: str,
-        feature_base: int | Literal["auto"],
-        lossy: bool,
-        featureset: str | os.PathLike[str] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self._format = ffi.new("char[]", chars(format))
-        self._featureset = None if featureset is None else ffi.new("char[]", path_chars(featureset))
-        self._name = None if name is None else ffi.new("char[]", chars(name))
-        auto = isinstance(feature_base, str) and feature_base == "auto"
-        base = lib.RW_FEATURE_BASE_AUTO if auto else whole(feature_base, "feature_base", -1, 1)
-        self.c = ffi.new("struct rw_exchange *")
-        self.c.format, self.c.feature_base, self.c.lossy = self._format, base, int(lossy)
-        self.c.featureset, self.c.name = self._featureset or ffi.NULL, self._name or ffi.NULL

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankwood._core import ParameterError, ParameterTypeError, chars, check, context, ffi, lib, made, text
+from rankwood._tables import name_in_file
 
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 
@@ -29,6 +30,20 @@ def as_text(value: Any) -> str:
     if isinstance(value, float):
         return repr(float(value))
     return str(value)
+
+
+def _directions(value: Mapping[Any, Any]) -> str:
+    """Features with their directions as the library takes them; those without one are left out."""
+    signs = {"+": "+", "-": "-", 1: "+", -1: "-"}
+    items = []
+    for feature, sign in value.items():
+        if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (str, int, np.integer)):
+            raise ParameterTypeError(f"monotone names the feature {feature!r}; expected a name or an id")
+        if not isinstance(sign, (str, int, float, np.number)) or sign not in {**signs, 0: ""}:
+            raise ParameterError(f"monotone[{feature!r}] is {sign!r}; expected '+', '-', 1, -1 or 0")
+        if sign != 0:
+            items.append(f"{name_in_file(feature) if isinstance(feature, str) else feature}:{signs[sign]}")
+    return ",".join(items)
 
 
 def number_or_text(value: str) -> int | float | str:
@@ -94,10 +109,16 @@ class Params:
         _refuse_functions(name, value)
         if ours == "weights":
             raise ParameterError("weights are the data's: Dataset(..., weight=) or (..., query_weight=)")
+        if ours == "positions":
+            raise ParameterError("positions are the data's: Dataset(..., position=)")
         if ours == "start-scores":
             raise ParameterError("start_scores are the data's: Dataset(..., start_scores=)")
+        if ours == "pairs-file":
+            raise ParameterError("pairs are the data's: Dataset(..., pairs=), with pairs='given'")
         if "\0" not in name and lib.rw_params_get(self.c, chars(ours)) == ffi.NULL:
             raise ParameterError(_unknown(name))
+        if ours == "monotone" and isinstance(value, Mapping):
+            value = _directions(value)
         check(lib.rw_params_set(context(), self.c, chars(name.replace("_", "-")), chars(as_text(value))))
 
     def get(self, name: str) -> str:

@@ -1,5 +1,5 @@
-"""The names that other trainers' parameters have, as they list them themselves: LightGBM 4.7 (with its
-aliases), XGBoost 3.2, CatBoost 1.2."""
+"""The names that other trainers' parameters have, as they list them themselves, and their defaults:
+LightGBM 4.7 (with its aliases), XGBoost 3.2, CatBoost 1.2."""
 
 from __future__ import annotations
 
@@ -105,3 +105,19 @@ CATBOOST = _words(
     verbose verbose_eval
     """
 )
+
+# What they do where nothing is said, where Rankwood does otherwise.
+DEFAULTS: dict[str, dict[str, str]] = {
+    "LightGBM": {
+        "rounds": "100", "rate": "0.1", "leaves": "31", "split": "newton", "l2": "0",
+        "sample_features": "1", "early_stop": "never",
+    },
+    "XGBoost": {
+        "rounds": "100, or 10 by xgboost.train", "rate": "0.3", "split": "newton", "l2": "1",
+        "min_docs": "no limit", "sample_features": "1", "truncation": "32", "early_stop": "never",
+    },
+    "CatBoost": {
+        "rounds": "1000", "rate": "by size", "l2": "3", "min_docs": "1", "bins": "254",
+        "sample_features": "1", "early_stop": "never",
+    },
+}  # fmt: skip

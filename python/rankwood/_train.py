@@ -30,8 +30,10 @@ from rankwood._core import (
     text,
 )
 from rankwood._dataset import Dataset
-from rankwood._model import Exchange, Model
+from rankwood._exchange import Exchange
+from rankwood._model import Model
 from rankwood._params import Params, as_mapping, infos, number_or_text
+from rankwood._positions import PositionBias
 from rankwood._progress import Progress
 
 Floats = npt.NDArray[np.float64]
@@ -96,6 +98,7 @@ class _Training:
         self.metric: Callable[..., Any] | None = None
         self.metric_name = ""  # of the function
         self.n_rounds = 0  # that were run
+        self.position_bias: PositionBias | None = None
         self.progress = Progress()
 
     def guard(self, call: Callable[[], int | None]) -> int:
@@ -197,6 +200,21 @@ def _rw_on_round(user: Any, c: Any) -> int:
     training: _Training = ffi.from_handle(user)
     stop = training.guard(lambda: training.on_round(c))
     return 0 if training.is_over() else stop  # should_stop says it, so that the model does, too
+
+
+@ffi.def_extern(onerror=_on_error)
+def _rw_on_positions(user: Any, c: Any) -> None:
+    training: _Training = ffi.from_handle(user)
+
+    def of(pointer: Any, kind: Any) -> Any:
+        if pointer == ffi.NULL:
+            return None
+        return np.frombuffer(ffi.buffer(pointer, np.dtype(kind).itemsize * c.n), kind).copy()
+
+    training.position_bias = PositionBias(
+        c.round, bool(c.is_given), of(c.position, np.uint32), of(c.n_docs, np.uint64), of(c.bias, np.float64),
+        of(c.propensity, np.float64), of(c.unclicked, np.float64),
+    )  # fmt: skip
 
 
 @ffi.def_extern(error=1, onerror=_on_error)
@@ -419,6 +437,7 @@ def train(
     hooks.user = handle
     hooks.on_start, hooks.on_round = lib._rw_on_start, lib._rw_on_round
     hooks.should_stop = lib._rw_should_stop
+    hooks.on_positions = lib._rw_on_positions
     if callable(given.get("objective")):
         training.gradients = given.pop("objective")
         hooks.gradients = lib._rw_gradients
@@ -445,6 +464,7 @@ def train(
         model = Model(made(status, out, lib.rw_model_free))
     model.evals_result = training.evals
     model.used_params = training.used
+    model.position_bias = training.position_bias
     if names is not None:  # the file has those in use
         model.feature_names = list(names)
     trees = f"{model.n_trees} {'tree' if model.n_trees == 1 else 'trees'}"
@@ -531,7 +551,9 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
     return held
 
 
-def _need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
+def _need_measured(
+    c: Params, hooks: Any, has_valid: bool, names: tuple[str, ...] = ("metric", "empty", "ties", "relevant")
+) -> None:
     """ParameterError: what is given has no effect, for nothing is measured; as `rankwood train` has it."""
     if has_valid:
         return
@@ -541,7 +563,9 @@ def _need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
         raise ParameterError("parameter 'early_stop_delta' has no effect without a validation set")
     if c.get("train-metric") == "on":
         return
-    for name in ("metric", "empty", "ties", "relevant"):
+    for name in names:
+        if name == "relevant" and lib.rw_params_trains_on_relevance(c.c):
+            continue
         if lib.rw_params_must_matter(c.c, name.encode()) or (name == "metric" and hooks.metric != ffi.NULL):
             raise ParameterError(f"parameter {name!r} has no effect without a validation set or train_metric=True")
 

@@ -21,22 +21,6 @@ _NAMES = {
     "CatBoost": _program_names.CATBOOST,
 }
 
-# What they do where nothing is said, and we do otherwise.
-_DEFAULTS: dict[str, dict[str, str]] = {
-    "LightGBM": {
-        "rounds": "100", "rate": "0.1", "leaves": "31", "split": "newton", "l2": "0",
-        "sample_features": "1", "early_stop": "never",
-    },
-    "XGBoost": {
-        "rounds": "100, or 10 by xgboost.train", "rate": "0.3", "split": "newton", "l2": "1",
-        "min_docs": "no limit", "sample_features": "1", "truncation": "32", "early_stop": "never",
-    },
-    "CatBoost": {
-        "rounds": "1000", "rate": "by size", "l2": "3", "min_docs": "1", "bins": "254",
-        "sample_features": "1", "early_stop": "never",
-    },
-}  # fmt: skip
-
 # Where the library's table speaks of the program's options and files, what Python has: by our option, or
 # by the first word of a row that has none.
 _IN_PYTHON = {
@@ -61,6 +45,8 @@ _IN_PYTHON = {
     "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
     "query-weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
     "start-scores": "Dataset(..., start_scores=)",
+    "positions": "Dataset(..., position=)",
+    "pairs-file": "Dataset(..., pairs=), with pairs='given'",
     "label-column": "Dataset(data, label, qid=... or group=...)",
     "qid-column": "Dataset(data, label, qid=... or group=...)",
     "weight-column": "Dataset(..., weight= one a document, or query_weight= one a query)",
@@ -83,8 +69,8 @@ _IN_PYTHON = {
 }
 # Parameters that a Dataset takes.
 _OF_DATA = (
-    "weights", "query-weights", "start-scores", "label-column", "qid-column", "weight-column", "names", "ignore",
-    "absent",
+    "weights", "query-weights", "start-scores", "positions", "pairs-file", "label-column", "qid-column",
+    "weight-column", "names", "ignore", "absent",
 )  # fmt: skip
 
 # Names that mean something in Python alone.
@@ -337,14 +323,25 @@ class _Migration:
     def _name_objective(self, name: str, value: Any) -> None:
         if not isinstance(value, str) or any(True for _ in _rows(value, "objective")):
             self.set(name, "objective", value, None)
+            self._delta_of(value)
             return
         word, options = _options(value)
         self.set(name, "objective", word, None)
+        self._delta_of(word)
         for option, of in options.items():
             if option in ("decay", "permutations") and self.params.get("objective") == "yetirank":
                 self.set(f"{name} {option}", option, of, None)
             else:
                 self.tell(name, f"its option {option}={of} is left out")
+
+    def _delta_of(self, objective: Any) -> None:
+        """The weight of pairs that is a part of an objective's name there, such as rank:map's."""
+        if not isinstance(objective, str) or self.params.get("objective") != "lambdarank":
+            return
+        for row in _rows(objective, "delta"):
+            delta, note = _string(row.ours), _string(row.note)
+            if delta is not None and delta != "ndcg" and note is None:
+                self.params["delta"] = delta
 
     _name_loss_function = _name_app = _name_application = _name_loss = _name_objective
     _name_objective_type = _name_objective
@@ -367,13 +364,38 @@ class _Migration:
         self.params["label_gain"] = "exp" if _is_true(value) else "linear"
 
     def _name_lambdarank_pair_method(self, name: str, value: Any) -> None:
-        if str(value) != "topk":
-            self.params.pop("truncation", None)
-            self.tell(name, "none, because pairs are not sampled: one of two is in the top 'truncation'")
+        if str(value) == "mean":
+            value = f"mean:{self.given.get('lambdarank_num_pair_per_sample', 1)}"
+        self.set(name, "pairs", value, None)
 
     def _name_lambdarank_num_pair_per_sample(self, name: str, value: Any) -> None:
         if str(self.given.get("lambdarank_pair_method", "topk")) == "topk":
             self.set(name, "truncation", value, None)
+
+    def _name_lambdarank_unbiased(self, name: str, value: Any) -> None:
+        self.set(name, "debias", "ipw" if _is_true(value) else "off", _IN_PYTHON["positions"])
+
+    def _name_lambdarank_position_bias_regularization(self, name: str, value: Any) -> None:
+        self.set(name, "debias", "additive", _IN_PYTHON["positions"])
+        self.set(name, "position-l2", value, None)
+
+    def _name_monotone_constraints(self, name: str, value: Any) -> None:
+        """By position, or by name; also as a text of either."""
+        if isinstance(value, str):
+            items = [item.strip() for item in value.strip(" ()[]").split(",") if item.strip()]
+            by_name = [item.rpartition(":") for item in items]
+            named = all(middle for _, middle, _ in by_name)
+            value = {first: last for first, _, last in by_name} if named else items
+        try:
+            given = value.items() if isinstance(value, Mapping) else enumerate(value)
+            directions = {feature: int(sign) for feature, sign in given if int(sign)}
+        except (TypeError, ValueError, OverflowError):
+            self.tell(name, f"left out: {value!r} is no list of 1, -1 and 0")
+            return
+        if directions:
+            self.set(name, "monotone", directions, None)
+
+    _name_monotone_constraint = _name_mc = _name_monotonic_cst = _name_monotone_constraints
 
     def _name_num_threads(self, name: str, value: Any) -> None:
         self.set(name, "threads", "auto" if _is_number(value, 0) else value, None)
@@ -552,7 +574,7 @@ class _Migration:
                 check(lib.rw_params_check(context(), Params(fixed).c))
                 return
             except ParameterError as error:
-                names = re.findall(r"'([a-z0-9-]+)'", str(error))
+                names = re.findall(r"'([a-z0-9_-]+)'", str(error))
                 guilty = [key for one in names if (key := one.replace("-", "_")) in self.params]
                 if not guilty:
                     raise
@@ -561,8 +583,10 @@ class _Migration:
 
     def _defaults(self) -> None:
         rest = {
-            name: theirs for name, theirs in _DEFAULTS[self.program].items() if name not in self.params
+            name: theirs for name, theirs in _program_names.DEFAULTS[self.program].items() if name not in self.params
         }
+        if self.params.get("pairs", "topk") != "topk":
+            rest.pop("truncation", None)
         mine = Params()
         rows = [f"{name} {mine.get(name)} ({theirs})" for name, theirs in rest.items()]
         if rows:

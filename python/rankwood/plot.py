@@ -72,6 +72,24 @@ def learning_curves(
     return ax
 
 
+def position_bias(model: Model, *, ax: Any = None) -> Any:
+    """What training with ``debias`` found of positions: the propensity of each, and, of "ipw", its t-.
+
+    model: one that was just trained so. DataError: it was not.
+    """
+    found = need(model, Model, "model").position_bias
+    if found is None:
+        raise DataError("the model has no bias of positions: train it with debias, on data with positions")
+    ax = _axes(ax)
+    ax.plot(found.position, found.propensity, marker=".", label="propensity")
+    if found.unclicked is not None:
+        ax.plot(found.position, found.unclicked, marker=".", label="unclicked (t-)")
+    ax.set_xlabel("position")
+    ax.set_ylabel("as a multiple of the first position's")
+    ax.legend()
+    return ax
+
+
 def _bars(ax: Any, names: Sequence[Any], values: Sequence[float], label: str) -> Any:
     """The first one on top."""
     ax = _axes(ax)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,9 +85,16 @@ class Ranker(BaseEstimator):
         truncation: int | str = 30,
         sigma: float = 1,
         norm: bool | str = True,
+        debias: str = "off",
+        position_l2: float = 0,
+        position_norm: float = 1,
+        propensities: str = "",
+        delta: str = "ndcg",
+        pairs: str = "topk",
         permutations: int = 10,
         decay: float = 0.85,
         label_gain: str = "exp",
+        monotone: Mapping[Any, Any] | str = "",
         sample_queries: float = 1,
         sample_features: float | str = "auto",
         absent: str = "zero",
@@ -121,9 +128,16 @@ class Ranker(BaseEstimator):
         self.truncation = truncation
         self.sigma = sigma
         self.norm = norm
+        self.debias = debias
+        self.position_l2 = position_l2
+        self.position_norm = position_norm
+        self.propensities = propensities
+        self.delta = delta
+        self.pairs = pairs
         self.permutations = permutations
         self.decay = decay
         self.label_gain = label_gain
+        self.monotone = monotone
         self.sample_queries = sample_queries
         self.sample_features = sample_features
         self.absent = absent
@@ -186,8 +200,8 @@ class Ranker(BaseEstimator):
         (n_docs,), as :class:`rankwood.Dataset` takes them. eval_set: pairs (X, y), with eval_qid or
         eval_group, and eval_sample_weight and eval_start_scores, None or one of each pair, which may be
         None; the first one stops training.
-        callbacks, checkpoint, checkpoint_every, resume: as :func:`rankwood.train` takes them. position: not
-        supported yet.
+        callbacks, checkpoint, checkpoint_every, resume: as :func:`rankwood.train` takes them. position: where
+        each document was shown (n_docs,), for the parameter ``debias``.
 
         Raises DataError for shapes, types, labels or queries that do not fit, ParameterError.
         """

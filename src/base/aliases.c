@@ -57,7 +57,9 @@ static const struct rw_alias aliases[] = {
     NAME("truncation", NULL,
          " lambdarank-truncation-level lambdarank-num-pair-per-sample ndcg-truncation"
          " truncation-level train-cutoff lambdamart-ndcg-truncation "),
-    NAME("truncation", "pairs are those with a document among the top 'truncation'; 'none': all",
+    NAME("pairs-file", "documents are numbered from 1 within their query",
+         " learn-pairs input-pairs pairs-path "),
+    NAME("pairs", "'topk': the top is 'truncation'; 'mean:N': N is lambdarank_num_pair_per_sample",
          " lambdarank-pair-method pair-method max-pairs "),
     NAME("sigma", NULL, " sigmoid "),
     NAME("norm", NULL,
@@ -76,10 +78,18 @@ static const struct rw_alias aliases[] = {
     NAME("start-scores", "a file with one number a line: a score for each document",
          " init-score init-scores base-margin baseline learn-baseline initscore-filename"
          " init-score-filename init-score-file start-score "),
+    NAME("positions", "a file with one number a line: where each document was shown",
+         " position position-file position-filename position-column "),
+    NAME("debias", "'ipw' is Unbiased LambdaMART", " lambdarank-unbiased "),
+    NAME("position-norm", NULL, " lambdarank-bias-norm "),
+    NAME("position-l2", NULL, " lambdarank-position-bias-regularization "),
     NAME("label-column", "of CSV and TSV", " target-column "),
     NAME("qid-column", "of CSV and TSV", " group-column query-column "),
     NAME("names", "a file of lines 'ID NAME'",
          " feature-name feature-names feature-names-path fmap feature-map "),
+    NAME("monotone", "features are named, by id or name: '3:+,url_length:-'",
+         " monotone-constraints monotone-constraint mc monotonic-cst monotonicity monotonic"
+         " monotone-features "),
     NAME("ignore", NULL,
          " ignore-column ignore-feature ignore-features ignored-features blacklist "),
     NAME("sample-queries", "whole queries are sampled, for each tree anew",
@@ -188,10 +198,11 @@ static const struct rw_alias aliases[] = {
          " dictionaries feature-calcers ctr-leaf-count-limit ctr-target-border-count"
          " feature-types text-processing ctr-description ctr-history-unit model-size-reg"
          " store-all-simple-ctr final-ctr-computation-mode "),
-    NONE("monotone constraints are not built in",
-         " monotone-constraints monotone-constraint mc monotonic-cst monotone-penalty"
-         " monotone-constraints-method monotone-constraining-method mc-method "
-         "monotone-splits-penalty mc-penalty ms-penalty "),
+    NONE(
+        "constraints of 'monotone' are kept by bounds that a split hands down, as 'basic' ones are,"
+        " and without a penalty",
+        " monotone-penalty monotone-constraints-method monotone-constraining-method mc-method"
+        " monotone-splits-penalty mc-penalty ms-penalty "),
     NONE("interaction constraints are not built in",
          " interaction-constraints interaction-constraint interaction-cst "),
     NONE("leaf values are not clipped: 'l2' and 'rate' shrink them",
@@ -246,11 +257,10 @@ static const struct rw_alias aliases[] = {
          " num-machines num-machine machines workers nodes machine-list-filename machine-list-file"
          " machine-list mlist local-listen-port local-port port time-out tree-learner tree-type"
          " tree-learner-type dsplit "),
-    NONE("clicks and their positions are not modelled",
-         " lambdarank-unbiased lambdarank-bias-norm lambdarank-position-bias-regularization"
-         " position positions position-file position-column pairs pairs-file subgroup-id "),
-    NONE("models are not changed after training",
-         " process-type updater refresh-leaf refit-decay-rate refit decay-rate"
+    NONE("the documents of a query are its pairs", " subgroup-id "),
+    NONE("leaves of given trees get new values by 'rankwood train --refit', with 'refit-decay'",
+         " process-type updater refresh-leaf refit-decay-rate refit decay-rate "),
+    NONE("trees are not changed while others are added",
          " model-shrink-rate model-shrink-mode optimize meta-algo "),
     NONE("every tree counts in a score", " pred-early-stop pred-early-stop-freq"
                                          " pred-early-stop-margin "),
@@ -289,10 +299,10 @@ static const struct rw_alias aliases[] = {
           " rank:ndcg lambdamart lambdamart-ndcg lambda-mart lambda-rank rank-ndcg ndcg"
           " lambdarank-ndcg 5 6 "),
     VALUE("objective", "lambdarank",
-          "pairs weigh what they change in NDCG; there is no objective of unweighted pairs",
+          "its pairs weigh what they change in NDCG; with 'delta' none all count alike",
           " rank:pairwise pairwise pairlogit pairlogitpairwise ranknet 1 rankboost 2 "),
     VALUE("objective", "lambdarank",
-          "its pairs weigh what they change in NDCG; 'metric' map stops by MAP",
+          "its pairs weigh what they change in NDCG; with 'delta' map, what they change in MAP",
           " rank:map map lambdamart-map map@k "),
     VALUE("objective", "xendcg", NULL, " rank-xendcg xendcg xe-ndcg xe-ndcg-mart xendcg-mart "),
     VALUE("objective", "listnet", NULL, " listnet 7 "),
@@ -381,6 +391,16 @@ static const struct rw_alias aliases[] = {
     VALUE("ties", "mean", NULL, " average expected "),
     VALUE("ties", "file", NULL, " input stable order first "),
     VALUE("truncation", "none", NULL, " all off no inf -1 "),
+    VALUE("delta", "none", NULL,
+          " rank:pairwise pairwise pairlogit pairlogitpairwise ranknet off no 1 "),
+    VALUE("delta", "map", NULL, " rank:map lambdamart-map map@k average-precision ap "),
+    VALUE("delta", "ndcg", NULL, " rank:ndcg lambdamart-ndcg ndcg@k "),
+    VALUE("delta", "ndcg", "its top is 'truncation'", " ndcg@5 ndcg@10 ndcg@20 ndcg@30 "),
+    VALUE("delta", "p@10", "10 is the K of p@K", " p precision prec p@k "),
+    VALUE("delta", "mrr", NULL, " rr recip-rank reciprocal-rank "),
+    VALUE("pairs", "mean:1", "1 is the N of mean:N, lambdarank_num_pair_per_sample there",
+          " mean "),
+    VALUE("pairs", "topk", NULL, " top-k top "),
     VALUE("depth", "0", NULL, " -1 none no inf unlimited "),
     VALUE("early-stop", "0", NULL, " -1 none no false off never "),
     VALUE("threads", "auto", NULL, " -1 all "),

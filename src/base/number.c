@@ -336,6 +336,20 @@ int rw_number_write_double(double value, char *buffer)
     }
 }
 
+int rw_number_whole(const char *text, uint64_t most, uint64_t *value)
+{
+    *value = 0;
+    if (!*text)
+        return 0;
+    for (; *text; text++) {
+        const unsigned digit = (unsigned)*text - '0';
+        if (digit > 9 || digit > most || *value > (most - digit) / 10)
+            return 0;
+        *value = *value * 10 + digit;
+    }
+    return 1;
+}
+
 int rw_device_number(const char *device, size_t *length)
 {
     int number = 0;

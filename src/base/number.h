@@ -3,6 +3,7 @@
 #define RW_BASE_NUMBER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Nearest float to a decimal, exactly as strtof under the default rounding mode, but independent of
  * the locale. Reads an optional sign, digits, point, exponent, and nothing else (no inf, nan, hex).
@@ -16,6 +17,9 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
 int rw_number_write(float value, char *buffer);
 /* The same for double; at least 32 bytes of room. */
 int rw_number_write_double(double value, char *buffer);
+
+/* All of `text` is digits, and a number up to `most`; 0 if it is not that. */
+int rw_number_whole(const char *text, uint64_t most, uint64_t *value);
 
 /* Of a device's name, "cpu" or "cuda:N": N, or 0 without one; -1: it has no such form, or N is over
  * RW_MAX_DEVICE. *length: bytes before the colon. */

@@ -16,6 +16,7 @@ enum rw_stream {
     RW_STREAM_CUT_SAMPLE = 4, /* seed = checksum of the query id, item = position in the query */
     RW_STREAM_YETIRANK = 5,   /* item = document + 2^32 (permutation / 4); all four words */
     RW_STREAM_XENDCG = 6,     /* item = document */
+    RW_STREAM_PAIRS = 7,      /* item = document + 2^32 (pair / 4); all four words */
     RW_STREAM_BOOTSTRAP = 8,  /* item = draw / 4, tree = resample; all four words */
     RW_STREAM_SIGNS = 9,    /* item = query / 128, tree = pattern; a bit a query, all four words */
     RW_STREAM_FOLD = 10,    /* item = query */

@@ -11,6 +11,7 @@
 #include "boost/model_size.h"
 #include "boost/no_split.h"
 #include "boost/eval_sets.h"
+#include "boost/positions.h"
 #include "boost/rank_sets.h"
 #include "comm/comm.h"
 #include "boost/train_rules.h"
@@ -33,8 +34,10 @@ struct booster {
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_feature_name *names;
     int32_t n_names;
-    uint8_t *ignore; /* [RW_FEATURE_IDS] NULL: none */
-    double *gain;    /* [n_docs] of an objective that ranks */
+    uint8_t *ignore;     /* [RW_FEATURE_IDS] NULL: none */
+    int8_t *monotone;    /* [RW_FEATURE_IDS] NULL: no feature has a direction */
+    char *monotone_text; /* params.monotone, by ids; owned */
+    double *gain;        /* [n_docs] of an objective that ranks */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
@@ -67,6 +70,8 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->feature);
     rw_names_free(b->names, b->n_names);
     rw_mem_free(b->ignore);
+    rw_mem_free(b->monotone);
+    rw_mem_free(b->monotone_text);
     rw_mem_free(b->gain);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
@@ -90,9 +95,15 @@ static void stage(const struct booster *b, const char *name, double *start)
 }
 
 /* The objective; NULL if the caller gives the gradients. */
+static const struct rw_objective *objective_by(const struct booster *b,
+                                               const struct rw_params *params)
+{
+    return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(params);
+}
+
 static const struct rw_objective *objective_of(const struct booster *b)
 {
-    return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(&b->params);
+    return objective_by(b, &b->params);
 }
 
 /* Gradients are made here, from scores that the engine hands out. */
@@ -103,16 +114,36 @@ static int has_own_gradients(const struct booster *b)
 
 /* ---- before the first round ---- */
 
-static int prepare_features(struct booster *b)
+static int prepare_ignore(struct booster *b)
 {
-    RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
-    rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
     if (!b->params.ignore[0])
         return RW_OK;
     RW_TRY(RW_NEW(b->ctx, b->ignore, RW_FEATURE_IDS));
     RW_TRY(rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore));
     rw_ignore_warn(b->ctx, b->ignore, b->feature, b->n_features);
     return RW_OK;
+}
+
+/* From here on the parameter has ids, as the model will. */
+static int prepare_monotone(struct booster *b)
+{
+    if (!b->params.monotone[0])
+        return RW_OK;
+    RW_TRY(RW_NEW(b->ctx, b->monotone, RW_FEATURE_IDS));
+    RW_TRY(rw_monotone_parse(b->ctx, b->params.monotone, b->names, b->n_names, b->monotone));
+    RW_TRY(rw_monotone_check(b->ctx, b->params.monotone, b->names, b->n_names, b->ignore,
+                             b->feature, b->n_features));
+    RW_TRY(rw_monotone_text(b->ctx, b->monotone, &b->monotone_text));
+    b->params.monotone = b->monotone_text;
+    return b->init ? rw_continuation_check_order(b->ctx, b->init, b->monotone) : RW_OK;
+}
+
+static int prepare_features(struct booster *b)
+{
+    RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
+    rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
+    RW_TRY(prepare_ignore(b));
+    return prepare_monotone(b);
 }
 
 static struct rw_plan_data plan_data(const struct booster *b,
@@ -128,6 +159,7 @@ static int open_engine(struct booster *b, const char *device)
 {
     rw_train_engine_rules(&b->params, &b->grow_rules, has_own_gradients(b) ? NULL : objective_of(b),
                           b->ignore, &b->rules);
+    b->rules.monotone = b->monotone;
     b->rules.n_other_sets = (uint32_t)b->n_sets - 1;
     for (int set = 1; set < b->n_sets; set++)
         b->rules.other_docs += b->set[set]->n_docs;
@@ -198,9 +230,20 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "parameter 'start-scores' is set, but the training set has none: they are "
                        "read with rw_dataset_read_start_scores");
+    RW_TRY(rw_positions_check(b->ctx, params, objective_by(b, params), b->set[0]));
+    if (strcmp(params->pairs, "given") == 0 && !b->set[0]->pair)
+        return rw_fail(
+            b->ctx, RW_ERR_ARGUMENT,
+            "parameter 'pairs' is given, but the training set has none: they are set with "
+            "rw_dataset_set_pairs or read with rw_dataset_read_pairs, and by the program "
+            "from '--pairs-file'");
     if (rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
+    if (rw_params_must_matter(params, "refit-decay"))
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "parameter 'refit-decay' has no effect without a model to refit");
     b->params = *params;
+    b->params.refit_decay = RW_AUTO; /* of a file for several trainings */
     RW_TRY(rw_params_resolve(b->ctx, &b->params, b->all_docs, b->n_features, b->n_sets - 1));
     if (b->all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
@@ -208,6 +251,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", start);
     rw_train_grow_rules(&b->params, b->all_docs, &b->grow_rules);
+    b->grow_rules.monotone = b->monotone;
     return RW_OK;
 }
 
@@ -243,8 +287,15 @@ static int prepare_own_gradients(struct booster *b)
     }
     struct rw_objective_rule rule;
     rw_params_objective_rule(&b->params, &rule);
-    return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->engine->first_doc,
-                            b->gain, &b->handed);
+    for (uint32_t i = 0; b->gain && i < b->set[0]->n_docs; i++)
+        rule.max_gain = b->gain[i] > rule.max_gain ? b->gain[i] : rule.max_gain;
+    RW_TRY(rw_comm_max_doubles(b->ctx, &rule.max_gain, 1));
+    RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->engine->first_doc,
+                            b->gain, &b->handed));
+    int status = rw_positions_give(b->ctx, &b->params, b->handed);
+    if (status >= 0)
+        status = rw_checkpointer_take_state(&b->checkpointer, b->handed);
+    return rw_comm_agree(b->ctx, status);
 }
 
 static int continue_model(struct booster *b)
@@ -338,7 +389,9 @@ static int own_gradients(struct booster *b)
 {
     RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
     if (b->handed) {
-        const struct rw_handed *made = rw_gradients_run(b->handed, (uint32_t)b->round, b->scores);
+        const struct rw_handed *made;
+        const double rate = rw_params_rate_of_round(&b->params, (uint32_t)b->round);
+        RW_TRY(rw_gradients_run(b->handed, (uint32_t)b->round, rate, b->scores, &made));
         return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
                             : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
     }
@@ -588,6 +641,7 @@ static int run_training(struct booster *b, const struct rw_params *params,
     double start = rw_clock_ms();
     RW_TRY_OUT(run_rounds(b));
     stage(b, "rounds", &start);
+    RW_TRY_OUT(rw_positions_tell(b->ctx, b->hooks, b->handed, b->n_complete));
     RW_TRY_OUT(rw_comm_agree(b->ctx, finish_model(b)));
     *out = b->model;
     b->model = NULL;

@@ -21,8 +21,8 @@ static const double default_seconds = 60.0;
 /* By default, writing takes at most this share of the time. */
 static const double most_share = 0.01;
 
-/* Trees do not change any more, so they are borrowed; the snapshot's arrays, and the note, are
- * owned. */
+/* Trees do not change any more, so they are borrowed; the snapshot's arrays, the note and the
+ * objective's state are owned. */
 struct rw_checkpoint_writer {
     struct rw_ctx *ctx; /* owned */
     const char *path;   /* borrowed */
@@ -116,6 +116,9 @@ static void release_snapshot(struct rw_checkpoint_writer *w)
     rw_mem_free(w->snapshot.tree);
     rw_mem_free(w->snapshot.metric_value);
     rw_mem_free(w->content.note);
+    for (int32_t i = 0; i < w->content.n_state_lines; i++)
+        rw_mem_free(w->content.state_line[i]);
+    rw_mem_free(w->content.state_line);
     w->snapshot = (struct rw_model){0};
     w->content = (struct rw_checkpoint){0};
 }
@@ -379,6 +382,20 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
     return RW_OK;
 }
 
+int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *gradients)
+{
+    c->gradients = gradients;
+    if (!rw_checkpointer_resumes(c))
+        return RW_OK;
+    const int status =
+        rw_gradients_restore(gradients, c->resumed.state_line, c->resumed.n_state_lines);
+    if (status >= 0)
+        return RW_OK;
+    char why[512];
+    snprintf(why, sizeof(why), "%s", rw_last_error(c->ctx));
+    return rw_fail(c->ctx, status, "cannot resume from '%s': %s", c->how->resume, why);
+}
+
 int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)
 {
     if (!rw_checkpointer_resumes(c) || !c->resumed.is_ended)
@@ -418,6 +435,9 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model
     w->content = c->content;
     w->content.model = s;
     w->content.is_ended = is_ended;
+    if (c->gradients)
+        RW_TRY(rw_gradients_state(w->ctx, c->gradients, (uint32_t)n_rounds, &w->content.state_line,
+                                  &w->content.n_state_lines));
     return take_note(c);
 }
 

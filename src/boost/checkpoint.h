@@ -16,9 +16,10 @@ struct rw_checkpointer {
     /* What this training's checkpoints have in common, and its model's parameters; the rest is the
      * trainer's. */
     struct rw_checkpoint content;
-    struct rw_model so_far;              /* its parameters are owned */
-    struct rw_fingerprint *sets;         /* [n_sets] owned */
-    struct rw_checkpoint_writer *writer; /* NULL: no files are written; owned */
+    struct rw_model so_far;               /* its parameters are owned */
+    struct rw_fingerprint *sets;          /* [n_sets] owned */
+    struct rw_checkpoint_writer *writer;  /* NULL: no files are written; owned */
+    const struct rw_gradients *gradients; /* whose state is the objective's; NULL: none; borrowed */
     /* since when the next one is waited for */
     int last_round;
     double last_ms;
@@ -62,6 +63,8 @@ int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engin
 int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
                             struct rw_eval_sets *eval, int n_rounds, struct rw_model *model,
                             size_t *tree_room);
+/* The gradients' state is the checkpoint's, and is written from now on; they stay borrowed. */
+int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *gradients);
 /* Was the training ended, after the rounds that it had, by whoever trained? */
 int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds);
 

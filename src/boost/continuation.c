@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "boost/params_table.h"
 #include "comm/comm.h"
+#include "tree/monotone.h"
 
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
                          const struct rw_model *init, const struct rw_dataset *const *sets,
@@ -25,26 +26,34 @@ int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
     return RW_NEW_RAW(ctx, from->leaves, most);
 }
 
+int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
+                                const int8_t *direction)
+{
+    struct rw_monotone room = {NULL, NULL};
+    int32_t most = 1;
+    for (int32_t t = 0; t < init->n_trees; t++)
+        most = init->tree[t].n_leaves > most ? init->tree[t].n_leaves : most;
+    int status = rw_monotone_init(ctx, &room, 2 * (size_t)most - 1);
+    for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        const int32_t broken = rw_monotone_broken(&room, direction, tree);
+        if (broken >= 0)
+            status = rw_fail(ctx, RW_ERR_ARGUMENT,
+                             "the model to continue from breaks 'monotone': expected no leaf on "
+                             "the left of a split of feature %u %s one on its right, found such at "
+                             "%.9g in tree %d",
+                             tree->feature[broken],
+                             direction[tree->feature[broken]] > 0 ? "above" : "below",
+                             (double)tree->cut[broken], t + 1);
+    }
+    rw_monotone_release(&room);
+    return status;
+}
+
 void rw_continuation_release(struct rw_continuation *from)
 {
     rw_mem_free(from->scores);
     rw_mem_free(from->leaves);
-}
-
-static int copy_tree(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
-{
-    const size_t n = (size_t)from->n_leaves - 1;
-    RW_TRY(rw_tree_init(ctx, to, from->n_leaves));
-    if (n > 0) {
-        memcpy(to->left, from->left, n * sizeof(*to->left));
-        memcpy(to->right, from->right, n * sizeof(*to->right));
-        memcpy(to->feature, from->feature, n * sizeof(*to->feature));
-        memcpy(to->cut, from->cut, n * sizeof(*to->cut));
-        memcpy(to->missing_left, from->missing_left, n * sizeof(*to->missing_left));
-        memcpy(to->gain, from->gain, n * sizeof(*to->gain));
-    }
-    memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
-    return RW_OK;
 }
 
 /* That have been run. */
@@ -59,7 +68,7 @@ int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *m
     const size_t n = (size_t)model->n_trees + (size_t)n_rounds(from);
     RW_TRY(RW_GROW(from->ctx, model->tree, *tree_room, n));
     for (int32_t t = 0; t < from->init->n_trees; t++) {
-        RW_TRY(copy_tree(from->ctx, &from->init->tree[t], &model->tree[model->n_trees]));
+        RW_TRY(rw_tree_copy(from->ctx, &from->init->tree[t], &model->tree[model->n_trees]));
         model->n_trees++;
     }
     for (int32_t t = 0; t < from->init->empty_rounds; t++) {
@@ -204,6 +213,7 @@ static void warn_of_features(const struct rw_continuation *from)
 void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)
 {
     warn_of_features(from);
+    rw_score_map_leave_out(from->ctx, &from->init->map);
     /* What differs by nature, or shapes no tree by itself. */
     static const char *const other[] = {"rounds",   "early-stop", "early-stop-delta",
                                         "metric",   "empty",      "ties",

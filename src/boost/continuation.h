@@ -19,6 +19,10 @@ struct rw_continuation {
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
                          const struct rw_model *init, const struct rw_dataset *const *sets,
                          int n_sets, int absent_missing);
+/* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, so that training could
+ * only make scores that do not either. direction: [RW_FEATURE_IDS] as in tree/monotone.h. */
+int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
+                                const int8_t *direction);
 void rw_continuation_release(struct rw_continuation *from); /* in any state after being zeroed */
 
 /* Appends copies of all trees to `model`, and an empty tree for each round after them that could

@@ -114,16 +114,17 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
 {
     const struct rw_params *params = eval->params;
     struct rw_metric_result result[RW_MAX_METRICS];
-    const int by_engine = rw_engine_metrics(engine, set, result);
+    const double *scores = eval->given ? eval->given[set] : eval->scores;
+    const int by_engine = eval->given ? 0 : rw_engine_metrics(engine, set, result);
     int by_host = has_custom(eval), n_measured = 0;
     RW_TRY(by_engine);
     for (int m = 0; m < eval->n_metrics; m++)
         by_host |= !by_engine || eval->metric[m].kind->device == RW_METRIC_HOST;
-    if (by_host)
+    if (by_host && !eval->given)
         RW_TRY(rw_engine_read_scores(engine, set, eval->scores));
     if (has_custom(eval)) {
         double value;
-        if (eval->hooks->metric(eval->hooks->user, eval->set[set], eval->scores, &value))
+        if (eval->hooks->metric(eval->hooks->user, eval->set[set], scores, &value))
             return rw_fail(eval->ctx, RW_ERR_INTERRUPTED, "the custom metric gave up");
         eval->value[(*v)++].value = value;
     }
@@ -131,7 +132,7 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
         struct rw_metric_result own;
         const int is_measured = by_engine && eval->metric[m].kind->device != RW_METRIC_HOST;
         if (!is_measured)
-            RW_TRY(rw_metric_eval(eval->ctx, &eval->metric[m], &eval->judgments[set], eval->scores,
+            RW_TRY(rw_metric_eval(eval->ctx, &eval->metric[m], &eval->judgments[set], scores,
                                   (enum rw_empty)params->empty, (enum rw_ties)params->ties, 0, NULL,
                                   &own));
         eval->value[(*v)++].value = is_measured ? result[n_measured++].mean : own.mean;
@@ -194,7 +195,7 @@ static int fail_uncounted(const struct rw_eval_sets *eval)
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
 {
     int v = 0;
-    if (!eval->is_registered)
+    if (!eval->is_registered && !eval->given)
         RW_TRY(register_metrics(eval, engine));
     RW_TRY(measure_all(eval, engine, &v));
     RW_TRY(RW_GROW(eval->ctx, eval->history, eval->history_room,
@@ -273,14 +274,5 @@ int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model)
 
 int rw_eval_sets_gain_text(const struct rw_eval_sets *eval, char **out)
 {
-    const struct rw_gain_rule *rule = &eval->gains;
-    if (rule->kind != RW_GAIN_TABLE)
-        return rw_mem_copy_text(eval->ctx, out, eval->params->label_gain);
-    char *text;
-    RW_TRY(RW_NEW(eval->ctx, text, (size_t)rule->n_table * 32 + 8));
-    size_t used = (size_t)snprintf(text, 8, "table");
-    for (uint32_t l = 0; l < rule->n_table; l++)
-        used += (size_t)snprintf(text + used, 32, " %.17g", rule->table[l]);
-    *out = text;
-    return RW_OK;
+    return rw_gain_rule_spec(eval->ctx, &eval->gains, eval->params->label_gain, out);
 }

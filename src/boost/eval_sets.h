@@ -21,8 +21,10 @@ struct rw_eval_sets {
     const struct rw_dataset *set[RW_MAX_SETS];  /* borrowed */
     struct rw_judgments judgments[RW_MAX_SETS]; /* of the sets that are measured */
     double *scores;                             /* [most documents of a measured set]; owned */
-    struct rw_metric_value *value;              /* [n_values] this round's; owned */
-    char **name;                                /* [n_values] "valid1 ndcg@10"; owned */
+    /* NULL: the engine has the scores; else they are here, [n_sets], and there is no engine. */
+    const double *const *given;
+    struct rw_metric_value *value; /* [n_values] this round's; owned */
+    char **name;                   /* [n_values] "valid1 ndcg@10"; owned */
     int n_values;
     int is_registered; /* the engine knows what will be measured */
     int stop_value;    /* which value stops training; -1: none */
@@ -44,7 +46,7 @@ int rw_eval_sets_share(struct rw_eval_sets *eval);
 /* What a device can measure of a set. Returns 0 if that is nothing. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
 void rw_eval_sets_release(struct rw_eval_sets *eval);
-/* Measures all measured sets after `round` (from 1). */
+/* Measures all measured sets after `round` (from 1). engine: NULL with scores that are given. */
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
 /* Goes on from the metrics and the best round of a model so far, whose metrics have these names. */
 int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far);

@@ -157,63 +157,151 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int3
             n_unknown, n_names, names[first].feature, names[first].name);
 }
 
+/* Features that an item of a list says: a name, an id or a range of ids. The same, but for what it
+ * is called in messages, for all parameters that take such lists. */
+static int parse_item(struct rw_ctx *ctx, const char *parameter, const char *item, size_t length,
+                      const struct rw_feature_name *names, int32_t n_names, long *first, long *last)
+{
+    const char *end;
+    for (int32_t i = 0; i < n_names; i++) {
+        if (strlen(names[i].name) == length && strncmp(names[i].name, item, length) == 0) {
+            *first = *last = (long)names[i].feature;
+            return RW_OK;
+        }
+    }
+    *first = *last = parse_id(item, &end);
+    if (*first >= 0 && *end == '-')
+        *last = parse_id(end + 1, &end);
+    if (*first < 0 || *last < *first || end != item + length)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "%s: expected a feature id (0 to %d), a range of ids or a feature's name, "
+                       "found '%.*s'",
+                       parameter, RW_MAX_FEATURE, (int)(length > 64 ? 64 : length), item);
+    return RW_OK;
+}
+
+/* From an item to the next one; *list ends at the end of the text. */
+static int next_item(struct rw_ctx *ctx, const char *parameter, size_t length, const char **list)
+{
+    *list += length;
+    if (**list == ',' && !*++*list)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: expected a feature after the last ','",
+                       parameter);
+    return RW_OK;
+}
+
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                     int32_t n_names, uint8_t *ignore)
 {
     memset(ignore, 0, RW_FEATURE_IDS);
     while (*list) {
         const size_t length = strcspn(list, ",");
-        int found = 0;
-        for (int32_t i = 0; i < n_names; i++) {
-            if (strlen(names[i].name) == length && strncmp(names[i].name, list, length) == 0) {
-                ignore[names[i].feature] = 1;
-                found = 1;
-            }
-        }
-        if (!found) {
-            const char *end;
-            const long first = parse_id(list, &end);
-            long last = first;
-            if (first >= 0 && *end == '-')
-                last = parse_id(end + 1, &end);
-            if (first < 0 || last < first || end != list + length)
-                return rw_fail(ctx, RW_ERR_ARGUMENT,
-                               "ignore: expected a feature id (0 to %d), a range of ids or a name "
-                               "of --names, found '%.*s'",
-                               RW_MAX_FEATURE, (int)(length > 64 ? 64 : length), list);
-            memset(ignore + first, 1, (size_t)(last - first) + 1);
-        }
-        list += length;
-        if (*list == ',' && !*++list)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "ignore: expected a feature after the last ','");
+        long first, last;
+        RW_TRY(parse_item(ctx, "ignore", list, length, names, n_names, &first, &last));
+        memset(ignore + first, 1, (size_t)(last - first) + 1);
+        RW_TRY(next_item(ctx, "ignore", length, &list));
     }
     return RW_OK;
 }
 
-int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out)
+int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                      int32_t n_names, int8_t *direction)
 {
+    memset(direction, 0, RW_FEATURE_IDS);
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        long first, last;
+        if (length < 3 || list[length - 2] != ':' ||
+            (list[length - 1] != '+' && list[length - 1] != '-'))
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "monotone: expected a feature's id or name, then :+ or :-, found "
+                           "'%.*s'",
+                           (int)(length > 64 ? 64 : length), list);
+        RW_TRY(parse_item(ctx, "monotone", list, length - 2, names, n_names, &first, &last));
+        for (long f = first; f <= last; f++) {
+            if (direction[f])
+                return rw_fail(ctx, RW_ERR_ARGUMENT,
+                               "monotone: expected each feature once, found feature %ld a second "
+                               "time, in '%.*s'",
+                               f, (int)(length > 64 ? 64 : length), list);
+            direction[f] = list[length - 1] == '+' ? 1 : -1;
+        }
+        RW_TRY(next_item(ctx, "monotone", length, &list));
+    }
+    return RW_OK;
+}
+
+int rw_monotone_check(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                      int32_t n_names, const uint8_t *ignore, const uint32_t *feature,
+                      uint32_t n_features)
+{
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        long first, last;
+        uint32_t n_used = 0;
+        RW_TRY(parse_item(ctx, "monotone", list, length - 2, names, n_names, &first, &last));
+        for (uint32_t f = rw_numbers_under(feature, n_features, (uint32_t)first);
+             f < n_features && feature[f] <= (uint32_t)last; f++)
+            n_used += !ignore || !ignore[feature[f]];
+        if (n_used == 0)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "monotone: expected features that the training set has%s, found '%.*s'",
+                           ignore ? " and 'ignore' leaves in" : "",
+                           (int)(length > 64 ? 64 : length), list);
+        RW_TRY(next_item(ctx, "monotone", length, &list));
+    }
+    return RW_OK;
+}
+
+/* Runs of equal marks, but 0, as ids and ranges, each with what stands behind its mark. */
+static int list_text(struct rw_ctx *ctx, const int8_t *mark, const char *(*behind)(int mark),
+                     char **out)
+{
+    enum { ITEM = 24 };
     size_t room = 0, used = 0;
     char *text = NULL;
     for (int first = 0; first <= RW_MAX_FEATURE; first++) {
-        if (!ignore[first])
+        if (!mark[first])
             continue;
         int last = first;
-        while (last < RW_MAX_FEATURE && ignore[last + 1])
+        while (last < RW_MAX_FEATURE && mark[last + 1] == mark[first])
             last++;
-        const int status = RW_GROW(ctx, text, room, used + 16);
+        const int status = RW_GROW(ctx, text, room, used + ITEM);
         if (status < 0) {
             rw_mem_free(text);
             *out = NULL;
             return status;
         }
-        used += (size_t)snprintf(text + used, 16, last > first ? "%s%d-%d" : "%s%d",
+        used += (size_t)snprintf(text + used, ITEM, last > first ? "%s%d-%d" : "%s%d",
                                  used ? "," : "", first, last);
+        used += (size_t)snprintf(text + used, 3, "%s", behind(mark[first]));
         first = last;
     }
     if (!text)
         return rw_mem_copy_text(ctx, out, "");
     *out = text;
     return RW_OK;
+}
+
+static const char *nothing_behind(int mark)
+{
+    (void)mark;
+    return "";
+}
+
+static const char *direction_behind(int mark)
+{
+    return mark > 0 ? ":+" : ":-";
+}
+
+int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out)
+{
+    return list_text(ctx, (const int8_t *)ignore, nothing_behind, out);
+}
+
+int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out)
+{
+    return list_text(ctx, direction, direction_behind, out);
 }
 
 void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const uint32_t *feature,

@@ -1,4 +1,5 @@
-/* --names and --ignore: what features are called, and which are left out. */
+/* --names, --ignore and --monotone: what features are called, which are left out, and along which
+ * scores only rise or only fall. */
 #ifndef RW_BOOST_FEATURES_H
 #define RW_BOOST_FEATURES_H
 
@@ -25,5 +26,17 @@ int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_featur
 /* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the
  * caller. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
+
+/* The same for items with :+ or :- behind them. direction: [RW_FEATURE_IDS], written: 1, -1, or 0
+ * where there is none. A feature that comes twice is an error. */
+int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                      int32_t n_names, int8_t *direction);
+/* Of a list that could be parsed: does training use what each item names, of a range at least one?
+ * ignore: what it leaves out; NULL: nothing. feature: [n_features] the training set's, ascending.
+ */
+int rw_monotone_check(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                      int32_t n_names, const uint8_t *ignore, const uint32_t *feature,
+                      uint32_t n_features);
+int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out);
 
 #endif

@@ -33,23 +33,48 @@ static uint64_t start_item(const struct rw_dataset *dataset, uint32_t doc, uint6
     return rw_mix_item(number, bits);
 }
 
+/* Without positions nothing is added. */
+static uint64_t position_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    return dataset->position ? rw_mix_item(number, dataset->position[doc]) : 0;
+}
+
+/* Given pairs of a query; their order adds to sums in double, so that it counts, too. */
+static uint64_t pairs_item(const struct job *job, uint32_t query)
+{
+    const struct rw_dataset *dataset = job->dataset;
+    uint64_t sum = 0, bits;
+    if (!dataset->pair)
+        return 0;
+    for (size_t k = dataset->pair_offset[query]; k < dataset->pair_offset[query + 1]; k++) {
+        const struct rw_given_pair *pair = &dataset->pair[k];
+        memcpy(&bits, &pair->weight, sizeof(bits));
+        sum = rw_mix_item(sum, job->first_doc + pair->better);
+        sum = rw_mix_item(sum, job->first_doc + pair->worse);
+        sum = rw_mix_item(sum, bits);
+    }
+    return sum;
+}
+
 static int add_documents(void *user, struct rw_share *share)
 {
     const struct job *job = user;
     const struct rw_dataset *dataset = job->dataset;
-    uint64_t labels = 0, weights = 0, starts = 0;
+    uint64_t labels = 0, weights = 0, starts = 0, positions = 0;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
             const uint64_t number = job->first_doc + doc;
             labels += rw_mix_item(number, rw_bits_of_float(dataset->label[doc] + 0.0f)); /* no -0 */
             weights += weight_item(dataset, (uint32_t)doc, number);
             starts += start_item(dataset, (uint32_t)doc, number);
+            positions += position_item(dataset, (uint32_t)doc, number);
         }
     }
     rw_share_lock(share);
     job->out->part[RW_PRINT_LABELS] += labels;
     job->out->part[RW_PRINT_WEIGHTS] += weights;
     job->out->part[RW_PRINT_START_SCORES] += starts;
+    job->out->part[RW_PRINT_POSITIONS] += positions;
     rw_share_unlock(share);
     return RW_OK;
 }
@@ -66,17 +91,19 @@ static int add_queries(void *user, struct rw_share *share)
 {
     const struct job *job = user;
     const struct rw_dataset *dataset = job->dataset;
-    uint64_t queries = 0, ids = 0;
+    uint64_t queries = 0, ids = 0, pairs = 0;
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++) {
             const uint64_t number = job->first_query + q;
             queries += rw_mix_item(number, job->first_doc + dataset->query_offset[q]);
             ids += text_item(number, rw_dataset_query_id(dataset, (uint32_t)q));
+            pairs += pairs_item(job, (uint32_t)q);
         }
     }
     rw_share_lock(share);
     job->out->part[RW_PRINT_QUERIES] += queries;
     job->out->part[RW_PRINT_QUERY_IDS] += ids;
+    job->out->part[RW_PRINT_WEIGHTS] += pairs; /* whose weights are a part of them */
     rw_share_unlock(share);
     return RW_OK;
 }

@@ -4,11 +4,15 @@
 
 #include "comm/comm.h"
 
-static int any_label_pair(const struct rw_dataset *train, const double *gain)
+/* Is there a pair by gain, or, with `relevant`, of a relevant document and another? */
+static int any_label_pair(const struct rw_dataset *train, const double *gain,
+                          const double *relevant)
 {
     for (uint32_t q = 0; q < train->n_queries; q++) {
         for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
-            if (gain[i] != gain[i - 1])
+            const float *label = train->label + i;
+            if (relevant ? ((double)label[0] >= *relevant) != ((double)label[-1] >= *relevant)
+                         : gain[i] != gain[i - 1])
                 return 1;
         }
     }
@@ -29,13 +33,21 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                         const struct rw_engine_info *info, char *text, size_t size)
 {
     enum { WEIGHT, PAIR, FACTS };
-    uint64_t any[FACTS] = {
-        [WEIGHT] = any_weight(train), [PAIR] = !gain || any_label_pair(train, gain)};
+    const double *relevant = rw_params_trains_on_relevance(params) ? &params->relevant : NULL;
+    uint64_t any[FACTS] = {[WEIGHT] = any_weight(train),
+                           [PAIR] = !gain || train->pair || any_label_pair(train, gain, relevant)};
     RW_TRY(rw_comm_max(ctx, any, FACTS));
     if (!any[WEIGHT])
         snprintf(text, size, "all weights are 0 (change --weights)");
     else if (!any[PAIR]) {
-        if (train->n_docs < all_docs || !rw_dataset_has_own_queries(train, text, size))
+        const int has_own =
+            train->n_docs == all_docs && rw_dataset_has_own_queries(train, text, size);
+        if (!has_own && relevant)
+            snprintf(text, size,
+                     "no query has both a relevant document and another (check the labels, or "
+                     "--relevant %g)",
+                     *relevant);
+        else if (!has_own)
             snprintf(
                 text, size,
                 "no query has two documents of different gain (check the labels, or --label-gain)");
@@ -50,6 +62,11 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                  params->min_docs);
     else if (info->n_features == 0)
         snprintf(text, size, "every feature is constant (check the data)");
+    else if (params->monotone[0])
+        snprintf(text, size,
+                 "no split of %d documents or more on each side has a gain and keeps to --monotone "
+                 "%.100s",
+                 params->min_docs, params->monotone);
     else if (params->min_gain > 0.0 || params->min_hessian > 0.0)
         snprintf(text, size,
                  "no split gains more than --min-gain %g within --min-hessian %g (lower them)",

@@ -2,11 +2,13 @@
 #include "base/exact.h"
 #include "base/fpenv.h"
 #include "boost/params_table.h"
+#include "objective/debias.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "objective/lambdarank_pairs.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
 #define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, help) \
@@ -257,23 +259,41 @@ double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs
     return n_features >= SOME_FEATURES ? 0.5 : 1.0;
 }
 
-const struct rw_objective *rw_params_objective(const struct rw_params *params)
-{
-    return rw_objective_at(params->objective);
-}
-
-/* A parameter of numbers or words as a number; "none" and "off" are 0. */
+/* A parameter that objectives read as a number; "none" and "off" are 0. */
 static double number_of(const void *params, const char *name)
 {
-    const struct rw_param_row *row = &rw_param_rows[rw_param_find(name)];
+    const int at = rw_param_find(name);
+    const struct rw_param_row *row = &rw_param_rows[at];
     const char *field = (const char *)params + row->offset;
+    if (at == RW_AT_PARAM_delta)
+        return rw_delta_number(*(char *const *)field);
+    if (at == RW_AT_PARAM_pairs)
+        return rw_pairs_number(*(char *const *)field);
     return row->info.type == RW_PARAM_REAL ? *(const double *)field : *(const int *)field;
+}
+
+/* The objective that trains, and its rule. */
+static const struct rw_objective *objective_by_rule(const struct rw_params *params,
+                                                    struct rw_objective_rule *rule)
+{
+    const struct rw_objective *row = rw_objective_at(params->objective);
+    rw_objective_rule_init(rule, row, number_of, params);
+    const struct rw_objective *objective = rw_objective_for(row, rule);
+    if (objective != row)
+        rw_objective_rule_init(rule, objective, number_of, params);
+    rule->seed = params->seed;
+    return objective;
+}
+
+const struct rw_objective *rw_params_objective(const struct rw_params *params)
+{
+    struct rw_objective_rule rule;
+    return objective_by_rule(params, &rule);
 }
 
 void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule)
 {
-    rw_objective_rule_init(rule, rw_params_objective(params), number_of, params);
-    rule->seed = params->seed;
+    objective_by_rule(params, rule);
 }
 
 /* What goes by the size of the training set, and is noted in the model. */
@@ -443,15 +463,24 @@ int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
     return check_eval(ctx, params, 0, 0);
 }
 
+/* A refit takes the model's where none is set. */
+static int is_other_gain(const struct rw_params *params)
+{
+    return strcmp(params->label_gain, rw_param_rows[RW_AT_PARAM_label_gain].info.default_value) !=
+           0;
+}
+
 const struct rw_eval_params *rw_params_eval(struct rw_params *params)
 {
-    params->eval = (struct rw_eval_params){
-        .metric = params->metric,
-        .empty = (enum rw_empty)params->empty,
-        .ties = (enum rw_ties)params->ties,
-        .label_gain = is_set(params, RW_AT_PARAM_label_gain) ? params->label_gain : NULL,
-        .relevant = params->relevant,
-        .seed = params->seed};
+    params->eval = (struct rw_eval_params){.metric = params->metric,
+                                           .empty = (enum rw_empty)params->empty,
+                                           .ties = (enum rw_ties)params->ties,
+                                           .label_gain = is_set(params, RW_AT_PARAM_label_gain) ||
+                                                                 is_other_gain(params)
+                                                             ? params->label_gain
+                                                             : NULL,
+                                           .relevant = params->relevant,
+                                           .seed = params->seed};
     return &params->eval;
 }
 
@@ -464,11 +493,25 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         params->sample_features == RW_AUTO ? objective->ranks : params->sample_features < 1;
     const int chance = objective->draws || params->rounding == RW_ROUND_STOCHASTIC ||
                        params->sample_queries < 1 || some_features;
+    const int has_no_top =
+        rw_objective_param(objective, "pairs") >= 0 && strcmp(params->pairs, "topk") != 0;
     const struct idle_rule rules[] = {
+        {RW_AT_PARAM_truncation, has_no_top && params->truncation != 0, "without pairs topk"},
+        {RW_AT_PARAM_pairs_file,
+         rw_objective_param(objective, "pairs") < 0 || strcmp(params->pairs, "given") != 0,
+         "without objective lambdarank and pairs given"},
         {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
         {RW_AT_PARAM_early_stop_delta, params->early_stop == 0, "with early-stop 0"},
         {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
          "with grow levels: depth limits whole levels"},
+        {RW_AT_PARAM_positions, params->debias == RW_DEBIAS_OFF, "without debias additive or ipw"},
+        {RW_AT_PARAM_delta, params->debias != RW_DEBIAS_OFF, "with debias: it is NDCG's"},
+        {RW_AT_PARAM_pairs, params->debias != RW_DEBIAS_OFF, "with debias: it is topk"},
+        {RW_AT_PARAM_position_l2, params->debias != RW_DEBIAS_ADDITIVE, "without debias additive"},
+        {RW_AT_PARAM_position_norm, params->debias != RW_DEBIAS_IPW, "without debias ipw"},
+        {RW_AT_PARAM_position_norm, params->propensities[0] != 0,
+         "with propensities, which are not estimated then"},
+        {RW_AT_PARAM_propensities, params->debias != RW_DEBIAS_IPW, "without debias ipw"},
         {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
         {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
         {RW_AT_PARAM_gpu_memory,

@@ -38,6 +38,7 @@ struct rw_params {
     struct rw_eval_params eval;       /* rw_params_eval's */
 };
 
+/* What trains: a row of the table of objectives, or its variant; and the rule of that. */
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
 void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule);
 /* "800M", 800 million bytes; K, M, G and T, or none of them. "auto": 0. Returns 0 for another

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "objective/lambdarank_pairs.h"
 
 /* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not
  * known. "YetiRank:mode=DCG" is looked up without its own parameters. */
@@ -52,21 +53,6 @@ static int refuse(struct rw_ctx *ctx, const struct rw_param_row *row, const char
                    row->info.name, expected, value, hint);
 }
 
-/* Digits only, at most `most`; 0 if it is not that. */
-static int whole_number(const char *text, uint64_t most, uint64_t *value)
-{
-    *value = 0;
-    if (!*text)
-        return 0;
-    for (; *text; text++) {
-        const unsigned digit = (unsigned)*text - '0';
-        if (digit > 9 || digit > most || *value > (most - digit) / 10)
-            return 0;
-        *value = *value * 10 + digit;
-    }
-    return 1;
-}
-
 /* A number of the row's range, all of text [begin, end). */
 static int number_within(const struct rw_param_row *row, const char *begin, const char *end,
                          double *number)
@@ -86,7 +72,7 @@ static int assign_schedule(struct rw_ctx *ctx, struct rw_params *params, const c
     uint64_t n_rounds = 0;
     if (!second || !number_within(row, value, first, &from) ||
         !number_within(row, first + 1, second, &to) ||
-        !whole_number(second + 1, MOST_ROUNDS, &n_rounds) || n_rounds == 0)
+        !rw_number_whole(second + 1, MOST_ROUNDS, &n_rounds) || n_rounds == 0)
         return refuse(ctx, row,
                       "A:B:N, two rates from 1e-6 to 1 and a number of rounds from 1 to 1000000",
                       value);
@@ -106,7 +92,7 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
         int is_number;
         char expected[128];
         if (is_int) {
-            is_number = whole_number(value, (uint64_t)row->most, &whole);
+            is_number = rw_number_whole(value, (uint64_t)row->most, &whole);
             number = (double)whole;
             is_number &= number >= row->least;
         } else {
@@ -146,7 +132,7 @@ int rw_params_bytes(const char *text, uint64_t *bytes)
         unit = units[i].bytes;
         break;
     }
-    if (!whole_number(digits, UINT64_MAX / unit, bytes) || *bytes == 0)
+    if (!rw_number_whole(digits, UINT64_MAX / unit, bytes) || *bytes == 0)
         return 0;
     *bytes *= unit;
     return 1;
@@ -163,6 +149,10 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
     uint64_t bytes;
     if (at == RW_AT_PARAM_gpu_memory && !rw_params_bytes(value, &bytes))
         return refuse(ctx, row, "a size such as 16G or 800M, or auto", value);
+    if (at == RW_AT_PARAM_delta && rw_delta_number(value) < 0.0)
+        return refuse(ctx, row, "ndcg, dcg, map, mrr, err, p@K or none", value);
+    if (at == RW_AT_PARAM_pairs && rw_pairs_number(value) < RW_PAIRS_GIVEN)
+        return refuse(ctx, row, "topk, all, given or mean:N, N from 1 to 1000", value);
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
     if (at == RW_AT_PARAM_metric) {
@@ -199,11 +189,13 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
         RW_TRY(rw_mem_copy_text(ctx, &copy, value));
         rw_mem_free(*(char **)field);
         *(char **)field = copy;
-        return RW_OK;
+        return at == RW_AT_PARAM_pairs_file && *value && !(params->set >> RW_AT_PARAM_pairs & 1)
+                   ? rw_param_assign(ctx, params, RW_AT_PARAM_pairs, "given")
+                   : RW_OK;
     }
     case RW_PARAM_SEED: {
         uint64_t seed;
-        if (!whole_number(value, UINT64_MAX, &seed))
+        if (!rw_number_whole(value, UINT64_MAX, &seed))
             return refuse(ctx, row, "a whole number below 2^64", value);
         *(uint64_t *)field = seed;
         return RW_OK;
@@ -373,9 +365,11 @@ static int is_written(struct rw_params *params, int at)
 {
     static const uint64_t others =
         UINT64_C(1) << RW_AT_PARAM_weights | UINT64_C(1) << RW_AT_PARAM_query_weights |
-        UINT64_C(1) << RW_AT_PARAM_start_scores | UINT64_C(1) << RW_AT_PARAM_names |
-        UINT64_C(1) << RW_AT_PARAM_label_column | UINT64_C(1) << RW_AT_PARAM_qid_column |
-        UINT64_C(1) << RW_AT_PARAM_weight_column | UINT64_C(1) << RW_AT_PARAM_metric_on_train;
+        UINT64_C(1) << RW_AT_PARAM_start_scores | UINT64_C(1) << RW_AT_PARAM_pairs_file |
+        UINT64_C(1) << RW_AT_PARAM_positions | UINT64_C(1) << RW_AT_PARAM_propensities |
+        UINT64_C(1) << RW_AT_PARAM_names | UINT64_C(1) << RW_AT_PARAM_label_column |
+        UINT64_C(1) << RW_AT_PARAM_qid_column | UINT64_C(1) << RW_AT_PARAM_weight_column |
+        UINT64_C(1) << RW_AT_PARAM_metric_on_train;
     const struct rw_param_info *info = &rw_param_rows[at].info;
     return (rw_params_in_model(params, at) || (others >> at & 1)) &&
            *rw_params_get(params, info->name);

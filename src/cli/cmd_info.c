@@ -60,6 +60,7 @@ static void print_runs(const struct rw_model *model)
 static void print_text(const struct rw_model *model, struct rw_feature_use *uses, int n)
 {
     struct sums sums = {0, 0};
+    struct rw_calibration map;
     for (int i = 0; i < n; i++) {
         sums.gain += uses[i].gain;
         sums.splits += uses[i].n_splits;
@@ -73,6 +74,8 @@ static void print_text(const struct rw_model *model, struct rw_feature_use *uses
     if (rw_model_best_round(model) > 0)
         printf("best round  %d\n", rw_model_best_round(model));
     printf("finished    %s\n", rw_model_is_finished(model) ? "yes" : "no");
+    if (rw_model_calibration(model, &map))
+        rw_load_print_calibration(&map);
     print_runs(model);
     print_uses("features by gain", uses, n, &sums);
     if (n > 0)
@@ -96,6 +99,8 @@ static json_t *run_json(const struct rw_model *model, int run)
 static void print_json(const struct rw_model *model, const struct rw_feature_use *uses, int n)
 {
     json_t *features = json_array(), *leaves = json_array(), *runs = json_array();
+    struct rw_calibration map;
+    const int is_calibrated = rw_model_calibration(model, &map);
     for (int run = 0; run < rw_model_n_runs(model); run++)
         json_array_append_new(runs, run_json(model, run));
     for (int t = 0; t < rw_model_n_trees(model); t++)
@@ -107,10 +112,12 @@ static void print_json(const struct rw_model *model, const struct rw_feature_use
                                         (json_int_t)uses[i].n_splits, "gain", uses[i].gain));
     const json_t *last = json_array_get(runs, json_array_size(runs) - 1);
     rw_load_json_print(
-        json_pack("{s:i,s:i,s:b,s:o,s:O,s:O,s:o,s:o}", "trees", rw_model_n_trees(model),
+        json_pack("{s:i,s:i,s:b,s:o,s:o,s:O,s:O,s:o,s:o}", "trees", rw_model_n_trees(model),
                   "best_round", rw_model_best_round(model), "finished", rw_model_is_finished(model),
-                  "leaves", leaves, "params", json_object_get(last, "params"), "auto",
-                  json_object_get(last, "auto"), "trainings", runs, "features", features),
+                  "leaves", leaves, "calibration",
+                  is_calibrated ? rw_load_json_calibration(&map) : json_null(), "params",
+                  json_object_get(last, "params"), "auto", json_object_get(last, "auto"),
+                  "trainings", runs, "features", features),
         stdout);
 }
 

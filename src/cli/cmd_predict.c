@@ -7,11 +7,14 @@
 #include "cli/trec.h"
 
 static const char *output, *run_output, *trees;
-static int leaf_ids;
+static int leaf_ids, probability;
 static const struct rw_option options[] = {
     {"output", 'o', "SCORES", "where the scores go [default: standard output]", RW_OPTION_OUTPUT,
      .value = &output},
     {"trees", 0, "N", "use the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
+    {"probability", 0, NULL,
+     "print the probability that the model's map gives the score ('calibrate' makes it) instead",
+     RW_OPTION_FLAG, .value = &probability},
     {"leaf-ids", 0, NULL, "print each tree's leaf instead of the score", RW_OPTION_FLAG,
      .value = &leaf_ids},
     {"trec", 0, "RUN", "write a TREC run (and no scores, unless -o names a file for them)",
@@ -24,6 +27,7 @@ static struct {
     struct rw_out_file trec_out; /* the scores go to cli->out */
     struct rw_trec trec;
     double *scores;  /* [room] */
+    double *printed; /* [room] of --probability */
     int32_t *leaves; /* [room][n_trees] */
     uint32_t room;
     unsigned char seen[RW_FEATURE_IDS]; /* 1: a piece had it */
@@ -34,20 +38,25 @@ static void make_room(uint32_t n)
     if (n <= job.room)
         return;
     free(job.scores);
+    free(job.printed);
     free(job.leaves);
     job.scores = rw_need(n, sizeof(*job.scores));
+    job.printed = rw_need(probability ? n : 0, sizeof(*job.printed));
     job.leaves = rw_need(leaf_ids ? (size_t)n * (size_t)job.n_trees : 0, sizeof(*job.leaves));
     job.room = n;
 }
 
-/* One line a document: its score, or its leaves. */
+/* One line a document: its score, its probability or its leaves. */
 static int write_lines(struct rw_cli *cli, const struct rw_dataset *piece)
 {
     const uint32_t n = rw_dataset_n_docs(piece);
     const size_t n_trees = (size_t)job.n_trees;
+    const double *printed = probability ? job.printed : job.scores;
     char figure[RW_FIGURE_ROOM];
+    if (probability)
+        RW_STEP(rw_model_probabilities(cli->ctx, cli->model, job.scores, n, job.printed));
     for (uint32_t d = 0; d < n && !leaf_ids; d++) {
-        const int length = rw_load_exact(job.scores[d], figure);
+        const int length = rw_load_exact(printed[d], figure);
         figure[length] = '\n';
         fwrite(figure, 1, (size_t)length + 1, cli->out.file);
     }
@@ -106,6 +115,12 @@ static int check(struct rw_cli *cli)
     const char *device = rw_params_get(cli->params, "device");
     if (leaf_ids && !output && run_output && strcmp(run_output, "-") == 0)
         return rw_wrong(cli, "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
+    if (probability && leaf_ids)
+        return rw_wrong(cli, "'--probability' has no effect with '--leaf-ids'");
+    if (probability && trees)
+        return rw_wrong(cli, "'--probability' is of the scores by all trees: leave out '--trees'");
+    if (probability && run_output && !output)
+        return rw_wrong(cli, "'--probability' has no effect on a TREC run: give '-o', too");
     if (leaf_ids && !run_output && strncmp(device, "cuda", 4) == 0)
         return rw_wrong(
             cli, "'--device %s' has no effect with '--leaf-ids': leaves are found on the CPU",
@@ -119,6 +134,8 @@ static int run(struct rw_cli *cli)
     struct rw_ctx *ctx = cli->ctx;
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
+    if (probability) /* before the data is read */
+        RW_STEP(rw_model_probabilities(ctx, cli->model, NULL, 0, NULL));
     if (!leaf_ids || run_output)
         RW_STEP(rw_predictor_open(ctx, cli->model, job.n_trees,
                                   rw_params_get(cli->params, "device"), &cli->predictor));
@@ -155,7 +172,8 @@ const struct rw_command rw_cmd_predict = {
     .brief = "score documents with a model",
     .operands = "MODEL DATA...",
     .about = "Scores documents: one score a line, in the order of the input. A score printed and "
-             "read back is the same number, and the same on every device.",
+             "read back is the same number, and the same on every device. With --probability, what "
+             "'calibrate' has found that a score means.",
     .least = 2,
     .most = -1,
     .options = options,

@@ -12,11 +12,13 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/many_ranks.h"
+#include "cli/train_check.h"
 #include "cli/train_for.h"
 #include "cli/train_log.h"
 #include "cli/train_values.h"
 
-static const char *output, *log_path, *init_path, *checkpoint_path, *checkpoint_every, *resume_path;
+static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
+    *resume_path;
 static struct rw_sets valid_files;
 static struct rw_list valid_weights, valid_query_weights, valid_start_scores;
 static int plan_only, config_only;
@@ -30,6 +32,10 @@ static const struct rw_option options[] = {
      RW_OPTION_OUTPUT, .value = &log_path},
     {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
      RW_OPTION_TEXT, .value = &init_path},
+    {"refit", 0, "MODEL",
+     "give the leaves of this model's trees new values from DATA, by --refit-decay; what shapes "
+     "leaves and is not given is as the model was trained",
+     RW_OPTION_TEXT, .value = &refit_path},
     {"for", 0, "FORMAT",
      "refuse to begin, with exit code 2, where the model may be one that 'export --to FORMAT' "
      "refuses",
@@ -72,7 +78,7 @@ static const struct rw_option options[] = {
 struct training {
     struct rw_cli *cli;        /* borrowed */
     struct rw_dataset **valid; /* [valid_files.given.n] owned */
-    struct rw_model *init;     /* to continue from; NULL: from nothing; owned */
+    struct rw_model *init;     /* to continue from, or to refit; NULL: from nothing; owned */
 };
 
 static struct {
@@ -192,35 +198,14 @@ static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes
     rw_train_log_stage(&job.log, stage, ms, peak_bytes);
 }
 
-/* ------------------------------------------------------------------ before */
-
-/* What has no effect without data to measure on, unless it changes nothing. */
-static int check_unmeasured(struct rw_cli *cli)
+static void on_positions(void *user, const struct rw_positions *found)
 {
-    static const char *const measuring[] = {"metric", "empty", "ties", "relevant"};
-    struct rw_params *params = cli->params;
-    if (valid_files.given.n > 0)
-        return 0;
-    if (rw_params_must_matter(params, "early-stop") &&
-        strcmp(rw_params_get(params, "early-stop"), "0") != 0)
-        return rw_wrong(cli, "'--early-stop' has no effect without '--valid'");
-    if (rw_params_must_matter(params, "early-stop-delta"))
-        return rw_wrong(cli, "'--early-stop-delta' has no effect without '--valid'");
-    if (strcmp(rw_params_get(params, "train-metric"), "on") == 0)
-        return 0;
-    for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]); i++) {
-        if (strcmp(measuring[i], "relevant") == 0 && rw_params_trains_on_relevance(params))
-            continue;
-        if (rw_params_must_matter(params, measuring[i]))
-            return rw_wrong(cli, "'--%s' has no effect without '--valid' or '--train-metric on'",
-                            measuring[i]);
-    }
-    if (rw_params_must_matter(params, "label-gain") && !rw_params_trains_on_gains(params))
-        return rw_wrong(cli,
-                        "'--label-gain' has no effect with objective %s and nothing to measure on",
-                        rw_params_get(params, "objective"));
-    return 0;
+    (void)user;
+    rw_train_positions_print(found);
+    rw_train_log_positions(&job.log, found);
 }
+
+/* ------------------------------------------------------------------ before */
 
 static int check_valid_files(struct rw_cli *cli, const char *option, const struct rw_list *files)
 {
@@ -303,6 +288,8 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--%s' is for one process with all the data, not for many ranks",
                         plan_only ? "plan" : "print-config");
     RW_STEP(rw_train_for_take(cli, &made_for));
+    if (refit_path)
+        RW_STEP(rw_train_check_refit(cli));
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_valid_files(cli, "valid-weights", &valid_weights));
@@ -315,8 +302,7 @@ static int check(struct rw_cli *cli)
                             "one of them, and 'none' in its place",
                             valid_files.given.text[i]);
     }
-    RW_STEP(rw_params_check(cli->ctx, cli->params));
-    return check_unmeasured(cli);
+    return rw_train_check_params(cli, valid_files.given.n);
 }
 
 static int read_sets(struct training *t)
@@ -325,11 +311,15 @@ static int read_sets(struct training *t)
     struct rw_ctx *ctx = cli->ctx;
     const int n_valid = valid_files.given.n;
     t->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
-    if (init_path) {
-        RW_STEP(rw_ranks_meet(cli, rw_model_read(ctx, init_path, &t->init)));
+    if (init_path || refit_path) {
+        RW_STEP(
+            rw_ranks_meet(cli, rw_model_read(ctx, refit_path ? refit_path : init_path, &t->init)));
         cli->init = t->init;
     }
-    RW_STEP(rw_load_training(cli, &cli->operands));
+    if (refit_path)
+        RW_STEP(rw_refit_params(ctx, cli->params, t->init));
+    RW_STEP(refit_path ? rw_load_values(cli, &cli->operands)
+                       : rw_load_training(cli, &cli->operands));
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = valid_file(&valid_weights, i);
         const char *of_queries = valid_file(&valid_query_weights, i);
@@ -492,15 +482,20 @@ static int train_rank(struct rw_cli *cli, struct training *t)
                                          .on_round = on_round,
                                          .on_stage = on_stage,
                                          .should_stop = should_stop,
-                                         .checkpoints = checkpoints};
+                                         .checkpoints = checkpoints,
+                                         .on_positions = on_positions};
     const double start = rw_progress_clock();
     if (leads || cli->comm)
         rw_interrupts_catch(leads);
     if (leads)
         rw_progress_start();
-    const int status = rw_train_binned_from(
-        cli->ctx, cli->params, t->init, cli->binned, (const struct rw_dataset *const *)t->valid,
-        valid_files.given.n, leads ? &hooks : &quiet, &cli->model);
+    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
+    const int n_valid = valid_files.given.n;
+    const int status =
+        refit_path ? rw_refit(cli->ctx, cli->params, t->init, cli->dataset, valid, n_valid,
+                              leads ? &hooks : &quiet, &cli->model)
+                   : rw_train_binned_from(cli->ctx, cli->params, t->init, cli->binned, valid,
+                                          n_valid, leads ? &hooks : &quiet, &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && rw_interrupted()) {

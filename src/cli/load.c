@@ -113,22 +113,34 @@ static int took_ignored(struct rw_cli *cli)
     return rw_ctx_n_tables(cli->ctx) > 0 ? rw_params_set(cli->ctx, cli->params, "ignore", "") : 0;
 }
 
-/* The weights and start scores that the parameters name. */
+/* The weights, start scores, positions and pairs that the parameters name. */
 static int read_side_files(struct rw_cli *cli)
 {
     const char *of_docs = given(cli, "weights"), *of_queries = given(cli, "query-weights");
-    const char *start = given(cli, "start-scores");
+    const char *start = given(cli, "start-scores"), *pairs = given(cli, "pairs-file");
+    const char *shown = given(cli, "positions");
     if (of_docs)
         RW_STEP(rw_dataset_read_weights(cli->ctx, cli->dataset, of_docs));
     if (of_queries)
         RW_STEP(rw_dataset_read_query_weights(cli->ctx, cli->dataset, of_queries));
-    return start ? rw_dataset_read_start_scores(cli->ctx, cli->dataset, start) : 0;
+    if (start)
+        RW_STEP(rw_dataset_read_start_scores(cli->ctx, cli->dataset, start));
+    if (shown)
+        RW_STEP(rw_dataset_read_positions(cli->ctx, cli->dataset, shown));
+    return pairs ? rw_dataset_read_pairs(cli->ctx, cli->dataset, pairs) : 0;
 }
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
     RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
     RW_STEP(rw_load_check_columns(cli));
+    RW_STEP(took_ignored(cli));
+    return read_side_files(cli);
+}
+
+int rw_load_values(struct rw_cli *cli, const struct rw_list *files)
+{
+    RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
     RW_STEP(took_ignored(cli));
     return read_side_files(cli);
 }
@@ -273,6 +285,31 @@ json_t *rw_load_json_text(const char *text)
     string = json_string(plain);
     free(plain);
     return string;
+}
+
+void rw_load_print_calibration(const struct rw_calibration *map)
+{
+    char slope[RW_FIGURE_ROOM], intercept[RW_FIGURE_ROOM];
+    printf("calibration %s, for labels of %g or more, ", map->method, map->relevant);
+    if (map->n_knots > 0) {
+        printf("%d knots\n", map->n_knots);
+        return;
+    }
+    rw_load_exact(map->slope, slope);
+    rw_load_exact(map->intercept, intercept);
+    printf("slope %s, intercept %s\n", slope, intercept);
+}
+
+json_t *rw_load_json_calibration(const struct rw_calibration *map)
+{
+    json_t *knots = json_array();
+    for (int i = 0; i < map->n_knots; i++)
+        json_array_append_new(knots, json_pack("[f,f]", map->score[i], map->probability[i]));
+    return map->n_knots > 0 ? json_pack("{s:s,s:f,s:o}", "method", map->method, "relevant",
+                                        map->relevant, "knots", knots)
+                            : json_pack("{s:s,s:f,s:f,s:f,s:o}", "method", map->method, "relevant",
+                                        map->relevant, "slope", map->slope, "intercept",
+                                        map->intercept, "knots", knots);
 }
 
 json_t *rw_load_json_number(double value)

@@ -28,6 +28,8 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_d
 int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
 /* cli->dataset, with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
+/* The same of a training on values, by one of many ranks; rw_load_check_columns is for later. */
+int rw_load_values(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, and its documents, with their weights, as cli->dataset. */
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
 /* Documents and queries of all ranks, on a line that ends with `features`; n: written, the numbers.
@@ -52,6 +54,9 @@ int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM]);
 
 /* A JSON string of any bytes: what is not UTF-8 is shown as '?'. */
 json_t *rw_load_json_text(const char *text);
+/* What a model's map of scores to probabilities is, in a line, and as JSON with its knots. */
+void rw_load_print_calibration(const struct rw_calibration *map);
+json_t *rw_load_json_calibration(const struct rw_calibration *map);
 /* JSON has no NaN: null. */
 json_t *rw_load_json_number(double value);
 /* A parameter's value: a number where it is one, true and false for on and off, else a string

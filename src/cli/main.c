@@ -9,11 +9,12 @@
 
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
     rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,
-    rw_cmd_report, rw_cmd_export, rw_cmd_import, rw_cmd_bench;
+    rw_cmd_report, rw_cmd_prune, rw_cmd_calibrate, rw_cmd_export, rw_cmd_import, rw_cmd_bench;
 static const struct rw_command *const commands[] = {
-    &rw_cmd_synth,   &rw_cmd_bin,    &rw_cmd_train,  &rw_cmd_predict, &rw_cmd_eval,
-    &rw_cmd_compare, &rw_cmd_cv,     &rw_cmd_check,  &rw_cmd_info,    &rw_cmd_show,
-    &rw_cmd_explain, &rw_cmd_report, &rw_cmd_export, &rw_cmd_import,  &rw_cmd_bench,
+    &rw_cmd_synth,   &rw_cmd_bin,    &rw_cmd_train, &rw_cmd_predict,   &rw_cmd_eval,
+    &rw_cmd_compare, &rw_cmd_cv,     &rw_cmd_check, &rw_cmd_info,      &rw_cmd_show,
+    &rw_cmd_explain, &rw_cmd_report, &rw_cmd_prune, &rw_cmd_calibrate, &rw_cmd_export,
+    &rw_cmd_import,  &rw_cmd_bench,
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -25,7 +26,7 @@ static void help(FILE *out)
           "\n",
           out);
     for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-9s%s\n", commands[i]->name, commands[i]->brief);
+        fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->brief);
     fputs("\n"
           "  'rankwood COMMAND --help' lists a command's options; 'rankwood --version' prints the\n"
           "  version. Data are files of LETOR text ('label qid:N i:v ...'), plain or gzip, or\n"

@@ -398,8 +398,9 @@ static void add_inputs(struct rw_list *inputs, const struct rw_list *files, int 
 /* The files that a command reads. */
 static struct rw_list inputs_of(const struct rw_cli *cli)
 {
-    static const char *const params[] = {"weights", "query-weights", "start-scores", "names",
-                                         "label-gain"};
+    static const char *const params[] = {"weights",    "query-weights", "start-scores",
+                                         "pairs-file", "positions",     "propensities",
+                                         "names",      "label-gain"};
     struct rw_list inputs = {0};
     add_inputs(&inputs, &cli->operands, 0);
     for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++)

@@ -133,6 +133,34 @@ void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round)
                               "metrics", round->ms_metrics));
 }
 
+static json_t *reals(const double *values, int n)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(array, json_real(values[i]));
+    return array;
+}
+
+void rw_train_log_positions(struct rw_train_log *log, const struct rw_positions *found)
+{
+    if (!log->file)
+        return;
+    json_t *position = json_array(), *documents = json_array();
+    for (int i = 0; i < found->n; i++) {
+        json_array_append_new(position, json_integer(found->position[i]));
+        json_array_append_new(documents, json_integer((json_int_t)found->n_docs[i]));
+    }
+    json_t *record =
+        json_pack("{s:s,s:i,s:b,s:o,s:o}", "record", "positions", "round", found->round, "given",
+                  found->is_given, "position", position, "documents", documents);
+    if (found->bias)
+        json_object_set_new(record, "bias", reals(found->bias, found->n));
+    json_object_set_new(record, "propensity", reals(found->propensity, found->n));
+    if (found->unclicked)
+        json_object_set_new(record, "unclicked", reals(found->unclicked, found->n));
+    write_line(log, record);
+}
+
 void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes)
 {
     if (log->file)

@@ -30,6 +30,8 @@ void rw_train_log_begin(struct rw_train_log *log, const char *note, int round);
 void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const struct rw_cli *cli,
                          const struct rw_list *valid, const uint64_t size[2]);
 void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round);
+/* "positions", after the last round of a training with --debias. */
+void rw_train_log_positions(struct rw_train_log *log, const struct rw_positions *found);
 void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes);
 /* 0, or the exit code of an error. The log of a run that failed is removed, unless it resumed. */
 int rw_train_log_close(struct rw_train_log *log, int run_failed);

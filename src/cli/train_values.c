@@ -64,6 +64,23 @@ void rw_train_far_print(const struct rw_round *round)
                 round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
 }
 
+void rw_train_positions_print(const struct rw_positions *found)
+{
+    enum { MOST_LINES = 20 };
+    const char *what = found->is_given ? "given" : "found";
+    for (int i = 0; i < found->n && i < MOST_LINES; i++) {
+        char documents[48], figure[2][RW_FIGURE_ROOM];
+        snprintf(documents, sizeof(documents), "%llu documents",
+                 (unsigned long long)found->n_docs[i]);
+        rw_msg_line("position %u: propensity %s (%s %s) %s, %s", found->position[i],
+                    rw_load_figure(found->propensity[i], figure[0]), found->bias ? "bias" : "t-",
+                    rw_load_figure(found->bias ? found->bias[i] : found->unclicked[i], figure[1]),
+                    what, documents);
+    }
+    if (found->n > MOST_LINES)
+        rw_msg_line("and %d more positions, which a log has (--log)", found->n - MOST_LINES);
+}
+
 void rw_train_plan_print(const struct rw_plan *plan)
 {
     printf("device          %s\n", plan->device);

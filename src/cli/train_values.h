@@ -26,6 +26,9 @@ void rw_train_values_print(const struct rw_train_values *values, const struct rw
 /* What a tree read of codes that are not on the GPU: a line for people. */
 void rw_train_far_print(const struct rw_round *round);
 
+/* What was found of the positions at which documents were shown: a line each, of the first ones. */
+void rw_train_positions_print(const struct rw_positions *found);
+
 /* To standard output. */
 void rw_train_plan_print(const struct rw_plan *plan);
 

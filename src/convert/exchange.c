@@ -171,6 +171,10 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     RW_TRY_OUT(lower(ctx, model, how, format, &base, &ensemble));
     RW_TRY_OUT(format->write(&ensemble, &put));
     RW_TRY_OUT(write_text(ctx, &put, path));
+    if (model->map.kind != RW_SCORE_MAP_NONE)
+        rw_log(ctx, RW_LOG_WARNING,
+               "'%s' gives scores: the model's map of scores to probabilities is left out",
+               format->name);
 out:
     rw_mem_free(put.text);
     rw_ensemble_release(&ensemble);

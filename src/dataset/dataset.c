@@ -65,6 +65,9 @@ void rw_dataset_free(struct rw_dataset *dataset)
     rw_mem_free(dataset->location);
     rw_mem_free(dataset->weight);
     rw_mem_free(dataset->start_score);
+    rw_mem_free(dataset->position);
+    rw_mem_free(dataset->pair);
+    rw_mem_free(dataset->pair_offset);
     rw_names_free(dataset->name, dataset->n_names);
     rw_mem_free(dataset);
 }
@@ -285,13 +288,46 @@ int rw_dataset_set_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
     return set_weights(ctx, dataset, 1, weights, n);
 }
 
-int rw_dataset_check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                                  const char *file, size_t n)
+/* n numbers of a kind, one a document? */
+static int check_one_a_document(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                const char *file, size_t n, const char *kind)
 {
     if (n == dataset->n_docs)
         return RW_OK;
-    return rw_fail(ctx, RW_ERR_DATA, "%s%s%s%zu start scores; expected one a document, %u",
-                   file ? "'" : "", file ? file : "", file ? "' holds " : "", n, dataset->n_docs);
+    return rw_fail(ctx, RW_ERR_DATA, "%s%s%s%zu %s; expected one a document, %u", file ? "'" : "",
+                   file ? file : "", file ? "' holds " : "", n, kind, dataset->n_docs);
+}
+
+int rw_dataset_check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                  const char *file, size_t n)
+{
+    return check_one_a_document(ctx, dataset, file, n, "start scores");
+}
+
+int rw_dataset_check_positions(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                               const char *file, size_t n)
+{
+    return check_one_a_document(ctx, dataset, file, n, "positions");
+}
+
+int rw_dataset_set_positions(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                             const double *positions, size_t n)
+{
+    RW_DEFAULT_FPENV;
+    uint16_t *position;
+    RW_TRY(rw_dataset_check_positions(ctx, dataset, NULL, n));
+    for (size_t i = 0; i < n; i++) {
+        if (!(positions[i] >= 0.0 && positions[i] <= RW_MAX_POSITION) ||
+            positions[i] != (double)(uint16_t)positions[i])
+            return rw_fail(ctx, RW_ERR_DATA, "position %zu is %g; expected a whole number, 0 to %d",
+                           i + 1, positions[i], RW_MAX_POSITION);
+    }
+    RW_TRY(RW_NEW_RAW(ctx, position, n));
+    for (size_t i = 0; i < n; i++)
+        position[i] = (uint16_t)positions[i];
+    rw_mem_free(dataset->position);
+    dataset->position = position;
+    return RW_OK;
 }
 
 int rw_dataset_set_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
@@ -311,4 +347,65 @@ int rw_dataset_set_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
     rw_mem_free(dataset->start_score);
     dataset->start_score = start;
     return RW_OK;
+}
+
+/* ---- given pairs ---- */
+
+static uint32_t query_of(const struct rw_dataset *dataset, uint32_t doc)
+{
+    uint32_t low = 0, high = dataset->n_queries - 1;
+    while (low < high) {
+        const uint32_t middle = high - (high - low) / 2;
+        if (dataset->query_offset[middle] <= doc)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static int check_pair(struct rw_ctx *ctx, const struct rw_dataset *dataset, size_t i,
+                      const struct rw_given_pair *pair)
+{
+    const uint32_t most = pair->better > pair->worse ? pair->better : pair->worse;
+    if (most >= dataset->n_docs)
+        return rw_fail(ctx, RW_ERR_DATA, "pair %zu is of document %u; expected 0 to %u", i, most,
+                       dataset->n_docs - 1);
+    if (pair->better == pair->worse ||
+        query_of(dataset, pair->better) != query_of(dataset, pair->worse))
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "pair %zu is of documents %u and %u; expected two of one query", i,
+                       pair->better, pair->worse);
+    if (!(pair->weight >= 0.0 && pair->weight <= RW_MAX_WEIGHT))
+        return rw_fail(ctx, RW_ERR_DATA, "pair %zu has the weight %g; expected 0 to %g", i,
+                       pair->weight, (double)RW_MAX_WEIGHT);
+    return RW_OK;
+}
+
+int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                         const struct rw_given_pair *pairs, size_t n)
+{
+    RW_DEFAULT_FPENV;
+    int status = RW_OK;
+    struct rw_given_pair *sorted = NULL;
+    size_t *offset = NULL;
+    for (size_t i = 0; i < n; i++)
+        RW_TRY(check_pair(ctx, dataset, i, &pairs[i]));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, sorted, n));
+    RW_TRY_OUT(RW_NEW(ctx, offset, (size_t)dataset->n_queries + 2));
+    for (size_t i = 0; i < n; i++)
+        offset[query_of(dataset, pairs[i].better) + 2]++;
+    for (uint32_t q = 0; q < dataset->n_queries; q++)
+        offset[q + 2] += offset[q + 1];
+    for (size_t i = 0; i < n; i++) /* afterwards each query's begin stands where its end would */
+        sorted[offset[query_of(dataset, pairs[i].better) + 1]++] = pairs[i];
+    rw_mem_free(dataset->pair);
+    rw_mem_free(dataset->pair_offset);
+    dataset->pair = sorted;
+    dataset->pair_offset = offset;
+    return RW_OK;
+out:
+    rw_mem_free(sorted);
+    rw_mem_free(offset);
+    return status;
 }

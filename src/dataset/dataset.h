@@ -54,6 +54,9 @@ struct rw_dataset {
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
     double *start_score;       /* [n_docs] where training starts; NULL: all 0; owned */
+    uint16_t *position;        /* [n_docs] at which they were shown; NULL: not known; owned */
+    struct rw_given_pair *pair; /* query by query, in the order given; NULL: none are; owned */
+    size_t *pair_offset;        /* [n_queries + 1] into `pair`; NULL likewise; owned */
     int32_t n_names;
     struct rw_feature_name
         *name; /* [n_names] by ascending id, as the table's header has them; owned */
@@ -94,6 +97,10 @@ int rw_dataset_check_weights(struct rw_ctx *ctx, const struct rw_dataset *datase
 /* The same of n start scores. */
 int rw_dataset_check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const char *file, size_t n);
+
+/* The same of n positions. */
+int rw_dataset_check_positions(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                               const char *file, size_t n);
 
 /* Have they the same queries, by id and in this order, and the same labels? */
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "io/model_words.h"
 
-const char *const rw_print_name[RW_PRINTS] = {"documents", "queries", "query-ids",   "labels",
-                                              "weights",   "values",  "start-scores"};
+const char *const rw_print_name[RW_PRINTS] = {"documents", "queries", "query-ids",    "labels",
+                                              "weights",   "values",  "start-scores", "positions"};
 
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint)
 {
@@ -62,9 +62,10 @@ static int sets_section(struct rw_words *w, struct rw_checkpoint *c)
     for (int32_t set = 0; set < c->n_sets; set++) {
         for (int i = 0; i < RW_PRINTS; i++) {
             char before[32];
-            int is_there = i != RW_PRINT_START_SCORES || c->set[set].part[i] != 0;
+            const int is_optional = i >= RW_PRINT_START_SCORES;
+            int is_there = !is_optional || c->set[set].part[i] != 0;
             snprintf(before, sizeof(before), "%s%s ", i ? " " : "", rw_print_name[i]);
-            if (i == RW_PRINT_START_SCORES) {
+            if (is_optional) {
                 RW_TRY(rw_words_option(w, before, &is_there));
                 *before = 0;
             }

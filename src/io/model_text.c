@@ -269,6 +269,65 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
     return RW_OK;
 }
 
+static int knot_line(struct rw_words *w, struct rw_score_map *map, int32_t i)
+{
+    RW_TRY(rw_words_take(w, "knot "));
+    const char *begin = w->at;
+    RW_TRY(rw_words_real(w, "", "a score, a finite number", &map->score[i]));
+    RW_TRY(rw_words_real(w, " ", "a probability, 0 to 1", &map->probability[i]));
+    const char *expected = rw_score_map_knot_fault(map, i);
+    if (expected) {
+        w->at = begin;
+        return rw_words_fail(w, expected);
+    }
+    return rw_words_newline(w);
+}
+
+static int knots_section(struct rw_words *w, struct rw_score_map *map)
+{
+    enum { LEAST_BYTES = 9 }; /* knot 0 0 */
+    RW_TRY(rw_words_count_of(w, " knots ", "the number of knots", LEAST_BYTES, &map->n_knots));
+    if (map->n_knots == 0) {
+        w->at--; /* before the 0 */
+        return rw_words_fail(w, "1 knot or more");
+    }
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, map->score, map->n_knots));
+    RW_TRY(MAKE(w, map->probability, map->n_knots));
+    for (int32_t i = 0; i < map->n_knots; i++)
+        RW_TRY(knot_line(w, map, i));
+    return rw_words_newline(w);
+}
+
+static int slope_of(struct rw_words *w, struct rw_score_map *map)
+{
+    RW_TRY(rw_words_take(w, " slope "));
+    const char *begin = w->at;
+    RW_TRY(rw_words_real(w, "", "a slope, a finite number", &map->slope));
+    if (map->slope < 0.0) {
+        w->at = begin;
+        return rw_words_fail(w, "a slope that is not below 0");
+    }
+    RW_TRY(rw_words_real(w, " intercept ", "an intercept, a finite number", &map->intercept));
+    RW_TRY(rw_words_newline(w));
+    return rw_words_newline(w);
+}
+
+static int map_section(struct rw_words *w, struct rw_score_map *map)
+{
+    int is_isotonic = map->kind == RW_SCORE_MAP_ISOTONIC;
+    RW_TRY(rw_words_choice(w, "calibration ", "isotonic", "logistic", &is_isotonic));
+    map->kind = is_isotonic ? RW_SCORE_MAP_ISOTONIC : RW_SCORE_MAP_LOGISTIC;
+    RW_TRY(rw_words_take(w, " relevant "));
+    const char *begin = w->at;
+    RW_TRY(rw_words_real(w, "", "a label, 0 to 1e9", &map->relevant));
+    if (!(map->relevant >= 0.0 && map->relevant <= 1e9)) {
+        w->at = begin;
+        return rw_words_fail(w, "a label, 0 to 1e9");
+    }
+    return is_isotonic ? knots_section(w, map) : slope_of(w, map);
+}
+
 static int ending_lines(struct rw_words *w, struct rw_model *model)
 {
     RW_TRY(rw_words_choice(w, "finished ", "no", "yes", &model->is_interrupted));
@@ -298,6 +357,8 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
     RW_TRY(names_section(w, model));
     RW_TRY(metrics_section(w, model));
     RW_TRY(trees_section(w, model, &best, &earlier));
+    if (w->version >= RW_MODEL_VERSION_WITH_MAP)
+        RW_TRY(map_section(w, &model->map));
     return w->at == w->end ? RW_OK : rw_words_fail(w, "the checksum");
 }
 
@@ -322,10 +383,10 @@ static int read_header(struct rw_words *w)
     if (w->at == w->end || *w->at < '1' || *w->at > '9')
         return rw_words_fail(w, "a version");
     RW_TRY(rw_words_count(w, "", "a version", INT32_MAX, &w->version));
-    if (w->version > RW_MODEL_VERSION)
+    if (w->version > RW_MODEL_VERSION_LAST)
         return rw_fail(w->ctx, RW_ERR_FORMAT,
                        "%s:1: a model of version %d; expected version 1 to %d", w->path, w->version,
-                       RW_MODEL_VERSION);
+                       RW_MODEL_VERSION_LAST);
     return rw_words_newline(w);
 }
 

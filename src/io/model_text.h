@@ -21,11 +21,22 @@
  *   node 0 feature 12 <= 0.5 left node 1 right leaf 2 missing left gain 34.5 # name
  *   leaf 0 0.01
  *
+ *   calibration ...                   version 3 alone, see below
+ *
  *   checksum 0badcafe                 zlib's crc32 of every byte above
  *
  * Numbers are the shortest decimals that read back as the same float or double. Texts run to the
  * end of the line; in them a backslash is \\ and a control character \xHH. A model has one
  * text, so equal models are equal files.
+ *
+ * Version 3 is version 2 with one more section, the map of scores to probabilities, one of
+ *
+ *   calibration isotonic relevant 1 knots N       then N lines, score and probability:
+ *   knot -0.5 0.125
+ *   calibration logistic relevant 1 slope 2.5 intercept -0.75
+ *
+ * and only a model that has a map is of version 3: all others are version 2, as they ever were. A
+ * reader that knows no maps refuses version 3 by its first line.
  *
  * Version 1 is read for ever. It has neither the lines finished and empty-rounds nor the section
  * `earlier`, and it calls min-hessian min-weight. */
@@ -37,7 +48,13 @@
 #define RW_MODEL_HEADER      "rankwood model "
 #define RW_CHECKPOINT_HEADER "rankwood checkpoint " /* io/checkpoint_text.h */
 
-enum { RW_MODEL_VERSION = 2, RW_CHECKSUM_DIGITS = 8, RW_CHECKSUM_LINE_BYTES = 18 };
+enum {
+    RW_MODEL_VERSION = 2, /* of a model without a map */
+    RW_MODEL_VERSION_WITH_MAP = 3,
+    RW_MODEL_VERSION_LAST = RW_MODEL_VERSION_WITH_MAP,
+    RW_CHECKSUM_DIGITS = 8,
+    RW_CHECKSUM_LINE_BYTES = 18
+};
 
 struct rw_words;
 /* All between the first line and the checksum, read or written (io/model_words.h). */

@@ -1,7 +1,8 @@
-/* Files with one number a line: weights, scores, start scores. */
+/* Files with one number a line: weights, scores, start scores, positions. */
 #include "io/side_files.h"
 
 #include <float.h>
+#include <math.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
@@ -14,6 +15,7 @@
 struct number_kind {
     double least, most;
     const char *expected; /* for messages */
+    int is_whole;
 };
 
 static const char *skip_blanks(const char *p, const char *end)
@@ -70,7 +72,7 @@ static int read_numbers(struct rw_ctx *ctx, struct rw_input *input, const struct
             const double *number = &(*value)[*n];
             const char *q = rw_number_parse_double(p, end, &(*value)[*n], &clamped);
             if (!q || skip_blanks(q, end) != end || clamped || *number < kind->least ||
-                *number > kind->most) {
+                *number > kind->most || (kind->is_whole && *number != floor(*number))) {
                 status = bad_number(ctx, rw_input_name(input), *n_lines + 1, line, p, end,
                                     kind->expected);
                 break;
@@ -86,7 +88,7 @@ out:
 
 int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores)
 {
-    static const struct number_kind kind = {-DBL_MAX, DBL_MAX, "a score (a finite number)"};
+    static const struct number_kind kind = {-DBL_MAX, DBL_MAX, "a score (a finite number)", 0};
     const struct lines_wanted wanted = {.most = (uint64_t)n + 1};
     double *score;
     size_t n_read;
@@ -129,9 +131,16 @@ static int check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *datas
     return rw_dataset_check_start_scores(ctx, dataset, file, n);
 }
 
-#define WEIGHTS                                                        \
-    {                                                                  \
-        0, RW_MAX_WEIGHT, "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT) \
+static int check_positions(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
+                           const char *file, size_t n)
+{
+    (void)by_query;
+    return rw_dataset_check_positions(ctx, dataset, file, n);
+}
+
+#define WEIGHTS                                                           \
+    {                                                                     \
+        0, RW_MAX_WEIGHT, "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT), 0 \
     }
 static const struct side_file weights = {WEIGHTS, 0, rw_dataset_check_weights,
                                          rw_dataset_set_weights};
@@ -139,10 +148,16 @@ static const struct side_file query_weights = {WEIGHTS, 1, rw_dataset_check_weig
                                                rw_dataset_set_query_weights};
 static const struct side_file start_scores = {
     {-RW_MAX_START_SCORE, RW_MAX_START_SCORE,
-     "a score (a number from -" RW_TEXT(RW_MAX_START_SCORE) " to " RW_TEXT(RW_MAX_START_SCORE) ")"},
+     "a score (a number from -" RW_TEXT(RW_MAX_START_SCORE) " to " RW_TEXT(RW_MAX_START_SCORE) ")",
+     0},
     0,
     check_start_scores,
     rw_dataset_set_start_scores};
+static const struct side_file positions = {
+    {0, RW_MAX_POSITION, "a position (a whole number from 0 to " RW_TEXT(RW_MAX_POSITION) ")", 1},
+    0,
+    check_positions,
+    rw_dataset_set_positions};
 
 /* Of a file for all ranks' documents, or queries, the numbers of this rank's. docs, queries: before
  * each rank's, [n_ranks + 1]. */
@@ -205,4 +220,9 @@ int rw_dataset_read_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset
 int rw_dataset_read_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
 {
     return read_side_file(ctx, dataset, &start_scores, path);
+}
+
+int rw_dataset_read_positions(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
+{
+    return read_side_file(ctx, dataset, &positions, path);
 }

@@ -59,6 +59,21 @@ static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file,
     return RW_OK;
 }
 
+/* "table 0 1 3". */
+static int is_inline(const char *spec)
+{
+    return strncmp(spec, "table ", 6) == 0 && spec[6];
+}
+
+/* The same, as a file has it. */
+static int lines_of(struct rw_ctx *ctx, const char *spec, char **out)
+{
+    RW_TRY(rw_mem_copy_text(ctx, out, spec + 6));
+    for (char *c = *out; *c; c++)
+        *c = *c == ' ' ? '\n' : *c;
+    return RW_OK;
+}
+
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec)
 {
     memset(rule, 0, sizeof(*rule));
@@ -76,7 +91,10 @@ int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char 
     snprintf(rule->text, sizeof(rule->text), "from %.55s", spec);
     int status = RW_OK;
     locale_t locale = (locale_t)0;
-    FILE *file = fopen(spec, "rb");
+    char *lines = NULL;
+    if (is_inline(spec))
+        RW_TRY(lines_of(ctx, spec, &lines));
+    FILE *file = lines ? fmemopen(lines, strlen(lines), "rb") : fopen(spec, "rb");
     if (!file) {
         const int why = errno;
         status = rw_fail(ctx, rw_fail_io(NULL, why, "%s", spec),
@@ -96,9 +114,24 @@ out:
         freelocale(locale);
     if (file)
         fclose(file);
+    rw_mem_free(lines);
     if (status < 0)
         rw_gain_rule_release(rule);
     return status;
+}
+
+int rw_gain_rule_spec(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const char *spec,
+                      char **out)
+{
+    if (rule->kind != RW_GAIN_TABLE)
+        return rw_mem_copy_text(ctx, out, spec);
+    char *text;
+    RW_TRY(RW_NEW(ctx, text, (size_t)rule->n_table * 32 + 8));
+    size_t used = (size_t)snprintf(text, 8, "table");
+    for (uint32_t l = 0; l < rule->n_table; l++)
+        used += (size_t)snprintf(text + used, 32, " %.17g", rule->table[l]);
+    *out = text;
+    return RW_OK;
 }
 
 void rw_gain_rule_release(struct rw_gain_rule *rule)

@@ -23,9 +23,14 @@ struct rw_gain_rule {
     char text[64]; /* "2^l - 1", "l", "from FILE": for the conventions line */
 };
 
-/* spec: "exp", "linear", or a file with one gain of 0 to 2^31 a line, for labels 0, 1, 2, ...
- * RW_ERR_IO, RW_ERR_PARSE (file:line:column). The rule is released after a failure. */
+/* spec: "exp", "linear", or a file with one gain of 0 to 2^31 a line, for labels 0, 1, 2, ...; or
+ * "table 0 1 3", the gains of such a file, as a model has them. RW_ERR_IO, RW_ERR_PARSE
+ * (file:line:column). The rule is released after a failure. */
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec);
+/* `spec`, but of a file "table 0 1 3": so it stands in a model, since a path is no part of one.
+ * *out is the caller's. */
+int rw_gain_rule_spec(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const char *spec,
+                      char **out);
 void rw_gain_rule_release(struct rw_gain_rule *rule);
 
 struct rw_dataset;

@@ -167,9 +167,6 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
                        int64_t *weights);
 /* The mean that rw_metric_eval gives for these sums. */
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);
-/* One rank's sums and queries to those of all ranks, which all call it. */
-int rw_metric_add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
-                        uint32_t *n_empty);
 
 /* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
  * without a relevant document left out, ties in input order": only what touches one of the metrics,

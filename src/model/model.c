@@ -68,6 +68,7 @@ void rw_model_free(struct rw_model *model)
         rw_mem_free(model->name[i].name);
     for (int32_t i = 0; model->metric_name && i < model->n_metrics; i++)
         rw_mem_free(model->metric_name[i]);
+    rw_score_map_release(&model->map);
     rw_mem_free(model->tree);
     rw_mem_free(model->feature);
     rw_mem_free(model->name);
@@ -161,7 +162,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
         snprintf(where, sizeof(where), "tree %d: ", i + 1);
         RW_TRY(rw_tree_check_at(ctx, &model->tree[i], where));
     }
-    return RW_OK;
+    return rw_score_map_check(ctx, &model->map);
 }
 
 /* ------------------------------------------------------------------ what scoring asks for */

@@ -3,6 +3,7 @@
 #define RW_MODEL_H
 
 #include "dataset/names.h"
+#include "model/calibration.h"
 #include "model/tree.h"
 
 enum {
@@ -43,10 +44,16 @@ struct rw_model {
     int32_t n_metrics, n_rounds_run;
     char **metric_name;   /* [n_metrics] "valid1 ndcg@10"; owned */
     double *metric_value; /* [n_rounds_run][n_metrics]; owned */
+    /* Of the sum of these trees and no others: what makes a model of other trees leaves it out. */
+    struct rw_score_map map;
 };
 
 /* A zeroed model; filled by the booster or a reader. */
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out);
+/* A copy with the trees t that keep[t] names, [n_trees], or all of them (NULL); without metrics by
+ * round and the best round, which are those of a training, and without the map of scores. */
+int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
+                    struct rw_model **out);
 
 /* Trees of the last training. */
 int32_t rw_model_last_trees(const struct rw_model *model);

@@ -2,6 +2,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "model/model.h"
 #include "model/packed.h"
 #include "model/single.h"
 
@@ -75,7 +76,8 @@ struct rw_scorer {
     struct rw_flat flat;
     struct rw_single *single; /* owned, as is */
     struct rw_packed *packed;
-    struct rw_forms forms; /* these */
+    struct rw_forms forms;   /* these */
+    struct rw_score_map map; /* of all trees; NONE where the scorer has fewer */
 };
 
 static int make(struct rw_ctx *ctx, struct rw_scorer *scorer, const struct rw_model *model,
@@ -87,6 +89,8 @@ static int make(struct rw_ctx *ctx, struct rw_scorer *scorer, const struct rw_mo
     if (!scorer->single || rw_packed_doc_ns(&scorer->flat, ops) < scorer->single->doc_ns)
         RW_TRY(rw_packed_new(ctx, &scorer->flat, ops, &scorer->packed));
     scorer->forms = (struct rw_forms){&scorer->flat, scorer->single, scorer->packed};
+    if (n_trees == 0 || n_trees == model->n_trees)
+        RW_TRY(rw_score_map_copy(ctx, &model->map, &scorer->map));
     return RW_OK;
 }
 
@@ -112,6 +116,7 @@ void rw_scorer_free(struct rw_scorer *scorer)
     rw_packed_free(scorer->packed);
     rw_single_free(scorer->single);
     rw_flat_release(&scorer->flat);
+    rw_score_map_release(&scorer->map);
     rw_mem_free(scorer);
 }
 
@@ -129,4 +134,10 @@ double rw_scorer_one(const struct rw_scorer *scorer, const float *values, size_t
     RW_DEFAULT_FPENV;
     return scorer->single ? rw_single_score(scorer->single, values, n_values, first_feature)
                           : rw_flat_score(&scorer->flat, values, n_values, first_feature);
+}
+
+double rw_scorer_probability(const struct rw_scorer *scorer, double score)
+{
+    RW_DEFAULT_FPENV;
+    return rw_score_map_of(&scorer->map, score);
 }

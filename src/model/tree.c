@@ -39,6 +39,22 @@ void rw_tree_release(struct rw_tree *tree)
     memset(tree, 0, sizeof(*tree));
 }
 
+int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
+{
+    const size_t n = (size_t)from->n_leaves - 1;
+    RW_TRY(rw_tree_init(ctx, to, from->n_leaves));
+    if (n > 0) {
+        memcpy(to->left, from->left, n * sizeof(*to->left));
+        memcpy(to->right, from->right, n * sizeof(*to->right));
+        memcpy(to->feature, from->feature, n * sizeof(*to->feature));
+        memcpy(to->cut, from->cut, n * sizeof(*to->cut));
+        memcpy(to->missing_left, from->missing_left, n * sizeof(*to->missing_left));
+        memcpy(to->gain, from->gain, n * sizeof(*to->gain));
+    }
+    memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
+    return RW_OK;
+}
+
 /* Marks a child of `node` as reached. Since a child's number is larger than its parent's, one pass
  * in order of numbers sees every parent before its children, and a cycle cannot be. */
 static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node, int32_t child,

@@ -20,6 +20,7 @@ struct rw_tree {
 /* Arrays for n_leaves leaves, zeroed. */
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
 void rw_tree_release(struct rw_tree *tree);
+int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to);
 /* Is it a tree: children in range, each node and leaf reached exactly once from the root, children
  * after parents, thresholds and leaves finite? RW_ERR_FORMAT with what is wrong. */
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);

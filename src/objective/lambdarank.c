@@ -1,5 +1,6 @@
 /* LambdaRank: what lambda.h says, as a row of the table. */
-#include "objective/objective.h"
+#include "objective/debias.h"
+#include "objective/lambdarank_pairs.h"
 
 #include <string.h>
 
@@ -56,10 +57,35 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     (query->fast ? rw_lambda_query_fast : rw_lambda_query)(&rule->pair, query);
 }
 
+/* NDCG's delta of all pairs is what no truncation is. */
+static const struct rw_objective of_all_pairs = {.name = "lambdarank",
+                                                 .params = "sigma norm delta pairs",
+                                                 .ranks = 1,
+                                                 .is_fixed = 1,
+                                                 .device = RW_OBJECTIVE_PAIRS,
+                                                 .check = rw_lambda_check,
+                                                 .query = query_of};
+
+enum { DEBIAS = 5 }; /* among its parameters */
+
+static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)
+{
+    if (rule->value[DEBIAS] != RW_DEBIAS_OFF)
+        return &rw_objective_debiased;
+    const double delta = rule->value[RW_LAMBDARANK_DELTA], pairs = rule->value[RW_LAMBDARANK_PAIRS];
+    if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_TOPK)
+        return NULL;
+    if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_ALL)
+        return &of_all_pairs;
+    return rw_lambdarank_variant(delta, pairs);
+}
+
 const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
-                                                     .params = "sigma truncation norm",
+                                                     .params =
+                                                         "sigma norm delta pairs truncation debias",
                                                      .ranks = 1,
                                                      .is_fixed = 1,
                                                      .device = RW_OBJECTIVE_PAIRS,
                                                      .check = rw_lambda_check,
-                                                     .query = query_of};
+                                                     .query = query_of,
+                                                     .variant = variant_of};

@@ -1,6 +1,7 @@
 /* The table of objectives, and the gradients of those that are handed over. */
 #include "objective/objective.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
+#include "objective/debias.h"
 
 /* Documents under which sharing a loop costs more than it gains. */
 enum { PARALLEL_DOCS = 2048 };
@@ -27,6 +29,13 @@ const char rw_objective_words[] =
 const struct rw_objective *rw_objective_at(int i)
 {
     return i >= 0 && i < (int)(sizeof(objectives) / sizeof(objectives[0])) ? objectives[i] : NULL;
+}
+
+const struct rw_objective *rw_objective_for(const struct rw_objective *objective,
+                                            const struct rw_objective_rule *rule)
+{
+    const struct rw_objective *variant = objective->variant ? objective->variant(rule) : NULL;
+    return variant ? variant : objective;
 }
 
 /* The next of the objective's parameters, from *at on; 0: there is none. */
@@ -79,6 +88,24 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
                             most);
 }
 
+int rw_gradients_check(struct rw_ctx *ctx, uint32_t n_docs, const double *gradients,
+                       const double *hessians)
+{
+    for (uint32_t i = 0; i < n_docs; i++) {
+        if (!isfinite(gradients[i]) || fabs(gradients[i]) > 1e30)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "custom objective: gradient of document %u is %g; expected a finite "
+                           "number",
+                           i, gradients[i]);
+        if (!(hessians[i] >= 0.0) || hessians[i] > 1e30)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "custom objective: hessian of document %u is %g; expected a finite "
+                           "number, 0 or more",
+                           i, hessians[i]);
+    }
+    return RW_OK;
+}
+
 /* ---- a training set ---- */
 
 struct rw_gradients {
@@ -95,6 +122,7 @@ struct rw_gradients {
     double *scratch;                     /* [n_threads][longest x scratch] */
     uint32_t *order;                     /* [n_threads][longest] */
     struct rw_handed handed;             /* owned */
+    struct rw_debias *debias;            /* NULL: none; owned */
     /* of a run */
     uint32_t tree;
     const double *scores; /* borrowed */
@@ -115,6 +143,8 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
         RW_TRY(RW_NEW_RAW(ctx, g->handed.hessian, dataset->n_docs));
     }
     RW_TRY(RW_NEW(ctx, g->scratch, room * (size_t)g->objective->scratch));
+    if (g->objective->uses_shown)
+        RW_TRY(rw_debias_new(ctx, &g->rule, dataset, g->n_threads, &g->debias));
     if (g->objective->positions) {
         RW_TRY(RW_NEW(ctx, g->position, g->longest));
         g->objective->positions(&g->rule, g->position, g->longest);
@@ -165,6 +195,7 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g->handed.hess);
     rw_mem_free(g->handed.gradient);
     rw_mem_free(g->handed.hessian);
+    rw_debias_free(g->debias);
     rw_mem_free(g);
 }
 
@@ -173,6 +204,7 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
     const size_t own = (size_t)thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
     const struct rw_handed *handed = &g->handed;
+    struct rw_debias *debias = g->debias;
     const struct rw_objective_query query = {
         .n = g->dataset->query_offset[q + 1] - first,
         .first_document = g->first_doc + first,
@@ -186,8 +218,15 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
         .discounts = g->discount,
         .positions = g->position,
         .ideal = g->ideal ? g->ideal[q] : 0.0,
+        .pairs = g->dataset->pair ? g->dataset->pair + g->dataset->pair_offset[q] : NULL,
+        .n_pairs =
+            g->dataset->pair ? g->dataset->pair_offset[q + 1] - g->dataset->pair_offset[q] : 0,
+        .first_given = first,
         .order = g->order + own,
         .scratch = g->scratch + own * (size_t)g->objective->scratch,
+        .debias = debias,
+        .shown = debias ? debias->position + first : NULL,
+        .position_sums = debias ? debias->sums + (size_t)thread * debias->n_positions : NULL,
         .lambda = handed->lambda ? handed->lambda + first : NULL,
         .hess = handed->hess ? handed->hess + first : NULL,
         .gradient = handed->gradient ? handed->gradient + first : NULL,
@@ -204,11 +243,38 @@ static int run_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-const struct rw_handed *rw_gradients_run(struct rw_gradients *g, uint32_t tree,
-                                         const double *scores)
+int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const double *scores,
+                     const struct rw_handed **out)
 {
     g->tree = tree;
     g->scores = scores;
+    *out = &g->handed;
+    if (g->debias)
+        rw_debias_begin(g->debias);
     rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
-    return &g->handed;
+    return g->debias ? rw_debias_end(g->debias, rate) : RW_OK;
+}
+
+const struct rw_position_bias *rw_gradients_bias(const struct rw_gradients *g, uint32_t n_trees)
+{
+    return n_trees > g->tree ? g->debias->bias : g->debias->before;
+}
+
+int rw_gradients_state(struct rw_ctx *ctx, const struct rw_gradients *g, uint32_t n_trees,
+                       char ***lines, int32_t *n)
+{
+    *lines = NULL;
+    *n = 0;
+    return g->debias ? rw_debias_print(ctx, g->debias, rw_gradients_bias(g, n_trees), lines, n)
+                     : RW_OK;
+}
+
+int rw_gradients_restore(struct rw_gradients *g, char *const *lines, int32_t n)
+{
+    return g->debias ? rw_debias_parse(g->debias, lines, n) : RW_OK;
+}
+
+struct rw_debias *rw_gradients_debias(struct rw_gradients *g)
+{
+    return g->debias;
 }

@@ -21,6 +21,7 @@ struct rw_objective_rule {
     double value[RW_OBJECTIVE_PARAMS]; /* of its parameters, in their order; the words none and off
                                           are 0 */
     uint64_t seed;
+    double max_gain; /* the largest of the training set, all ranks'; for RW_OBJECTIVE_HOST only */
 };
 
 /* One query of the training set. */
@@ -37,8 +38,15 @@ struct rw_objective_query {
     double ideal;            /* the ideal DCG of the top `truncation`; 0: contributes nothing */
     uint32_t *order;         /* [n] scratch */
     /* Set for RW_OBJECTIVE_HOST only. */
-    const double *positions; /* [>= n] filled by the callback `positions` */
-    double *scratch;         /* [n x `scratch`] */
+    const double *positions;           /* [>= n] filled by the callback `positions` */
+    const struct rw_given_pair *pairs; /* [n_pairs] the query's, if the data has any */
+    size_t n_pairs;
+    uint32_t first_given; /* the number that `pairs` has for the query's first document */
+    double *scratch;      /* [n x `scratch`] */
+    /* Set for `uses_shown` only (debias.h). */
+    const struct rw_debias *debias;
+    const uint16_t *shown; /* [n] the positions at which the documents were shown */
+    struct rw_position_sums *position_sums; /* by position; added to */
 
     int64_t *lambda, *hess;     /* [n] written if `is_fixed` */
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
@@ -90,7 +98,8 @@ struct rw_objective {
     /* With RW_OBJECTIVE_HOST engines are handed the gradients, made on the host; otherwise each
      * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;
-    int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` */
+    int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` and `uses_shown` */
+    int uses_shown; /* the positions at which documents were shown, which the training set has */
     /* The form, from 1, of what it carries from tree to tree beside the scores: lines of text in a
      * checkpoint (io/checkpoint_text.h). 0: nothing. */
     int state_version;
@@ -101,6 +110,10 @@ struct rw_objective {
     /* Fills a table by position, [n], made once. NULL: it needs none. */
     void (*positions)(const struct rw_objective_rule *rule, double *position, uint32_t n);
     void (*query)(const struct rw_objective_rule *rule, const struct rw_objective_query *query);
+    /* Of a row of the table: the objective that takes its place for a rule that asks for what this
+     * one does not compute; it has the row's name, no row, and parameters of its own. Returns NULL
+     * where the row serves; NULL: for every rule. */
+    const struct rw_objective *(*variant)(const struct rw_objective_rule *rule);
 };
 
 #define RW_OBJECTIVE(name) extern const struct rw_objective rw_objective_##name;
@@ -109,6 +122,9 @@ struct rw_objective {
 
 /* Table, by index; NULL past the end. */
 const struct rw_objective *rw_objective_at(int i);
+/* What trains by the rule, which is of the objective's parameters: the objective or its variant. */
+const struct rw_objective *rw_objective_for(const struct rw_objective *objective,
+                                            const struct rw_objective_rule *rule);
 /* "|lambdarank|regression|...": the words of the table. */
 extern const char rw_objective_words[];
 /* Where `name` stands among the objective's parameters; -1: it does not read it. */
@@ -124,6 +140,9 @@ struct rw_gradients;
 /* The objective's `check` of a training set; of NULL nothing is checked. */
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
                        const struct rw_lambda_rule *rule, const struct rw_dataset *dataset);
+/* Are a caller's own gradients, [n_docs], what they must be? RW_ERR_DATA: not. */
+int rw_gradients_check(struct rw_ctx *ctx, uint32_t n_docs, const double *gradients,
+                       const double *hessians);
 /* gains: [n_docs] if the objective ranks; kept, borrowed, as the dataset's offsets and labels.
  * first_doc: documents of other ranks before these. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
@@ -135,9 +154,22 @@ struct rw_handed {
     int64_t *lambda, *hess;     /* `is_fixed`: in units of 2^-40; else NULL */
     double *gradient, *hessian; /* otherwise */
 };
-/* scores: [n_docs]. */
-const struct rw_handed *rw_gradients_run(struct rw_gradients *gradients, uint32_t tree,
-                                         const double *scores);
+/* scores: [n_docs]; rate: the tree's. All ranks call it; only of objectives that carry something
+ * from tree to tree can it fail. */
+int rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, double rate,
+                     const double *scores, const struct rw_handed **out);
+/* What the objective carries from tree to tree, after n_trees trees: all that were run, or one
+ * less. ctx: for failures. lines: [*n], NULL if it carries nothing; the caller's, each and all
+ * (rw_mem_free). */
+int rw_gradients_state(struct rw_ctx *ctx, const struct rw_gradients *gradients, uint32_t n_trees,
+                       char ***lines, int32_t *n);
+/* It is that of such lines from now on. RW_ERR_FORMAT, RW_ERR_ARGUMENT: it cannot be. */
+int rw_gradients_restore(struct rw_gradients *gradients, char *const *lines, int32_t n);
+/* The bias of positions; NULL of objectives without. */
+struct rw_debias *rw_gradients_debias(struct rw_gradients *gradients);
+/* By position, after n_trees trees, as rw_gradients_state has them. */
+const struct rw_position_bias *rw_gradients_bias(const struct rw_gradients *gradients,
+                                                 uint32_t n_trees);
 
 #ifdef __cplusplus
 }

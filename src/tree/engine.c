@@ -93,18 +93,7 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
     RW_TRY(check_handed(engine));
-    for (uint32_t i = 0; i < engine->n_docs[0]; i++) {
-        if (!isfinite(gradients[i]) || fabs(gradients[i]) > 1e30)
-            return rw_fail(engine->ctx, RW_ERR_DATA,
-                           "custom objective: gradient of document %u is %g; expected a finite "
-                           "number",
-                           i, gradients[i]);
-        if (!(hessians[i] >= 0.0) || hessians[i] > 1e30)
-            return rw_fail(engine->ctx, RW_ERR_DATA,
-                           "custom objective: hessian of document %u is %g; expected a finite "
-                           "number, 0 or more",
-                           i, hessians[i]);
-    }
+    RW_TRY(rw_gradients_check(engine->ctx, engine->n_docs[0], gradients, hessians));
     RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
     engine->has_gradients = 1;
     return RW_OK;

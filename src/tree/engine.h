@@ -51,6 +51,9 @@ struct rw_engine_rules {
     uint64_t feature_threshold; /* the same for features */
     uint32_t max_slots;         /* nodes of a tree, at most */
     uint32_t leaves;            /* of a tree, at most: for estimates and messages */
+    /* [RW_FEATURE_IDS] 1: values only rise along the feature, -1: they only fall, 0: as they like;
+     * NULL: all do. Borrowed until the training set is loaded. */
+    const int8_t *monotone;
     /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load. */
     const char *hist;
     /* Bytes of its memory, at most, that a device takes; codes that do not fit stay in the host's.
@@ -124,8 +127,8 @@ struct rw_engine_ops {
     /* Draws the samples of tree `tree`, computes lambdas from scores, quantises, sums. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
-    /* The best split of each slot, by gain, then lower feature id, lower cut, missing left first.
-     */
+    /* The best split of each slot, by gain, then lower feature id, lower cut, missing left first;
+     * of features with a direction among those that keep to it (rw_ordered_gain). */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Sends the documents of split->slot to its children. split->n_left must be right: engines that
      * count refuse what is not (RW_ERR_INTERNAL), others rely on it; with many ranks nobody looks.

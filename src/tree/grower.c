@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "tree/monotone.h"
 
 /* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
  * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
@@ -38,12 +39,13 @@ struct rw_grower {
     int32_t n_frontier;
     int32_t n_splits;
     /* one batch */
-    struct entry *prospect;     /* [max_slots] a heap of those that are known of */
-    struct rw_split *batch;     /* [max_slots] */
-    struct rw_sum *sum;         /* [max_slots] of each leaf, at the end */
-    struct rw_sibling *sibling; /* [max_slots] */
-    int32_t *search;            /* [max_slots] slots whose split is asked for */
-    struct rw_split *found;     /* [max_slots] */
+    struct entry *prospect;      /* [max_slots] a heap of those that are known of */
+    struct rw_split *batch;      /* [max_slots] */
+    struct rw_sum *sum;          /* [max_slots] of each leaf, at the end */
+    struct rw_sibling *sibling;  /* [max_slots] */
+    int32_t *search;             /* [max_slots] slots whose split is asked for */
+    struct rw_split *found;      /* [max_slots] */
+    struct rw_monotone monotone; /* room; rules.monotone only */
 };
 
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
@@ -75,6 +77,8 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY_OUT(RW_NEW(ctx, grower->sibling, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->search, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->found, n));
+    if (rules->monotone)
+        RW_TRY_OUT(rw_monotone_init(ctx, &grower->monotone, n));
     *out = grower;
     return RW_OK;
 out:
@@ -95,6 +99,7 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower->sibling);
     rw_mem_free(grower->search);
     rw_mem_free(grower->found);
+    rw_monotone_release(&grower->monotone);
     rw_mem_free(grower);
 }
 
@@ -339,6 +344,10 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
         if (g->sum[leaf].n != g->node[leaf_slot[leaf]].n)
             return rw_fail(g->ctx, RW_ERR_INTERNAL, "a leaf of other documents than its node's");
         tree->leaf[leaf] = rw_leaf_value(&rule, &g->sum[leaf]);
+    }
+    if (g->rules.monotone)
+        rw_monotone_values(&g->monotone, &rule, g->rules.monotone, g->sum, tree);
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (!isfinite(tree->leaf[leaf]))
             return rw_fail(g->ctx, RW_ERR_DATA,
                            "a leaf's value is beyond the largest float: gradients too large for "

@@ -13,6 +13,8 @@ struct rw_grow_rules {
                        is for rw_grow_max_slots only: whatever will be chosen */
     uint32_t min_docs;
     double rate, l2;
+    /* [RW_FEATURE_IDS] as in tree/monotone.h; NULL: no feature has a direction. Borrowed */
+    const int8_t *monotone;
 };
 
 /* Milliseconds of the tree grown last, by stage, and what was asked of the engine. */

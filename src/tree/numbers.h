@@ -141,6 +141,31 @@ RW_HD double rw_split_gain(const struct rw_split_rule *rule, const struct rw_cel
     return gain > rule->min_gain ? gain : 0.0;
 }
 
+/* What a side's sums alone say of its value, but for a unit; of an allowed side. */
+RW_HD double rw_side_value(const struct rw_split_rule *rule, const struct rw_cell *side)
+{
+    const double d = rule->newton ? (double)side->hess : (double)side->n;
+    return (double)side->lambda / (d + rule->l2);
+}
+
+/* The same for a feature along which scores may only rise (direction 1), or only fall (-1): a split
+ * is a candidate if its sides' values are in that order. 0: any feature. */
+RW_HD double rw_ordered_gain(const struct rw_split_rule *rule, int direction,
+                             const struct rw_cell *left, const struct rw_cell *right,
+                             double parent_gain)
+{
+    const double gain = rw_split_gain(rule, left, right, parent_gain);
+    if (direction == 0 || !(gain > 0.0))
+        return gain;
+    const double l = rw_side_value(rule, left), r = rw_side_value(rule, right);
+    return (direction > 0 ? l <= r : l >= r) ? gain : 0.0;
+}
+
+/* Values of a split's two sides made in float, each wrong by at most 2^-20 of itself, are in the
+ * order that rw_ordered_gain finds if they are further apart than this share of their magnitudes'
+ * sum; else they may be in either. */
+#define RW_ORDER_MARGIN 0x1p-18f
+
 /* How a tree's leaves get their values. */
 struct rw_leaf_rule {
     double rate, l2;
@@ -150,18 +175,29 @@ struct rw_leaf_rule {
 
 /* rate x lambda / (hessian + l2 x mean hessian), the denominator at least 2^-20 n w; 0 without
  * hessian. */
-RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
+RW_HD double rw_leaf_real(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
 {
     const double lambda = rw_sum_real(sum->lambda_hi, sum->lambda_lo, rule->lambda_exponent);
     const double hess = rw_sum_real(sum->hess_hi, sum->hess_lo, rule->hess_exponent);
     if (!(hess > 0.0))
-        return 0.0f;
+        return 0.0;
     double under = hess + rule->l2 * rule->mean_hess;
     const double least = rw_pow2(-20) * (double)sum->n * rule->mean_hess;
     if (under < least)
         under = least;
-    const float value = (float)(rule->rate * lambda / under);
+    return rule->rate * lambda / under;
+}
+
+/* A leaf's value as trees have it: no -0. */
+RW_HD float rw_leaf_float(double real)
+{
+    const float value = (float)real;
     return value == 0.0f ? 0.0f : value;
+}
+
+RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
+{
+    return rw_leaf_float(rw_leaf_real(rule, sum));
 }
 
 #endif

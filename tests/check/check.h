@@ -83,6 +83,7 @@ struct check_spec {
     enum check_gradients gradients;
     enum check_objective objective;
     int newton, bits, nearest, bins, absent_missing, norm, cached, ignore;
+    int monotone; /* 1: some features rise or fall; 2: all do */
     double sigma, split_l2, min_hessian, min_gain, sample_queries, sample_features;
     uint32_t truncation, min_docs, leaves, n_trees;
     int n_threads;
@@ -96,6 +97,7 @@ struct check_case {
     struct rw_bins *bins; /* the training set's, as a cache would bring them; owned */
     double *gains;
     uint8_t *ignore;
+    int8_t *monotone;
     int n_sets;
     int far; /* the device gets too little memory for all codes */
     uint64_t seed;

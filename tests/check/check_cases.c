@@ -161,6 +161,24 @@ static const struct check_spec table[] = {
     {BASE, .name = "min-weight", .min_hessian = 0.5, .newton = 1},
     {BASE, .name = "min-gain", .min_gain = 0.05},
     {BASE, .name = "min-gain/huge", .min_gain = 1e30},
+    /* features with a direction: every kind of column, few cells and many, narrow sums and wide */
+    {BASE, .name = "monotone", .monotone = 1},
+    {BASE, .name = "monotone/newton", .monotone = 2, .newton = 1, .min_docs = 1, .leaves = 30},
+    {BASE, .name = "monotone/missing", .monotone = 2, .absent_missing = 1, .n_queries = 60,
+     .split_l2 = 3.0},
+    {BASE, .name = "monotone/bins", .monotone = 2, .bins = 1024, .n_queries = 120, .n_features = 8,
+     .newton = 1, .n_threads = 7},
+    {BASE, .name = "monotone/hot", .monotone = 1, .n_queries = 300, .n_features = 80, .leaves = 30,
+     .columns = 1u << COLUMN_HOT | 1u << COLUMN_REAL | 1u << COLUMN_HALF_MISSING, .n_trees = 2,
+     .newton = 1},
+    {BASE, .name = "monotone/sparse", ONLY(COLUMN_SPARSE_MISSING), .monotone = 2,
+     .absent_missing = 1, .n_queries = 60, .min_docs = 1},
+    {BASE, .name = "monotone/bits16", .monotone = 2, .bits = 16, .n_queries = 1800, .query_min = 40,
+     .query_max = 40, .n_features = 3, .leaves = 6, .n_trees = 1, .newton = 1},
+    {BASE, .name = "monotone/sampled", .monotone = 1, .sample_queries = 0.5, .n_queries = 40,
+     .sample_features = 0.5},
+    {BASE, .name = "monotone/fixed", .monotone = 2, .objective = CHECK_HANDED_OVER,
+     .gradients = GRADIENTS_MIXED, .split_l2 = 1.0},
     /* samples */
     {BASE, .name = "sample/queries", .sample_queries = 0.5, .n_queries = 40},
     {BASE, .name = "sample/one-query", .sample_queries = 0.0, .n_queries = 40, .min_docs = 1},
@@ -242,6 +260,7 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->leaves = 2 + check_below(&random, 40);
     s->n_trees = 1 + check_below(&random, 4);
     s->n_threads = (int)pick(&random, threads, 3);
+    s->monotone = check_chance(&random, 0.7) ? 0 : 1 + (int)check_below(&random, 2);
 }
 
 int check_spec_at(int i, int n_random, uint64_t seed, struct check_spec *out)

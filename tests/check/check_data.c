@@ -227,7 +227,8 @@ int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t 
         RW_TRY_OUT(set_weights(ctx, spec, &random, train));
     out->gains = malloc((train->n_docs + 1) * sizeof(*out->gains));
     out->ignore = spec->ignore ? calloc(RW_FEATURE_IDS, 1) : NULL;
-    if (!out->gains || (spec->ignore && !out->ignore)) {
+    out->monotone = spec->monotone ? calloc(RW_FEATURE_IDS, 1) : NULL;
+    if (!out->gains || (spec->ignore && !out->ignore) || (spec->monotone && !out->monotone)) {
         status = RW_ERR_MEMORY;
         goto out;
     }
@@ -235,7 +236,13 @@ int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t 
         out->gains[i] = exp2((double)train->label[i]) - 1.0;
     for (uint32_t f = 0; out->ignore && f < spec->n_features; f += 3)
         out->ignore[spec->first_feature + f * spec->feature_gap] = 1;
+    for (uint32_t f = 0; out->monotone && f < spec->n_features; f++)
+        out->monotone[spec->first_feature + f * spec->feature_gap] =
+            spec->monotone == 1 && f % 2 ? 0
+            : check_chance(&random, 0.5) ? 1
+                                         : -1;
     make_rules(spec, out);
+    out->rules.monotone = out->monotone;
     if (spec->cached)
         RW_TRY_OUT(make_cached(ctx, out));
 out:
@@ -251,4 +258,5 @@ void check_case_release(struct check_case *c)
     rw_bins_free(c->bins);
     free(c->gains);
     free(c->ignore);
+    free(c->monotone);
 }

@@ -34,6 +34,7 @@ void check_grow(struct check_run *run, uint32_t tree_number)
                                   .depth = (int32_t)check_below(&run->random, 4),
                                   .min_docs = run->c->rules.min_docs,
                                   .rate = 0.1,
+                                  .monotone = run->c->rules.monotone,
                                   .l2 = check_chance(&run->random, 0.5) ? 100.0 : 0.0};
     if (rules.leaves >= 4 && check_chance(&run->random, 0.3)) {
         rules.levels = 1;

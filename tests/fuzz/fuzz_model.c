@@ -1,6 +1,7 @@
 /* The model reader. What it accepts must be a whole model that is written back as bytes which read
  * as the same bytes again, and that scores, shows and counts without a fault. Inputs are tried as
  * they are, and with a valid checksum put after them, since no mutation would ever find one. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,13 @@ static void use(struct rw_ctx *ctx, const struct rw_model *model)
         abort();
     rw_predict_one(model, values, 4);
     rw_model_features(model, uses, 4);
+    double scores[4] = {-1e308, 0.0, 0.75, INFINITY}, p[4];
+    if (rw_model_probabilities(ctx, model, scores, 4, p) == RW_OK) {
+        for (int i = 0; i < 4; i++)
+            if (!(p[i] >= 0.0 && p[i] <= 1.0) ||
+                (i > 0 && p[i] < p[i - 1] && model->map.kind == RW_SCORE_MAP_ISOTONIC))
+                abort();
+    }
     for (int i = 0; i < rw_model_n_trees(model) && i < 4; i++)
         if (rw_model_show(ctx, model, i, i & 1, nowhere) < 0)
             abort();

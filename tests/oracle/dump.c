@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "boost/features.h"
 #include "boost/params.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
@@ -20,9 +21,17 @@ struct job {
     struct rw_grow_rules grow;
     struct rw_params *params; /* `rate` alone */
     const char *gain, *weights, *query_weights, *start_scores;
+    int8_t direction[RW_FEATURE_IDS]; /* of `monotone` */
     uint32_t n_trees;
     int n_threads;
 };
+
+static int monotone(struct job *job, const char *list)
+{
+    if (*list)
+        job->rules.monotone = job->grow.monotone = job->direction;
+    return rw_monotone_parse(NULL, list, NULL, 0, job->direction);
+}
 
 /* A word of the table, or custom. */
 static int objective(struct job *job, const char *name)
@@ -49,6 +58,8 @@ static int option(struct job *job, const char *text)
 #define NAMED(name) (strlen(name) == n && strncmp(text, name, n) == 0)
     if (NAMED("objective"))
         return objective(job, value);
+    else if (NAMED("monotone"))
+        return monotone(job, value);
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))
@@ -172,7 +183,9 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     struct rw_grow_times times;
     RW_TRY(rw_engine_read_scores(engine, 0, a->scores));
     if (gradients) {
-        const struct rw_handed *made = rw_gradients_run(gradients, t, a->scores);
+        const struct rw_handed *made;
+        RW_TRY(rw_gradients_run(gradients, t, rw_params_rate_of_round(job->params, t), a->scores,
+                                &made));
         RW_TRY(rw_engine_set_gradients(engine, made->gradient, made->hessian));
     } else if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
@@ -246,18 +259,18 @@ out:
 
 int main(int argc, char **argv)
 {
-    struct job job = {.rules = {.cut = {.bins = 255},
-                                .objective = &rw_objective_lambdarank,
-                                .lambda = {.sigma = 1.0f, .truncation = 30, .norm = 1},
-                                .bits = 8,
-                                .seed = 1,
-                                .query_threshold = (uint64_t)1 << 32,
-                                .feature_threshold = (uint64_t)1 << 32},
-                      .grow = {.leaves = 31, .min_docs = 20},
-                      .relevant = 1.0,
-                      .gain = "exp",
-                      .n_trees = 3,
-                      .n_threads = 2};
+    static struct job job = {.rules = {.cut = {.bins = 255},
+                                       .objective = &rw_objective_lambdarank,
+                                       .lambda = {.sigma = 1.0f, .truncation = 30, .norm = 1},
+                                       .bits = 8,
+                                       .seed = 1,
+                                       .query_threshold = (uint64_t)1 << 32,
+                                       .feature_threshold = (uint64_t)1 << 32},
+                             .grow = {.leaves = 31, .min_docs = 20},
+                             .relevant = 1.0,
+                             .gain = "exp",
+                             .n_trees = 3,
+                             .n_threads = 2};
     struct rw_ctx *ctx = NULL;
     struct rw_dataset *data = NULL;
     int status = RW_OK;

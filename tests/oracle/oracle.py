@@ -10,7 +10,8 @@ program computes, in double arithmetic:
   - how the lambdas become integers, with random numbers of its own (Philox4x32-10): ==;
   - from these integers, the tree: every split of every node by a search over the raw values
     (features have at most 255 of them, so every two neighbours may be separated): ==;
-  - leaves from exact sums of the unrounded integers: 1e-6 relative, and nearly all ==;
+  - leaves from exact sums of the unrounded integers, within the bounds of features with a
+    direction: 1e-6 relative, and nearly all ==;
   - scores, by walking the trees over the raw values: ==.
 Standard library only."""
 
@@ -24,6 +25,8 @@ import sys
 import tempfile
 
 from gradients import REAL
+from monotone import bounds_of, directions, keeps_order
+from philox import draw, philox
 
 FLT_MAX = struct.unpack('<f', b'\xff\xff\x7f\x7f')[0]
 
@@ -119,22 +122,6 @@ def cut_between(a, b):
         return None
     middle = to_float((a + b) / 2)
     return min(max(middle, of_key(key(a) + 1)), of_key(key(b) - 1)) + 0.0
-
-
-# ---- random numbers ----
-
-
-def philox(counter, key0, key1):
-    c = list(counter)
-    for _ in range(10):
-        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(b >> 32) ^ c[1] ^ key0, b & 0xffffffff, (a >> 32) ^ c[3] ^ key1, a & 0xffffffff]
-        key0, key1 = (key0 + 0x9E3779B9) & 0xffffffff, (key1 + 0xBB67AE85) & 0xffffffff
-    return c
-
-
-def draw(seed, item, tree, stream):
-    return philox([item & 0xffffffff, item >> 32, tree, stream], seed & 0xffffffff, seed >> 32)[0]
 
 
 # ---- lambdas ----
@@ -299,6 +286,7 @@ class Search:
         unit = shifts[0] - exponents[0]
         self.hess_unit = 2.0 ** (shifts[1] - exponents[1]) if self.newton else 1.0
         self.scale = 2.0 ** (2 * unit) / self.hess_unit
+        self.direction = directions(opt)
         self.k = opt['split-l2']
         if self.newton:
             self.k *= sum(out['hess_q'][d] for d in docs) / len(docs)
@@ -329,6 +317,9 @@ class Search:
     def side(self, s):
         q = float(s[2])
         return q * q / (float(s[1] if self.newton else s[0]) + self.k)
+
+    def value(self, s):
+        return float(s[2]) / (float(s[1] if self.newton else s[0]) + self.k)
 
     def allowed(self, s):
         if s[0] < self.opt['min-docs']:
@@ -362,6 +353,8 @@ class Search:
                         l = tuple(a + b for a, b in zip(l, missing_sums))
                     r = tuple(a - b for a, b in zip(whole, l))
                     if l[0] == 0 or r[0] == 0 or not self.allowed(l) or not self.allowed(r):
+                        continue
+                    if not keeps_order(self.direction.get(f, 0), *(self.value(s) for s in (l, r))):
                         continue
                     gain = (self.side(l) + self.side(r) - self.side(whole)) * self.scale
                     if gain > self.opt['min-gain'] and (best is None or gain > best[0]):
@@ -432,15 +425,18 @@ def check_tree(opt, data, out, shifts, exponents, fail):
     unit_l, unit_w = 2.0 ** -exponents[0], 2.0 ** -exponents[1]
     root = nodes[0].docs
     mean = sum(out['hess'][d] for d in root) * unit_w / len(root)
-    same = 0
-    for k, i in enumerate(leaves):
+
+    def value_of(i):
         docs = nodes[i].docs
         lam = sum(out['lambda'][d] for d in docs) * unit_l
         hess = sum(out['hess'][d] for d in docs) * unit_w
-        value = 0.0
-        if hess > 0 and splits:
-            value = rate * lam / max(hess + opt['l2'] * mean,
-                                            2.0 ** -20 * len(docs) * mean)
+        if not hess > 0 or not splits:
+            return 0.0
+        return rate * lam / max(hess + opt['l2'] * mean, 2.0 ** -20 * len(docs) * mean)
+    same, bounds = 0, bounds_of(opt, nodes, splits, value_of)
+    for k, i in enumerate(leaves):
+        low, high = bounds[i]
+        value = min(max(value_of(i), low), high)
         if abs(out['leaf'][k] - value) > 1e-6 * abs(value) + 1e-44:
             fail('leaf %d is %.9g, expected %.9g' % (k, out['leaf'][k], value))
         same += out['leaf'][k] == to_float(value)
@@ -462,7 +458,7 @@ DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absen
             'rounding': 'stochastic', 'norm': 'on', 'gain': 'exp', 'bins': 255, 'bits': 8,
             'seed': 1, 'relevant': 1.0, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
             'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
-            'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2}
+            'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2, 'monotone': ''}
 
 CASES = [
     ('mart', {}),
@@ -507,6 +503,11 @@ CASES = [
     ('rate-falls', {'rate': '0.5:0.05:4', 'trees': 6, 'min-docs': 2}),
     ('start-scores', {'start': 2.0, 'trees': 4, 'min-docs': 2}),
     ('start-scores-newton', {'start': 0.5, 'split': 'newton', 'weights': 'doc', 'norm': 'off'}),
+    ('monotone', {'monotone': '1:+,3:-,5:+,8:+,12:-,40:-,60:+', 'min-docs': 2, 'leaves': 24}),
+    ('monotone-newton', {'monotone': '1:-,2:+,3:+,5:-,11:+,41:+,60:-', 'split': 'newton', 'l2': 1.0,
+                         'absent': 'missing', 'min-docs': 1, 'split-l2': 2.0, 'leaves': 24}),
+    ('monotone-levels', {'monotone': '3:-,11:-,40:+', 'grow': 'levels', 'depth': 4, 'rate': 0.5,
+                         'objective': 'regression', 'weights': 'doc', 'bits': 16}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
 ]

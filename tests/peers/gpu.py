@@ -88,10 +88,14 @@ class Peers:
 # ---------------------------------------------------------------- trees
 
 
+def our_threads(args):
+    return str(args.threads) if args.threads else "auto"
+
+
 def ours_by_row(args):
     """{row name: the fields of its rows}, trees trained, or why not."""
     out, reason = attempt([args.rankwood, "bench", "train", "--json", "--quiet", "--device",
-                           args.device, "--threads", str(args.threads), *args.bench.split()])
+                           args.device, "--threads", our_threads(args), *args.bench.split()])
     if reason:
         return {}, 100, reason
     document, rows, rounds = json.loads(out), {}, 100
@@ -168,7 +172,7 @@ def table_text(args, show, folder):
     if not reason:
         start = time.perf_counter()
         _, reason = attempt([args.rankwood, "train", data, "--device", args.device, "--threads",
-                             str(args.threads), "--quiet", "--rounds", str(args.text_trees),
+                             our_threads(args), "--quiet", "--rounds", str(args.text_trees),
                              "--leaves", "255", "--bins", "255", "--rate", "0.1", "-o", model])
         seconds = time.perf_counter() - start
         row = {"reason": reason} if reason else {"seconds": seconds,
@@ -203,7 +207,7 @@ def our_scores(args, params, train, test, folder):
                 **given}
     start = time.perf_counter()
     _, reason = attempt([args.rankwood, "train", train, "--device", args.device, "--threads",
-                         str(args.threads), "--quiet", "-o", model,
+                         our_threads(args), "--quiet", "-o", model,
                          *(f"--{name}={value}" for name, value in settings.items())])
     seconds = time.perf_counter() - start
     if not reason:
@@ -292,7 +296,7 @@ def our_race(args, train, test, folder, n_gpus):
     """({trees: (seconds, NDCG)}, leaves a tree) or a reason."""
     model, log, scores = (os.path.join(folder, name) for name in ("race", "race.log", "scores"))
     device = ["--device", args.device] + (["--ranks", str(n_gpus)] if n_gpus > 1 else [])
-    _, reason = attempt([args.rankwood, "train", train, *device, "--threads", str(args.threads),
+    _, reason = attempt([args.rankwood, "train", train, *device, "--threads", our_threads(args),
                          "--quiet", "--rounds", str(args.race_trees), "--leaves", "255", "--bins",
                          "255", "--rate", "0.1", "--log", log, "-o", model])
     if reason:

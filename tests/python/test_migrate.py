@@ -105,6 +105,16 @@ def test_objectives(make: Any, given: dict[str, Any], objective: str) -> None:
     assert make(given)[0]["objective"] == objective
 
 
+def test_pairs_of_xgboost() -> None:
+    mean = {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 3}
+    params = rw.from_xgboost({"objective": "rank:map", **mean})[0]
+    assert params["delta"] == "map" and params["pairs"] == "mean:3" and "truncation" not in params
+    params = rw.from_xgboost({"objective": "rank:ndcg", "lambdarank_pair_method": "mean"})[0]
+    assert params["pairs"] == "mean:1" and "delta" not in params
+    params = rw.from_xgboost({"objective": "rank:pairwise", "lambdarank_num_pair_per_sample": 3})[0]
+    assert params["delta"] == "none" and params["truncation"] == 3
+
+
 def test_catboost_parameters() -> None:
     params, notes = rw.from_catboost(
         {

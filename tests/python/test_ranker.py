@@ -82,8 +82,8 @@ def test_a_parameter_that_only_training_has(name: str) -> None:
     assert str(error.value) == f"Ranker() has no parameter '{name}'"
 
 
-NOT_HERE = {"weights", "names", "ignore", "hist", "gpu_memory", "batch"} | {
-    "query_weights", "start_scores", "label_column", "qid_column", "weight_column",
+NOT_HERE = {"weights", "names", "ignore", "hist", "gpu_memory", "batch", "refit_decay"} | {
+    "query_weights", "start_scores", "positions", "pairs_file", "label_column", "qid_column", "weight_column",
 }  # fmt: skip
 
 

@@ -357,3 +357,53 @@ def test_what_nothing_is_measured_for(made: Made, small: dict[str, Any], given: 
         assert len(model.evals_result["train"]) == 1 + callable(given[name])
     # what changes nothing is no error
     rankwood.train({**small, "early_stop": 0, "metric": "ndcg@10"}, made.dataset())
+
+
+def test_deltas_and_pairs(made: Made, small: dict[str, Any]) -> None:
+    plain = train(small, made.dataset()).to_bytes()
+    assert train(small | {"delta": "ndcg", "pairs": "topk"}, made.dataset()).to_bytes() == plain
+    model = train(small | {"delta": "map", "pairs": "mean:2", "relevant": 2}, made.dataset())
+    assert b"\ndelta = map\npairs = mean:2\n" in model.to_bytes() and b"\npairs" not in plain
+    ranker = rankwood.Ranker(**small | {"delta": "map", "pairs": "mean:2", "relevant": 2})
+    assert ranker.fit(made.X, made.y, qid=made.qid).model_.to_bytes() == model.to_bytes()
+    with pytest.raises(rankwood.ParameterError, match="expected ndcg, dcg, map, mrr, err, p@K or none"):
+        train(small | {"delta": "auc"}, made.dataset())
+    with pytest.raises(rankwood.ParameterError, match="'delta' has no effect without objective lambdarank"):
+        train(small | {"delta": "map", "objective": "listnet"}, made.dataset())
+
+
+def test_given_pairs(made: Made, small: dict[str, Any]) -> None:
+    def pairs_of(qid: Any, y: Any) -> list[tuple[int, int]]:
+        of = [np.flatnonzero(qid == one) for one in dict.fromkeys(qid)]
+        return [(i, j) for query in of for i in query for j in query if y[i] > y[j]]
+
+    params = small | {"delta": "none", "rounding": "nearest"}
+    pairs = np.array(pairs_of(np.asarray(made.qid), made.y))
+    data = rankwood.Dataset(made.X, made.y, qid=made.qid, pairs=pairs)
+    model = train(params | {"pairs": "given"}, data)
+    same = train(params | {"pairs": "all"}, made.dataset())
+    assert model.predict(made.X) == pytest.approx(same.predict(made.X), abs=1e-9)
+    assert b"\npairs = given\n" in model.to_bytes()
+    mixed = np.random.default_rng(1).permutation(len(made.y))  # rows in any order, and pairs by their numbers
+    X, y, qid = made.X[mixed], made.y[mixed], np.asarray(made.qid)[mixed]
+    of_mixed = rankwood.Dataset(X, y, qid=qid, sort=True, pairs=pairs_of(qid, y))
+    in_order = rankwood.Dataset(X, y, qid=qid, sort=True)
+    by_pairs, by_labels = (
+        train(params | {"pairs": which}, of) for which, of in (("given", of_mixed), ("all", in_order))
+    )
+    assert by_pairs.predict(X) == pytest.approx(by_labels.predict(X), abs=1e-9)
+    weighed = rankwood.Dataset(made.X, made.y, qid=made.qid, pairs=np.column_stack([pairs, np.arange(len(pairs)) % 3]))
+    assert train(params | {"pairs": "given"}, weighed).to_bytes() != model.to_bytes()
+    for wrong, error in (
+        ([0, 1], "shape"),
+        ([(0, 10**6)], "expected documents from 0"),
+        ([(0, 0.5)], "expected documents from 0"),
+        ([(0, 1, -1)], "weight -1"),
+        ([(0, 0)], "two of one query"),
+    ):
+        with pytest.raises(rankwood.DataError, match=error):
+            train(params | {"pairs": "given"}, rankwood.Dataset(made.X, made.y, qid=made.qid, pairs=wrong))
+    with pytest.raises(rankwood.ParameterError, match="the training set has none"):
+        train(params | {"pairs": "given"}, made.dataset())
+    with pytest.raises(rankwood.ParameterError, match=r"Dataset\(\.\.\., pairs=\)"):
+        train(params | {"pairs_file": "p"}, made.dataset())

@@ -6,7 +6,7 @@
 
 static struct rw_ctx *ctx; /* of the test that runs */
 
-/* Most of what can be wrong is wrong in both versions alike. */
+/* Most of what can be wrong is wrong in all versions alike. */
 #define HEAD     "rankwood model 1\nabsent zero\nbest-round 1\n\n"
 #define HEAD2    "rankwood model 2\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n"
 #define PARAMS   "params 1\nleaves = 3\n\n"
@@ -23,7 +23,15 @@ static struct rw_ctx *ctx; /* of the test that runs */
 
 static const char old_body[] = HEAD PARAMS FEATURES NAMES METRICS TREES TREE;
 static const char body[] = HEAD2 PARAMS2 EARLIER FEATURES NAMES METRICS TREES TREE;
-static const char *const bodies[] = {old_body, body};
+#define WITH_MAP(lines)                                                                            \
+    "rankwood model 3\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n" PARAMS2 EARLIER \
+        FEATURES NAMES METRICS TREES TREE lines
+#define KNOTS "knot -0.5 0\nknot 0.25 0.125\nknot 2 0.125\n\n"
+static const char isotonic_body[] = WITH_MAP("calibration isotonic relevant 1 knots 3\n" KNOTS);
+static const char logistic_body[] =
+    WITH_MAP("calibration logistic relevant 2 slope 0.5 intercept -3\n\n");
+static const char *const bodies[] = {old_body, body, isotonic_body, logistic_body};
+enum { N_BODIES = 4 };
 
 static int parse(const char *text, size_t n, struct rw_model **out)
 {
@@ -34,7 +42,7 @@ static int parse(const char *text, size_t n, struct rw_model **out)
     return status;
 }
 
-static void refused_as_it_is(const char *text, size_t n, const char *expected)
+static inline void refused_as_it_is(const char *text, size_t n, const char *expected)
 {
     struct rw_model *model;
     cr_assert_eq(parse(text, n, &model), RW_ERR_FORMAT, "accepted; expected: %s", expected);
@@ -43,7 +51,7 @@ static void refused_as_it_is(const char *text, size_t n, const char *expected)
 }
 
 /* The body is given a valid checksum: the grammar alone must refuse it. */
-static void refused(const char *hostile, const char *expected)
+static inline void refused(const char *hostile, const char *expected)
 {
     size_t n;
     char *text = fixture_sum(hostile, strlen(hostile), &n);
@@ -53,7 +61,7 @@ static void refused(const char *hostile, const char *expected)
 
 /* --- round trips --- */
 
-static void round_trip(const struct rw_model *model)
+static inline void round_trip(const struct rw_model *model)
 {
     char *first, *second;
     size_t n_first, n_second;

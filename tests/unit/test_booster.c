@@ -328,6 +328,17 @@ BOOSTER_TEST(no_split_equal_labels)
     expect_no_split("no query has two documents of different gain");
 }
 
+BOOSTER_TEST(no_split_none_relevant)
+{
+    set("delta", "map");
+    set("relevant", "2");
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        train->label[i] = (float)(i % 2 + (i < 12 ? 2 : 0)); /* one query has relevant ones alone */
+    n_warnings = 0;
+    expect_no_split("no query has both a relevant document and another (check the labels, or "
+                    "--relevant 2)");
+}
+
 BOOSTER_TEST(no_split_own_queries)
 {
     rw_dataset_free(train);

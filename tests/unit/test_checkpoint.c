@@ -159,6 +159,54 @@ Test(checkpoint, start_scores_and_a_schedule)
     rw_model_free(init);
 }
 
+static void set_positions(void)
+{
+    double *positions = malloc(train->n_docs * sizeof(*positions));
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        positions[i] = 1 + i * 5 % 12 % 8;
+    cr_assert_eq(rw_dataset_set_positions(scratch_ctx, train, positions, train->n_docs), RW_OK);
+    free(positions);
+}
+
+/* The biases go on from what they were, also where training ends between two trees. */
+Test(checkpoint, bias_of_positions)
+{
+    set_positions();
+    struct rw_model *init = made_init();
+    set("leaves 6 min-docs 5 rounds 6 rate 0.5:0.1:3 debias additive");
+    resume_everywhere(&(struct run){.n_valid = 1}, "additive");
+    resume_everywhere(&(struct run){.n_valid = 1, .init = init}, "additive and init");
+    set("debias ipw");
+    resume_everywhere(&(struct run){.n_valid = 1}, "ipw");
+    set("leaves 6 min-docs 20 rounds 30 sample-queries 0.15 early-stop 0 debias additive");
+    resume_everywhere(&(struct run){.n_valid = 1}, "empty trees");
+    rw_model_free(init);
+}
+
+Test(checkpoint, other_propensities)
+{
+    struct rw_model *model;
+    char text[2][128] = {"", ""};
+    set_positions();
+    for (int p = 1; p <= 8; p++) {
+        snprintf(text[0] + strlen(text[0]), 16, "%d 0.%d\n", p, p);
+        snprintf(text[1] + strlen(text[1]), 16, "%d 0.%d\n", p, p == 4 ? 9 : p);
+    }
+    scratch_text("a", text[0]);
+    scratch_text("b", text[1]);
+    set("leaves 6 min-docs 5 rounds 4 debias ipw propensities a");
+    leave("4", (struct run){.n_valid = 1});
+    struct run run = {.n_valid = 1, .checkpoints = {.resume = "ck"}};
+    set("rounds 6 propensities b");
+    cr_assert_eq(try_run(&run, &model), RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "cannot resume from 'ck': its propensities were others: position 4 had '4 0.4 "
+                     "1'");
+    set("propensities a");
+    run = (struct run){.n_valid = 1, .checkpoints = {.resume = "ck"}};
+    rw_model_free(done(&run));
+}
+
 Test(checkpoint, continued_from_a_model)
 {
     struct rw_model *init = made_init();

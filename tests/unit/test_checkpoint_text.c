@@ -95,26 +95,33 @@ Test(checkpoint_text, the_least_one)
     rw_mem_free(again);
 }
 
-/* Of a set without start scores nothing is said, as by versions that did not know of them. */
-Test(checkpoint_text, start_scores)
+/* Of a set without start scores or positions nothing is said, as by versions that did not know of
+ * them. */
+static void may_be_there(enum rw_print part, const char *line)
 {
     size_t n, n_again;
     char *text = print(&made, &n), *again;
-    cr_assert_null(memmem(text, n, "start-scores", 12));
+    cr_assert_null(memmem(text, n, rw_print_name[part], strlen(rw_print_name[part])));
     rw_mem_free(text);
-    made.set[1].part[RW_PRINT_START_SCORES] = 0xabc;
+    made.set[1].part[part] = 0xabc;
     text = print(&made, &n);
-    cr_assert_not_null(memmem(text, n, " values a start-scores abc\n", 27));
+    cr_assert_not_null(memmem(text, n, line, strlen(line)));
     struct rw_checkpoint read;
     cr_assert_eq(rw_checkpoint_parse(ctx, "ck", text, n, &read), RW_OK, "%s", rw_last_error(ctx));
-    cr_assert_eq(read.set[0].part[RW_PRINT_START_SCORES], 0);
-    cr_assert_eq(read.set[1].part[RW_PRINT_START_SCORES], 0xabc);
+    cr_assert_eq(read.set[0].part[part], 0);
+    cr_assert_eq(read.set[1].part[part], 0xabc);
     again = print(&read, &n_again);
     cr_assert(n == n_again && memcmp(text, again, n) == 0);
     rw_checkpoint_release(&read);
     rw_mem_free(text);
     rw_mem_free(again);
-    made.set[1].part[RW_PRINT_START_SCORES] = 0;
+    made.set[1].part[part] = 0;
+}
+
+Test(checkpoint_text, start_scores_and_positions)
+{
+    may_be_there(RW_PRINT_START_SCORES, " values a start-scores abc\n");
+    may_be_there(RW_PRINT_POSITIONS, " values a positions abc\n");
 }
 
 static void refused(const char *text, size_t n, const char *message)

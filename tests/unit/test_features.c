@@ -116,3 +116,53 @@ FEATURES_TEST(bad_ignore_lists)
         cr_assert_eq(strncmp(rw_last_error(ctx), "ignore: expected", 16), 0);
     }
 }
+
+FEATURES_TEST(monotone_lists)
+{
+    static int8_t direction[RW_FEATURE_IDS], again[RW_FEATURE_IDS];
+    static const uint32_t present[] = {2, 9, 10, 11, 12, 65535};
+    char *text;
+    cr_assert_eq(read_names("1 one\n2 two\n9 f:5\n"), RW_OK);
+    cr_assert_eq(rw_monotone_parse(ctx, "two:-,f:5:+,10-12:+,65535:-", names, n_names, direction),
+                 RW_OK);
+    int n = 0;
+    for (int f = 0; f <= RW_MAX_FEATURE; f++)
+        n += direction[f] != 0;
+    cr_assert_eq(n, 6);
+    cr_assert(direction[2] == -1 && direction[9] == 1 && direction[12] == 1);
+    cr_assert_eq(direction[65535], -1);
+    cr_assert_eq(rw_monotone_text(ctx, direction, &text), RW_OK);
+    cr_assert_str_eq(text, "2:-,9-12:+,65535:-");
+    cr_assert_eq(rw_monotone_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(memcmp(direction, again, sizeof(again)), 0);
+    rw_mem_free(text);
+    memset(ignore, 0, sizeof(ignore));
+    cr_assert_eq(rw_monotone_check(ctx, "two:-,f:5:+,10-14:+", names, n_names, NULL, present, 6),
+                 RW_OK);
+    cr_assert_eq(rw_monotone_check(ctx, "2:-,13-20:-", names, n_names, NULL, present, 6),
+                 RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx),
+                     "monotone: expected features that the training set has, found '13-20:-'");
+    cr_assert_eq(rw_monotone_check(ctx, "one:+", names, n_names, NULL, present, 6),
+                 RW_ERR_ARGUMENT);
+    ignore[9] = 1;
+    cr_assert_eq(rw_monotone_check(ctx, "9-10:-", names, n_names, ignore, present, 6), RW_OK);
+    cr_assert_eq(rw_monotone_check(ctx, "2:-,f:5:+", names, n_names, ignore, present, 6),
+                 RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx), "monotone: expected features that the training set has "
+                                         "and 'ignore' leaves in, found 'f:5:+'");
+}
+
+FEATURES_TEST(bad_monotone_lists)
+{
+    static int8_t direction[RW_FEATURE_IDS];
+    static const char *const bad[] = {
+        "3",     "3:",   "3:*",  "3:+,",    ",3:+",    "3+",      ":+",        "3:+-",    "x:+",
+        "3-1:+", "3::+", "3 :+", "3:+,3:+", "3:+,3:-", "3:+;4:-", "2-5:+,4:-", "65536:-", "3:1"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_assert_eq(rw_monotone_parse(ctx, bad[i], NULL, 0, direction), RW_ERR_ARGUMENT, "'%s'",
+                     bad[i]);
+        cr_assert_eq(strncmp(rw_last_error(ctx), "monotone: expected", 18), 0, "%s",
+                     rw_last_error(ctx));
+    }
+}

@@ -131,6 +131,12 @@ Test(fingerprint, other_data)
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's start-scores");
+    weights[5] = 0.0;
+    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_positions(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    refused(run, RW_ERR_DATA,
+            "cannot resume from 'ck': its training had other data: the training "
+            "set's positions");
     free(weights);
 }
 

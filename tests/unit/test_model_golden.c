@@ -81,6 +81,8 @@ Test(model_golden, models_are_written_as_they_were)
     written_as("missing.model", "missing.model");
     written_as("none.model", "none.model");
     written_as("went_on.model", "went_on.model");
+    written_as("isotonic.model", "isotonic.model");
+    written_as("logistic.model", "logistic.model");
 }
 
 /* The same models as version 1 wrote them. */

@@ -3,30 +3,72 @@
 
 #include "base/mem.h"
 #include "boost/params_table.h"
+#include "objective/lambdarank_pairs.h"
 #include "train_fixture.h"
 #include "tree/engine.h"
 
-/* Whatever the table's rows are: what objective.h asks of them. */
+/* What objective.h asks of a row, or of a variant. */
+static void check_row(const struct rw_objective *row, int n)
+{
+    char params[256];
+    cr_assert(strlen(row->params) < sizeof(params));
+    cr_expect_eq(rw_param_word(rw_objective_words + 1, row->name), n);
+    cr_expect(row->query != NULL);
+    cr_expect(row->device == RW_OBJECTIVE_HOST || (!row->scratch && !row->positions));
+    strcpy(params, row->params);
+    int place = 0;
+    for (char *name = strtok(params, " "); name; name = strtok(NULL, " ")) {
+        cr_expect(rw_param_find(name) >= 0, "%s: there is no parameter '%s'", row->name, name);
+        cr_expect_eq(rw_objective_param(row, name), place++);
+    }
+    cr_expect(place <= RW_OBJECTIVE_PARAMS);
+    cr_expect_eq(rw_objective_param(row, "sig"), -1);
+}
+
 Test(objective, rows)
 {
     int n = 0;
-    for (const struct rw_objective *row; (row = rw_objective_at(n)); n++) {
-        char params[256];
-        cr_assert(strlen(row->params) < sizeof(params));
-        cr_expect_eq(rw_param_word(rw_objective_words + 1, row->name), n);
-        cr_expect(row->query != NULL);
-        cr_expect(row->device == RW_OBJECTIVE_HOST || (!row->scratch && !row->positions));
-        strcpy(params, row->params);
-        int place = 0;
-        for (char *name = strtok(params, " "); name; name = strtok(NULL, " ")) {
-            cr_expect(rw_param_find(name) >= 0, "%s: there is no parameter '%s'", row->name, name);
-            cr_expect_eq(rw_objective_param(row, name), place++);
-        }
-        cr_expect(place <= RW_OBJECTIVE_PARAMS);
-        cr_expect_eq(rw_objective_param(row, "sig"), -1);
-    }
+    for (const struct rw_objective *row; (row = rw_objective_at(n)); n++)
+        check_row(row, n);
     cr_expect_geq(n, 3);
     cr_expect_null(rw_objective_at(-1));
+}
+
+Test(objective, variants_of_lambdarank)
+{
+    static const char *const deltas[] = {"ndcg", "dcg", "map", "mrr", "err", "p@3", "none"};
+    static const char *const pairs[] = {"topk", "all", "mean:2"};
+    for (int i = 0; i < 7 * 3; i++) {
+        struct rw_objective_rule rule = {.pair = {.sigma = 1.0f}};
+        rule.value[RW_LAMBDARANK_DELTA] = rw_delta_number(deltas[i / 3]);
+        rule.value[RW_LAMBDARANK_PAIRS] = rw_pairs_number(pairs[i % 3]);
+        const struct rw_objective *objective = rw_objective_for(&rw_objective_lambdarank, &rule);
+        check_row(objective, 0);
+        cr_expect_eq(rw_objective_param(objective, "delta"), RW_LAMBDARANK_DELTA);
+        cr_expect_eq(rw_objective_param(objective, "pairs"), RW_LAMBDARANK_PAIRS);
+        cr_expect_eq(objective == &rw_objective_lambdarank, i == 0);
+        cr_expect_eq(objective->device == RW_OBJECTIVE_PAIRS, i < 2);
+        cr_expect(i == 0 || !objective->variant);
+    }
+}
+
+static const struct rw_objective steep = {.name = "made", .params = "sigma"};
+
+static const struct rw_objective *steep_from_2_on(const struct rw_objective_rule *rule)
+{
+    return rule->pair.sigma >= 2.0f ? &steep : NULL;
+}
+
+/* A row may be served by another objective for some of its rules. */
+Test(objective, variants_go_by_the_rule)
+{
+    const struct rw_objective row = {
+        .name = "made", .params = "sigma norm", .variant = steep_from_2_on};
+    struct rw_objective_rule rule = {.pair = {.sigma = 1.0f}};
+    cr_expect_eq(rw_objective_for(&row, &rule), &row);
+    rule.pair.sigma = 2.0f;
+    cr_expect_eq(rw_objective_for(&row, &rule), &steep);
+    cr_expect_eq(rw_objective_for(&steep, &rule), &steep);
 }
 
 static struct rw_ctx *ctx;

@@ -222,6 +222,39 @@ Test(params, rule_of_the_objective)
     cr_expect_eq(rule.pair.sigma, 1.0f);
 }
 
+/* What trains by lambdarank's name is engines' own, or another objective with what that reads. */
+Test(params, variants_of_lambdarank)
+{
+    struct rw_objective_rule rule;
+    cr_expect_eq(rw_params_objective(params), &rw_objective_lambdarank);
+    set("pairs", "all");
+    const struct rw_objective *objective = rw_params_objective(params);
+    rw_params_objective_rule(params, &rule);
+    cr_expect_eq(objective->device, RW_OBJECTIVE_PAIRS);
+    cr_expect_eq(rule.pair.truncation, 0);
+    set("delta", "map");
+    set("pairs", "topk");
+    set("relevant", "3");
+    objective = rw_params_objective(params);
+    rw_params_objective_rule(params, &rule);
+    cr_expect_eq(objective->device, RW_OBJECTIVE_HOST);
+    cr_expect_eq(objective->draws, 0);
+    cr_expect_eq(rule.pair.truncation, 30);
+    cr_expect_eq(rule.value[rw_objective_param(objective, "relevant")], 3.0);
+    cr_expect(rw_params_trains_on_relevance(params));
+    set("delta", "p@12");
+    set("pairs", "mean:4");
+    objective = rw_params_objective(params);
+    rw_params_objective_rule(params, &rule);
+    cr_expect_eq(objective->draws, 1);
+    cr_expect_eq(rule.pair.truncation, 0);
+    cr_expect_eq(rule.value[rw_objective_param(objective, "pairs")], 4.0);
+    set("delta", "ndcg");
+    cr_expect_not(rw_params_trains_on_relevance(params));
+    set("pairs", "topk");
+    cr_expect_eq(rw_params_objective(params), &rw_objective_lambdarank);
+}
+
 /* One word for all that is chosen, in and out, from the command line and from a file; where a 0 is
  * no value of its own, the hint says the word. */
 Test(params, auto_is_what_is_chosen)
@@ -439,8 +472,8 @@ Test(params, what_a_file_sets_may_have_no_effect)
 Test(params, defaults_need_not_matter)
 {
     static const char *const others[] = {
-        "2",   "0.5",     "7",  "63", "regression", "levels", "newton", "nearest",
-        "off", "missing", "on", "0",  "mean",       "map",    "cpu",    "x"};
+        "2",       "0.5", "7", "63",   "regression", "levels", "newton", "nearest", "off",
+        "missing", "on",  "0", "mean", "map",        "cpu",    "all",    "x",       "ipw"};
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const struct rw_param_info *info = rw_param_info(i);
         set(info->name, info->default_value);

@@ -55,6 +55,8 @@ static int number_of(enum rw_stream stream)
         return 5;
     case RW_STREAM_XENDCG:
         return 6;
+    case RW_STREAM_PAIRS:
+        return 7;
     case RW_STREAM_BOOTSTRAP:
         return 8;
     case RW_STREAM_SIGNS:
@@ -79,7 +81,7 @@ Test(rng, streams)
         cr_assert(of_name == -1 || of_name == number, "%d is %d", number, of_name);
         n += of_name == number;
     }
-    cr_assert_eq(n, 12);
+    cr_assert_eq(n, 13);
 }
 
 Test(rng, evenly_spread)

@@ -83,6 +83,46 @@ Test(side_files, weights)
     rw_dataset_free(dataset);
 }
 
+Test(side_files, positions)
+{
+    const float values[] = {1, 2, 3, 4}, labels[] = {0, 1, 0, 1};
+    const uint32_t offsets[] = {0, 3, 4};
+    struct rw_dataset *dataset;
+    cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 1, 2, 1, &dataset),
+                 RW_OK);
+    scratch_text("p", "1\n65535\n 3 \r\n0\n\n");
+    cr_assert_eq(rw_dataset_read_positions(scratch_ctx, dataset, "p"), RW_OK);
+    const uint16_t expected[] = {1, 65535, 3, 0};
+    cr_assert_arr_eq(dataset->position, expected, sizeof(expected));
+    const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"1\n2\n", "'p' holds 2 positions; expected one a document, 4"},
+        {"1\n2\n3\n4\n5\n", "'p' holds 5 positions; expected one a document, 4"},
+        {"1\n2\n1.5\n4\n",
+         "p:3:1: expected a position (a whole number from 0 to 65535), found '1.5'"},
+        {"1\n-1\n", "p:2:1: expected a position (a whole number from 0 to 65535), found '-1'"},
+        {"65536\n", "p:1:1: expected a position (a whole number from 0 to 65535), found '65536'"},
+        {"nan\n", "p:1:1: expected a position (a whole number from 0 to 65535), found 'nan'"},
+        {"top\n", "p:1:1: expected a position (a whole number from 0 to 65535), found 'top'"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        scratch_text("p", cases[i].text);
+        cr_assert_lt(rw_dataset_read_positions(scratch_ctx, dataset, "p"), 0);
+        cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
+    }
+    const double bad[] = {NAN, INFINITY, -1, 65536, 0.5, -1e300};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        const double positions[] = {1, bad[i], 3, 4};
+        cr_assert_eq(rw_dataset_set_positions(scratch_ctx, dataset, positions, 4), RW_ERR_DATA);
+        cr_assert(strncmp(rw_last_error(scratch_ctx), "position 2 is ", 14) == 0);
+    }
+    cr_assert_eq(rw_dataset_set_positions(scratch_ctx, dataset, bad, 3), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "3 positions; expected one a document, 4");
+    cr_assert_arr_eq(dataset->position, expected, sizeof(expected));
+    rw_dataset_free(dataset);
+}
+
 Test(side_files, start_scores)
 {
     const float values[] = {1, 2, 3, 4}, labels[] = {0, 1, 0, 1};

@@ -146,6 +146,7 @@ struct rw_cuda_search {
     struct rw_cuda_found *d_best; /* [n][n_blocks] scratch */
     uint32_t *d_done;             /* [n] scratch: 0 before the first group, and again at the end */
     struct rw_cuda_reply *reply;  /* [n] written with the last group; of the host, page-locked */
+    const int8_t *d_direction;    /* by the engine's feature; NULL: no feature has one */
     uint32_t launch;              /* another than the one before */
     int narrow;                   /* all sums of a node have less than 2^31 */
     uint32_t n;

@@ -135,6 +135,7 @@ struct rw_cuda {
     unsigned long long *d_low;  /* [2] */
     uint8_t *d_sampled;         /* [n_docs] the same; NULL: all documents are */
     uint8_t *d_feature_sampled; /* [n_features] group by group */
+    int8_t *d_direction;        /* [n_features] by column; NULL: no feature has a direction */
     int knows_features;         /* it holds what it will hold in all trees */
     /* the tree */
     struct rw_cuda_begin *d_begin;

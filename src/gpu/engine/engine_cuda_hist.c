@@ -266,6 +266,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
                                     .d_best = cuda->d_best,
                                     .d_done = cuda->d_done,
                                     .reply = cuda->reply,
+                                    .d_direction = cuda->d_direction,
                                     .launch = ++cuda->n_searches,
                                     .narrow = (uint64_t)rw_cuda_all_n(cuda, 0) * most < (uint64_t)1
                                                                                             << 31,

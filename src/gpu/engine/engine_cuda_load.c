@@ -269,6 +269,23 @@ static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t co
                                     .zero_bin = zero_bin};
 }
 
+/* Of features with a direction. */
+static int send_directions(struct rw_cuda *cuda)
+{
+    struct rw_host *host = &cuda->host;
+    const size_t n_features = host->base.info.n_features;
+    int8_t *direction = NULL;
+    if (!host->base.rules.monotone)
+        return RW_OK;
+    RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
+    if (!rw_cuda_is_dry(cuda))
+        rw_host_set_directions(host, direction);
+    const int status = rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
+                                          sizeof(*direction));
+    rw_mem_free(direction);
+    return status;
+}
+
 /* What searches know of each feature. */
 static int make_tables(struct rw_cuda *cuda)
 {
@@ -468,6 +485,7 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(rw_cuda_list_candidates(cuda));
     RW_TRY(make_groups(cuda));
     RW_TRY(make_tables(cuda));
+    RW_TRY(send_directions(cuda));
     RW_TRY(make_set(cuda, 0, source));
     RW_TRY(make_lambdas(cuda, source));
     RW_TRY(make_lists(cuda));

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "comm/comm.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/metric/cu_metric.h"
 #include "gpu/device/transfer.h"
@@ -14,7 +13,6 @@ struct rw_cuda_metrics {
     struct rw_cuda_metric_args args;
     struct rw_metric *metric;         /* [n_metrics] owned */
     struct rw_cuda_metric_part *part; /* [n_metrics] room for the results; owned */
-    int is_shared;                    /* means are of all ranks' queries */
 };
 
 /* The tables by document, and room for them in rank order. */
@@ -113,7 +111,6 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     args->n_parts = rw_cuda_metric_parts(judgments->n_queries);
     args->empty = plan->empty;
     args->max_gain = judgments->max_gain;
-    metrics->is_shared = judgments->is_shared;
     RW_TRY(RW_NEW(tables->ctx, metrics->metric, n_metrics));
     RW_TRY(RW_NEW(tables->ctx, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
@@ -181,30 +178,11 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
     return RW_OK;
 }
 
-/* The results of all ranks. */
-static int share(const struct rw_cuda_metrics *metrics)
-{
-    struct rw_ctx *ctx = metrics->tables.ctx;
-    uint64_t too_large = 0;
-    if (!metrics->is_shared)
-        return RW_OK;
-    for (uint32_t m = 0; m < metrics->args.n_metrics; m++)
-        too_large |= metrics->part[m].too_large != 0;
-    RW_TRY(rw_comm_max(ctx, &too_large, 1));
-    for (uint32_t m = 0; m < metrics->args.n_metrics; m++) {
-        struct rw_cuda_metric_part *part = &metrics->part[m];
-        part->too_large = (uint32_t)too_large;
-        RW_TRY(rw_metric_add_ranks(ctx, &part->sums, &part->n_counted, &part->n_empty));
-    }
-    return RW_OK;
-}
-
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out)
 {
     const uint32_t n = metrics->args.n_metrics;
     RW_TRY(rw_transfer_read(metrics->tables.ctx, metrics->tables.device, metrics->part,
                             metrics->args.d_result, n * sizeof(*metrics->part)));
-    RW_TRY(share(metrics));
     for (uint32_t m = 0; m < n; m++)
         if (metrics->part[m].too_large)
             return 0;

@@ -25,10 +25,11 @@ enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS
 static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
 static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
 
-/* What sums a search adds up: SUM holds those of any node. */
-template <class SUM, int NEWTON_> struct sums {
+/* What sums a search adds up: SUM holds those of any node. ORDERED: features may have directions.
+ */
+template <class SUM, int NEWTON_, int ORDERED_> struct sums {
     typedef SUM sum;
-    enum { NEWTON = NEWTON_ };
+    enum { NEWTON = NEWTON_, ORDERED = ORDERED_ };
 };
 
 template <class S> struct tally {
@@ -166,6 +167,44 @@ static __device__ float rough_score(const struct rw_split_rule &rule, const tall
     return fmaxf(rough_gain<S>(rule, left, r), rough_gain<S>(rule, l, right));
 }
 
+/* About a side's value. Each of its five roundings is at most 2^-22 of it. */
+template <class S>
+static __device__ float rough_value(const struct rw_split_rule &rule, const tally<S> &side)
+{
+    const float d = (S::NEWTON ? (float)side.hess : (float)side.n) + (float)rule.l2;
+    return __fdividef((float)side.lambda, d);
+}
+
+/* rough_gain of a cut of a feature with a direction, or 0 for one without; -1 if it surely does not
+ * keep to it. *sure rises to that of a cut that surely does. */
+template <class S>
+static __device__ float rough_ordered_gain(const struct rw_split_rule &rule, int direction,
+                                           const tally<S> &left, const tally<S> &right, float *sure)
+{
+    const float gain = rough_gain<S>(rule, left, right);
+    const float l = (float)direction * rough_value<S>(rule, left);
+    const float r = (float)direction * rough_value<S>(rule, right);
+    const float margin = (fabsf(l) + fabsf(r)) * RW_ORDER_MARGIN;
+    if (r - l >= margin)
+        *sure = fmaxf(*sure, gain);
+    return r - l >= -margin ? gain : -1.0f;
+}
+
+/* rough_score in the same way. */
+template <class S>
+static __device__ float rough_ordered_score(const struct rw_split_rule &rule, int direction,
+                                            const tally<S> &left, const tally<S> &right,
+                                            const tally<S> &missing, float *sure)
+{
+    if (missing.n == 0)
+        return rough_ordered_gain<S>(rule, direction, left, right, sure);
+    tally<S> l = left, r = right;
+    add_cell<S>(&l, missing);
+    add_cell<S>(&r, missing);
+    return fmaxf(rough_ordered_gain<S>(rule, direction, left, r, sure),
+                 rough_ordered_gain<S>(rule, direction, l, right, sure));
+}
+
 /* Under a block's largest rough score by so much, a cut cannot have the largest gain, nor an equal
  * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. All threads of a
  * block call it. */
@@ -183,9 +222,10 @@ static __device__ float least_score(float largest, float *of_warp)
 
 /* Tries the cut behind bin `bin`, missing values left before right. */
 template <class S>
-static __device__ void try_cut(const struct rw_split_rule &rule, const tally<S> &left,
-                               const tally<S> &all, const tally<S> &missing, double parent,
-                               int zero_goes_left, uint32_t bin, struct rw_cuda_found *best)
+static __device__ void try_cut(const struct rw_split_rule &rule, int direction,
+                               const tally<S> &left, const tally<S> &all, const tally<S> &missing,
+                               double parent, int zero_goes_left, uint32_t bin,
+                               struct rw_cuda_found *best)
 {
     const tally<S> right = without<S>(without<S>(all, left), missing);
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
@@ -195,7 +235,8 @@ static __device__ void try_cut(const struct rw_split_rule &rule, const tally<S> 
         const struct rw_cell r = side_of<S>(right, missing_left ? NULL : &missing);
         if (l.n == 0 || r.n == 0)
             continue;
-        const double gain = rw_split_gain(&rule, &l, &r, parent);
+        const double gain = S::ORDERED ? rw_ordered_gain(&rule, direction, &l, &r, parent)
+                                       : rw_split_gain(&rule, &l, &r, parent);
         if (gain > best->gain) {
             best->gain = gain;
             best->bin = bin;
@@ -264,8 +305,12 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     wait_for_launch_before(); /* its cells */
     /* all that is read is asked for before any of it is looked at */
     load_bins<S, BINS>(cells, first + begin, bin, length, cell);
-    if (there && cells.d_sampled[f])
+    int direction = 0;
+    if (there && cells.d_sampled[f]) {
         feature = cells.d_feature[f];
+        if (S::ORDERED)
+            direction = a.d_direction[feature.column];
+    }
     best->column = (int32_t)feature.column;
 #pragma unroll
     for (int i = 0; i < BINS; i++) {
@@ -295,6 +340,12 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     for (int i = 0; i < BINS; i++) {
         add_cell<S>(&left, cell[i]);
         const tally<S> right = without<S>(without<S>(all, left), missing);
+        if (S::ORDERED) {
+            score[i] = -1.0f;
+            if (bin + i < feature.n_bins)
+                score[i] = rough_ordered_score<S>(rule, direction, left, right, missing, &largest);
+            continue;
+        }
         score[i] = bin + i < feature.n_bins ? rough_score<S>(rule, left, right, missing) : -1.0f;
         largest = fmaxf(largest, score[i]);
     }
@@ -313,7 +364,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
             if (i <= (int)at)
                 add_cell<S>(&left, cell[i]);
         }
-        try_cut<S>(rule, left, all, missing, rw_side_gain(&rule, &whole),
+        try_cut<S>(rule, direction, left, all, missing, rw_side_gain(&rule, &whole),
                    bin + at >= feature.zero_bin, bin + at, best);
     }
 }
@@ -402,6 +453,15 @@ static cudaError_t launch(const struct rw_cuda_search *search, const struct rw_c
                         grid, THREADS, 0, stream, *search, *cells, warps, first_block);
 }
 
+template <class SUM, int NEWTON>
+static cudaError_t launch_sums(const struct rw_cuda_search *search,
+                               const struct rw_cuda_cells *cells, uint32_t first_block,
+                               cudaStream_t stream)
+{
+    return search->d_direction ? launch<sums<SUM, NEWTON, 1>>(search, cells, first_block, stream)
+                               : launch<sums<SUM, NEWTON, 0>>(search, cells, first_block, stream);
+}
+
 extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
                                     const struct rw_cuda_cells *cells, uint32_t first_block,
                                     void *stream)
@@ -410,8 +470,8 @@ extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
         return cudaSuccess;
     cudaStream_t const to = (cudaStream_t)stream;
     if (search->rule.newton)
-        return search->narrow ? launch<sums<int32_t, 1>>(search, cells, first_block, to)
-                              : launch<sums<long long, 1>>(search, cells, first_block, to);
-    return search->narrow ? launch<sums<int32_t, 0>>(search, cells, first_block, to)
-                          : launch<sums<long long, 0>>(search, cells, first_block, to);
+        return search->narrow ? launch_sums<int32_t, 1>(search, cells, first_block, to)
+                              : launch_sums<long long, 1>(search, cells, first_block, to);
+    return search->narrow ? launch_sums<int32_t, 0>(search, cells, first_block, to)
+                          : launch_sums<long long, 0>(search, cells, first_block, to);
 }

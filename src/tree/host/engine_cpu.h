@@ -327,12 +327,16 @@ struct rw_cpu_column {
     int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
     int32_t min_docs, min_hessian;
     float l2;
+    float direction; /* 1, -1, or 0: the feature has none */
 };
 
 /* Sums of cells up to each bin, and rough scores of the cuts behind them. */
 struct rw_cpu_scores {
     int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS];
     float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
+    /* The largest of those that are surely candidates; -1: there is none. Of columns with a
+     * direction only: of others all are. */
+    float sure;
 };
 
 /* Returns the largest score. */

@@ -90,10 +90,24 @@ INLINE void add_up(longs *sums, longs *before)
     *before += whole;
 }
 
+/* Of cuts that are allowed but for the column's direction: those that may keep to it and those that
+ * surely do. l, r: the sides' values, times both denominators. */
+INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, const floats *r,
+                         ints *allowed, ints *sure)
+{
+    const floats above = (*r - *l) * column->direction;
+    const ints sign = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX,
+                       INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
+    const floats margin = ((floats)((ints)*l & sign) + (floats)((ints)*r & sign)) * RW_ORDER_MARGIN;
+    *sure = *allowed & (above >= margin);
+    *allowed &= above >= -margin;
+}
+
 /* What a cut's sides add to its gain, roughly: seven roundings of at most 2^-24 each; -1 where the
- * split is not allowed. left, heavy: packed words and hessians on the left. */
+ * split is not allowed. left, heavy: packed words and hessians on the left. sure: NULL, or the same
+ * of cuts that surely keep to the column's direction; then score has those that may. */
 INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
-                       int newton, floats *score)
+                       int newton, floats *score, floats *sure)
 {
     const longs right = (uint64_t)column->all[0] - *left;
     const ints nl = LOW_INTS(*left), nr = LOW_INTS(right);
@@ -106,6 +120,12 @@ INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, co
     }
     const floats dl = FLOATS(wl) + column->l2, dr = FLOATS(wr) + column->l2;
     const floats both = (ql * ql * dr + qr * qr * dl) / (dl * dr);
+    if (sure) {
+        const floats l = ql * dr, r = qr * dl;
+        ints surely;
+        keep_ordered(column, &l, &r, &allowed, &surely);
+        *sure = (floats)((surely & (ints)both) | (~surely & (ints)((floats){0} - 1.0f)));
+    }
     *score = (floats)((allowed & (ints)both) | (~allowed & (ints)((floats){0} - 1.0f)));
 }
 
@@ -115,16 +135,24 @@ INLINE void keep_larger(floats *largest, const floats *other)
     *largest = (floats)((above & (ints)*other) | (~above & (ints)*largest));
 }
 
+INLINE float largest_of(const floats *values)
+{
+    float most = -1.0f;
+    for (int i = 0; i < LANES; i++)
+        most = (*values)[i] > most ? (*values)[i] : most;
+    return most;
+}
+
 INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores *out,
-                         enum rw_cpu_cells kind)
+                         enum rw_cpu_cells kind, int ordered)
 {
     const struct rw_cpu_column own = *given, *column = &own; /* nothing that is stored changes it */
     const int newton = kind != RW_CELL_COUNTS;
     longs before = {0}, hessian_before = {0};
-    floats largest = (floats){0} - 1.0f;
+    floats largest = (floats){0} - 1.0f, sure = largest;
     for (uint32_t b = 0; b < column->n; b += LANES) {
         longs sums, heavy = {0};
-        floats better;
+        floats better, surely, *const asked = ordered ? &surely : NULL;
         take_cells(column, b, kind, &sums, &heavy);
         if (newton) {
             add_up(&heavy, &hessian_before);
@@ -132,28 +160,37 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
         }
         add_up(&sums, &before);
         memcpy(out->left + b, &sums, sizeof(sums));
-        score_cuts(column, &sums, &heavy, newton, &better);
+        score_cuts(column, &sums, &heavy, newton, &better, asked);
+        if (ordered)
+            keep_larger(&sure, &surely);
         if (column->missing[0]) {
             const longs with = sums + (uint64_t)column->missing[0];
             const longs heavier = heavy + (uint64_t)column->missing[1];
             floats other;
-            score_cuts(column, &with, &heavier, newton, &other);
+            score_cuts(column, &with, &heavier, newton, &other, asked);
             keep_larger(&better, &other);
+            if (ordered)
+                keep_larger(&sure, &surely);
         }
         memcpy(out->score + b, &better, sizeof(better));
         keep_larger(&largest, &better);
     }
-    float most = -1.0f;
-    for (int i = 0; i < LANES; i++)
-        most = largest[i] > most ? largest[i] : most;
-    return most;
+    if (ordered)
+        out->sure = largest_of(&sure);
+    return largest_of(&largest);
 }
 
 float RW_TMPL_NAME(rw_cpu_score)(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
                                  enum rw_cpu_cells kind)
 {
+    if (column->direction != 0.0f) {
+        if (kind == RW_CELL_COUNTS)
+            return score_cells(column, out, RW_CELL_COUNTS, 1);
+        return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, 1)
+                                     : score_cells(column, out, RW_CELL_PAIRS, 1);
+    }
     if (kind == RW_CELL_COUNTS)
-        return score_cells(column, out, RW_CELL_COUNTS);
-    return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT)
-                                 : score_cells(column, out, RW_CELL_PAIRS);
+        return score_cells(column, out, RW_CELL_COUNTS, 0);
+    return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, 0)
+                                 : score_cells(column, out, RW_CELL_PAIRS, 0);
 }

@@ -5,6 +5,11 @@
 
 #include "tree/host/engine_cpu.h"
 
+static int direction_of(const struct rw_cpu *cpu, uint32_t f)
+{
+    return cpu->host.direction ? cpu->host.direction[f] : 0;
+}
+
 /* The gain of the cut behind bin b, both ways for missing values. Returns 0 if all documents are on
  * its left, so that no cut behind it is any. */
 static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f, uint32_t b,
@@ -15,6 +20,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     const struct rw_cell right = {all->n - left->n - missing->n,
                                   all->hess - left->hess - missing->hess,
                                   all->lambda - left->lambda - missing->lambda};
+    const int direction = direction_of(cpu, f);
     const float cut = cuts->cut[cuts->offset[f] + b];
     const int zero_left = 0.0f <= cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
@@ -24,7 +30,8 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
         rw_cell_add(missing_left ? &l : &r, missing);
         if (l.n == 0 || r.n == 0)
             continue;
-        const double gain = rw_split_gain(&cpu->host.base.split_rule, &l, &r, search->parent_gain);
+        const double gain =
+            rw_ordered_gain(&cpu->host.base.split_rule, direction, &l, &r, search->parent_gain);
         /* of equal ones the lower feature's: groups of columns are not in their order */
         if (gain > search->best.gain ||
             (gain > 0.0 && gain == search->best.gain && (int32_t)f < search->best.column))
@@ -104,7 +111,8 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .all = {search->all.lambda * 4294967296 + (int64_t)search->all.n, search->all.hess},
         .min_docs = (int32_t)rule->min_docs,
         .min_hessian = search->min_hessian,
-        .l2 = (float)rule->l2};
+        .l2 = (float)rule->l2,
+        .direction = (float)direction_of(cpu, f)};
     if (cuts->has_missing[f]) {
         const int kept = from && kind == RW_CELL_JOINT;
         add_cell(cells, kept ? RW_CELL_PAIRS : kind, n_bins, 1, column.missing);
@@ -112,8 +120,9 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
             add_cell(from, kind, n_bins, -1, column.missing);
     }
     const float largest = score[cpu->host.isa](&column, &sums, kind);
-    if (largest > search->rough)
-        search->rough = largest;
+    const float sure = column.direction != 0.0f ? sums.sure : largest;
+    if (sure > search->rough)
+        search->rough = sure;
     const float least = least_score(search->rough);
     if (!(largest >= least))
         return;

@@ -94,7 +94,16 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     if (rules->newton)
         RW_TRY(RW_HOST_NEW_RAW(host, host->hess_q, n));
     RW_TRY(RW_HOST_NEW_RAW(host, host->sampled, n));
+    if (rules->monotone)
+        RW_TRY(RW_HOST_NEW_RAW(host, host->direction, host->base.info.n_features));
     return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
+}
+
+void rw_host_set_directions(const struct rw_host *host, int8_t *direction)
+{
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    for (uint32_t f = 0; direction && f < cuts->n_features; f++)
+        direction[f] = host->base.rules.monotone[cuts->feature[f]];
 }
 
 static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
@@ -108,6 +117,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
            ((size_t)host->n_queries + 1) * sizeof(*host->query_offset));
     if (dataset->weight)
         memcpy(host->weight_doc, dataset->weight, n * sizeof(*host->weight_doc));
+    rw_host_set_directions(host, host->direction);
     host->is_fixed = objective && objective->is_fixed;
     RW_TRY(rw_objective_check(host->base.ctx, objective, &rules->lambda, dataset));
     if (host->label)

@@ -38,6 +38,7 @@ struct rw_host {
     double *ideal;              /* [n_queries] ideal DCG of the top `truncation` */
     double *weight_doc;         /* [n_docs] NULL: all 1 */
     double *discount;           /* [longest query] */
+    int8_t *direction;          /* [n_features] of rules.monotone; NULL: no feature has one */
     double *gradient, *hessian; /* [n_docs] real numbers, else NULL */
     /* the tree */
     uint32_t tree;
@@ -81,6 +82,8 @@ int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
 /* Bins whose codes are nowhere on the host. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
+/* direction: [n_features] of the columns, written; or NULL. */
+void rw_host_set_directions(const struct rw_host *host, int8_t *direction);
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /* info, cuts */
 /* Keeps item[i] (NULL: i) iff its random number is under the threshold; if none is kept, the one
  * with the lowest number, the first of equals. kept: [n], written. */

@@ -88,10 +88,11 @@ static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *sib
 }
 
 /* Tries both ways for the missing values, left before right. */
-static void try_cut(const struct rw_split_rule *rule, const struct rw_cell *left,
+static void try_cut(const struct rw_split_rule *rule, int direction, const struct rw_cell *left,
                     const struct rw_cell *right, const struct rw_cell *missing, double parent,
-                    int zero_goes_left, struct rw_split *best, const struct rw_split *candidate)
+                    struct rw_split *best, const struct rw_split *candidate)
 {
+    const int zero_goes_left = 0.0f <= candidate->cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
         struct rw_cell l = *left, r = *right;
         if (missing->n == 0 && missing_left != zero_goes_left)
@@ -99,7 +100,7 @@ static void try_cut(const struct rw_split_rule *rule, const struct rw_cell *left
         rw_cell_add(missing_left ? &l : &r, missing);
         if (l.n == 0 || r.n == 0)
             continue;
-        const double gain = rw_split_gain(rule, &l, &r, parent);
+        const double gain = rw_ordered_gain(rule, direction, &l, &r, parent);
         if (gain > best->gain) {
             *best = *candidate;
             best->missing_left = missing_left;
@@ -119,6 +120,7 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
             continue;
         const struct rw_cell *cell = cells + ref->cell_offset[f];
         const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+        const int direction = ref->host.direction ? ref->host.direction[f] : 0;
         const struct rw_cell none = {0, 0, 0};
         const struct rw_cell missing = cuts->has_missing[f] ? cell[n_bins] : none;
         struct rw_cell all = missing;
@@ -137,7 +139,7 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
                                                .feature = cuts->feature[f],
                                                .bin = b,
                                                .cut = cut};
-            try_cut(&ref->host.base.split_rule, &left, &right, &missing, parent, 0.0f <= cut, &best,
+            try_cut(&ref->host.base.split_rule, direction, &left, &right, &missing, parent, &best,
                     &candidate);
         }
     }

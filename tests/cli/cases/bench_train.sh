@@ -24,7 +24,7 @@ head -n 1 out | sed 's/"threads":[0-9]*/"threads":N/; s/"version":"[^"]*"/"versi
 fields trees row device queries documents features leaves mean_leaves first_tree last_tree
 fields memory row columns total_bins padded_codes held_bytes
 fields bars what
-fields parameters name value | grep 'leaves\|bins\|split"\|rate\|rounds\|min-docs\|l2"'
+fields parameters name value | grep 'leaves\|bins\|split"\|rate\|rounds\|min-docs\|"l2"\|split-l2"'
 sed -n 's/^{"table":"\(trees\|memory\)"//; t show; b; :show; s/:\("[^"]*"\|[^,}]*\)//g; p' out | sort -u
 
 echo "what is given replaces the suite's own, and rows that are the same are one"

@@ -10,6 +10,12 @@ t --objective regression --truncation 5
 t --objective regression --sigma 2
 t --objective regression --permutations 5
 t --decay 0.9
+t --objective xendcg --delta map
+t --objective yetirank --pairs all
+t --pairs all --truncation 5
+t --delta map --pairs mean:2 --truncation 5
+t --delta err --relevant 2
+t --delta map --rounding nearest --seed 2 --sample-features 1
 t --objective regression --label-gain linear
 t --objective regression --label-gain linear --metric rmse --valid a.txt
 t --valid a.txt --relevant 2
@@ -39,6 +45,10 @@ ok --early-stop 100 --metric ndcg@10 --ties file --empty skip --relevant 1
 ok --min-hessian 0
 ok --objective regression --norm off --truncation none --label-gain exp
 ok --objective yetirank --norm off
+ok --objective yetirank --delta ndcg --pairs topk
+ok --delta map --relevant 1
+ok --pairs mean:1 --truncation none
+ok --delta none --pairs mean:1 --rounding nearest --seed 2 --sample-features 1
 ok --grow levels --depth 3 --leaves 8
 ok --hist auto --device cpu
 ok --gpu-memory auto --device cpu

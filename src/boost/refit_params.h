@@ -1,0 +1,23 @@
+/* The parameters of a refit: those that leaf values depend on, which are the model's own where they
+ * are not given. */
+#ifndef RW_BOOST_REFIT_PARAMS_H
+#define RW_BOOST_REFIT_PARAMS_H
+
+#include "boost/params.h"
+#include "metric/dcg.h"
+#include "model/model.h"
+
+/* What is not set becomes what it was in a training, and refit-decay a number. is_custom: gradients
+ * are the caller's; else RW_ERR_ARGUMENT if they were in the training and no objective is set. */
+int rw_refit_params_take(struct rw_ctx *ctx, struct rw_params *params,
+                         const struct rw_model_params *was, int is_custom);
+/* RW_ERR_ARGUMENT: one that was set has no effect on a refit, or contradicts the model. */
+int rw_refit_params_check(struct rw_ctx *ctx, const struct rw_params *params,
+                          const struct rw_model *model);
+/* What a training's parameters become by a refit with these; `gains` are those of their label-gain.
+ * out: zeroed. */
+int rw_refit_params_write(struct rw_ctx *ctx, struct rw_params *params,
+                          const struct rw_gain_rule *gains, int is_custom,
+                          const struct rw_model_params *was, struct rw_model_params *out);
+
+#endif

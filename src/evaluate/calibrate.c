@@ -1,0 +1,276 @@
+/* rw_model_calibrate: the documents by score, the map of all of them, and what maps are worth, that
+ * one and those that are fitted without some of the queries. */
+#include "evaluate/calibrate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "model/model.h"
+
+enum { FOLDS = 5, BINS = 10, NO_FOLD = -1 };
+static const double log_of_2 = 0.6931471805599453;
+#define LEAST_PROBABILITY 0x1p-50 /* for the logarithm */
+
+static const char *const methods[] = {"isotonic", "logistic"};
+
+struct scored {
+    double score;
+    uint32_t doc;
+};
+
+struct calibration {
+    struct rw_ctx *ctx; /* borrowed, as is all that is const */
+    const struct rw_calibrate *how;
+    const struct rw_dataset *dataset;
+    const char *method;           /* of `methods` */
+    double *score;                /* [n_docs] by document; owned, as are the others */
+    struct scored *order;         /* [n_docs] by score, then input order */
+    struct rw_score_group *group; /* [n_docs] room */
+    double *probability;          /* [n_docs] */
+    unsigned char *fold;          /* [n_docs] that the document's query is in */
+    int n_folds;                  /* 0: one query, so there are none */
+};
+
+static double weight_of(const struct calibration *c, uint32_t doc)
+{
+    return c->dataset->weight ? c->dataset->weight[doc] : 1.0;
+}
+
+static int is_relevant(const struct calibration *c, uint32_t doc)
+{
+    return (double)c->dataset->label[doc] >= c->how->relevant;
+}
+
+/* ------------------------------------------------------------------ fitting */
+
+static int by_score(const void *a, const void *b)
+{
+    const struct scored *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score < y->score ? -1 : 1;
+    return x->doc < y->doc ? -1 : x->doc > y->doc;
+}
+
+/* c->group of the documents outside a fold; how many groups there are. */
+static size_t group_documents(struct calibration *c, int without)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->dataset->n_docs; i++) {
+        const uint32_t doc = c->order[i].doc;
+        const rw_uint128 weight = (rw_uint128)rw_units(weight_of(c, doc));
+        if (weight == 0 || (int)c->fold[doc] == without)
+            continue;
+        if (n == 0 || c->group[n - 1].score != c->order[i].score)
+            c->group[n++] = (struct rw_score_group){.score = c->order[i].score};
+        c->group[n - 1].weight += weight;
+        c->group[n - 1].relevant += is_relevant(c, doc) ? weight : 0;
+    }
+    return n;
+}
+
+/* Of documents outside a fold (NO_FOLD: of all). kind NONE: they weigh nothing. */
+static int fit(struct calibration *c, int without, struct rw_score_map *map)
+{
+    *map = (struct rw_score_map){0};
+    const size_t n = group_documents(c, without);
+    if (n == 0)
+        return RW_OK;
+    if (c->method == methods[0])
+        RW_TRY(rw_isotonic_fit(c->ctx, c->group, n, map));
+    else
+        rw_platt_fit(c->group, n, map);
+    map->relevant = c->how->relevant;
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ measuring */
+
+static double loss_of(double p)
+{
+    return -rw_log2(p > LEAST_PROBABILITY ? p : LEAST_PROBABILITY) * log_of_2;
+}
+
+/* Of c->probability; NaN if some document of weight has none. */
+static struct rw_calibration_figures measure(const struct calibration *c)
+{
+    rw_int128 weights = 0, log_loss = 0, brier = 0, off[BINS] = {0};
+    struct rw_calibration_figures out = {(double)NAN, (double)NAN, (double)NAN};
+    for (uint32_t doc = 0; doc < c->dataset->n_docs; doc++) {
+        const double p = c->probability[doc], weight = weight_of(c, doc);
+        const double truth = is_relevant(c, doc) ? 1.0 : 0.0;
+        if (p != p)
+            return out;
+        const int bin = p < 1.0 ? (int)(p * BINS) : BINS - 1;
+        weights += rw_units(weight);
+        log_loss += rw_units(weight * loss_of(truth > 0.0 ? p : 1.0 - p));
+        brier += rw_units(weight * (p - truth) * (p - truth));
+        off[bin] += rw_units(weight * (truth - p));
+    }
+    rw_int128 error = 0;
+    for (int bin = 0; bin < BINS; bin++)
+        error += off[bin] < 0 ? -off[bin] : off[bin];
+    out.log_loss = rw_of_units(log_loss) / rw_of_units(weights);
+    out.brier = rw_of_units(brier) / rw_of_units(weights);
+    out.error = rw_of_units(error) / rw_of_units(weights);
+    return out;
+}
+
+/* Each document by a map that was fitted without its query. */
+static int measure_held_out(struct calibration *c, struct rw_calibration_figures *out)
+{
+    for (int fold = 0; fold < c->n_folds; fold++) {
+        struct rw_score_map map;
+        const int status = fit(c, fold, &map);
+        for (uint32_t doc = 0; status == RW_OK && doc < c->dataset->n_docs; doc++)
+            if ((int)c->fold[doc] == fold)
+                c->probability[doc] = rw_score_map_of(&map, c->score[doc]);
+        rw_score_map_release(&map);
+        RW_TRY(status);
+    }
+    *out = measure(c);
+    return RW_OK;
+}
+
+static int measure_all(struct calibration *c, const struct rw_score_map *map,
+                       struct rw_calibrated *out)
+{
+    const uint32_t n_docs = c->dataset->n_docs;
+    *out = (struct rw_calibrated){
+        .n_docs = n_docs, .n_queries = c->dataset->n_queries, .n_folds = c->n_folds};
+    for (uint32_t doc = 0; doc < n_docs; doc++) {
+        out->n_relevant += (uint32_t)is_relevant(c, doc);
+        c->probability[doc] = rw_sigmoid(c->score[doc]);
+    }
+    out->before = measure(c);
+    for (uint32_t doc = 0; doc < n_docs; doc++)
+        c->probability[doc] = rw_score_map_of(map, c->score[doc]);
+    out->fitted = measure(c);
+    out->held_out.log_loss = out->held_out.brier = out->held_out.error = (double)NAN;
+    return c->n_folds > 0 ? measure_held_out(c, &out->held_out) : RW_OK;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static int check_how(struct rw_ctx *ctx, const struct rw_calibrate *how, const char **method)
+{
+    enum { N = sizeof(methods) / sizeof(methods[0]) };
+    const char *given = how->method ? how->method : "";
+    *method = NULL;
+    for (int i = 0; i < N; i++)
+        *method = strcmp(given, methods[i]) == 0 ? methods[i] : *method;
+    if (!*method)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "method '%.100s'; expected isotonic or logistic",
+                       given);
+    if (!(how->relevant >= 0.0 && how->relevant <= 1e9))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "relevant %g; expected 0 to 1e9", how->relevant);
+    return RW_OK;
+}
+
+int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
+{
+    const char *method;
+    return check_how(ctx, how, &method);
+}
+
+/* Are there documents of both kinds? */
+static int check_labels(const struct calibration *c)
+{
+    uint32_t n[2] = {0, 0};
+    for (uint32_t doc = 0; doc < c->dataset->n_docs; doc++)
+        n[is_relevant(c, doc)] += rw_units(weight_of(c, doc)) > 0;
+    if (n[0] > 0 && n[1] > 0)
+        return RW_OK;
+    return rw_fail(c->ctx, RW_ERR_DATA,
+                   "%s of the data%s has a label of %g or more; a map to its probability needs "
+                   "documents with and without\nhint: --relevant takes another label",
+                   n[1] > 0 ? "each document" : "no document",
+                   c->dataset->weight ? " with a weight above 0" : "", c->how->relevant);
+}
+
+static int prepare(struct calibration *c, const struct rw_model *model)
+{
+    const struct rw_dataset *dataset = c->dataset;
+    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    RW_TRY(check_labels(c));
+    RW_TRY(RW_NEW_RAW(c->ctx, c->score, n_docs));
+    RW_TRY(RW_NEW_RAW(c->ctx, c->order, n_docs));
+    RW_TRY(RW_NEW_RAW(c->ctx, c->group, n_docs));
+    RW_TRY(RW_NEW_RAW(c->ctx, c->probability, n_docs));
+    RW_TRY(RW_NEW_RAW(c->ctx, c->fold, n_docs));
+    RW_TRY(rw_predict_on(c->ctx, model, dataset, 0, c->how->device ? c->how->device : "cpu",
+                         c->score));
+    c->n_folds = n_queries < 2 ? 0 : n_queries < FOLDS ? (int)n_queries : FOLDS;
+    for (uint32_t q = 0; q < n_queries; q++)
+        for (uint32_t doc = dataset->query_offset[q]; doc < dataset->query_offset[q + 1]; doc++)
+            c->fold[doc] = (unsigned char)(q % FOLDS);
+    for (uint32_t doc = 0; doc < n_docs; doc++)
+        c->order[doc] = (struct scored){c->score[doc], doc};
+    qsort(c->order, n_docs, sizeof(*c->order), by_score);
+    return RW_OK;
+}
+
+static void release(struct calibration *c)
+{
+    rw_mem_free(c->score);
+    rw_mem_free(c->order);
+    rw_mem_free(c->group);
+    rw_mem_free(c->probability);
+    rw_mem_free(c->fold);
+}
+
+/* *map moves into a copy of the model. */
+static int make_model(struct rw_ctx *ctx, const struct rw_model *model, struct rw_score_map *map,
+                      struct rw_model **out)
+{
+    char *text;
+    size_t n;
+    RW_TRY(rw_model_write_memory(ctx, model, &text, &n)); /* equal models are equal texts */
+    const int status = rw_model_read_memory(ctx, "model", text, n, out);
+    rw_text_free(text);
+    RW_TRY(status);
+    if ((*out)->map.kind != RW_SCORE_MAP_NONE)
+        rw_log(ctx, RW_LOG_NOTE,
+               "the model had a map of scores to probabilities, which is replaced");
+    rw_score_map_release(&(*out)->map);
+    (*out)->map = *map;
+    *map = (struct rw_score_map){0};
+    return RW_OK;
+}
+
+static void warn_of_constant(const struct calibration *c, const struct rw_score_map *map)
+{
+    const int n = map->n_knots;
+    if (map->kind == RW_SCORE_MAP_LOGISTIC ? map->slope == 0.0
+                                           : map->probability[0] == map->probability[n - 1])
+        rw_log(
+            c->ctx, RW_LOG_WARNING,
+            "the map is constant: documents of higher scores are no likelier to have a label of %g "
+            "or more",
+            c->how->relevant);
+}
+
+int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
+                       const struct rw_dataset *dataset, const struct rw_calibrate *how,
+                       struct rw_calibrated *figures, struct rw_model **out)
+{
+    RW_DEFAULT_FPENV;
+    struct calibration c = {.ctx = ctx, .how = how, .dataset = dataset};
+    struct rw_score_map map = {0};
+    int status = RW_OK;
+    *out = NULL;
+    RW_TRY_OUT(check_how(ctx, how, &c.method));
+    RW_TRY_OUT(prepare(&c, model));
+    RW_TRY_OUT(fit(&c, NO_FOLD, &map));
+    if (figures)
+        RW_TRY_OUT(measure_all(&c, &map, figures));
+    warn_of_constant(&c, &map);
+    RW_TRY_OUT(make_model(ctx, model, &map, out));
+out:
+    rw_score_map_release(&map);
+    release(&c);
+    return status;
+}

@@ -1,0 +1,392 @@
+/* Fewer trees, by a metric: which ones go, in which order, and what that costs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
+#include "evaluate/query_subset.h"
+#include "model/model.h"
+
+/* Rows of the table: in per cent of the trees. */
+static const int shown[] = {90, 80, 70, 60, 50, 40, 30, 20, 10, 5, 2, 1};
+enum { MOST_ROWS = 2 + sizeof(shown) / sizeof(shown[0]) };
+
+/* A struct rw_pruned and what it owns. */
+struct pruned {
+    struct rw_pruned pruned; /* first: rw_pruned_free gets its address; its model is owned */
+    struct rw_prune_row row[MOST_ROWS];
+    struct rw_metric metric; /* owns the name */
+    char conventions[256];
+};
+
+struct pruning {
+    struct rw_ctx *ctx; /* borrowed, as the next three */
+    const struct rw_eval_params *how;
+    const struct rw_model *model;
+    const struct rw_dataset *dataset;
+    struct rw_metric metric;
+    struct rw_judgments judgments;
+    double whole;                  /* the metric of the whole model */
+    double *scores;                /* [n_docs] of the whole model; owned, as all below */
+    double *left, *tree, *without; /* [n_docs] of the trees that are left; of one; without it */
+    int32_t *order;                /* [n_trees] trees in the order in which they go */
+    double *loss;                  /* [n_trees] after so many went, but for rounding */
+    int32_t n_order;
+    double
+        *held_out; /* [n_trees] as loss, of queries that did not choose; NULL: nothing is chosen */
+};
+
+static void release(struct pruning *p)
+{
+    rw_judgments_release(&p->judgments);
+    rw_mem_free(p->scores);
+    rw_mem_free(p->left);
+    rw_mem_free(p->tree);
+    rw_mem_free(p->without);
+    rw_mem_free(p->order);
+    rw_mem_free(p->loss);
+    rw_mem_free(p->held_out);
+}
+
+/* For other data, before anything is made. */
+static void clear(struct pruning *p, const struct rw_dataset *dataset)
+{
+    *p = (struct pruning){.ctx = p->ctx, .how = p->how, .model = p->model, .dataset = dataset};
+}
+
+static int measure(const struct pruning *p, const double *scores, double *value)
+{
+    struct rw_metric_result result;
+    RW_TRY(rw_metric_eval(p->ctx, &p->metric, &p->judgments, scores, p->how->empty, p->how->ties, 0,
+                          NULL, &result));
+    *value = result.mean;
+    return RW_OK;
+}
+
+static double loss_of(const struct pruning *p, double value)
+{
+    return p->metric.kind->lower_is_better ? value - p->whole : p->whole - value;
+}
+
+static int prepare(struct pruning *p)
+{
+    struct rw_metric metrics[RW_MAX_METRICS];
+    struct rw_gain_rule gains = {0};
+    const uint32_t n = p->dataset->n_docs;
+    int n_metrics, status = RW_OK;
+    RW_TRY(rw_eval_metrics(p->ctx, p->how, metrics, &n_metrics));
+    if (n_metrics != 1)
+        return rw_fail(p->ctx, RW_ERR_ARGUMENT,
+                       "'metric': expected one metric to prune by, found %d", n_metrics);
+    if (p->model->n_trees == 0)
+        return rw_fail(p->ctx, RW_ERR_ARGUMENT, "the model to prune has no trees");
+    p->metric = metrics[0];
+    if (p->metric.kind->uses_gain)
+        RW_TRY_OUT(rw_eval_gains(p->ctx, p->how, &gains));
+    RW_TRY_OUT(
+        rw_judgments_init(p->ctx, &p->judgments, p->dataset, &gains, p->metric.kind->uses_gain));
+    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->scores, n));
+    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->left, n));
+    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->tree, n));
+    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->without, n));
+    RW_TRY_OUT(RW_NEW(p->ctx, p->order, (size_t)p->model->n_trees));
+    RW_TRY_OUT(RW_NEW(p->ctx, p->loss, (size_t)p->model->n_trees));
+    RW_TRY_OUT(rw_predict(p->ctx, p->model, p->dataset, 0, p->scores));
+    RW_TRY_OUT(measure(p, p->scores, &p->whole));
+    if (p->whole != p->whole)
+        status = rw_fail(p->ctx, RW_ERR_DATA, "no query of the data counts for %s", p->metric.name);
+out:
+    rw_gain_rule_release(&gains);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the order */
+
+static int predict_tree(const struct pruning *p, int32_t t)
+{
+    const struct rw_model one = {
+        .n_trees = 1, .tree = &p->model->tree[t], .absent_missing = p->model->absent_missing};
+    return rw_predict(p->ctx, &one, p->dataset, 0, p->tree);
+}
+
+/* The model loses one more tree. */
+static int drop(struct pruning *p, int32_t t)
+{
+    double value;
+    RW_TRY(predict_tree(p, t));
+    for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
+        p->left[doc] -= p->tree[doc];
+    RW_TRY(measure(p, p->left, &value));
+    p->order[p->n_order++] = t;
+    p->loss[p->n_order - 1] = loss_of(p, value);
+    return RW_OK;
+}
+
+struct candidate {
+    int32_t tree;
+    double loss; /* of the model without it */
+};
+
+static int by_loss(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->loss != y->loss)
+        return x->loss < y->loss ? -1 : 1;
+    return x->tree > y->tree ? -1 : x->tree < y->tree;
+}
+
+static int weigh(struct pruning *p, struct candidate *candidate, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        double value;
+        RW_TRY(predict_tree(p, candidate[i].tree));
+        for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
+            p->without[doc] = p->left[doc] - p->tree[doc];
+        RW_TRY(measure(p, p->without, &value));
+        candidate[i].loss = loss_of(p, value);
+    }
+    return RW_OK;
+}
+
+/* One tree stays, whatever the loss. */
+static int drop_all(struct pruning *p, enum rw_prune_order order, struct candidate *candidate,
+                    int32_t n)
+{
+    while (n > 1) {
+        const int32_t n_drop = order == RW_PRUNE_LAST ? n - 1 : n > 7 ? n / 4 : 1;
+        if (order == RW_PRUNE_ANY) {
+            RW_TRY(weigh(p, candidate, n));
+            qsort(candidate, (size_t)n, sizeof(*candidate), by_loss);
+        }
+        for (int32_t i = 0; i < n_drop; i++)
+            RW_TRY(drop(p, candidate[i].tree));
+        n -= n_drop;
+        memmove(candidate, candidate + n_drop, (size_t)n * sizeof(*candidate));
+    }
+    return RW_OK;
+}
+
+static int find_order(struct pruning *p, enum rw_prune_order order)
+{
+    struct candidate *candidate;
+    int32_t n = 0;
+    RW_TRY(RW_NEW(p->ctx, candidate, (size_t)p->model->n_trees));
+    for (int32_t t = p->model->n_trees; t-- > 0;) {
+        const struct rw_tree *tree = &p->model->tree[t];
+        if (tree->n_leaves > 1 || tree->leaf[0] == 0.0f)
+            candidate[n++].tree = t;
+    }
+    memcpy(p->left, p->scores, p->dataset->n_docs * sizeof(double));
+    const int status = drop_all(p, order, candidate, n);
+    rw_mem_free(candidate);
+    return status;
+}
+
+/* ------------------------------------------------------------------ held out */
+
+/* The loss of one part of the queries where the other part has chosen what goes: loss[k] grows by
+ * half of that after k + 1 trees. */
+static int follow(const struct pruning *whole, const struct rw_dataset *chooses,
+                  const struct rw_dataset *measures, double *loss)
+{
+    struct pruning one = *whole, two = *whole;
+    int status;
+    clear(&one, chooses);
+    clear(&two, measures);
+    RW_TRY_OUT(prepare(&one));
+    RW_TRY_OUT(prepare(&two));
+    RW_TRY_OUT(find_order(&one, RW_PRUNE_ANY));
+    memcpy(two.left, two.scores, measures->n_docs * sizeof(double));
+    for (int32_t k = 0; k < one.n_order; k++) {
+        RW_TRY_OUT(drop(&two, one.order[k]));
+        loss[k] += two.loss[k] / 2.0;
+    }
+out:
+    release(&one);
+    release(&two);
+    return status;
+}
+
+/* What chooses the trees that are missed least finds most of all what it misses least by chance, so
+ * the queries that choose say too little of what is lost: each half tells it of the other's choice.
+ */
+static int hold_out(struct pruning *p)
+{
+    const uint32_t n = p->dataset->n_queries;
+    struct rw_dataset *half[2] = {NULL, NULL};
+    uint32_t *fold = NULL;
+    uint8_t *keep = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW(p->ctx, p->held_out, (size_t)p->model->n_trees));
+    RW_TRY_OUT(RW_NEW(p->ctx, fold, n));
+    RW_TRY_OUT(RW_NEW(p->ctx, keep, n));
+    if (n < 2)
+        RW_TRY_OUT(rw_fail(p->ctx, RW_ERR_DATA,
+                           "the data has one query: one half of the queries chooses trees, and the "
+                           "other measures; dropping the last trees needs no choice"));
+    RW_TRY_OUT(rw_folds(p->ctx, n, 2, p->how->seed, fold));
+    for (uint32_t h = 0; h < 2; h++) {
+        for (uint32_t q = 0; q < n; q++)
+            keep[q] = fold[q] == h;
+        RW_TRY_OUT(rw_dataset_select(p->ctx, p->dataset, keep, &half[h]));
+    }
+    for (int h = 0; h < 2; h++)
+        RW_TRY_OUT(follow(p, half[h], half[!h], p->held_out));
+out:
+    rw_dataset_free(half[0]);
+    rw_dataset_free(half[1]);
+    rw_mem_free(fold);
+    rw_mem_free(keep);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* The model without the first n_dropped of the order. */
+static int select_trees(const struct pruning *p, int32_t n_dropped, struct rw_model **out)
+{
+    uint8_t *keep;
+    RW_TRY(RW_NEW_RAW(p->ctx, keep, (size_t)p->model->n_trees));
+    memset(keep, 1, (size_t)p->model->n_trees);
+    for (int32_t i = 0; i < n_dropped; i++)
+        keep[p->order[i]] = 0;
+    const int status = rw_model_select(p->ctx, p->model, keep, out);
+    rw_mem_free(keep);
+    return status;
+}
+
+static int fill_row(struct pruning *p, const struct rw_model *model, struct pruned *made,
+                    struct rw_prune_row *row)
+{
+    struct rw_comparison *comparison = NULL;
+    char *text = NULL;
+    size_t n_bytes;
+    int status;
+    RW_TRY_OUT(rw_predict(p->ctx, model, p->dataset, 0, p->left));
+    RW_TRY_OUT(rw_compare(p->ctx, p->how, p->dataset, p->scores, p->left, NULL, &comparison));
+    RW_TRY_OUT(rw_model_write_memory(p->ctx, model, &text, &n_bytes));
+    row->n_trees = model->n_trees;
+    row->n_bytes = n_bytes;
+    for (int32_t t = 0; t < model->n_trees; t++)
+        row->n_leaves += (uint64_t)model->tree[t].n_leaves;
+    row->compared = comparison->all;
+    row->held_out = p->held_out && model == p->model ? 0.0 : (double)NAN;
+    made->pruned.n_samples = comparison->n_samples;
+    snprintf(made->conventions, sizeof(made->conventions), "%s", comparison->conventions);
+out:
+    rw_comparison_free(comparison);
+    rw_text_free(text);
+    return status;
+}
+
+/* Is the loss without the first n of the order small enough, as far as was measured on the way? */
+static int seems_within(const struct pruning *p, int32_t n, double most_loss)
+{
+    return p->loss[n - 1] <= most_loss && (!p->held_out || p->held_out[n - 1] <= most_loss);
+}
+
+/* The fewest trees within the loss. What was measured on the way has the rounding of differences;
+ * what is written is measured by its own sums. */
+static int choose(struct pruning *p, double most_loss, struct rw_model **out, int32_t *n_dropped)
+{
+    for (int32_t n = p->n_order; n > 0; n--) {
+        double value;
+        if (!seems_within(p, n, most_loss))
+            continue;
+        RW_TRY(select_trees(p, n, out));
+        RW_TRY(rw_predict(p->ctx, *out, p->dataset, 0, p->left));
+        RW_TRY(measure(p, p->left, &value));
+        if (loss_of(p, value) <= most_loss) {
+            *n_dropped = n;
+            return RW_OK;
+        }
+        rw_model_free(*out);
+        *out = NULL;
+    }
+    *n_dropped = 0;
+    return select_trees(p, 0, out);
+}
+
+static int add_row(struct pruning *p, int32_t n_dropped, struct pruned *made)
+{
+    struct rw_model *model = NULL;
+    struct rw_prune_row *row = &made->row[made->pruned.n_rows];
+    RW_TRY(select_trees(p, n_dropped, &model));
+    const int status = fill_row(p, model, made, row);
+    if (p->held_out)
+        row->held_out = p->metric.kind->lower_is_better ? p->held_out[n_dropped - 1]
+                                                        : -p->held_out[n_dropped - 1];
+    made->pruned.n_rows++;
+    rw_model_free(model);
+    return status;
+}
+
+/* Rows of falling numbers of trees, each number once. */
+static int make_table(struct pruning *p, int32_t chosen, struct pruned *made)
+{
+    struct rw_pruned *pruned = &made->pruned;
+    const int32_t n = p->model->n_trees;
+    int32_t last = 0;
+    pruned->n_rows = 1;
+    RW_TRY(fill_row(p, p->model, made, &made->row[0]));
+    for (size_t i = 0; i <= sizeof(shown) / sizeof(shown[0]); i++) {
+        const int is_end = i == sizeof(shown) / sizeof(shown[0]);
+        const int32_t kept = is_end ? 0 : (int32_t)(((int64_t)n * shown[i] + 99) / 100);
+        const int32_t dropped = n - kept;
+        if (last < chosen && (is_end || chosen <= dropped)) {
+            pruned->chosen = pruned->n_rows;
+            RW_TRY(add_row(p, chosen, made));
+            last = chosen;
+        }
+        if (!is_end && dropped > last && dropped <= p->n_order) {
+            RW_TRY(add_row(p, dropped, made));
+            last = dropped;
+        }
+    }
+    return RW_OK;
+}
+
+int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
+             const struct rw_dataset *dataset, double most_loss, enum rw_prune_order order,
+             struct rw_pruned **out)
+{
+    RW_DEFAULT_FPENV;
+    struct pruning p = {.ctx = ctx, .how = how, .model = model, .dataset = dataset};
+    struct pruned *made = NULL;
+    int32_t n_dropped;
+    int status;
+    *out = NULL;
+    if (!(most_loss >= 0.0) || (unsigned)order > RW_PRUNE_LAST)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a loss of %g to prune by; expected 0 or more",
+                       most_loss);
+    RW_TRY_OUT(prepare(&p));
+    rw_score_map_leave_out(ctx, &model->map);
+    RW_TRY_OUT(RW_NEW(ctx, made, 1));
+    RW_TRY_OUT(find_order(&p, order));
+    if (order == RW_PRUNE_ANY)
+        RW_TRY_OUT(hold_out(&p));
+    RW_TRY_OUT(choose(&p, most_loss, &made->pruned.model, &n_dropped));
+    RW_TRY_OUT(make_table(&p, n_dropped, made));
+    made->metric = p.metric;
+    made->pruned.metric = made->metric.name;
+    made->pruned.conventions = made->conventions;
+    made->pruned.lower_is_better = p.metric.kind->lower_is_better;
+    made->pruned.rows = made->row;
+    *out = &made->pruned;
+    made = NULL;
+out:
+    release(&p);
+    rw_pruned_free(made ? &made->pruned : NULL);
+    return status;
+}
+
+void rw_pruned_free(struct rw_pruned *pruned)
+{
+    if (!pruned)
+        return;
+    rw_model_free(pruned->model);
+    rw_mem_free(pruned);
+}

@@ -1,0 +1,416 @@
+#include "objective/debias.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "comm/comm.h"
+#include "dataset/dataset.h"
+#include "metric/metric.h"
+
+/* Where they stand among the parameters of rw_objective_debiased. */
+enum { DEBIAS = 3, POSITION_L2 = 4, POSITION_NORM = 5 };
+enum { COST_EXPONENT = 24 };
+static const double ln2 = 0.6931471805599453;
+
+/* ------------------------------------------------------------------ positions */
+
+static int count_documents(struct rw_debias *debias, const struct rw_dataset *dataset)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        most = dataset->position[i] > most ? dataset->position[i] : most;
+    RW_TRY(rw_comm_max(debias->ctx, &most, 1));
+    debias->n_positions = (uint32_t)most + 1;
+    RW_TRY(RW_NEW(debias->ctx, debias->n_docs, debias->n_positions));
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        debias->n_docs[dataset->position[i]]++;
+    RW_TRY(rw_comm_sum(debias->ctx, debias->n_docs, debias->n_positions));
+    while (debias->first < most && debias->n_docs[debias->first] == 0)
+        debias->first++;
+    return RW_OK;
+}
+
+static int make(struct rw_debias *debias, const struct rw_dataset *dataset)
+{
+    const double begin = debias->kind == RW_DEBIAS_IPW ? 1.0 : 0.0;
+    RW_TRY(count_documents(debias, dataset));
+    RW_TRY(RW_NEW(debias->ctx, debias->bias, debias->n_positions));
+    RW_TRY(RW_NEW(debias->ctx, debias->before, debias->n_positions));
+    RW_TRY(RW_NEW(debias->ctx, debias->sums, (size_t)debias->n_threads * debias->n_positions));
+    for (uint32_t p = 0; p < debias->n_positions; p++)
+        debias->bias[p] = debias->before[p] = (struct rw_position_bias){{begin, begin}};
+    return RW_OK;
+}
+
+int rw_debias_new(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
+                  const struct rw_dataset *dataset, int n_threads, struct rw_debias **out)
+{
+    struct rw_debias *debias;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, debias, 1));
+    *debias = (struct rw_debias){.ctx = ctx,
+                                 .kind = (enum rw_debias_kind)rule->value[DEBIAS],
+                                 .sigma = (double)rule->pair.sigma,
+                                 .l2 = rule->value[POSITION_L2],
+                                 .power = 1.0 / (1.0 + rule->value[POSITION_NORM]),
+                                 .position = dataset->position,
+                                 .n_threads = n_threads};
+    const int status = make(debias, dataset);
+    if (status < 0) {
+        rw_debias_free(debias);
+        return status;
+    }
+    *out = debias;
+    return RW_OK;
+}
+
+void rw_debias_free(struct rw_debias *debias)
+{
+    if (!debias)
+        return;
+    rw_mem_free(debias->n_docs);
+    rw_mem_free(debias->bias);
+    rw_mem_free(debias->before);
+    rw_mem_free(debias->sums);
+    rw_mem_free(debias);
+}
+
+int rw_debias_give(struct rw_debias *debias, const struct rw_position_bias *given, uint32_t n)
+{
+    for (uint32_t p = 0; p < debias->n_positions; p++) {
+        if (debias->n_docs[p] > 0 && (p >= n || given[p].of[0] == 0.0))
+            return rw_fail(debias->ctx, RW_ERR_DATA,
+                           "no propensity is given of position %u, at which %llu documents were "
+                           "shown",
+                           p, (unsigned long long)debias->n_docs[p]);
+    }
+    for (uint32_t p = 0; p < debias->n_positions && p < n; p++) {
+        if (debias->n_docs[p] > 0)
+            debias->bias[p] = debias->before[p] = given[p];
+    }
+    debias->is_given = 1;
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ a tree's gradients */
+
+static void add(struct rw_wide_sum *sum, int64_t amount)
+{
+    const int64_t lo = sum->lo + (amount & 0xffffffff);
+    sum->hi += (amount >> 32) + (lo >> 32);
+    sum->lo = lo & 0xffffffff;
+}
+
+static void query_additive(const struct rw_objective_rule *rule,
+                           const struct rw_objective_query *query)
+{
+    struct rw_objective_query biased = *query;
+    for (uint32_t i = 0; i < query->n; i++)
+        query->scratch[i] = query->scores[i] + query->debias->bias[query->shown[i]].of[0];
+    biased.scores = query->scratch;
+    rw_objective_lambdarank.query(rule, &biased);
+    for (uint32_t i = 0; i < query->n; i++) {
+        struct rw_position_sums *sums = &query->position_sums[query->shown[i]];
+        add(&sums->of[0], query->lambda[i]);
+        add(&sums->of[1], query->hess[i]);
+    }
+}
+
+static double limited(double weight)
+{
+    return weight < RW_DEBIAS_MOST_WEIGHT ? weight : RW_DEBIAS_MOST_WEIGHT;
+}
+
+/* What a pair costs: the logistic loss of its scores, times what its exchange does to NDCG. lambda:
+ * the pair's, before it is weighed and rounded. */
+static double cost_of(double lambda, float sigma, float score_diff)
+{
+    const double e = (double)rw_expf(sigma * score_diff);
+    return lambda / (double)sigma * (1.0 + e) * (rw_log2((1.0 + e) / e) * ln2);
+}
+
+static void add_cost(const struct rw_objective_query *query, uint32_t document, int which,
+                     double cost)
+{
+    const double weight = query->weights ? query->weights[document] : 1.0;
+    add(&query->position_sums[query->shown[document]].of[which],
+        rw_round_int64(cost * weight * rw_pow2(COST_EXPONENT)));
+}
+
+/* rw_lambda_add_pair, weighed, with the costs. */
+static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t a, uint32_t b,
+                                double discount_diff, float sigma, int norm, double scale)
+{
+    const int up = query->gains[a] > query->gains[b];
+    const uint32_t hi = up ? a : b, lo = up ? b : a;
+    if (query->gains[a] == query->gains[b])
+        return 0;
+    const struct rw_position_bias *bias = query->debias->bias;
+    const double better = 1.0 / bias[query->shown[hi]].of[0];
+    const double other = 1.0 / bias[query->shown[lo]].of[1];
+    const float score_diff = (float)(query->scores[hi] - query->scores[lo]);
+    const struct rw_lambda_real real =
+        rw_lambda_real_of_pair((float)(query->gains[hi] - query->gains[lo]), (float)discount_diff,
+                               score_diff, sigma, sigma, (float)query->ideal, norm, 1);
+    const double by = limited(better * other) * scale;
+    const int64_t lambda = rw_round_int64((double)real.lambda * by);
+    const int64_t hessian = rw_round_int64((double)real.hessian * by);
+    query->lambda[hi] += lambda;
+    query->lambda[lo] -= lambda;
+    query->hess[hi] += hessian;
+    query->hess[lo] += hessian;
+    if (query->debias->is_given)
+        return lambda;
+    const double cost = cost_of((double)real.lambda, sigma, score_diff);
+    add_cost(query, hi, 0, cost * other);
+    add_cost(query, lo, 1, cost * better);
+    return lambda;
+}
+
+/* A pair's weight is what more documents would be, to the query's unit. */
+static int shift_of(const struct rw_objective_query *query, const struct rw_lambda_rule *rule)
+{
+    double better = 0.0, other = 0.0;
+    for (uint32_t i = 0; i < query->n; i++) {
+        const struct rw_position_bias *bias = &query->debias->bias[query->shown[i]];
+        better = 1.0 / bias->of[0] > better ? 1.0 / bias->of[0] : better;
+        other = 1.0 / bias->of[1] > other ? 1.0 / bias->of[1] : other;
+    }
+    int e = rw_lambda_shift(query->n, rule);
+    for (double most = limited(better * other); most > 1.0; most *= 0.5)
+        e++;
+    return e;
+}
+
+static void query_ipw(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
+{
+    const struct rw_lambda_rule *pair = &rule->pair;
+    const uint32_t n = query->n, *order = query->order;
+    memset(query->lambda, 0, n * sizeof(*query->lambda));
+    memset(query->hess, 0, n * sizeof(*query->hess));
+    if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
+        return;
+    rw_rank_query_fast(query->isa, query->scores, n, query->order);
+    const int e = shift_of(query, pair);
+    const double scale = rw_pow2(RW_LAMBDA_EXPONENT - e);
+    const int norm = pair->norm && query->scores[order[0]] != query->scores[order[n - 1]];
+    const uint32_t top = pair->truncation && pair->truncation < n ? pair->truncation : n;
+    struct rw_wide_sum sum = {0, 0};
+    for (uint32_t r = 0; r < top; r++) {
+        for (uint32_t t = r + 1; t < n; t++)
+            add(&sum, add_weighed_pair(query, order[r], order[t],
+                                       query->discounts[r] - query->discounts[t], pair->sigma, norm,
+                                       scale));
+    }
+    rw_lambda_finish(query, rw_lambda_factor(pair, sum.hi, sum.lo, e));
+}
+
+void rw_debias_query(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
+{
+    (query->debias->kind == RW_DEBIAS_ADDITIVE ? query_additive : query_ipw)(rule, query);
+}
+
+/* ------------------------------------------------------------------ the biases */
+
+void rw_debias_begin(struct rw_debias *debias)
+{
+    memset(debias->sums, 0,
+           (size_t)debias->n_threads * debias->n_positions * sizeof(*debias->sums));
+}
+
+static double total(const struct rw_wide_sum *sum, int exponent)
+{
+    const int64_t hi = sum->hi + (sum->lo >> 32), lo = sum->lo & 0xffffffff;
+    return ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(-exponent);
+}
+
+/* LightGBM's step, its 0.001 included. */
+static double moved(double bias, const struct rw_position_sums *sums, double l2, double rate)
+{
+    const double lambda = total(&sums->of[0], RW_LAMBDA_EXPONENT) - bias * l2;
+    const double hessian = total(&sums->of[1], RW_LAMBDA_EXPONENT) + l2;
+    return bias + rate * lambda / (hessian + 0.001);
+}
+
+/* 2^exponent, within the limits of t+ and t-. */
+static double limited_power(double exponent)
+{
+    const double least = RW_DEBIAS_LEAST_EXPONENT;
+    return rw_exp2(exponent < least ? least : exponent > -least ? -least : exponent);
+}
+
+double rw_debias_propensity(const struct rw_debias *debias, const struct rw_position_bias *bias,
+                            uint32_t position)
+{
+    const double own = bias[position].of[0];
+    return debias->kind == RW_DEBIAS_IPW
+               ? own
+               : limited_power(debias->sigma * (own - bias[debias->first].of[0]) / ln2);
+}
+
+/* (cost / first's)^power, within limits; what has no cost stays as it is. */
+static double ratio_of(double old, const struct rw_wide_sum *cost, const struct rw_wide_sum *first,
+                       double power)
+{
+    const double own = total(cost, COST_EXPONENT), one = total(first, COST_EXPONENT);
+    if (!(own > 0.0) || !(one > 0.0))
+        return old;
+    return limited_power(power * (rw_log2(own) - rw_log2(one)));
+}
+
+static int sum_up(struct rw_debias *debias)
+{
+    struct rw_position_sums *all = debias->sums;
+    const size_t words = sizeof(*all) / sizeof(uint64_t);
+    for (int t = 1; t < debias->n_threads; t++) {
+        const struct rw_position_sums *own = debias->sums + (size_t)t * debias->n_positions;
+        for (uint32_t p = 0; p < debias->n_positions; p++) {
+            for (int k = 0; k < 2; k++) {
+                all[p].of[k].hi += own[p].of[k].hi;
+                all[p].of[k].lo += own[p].of[k].lo;
+            }
+        }
+    }
+    return rw_comm_sum(debias->ctx, (uint64_t *)(void *)all, debias->n_positions * words);
+}
+
+int rw_debias_end(struct rw_debias *debias, double rate)
+{
+    const struct rw_position_sums *sums = debias->sums, *first = &sums[debias->first];
+    RW_TRY(sum_up(debias));
+    memcpy(debias->before, debias->bias, debias->n_positions * sizeof(*debias->bias));
+    for (uint32_t p = 0; p < debias->n_positions && !debias->is_given; p++) {
+        double *of = debias->bias[p].of;
+        const double l2 = debias->l2 * (double)debias->n_docs[p];
+        if (debias->n_docs[p] == 0)
+            continue;
+        if (debias->kind == RW_DEBIAS_ADDITIVE) {
+            of[0] = moved(of[0], &sums[p], l2, rate);
+            continue;
+        }
+        for (int k = 0; k < 2; k++)
+            of[k] = ratio_of(of[k], &sums[p].of[k], &first->of[k], debias->power);
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ as text */
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+        p++;
+    return p;
+}
+
+static const char *parse_number(const char *p, const char *end, double least, double most,
+                                double *value)
+{
+    int clamped;
+    p = p ? rw_number_parse_double(skip_blanks(p, end), end, value, &clamped) : NULL;
+    return p && !clamped && *value >= least && *value <= most ? skip_blanks(p, end) : NULL;
+}
+
+int rw_debias_parse_line(enum rw_debias_kind kind, const char *text, const char *end,
+                         uint32_t *position, struct rw_position_bias *bias)
+{
+    const double most = rw_pow2(-RW_DEBIAS_LEAST_EXPONENT);
+    double number = 0.0;
+    const char *p = parse_number(text, end, 0.0, RW_MAX_POSITION, &number);
+    *position = (uint32_t)number;
+    *bias = (struct rw_position_bias){{0.0, 0.0}};
+    if (kind == RW_DEBIAS_ADDITIVE) {
+        p = parse_number(p, end, -1e300, 1e300, &bias->of[0]);
+    } else {
+        bias->of[1] = 1.0;
+        p = parse_number(p, end, 1.0 / most, most, &bias->of[0]);
+        if (p && p < end)
+            p = parse_number(p, end, 1.0 / most, most, &bias->of[1]);
+    }
+    return p == end && (double)*position == number;
+}
+
+static int print_line(struct rw_ctx *ctx, const struct rw_debias *debias,
+                      const struct rw_position_bias *bias, uint32_t position, char **line)
+{
+    char number[2][32] = {"", ""}, text[96];
+    for (int k = 0; k < (debias->kind == RW_DEBIAS_IPW ? 2 : 1); k++)
+        rw_number_write_double(bias[position].of[k], number[k]);
+    snprintf(text, sizeof(text), "%u %s%s%s", position, number[0], *number[1] ? " " : "",
+             number[1]);
+    return rw_mem_copy_text(ctx, line, text);
+}
+
+int rw_debias_print(struct rw_ctx *ctx, const struct rw_debias *debias,
+                    const struct rw_position_bias *bias, char ***lines, int32_t *n)
+{
+    *n = 0;
+    RW_TRY(RW_NEW(ctx, *lines, debias->n_positions));
+    for (uint32_t p = 0; p < debias->n_positions; p++) {
+        if (debias->n_docs[p] == 0)
+            continue;
+        const int status = print_line(ctx, debias, bias, p, &(*lines)[*n]);
+        if (status < 0) {
+            for (int32_t i = 0; i < *n; i++)
+                rw_mem_free((*lines)[i]);
+            rw_mem_free(*lines);
+            *lines = NULL;
+            *n = 0;
+            return status;
+        }
+        ++*n;
+    }
+    return RW_OK;
+}
+
+int rw_debias_parse(struct rw_debias *debias, char *const *lines, int32_t n)
+{
+    int32_t at = 0;
+    for (uint32_t p = 0; p < debias->n_positions; p++) {
+        struct rw_position_bias bias;
+        uint32_t position = 0;
+        if (debias->n_docs[p] == 0)
+            continue;
+        if (at >= n ||
+            !rw_debias_parse_line(debias->kind, lines[at], lines[at] + strlen(lines[at]), &position,
+                                  &bias) ||
+            position != p)
+            return rw_fail(debias->ctx, RW_ERR_FORMAT,
+                           "line %d of the objective's state: expected the bias of position %u",
+                           at + 1, p);
+        if (debias->is_given && memcmp(&bias, &debias->bias[p], sizeof(bias)) != 0)
+            return rw_fail(debias->ctx, RW_ERR_ARGUMENT,
+                           "its propensities were others: position %u had '%s'", p, lines[at]);
+        debias->bias[p] = debias->before[p] = bias;
+        at++;
+    }
+    if (at < n)
+        return rw_fail(debias->ctx, RW_ERR_FORMAT,
+                       "the objective's state has %d lines; expected one for each of %d positions",
+                       n, at);
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ the objective */
+
+/* As if weights were larger by what a pair weighs at most. */
+static int check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
+                 double max_weight)
+{
+    return rw_lambda_check(ctx, rule, n_longest,
+                           rule->norm ? max_weight : RW_DEBIAS_MOST_WEIGHT * max_weight);
+}
+
+const struct rw_objective rw_objective_debiased = {
+    .name = "lambdarank",
+    .params = "sigma truncation norm debias position-l2 position-norm",
+    .ranks = 1,
+    .is_fixed = 1,
+    .scratch = 1,
+    .uses_shown = 1,
+    .device = RW_OBJECTIVE_HOST,
+    .state_version = 1,
+    .check = check,
+    .query = rw_debias_query};

@@ -1,0 +1,235 @@
+/* Lambdarank's lambdas by any delta (delta.h) and of any pairs of a query's documents:
+ *   topk     those with one among the top `truncation`, as lambdarank.c has them
+ *   all      all of them
+ *   mean:N   each document with N others of another grade, drawn with replacement anew for each
+ *            tree: XGBoost's lambdarank_pair_method=mean
+ *   given    those of the data set, whatever the grades say, each by weight x delta; with delta
+ *            none this is CatBoost's PairLogit
+ * A pair's lambda is lambda.h's, with the same norm, in float; a query's sums are taken in double
+ * by one thread, in the order of positions or, of drawn pairs, of grades: there is but one result.
+ * Engines scale them to fixed point by the largest of each tree, so that dcg's deltas, which reach
+ * 2^31, and drawn pairs need no unit of their own. A document's |lambda| and hessian are at most
+ * pairs x delta x sigma^2 x 100, 2^42 x 2^31 x 2^14 x 2^7 = 2^94: under the 1e30 that engines take.
+ */
+#include "objective/lambdarank_pairs.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "base/rng.h"
+#include "dataset/dataset.h"
+
+enum { DELTA = RW_LAMBDARANK_DELTA, PAIRS = RW_LAMBDARANK_PAIRS, RELEVANT = PAIRS + 1 };
+enum { MOST_DRAWN = 1000 };
+
+double rw_pairs_number(const char *text)
+{
+    uint64_t n;
+    if (strcmp(text, "topk") == 0)
+        return RW_PAIRS_TOPK;
+    if (strcmp(text, "all") == 0)
+        return RW_PAIRS_ALL;
+    if (strcmp(text, "given") == 0)
+        return RW_PAIRS_GIVEN;
+    if (strncmp(text, "mean:", 5) == 0 && rw_number_whole(text + 5, MOST_DRAWN, &n) && n > 0)
+        return (double)n;
+    return RW_PAIRS_WRONG;
+}
+
+/* A query's documents by position, and their sums. */
+struct ranked {
+    struct rw_delta_query delta;
+    const uint32_t *order;
+    const double *scores;       /* by document, as the two that follow */
+    double *gradient, *hessian; /* the query's, which they will be */
+    float sigma;
+    int norm;
+    double sum; /* of the pairs' lambdas */
+};
+
+static double grade_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query,
+                       enum rw_delta_kind kind, uint32_t i)
+{
+    return rw_delta_is_of_relevance(kind) ? (double)query->labels[i] >= rule->value[RELEVANT]
+                                          : query->gains[i];
+}
+
+/* Positions of the better and of the worse one. */
+static void add_weighed(struct ranked *ranked, uint32_t better, uint32_t worse, float delta)
+{
+    const uint32_t hi = ranked->order[better], lo = ranked->order[worse];
+    if (!(delta > 0.0f))
+        return;
+    const struct rw_lambda_real real =
+        rw_lambda_real_of_pair(delta, 1.0f, (float)(ranked->scores[hi] - ranked->scores[lo]),
+                               ranked->sigma, ranked->sigma, 1.0f, ranked->norm, 1);
+    ranked->gradient[hi] += (double)real.lambda;
+    ranked->gradient[lo] -= (double)real.lambda;
+    ranked->hessian[hi] += (double)real.hessian;
+    ranked->hessian[lo] += (double)real.hessian;
+    ranked->sum += (double)real.lambda;
+}
+
+/* Two positions, above < below, of which the grades say which is the better one. */
+static void add_pair(struct ranked *ranked, uint32_t above, uint32_t below)
+{
+    const double *grade = ranked->delta.grade;
+    if (grade[above] == grade[below])
+        return;
+    const int is_above = grade[above] > grade[below];
+    add_weighed(ranked, is_above ? above : below, is_above ? below : above,
+                (float)rw_delta_of(&ranked->delta, above, below));
+}
+
+static void add_pairs_of_top(struct ranked *ranked, uint32_t truncation)
+{
+    const uint32_t n = ranked->delta.n;
+    const uint32_t top = truncation && truncation < n ? truncation : n;
+    for (uint32_t above = 0; above < top; above++) {
+        for (uint32_t below = above + 1; below < n; below++)
+            add_pair(ranked, above, below);
+    }
+}
+
+/* Of two positions, the weight of their pair; 0 if they have one grade, but for delta none. */
+static double delta_of(struct ranked *ranked, uint32_t a, uint32_t b)
+{
+    if (ranked->delta.grade[a] == ranked->delta.grade[b] && ranked->delta.kind != RW_DELTA_NONE)
+        return 0.0;
+    return rw_delta_of(&ranked->delta, a < b ? a : b, a < b ? b : a);
+}
+
+/* position: [n] by document, scratch. */
+static void add_given_pairs(const struct rw_objective_query *query, struct ranked *ranked,
+                            uint32_t *position)
+{
+    for (uint32_t r = 0; r < query->n; r++)
+        position[query->order[r]] = r;
+    for (size_t k = 0; k < query->n_pairs; k++) {
+        const struct rw_given_pair *pair = &query->pairs[k];
+        const uint32_t better = position[pair->better - query->first_given];
+        const uint32_t worse = position[pair->worse - query->first_given];
+        add_weighed(ranked, better, worse, (float)(pair->weight * delta_of(ranked, better, worse)));
+    }
+}
+
+/* ---- drawn pairs ---- */
+
+/* Documents by falling grade: at [begin, end) are those of one. */
+struct drawn {
+    const uint32_t *by_grade, *position;
+    uint32_t begin, end;
+};
+
+/* The k-th partner of a document: one of the n - (end - begin) of other grades, all of which are
+ * equally likely but for the rounding of a share of 2^32. */
+static uint32_t draw_partner(const struct drawn *drawn, uint32_t n, uint32_t word)
+{
+    const uint32_t n_same = drawn->end - drawn->begin;
+    const uint32_t k = (uint32_t)((uint64_t)word * (n - n_same) >> 32);
+    return drawn->by_grade[k < drawn->begin ? k : k + n_same];
+}
+
+static void add_drawn_pairs_of(const struct rw_objective_rule *rule,
+                               const struct rw_objective_query *query, struct ranked *ranked,
+                               const struct drawn *drawn, uint32_t i)
+{
+    struct rw_philox four = {{0}};
+    for (uint32_t k = 0; k < (uint32_t)rule->value[PAIRS]; k++) {
+        if (k % 4 == 0)
+            four = rw_random4(rule->seed, (uint64_t)(k / 4) << 32 | (query->first_document + i),
+                              query->tree, RW_STREAM_PAIRS);
+        const uint32_t other = draw_partner(drawn, query->n, four.word[k % 4]);
+        const uint32_t a = drawn->position[i], b = drawn->position[other];
+        add_pair(ranked, a < b ? a : b, a < b ? b : a);
+    }
+}
+
+/* grade: [n] by document; by_grade, position: [n] scratch. */
+static void add_drawn_pairs(const struct rw_objective_rule *rule,
+                            const struct rw_objective_query *query, struct ranked *ranked,
+                            const double *grade, uint32_t *by_grade, uint32_t *position)
+{
+    struct drawn drawn = {by_grade, position, 0, 0};
+    rw_rank_query_fast(query->isa, grade, query->n, by_grade);
+    for (uint32_t r = 0; r < query->n; r++)
+        position[query->order[r]] = r;
+    for (; drawn.end < query->n; drawn.begin = drawn.end) {
+        while (drawn.end < query->n && grade[by_grade[drawn.end]] == grade[by_grade[drawn.begin]])
+            drawn.end++;
+        if (drawn.end - drawn.begin == query->n) /* there are no others */
+            return;
+        for (uint32_t at = drawn.begin; at < drawn.end; at++)
+            add_drawn_pairs_of(rule, query, ranked, &drawn, by_grade[at]);
+    }
+}
+
+/* ---- a query ---- */
+
+/* Doubles a document: grades by position and by document, two prefixes, and two lists of indices.
+ */
+enum { SCRATCH = 5 };
+
+static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
+{
+    const uint32_t n = query->n;
+    const double *scores = query->scores;
+    double *by_position = query->scratch, *by_document = by_position + n;
+    double *prefix = by_document + n;
+    uint32_t *indices = (uint32_t *)(prefix + 2 * (size_t)n);
+    struct ranked ranked = {.delta = {.kind = rw_delta_kind(rule->value[DELTA]),
+                                      .n = n,
+                                      .cutoff = rw_delta_cutoff(rule->value[DELTA]),
+                                      .grade = by_position,
+                                      .discounts = query->discounts,
+                                      .ideal = query->ideal,
+                                      .max_gain = rule->max_gain},
+                            .order = query->order,
+                            .scores = scores,
+                            .gradient = query->gradient,
+                            .hessian = query->hessian,
+                            .sigma = rule->pair.sigma};
+    memset(query->gradient, 0, n * sizeof(*query->gradient));
+    memset(query->hessian, 0, n * sizeof(*query->hessian));
+    rw_rank_query_fast(query->isa, scores, n, query->order);
+    for (uint32_t i = 0; i < n; i++)
+        by_document[i] = grade_of(rule, query, ranked.delta.kind, i);
+    for (uint32_t r = 0; r < n; r++)
+        by_position[r] = by_document[query->order[r]];
+    ranked.norm = rule->pair.norm && scores[query->order[0]] != scores[query->order[n - 1]];
+    rw_delta_prepare(&ranked.delta, prefix);
+    if (rule->value[PAIRS] == RW_PAIRS_GIVEN)
+        add_given_pairs(query, &ranked, indices);
+    else if (rule->value[PAIRS] > 0.0)
+        add_drawn_pairs(rule, query, &ranked, by_document, indices, indices + n);
+    else
+        add_pairs_of_top(&ranked, rule->pair.truncation);
+    const double sum = 2.0 * ranked.sum;
+    const double factor = rule->pair.norm && sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
+    for (uint32_t i = 0; i < n; i++) {
+        query->gradient[i] *= factor;
+        query->hessian[i] *= factor;
+    }
+}
+
+/* ---- the variants ---- */
+
+/* What grades and pairs do not need is not read, so that to set it is an error. */
+#define VARIANT(draws_pairs, words)                                              \
+    {                                                                            \
+        .name = "lambdarank", .params = words, .ranks = 1, .draws = draws_pairs, \
+        .scratch = SCRATCH, .device = RW_OBJECTIVE_HOST, .query = query_of       \
+    }
+
+const struct rw_objective *rw_lambdarank_variant(double delta, double pairs)
+{
+    enum { TOPK, ALL, DRAWN };
+    static const struct rw_objective variants[2][3] = {
+        {VARIANT(0, "sigma norm delta pairs truncation"), VARIANT(0, "sigma norm delta pairs"),
+         VARIANT(1, "sigma norm delta pairs")},
+        {VARIANT(0, "sigma norm delta pairs relevant truncation"),
+         VARIANT(0, "sigma norm delta pairs relevant"),
+         VARIANT(1, "sigma norm delta pairs relevant")}};
+    const int which = pairs == RW_PAIRS_TOPK ? TOPK : pairs > 0.0 ? DRAWN : ALL;
+    return &variants[rw_delta_is_of_relevance(rw_delta_kind(delta))][which];
+}

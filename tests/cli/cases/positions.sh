@@ -1,0 +1,77 @@
+# The bias of positions: the same model whatever reads them, on every engine, with ranks and resumed.
+"$RANKWOOD" synth --shape letor --queries 40 --seed 5 -o train.txt
+awk '{ if ($2 != last) k = 0; last = $2; $1 = $1 > 0 && NR * 7919 % 1000 / 1000 < 1 / ++k; print }' train.txt >clicks.txt
+awk '{ if ($2 != last) k = 0; last = $2; print (++k < 9 ? k : 9) }' train.txt >shown
+train() {
+    "$RANKWOOD" train "$@" --leaves 7 --min-docs 3 --quiet
+}
+train clicks.txt --rounds 9 -o plain
+train clicks.txt --rounds 9 --debias off -o other
+say 'off is nothing' cmp plain other
+for i in 1 2 3 4 5 6 7 8 9; do echo "$i 0.$((10 - i))"; done >known
+for how in additive 'additive --position-l2 0.01' ipw 'ipw --position-norm 0' 'ipw --propensities known'; do
+    clicks="--positions shown --debias $how"
+    echo "$how"
+    train clicks.txt $clicks --rounds 9 -o whole
+    say '  it matters' sh -c '! cmp -s whole plain'
+    for device in ref sim; do
+        train clicks.txt $clicks --rounds 9 --device $device -o other
+        say "  as $device" cmp whole other
+    done
+    train clicks.txt $clicks --rounds 9 --threads 1 -o other
+    say '  as 1 thread' cmp whole other
+    for n in 2 3; do
+        train clicks.txt $clicks --rounds 9 --ranks $n -o other
+        say "  as $n ranks" cmp whole other
+    done
+    train clicks.txt $clicks --rounds 5 -o first --checkpoint ck
+    train clicks.txt $clicks --rounds 9 --resume ck --device sim -o other
+    say '  resumed' cmp whole other
+    rm ck
+    grep -h 'debias\|position-\|propensit' whole
+done
+gzip -kf shown
+train clicks.txt --positions shown.gz --debias additive --rounds 9 -o whole
+train clicks.txt --positions - --debias additive --rounds 9 -o other <shown
+say 'gzip and a pipe' cmp whole other
+# What is found: at the end, and in the log.
+try train clicks.txt --positions shown --debias additive --rounds 1 --leaves 2 --log log -o other | grep position
+try train clicks.txt --positions shown --debias ipw --propensities known --rounds 1 --leaves 2 -o other | grep position
+say 'the log has it' grep -q '"record":"positions","round":1,"given":false,"position":\[1,2,3,4,5,6,7,8,9\],"documents":\[40,' log
+"$RANKWOOD" cv clicks.txt --folds 3 --rounds 3 --positions shown --debias additive --quiet -o folds >with 2>said
+"$RANKWOOD" cv clicks.txt --folds 3 --rounds 3 --quiet -o folds >without 2>said
+say 'cv has them' sh -c '! cmp -s with without'
+# Bad ones.
+rm -f other
+try train clicks.txt --debias additive --quiet -o no
+try train clicks.txt --positions shown --quiet -o no
+try train clicks.txt --positions shown --debias ipw --objective regression --metric rmse --quiet -o no
+try train clicks.txt --positions shown --debias ipw --objective yetirank --quiet -o no
+try train clicks.txt --positions shown --debias ipw --position-l2 1 --quiet -o no
+try train clicks.txt --positions shown --debias additive --position-norm 2 --quiet -o no
+try train clicks.txt --positions shown --debias additive --propensities known --quiet -o no
+try train clicks.txt --positions shown --debias ipw --propensities known --position-norm 2 --quiet -o no
+try train clicks.txt --positions shown --debias additive --delta map --quiet -o no
+try train clicks.txt --positions shown --debias additive --pairs all --quiet -o no
+try train clicks.txt --positions shown --debias additive --quiet --refit plain -o no
+sed 7d shown >bad
+try train clicks.txt --positions bad --debias ipw --quiet -o no
+sed '7s/.*/nan/' shown >bad
+try train clicks.txt --positions bad --debias ipw --quiet --ranks 2 -o no
+for line in '4 0' '4 nan' '4 -1' '4' '3 0.5' '4 0.5 0' '70000 1'; do
+    sed "4s/.*/$line/" known >bad
+    try train clicks.txt --positions shown --debias ipw --propensities bad --quiet -o no
+done
+sed 4d known >bad
+try train clicks.txt --positions shown --debias ipw --propensities bad --quiet -o no
+try train clicks.txt --positions shown --debias ipw --propensities bad --quiet --ranks 3 -o no
+try train clicks.txt --positions shown --debias ipw --propensities nothing --quiet -o no
+try train clicks.txt --positions shown --debias true --quiet -o no
+try train clicks.txt --lambdarank-unbiased true --quiet -o no
+"$RANKWOOD" train clicks.txt --positions shown --debias ipw --propensities known --rounds 3 --quiet -o first --checkpoint ck
+sed '2s/.*/2 0.75/' known >bad
+try train clicks.txt --positions shown --debias ipw --propensities bad --rounds 3 --quiet -o no --resume ck
+sed '3s/.*/1/' shown >bad
+try train clicks.txt --positions bad --debias ipw --propensities known --rounds 3 --quiet -o no --resume ck
+try eval clicks.txt --model whole --positions shown
+say none test ! -e no

@@ -1,0 +1,42 @@
+/* The reader of feature sets. What it accepts has names, each of which is found by itself; what it
+ * refuses is told in one line that names the file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/feature_set.h"
+#include "fuzz_input.h"
+
+static void use(const struct rw_feature_set *set)
+{
+    if (set->n == 0)
+        abort();
+    for (uint32_t i = 0; i < set->n; i++) {
+        const char *found = rw_feature_set_find(set, set->name[i]);
+        if (!found || strcmp(found, set->name[i]) != 0)
+            abort();
+        for (uint32_t k = 0; k < i && set->n < 64; k++)
+            if (strcmp(set->name[i], set->name[k]) == 0)
+                abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rw_ctx *ctx;
+    struct fuzz_file file;
+    struct rw_feature_set set = {.n = 0};
+    if (rw_ctx_new(&ctx) < 0)
+        abort();
+    fuzz_file_open(&file, data, size);
+    const int status = rw_feature_set_read(ctx, file.path, &set);
+    const char *message = rw_last_error(ctx);
+    if (status >= 0)
+        use(&set);
+    else if (status != RW_ERR_FORMAT || strncmp(message, file.path, strlen(file.path)) != 0 ||
+             strchr(message, '\n'))
+        abort();
+    rw_feature_set_release(&set);
+    fuzz_file_close(&file);
+    rw_ctx_free(ctx);
+    return 0;
+}

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+"""Training on simulated clicks: how much of NDCG their position bias costs, and what gets it back.
+
+A weak ranker orders the documents of each training query, and users see the first ones, `--sessions`
+times each. A user clicks a document that he examines with probability noise + (1 - noise) (2^label -
+1) / (2^most - 1). Who is examined depends on the user:
+
+  position  position k is examined with probability 1 / k^eta, whatever else is clicked
+  cascade   from the top on; after a click he goes on with probability 0.5, after none with 0.9
+
+Every trainer then has the same queries, one a session, with the same documents and settings; only
+labels and what is done about positions differ. NDCG@10 is that of held-out queries, by their true
+labels. `loss` is what is lacking to the same trainer's model of true labels in place of clicks.
+
+    python3 tests/peers/clicks.py --rankwood build/src/cli/rankwood --library build/src/librankwood.so
+
+Rankwood's rows: additive; ipw, which estimates propensities beside the trees; ipw as additive found,
+two trainings, of which the first says the odds of positions to the second; and ipw as it is, with the
+true ones. ipw is without the norm, which would even out what it weighs.
+
+The interpreter needs numpy; LightGBM and XGBoost are measured if they can be imported. --bars exits
+with 1 if one of Rankwood's rows misses: at most .005 lost where plain clicks lose .02 or more.
+"""
+import argparse
+import gzip
+import itertools
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+
+import numpy as np
+
+from common import ROOT, TOP, Library, add_program_arguments, run
+
+SETS = {"mq2008": 5, "ohsumed": 5, "synth-yahoo": 2}  # folds, or made sets
+SETTINGS = {"rounds": 100, "leaves": 15, "rate": 0.1, "min_docs": 20}
+GOES_ON = {True: 0.5, False: 0.9}  # the cascade, after a click
+MAY_LOSE, MUST_LOSE = 0.005, 0.02
+
+
+# ---------------------------------------------------------------- data
+
+
+def read_letor(paths):
+    """(values, labels, documents of each query)"""
+    rows, labels, sizes, last = [], [], [], None
+    for path in paths:
+        with gzip.open(path, "rt") as file:
+            for line in file:
+                label, qid, *pairs = line.partition("#")[0].split()
+                if qid != last:
+                    sizes.append(0)
+                    last = qid
+                sizes[-1] += 1
+                labels.append(float(label))
+                rows.append({int(f): float(v) for f, v in (pair.split(":") for pair in pairs)})
+    values = np.zeros((len(rows), max(max(row) for row in rows)), np.float32)
+    for i, row in enumerate(rows):
+        values[i, np.array(list(row)) - 1] = list(row.values())
+    return values, np.array(labels, np.float32), np.array(sizes)
+
+
+def made(library, shape, queries, seed):
+    return library.arrays(library.synth(shape, queries, seed))
+
+
+def task_of(args, library, name, fold):
+    """(train, test) of a set, each (values, labels, sizes)."""
+    if name.startswith("synth-"):
+        shape = name.partition("-")[2]
+        train, test = (made(library, shape, n, seed) for n, seed in
+                       ((args.train_queries, 100 + fold), (args.test_queries, 200 + fold)))
+        return train, test
+    part = [os.path.join(args.data, name, f"S{1 + i}.txt.gz") for i in range(5)] * 2
+    return read_letor(part[fold : fold + 3]), read_letor(part[fold + 4 : fold + 5])
+
+
+def first_queries(data, n):
+    values, labels, sizes = data
+    docs = int(sizes[:n].sum())
+    return values[:docs], labels[:docs], sizes[:n]
+
+
+def ndcg(data, scores):
+    """The mean NDCG@10 of queries with a relevant document."""
+    _, labels, sizes = data
+    figures, at = [], 0
+    discounts = 1 / np.log2(np.arange(TOP) + 2.0)
+    for n in sizes:
+        gains = 2.0 ** labels[at : at + n] - 1
+        order = np.argsort(-scores[at : at + n], kind="stable")[:TOP]
+        best = np.sort(gains)[::-1][:TOP]
+        if best[0] > 0:
+            figures.append((gains[order] @ discounts[: len(order)]) /
+                           (best @ discounts[: len(best)]))
+        at += n
+    return float(np.mean(figures))
+
+
+# ---------------------------------------------------------------- users
+
+
+def clicks_of(args, user, attraction, random):
+    """attraction: [sessions, documents], by position; the same shape, 1 where clicked."""
+    n_sessions, n = attraction.shape
+    attracted = random.random((n_sessions, n)) < attraction
+    if user == "position":
+        return attracted & (random.random((n_sessions, n)) < propensities(args, n))
+    clicks = np.zeros((n_sessions, n), bool)
+    there = np.ones(n_sessions, bool)
+    goes = random.random((n_sessions, n))
+    for k in range(n):
+        clicks[:, k] = there & attracted[:, k]
+        there &= goes[:, k] < np.where(clicks[:, k], GOES_ON[True], GOES_ON[False])
+    return clicks
+
+
+def propensities(args, n):
+    return 1.0 / np.arange(1, n + 1) ** args.eta
+
+
+def sessions_of(args, user, data, ranking_scores, seed):
+    """(values, true labels, clicks, positions, sizes): what was shown, a query a session that has a
+    click, documents by position from 1."""
+    values, labels, sizes = data
+    random = np.random.default_rng(seed)
+    most = 2.0 ** labels.max() - 1
+    rows, clicked, positions, shown_sizes = [], [], [], []
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+    for begin, end in itertools.pairwise(begins):
+        order = begin + np.argsort(-ranking_scores[begin:end], kind="stable")[: args.shown]
+        attraction = args.noise + (1 - args.noise) * (2.0 ** labels[order] - 1) / most
+        clicks = clicks_of(args, user, np.tile(attraction, (args.sessions, 1)), random)
+        clicks = clicks[clicks.any(axis=1)]
+        rows.append(np.tile(order, len(clicks)))
+        clicked.append(clicks.ravel())
+        positions.append(np.tile(np.arange(1, len(order) + 1), len(clicks)))
+        shown_sizes += [len(order)] * len(clicks)
+    rows = np.concatenate(rows)
+    return (values[rows], labels[rows], np.concatenate(clicked).astype(np.float32),
+            np.concatenate(positions), np.array(shown_sizes))
+
+
+# ---------------------------------------------------------------- trainers
+
+
+class Rankwood:
+    name = "Rankwood"
+    ipw = ("--debias", "ipw", "--norm", "off")
+
+    def __init__(self, args, library, folder):
+        self.args, self.library, self.folder = args, library, folder
+        self.ways = {"true labels": self.plain, "clicks": self.plain, "clicks, additive": self.additive,
+                     "clicks, ipw": self.estimated, "clicks, ipw as additive found": self.found,
+                     "clicks, ipw as it is": self.known}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def train(self, *options):
+        run([self.args.rankwood, "train", self.path("train.rwb"), "--rounds", str(SETTINGS["rounds"]),
+             "--leaves", str(SETTINGS["leaves"]), "--rate", str(SETTINGS["rate"]), "--min-docs",
+             str(SETTINGS["min_docs"]), "--sample-features", "1", "--split", "mart", "--threads",
+             str(self.args.threads), "--log", self.path("log"), "--quiet", *options,
+             "-o", self.path("model")])
+
+    def plain(self):
+        self.train()
+
+    def additive(self):
+        self.train("--debias", "additive", "--positions", self.path("positions"))
+
+    def estimated(self):
+        self.train(*self.ipw, "--position-norm", "0", "--positions", self.path("positions"))
+
+    def given(self, propensity):
+        """propensity: by position."""
+        with open(self.path("propensities"), "w") as file:
+            file.writelines(f"{k} {p!r}\n" for k, p in propensity.items())
+        self.train(*self.ipw, "--positions", self.path("positions"), "--propensities",
+                   self.path("propensities"))
+
+    def found(self):
+        """The odds that the biases of a first training say."""
+        self.additive()
+        with open(self.path("log")) as file:
+            said = next(one for one in map(json.loads, file) if one["record"] == "positions")
+        self.given({k: math.exp(b - said["bias"][0])
+                    for k, b in zip(said["position"], said["bias"])})
+
+    def known(self):
+        self.given({k + 1: float(p) for k, p in enumerate(propensities(self.args, self.args.shown))})
+
+    def scores(self, train, labels, positions, test, way):
+        """train, test: (values, sizes)"""
+        if positions is not None:
+            np.savetxt(self.path("positions"), positions, "%d")
+        self.library.write(train[0], labels, train[1], self.path("train.rwb"))
+        self.library.write(test[0], np.zeros(len(test[0])), test[1], self.path("test.rwb"))
+        self.ways[way]()
+        run([self.args.rankwood, "predict", self.path("model"), self.path("test.rwb"), "--quiet",
+             "-o", self.path("scores")])
+        return np.loadtxt(self.path("scores"))
+
+
+class LightGBM:
+    name = "LightGBM"
+    ways = {"true labels": 0, "clicks": 0, "clicks, additive": 1}
+
+    def __init__(self, args):
+        import lightgbm
+
+        self.args, self.module = args, lightgbm
+
+    def scores(self, train, labels, positions, test, way):
+        params = {"objective": "lambdarank", "num_leaves": SETTINGS["leaves"], "verbose": -1,
+                  "learning_rate": SETTINGS["rate"], "min_data_in_leaf": SETTINGS["min_docs"],
+                  "num_threads": self.args.threads, "deterministic": True, "seed": 1}
+        data = self.module.Dataset(train[0], labels, group=train[1],
+                                   position=positions if self.ways[way] else None)
+        return self.module.train(params, data, SETTINGS["rounds"]).predict(test[0])
+
+
+class XGBoost:
+    name = "XGBoost"
+    ways = {"true labels": False, "clicks": False, "clicks, ipw": True}
+
+    def __init__(self, args):
+        import xgboost
+
+        self.args, self.module = args, xgboost
+
+    def scores(self, train, labels, positions, test, way):
+        del positions  # they are the order of the documents
+        params = {"objective": "rank:ndcg", "max_leaves": SETTINGS["leaves"], "max_depth": 0,
+                  "grow_policy": "lossguide", "eta": SETTINGS["rate"], "tree_method": "hist",
+                  "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": self.args.shown,
+                  "lambdarank_unbiased": self.ways[way], "nthread": self.args.threads,
+                  "min_child_weight": 0.1}
+        data = self.module.DMatrix(train[0], labels)
+        data.set_group(train[1])
+        booster = self.module.train(params, data, SETTINGS["rounds"])
+        return booster.predict(self.module.DMatrix(test[0]))
+
+
+def trainers_of(args, library, folder):
+    found = [Rankwood(args, library, folder)]
+    for peer in () if args.only else (LightGBM, XGBoost):
+        try:
+            found.append(peer(args))
+        except ImportError as failure:
+            print(f"{peer.name}: not measured: {failure}")
+    return found
+
+
+# ---------------------------------------------------------------- the measurement
+
+
+def measure(args, trainers, library, name, fold, figures):
+    train, test = task_of(args, library, name, fold)
+    weak = first_queries(train, max(1, int(len(train[2]) * args.weak)))
+    ranking = trainers[0].scores((weak[0], weak[2]), weak[1], None, (train[0], train[2]), "true labels")
+    for user in args.users.split(","):
+        values, labels, clicks, positions, sizes = sessions_of(args, user, train, ranking, fold + 1)
+        shown = ndcg(train, ranking)
+        figures.setdefault((name, user, "shown", "ranking"), []).append(shown)
+        for trainer in trainers:
+            for way in trainer.ways:
+                if way.endswith("as it is") and user != "position":
+                    continue
+                given = labels if way == "true labels" else clicks
+                scores = trainer.scores((values, sizes), given, positions, (test[0], test[2]), way)
+                figures.setdefault((name, user, trainer.name, way), []).append(ndcg(test, scores))
+        print(f"{name} {user} fold {fold}: {len(sizes)} sessions, {len(values)} documents",
+              file=sys.stderr)
+
+
+def print_table(figures):
+    missed = []
+    print(f"{'set':14} {'user':9} {'trainer':9} {'trained on':29} {'NDCG@10':>8} {'loss':>8}")
+    for (name, user, trainer, way), values in figures.items():
+        if trainer == "shown":
+            continue
+        best = figures[name, user, trainer, "true labels"]
+        loss = statistics.fmean(best) - statistics.fmean(values)
+        plain = statistics.fmean(best) - statistics.fmean(figures[name, user, trainer, "clicks"])
+        print(f"{name:14} {user:9} {trainer:9} {way:29} {statistics.fmean(values):8.4f} {loss:+8.4f}")
+        if trainer == "Rankwood" and way not in ("true labels", "clicks") and \
+                plain >= MUST_LOSE and loss > MAY_LOSE:
+            missed.append(f"{name}, {user} users, {way}: {loss:.4f} lost, by plain clicks {plain:.4f}")
+    for one in missed:
+        print(f"missed: {one}")
+    return missed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    add_program_arguments(parser)
+    parser.add_argument("--data", default=os.environ.get(
+        "RANKWOOD_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data")))
+    parser.add_argument("--sets", default="mq2008,ohsumed,synth-yahoo")
+    parser.add_argument("--users", default="position,cascade")
+    parser.add_argument("--folds", type=int, help="only so many of each set")
+    parser.add_argument("--sessions", type=int, default=40, help="of a query [40]")
+    parser.add_argument("--shown", type=int, default=10, help="documents of a session [10]")
+    parser.add_argument("--eta", type=float, default=1.0, help="steepness of position bias [1]")
+    parser.add_argument("--noise", type=float, default=0.1, help="clicks on the irrelevant [0.1]")
+    parser.add_argument("--weak", type=float, default=0.02,
+                        help="share of the queries that the ranker was trained on [0.02]")
+    parser.add_argument("--train-queries", type=int, default=400, help="of made sets [400]")
+    parser.add_argument("--test-queries", type=int, default=1000, help="of made sets [1000]")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", action="store_true", help="Rankwood alone")
+    parser.add_argument("--bars", action="store_true", help="exit with 1 if a bar is missed")
+    args = parser.parse_args()
+    library, figures = Library(args.library, args.threads), {}
+    with tempfile.TemporaryDirectory() as folder:
+        trainers = trainers_of(args, library, folder)
+        for name in args.sets.split(","):
+            for fold in range(args.folds or SETS[name]):
+                measure(args, trainers, library, name, fold, figures)
+    missed = print_table(figures)
+    return 1 if args.bars and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
