@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "binning/cut_find.h"
 #include "dataset/dataset.h"
+#include "each.h"
 #include "evaluate/query_subset.h"
 
 enum { MOST_RANKS = 8 };
@@ -190,7 +191,7 @@ static const char *const lines[] = {
 
 Test(ranks, one_model, .init = setup, .fini = teardown, .timeout = 100)
 {
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += EACH(3))
         check_line(lines[i], (int)i, 24);
 }
 
@@ -205,6 +206,6 @@ Test(ranks, more_than_a_rank_packs, .init = setup, .fini = teardown, .timeout = 
 Test(ranks, one_model_of_a_sample, .init = setup, .fini = teardown, .timeout = 100)
 {
     rw_cut_sample_docs = 300;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2)
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2 * EACH(2))
         check_line(lines[i], (int)i, 24);
 }
