@@ -30,12 +30,13 @@ extern "C" {
 #define RW_MAX_WEIGHT  65536 /* of a document */
 #define RW_MAX_START_SCORE 1e30 /* of a document, and its negative */
 #define RW_MAX_POSITION 65535 /* at which a document was shown */
+#define RW_MAX_LABELS  16    /* of a document */
 #define RW_MAX_DEVICE  255 /* N of "cuda:N" */
 #define RW_MAX_RANKS   65536
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
-struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights, start scores and positions */
+struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights, start scores, positions and further labels */
 struct rw_params;  /* parameters, by name */
 
 /* Reads the files in order as one set: LETOR text, a cache, told by content, or CSV and TSV, told by the
@@ -161,6 +162,16 @@ RW_API int rw_dataset_set_positions(struct rw_ctx *ctx, struct rw_dataset *datas
                                     const double *positions, size_t n);
 RW_API int rw_dataset_read_positions(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                      const char *path);
+/* Further labels of each document, beside those that the data set was made with, of which `label-weights`
+ * combines the lambdas: a document's lambda is the sum over its labels of the label's weight times the lambda of a
+ * training on that label alone. labels: [n][n_labels], 0 or more, one row per document (n is n_docs) and at most
+ * RW_MAX_LABELS - 1 a row, else RW_ERR_DATA; those set last count. They change training only: metrics, of validation
+ * sets and of the training set, see the first label. A file has a document a line, numbers between blanks, as many on
+ * each; with many ranks it is for all ranks' documents. */
+RW_API int rw_dataset_set_more_labels(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                      const double *labels, size_t n, int n_labels);
+RW_API int rw_dataset_read_more_labels(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                       const char *path);
 /* Pairs that training is to rank right, in place of those that labels make (parameter 'pairs', given): of two
  * documents of one query the one that should stand above the other, by number in the data set, from 0, and
  * the pair's weight, [0, 65536]. Those set last count; other documents or weights are RW_ERR_DATA. A file has a
@@ -182,6 +193,9 @@ struct rw_columns {
     const char *label; /* NULL: "label", if there is one */
     const char *qid;   /* the query's id; NULL: "qid", if there is one */
     const char *weight; /* a document's weight; NULL: all weigh 1 */
+    const char *const *more_label; /* [n_more_labels] further labels (rw_dataset_set_more_labels), of training
+                                      sets: where features are found by name, these columns are left out */
+    int n_more_labels;
     const char *const *ignore; /* [n_ignore] left out: each a column, or a range of numbers, "3-7" */
     int n_ignore;
     int no_label; /* 1: labels are not read, but are 0 */

@@ -14,6 +14,7 @@ awk '{ if ($2 != q) { q = $2; print n % 4 + 0.25 * (n % 2); n++ } }' lv.txt >lv.
 awk '{ print (NR * 7919 % 1000) / 500 - 1 }' l.txt >l.start
 awk '{ if ($2 != q) { q = $2; n = 0 } print (++n < 12 ? n : 12) }' l.txt >l.shown
 awk '{ print (NR * 7919 % 1000) / 500 - 1 }' lv.txt >lv.start
+awk '{ print (NR * 7919 % 13) % 4, (NR * 31 % 7 > 4) }' l.txt >l.labels
 
 # name | training data | validation data | the rest. By its size SCALE could change what --split auto means.
 cat >configurations <<'END'
@@ -67,6 +68,8 @@ letor-start-r |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --start-scores l
 letor-start-y |l.txt|lv.txt|--rounds 6 --objective yetirank --min-docs 3 --start-scores l.start --valid-start-scores lv.start --query-weights l.weights --split mart
 letor-additive|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --positions l.shown --debias additive --position-l2 0.01 --query-weights l.weights --split mart
 letor-ipw     |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --positions l.shown --debias ipw --query-weights l.weights --split newton
+letor-labels  |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --labels l.labels --label-weights 1,0.5,2 --query-weights l.weights --split newton
+letor-labels-m|l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --labels l.labels --label-weights 0.3,0,1 --delta map --split mart --metric map
 letor-valid-w |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 4 --rate 0.4 --valid-query-weights lv.weights --metric ndcg@5,rmse,err
 letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on --split mart
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart

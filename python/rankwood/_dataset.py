@@ -20,7 +20,7 @@ from rankwood._core import (
     path_chars,
     text,
 )
-from rankwood._documents import Queries, labels_of, vector
+from rankwood._documents import Queries, are_names, labels_of, one_label, vector
 from rankwood._handles import Handles, few, locked
 from rankwood._params import Params
 
@@ -39,7 +39,8 @@ class Dataset(Handles):
     label
         Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own; of
         CSV and TSV it is "label", if it is not given. Of data in memory None means that it can be scored
-        and explained only, and needs no queries.
+        and explained only, and needs no queries. Several labels, (n_docs, k) or a list of columns, are one
+        and its ``more_labels``.
     qid
         The query of each document (n_docs,), integers or strings; or the name of a column (of CSV and TSV
         "qid", if it is not given). A query's documents are adjacent, unless ``sort`` is True.
@@ -54,6 +55,9 @@ class Dataset(Handles):
     position
         Where each document was shown when it was clicked or not (n_docs,), whole numbers from 0 to 65,535:
         for training with the parameter ``debias`` (LightGBM's ``position``); or a column's name.
+    more_labels
+        Further labels of each document (n_docs,) or (n_docs, k), 0 or more; or columns' names, in a list:
+        for training with the parameter ``label_weights``. Metrics see ``label`` alone.
     pairs
         Pairs to rank right in place of those that labels make, for ``{"pairs": "given"}``: (n, 2) or (n, 3),
         the numbers of two documents of one query, from 0 as they stand in ``data``, the one that should be
@@ -91,6 +95,7 @@ class Dataset(Handles):
         start_scores: Any = None,
         pairs: Any = None,
         position: Any = None,
+        more_labels: Any = None,
         feature_names: Sequence[str] | None = None,
         categorical_features: Any = None,
         ignore: Iterable[str | int] = (),
@@ -102,7 +107,11 @@ class Dataset(Handles):
         self._begin()
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
+        label, more_labels = one_label(label, more_labels)
         if _tables.is_paths(data):
+            if are_names(more_labels):
+                self._columns["more_label"] = [_column(one) for one in more_labels]
+                more_labels = None
             for what, given in {"start_scores": start_scores, "position": position}.items():
                 if isinstance(given, str):
                     raise DataError(f"{what} is a column's name; expected an array: files have no such column")
@@ -111,8 +120,12 @@ class Dataset(Handles):
         else:
             ignore = _ignored(ignore)
             named = [one for one in (label, qid, weight, start_scores, position) if isinstance(one, str)]
-            table = _tables.of_any(data, frozenset([*ignore, *named]))
-            left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str))]
+            further = list(more_labels) if are_names(more_labels) else []
+            table = _tables.of_any(data, frozenset([*ignore, *named, *further]))
+            left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
+            if further:
+                more_labels = [_column_of(table, one, "more_labels") for one in further]
+                more_labels = np.column_stack([_tables.numbers_of(one, "more_labels") for one in more_labels])
             start_scores = _column_of(table, start_scores, "start_scores")
             position = _column_of(table, position, "position")
             self._open_table(table, label, qid, group, weight, feature_names, left_out, missing, sort)
@@ -123,6 +136,8 @@ class Dataset(Handles):
             self._set_start_scores(start_scores)
         if position is not None:
             self._set_positions(position)
+        if more_labels is not None:
+            self._set_more_labels(more_labels)
         if pairs is not None:
             self._set_pairs(pairs)
 
@@ -137,6 +152,7 @@ class Dataset(Handles):
         query_weight: Any = None,
         start_scores: Any = None,
         position: Any = None,
+        more_labels: Any = None,
         ignore: Iterable[str] = (),
         missing: float = np.nan,
         batch_rows: int = 32768,
@@ -155,7 +171,7 @@ class Dataset(Handles):
             Names of columns, as of :class:`Dataset`. ``label=None``: all labels are 0.
         query_weight
             In place of ``weight``: a weight for each query, in order.
-        start_scores, position
+        start_scores, position, more_labels
             As of :class:`Dataset`, arrays of all documents' in order.
         ignore
             Names of columns that are not features. They are not read.
@@ -181,7 +197,10 @@ class Dataset(Handles):
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         source = _batches.of_parquet(path, int(batch_rows), ignored)
-        return cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
+        made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
+        if more_labels is not None:
+            made._set_more_labels(more_labels)
+        return made
 
     @classmethod
     def from_batches(
@@ -194,6 +213,7 @@ class Dataset(Handles):
         query_weight: Any = None,
         start_scores: Any = None,
         position: Any = None,
+        more_labels: Any = None,
         ignore: Iterable[str] = (),
         missing: float = np.nan,
     ) -> Dataset:
@@ -204,13 +224,16 @@ class Dataset(Handles):
         time: Arrow record batches or anything else with ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas
         data frames, or dicts of arrays. Batches may be of any size, and have the same columns. A query's
         documents are adjacent, and may go on in the next batch. label, qid, weight, query_weight,
-        start_scores, position, ignore, missing, what reads values, and errors (DataError) are as of
+        start_scores, position, more_labels, ignore, missing, what reads values, and errors (DataError) are as of
         :meth:`from_parquet`; what ``make_reader`` raises is raised as it was.
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         apart = ignored.union(name for name in (label, qid, weight) if name is not None)
         source = _batches.of_function(make_reader, apart, ignored)
-        return cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
+        made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
+        if more_labels is not None:
+            made._set_more_labels(more_labels)
+        return made
 
     # ---- where it comes from ----
 
@@ -394,6 +417,14 @@ class Dataset(Handles):
     def _set_positions(self, position: Any) -> None:
         positions = _tables.numbers_of(vector(position, "position", self.n_docs), "position")
         self._positions = self._in_own_order(positions)
+        if self._values is not None:
+            self._add_numbers(self._values)
+
+    def _set_more_labels(self, more_labels: Any) -> None:
+        given = _tables.numbers_of(_tables.array_of(more_labels, "more_labels"), "more_labels")
+        if given.ndim not in (1, 2) or len(given) != self.n_docs or given.size == 0:
+            raise DataError(f"more_labels has the shape {given.shape}; expected ({self.n_docs},) or ({self.n_docs}, k)")
+        self._more_labels = self._in_own_order(given.reshape(self.n_docs, -1))
         if self._values is not None:
             self._add_numbers(self._values)
 

@@ -39,6 +39,28 @@ def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
     return out
 
 
+def are_names(labels: Any) -> bool:
+    """Names or numbers of columns, in place of labels themselves."""
+    return isinstance(labels, (list, tuple)) and len(labels) > 0 and all(isinstance(one, str) for one in labels)
+
+
+def one_label(label: Any, more_labels: Any) -> tuple[Any, Any]:
+    """Of several labels the first, and the further ones."""
+    if isinstance(more_labels, str):
+        more_labels = [more_labels]
+    if are_names(label):
+        further: Any = list(label[1:])
+        label = label[0]
+    elif isinstance(label, str) or label is None or getattr(label, "ndim", 1) != 2 or label.shape[1] == 1:
+        return label, more_labels
+    else:
+        several = _tables.array_of(label, "label")
+        label, further = several[:, 0], several[:, 1:]
+    if more_labels is not None:
+        raise DataError("label has several columns, and more_labels are given, too; expected one of the two")
+    return label, further if len(further) > 0 else None
+
+
 def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
     """Query ids as `rankwood bin` would read them."""
     kind = values.dtype.kind

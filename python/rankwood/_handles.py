@@ -59,6 +59,7 @@ class Handles:
         self._weigh_queries = False
         self._start_scores: Floats | None = None
         self._positions: Floats | None = None
+        self._more_labels: Floats | None = None  # [n_docs, k]
         self._pairs: npt.NDArray[Any] | None = None  # of struct rw_given_pair
         self._has_labels = True
         self._warned = False
@@ -76,7 +77,7 @@ class Handles:
         raise NotImplementedError
 
     def _add_numbers(self, c: Any) -> None:
-        """Weights, start scores, positions and pairs, to a struct rw_dataset."""
+        """Weights, start scores, positions, further labels and pairs, to a struct rw_dataset."""
         weigh = lib.rw_dataset_set_query_weights if self._weigh_queries else lib.rw_dataset_set_weights
         for given, set_them in (
             (self._weights, weigh),
@@ -86,6 +87,10 @@ class Handles:
             if given is not None:
                 numbers = np.ascontiguousarray(given)
                 check(set_them(context(), c, ffi.cast("double *", numbers.ctypes.data), len(numbers)))
+        if self._more_labels is not None:
+            labels = np.ascontiguousarray(self._more_labels)
+            held = ffi.cast("double *", labels.ctypes.data)
+            check(lib.rw_dataset_set_more_labels(context(), c, held, *labels.shape))
         if self._pairs is not None:
             pairs = ffi.cast("struct rw_given_pair *", self._pairs.ctypes.data)
             check(lib.rw_dataset_set_pairs(context(), c, pairs, len(self._pairs)))
@@ -110,6 +115,8 @@ class Handles:
                 setattr(c, role, chars_of(str(self._columns[role])))
         ignore = self._columns.get("ignore", [])
         c.ignore, c.n_ignore = array_of(list(ignore)), len(ignore)
+        further = self._columns.get("more_label", [])
+        c.more_label, c.n_more_labels = array_of(list(further)), len(further)
         c.no_label = c.no_qid = int(not self._has_labels)
         if names is not None:
             must = set(needed)
@@ -169,7 +176,7 @@ class Handles:
         """What data in memory has to have in common on all ranks."""
         if self._paths is not None:
             return "files"
-        numbers = (self._weights, self._start_scores, self._positions, self._pairs)
+        numbers = (self._weights, self._start_scores, self._positions, self._more_labels, self._pairs)
         given = (one is not None for one in (self._ids, *numbers))
         return self.feature_names, self.n_features, *given
 

@@ -111,6 +111,8 @@ class Params:
             raise ParameterError("weights are the data's: Dataset(..., weight=) or (..., query_weight=)")
         if ours == "positions":
             raise ParameterError("positions are the data's: Dataset(..., position=)")
+        if ours == "labels":
+            raise ParameterError("further labels are the data's: Dataset(..., more_labels=)")
         if ours == "start-scores":
             raise ParameterError("start_scores are the data's: Dataset(..., start_scores=)")
         if ours == "pairs-file":

@@ -21,6 +21,7 @@ _NAMES = {
     "CatBoost": _program_names.CATBOOST,
 }
 
+_WEIGHTS = "Dataset(..., weight= one a document, or query_weight= one a query)"
 # Where the library's table speaks of the program's options and files, what Python has: by our option, or
 # by the first word of a row that has none.
 _IN_PYTHON = {
@@ -42,20 +43,18 @@ _IN_PYTHON = {
     "quiet": "progress goes to a terminal, notes to the logger 'rankwood'",
     "log": "Model.evals_result has the metrics of each round, and callbacks see them",
     "top": "it is an argument of the plots",
-    "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
-    "query-weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    **dict.fromkeys(("weights", "query-weights", "weight-column"), _WEIGHTS),
+    **dict.fromkeys(("label", "label-column", "qid-column"), "Dataset(data, label, qid=... or group=...)"),
     "start-scores": "Dataset(..., start_scores=)",
     "positions": "Dataset(..., position=)",
     "pairs-file": "Dataset(..., pairs=), with pairs='given'",
-    "label-column": "Dataset(data, label, qid=... or group=...)",
-    "qid-column": "Dataset(data, label, qid=... or group=...)",
-    "weight-column": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "label-columns": "Dataset(data, [label, further labels ...], qid=...)",
+    "labels": "Dataset(..., more_labels=)",
     "names": "Dataset(..., feature_names=), or the columns' names",
     "ignore": "Dataset(..., ignore=)",
     "absent": "missing values are Dataset(..., missing=), beside NaN and null",
     "data": "train(params, Dataset(...))",
     "task": "training, measuring and predicting are functions of their own",
-    "label": "Dataset(data, label, qid=... or group=...)",
     "nfold": "cross-validation is cv(params, dataset, n_folds=K)",
     "validation-fraction": "a validation set is a Dataset of its own; folds of one are cv",
     "save-binary": "a Dataset keeps its binned data, and uses it again in every training",
@@ -70,7 +69,7 @@ _IN_PYTHON = {
 # Parameters that a Dataset takes.
 _OF_DATA = (
     "weights", "query-weights", "start-scores", "positions", "pairs-file", "label-column", "qid-column",
-    "weight-column", "names", "ignore", "absent",
+    "weight-column", "label-columns", "labels", "names", "ignore", "absent",
 )  # fmt: skip
 
 # Names that mean something in Python alone.

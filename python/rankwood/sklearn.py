@@ -94,6 +94,7 @@ class Ranker(BaseEstimator):
         permutations: int = 10,
         decay: float = 0.85,
         label_gain: str = "exp",
+        label_weights: Sequence[float] | str = "",
         monotone: Mapping[Any, Any] | str = "",
         sample_queries: float = 1,
         sample_features: float | str = "auto",
@@ -137,6 +138,7 @@ class Ranker(BaseEstimator):
         self.permutations = permutations
         self.decay = decay
         self.label_gain = label_gain
+        self.label_weights = label_weights
         self.monotone = monotone
         self.sample_queries = sample_queries
         self.sample_features = sample_features
@@ -195,7 +197,8 @@ class Ranker(BaseEstimator):
     ) -> Ranker:
         """Trains a model.
 
-        X: (n_docs, n_features); y: labels (n_docs,); qid: the query of each document, or group: the
+        X: (n_docs, n_features); y: labels (n_docs,), or several (n_docs, k) for the parameter ``label_weights``,
+        of which metrics see the first; qid: the query of each document, or group: the
         size of each query; without either all documents are one query. sample_weight, start_scores:
         (n_docs,), as :class:`rankwood.Dataset` takes them. eval_set: pairs (X, y), with eval_qid or
         eval_group, and eval_sample_weight and eval_start_scores, None or one of each pair, which may be

@@ -7,6 +7,7 @@
 #include "boost/continuation.h"
 #include "boost/choose_device.h"
 #include "boost/features.h"
+#include "boost/labels.h"
 #include "boost/model_params.h"
 #include "boost/model_size.h"
 #include "boost/no_split.h"
@@ -37,7 +38,7 @@ struct booster {
     uint8_t *ignore;     /* [RW_FEATURE_IDS] NULL: none */
     int8_t *monotone;    /* [RW_FEATURE_IDS] NULL: no feature has a direction */
     char *monotone_text; /* params.monotone, by ids; owned */
-    double *gain;        /* [n_docs] of an objective that ranks */
+    double *gain; /* [n_docs] of an objective that ranks; of several labels one after another */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
@@ -109,7 +110,8 @@ static const struct rw_objective *objective_of(const struct booster *b)
 /* Gradients are made here, from scores that the engine hands out. */
 static int has_own_gradients(const struct booster *b)
 {
-    return !objective_of(b) || objective_of(b)->device == RW_OBJECTIVE_HOST;
+    return !objective_of(b) || objective_of(b)->device == RW_OBJECTIVE_HOST ||
+           b->params.label_weights[0];
 }
 
 /* ---- before the first round ---- */
@@ -199,11 +201,8 @@ static int take_cpu(struct booster *b)
 static int load_engine(struct booster *b)
 {
     int status = RW_OK;
-    if (objective_of(b) && objective_of(b)->ranks) {
-        status = RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs);
-        if (status >= 0)
-            status = rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain);
-    }
+    if (objective_of(b) && objective_of(b)->ranks)
+        status = rw_labels_gains(b->ctx, &b->params, &b->eval_sets.gains, b->set[0], &b->gain);
     if (status >= 0)
         status = rw_rank_sets_check(b->ctx, &b->train, &b->made, b->set, b->n_sets, b->init,
                                     b->params.metric_on_train,
@@ -231,6 +230,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
                        "parameter 'start-scores' is set, but the training set has none: they are "
                        "read with rw_dataset_read_start_scores");
     RW_TRY(rw_positions_check(b->ctx, params, objective_by(b, params), b->set[0]));
+    RW_TRY(rw_labels_check(b->ctx, params, objective_by(b, params), b->set[0]));
     if (strcmp(params->pairs, "given") == 0 && !b->set[0]->pair)
         return rw_fail(
             b->ctx, RW_ERR_ARGUMENT,
@@ -287,9 +287,7 @@ static int prepare_own_gradients(struct booster *b)
     }
     struct rw_objective_rule rule;
     rw_params_objective_rule(&b->params, &rule);
-    for (uint32_t i = 0; b->gain && i < b->set[0]->n_docs; i++)
-        rule.max_gain = b->gain[i] > rule.max_gain ? b->gain[i] : rule.max_gain;
-    RW_TRY(rw_comm_max_doubles(b->ctx, &rule.max_gain, 1));
+    RW_TRY(rw_labels_max_gains(b->ctx, &rule, b->gain, b->set[0]));
     RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->engine->first_doc,
                             b->gain, &b->handed));
     int status = rw_positions_give(b->ctx, &b->params, b->handed);

@@ -39,6 +39,15 @@ static uint64_t position_item(const struct rw_dataset *dataset, uint32_t doc, ui
     return dataset->position ? rw_mix_item(number, dataset->position[doc]) : 0;
 }
 
+/* Without further labels nothing is added. */
+static uint64_t more_labels_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t sum = number;
+    for (int k = 1; k <= dataset->n_more_labels; k++)
+        sum = rw_mix_item(sum, rw_bits_of_float(rw_dataset_labels_of(dataset, k)[doc]));
+    return dataset->n_more_labels ? sum : 0;
+}
+
 /* Given pairs of a query; their order adds to sums in double, so that it counts, too. */
 static uint64_t pairs_item(const struct job *job, uint32_t query)
 {
@@ -60,7 +69,7 @@ static int add_documents(void *user, struct rw_share *share)
 {
     const struct job *job = user;
     const struct rw_dataset *dataset = job->dataset;
-    uint64_t labels = 0, weights = 0, starts = 0, positions = 0;
+    uint64_t labels = 0, weights = 0, starts = 0, positions = 0, more_labels = 0;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
             const uint64_t number = job->first_doc + doc;
@@ -68,6 +77,7 @@ static int add_documents(void *user, struct rw_share *share)
             weights += weight_item(dataset, (uint32_t)doc, number);
             starts += start_item(dataset, (uint32_t)doc, number);
             positions += position_item(dataset, (uint32_t)doc, number);
+            more_labels += more_labels_item(dataset, (uint32_t)doc, number);
         }
     }
     rw_share_lock(share);
@@ -75,6 +85,7 @@ static int add_documents(void *user, struct rw_share *share)
     job->out->part[RW_PRINT_WEIGHTS] += weights;
     job->out->part[RW_PRINT_START_SCORES] += starts;
     job->out->part[RW_PRINT_POSITIONS] += positions;
+    job->out->part[RW_PRINT_MORE_LABELS] += more_labels;
     rw_share_unlock(share);
     return RW_OK;
 }

@@ -5,18 +5,30 @@
 #include "comm/comm.h"
 
 /* Is there a pair by gain, or, with `relevant`, of a relevant document and another? */
-static int any_label_pair(const struct rw_dataset *train, const double *gain,
+static int any_label_pair(const struct rw_dataset *train, const float *labels, const double *gain,
                           const double *relevant)
 {
     for (uint32_t q = 0; q < train->n_queries; q++) {
         for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
-            const float *label = train->label + i;
+            const float *label = labels + i;
             if (relevant ? ((double)label[0] >= *relevant) != ((double)label[-1] >= *relevant)
                          : gain[i] != gain[i - 1])
                 return 1;
         }
     }
     return 0;
+}
+
+/* By any of the labels that train. */
+static int any_pair(const struct rw_params *params, const struct rw_dataset *train,
+                    const double *gain, const double *relevant)
+{
+    const int n = params->label_weights[0] ? train->n_more_labels + 1 : 1;
+    int any = 0;
+    for (int k = 0; k < n && !any; k++)
+        any = any_label_pair(train, rw_dataset_labels_of(train, k),
+                             gain + (size_t)k * train->n_docs, relevant);
+    return any;
 }
 
 static int any_weight(const struct rw_dataset *train)
@@ -35,7 +47,8 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
     enum { WEIGHT, PAIR, FACTS };
     const double *relevant = rw_params_trains_on_relevance(params) ? &params->relevant : NULL;
     uint64_t any[FACTS] = {[WEIGHT] = any_weight(train),
-                           [PAIR] = !gain || train->pair || any_label_pair(train, gain, relevant)};
+                           [PAIR] =
+                               !gain || train->pair || any_pair(params, train, gain, relevant)};
     RW_TRY(rw_comm_max(ctx, any, FACTS));
     if (!any[WEIGHT])
         snprintf(text, size, "all weights are 0 (change --weights)");

@@ -1,6 +1,7 @@
 /* Parameters: the table, defaults, values as text, and whether they agree with one another. */
 #include "base/exact.h"
 #include "base/fpenv.h"
+#include "boost/labels.h"
 #include "boost/params_table.h"
 #include "objective/debias.h"
 
@@ -282,6 +283,10 @@ static const struct rw_objective *objective_by_rule(const struct rw_params *para
     if (objective != row)
         rw_objective_rule_init(rule, objective, number_of, params);
     rule->seed = params->seed;
+    double weight[RW_MAX_LABELS];
+    rule->n_labels = params->label_weights[0] ? rw_label_weights(params->label_weights, weight) : 0;
+    for (int k = 0; k < rule->n_labels; k++)
+        rule->label[k].weight = weight[k];
     return objective;
 }
 
@@ -484,6 +489,21 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
     return &params->eval;
 }
 
+/* What has one label a document at most. */
+static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    if (params->label_weights[0] && params->debias != RW_DEBIAS_OFF)
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "parameter 'label-weights' cannot be set with debias, which learns the bias of "
+            "one label's clicks");
+    if (params->label_weights[0] && strcmp(params->pairs, "given") == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'label-weights' cannot be set with pairs given, which take the "
+                       "place of labels");
+    return RW_OK;
+}
+
 int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
 {
     RW_DEFAULT_FPENV;
@@ -495,6 +515,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
                        params->sample_queries < 1 || some_features;
     const int has_no_top =
         rw_objective_param(objective, "pairs") >= 0 && strcmp(params->pairs, "topk") != 0;
+    const int has_many_columns = strchr(params->label_columns, ',') != NULL;
     const struct idle_rule rules[] = {
         {RW_AT_PARAM_truncation, has_no_top && params->truncation != 0, "without pairs topk"},
         {RW_AT_PARAM_pairs_file,
@@ -505,6 +526,11 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
          "with grow levels: depth limits whole levels"},
         {RW_AT_PARAM_positions, params->debias == RW_DEBIAS_OFF, "without debias additive or ipw"},
+        {RW_AT_PARAM_labels, !params->label_weights[0], "without label-weights"},
+        {RW_AT_PARAM_labels, has_many_columns, "with the further labels of label-columns"},
+        {RW_AT_PARAM_label_columns, has_many_columns && !params->label_weights[0],
+         "without label-weights"},
+        {RW_AT_PARAM_label_column, params->label_columns[0] != 0, "with label-columns"},
         {RW_AT_PARAM_delta, params->debias != RW_DEBIAS_OFF, "with debias: it is NDCG's"},
         {RW_AT_PARAM_pairs, params->debias != RW_DEBIAS_OFF, "with debias: it is topk"},
         {RW_AT_PARAM_position_l2, params->debias != RW_DEBIAS_ADDITIVE, "without debias additive"},
@@ -522,6 +548,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
                       rw_params_trains_on_relevance(params)));
     RW_TRY(refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0])));
     RW_TRY(check_objective(ctx, params));
+    RW_TRY(check_labels(ctx, params));
     if (levels && params->depth == 0 && rw_params_origin(params, "depth") == RW_PARAM_SET)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'depth' is 0 (no limit), but grow levels needs a depth");

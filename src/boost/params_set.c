@@ -1,6 +1,7 @@
 /* Parameters from text: one value, a file of them, and what an unknown name or value was meant to
  * be. */
 #include "base/fpenv.h"
+#include "boost/labels.h"
 #include "boost/params_table.h"
 
 #include <ctype.h>
@@ -153,6 +154,12 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
         return refuse(ctx, row, "ndcg, dcg, map, mrr, err, p@K or none", value);
     if (at == RW_AT_PARAM_pairs && rw_pairs_number(value) < RW_PAIRS_GIVEN)
         return refuse(ctx, row, "topk, all, given or mean:N, N from 1 to 1000", value);
+    double weight[RW_MAX_LABELS];
+    if (at == RW_AT_PARAM_label_weights && *value && !rw_label_weights(value, weight))
+        return refuse(ctx, row,
+                      "2 to " RW_TEXT(RW_MAX_LABELS) " numbers from 0 to " RW_TEXT(
+                          RW_MAX_WEIGHT) ", not all 0, with commas",
+                      value);
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
     if (at == RW_AT_PARAM_metric) {
@@ -367,6 +374,7 @@ static int is_written(struct rw_params *params, int at)
         UINT64_C(1) << RW_AT_PARAM_weights | UINT64_C(1) << RW_AT_PARAM_query_weights |
         UINT64_C(1) << RW_AT_PARAM_start_scores | UINT64_C(1) << RW_AT_PARAM_pairs_file |
         UINT64_C(1) << RW_AT_PARAM_positions | UINT64_C(1) << RW_AT_PARAM_propensities |
+        UINT64_C(1) << RW_AT_PARAM_labels | UINT64_C(1) << RW_AT_PARAM_label_columns |
         UINT64_C(1) << RW_AT_PARAM_names | UINT64_C(1) << RW_AT_PARAM_label_column |
         UINT64_C(1) << RW_AT_PARAM_qid_column | UINT64_C(1) << RW_AT_PARAM_weight_column |
         UINT64_C(1) << RW_AT_PARAM_metric_on_train;

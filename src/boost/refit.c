@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "boost/eval_sets.h"
 #include "boost/features.h"
+#include "boost/labels.h"
 #include "boost/params_table.h"
 #include "boost/rank_sets.h"
 #include "boost/refit_params.h"
@@ -277,14 +278,15 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
     RW_TRY(take_params(r, was, &r->run_params));
     RW_TRY(rw_gain_rule_init(r->ctx, &r->gains, r->run_params->label_gain));
     RW_TRY(take_order(r));
+    RW_TRY(rw_labels_check(r->ctx, r->run_params,
+                           is_custom(r) ? NULL : rw_params_objective(r->run_params), r->set[0]));
     if (is_custom(r) || !rw_params_objective(r->run_params)->ranks)
         return RW_OK;
     if (strcmp(r->run_params->pairs, "given") == 0 && !r->set[0]->pair)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "the model to refit was trained on pairs that were given: give the data its "
                        "own ('pairs-file'), or set 'pairs'");
-    RW_TRY(RW_NEW_RAW(r->ctx, r->gain, r->set[0]->n_docs));
-    return rw_gains(r->ctx, &r->gains, r->set[0], r->gain);
+    return rw_labels_gains(r->ctx, r->run_params, &r->gains, r->set[0], &r->gain);
 }
 
 static int start_run(struct refit *r, const struct rw_model_params *was)
@@ -294,9 +296,7 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
     if (is_custom(r))
         return RW_OK;
     rw_params_objective_rule(r->run_params, &rule);
-    for (uint32_t i = 0; r->gain && i < r->set[0]->n_docs; i++)
-        rule.max_gain = r->gain[i] > rule.max_gain ? r->gain[i] : rule.max_gain;
-    RW_TRY(rw_comm_max_doubles(r->ctx, &rule.max_gain, 1));
+    RW_TRY(rw_labels_max_gains(r->ctx, &rule, r->gain, r->set[0]));
     return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, rw_params_objective(r->run_params), &rule,
                                                   r->set[0], r->first_doc, r->gain, &r->gradients));
 }

@@ -10,10 +10,12 @@ static const double default_decay = 0.9; /* LightGBM's refit_decay_rate */
 
 /* What leaf values depend on, beside the trees and the data. */
 static const enum rw_param_at shaping[] = {
-    RW_AT_PARAM_delta,      RW_AT_PARAM_pairs,        RW_AT_PARAM_monotone,   RW_AT_PARAM_objective,
-    RW_AT_PARAM_rate,       RW_AT_PARAM_l2,           RW_AT_PARAM_truncation, RW_AT_PARAM_sigma,
-    RW_AT_PARAM_norm,       RW_AT_PARAM_permutations, RW_AT_PARAM_decay,      RW_AT_PARAM_relevant,
-    RW_AT_PARAM_label_gain, RW_AT_PARAM_seed,         RW_AT_PARAM_refit_decay};
+    RW_AT_PARAM_delta,        RW_AT_PARAM_pairs, RW_AT_PARAM_monotone,
+    RW_AT_PARAM_objective,    RW_AT_PARAM_rate,  RW_AT_PARAM_l2,
+    RW_AT_PARAM_truncation,   RW_AT_PARAM_sigma, RW_AT_PARAM_norm,
+    RW_AT_PARAM_permutations, RW_AT_PARAM_decay, RW_AT_PARAM_relevant,
+    RW_AT_PARAM_label_gain,   RW_AT_PARAM_seed,  RW_AT_PARAM_refit_decay,
+    RW_AT_PARAM_label_weights};
 
 /* What grows trees, or says when to stop; and the bias of positions, which is learned with them. */
 static const enum rw_param_at growing[] = {RW_AT_PARAM_rounds,

@@ -38,17 +38,17 @@ static int say_read(const struct rw_list *files, double start)
     return 0;
 }
 
-/* The parameter 'ignore' as it was given, part by part. */
-static const struct rw_list *ignore_list(struct rw_cli *cli)
+/* A parameter, as it was given at first, part by part. */
+static const struct rw_list *list_of(struct rw_cli *cli, const char *param, struct rw_list *list,
+                                     char **copy)
 {
-    struct rw_list *list = &cli->ignore;
-    const char *text = rw_params_get(cli->params, "ignore");
+    const char *text = rw_params_get(cli->params, param);
     char *rest;
     if (list->text)
         return list;
-    cli->ignore_text = strcpy(rw_need(strlen(text) + 1, 1), text);
+    *copy = strcpy(rw_need(strlen(text) + 1, 1), text);
     list->text = rw_need(strlen(text) + 1, sizeof(*list->text));
-    for (char *one = strtok_r(cli->ignore_text, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
+    for (char *one = strtok_r(*copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
         list->text[list->n++] = one;
     return list;
 }
@@ -62,8 +62,12 @@ static const char *given(const struct rw_cli *cli, const char *param)
 int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_model *model,
                     enum rw_load_kind kind)
 {
-    const struct rw_list *ignore = ignore_list(cli);
-    const struct rw_columns columns = {.label = given(cli, "label-column"),
+    const struct rw_list *ignore = list_of(cli, "ignore", &cli->ignore, &cli->ignore_text);
+    const struct rw_list *labels = list_of(cli, "label-columns", &cli->labels, &cli->labels_text);
+    const struct rw_columns columns = {.label =
+                                           labels->n ? labels->text[0] : given(cli, "label-column"),
+                                       .more_label = labels->n ? labels->text + 1 : NULL,
+                                       .n_more_labels = labels->n ? labels->n - 1 : 0,
                                        .qid = given(cli, "qid-column"),
                                        .weight = given(cli, "weight-column"),
                                        .ignore = ignore->text,
@@ -78,9 +82,10 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
 
 int rw_load_check_columns(struct rw_cli *cli)
 {
-    static const char *const columns[] = {"label-column", "qid-column", "weight-column", "ignore"};
+    static const char *const columns[] = {"label-column", "label-columns", "qid-column",
+                                          "weight-column", "ignore"};
     const int trains = strcmp(cli->command->params, "*") == 0;
-    for (int i = 0; i < (trains ? 3 : 4) && rw_ctx_n_tables(cli->ctx) == 0; i++) {
+    for (int i = 0; i < (trains ? 4 : 5) && rw_ctx_n_tables(cli->ctx) == 0; i++) {
         if (rw_params_must_matter(cli->params, columns[i]))
             return rw_wrong(cli, "'--%s' has no effect: the data is neither CSV nor TSV",
                             columns[i]);
@@ -113,12 +118,12 @@ static int took_ignored(struct rw_cli *cli)
     return rw_ctx_n_tables(cli->ctx) > 0 ? rw_params_set(cli->ctx, cli->params, "ignore", "") : 0;
 }
 
-/* The weights, start scores, positions and pairs that the parameters name. */
+/* The weights, start scores, positions, further labels and pairs that the parameters name. */
 static int read_side_files(struct rw_cli *cli)
 {
     const char *of_docs = given(cli, "weights"), *of_queries = given(cli, "query-weights");
     const char *start = given(cli, "start-scores"), *pairs = given(cli, "pairs-file");
-    const char *shown = given(cli, "positions");
+    const char *shown = given(cli, "positions"), *labels = given(cli, "labels");
     if (of_docs)
         RW_STEP(rw_dataset_read_weights(cli->ctx, cli->dataset, of_docs));
     if (of_queries)
@@ -127,6 +132,8 @@ static int read_side_files(struct rw_cli *cli)
         RW_STEP(rw_dataset_read_start_scores(cli->ctx, cli->dataset, start));
     if (shown)
         RW_STEP(rw_dataset_read_positions(cli->ctx, cli->dataset, shown));
+    if (labels)
+        RW_STEP(rw_dataset_read_more_labels(cli->ctx, cli->dataset, labels));
     return pairs ? rw_dataset_read_pairs(cli->ctx, cli->dataset, pairs) : 0;
 }
 

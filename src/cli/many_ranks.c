@@ -71,6 +71,8 @@ static void free_copy(struct rw_cli *copy)
     rw_params_free(copy->params);
     free(copy->ignore.text);
     free(copy->ignore_text);
+    free(copy->labels.text);
+    free(copy->labels_text);
 }
 
 /* Of the threads that were asked for each rank has its share. */

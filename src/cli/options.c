@@ -54,9 +54,9 @@ int rw_wrong(const struct rw_cli *cli, const char *format, ...)
 int rw_is_given(const struct rw_cli *cli, const char *option)
 {
     int i = 0;
-    while (strcmp(cli->command->options[i].name, option) != 0)
+    while (cli->command->options[i].name && strcmp(cli->command->options[i].name, option) != 0)
         i++;
-    return cli->given[i];
+    return cli->command->options[i].name ? cli->given[i] : 0;
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -400,7 +400,7 @@ static struct rw_list inputs_of(const struct rw_cli *cli)
 {
     static const char *const params[] = {"weights",    "query-weights", "start-scores",
                                          "pairs-file", "positions",     "propensities",
-                                         "names",      "label-gain"};
+                                         "names",      "label-gain",    "labels"};
     struct rw_list inputs = {0};
     add_inputs(&inputs, &cli->operands, 0);
     for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++)
@@ -461,9 +461,10 @@ static int check(struct rw_cli *cli)
             cli, "'--weight-column' and a file of weights both weigh DATA: give one of them");
     if (cli->command->check)
         RW_STEP(cli->command->check(cli));
-    if (params && strcmp(params, "*") == 0)
+    const int trains = params && strcmp(params, "*") == 0;
+    if (trains && !rw_is_given(cli, "refit")) /* what that takes of its model is not known yet */
         RW_STEP(rw_params_check(cli->ctx, cli->params));
-    else if (holds(params, "metric"))
+    else if (!trains && holds(params, "metric"))
         RW_STEP(rw_params_check_eval(cli->ctx, cli->params));
     const struct rw_list inputs = inputs_of(cli);
     const int code = check_files(cli, &inputs);
@@ -572,6 +573,8 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     free(cli.operands.text);
     free(cli.ignore.text);
     free(cli.ignore_text);
+    free(cli.labels.text);
+    free(cli.labels_text);
     return code;
 }
 

@@ -66,6 +66,8 @@ struct rw_cli {
     struct rw_list operands;
     struct rw_list ignore; /* columns; its texts are parts of ignore_text */
     char *ignore_text;
+    struct rw_list labels; /* of --label-columns; the same */
+    char *labels_text;
     unsigned char *given; /* by option of the command */
     struct rw_model *model;
     const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */

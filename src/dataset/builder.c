@@ -17,6 +17,7 @@ void rw_builder_release(struct rw_builder *builder)
     rw_mem_free(builder->location);
     rw_mem_free(builder->file);
     rw_mem_free(builder->weight);
+    rw_mem_free(builder->more_label);
     rw_names_free(builder->name, builder->n_names);
     memset(builder, 0, sizeof(*builder));
 }
@@ -40,6 +41,17 @@ int rw_builder_weight(struct rw_ctx *ctx, struct rw_builder *builder, double wei
     RW_TRY(RW_GROW(ctx, builder->weight, builder->weight_room, (size_t)builder->n_docs + 1));
     builder->weight[builder->n_docs] = weight == 0 ? 0.0 : weight; /* no -0 */
     builder->has_weight = 1;
+    return RW_OK;
+}
+
+int rw_builder_more_labels(struct rw_ctx *ctx, struct rw_builder *builder, const float *labels,
+                           int n)
+{
+    const size_t at = (size_t)builder->n_docs * (size_t)n;
+    RW_TRY(RW_GROW(ctx, builder->more_label, builder->more_label_room, at + (size_t)n));
+    for (int k = 0; k < n; k++)
+        builder->more_label[at + (size_t)k] = labels[k] + 0.0f; /* no -0 */
+    builder->n_more_labels = n;
     return RW_OK;
 }
 
@@ -179,7 +191,7 @@ void rw_builder_empty(struct rw_builder *builder)
     builder->n_docs = builder->n_queries = builder->n_runs = builder->n_locations = 0;
     builder->n_features = builder->n_entries = 0;
     builder->query_id_bytes = builder->comment_bytes = 0;
-    builder->any_comment = builder->has_weight = 0;
+    builder->any_comment = builder->has_weight = builder->n_more_labels = 0;
     builder->n_clamped = 0;
     builder->is_placed = 0;
 }
@@ -237,6 +249,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
                               .n_locations = from->n_locations,
                               .any_comment = from->any_comment,
                               .has_weight = from->has_weight,
+                              .n_more_labels = from->n_more_labels,
                               .n_clamped = from->n_clamped,
                               .is_placed = from->is_placed,
                               .placed = from->placed};
@@ -249,6 +262,8 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
     RW_TRY(COPY_PART(ctx, to, from, location, location_room, from->n_locations));
     if (from->has_weight)
         RW_TRY(COPY_PART(ctx, to, from, weight, weight_room, n_docs));
+    RW_TRY(COPY_PART(ctx, to, from, more_label, more_label_room,
+                     n_docs * (size_t)from->n_more_labels));
     if (from->any_comment) {
         RW_TRY(COPY_PART(ctx, to, from, comment_offset, comment_room, n_docs + 1));
         RW_TRY(COPY_PART(ctx, to, from, comment_text, comment_text_room, from->comment_bytes));
@@ -305,6 +320,15 @@ static int copy_entries(struct rw_ctx *ctx, struct rw_builder *to, const struct 
     return RW_OK;
 }
 
+static int copy_more_labels(struct rw_ctx *ctx, struct rw_builder *builder,
+                            const struct rw_dataset *dataset, uint32_t doc)
+{
+    float label[RW_MAX_LABELS];
+    for (int k = 0; k < dataset->n_more_labels; k++)
+        label[k] = rw_dataset_labels_of(dataset, k + 1)[doc];
+    return rw_builder_more_labels(ctx, builder, label, dataset->n_more_labels);
+}
+
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end)
 {
@@ -327,6 +351,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
         const int any = line_end > at;             /* else there may be no entries at all */
         if (dataset->weight)
             RW_TRY_OUT(rw_builder_weight(ctx, builder, dataset->weight[i]));
+        if (dataset->n_more_labels)
+            RW_TRY_OUT(copy_more_labels(ctx, builder, dataset, i));
         RW_TRY_OUT(rw_builder_doc(
             ctx, builder, dataset->label[i], any ? lines.entry_feature + at : NULL,
             any ? lines.entry_value + at : NULL, line_end - at, comment, strlen(comment)));

@@ -135,6 +135,32 @@ static int join_weights(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
+/* Further labels, of which all documents have as many. */
+static int join_more_labels(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    int n = -1;
+    for (int b = 0; b < finish->n_builders; b++) {
+        const struct rw_builder *builder = &finish->builders[b];
+        if (builder->n_docs && n >= 0 && builder->n_more_labels != n)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "documents with %d label%s and with %d; expected as many of each", n + 1,
+                           n ? "s" : "", builder->n_more_labels + 1);
+        n = builder->n_docs ? builder->n_more_labels : n;
+    }
+    if (n <= 0)
+        return RW_OK;
+    RW_TRY(RW_NEW_RAW(ctx, dataset->more_label, (size_t)n * dataset->n_docs));
+    dataset->n_more_labels = n;
+    for (int b = 0; b < finish->n_builders; b++) {
+        const struct rw_builder *builder = &finish->builders[b];
+        for (size_t i = 0; i < (size_t)builder->n_docs * (size_t)n; i++)
+            dataset->more_label[i % (size_t)n * dataset->n_docs + finish->first_doc[b] +
+                                i / (size_t)n] = builder->more_label[i];
+    }
+    return RW_OK;
+}
+
 /* Files of one set call its features alike. */
 static int join_names(struct rw_ctx *ctx, struct finish *finish)
 {
@@ -452,6 +478,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     RW_TRY_OUT(join_queries(ctx, &finish));
     RW_TRY_OUT(make_docs(ctx, &finish));
     RW_TRY_OUT(join_weights(ctx, &finish));
+    RW_TRY_OUT(join_more_labels(ctx, &finish));
     RW_TRY_OUT(join_names(ctx, &finish));
     RW_TRY_OUT(join_locations(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);

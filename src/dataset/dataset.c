@@ -1,5 +1,6 @@
 #include "dataset/dataset.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -66,6 +67,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
     rw_mem_free(dataset->weight);
     rw_mem_free(dataset->start_score);
     rw_mem_free(dataset->position);
+    rw_mem_free(dataset->more_label);
     rw_mem_free(dataset->pair);
     rw_mem_free(dataset->pair_offset);
     rw_names_free(dataset->name, dataset->n_names);
@@ -308,6 +310,38 @@ int rw_dataset_check_positions(struct rw_ctx *ctx, const struct rw_dataset *data
                                const char *file, size_t n)
 {
     return check_one_a_document(ctx, dataset, file, n, "positions");
+}
+
+int rw_dataset_check_more_labels(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                 const char *file, size_t n)
+{
+    return check_one_a_document(ctx, dataset, file, n, "lines of labels");
+}
+
+int rw_dataset_set_more_labels(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *labels,
+                               size_t n, int n_labels)
+{
+    RW_DEFAULT_FPENV;
+    float *more;
+    if (n_labels < 1 || n_labels >= RW_MAX_LABELS)
+        return rw_fail(ctx, RW_ERR_DATA, "%d further labels a document; expected 1 to %d", n_labels,
+                       RW_MAX_LABELS - 1);
+    RW_TRY(rw_dataset_check_more_labels(ctx, dataset, NULL, n));
+    for (size_t i = 0; i < n * (size_t)n_labels; i++) {
+        if (!(labels[i] >= 0.0 && labels[i] <= (double)FLT_MAX))
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "further label %zu of document %zu is %g; expected a number, 0 or more",
+                           i % (size_t)n_labels + 1, i / (size_t)n_labels + 1, labels[i]);
+    }
+    RW_TRY(RW_NEW_RAW(ctx, more, n * (size_t)n_labels));
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < n_labels; k++)
+            more[(size_t)k * n + i] = (float)labels[i * (size_t)n_labels + (size_t)k] + 0.0f;
+    }
+    rw_mem_free(dataset->more_label);
+    dataset->more_label = more;
+    dataset->n_more_labels = n_labels;
+    return RW_OK;
 }
 
 int rw_dataset_set_positions(struct rw_ctx *ctx, struct rw_dataset *dataset,

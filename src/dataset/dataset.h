@@ -55,6 +55,8 @@ struct rw_dataset {
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
     double *start_score;       /* [n_docs] where training starts; NULL: all 0; owned */
     uint16_t *position;        /* [n_docs] at which they were shown; NULL: not known; owned */
+    int n_more_labels;         /* labels a document has beside `label` */
+    float *more_label;         /* [n_more_labels][n_docs]; NULL: none; owned */
     struct rw_given_pair *pair; /* query by query, in the order given; NULL: none are; owned */
     size_t *pair_offset;        /* [n_queries + 1] into `pair`; NULL likewise; owned */
     int32_t n_names;
@@ -101,6 +103,16 @@ int rw_dataset_check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *d
 /* The same of n positions. */
 int rw_dataset_check_positions(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                const char *file, size_t n);
+
+/* The same of n documents' further labels. */
+int rw_dataset_check_more_labels(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                 const char *file, size_t n);
+
+/* The labels of one kind: 0 is `label`, those behind it are the further ones. */
+static inline const float *rw_dataset_labels_of(const struct rw_dataset *dataset, int kind)
+{
+    return kind == 0 ? dataset->label : dataset->more_label + (size_t)(kind - 1) * dataset->n_docs;
+}
 
 /* Have they the same queries, by id and in this order, and the same labels? */
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
@@ -161,6 +173,9 @@ struct rw_builder {
     double *weight; /* [n_docs] if has_weight */
     size_t weight_room;
     int has_weight;
+    float *more_label; /* [n_docs][n_more_labels] */
+    size_t more_label_room;
+    int n_more_labels;
     int32_t n_names;
     struct rw_feature_name
         *name; /* [n_names] by ascending id: those of the dataset, if any; owned */
@@ -190,7 +205,11 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
                    size_t comment_bytes);
 /* The weight of the next document. Each document has one, or none has. */
 int rw_builder_weight(struct rw_ctx *ctx, struct rw_builder *builder, double weight);
-/* Adds documents [begin, end) of a data set, with their queries, comments and weights. */
+/* Further labels of the next document, [n]: as many of each, or of none. */
+int rw_builder_more_labels(struct rw_ctx *ctx, struct rw_builder *builder, const float *labels,
+                           int n);
+/* Adds documents [begin, end) of a data set, with their queries, comments, weights and further
+ * labels. */
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
 /* Moves the values to `to`, which is empty, as documents of one query; the rest stays, as documents
@@ -205,7 +224,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
  * the same id is one query. The builders are emptied, one after the other, while the columns fill.
  * Columns are made in parallel; a column is dense when that takes no more memory. Names are those
  * of the first builder that has some; RW_ERR_DATA: a later one has others. If some builders have
- * weights, the documents of the others weigh 1. */
+ * weights, the documents of the others weigh 1. RW_ERR_DATA: not all have as many labels. */
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
                       struct rw_dataset **out);
 

@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "io/model_words.h"
 
-const char *const rw_print_name[RW_PRINTS] = {"documents", "queries", "query-ids",    "labels",
-                                              "weights",   "values",  "start-scores", "positions"};
+const char *const rw_print_name[RW_PRINTS] = {"documents",    "queries",   "query-ids",
+                                              "labels",       "weights",   "values",
+                                              "start-scores", "positions", "more-labels"};
 
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint)
 {

@@ -9,7 +9,7 @@
  *   sets N boundaries HEX             of the training set's bins; then N lines, it first:
  *   documents HEX queries HEX query-ids HEX labels HEX weights HEX values HEX
  *                                     and, of sets that have some but 0, start-scores HEX, and of
- *                                     those that have them, positions HEX
+ *                                     those that have them, positions HEX and more-labels HEX
  *   state NAME version V lines N      the objective's own; then N lines as it wrote them
  *
  *   and a model's lines from 'absent' to the last tree (io/model_text.h): all trees that were grown
@@ -37,6 +37,7 @@ enum rw_print {
     RW_PRINT_VALUES,
     RW_PRINT_START_SCORES, /* 0: none, or all of them 0 */
     RW_PRINT_POSITIONS,    /* 0: none */
+    RW_PRINT_MORE_LABELS,  /* 0: none */
     RW_PRINTS
 };
 struct rw_fingerprint {

@@ -5,6 +5,13 @@
 #include "base/mem.h"
 #include "model/model.h"
 
+static void texts_free(char **text, int n)
+{
+    for (int i = 0; text && i < n; i++)
+        rw_mem_free(text[i]);
+    rw_mem_free(text);
+}
+
 static void columns_free(struct rw_table_columns *columns)
 {
     if (!columns)
@@ -12,9 +19,8 @@ static void columns_free(struct rw_table_columns *columns)
     rw_mem_free(columns->label);
     rw_mem_free(columns->qid);
     rw_mem_free(columns->weight);
-    for (int i = 0; columns->ignore && i < columns->n_ignore; i++)
-        rw_mem_free(columns->ignore[i]);
-    rw_mem_free(columns->ignore);
+    texts_free(columns->ignore, columns->n_ignore);
+    texts_free(columns->more_label, columns->n_more_labels);
     rw_names_free(columns->name, columns->n_names);
     rw_mem_free(columns->needed);
     rw_mem_free(columns);
@@ -23,6 +29,15 @@ static void columns_free(struct rw_table_columns *columns)
 static int copy_of(struct rw_ctx *ctx, const char *text, char **out)
 {
     return text ? rw_mem_copy_text(ctx, out, text) : RW_OK;
+}
+
+static int copy_texts(struct rw_ctx *ctx, const char *const *from, int n, char ***to, int *n_copied)
+{
+    if (n > 0)
+        RW_TRY(RW_NEW(ctx, *to, (size_t)n));
+    for (; *n_copied < n; ++*n_copied)
+        RW_TRY(rw_mem_copy_text(ctx, &(*to)[*n_copied], from[*n_copied]));
+    return RW_OK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -98,10 +113,12 @@ static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_tab
     to->no_label = from->no_label;
     to->no_qid = from->no_qid;
     to->first_other = -1;
-    if (from->n_ignore > 0)
-        RW_TRY(RW_NEW(ctx, to->ignore, (size_t)from->n_ignore));
-    for (; to->n_ignore < from->n_ignore; to->n_ignore++)
-        RW_TRY(rw_mem_copy_text(ctx, &to->ignore[to->n_ignore], from->ignore[to->n_ignore]));
+    RW_TRY(copy_texts(ctx, from->ignore, from->n_ignore, &to->ignore, &to->n_ignore));
+    if (from->n_more_labels < 0 || from->n_more_labels >= RW_MAX_LABELS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d columns of further labels; expected 0 to %d",
+                       from->n_more_labels, RW_MAX_LABELS - 1);
+    RW_TRY(copy_texts(ctx, from->more_label, from->n_more_labels, &to->more_label,
+                      &to->n_more_labels));
     if (from->like && from->like->name)
         return take_names(ctx, to, from->like->name, from->like->n_names, NULL);
     if (from->feature)
@@ -142,7 +159,8 @@ int rw_ctx_n_tables(const struct rw_ctx *ctx)
 
 int rw_columns_are_given(const struct rw_table_columns *columns)
 {
-    return columns->label || columns->qid || columns->weight || columns->n_ignore;
+    return columns->label || columns->qid || columns->weight || columns->n_ignore ||
+           columns->n_more_labels;
 }
 
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)

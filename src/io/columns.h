@@ -8,7 +8,9 @@
 struct rw_table_columns {
     char *label, *qid, *weight; /* as given; NULL: not given; owned */
     int n_ignore;
-    char **ignore;        /* [n_ignore]; owned */
+    char **ignore; /* [n_ignore]; owned */
+    int n_more_labels;
+    char **more_label;    /* [n_more_labels]; owned */
     int no_label, no_qid; /* as in struct rw_columns */
     /* Features by name; n_names 0: they are numbered. */
     int32_t n_names;

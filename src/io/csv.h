@@ -8,15 +8,24 @@
 #include "io/input.h"
 #include "io/letor.h"
 
-enum rw_csv_role { RW_CSV_IGNORED, RW_CSV_FEATURE, RW_CSV_LABEL, RW_CSV_QUERY, RW_CSV_WEIGHT };
+enum rw_csv_role {
+    RW_CSV_IGNORED,
+    RW_CSV_FEATURE,
+    RW_CSV_LABEL,
+    RW_CSV_MORE_LABEL,
+    RW_CSV_QUERY,
+    RW_CSV_WEIGHT
+};
 struct rw_csv_column {
     enum rw_csv_role role;
-    uint32_t slot; /* of a feature: its index among those that are read, by ascending id */
+    /* of a feature: its index among those that are read, by ascending id; of a further label: which
+     * one it is, from 0 */
+    uint32_t slot;
 };
 /* What the header says, and what the context asks for. */
 struct rw_csv_layout {
     char separator;
-    int has_header, has_query;
+    int has_header, has_query, n_more_labels;
     uint32_t n_columns;
     struct rw_csv_column *column; /* [n_columns]; owned */
     char **title;                 /* [n_columns] NULL: no header; owned, like its texts */

@@ -107,6 +107,8 @@ static int find_header(struct header *h)
                     is_number(columns->qid) && is_number(columns->weight);
     for (int i = 0; i < columns->n_ignore; i++)
         by_number &= is_number(columns->ignore[i]);
+    for (int i = 0; i < columns->n_more_labels; i++)
+        by_number &= is_number(columns->more_label[i]);
     layout->has_header = 1;
     for (uint32_t c = 0; by_number && c < layout->n_columns; c++)
         layout->has_header &= !rw_csv_is_number(&h->field[c]);
@@ -170,9 +172,10 @@ static int take_role(struct header *h, const char *given, const char *name, enum
     char what[64], names[512];
     const int64_t found = find_column(h, given ? given : name);
     snprintf(what, sizeof(what), " for %s",
-             role == RW_CSV_LABEL   ? "labels"
-             : role == RW_CSV_QUERY ? "query ids"
-                                    : "weights");
+             role == RW_CSV_LABEL        ? "labels"
+             : role == RW_CSV_MORE_LABEL ? "further labels"
+             : role == RW_CSV_QUERY      ? "query ids"
+                                         : "weights");
     if (found < 0 && may_lack)
         return RW_OK;
     if (found < 0 && given)
@@ -189,11 +192,35 @@ static int take_role(struct header *h, const char *given, const char *name, enum
     return RW_OK;
 }
 
+/* Nothing but what has a name is read, and numbers are another file's. */
+static int reads_names_only(const struct header *h)
+{
+    return h->columns->n_names && h->columns->first_other < 0;
+}
+
+/* They are a training set's. */
+static int take_more_labels(struct header *h)
+{
+    const struct rw_table_columns *columns = h->columns;
+    for (int i = 0; i < columns->n_more_labels && !columns->no_label; i++) {
+        const int64_t found = find_column(h, columns->more_label[i]);
+        if (reads_names_only(h)) {
+            if (found >= 0)
+                h->ignored[found] = 1;
+            continue;
+        }
+        RW_TRY(take_role(h, columns->more_label[i], "", RW_CSV_MORE_LABEL, 0));
+        h->layout->column[found].slot = (uint32_t)i;
+        h->layout->n_more_labels = i + 1;
+    }
+    return RW_OK;
+}
+
 static int take_ignored(struct header *h)
 {
     const struct rw_table_columns *columns = h->columns;
-    if (columns->n_names && columns->first_other < 0)
-        return RW_OK; /* nothing but what has a name is read, and numbers are another file's */
+    if (reads_names_only(h))
+        return RW_OK;
     for (int i = 0; i < columns->n_ignore; i++) {
         const char *text = columns->ignore[i];
         const int64_t found = find_column(h, text);
@@ -217,6 +244,7 @@ static int take_roles(struct header *h)
     RW_TRY(take_role(h, columns->qid, "qid", RW_CSV_QUERY, columns->no_qid));
     if (columns->weight)
         RW_TRY(take_role(h, columns->weight, "", RW_CSV_WEIGHT, columns->no_label));
+    RW_TRY(take_more_labels(h));
     return take_ignored(h);
 }
 

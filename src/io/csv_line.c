@@ -246,21 +246,22 @@ static int bad_value(struct rw_csv_chunk *chunk, const char *record,
 /* What a record says besides its values. */
 struct record {
     const char *begin;
-    float label;
+    float label, more_label[RW_MAX_LABELS];
     double weight;
     const char *id, *id_at; /* the query's id: in the text, or in the worker's; where it stands */
     size_t id_bytes;
 };
 
+/* label: one of the record's. */
 static int take_label(struct rw_csv_chunk *chunk, struct record *record,
-                      const struct rw_csv_field *field, uint64_t *n_clamped)
+                      const struct rw_csv_field *field, float *label, uint64_t *n_clamped)
 {
     const struct rw_csv_field inner = trimmed(field);
     int clamped;
-    if (rw_number_parse(inner.begin, inner.end, &record->label, &clamped) != inner.end)
+    if (rw_number_parse(inner.begin, inner.end, label, &clamped) != inner.end)
         return bad(chunk, record->begin, field->begin, "expected a label (a number), found %s",
                    found_in(field).text);
-    if (record->label < 0)
+    if (*label < 0)
         return bad(chunk, record->begin, field->begin,
                    "expected a label of 0 or more, found %s\n"
                    "hint: -1 means 'not judged' in some sets; leave such documents out",
@@ -347,7 +348,9 @@ static const char *take_field(struct rw_csv_chunk *chunk, struct rw_csv_worker *
             status = bad_value(chunk, record->begin, &field, column);
         *n_clamped += (uint64_t)clamped;
     } else if (about->role == RW_CSV_LABEL && !chunk->no_label) {
-        status = take_label(chunk, record, &field, n_clamped);
+        status = take_label(chunk, record, &field, &record->label, n_clamped);
+    } else if (about->role == RW_CSV_MORE_LABEL && !chunk->no_label) {
+        status = take_label(chunk, record, &field, &record->more_label[about->slot], n_clamped);
     } else if (about->role == RW_CSV_QUERY) {
         status = take_query(chunk, worker, record, &field);
     } else if (about->role == RW_CSV_WEIGHT && !chunk->no_label) {
@@ -379,6 +382,8 @@ static int add_doc(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
     }
     if (!isnan(record->weight))
         RW_TRY(rw_builder_weight(NULL, builder, record->weight));
+    if (layout->n_more_labels)
+        RW_TRY(rw_builder_more_labels(NULL, builder, record->more_label, layout->n_more_labels));
     RW_TRY(rw_builder_line(NULL, builder, chunk->n_lines));
     return rw_builder_doc(NULL, builder, record->label, layout->feature, worker->value,
                           layout->n_slots, NULL, 0);

@@ -77,7 +77,8 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
 }
 
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
-                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset)
+                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset,
+                       double sum_of_labels)
 {
     double most = dataset->weight ? 0.0 : 1.0;
     if (!objective || !objective->check)
@@ -85,7 +86,7 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
     for (uint32_t i = 0; dataset->weight && i < dataset->n_docs; i++)
         most = dataset->weight[i] > most ? dataset->weight[i] : most;
     return objective->check(ctx, rule, rw_longest_query(dataset->query_offset, dataset->n_queries),
-                            most);
+                            most * sum_of_labels);
 }
 
 int rw_gradients_check(struct rw_ctx *ctx, uint32_t n_docs, const double *gradients,
@@ -118,22 +119,52 @@ struct rw_gradients {
     enum rw_isa isa;
     int n_threads;
     uint32_t longest;
-    double *discount, *position, *ideal; /* [longest], [longest], [n_queries] or NULL */
-    double *scratch;                     /* [n_threads][longest x scratch] */
-    uint32_t *order;                     /* [n_threads][longest] */
-    struct rw_handed handed;             /* owned */
-    struct rw_debias *debias;            /* NULL: none; owned */
+    double *discount, *position; /* [longest], [longest] or NULL */
+    double *ideal;               /* [n_labels][n_queries] or NULL */
+    double *scratch;             /* [n_threads][longest x scratch] */
+    uint32_t *order;             /* [n_threads][longest] */
+    struct rw_handed handed;     /* owned */
+    /* What one of several labels gives: [n_threads][2][longest] of int64_t, or of double; owned */
+    int64_t *own_fixed;
+    double *own_real;
+    struct rw_debias *debias; /* NULL: none; owned */
     /* of a run */
     uint32_t tree;
     const double *scores; /* borrowed */
 };
+
+static int n_labels_of(const struct rw_gradients *g)
+{
+    return g->rule.n_labels ? g->rule.n_labels : 1;
+}
+
+static double sum_of_labels(const struct rw_objective_rule *rule)
+{
+    double sum = rule->n_labels ? 0.0 : 1.0;
+    for (int k = 0; k < rule->n_labels; k++)
+        sum += rule->label[k].weight;
+    return sum;
+}
+
+static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
+{
+    const struct rw_dataset *dataset = g->dataset;
+    RW_TRY(RW_NEW(ctx, g->discount, g->longest));
+    RW_TRY(RW_NEW(ctx, g->ideal, (size_t)n_labels_of(g) * dataset->n_queries));
+    rw_discounts(g->discount, g->longest);
+    for (int k = 0; k < n_labels_of(g); k++)
+        RW_TRY(rw_ideal_dcgs(ctx, g->gains + (size_t)k * dataset->n_docs, dataset->query_offset,
+                             dataset->n_queries, g->rule.pair.truncation, g->discount,
+                             g->ideal + (size_t)k * dataset->n_queries));
+    return RW_OK;
+}
 
 static int make(struct rw_ctx *ctx, struct rw_gradients *g)
 {
     const struct rw_dataset *dataset = g->dataset;
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
-    RW_TRY(rw_objective_check(ctx, g->objective, &g->rule.pair, dataset));
+    RW_TRY(rw_objective_check(ctx, g->objective, &g->rule.pair, dataset, sum_of_labels(&g->rule)));
     RW_TRY(RW_NEW(ctx, g->order, room));
     if (g->objective->is_fixed) {
         RW_TRY(RW_NEW_RAW(ctx, g->handed.lambda, dataset->n_docs));
@@ -149,13 +180,11 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
         RW_TRY(RW_NEW(ctx, g->position, g->longest));
         g->objective->positions(&g->rule, g->position, g->longest);
     }
-    if (!g->objective->ranks)
-        return RW_OK;
-    RW_TRY(RW_NEW(ctx, g->discount, g->longest));
-    RW_TRY(RW_NEW(ctx, g->ideal, dataset->n_queries));
-    rw_discounts(g->discount, g->longest);
-    return rw_ideal_dcgs(ctx, g->gains, dataset->query_offset, dataset->n_queries,
-                         g->rule.pair.truncation, g->discount, g->ideal);
+    if (g->rule.n_labels && g->objective->is_fixed)
+        RW_TRY(RW_NEW(ctx, g->own_fixed, 2 * room));
+    else if (g->rule.n_labels)
+        RW_TRY(RW_NEW(ctx, g->own_real, 2 * room));
+    return g->objective->ranks ? make_ideals(ctx, g) : RW_OK;
 }
 
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
@@ -195,29 +224,33 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g->handed.hess);
     rw_mem_free(g->handed.gradient);
     rw_mem_free(g->handed.hessian);
+    rw_mem_free(g->own_fixed);
+    rw_mem_free(g->own_real);
     rw_debias_free(g->debias);
     rw_mem_free(g);
 }
 
-static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
+/* A query by one of its documents' labels. */
+static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t q, int thread,
+                                          int label)
 {
     const size_t own = (size_t)thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
     const struct rw_handed *handed = &g->handed;
     struct rw_debias *debias = g->debias;
-    const struct rw_objective_query query = {
+    return (struct rw_objective_query){
         .n = g->dataset->query_offset[q + 1] - first,
         .first_document = g->first_doc + first,
         .tree = g->tree,
         .isa = g->isa,
         .fast = 1,
         .scores = g->scores + first,
-        .labels = g->dataset->label + first,
+        .labels = rw_dataset_labels_of(g->dataset, label) + first,
         .weights = g->dataset->weight ? g->dataset->weight + first : NULL,
-        .gains = g->gains ? g->gains + first : NULL,
+        .gains = g->gains ? g->gains + (size_t)label * g->dataset->n_docs + first : NULL,
         .discounts = g->discount,
         .positions = g->position,
-        .ideal = g->ideal ? g->ideal[q] : 0.0,
+        .ideal = g->ideal ? g->ideal[(size_t)label * g->dataset->n_queries + q] : 0.0,
         .pairs = g->dataset->pair ? g->dataset->pair + g->dataset->pair_offset[q] : NULL,
         .n_pairs =
             g->dataset->pair ? g->dataset->pair_offset[q + 1] - g->dataset->pair_offset[q] : 0,
@@ -231,6 +264,61 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
         .hess = handed->hess ? handed->hess + first : NULL,
         .gradient = handed->gradient ? handed->gradient + first : NULL,
         .hessian = handed->hessian ? handed->hessian + first : NULL};
+}
+
+/* to += weight x from, [n]; an integer is rounded once a label. */
+static void add_fixed(int64_t *to, const int64_t *from, uint32_t n, double weight)
+{
+    for (uint32_t i = 0; i < n; i++)
+        to[i] += rw_round_int64(weight * (double)from[i]);
+}
+
+static void add_real(double *to, const double *from, uint32_t n, double weight)
+{
+    for (uint32_t i = 0; i < n; i++)
+        to[i] += weight * from[i];
+}
+
+/* The labels' lambdas, each times its weight, in the labels' order. */
+static void run_labels(const struct rw_gradients *g, uint32_t q, int thread)
+{
+    const size_t own = 2 * (size_t)thread * g->longest;
+    for (int k = 0; k < g->rule.n_labels; k++) {
+        struct rw_objective_query query = query_by(g, q, thread, k);
+        struct rw_objective_rule rule = g->rule;
+        const struct rw_objective_query sum = query;
+        const double weight = rule.label[k].weight;
+        rule.max_gain = rule.label[k].max_gain;
+        query.lambda = g->own_fixed ? g->own_fixed + own : NULL;
+        query.hess = g->own_fixed ? query.lambda + g->longest : NULL;
+        query.gradient = g->own_real ? g->own_real + own : NULL;
+        query.hessian = g->own_real ? query.gradient + g->longest : NULL;
+        g->objective->query(&rule, &query);
+        if (g->own_fixed) {
+            if (k == 0) {
+                memset(sum.lambda, 0, sum.n * sizeof(*sum.lambda));
+                memset(sum.hess, 0, sum.n * sizeof(*sum.hess));
+            }
+            add_fixed(sum.lambda, query.lambda, sum.n, weight);
+            add_fixed(sum.hess, query.hess, sum.n, weight);
+            continue;
+        }
+        if (k == 0) {
+            memset(sum.gradient, 0, sum.n * sizeof(*sum.gradient));
+            memset(sum.hessian, 0, sum.n * sizeof(*sum.hessian));
+        }
+        add_real(sum.gradient, query.gradient, sum.n, weight);
+        add_real(sum.hessian, query.hessian, sum.n, weight);
+    }
+}
+
+static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
+{
+    if (g->rule.n_labels) {
+        run_labels(g, q, thread);
+        return;
+    }
+    const struct rw_objective_query query = query_by(g, q, thread, 0);
     g->objective->query(&g->rule, &query);
 }
 

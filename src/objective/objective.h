@@ -15,6 +15,12 @@ extern "C" {
 
 enum { RW_OBJECTIVE_PARAMS = 8 };
 
+/* Of several labels a document: what the lambdas of one of them are multiplied by, and its largest
+ * gain, all ranks'. */
+struct rw_label_rule {
+    double weight, max_gain;
+};
+
 /* What a training chose. */
 struct rw_objective_rule {
     struct rw_lambda_rule pair;        /* sigma, truncation and norm, where it has them */
@@ -22,6 +28,10 @@ struct rw_objective_rule {
                                           are 0 */
     uint64_t seed;
     double max_gain; /* the largest of the training set, all ranks'; for RW_OBJECTIVE_HOST only */
+    /* Several labels a document, whose lambdas are combined; 0: there is one. A run of gradients
+     * has them, an objective's `query` sees one label at a time. */
+    int n_labels;
+    struct rw_label_rule label[RW_MAX_LABELS];
 };
 
 /* One query of the training set. */
@@ -137,14 +147,16 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
 /* The gradients of a training set, for an objective that is handed over. */
 struct rw_dataset;
 struct rw_gradients;
-/* The objective's `check` of a training set; of NULL nothing is checked. */
+/* The objective's `check` of a training set; of NULL nothing is checked. sum_of_labels: what the
+ * weights of labels add up to; 1 of one label. */
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
-                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset);
+                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset,
+                       double sum_of_labels);
 /* Are a caller's own gradients, [n_docs], what they must be? RW_ERR_DATA: not. */
 int rw_gradients_check(struct rw_ctx *ctx, uint32_t n_docs, const double *gradients,
                        const double *hessians);
-/* gains: [n_docs] if the objective ranks; kept, borrowed, as the dataset's offsets and labels.
- * first_doc: documents of other ranks before these. */
+/* gains: [n_docs], of several labels [n_labels][n_docs], if the objective ranks; kept, borrowed, as
+ * the dataset's offsets and labels. first_doc: documents of other ranks before these. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains, struct rw_gradients **out);

@@ -2,13 +2,14 @@
  * of every document, the tree, the scores. Real numbers are printed with 17 digits, and so exactly.
  *
  *   dump ENGINE DATA NAME=VALUE...      the names: see `option` below; weights=FILE,
- * query-weights=FILE, start-scores=FILE */
+ * query-weights=FILE, start-scores=FILE, labels=FILE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "boost/features.h"
+#include "boost/labels.h"
 #include "boost/params.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
@@ -19,8 +20,8 @@ struct job {
     const struct rw_objective *handed; /* computed on the host; NULL: not */
     double relevant;
     struct rw_grow_rules grow;
-    struct rw_params *params; /* `rate` alone */
-    const char *gain, *weights, *query_weights, *start_scores;
+    struct rw_params *params; /* `rate` and `label-weights` alone */
+    const char *gain, *weights, *query_weights, *start_scores, *labels;
     int8_t direction[RW_FEATURE_IDS]; /* of `monotone` */
     uint32_t n_trees;
     int n_threads;
@@ -78,6 +79,10 @@ static int option(struct job *job, const char *text)
         job->query_weights = value;
     else if (NAMED("start-scores"))
         job->start_scores = value;
+    else if (NAMED("labels"))
+        job->labels = value;
+    else if (NAMED("label-weights"))
+        return rw_params_set(NULL, job->params, "label-weights", value);
     else if (NAMED("bins"))
         job->rules.cut.bins = (int)real;
     else if (NAMED("bits"))
@@ -170,6 +175,13 @@ static int gradients_new(struct rw_ctx *ctx, const struct job *job, const struct
     struct rw_objective_rule rule;
     rw_objective_rule_init(&rule, job->handed, value_of, job);
     rule.seed = job->rules.seed;
+    if (job->handed == &rw_objective_lambdarank)
+        rule.pair = job->rules.lambda;
+    struct rw_objective_rule of_params; /* which know of several labels */
+    rw_params_objective_rule(job->params, &of_params);
+    rule.n_labels = of_params.n_labels;
+    memcpy(rule.label, of_params.label, sizeof(rule.label));
+    RW_TRY(rw_labels_max_gains(ctx, &rule, gains, data));
     return rw_gradients_new(ctx, job->handed, &rule, data, 0, gains, out);
 }
 
@@ -186,7 +198,8 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
         const struct rw_handed *made;
         RW_TRY(rw_gradients_run(gradients, t, rw_params_rate_of_round(job->params, t), a->scores,
                                 &made));
-        RW_TRY(rw_engine_set_gradients(engine, made->gradient, made->hessian));
+        RW_TRY(made->lambda ? rw_engine_set_lambdas(engine, made->lambda, made->hess)
+                            : rw_engine_set_gradients(engine, made->gradient, made->hessian));
     } else if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
     rw_grower_set_rate(grower, rw_params_rate_of_round(job->params, t));
@@ -224,7 +237,6 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     job->rules.min_docs = job->rules.cut.min_docs = job->grow.min_docs;
     job->rules.max_slots = rw_grow_max_slots(&job->grow);
     RW_TRY(rw_gain_rule_init(ctx, &gain, job->gain));
-    RW_TRY_OUT(RW_NEW(ctx, gains, n));
     RW_TRY_OUT(RW_NEW(ctx, a.lambda, n));
     RW_TRY_OUT(RW_NEW(ctx, a.hess, n));
     RW_TRY_OUT(RW_NEW(ctx, a.lambda_q, n));
@@ -235,7 +247,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY_OUT(RW_NEW(ctx, a.hessians, n));
     RW_TRY_OUT(RW_NEW(ctx, a.leaf_slot, job->rules.max_slots));
     if (rw_rules_rank(&job->rules) || job->handed)
-        RW_TRY_OUT(rw_gains(ctx, &gain, data, gains));
+        RW_TRY_OUT(rw_labels_gains(ctx, job->params, &gain, data, &gains));
     if (job->handed)
         RW_TRY_OUT(gradients_new(ctx, job, data, gains, &gradients));
     RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
@@ -282,6 +294,11 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    if (job.params->label_weights[0] &&
+        job.rules.objective) { /* whoever makes gradients: the host */
+        job.handed = job.rules.objective;
+        job.rules.objective = NULL;
+    }
     if (argc < 3 || rw_ctx_new(&ctx) < 0)
         return 2;
     const char *path = argv[2];
@@ -293,6 +310,8 @@ int main(int argc, char **argv)
         RW_TRY_OUT(rw_dataset_read_query_weights(ctx, data, job.query_weights));
     if (job.start_scores)
         RW_TRY_OUT(rw_dataset_read_start_scores(ctx, data, job.start_scores));
+    if (job.labels)
+        RW_TRY_OUT(rw_dataset_read_more_labels(ctx, data, job.labels));
     RW_TRY_OUT(train(ctx, &job, argv[1], data));
 out:
     if (status < 0)

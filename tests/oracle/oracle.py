@@ -25,6 +25,7 @@ import sys
 import tempfile
 
 from gradients import REAL
+from lambdas import query_lambdas
 from monotone import bounds_of, directions, keeps_order
 from philox import draw, philox
 
@@ -127,64 +128,20 @@ def cut_between(a, b):
 # ---- lambdas ----
 
 
-def query_lambdas(opt, gain, score, weight):
-    """Lambdas, weights and the floors of their comparison, of one query."""
-    n = len(gain)
-    zero = [0.0] * n
-    top = opt['truncation'] or n
-    discount = [1 / math.log2(2 + r) for r in range(n)]
-    ideal = sum(g * d for g, d in zip(sorted(gain, reverse=True)[:top], discount))
-    if ideal == 0:
-        return zero, zero, zero, zero
-    order = sorted(range(n), key=lambda i: (-score[i], i))
-    spread = score[order[0]] != score[order[-1]]
-    sigma, norm = opt['sigma'], opt['norm'] == 'on'
-    lam, w, size_lam, size_w = zero[:], zero[:], zero[:], zero[:]
-    n_pairs, total = [0] * n, 0.0
-    for r in range(min(top, n)):
-        for t in range(r + 1, n):
-            i, j = order[r], order[t]
-            if gain[i] == gain[j]:
-                continue
-            if gain[i] < gain[j]:
-                i, j = j, i
-            delta = (gain[i] - gain[j]) * (discount[r] - discount[t]) / ideal
-            x = score[i] - score[j]
-            if norm and spread:
-                delta /= 0.01 + abs(x)
-            rho = 1 / (1 + math.exp(sigma * x))
-            contribution = sigma * rho * delta
-            curvature = sigma * sigma * rho * (1 - rho) * delta
-            lam[i] += contribution
-            lam[j] -= contribution
-            total += contribution
-            for k in (i, j):
-                w[k] += curvature
-                size_lam[k] += contribution
-                size_w[k] += curvature
-                n_pairs[k] += 1
-    s = 2 * total
-    factor = math.log2(1 + s) / s if norm and s > 0 else 1.0
-    unit = 2.0 ** -41
-    for k in range(n):
-        by = factor * weight[k]
-        floor = (n_pairs[k] * by + 1) * unit
-        size_lam[k] = floor + 2e-6 * by * size_lam[k]
-        size_w[k] = floor
-        lam[k] *= by
-        w[k] *= by
-    return lam, w, size_lam, size_w
-
-
 def check_gradients(opt, data, weights, out, fail):
     """Every sampled document's unrounded lambda and weight."""
     strict = 0
     for docs in data.query:
         if not out['sampled'][docs[0]]:
             continue
-        gain = [2 ** data.label[d] - 1 if opt['gain'] == 'exp' else data.label[d] for d in docs]
-        expected = query_lambdas(opt, gain, [out['scores'][d] for d in docs],
-                                 [weights[d] for d in docs])
+        expected = [[0.0] * len(docs) for _ in range(4)]
+        for label, by in zip(data.labels, data.label_weights):
+            gain = [2 ** label[d] - 1 if opt['gain'] == 'exp' else label[d] for d in docs]
+            own = query_lambdas(opt, gain, [out['scores'][d] for d in docs],
+                                [weights[d] for d in docs])
+            rounds = 2.0 ** -41 if len(data.labels) > 1 else 0.0
+            for k in range(4):
+                expected[k] = [s + by * v + (k > 1) * rounds for s, v in zip(expected[k], own[k])]
         for k, d in enumerate(docs):
             for what, v, floor in (('lambda', expected[0][k], expected[2][k]),
                                    ('hess', expected[1][k], expected[3][k])):
@@ -208,11 +165,14 @@ def check_residuals(opt, data, weights, out, fail):
     formula, share = REAL[opt['objective']]
     gradient, hessian = [], []
     for docs in data.query:
-        g, h = formula(opt, [data.label[d] for d in docs], [out['scores'][d] for d in docs],
-                       [weights[d] for d in docs],
-                       lambda k, stream: draw(opt['seed'], docs[k], out['tree'], stream))
-        gradient += g
-        hessian += h
+        sums = [[0.0] * len(docs) for _ in range(2)]
+        for label, by in zip(data.labels, data.label_weights):
+            own = formula(opt, [label[d] for d in docs], [out['scores'][d] for d in docs],
+                          [weights[d] for d in docs],
+                          lambda k, stream: draw(opt['seed'], docs[k], out['tree'], stream))
+            sums = [[s + by * v for s, v in zip(sum_, one)] for sum_, one in zip(sums, own)]
+        gradient += sums[0]
+        hessian += sums[1]
     for what, real in (('lambda', gradient), ('hess', hessian)):
         real = [v * w for v, w in zip(real, weights)]
         exponent = exponent_of([real[d] for d in range(data.n) if out['sampled'][d]])
@@ -508,6 +468,14 @@ CASES = [
                          'absent': 'missing', 'min-docs': 1, 'split-l2': 2.0, 'leaves': 24}),
     ('monotone-levels', {'monotone': '3:-,11:-,40:+', 'grow': 'levels', 'depth': 4, 'rate': 0.5,
                          'objective': 'regression', 'weights': 'doc', 'bits': 16}),
+    ('labels', {'label-weights': '1,0.5,0.25'}),
+    ('labels-newton', {'label-weights': '0.3,2', 'split': 'newton', 'weights': 'doc', 'norm': 'off',
+                       'truncation': 5, 'l2': 1.0, 'sample-queries': 0.7}),
+    ('labels-first-0', {'label-weights': '0,1', 'gain': 'linear', 'min-docs': 2}),
+    ('labels-listnet', {'label-weights': '1,4', 'objective': 'listnet', 'rate': 0.5}),
+    ('labels-xendcg', {'label-weights': '1,0.5', 'objective': 'xendcg', 'split': 'newton',
+                       'weights': 'query', 'rate': 0.5}),
+    ('labels-regression', {'label-weights': '1,0.1,3', 'objective': 'regression', 'weights': 'doc'}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
 ]
@@ -539,6 +507,15 @@ def run_case(dump, engine, name, changes, seed):
             args.append('start-scores=' + os.path.join(folder, 'start.txt'))
             with open(os.path.join(folder, 'start.txt'), 'w') as out:
                 out.write(''.join('%r\n' % s for s in score))
+        data.labels, data.label_weights = [data.label], [1.0]
+        if 'label-weights' in opt:
+            data.label_weights = [float(w) for w in opt['label-weights'].split(',')]
+            empty = {d for q, docs in enumerate(data.query) if q % 5 == 2 for d in docs}
+            data.labels += [[0.0 if d in empty else rng.choice([0.0, 0.0, 0.5, 1.0, 3.0])
+                             for d in range(data.n)] for _ in data.label_weights[1:]]
+            args.append('labels=' + os.path.join(folder, 'labels.txt'))
+            with open(os.path.join(folder, 'labels.txt'), 'w') as out:
+                out.write(''.join(' '.join(map(repr, more)) + '\n' for more in zip(*data.labels[1:])))
         text = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout.decode()
     n, n_different = [0] * 5, [0, 0]
     for line in text.splitlines():

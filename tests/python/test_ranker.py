@@ -84,6 +84,7 @@ def test_a_parameter_that_only_training_has(name: str) -> None:
 
 NOT_HERE = {"weights", "names", "ignore", "hist", "gpu_memory", "batch", "refit_decay"} | {
     "query_weights", "start_scores", "positions", "pairs_file", "label_column", "qid_column", "weight_column",
+    "labels", "label_columns",
 }  # fmt: skip
 
 

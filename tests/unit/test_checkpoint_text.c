@@ -118,10 +118,11 @@ static void may_be_there(enum rw_print part, const char *line)
     made.set[1].part[part] = 0;
 }
 
-Test(checkpoint_text, start_scores_and_positions)
+Test(checkpoint_text, start_scores_positions_and_more_labels)
 {
     may_be_there(RW_PRINT_START_SCORES, " values a start-scores abc\n");
     may_be_there(RW_PRINT_POSITIONS, " values a positions abc\n");
+    may_be_there(RW_PRINT_MORE_LABELS, " values a more-labels abc\n");
 }
 
 static void refused(const char *text, size_t n, const char *message)

@@ -2,6 +2,8 @@
  * does not matter. */
 #include "resumed_run.h"
 
+#include "base/mem.h"
+
 TestSuite(fingerprint, .init = setup, .fini = teardown, .timeout = 120);
 
 /* ---- what differs is named ---- */
@@ -137,6 +139,12 @@ Test(fingerprint, other_data)
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's positions");
+    rw_mem_free(train->position);
+    train->position = NULL;
+    cr_assert_eq(rw_dataset_set_more_labels(scratch_ctx, train, weights, train->n_docs, 1), RW_OK);
+    refused(run, RW_ERR_DATA,
+            "cannot resume from 'ck': its training had other data: the training "
+            "set's more-labels");
     free(weights);
 }
 

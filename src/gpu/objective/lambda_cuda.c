@@ -394,7 +394,7 @@ static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rul
         RW_TRY(RW_DEVICE_TABLE(&lambda->tables, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    RW_TRY(rw_objective_check(lambda->tables.ctx, rules->objective, &rules->lambda, dataset));
+    RW_TRY(rw_objective_check(lambda->tables.ctx, rules->objective, &rules->lambda, dataset, 1.0));
     return lambda->objective->load(lambda, &rules->lambda, dataset, gains);
 }
 

@@ -119,7 +119,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
         memcpy(host->weight_doc, dataset->weight, n * sizeof(*host->weight_doc));
     rw_host_set_directions(host, host->direction);
     host->is_fixed = objective && objective->is_fixed;
-    RW_TRY(rw_objective_check(host->base.ctx, objective, &rules->lambda, dataset));
+    RW_TRY(rw_objective_check(host->base.ctx, objective, &rules->lambda, dataset, 1.0));
     if (host->label)
         memcpy(host->label, dataset->label, n * sizeof(*host->label));
     if (!rw_rules_rank(rules))
