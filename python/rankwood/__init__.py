@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rankwood._audit import Audit, AuditRow, audit
     from rankwood._calibrate import Calibration
     from rankwood._check import DataCheck, FeatureCheck, Finding, check
+    from rankwood._comparisons import Compared, Comparisons, compare_all, compare_runs
     from rankwood._cv import CrossValidation, Fold, cv
     from rankwood._explain import Explanation, Permuted
     from rankwood._ranks import Carrier, Ranks, ranks
@@ -49,7 +50,9 @@ __all__ = [
     "AuditRow",
     "Calibration",
     "Carrier",
+    "Compared",
     "Comparison",
+    "Comparisons",
     "CrossValidation",
     "DataCheck",
     "DataError",
@@ -81,6 +84,8 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "compare_all",
+    "compare_runs",
     "cv",
     "evaluate",
     "evaluate_runs",
@@ -102,6 +107,8 @@ _LATER = {
     "AuditRow": "_audit",
     "Calibration": "_calibrate",
     "Carrier": "_ranks",
+    "Compared": "_comparisons",
+    "Comparisons": "_comparisons",
     "CrossValidation": "_cv",
     "DataCheck": "_check",
     "Explanation": "_explain",
@@ -115,6 +122,8 @@ _LATER = {
     "Ranks": "_ranks",
     "audit": "_audit",
     "check": "_check",
+    "compare_all": "_comparisons",
+    "compare_runs": "_comparisons",
     "cv": "_cv",
     "from_catboost": "migrate",
     "from_lightgbm": "migrate",

@@ -193,6 +193,12 @@ class Comparison:
         Queries that a ranks better.
     conventions : str
         What the metric counts, as one line.
+    n_queries : int
+        Queries that count.
+    lower_is_better : bool
+        Of rmse and logloss.
+    n_samples : int
+        Resamples of the interval, and permutations.
     """
 
     metric: str
@@ -206,16 +212,19 @@ class Comparison:
     n_ties: int
     n_losses: int
     conventions: str
+    n_queries: int
+    lower_is_better: bool
+    n_samples: int
 
 
 def compare(
-    data: Dataset, a: Any, b: Any, metric: str = "ndcg@10", *, seed: int = 1, **how: Any
+    data: Dataset, a: Any, b: Any, metric: str = "ndcg@10", *, like: str | None = None, seed: int = 1, **how: Any
 ) -> Comparison:
-    """Compares two rankings of the same documents.
+    """Compares two rankings of the same documents. Several: :func:`compare_all`; TREC runs: :func:`compare_runs`.
 
     data: documents with labels and queries. a, b: scores (n_docs,), or models. metric: one, as
-    :func:`evaluate` takes it. seed: of the resamples and permutations. how: ``empty``, ``ties``,
-    ``label_gain``, ``relevant``.
+    :func:`evaluate` takes it, as ``like``. seed: of the resamples and permutations. how: ``empty``,
+    ``ties``, ``label_gain``, ``relevant``.
 
     Raises DataError for scores of another length or data without labels, ParameterError for a metric that
     there is not.
@@ -223,16 +232,21 @@ def compare(
     scores_a, scores_b = _scores(data, a), _scores(data, b)
     params = Params({"metric": metric, "seed": seed, **how})
     out = ffi.new("struct rw_comparison **")
-    status = lib.rw_compare(
+    status = lib.rw_compare_like(
         context(),
         lib.rw_params_eval(params.c),
         data._documents(),
         ffi.cast("double *", scores_a.ctypes.data),
         ffi.cast("double *", scores_b.ctypes.data),
         ffi.NULL,
+        ffi.NULL if like is None else chars(like),
         out,
     )
-    c = made(status, out, lib.rw_comparison_free)
+    return comparison_of(made(status, out, lib.rw_comparison_free))
+
+
+def comparison_of(c: Any) -> Comparison:
+    """What a struct rw_comparison holds of all queries, copied."""
     one = c.all
     return Comparison(
         text(c.metric),
@@ -246,4 +260,7 @@ def compare(
         one.n_ties,
         one.n_losses,
         text(c.conventions),
+        one.n_queries,
+        bool(c.lower_is_better),
+        c.n_samples,
     )
