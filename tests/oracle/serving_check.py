@@ -1,7 +1,6 @@
 """serving_check.py PROGRAM: exports models to every format that serving.py reads, and compares each
 document's leaf in every tree, and its score, with Rankwood's: random documents and such that stand on cuts. What
 `export --verify` says of the same documents must agree. Standard library only."""
-import json
 import os
 import subprocess
 import sys
@@ -40,13 +39,6 @@ def passed(docs, name, why):
             for q, label, doc in docs]
 
 
-def write_set(path, features):
-    """As GET _ltr/_featureset/NAME gives it."""
-    body = {"name": "the", "features": [{"name": f"the {f}", "params": [], "template": {}} for f in features]}
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"_id": "featureset-the", "found": True, "_source": {"name": "the", "featureset": body}}, file)
-
-
 def check(program, model, docs, docs_path, formats, why, missing):
     scores = [float(x) for x in run(program, "predict", model, docs_path).split()]
     leaf_ids = [[int(x) for x in line.split()]
@@ -55,7 +47,7 @@ def check(program, model, docs, docs_path, formats, why, missing):
     failed = 0
     for name in formats:
         out = "exported." + name
-        by_set = ("--featureset", "set.json", "--name", "m") if name in ("opensearch", "elasticsearch") else ()
+        by_set = ("--featureset", "set.json", "--name", "m") if name in data.BY_SET else ()
         said = run(program, "export", model, "--to", name, *by_set, "--verify", docs_path, "-o", out)
         with open(out, encoding="utf-8") as file:
             text = file.read()
@@ -76,7 +68,7 @@ def check(program, model, docs, docs_path, formats, why, missing):
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    ltr = ["opensearch", "elasticsearch"]
+    ltr = list(data.BY_SET)
     by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", *ltr, "vespa", "catboost", "pmml"]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -99,10 +91,10 @@ def main():
                 formats = by_node + (["ranklib"] if absent == "zero" else [])
                 if missing == 0.0 and absent == "zero":
                     formats.append("quickrank")
-                write_set("set.json", range(1, N_FEATURES + 1))
+                data.write_set("set.json", range(1, N_FEATURES + 1))
                 failed += check(program, "m.txt", docs, "docs.txt", formats, why, missing)
                 # By name the set may have its features in any order, and more of them.
-                write_set("set.json", range(N_FEATURES + 5, 0, -1))
+                data.write_set("set.json", range(N_FEATURES + 5, 0, -1))
                 failed += check(program, "named.txt", docs, "docs.txt", ltr, why, missing)
             # Solr's slack leads to no cut of -1, as features of whole numbers have.
             run(program, "train", "train.txt", "--rounds", "12", "--leaves", "9", "--min-docs", "5", "--ignore", "5,10",

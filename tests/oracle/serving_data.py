@@ -1,5 +1,6 @@
 """Data and documents for comparing models across programs: LETOR text, and documents that stand on, just below
 and just above every cut. Standard library only."""
+import json
 import math
 import random
 import re
@@ -96,3 +97,13 @@ def boundary_docs(cuts, n_features, n, seed, absent=0.1, missing=0.1):
                 doc[f] = 0.0
         docs.append((10000000 + i // 10, 0, doc))
     return docs
+
+
+BY_SET = ("opensearch", "elasticsearch")  # that are exported with a feature set
+
+
+def write_set(path, features):
+    """As GET _ltr/_featureset/NAME gives it."""
+    body = {"name": "the", "features": [{"name": f"the {f}", "params": [], "template": {}} for f in features]}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"_id": "featureset-the", "found": True, "_source": {"name": "the", "featureset": body}}, file)

@@ -119,11 +119,14 @@ def out_to_packages(c, model, docs, docs_path, what, absent):
 def out_by_rules(c, model, docs, docs_path, what, names):
     import numpy as np
     import serving
+    import serving_data as data
 
-    leaf_values = [np.array(v) for v in __import__("serving_data").leaves_of(model)]
+    leaf_values = [np.array(v) for v in data.leaves_of(model)]
+    data.write_set("set.json", range(1, N_FEATURES + 1))  # of a model without names, by place
     _, our_leaves = c.ours(model, docs_path)
     for name in names:
-        c.run("export", model, "--to", name, "--verify", docs_path, "-o", "out")
+        by_set = ("--featureset", "set.json", "--name", "m") if name in data.BY_SET else ()
+        c.run("export", model, "--to", name, *by_set, "--verify", docs_path, "-o", "out")
         with open("out", encoding="utf-8") as file:
             text = file.read()
         for reader in serving.READERS[name]:
@@ -233,7 +236,7 @@ def inside(args):
             onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
             catboost_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
             pmml_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value))
-            names = ["eslr-raw", "xgboost-dump", "vespa", "pmml"] + ["ranklib"] * (absent == "zero")
+            names = ["eslr-raw", "xgboost-dump", *data.BY_SET, "vespa", "pmml"] + ["ranklib"] * (absent == "zero")
             out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
             # Solr's slack leads to no cut of -1, as features of whole numbers have, and to few near -1e-6 (feature 6).
             c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,6,10",
