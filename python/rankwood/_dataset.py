@@ -422,9 +422,9 @@ class Dataset(Handles):
 
     def _set_more_labels(self, more_labels: Any) -> None:
         given = _tables.numbers_of(_tables.array_of(more_labels, "more_labels"), "more_labels")
-        if given.ndim not in (1, 2) or len(given) != self.n_docs or given.size == 0:
+        if given.ndim not in (1, 2) or len(given) != self.n_docs or given.shape[1:] == (0,):
             raise DataError(f"more_labels has the shape {given.shape}; expected ({self.n_docs},) or ({self.n_docs}, k)")
-        self._more_labels = self._in_own_order(given.reshape(self.n_docs, -1))
+        self._more_labels = self._in_own_order(given[:, np.newaxis] if given.ndim == 1 else given)
         if self._values is not None:
             self._add_numbers(self._values)
 

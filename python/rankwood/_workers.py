@@ -51,6 +51,8 @@ class Part:
     qid: Any = None
     weight: Any = None
     start_scores: Any = None
+    position: Any = None
+    more_labels: Any = None
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:
@@ -59,7 +61,7 @@ class Part:
         members = {name: [getattr(part, name) for part in parts] for name in vars(first)}
         return cls(
             **{
-                name: value if value is None or isinstance(value, str) else _after(members[name])
+                name: value if value is None or are_columns(value) else _after(members[name])
                 for name, value in vars(first).items()
             }
         )
@@ -68,7 +70,7 @@ class Part:
         """Some of the documents."""
 
         def of(one: Any) -> Any:
-            if one is None or isinstance(one, str):
+            if one is None or are_columns(one):
                 return one
             return one.iloc[begin:end] if hasattr(one, "iloc") else one[begin:end]
 
@@ -78,6 +80,11 @@ class Part:
         """The query of each document."""
         given = self.data[self.qid] if isinstance(self.qid, str) else self.qid
         return _tables.array_of(given, "qid")
+
+
+def are_columns(one: Any) -> bool:
+    """A column's name, or several."""
+    return isinstance(one, (str, list, tuple))
 
 
 def _after(parts: list[Any]) -> Any:
@@ -125,6 +132,28 @@ class Options:
 
     ignore: Sequence[str | int] = ()
     missing: float = float("nan")
+    pairs: Any = None  # [n, 2] or [n, 3]: documents by their numbers among those of all ranks
+
+    def own_pairs(self, n_docs: int) -> Any:
+        """Those of this rank's documents, by their numbers here. All ranks call it, if there are pairs."""
+        sizes = _ranks.gather_sizes(n_docs)
+        with _ranks.agreed():
+            return self._pairs_from(sum(sizes[: _ranks.number()]), n_docs, sum(sizes))
+
+    def _pairs_from(self, begin: int, n_docs: int, n_all: int) -> Any:
+        given = _tables.numbers_of(_tables.array_of(self.pairs, "pairs"), "pairs")
+        if given.ndim != 2 or given.shape[1] not in (2, 3):
+            raise DataError(f"pairs has the shape {given.shape}; expected (n, 2) or (n, 3)")
+        wrong = ~((given[:, :2] >= 0) & (given[:, :2] < n_all))
+        if wrong.any():
+            raise DataError(f"pairs has {given[:, :2][wrong][0]:g}; expected documents from 0 to {n_all - 1}")
+        mine = given[(given[:, 0] >= begin) & (given[:, 0] < begin + n_docs)]
+        mine[:, :2] -= begin
+        outside = (mine[:, 1] < 0) | (mine[:, 1] >= n_docs)  # queries are whole, so it is of another one
+        if outside.any():
+            better, worse = (mine[outside][0, :2] + begin).astype(np.int64)
+            raise DataError(f"pairs has {better} and {worse}; expected documents of one query")
+        return mine
 
 
 def run(
@@ -149,8 +178,13 @@ def run(
             with _ranks.agreed():
                 data[name] = Dataset(
                     whole.data, whole.label, qid=whole.qid, weight=whole.weight, start_scores=whole.start_scores,
-                    ignore=options.ignore, missing=options.missing,
+                    position=whole.position, more_labels=whole.more_labels, ignore=options.ignore,
+                    missing=options.missing,
                 )  # fmt: skip
+            if options.pairs is not None:
+                pairs = options.own_pairs(data[name].n_docs)
+                with _ranks.agreed():
+                    data[name]._set_pairs(pairs)
         train_set = data.pop("train")
         model = train(params, train_set, valid=data or None, **more)
     return model if meeting.rank == 0 else None

@@ -19,7 +19,7 @@ from rankwood import sklearn as _sklearn
 from rankwood._core import DataError, ParameterError, RankError, need, package
 from rankwood._model import Model
 from rankwood._params import as_mapping
-from rankwood._workers import Meeting, Options, Part, free_address, run
+from rankwood._workers import Meeting, Options, Part, are_columns, free_address, run
 
 _dask = package("dask", "dask")
 _distributed = package("distributed", "dask")
@@ -38,8 +38,9 @@ class Dataset:
     ----------
     data : dask.dataframe.DataFrame or dask.array.Array
         Features; of a frame, all columns that are not named as something else.
-    label : str or Dask's array or series
-        Of each document, of the same partitions as data; or the name of a frame's column.
+    label : str or Dask's array or series, or list of str
+        Of each document, of the same partitions as data; or the name of a frame's column. Several labels, (n_docs, k)
+        or a list of columns, are for the parameter ``label_weights``.
     qid : str or Dask's array or series
         The query of each document.
     weight : str or Dask's array or series or None
@@ -50,6 +51,13 @@ class Dataset:
         A value that means missing, beside NaN and null.
     start_scores : str or Dask's array or series or None
         Of each document: where its score begins in training.
+    position : str or Dask's array or series or None
+        Of each document: where it was shown, for the parameter ``debias``.
+    more_labels : list of str, or Dask's array or None
+        Further labels of each document, for the parameter ``label_weights``.
+    pairs : array or None
+        (n, 2) or (n, 3), in memory: pairs to rank right, as :class:`rankwood.Dataset` has them, documents by their
+        numbers from 0 as they stand in ``data``, for ``{"pairs": "given"}``.
     """
 
     data: Any
@@ -59,6 +67,9 @@ class Dataset:
     ignore: Sequence[str] = ()
     missing: float = float("nan")
     start_scores: Any = None
+    position: Any = None
+    more_labels: Any = None
+    pairs: Any = None
 
     def _parts(self) -> list[Any]:
         """A delayed Part for each partition."""
@@ -69,15 +80,15 @@ class Dataset:
             data = data.rechunk({1: -1})
         blocks = _blocks(data)
         columns = {}
-        for name in ("label", "qid", "weight", "start_scores"):
+        for name in ("label", "qid", "weight", "start_scores", "position", "more_labels"):
             value = getattr(self, name)
-            if value is None or isinstance(value, str):
+            if value is None or are_columns(value):
                 columns[name] = [value] * len(blocks)
                 continue
             if not hasattr(value, "to_delayed"):
                 raise DataError(f"{name} is a {type(value).__name__}; expected a column or Dask's array or series")
             if hasattr(value, "rechunk") and hasattr(data, "rechunk"):
-                value = value.rechunk((data.chunks[0],))
+                value = value.rechunk((data.chunks[0], *[-1] * (value.ndim - 1)))
             columns[name] = _blocks(value)
             if len(columns[name]) != len(blocks):
                 raise DataError(f"{name} has {len(columns[name])} partitions; data has {len(blocks)}")
@@ -133,7 +144,7 @@ def train(
         raise ParameterError("a valid set cannot be called 'train'")
     sets = {"train": train_set, **named}
     parts = {name: need(one, Dataset, name)._parts() for name, one in sets.items()}
-    options = {name: Options(tuple(one.ignore), one.missing) for name, one in sets.items()}
+    options = {name: Options(tuple(one.ignore), one.missing, one.pairs) for name, one in sets.items()}
     workers = sorted(client.nthreads())[: len(parts["train"])]
     if not workers:
         raise RankError("the cluster has no workers")
@@ -209,6 +220,7 @@ class Ranker(_sklearn.Ranker):
         qid: Any,
         sample_weight: Any = None,
         start_scores: Any = None,
+        position: Any = None,
         eval_set: Iterable[tuple[Any, Any]] | None = None,
         eval_qid: Iterable[Any] | None = None,
         eval_sample_weight: Sequence[Any] | None = None,
@@ -218,10 +230,11 @@ class Ranker(_sklearn.Ranker):
     ) -> Ranker:
         """Trains a model on the workers of a cluster.
 
-        X: (n_docs, n_features), a Dask data frame or array; y, qid, sample_weight, start_scores: (n_docs,),
-        of the same partitions. eval_set: pairs (X, y), with eval_qid, and eval_sample_weight and
-        eval_start_scores, one of each pair; the first one stops training. client and more: as
-        :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError, RankError.
+        X: (n_docs, n_features), a Dask data frame or array; y, qid, sample_weight, start_scores, position: (n_docs,),
+        of the same partitions; y may be an array of several labels (n_docs, k). eval_set: pairs (X, y), with
+        eval_qid, and eval_sample_weight and eval_start_scores, one of each pair; the first one stops training.
+        client and more: as :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError,
+        RankError.
         """
         sets = _sklearn._eval_sets(eval_set, eval_qid, None)
         weights = _sklearn._of_sets("eval_sample_weight", eval_sample_weight, len(sets))
@@ -230,7 +243,9 @@ class Ranker(_sklearn.Ranker):
             f"valid_{i}": Dataset(eval_x, eval_y, ids, weights[i], missing=self.missing, start_scores=starts[i])
             for i, (eval_x, eval_y, ids, _) in enumerate(sets)
         }
-        data = Dataset(X, y, qid, sample_weight, missing=self.missing, start_scores=start_scores)
+        data = Dataset(
+            X, y, qid, sample_weight, missing=self.missing, start_scores=start_scores, position=position
+        )
         model = train(self._given(), data, valid=valid, client=client, **more)
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         self._fitted(model, len(names) if names is not None else int(X.shape[1]), names)

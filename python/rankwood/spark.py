@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwood._core import DataError, RankError, package
+from rankwood._core import DataError, RankError, UnsupportedError, package
 from rankwood._model import Model
 from rankwood._params import as_mapping
 from rankwood._ranks import describe
@@ -30,6 +30,8 @@ class _Job:
     qid: str
     weight: str | None
     start_scores: str | None
+    position: str | None
+    more_labels: tuple[str, ...] | None
     valid: str | None
     options: Options
     timeout: float
@@ -45,7 +47,8 @@ class _Job:
 
         def part(rows: Any) -> list[Part]:
             some = whole[rows] if rows is not None else whole
-            return [Part(some, self.label, self.qid, self.weight, self.start_scores)]
+            further = list(self.more_labels) if self.more_labels else None
+            return [Part(some, self.label, self.qid, self.weight, self.start_scores, self.position, further)]
 
         if self.valid is None:
             return {"train": part(None)}
@@ -96,6 +99,8 @@ def train(
     qid: str,
     weight: str | None = None,
     start_scores: str | None = None,
+    position: str | None = None,
+    more_labels: Sequence[str] = (),
     valid: str | None = None,
     ignore: Sequence[str] = (),
     missing: float = float("nan"),
@@ -115,8 +120,10 @@ def train(
         As :func:`rankwood.train` takes them; ``threads`` are ``spark.task.cpus``, if they are not given.
     frame
         A pyspark.sql.DataFrame; what is not named below is a feature.
-    label, qid, weight, start_scores
-        Names of columns; there may be no weight and no start scores.
+    label, qid, weight, start_scores, position
+        Names of columns; label and qid are there, the others need not be. position is for ``debias``.
+    more_labels
+        Names of columns: further labels, for ``label_weights``.
     valid
         The name of a column of booleans: documents where it is true are the validation set.
     ignore
@@ -140,17 +147,27 @@ def train(
     RankError
         A rank cannot be reached. A task that dies is Spark's error, once it has started the stage again as often
         as it may.
+    UnsupportedError
+        ``pairs``: they name documents by their numbers, which a frame's rows do not have.
     ImportError
         There is no pyspark (the extra ``spark``).
     """
+    if "pairs" in more:
+        raise UnsupportedError(
+            "pairs name documents by their numbers, which a frame's rows do not have; rankwood.dask takes them"
+        )
     package("pyspark", "spark")
     columns = tuple(frame.columns)
-    for name in (label, qid, weight, start_scores, valid, *ignore):
+    further = (more_labels,) if isinstance(more_labels, str) else tuple(more_labels)
+    for name in (label, qid, weight, start_scores, position, valid, *further, *ignore):
         if name is not None and name not in columns:
             raise DataError(f"no column {name!r}; there are {', '.join(map(repr, columns[:8]))}")
     left_out = (*ignore, *([valid] if valid is not None else []))
     options = Options(left_out, missing)
-    job = _Job(as_mapping(params), columns, label, qid, weight, start_scores, valid, options, timeout, more)
+    job = _Job(
+        as_mapping(params), columns, label, qid, weight, start_scores, position, further or None, valid, options,
+        timeout, more,
+    )  # fmt: skip
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         import pandas as pd

@@ -87,6 +87,64 @@ def test_arrays_and_weights(client: Any, made: Made) -> None:
 
 
 @pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize("n_partitions", [7, 1])
+def test_clicks_and_several_labels(n_partitions: int, client: Any, made: Made) -> None:
+    table = frame(made).assign(shown=np.arange(len(made.y)) % 9, buy=np.arange(len(made.y)) % 3)
+    params = PARAMS | {"early_stop": 0}
+    parts = dd.from_pandas(table, npartitions=n_partitions, sort=False)
+    for more, given, ignored in (
+        ({"debias": "additive"}, {"position": "shown"}, ("buy",)),
+        ({"label_weights": "1,0.5"}, {"more_labels": ["buy"]}, ("shown",)),
+        ({"label_weights": "1,0.5"}, {"label": ["label", "buy"]}, ("shown",)),
+    ):
+        columns = {**COLUMNS, **given}
+        alone = rankwood.train(params | more, rankwood.Dataset(table, **columns, ignore=ignored))
+        model = ours.train(params | more, ours.Dataset(parts, **columns, ignore=ignored), client=client)
+        assert model.to_bytes() == alone.to_bytes()
+        if "debias" in more:
+            assert model.position_bias is not None and alone.position_bias is not None
+            assert model.position_bias.bias.tolist() == alone.position_bias.bias.tolist()
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_ranker_with_clicks_and_several_labels(client: Any, made: Made) -> None:
+    shown, both = np.arange(len(made.y)) % 9, np.column_stack([made.y, made.y % 2])
+    X, y, qid, position = (da.from_array(one, chunks=150) for one in (made.X, made.y, made.qid, shown))
+    given = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5}
+    ranker = ours.Ranker(**given, debias="ipw").fit(X, y, qid=qid, position=position, client=client)
+    alone = rankwood.Ranker(**given, debias="ipw").fit(made.X, made.y, qid=made.qid, position=shown)
+    assert ranker.model_.to_bytes() == alone.model_.to_bytes()
+    several = da.from_array(both, chunks=(90, 1))
+    ranker = ours.Ranker(**given, label_weights=[1, 2]).fit(X, several, qid=qid, client=client)
+    alone = rankwood.Ranker(**given, label_weights=[1, 2]).fit(made.X, both, qid=made.qid)
+    assert ranker.model_.to_bytes() == alone.model_.to_bytes()
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_pairs(client: Any, made: Made) -> None:
+    """By their numbers in the whole data, of whichever rank the query is in the end."""
+    begin = np.concatenate([[0], np.cumsum(made.group)])
+    pairs = [[int(b) + i, int(b) + i + 2, 1 + i] for b in begin[:-1:2] for i in range(2)]
+    params = PARAMS | {"early_stop": 0, "pairs": "given", "delta": "none"}
+    alone = rankwood.train(params, made.dataset(pairs=pairs))
+    X, y, qid = (da.from_array(one, chunks=150) for one in (made.X, made.y, made.qid))
+    for some in (pairs, pairs[:1]):  # of one rank alone
+        alone = rankwood.train(params, made.dataset(pairs=some))
+        model = ours.train(params, ours.Dataset(X, y, qid, pairs=some), client=client)
+        assert model.to_bytes() == alone.to_bytes()
+    n = len(made.y)
+    for bad, words in (
+        ([[0, n]], f"pairs has {n}; expected documents from 0 to {n - 1}"),
+        ([[-1, 0]], "pairs has -1; expected documents from 0"),
+        ([[0, n - 1]], f"pairs has 0 and {n - 1}; expected documents of one query"),
+        ([0, 1], r"pairs has the shape \(2,\); expected"),
+        ([[0, int(begin[1])]], "expected two of one query"),
+    ):
+        with pytest.raises(rankwood.DataError, match=words):
+            ours.train(params, ours.Dataset(X, y, qid, pairs=bad), client=client)
+
+
+@pytest.mark.usefixtures("in_threads")
 def test_query_across_all_ranks(client: Any, made: Made) -> None:
     """One that is all that the second rank has."""
     qid = np.where((made.qid >= 15) & (made.qid < 40), 15, made.qid)

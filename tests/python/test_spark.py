@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sys
@@ -104,7 +105,7 @@ def job(table: pd.DataFrame, **more: Any) -> Any:
     given: dict[str, Any] = {"params": PARAMS, "valid": "is_valid", **more}
     return spark._Job(
         given["params"], tuple(table.columns), "label", given.get("qid", "query"), None,
-        given.get("start_scores"), given["valid"],
+        given.get("start_scores"), given.get("position"), given.get("more_labels"), given["valid"],
         _workers.Options(("part", "is_valid")), 60, {},
     )  # fmt: skip
 
@@ -128,6 +129,32 @@ def test_tasks_start(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> No
     model = run(job(table, start_scores="before"), parts, monkeypatch)
     assert model.to_bytes() == expected.to_bytes()
     assert model.evals_result == expected.evals_result
+
+
+def test_tasks_on_clicks_and_several_labels(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table.assign(shown=np.arange(len(table)) % 9, buy=np.arange(len(table)) % 3)
+    is_valid = table["is_valid"]
+    parts = [[table[:10], table[10:333]], [table[333:500]], [], [table[500:]]]
+    for more, given in (
+        ({"debias": "additive"}, {"position": "shown", "more_labels": None}),
+        ({"label_weights": "1,0.5"}, {"position": None, "more_labels": ("buy",)}),
+    ):
+        left_out = ["part", "is_valid"] + [name for name in ("shown", "buy") if name not in str(given.values())]
+        sets = [
+            rankwood.Dataset(
+                table[rows], **COLUMNS, position=given["position"], ignore=left_out,
+                more_labels=list(given["more_labels"] or ()) or None,
+            )
+            for rows in (~is_valid, is_valid)
+        ]  # fmt: skip
+        expected = rankwood.train(PARAMS | more, sets[0], valid=sets[1])
+        one = dataclasses.replace(job(table, params=PARAMS | more, **given), options=_workers.Options(left_out))
+        assert run(one, parts, monkeypatch).to_bytes() == expected.to_bytes()
+
+
+def test_pairs_are_refused(table: pd.DataFrame) -> None:
+    with pytest.raises(rankwood.UnsupportedError, match="pairs name documents by their numbers"):
+        spark.train(PARAMS, table, label="label", qid="query", pairs=[[0, 1]])
 
 
 def test_tasks_that_fail(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
