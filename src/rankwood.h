@@ -743,16 +743,23 @@ struct rw_pruned {
     const struct rw_prune_row *rows; /* [n_rows] the whole model, then fewer and fewer trees */
     struct rw_model *model;
 };
+/* Who is told how far a pruning is: after each scoring of the data, or of a half of it, by one tree. Nonzero ends it:
+ * RW_ERR_INTERRUPTED. */
+struct rw_prune_hooks {
+    void *user;
+    int (*on_step)(void *user, int done, int total); /* NULL: none */
+};
 /* Drops trees, one after the other: by `order`, with RW_PRUNE_ANY in rounds, each of which measures the model
  * without each tree and drops the quarter that is missed least (of equals, the later tree). *out has the model
  * of the fewest trees by which the first metric of `how`, as rw_evaluate gives it, is worse by at most most_loss, 0 or
  * more; with RW_PRUNE_ANY not only on all queries, which chose the trees, but also held out (how's seed draws the
  * halves); and a table of some of the others. A tree of one leaf that is not 0, a base score, stays. RW_ERR_DATA: no
  * query counts, or with RW_PRUNE_ANY none of a half; RW_ERR_ARGUMENT: the model has no trees, or `how` several
- * metrics. */
+ * metrics. hooks: NULL: none. */
 RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_model *model, const struct rw_dataset *dataset,
-                    double most_loss, enum rw_prune_order order, struct rw_pruned **out);
+                    double most_loss, enum rw_prune_order order,
+                    const struct rw_prune_hooks *hooks, struct rw_pruned **out);
 RW_API void rw_pruned_free(struct rw_pruned *pruned);
 
 /* --- cross-validation by query --- */

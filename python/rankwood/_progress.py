@@ -1,4 +1,4 @@
-"""How training goes: a line a second in a terminal, a bar in a notebook, else log records."""
+"""How training, or other long work, goes: a line a second in a terminal, a bar in a notebook, else log records."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import importlib
 import logging
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankwood._core import context, lib, logger
 
@@ -34,12 +35,21 @@ def _text(done: Round) -> str:
     return "  ".join(parts)
 
 
+class _Done(NamedTuple):
+    """Rounds, or steps, of so many, and what is said of the last one."""
+
+    number: int
+    total: int
+    text: str
+
+
 class Progress:
     """Of one training. A level of the logger "rankwood" that is set above INFO makes it silent."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
-        self._done: Round | None = None
+        self._done: _Done | None = None
+        self._words: Callable[[], str] = str
         self._intro = ""
         self._shown = 0  # the round of the last line; 0: none was shown
         self._bar: Any = None
@@ -57,41 +67,48 @@ class Progress:
 
     def round(self, done: Round) -> None:
         """After each round."""
-        self._done = done
+        self._after(_Done(done.round, done.n_rounds, ""), lambda: _text(done))
+
+    def step(self, number: int, total: int, what: str) -> None:
+        """After some of all steps of other work."""
+        self._after(_Done(number, total, ""), lambda: f"{what} {100 * number // max(total, 1)} %")
+
+    def _after(self, done: _Done, words: Callable[[], str]) -> None:
+        self._done, self._words = done, words
         now = time.monotonic()
         if self._leads and now - self._last >= SECONDS:
             self._last = now
-            self._show(done)
+            self._show(done._replace(text=words()))
 
     def end(self, note: str) -> None:
         """After the last one. note: what became of it."""
-        if self._done is not None and self._shown and self._shown < self._done.round:
-            self._show(self._done)
+        if self._done is not None and self._shown and self._shown < self._done.number:
+            self._show(self._done._replace(text=self._words()))
         if self._shown and (self._bars or self._prints):
             self._write(note)
         elif self._leads:
             logger.info("%s", note)
 
-    def _show(self, done: Round) -> None:
-        first, self._shown = not self._shown, done.round
+    def _show(self, done: _Done) -> None:
+        first, self._shown = not self._shown, done.number
         if first and self._intro and (self._bars or self._prints):
             self._write(self._intro)
         if self._bars:
             self._draw(done)
         elif self._prints:
-            self._write(_text(done))
+            self._write(done.text)
         else:
-            logger.info("%s", _text(done))
+            logger.info("%s", done.text)
 
     def _write(self, line: str) -> None:
         with suppress(OSError, ValueError):  # a closed terminal ends no training
             print(line, file=sys.stderr)
 
-    def _draw(self, done: Round) -> None:
+    def _draw(self, done: _Done) -> None:
         ipython = importlib.import_module("IPython.display")  # it is there: _in_notebook
         page = ipython.HTML(
-            f'<progress value="{done.round}" max="{done.n_rounds}" style="vertical-align: middle"></progress> '
-            f"<code>{html.escape(_text(done))}</code>"
+            f'<progress value="{done.number}" max="{done.total}" style="vertical-align: middle"></progress> '
+            f"<code>{html.escape(done.text)}</code>"
         )
         if self._bar is None:
             self._bar = ipython.display(page, display_id=True)

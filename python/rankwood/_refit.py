@@ -11,7 +11,16 @@ from rankwood._core import ParameterError, ParameterTypeError, check, context, f
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping
-from rankwood._train import Callback, _ctrl_c, _hook_metric, _meet_ranks, _need_measured, _sets, _Training
+from rankwood._train import (
+    Callback,
+    _ctrl_c,
+    _hook_metric,
+    _meet_ranks,
+    _need_measured,
+    _on_error,
+    _sets,
+    _Training,
+)
 
 
 def refit(
@@ -134,6 +143,16 @@ def _real(loss: Any) -> float:
     return value
 
 
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_on_prune_step(user: Any, done: int, total: int) -> int:
+    pruning: _Training = ffi.from_handle(user)
+
+    def tell() -> None:
+        pruning.progress.step(done, total, "prune:")
+
+    return pruning.guard(tell) or int(pruning.is_over())
+
+
 def prune(
     model: Model, data: Dataset, metric: str, loss: float, order: Literal["any", "last"], how: dict[str, Any]
 ) -> Pruned:
@@ -147,7 +166,16 @@ def prune(
     which = lib.RW_PRUNE_LAST if order == "last" else lib.RW_PRUNE_ANY
     most = _real(loss)
     settings, values = lib.rw_params_eval(params.c), model._values_of(data)
-    status = lib.rw_prune(context(), settings, model._c, values, most, which, out)
+    pruning = _Training([data], ["data"], ())
+    handle = ffi.new_handle(pruning)
+    hooks = ffi.new("struct rw_prune_hooks *", {"user": handle, "on_step": lib._rw_on_prune_step})
+    with _ctrl_c(pruning):
+        status = lib.rw_prune(context(), settings, model._c, values, most, which, hooks, out)
+    if pruning.error is not None:
+        lib.rw_pruned_free(out[0])
+        raise pruning.error
+    if pruning.interrupted and status != lib.RW_OK:
+        raise KeyboardInterrupt
     c = made(status, out, lib.rw_pruned_free)
     rows = [
         PrunedRow(
@@ -165,4 +193,5 @@ def prune(
     smaller = Model(ffi.gc(c.model, lib.rw_model_free))
     c.model = ffi.NULL  # it has an owner now
     smaller.feature_names = None if model.feature_names is None else list(model.feature_names)
+    pruning.progress.end(f"{smaller.n_trees} of {model.n_trees} trees are left")
     return Pruned(smaller, text(c.metric), rows, c.chosen)

@@ -54,7 +54,7 @@ class Reworked:
         are missed least (the loss then has to be so small in queries that did not choose them, too), or the
         "last" ones. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of intervals and halves).
 
-        Raises ParameterError, and DataError where no query counts.
+        Raises ParameterError, DataError where no query counts, and KeyboardInterrupt where it was ended.
         """
         from rankwood import _refit
 

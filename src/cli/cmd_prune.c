@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "cli/compare_many.h"
+#include "cli/interrupts.h"
 #include "cli/load.h"
 #include "cli/messages.h"
+#include "cli/progress.h"
 
 static const char *output, *loss = "0.001", *order = "any";
 static double most_loss;
@@ -84,6 +86,31 @@ static int check(struct rw_cli *cli)
     return rw_params_check_eval(cli->ctx, cli->params);
 }
 
+/* In halves of scorings of the data. */
+static int on_step(void *user, int done, int total)
+{
+    const struct rw_cli *cli = user;
+    if (!rw_msg_is_quiet())
+        rw_progress_show(done, total, rw_dataset_n_docs(cli->dataset) / 2);
+    return rw_interrupted();
+}
+
+static int prune(struct rw_cli *cli, struct rw_pruned **pruned)
+{
+    const struct rw_prune_hooks hooks = {cli, on_step};
+    rw_interrupts_catch(1);
+    rw_progress_start();
+    const int status =
+        rw_prune(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset, most_loss,
+                 strcmp(order, "last") == 0 ? RW_PRUNE_LAST : RW_PRUNE_ANY, &hooks, pruned);
+    rw_progress_end();
+    if (status == RW_ERR_INTERRUPTED && rw_interrupted()) {
+        rw_msg_warning("interrupted: '%s' is as it was", output);
+        return 128 + rw_interrupted();
+    }
+    return status;
+}
+
 static int run(struct rw_cli *cli)
 {
     static struct rw_pruned *pruned;
@@ -92,8 +119,7 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_out_file_check(cli->ctx, output));
     RW_STEP(rw_load_weighted(cli, &data));
     rw_load_warn_unmatched(cli->model, cli->dataset);
-    RW_STEP(rw_prune(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset, most_loss,
-                     strcmp(order, "last") == 0 ? RW_PRUNE_LAST : RW_PRUNE_ANY, &pruned));
+    RW_STEP(prune(cli, &pruned));
     int status = rw_model_write(cli->ctx, pruned->model, output);
     if (status == 0 && json)
         print_json(pruned);

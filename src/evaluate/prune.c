@@ -22,6 +22,12 @@ struct pruned {
     char conventions[256];
 };
 
+/* How far it is, in halves of scorings of the data by a tree. */
+struct steps {
+    const struct rw_prune_hooks *hooks; /* NULL: nobody wants to know; borrowed */
+    int done, total;
+};
+
 struct pruning {
     struct rw_ctx *ctx; /* borrowed, as the next three */
     const struct rw_eval_params *how;
@@ -29,6 +35,8 @@ struct pruning {
     const struct rw_dataset *dataset;
     struct rw_metric metric;
     struct rw_judgments judgments;
+    struct steps *steps;           /* borrowed */
+    int is_half;                   /* the data are a half */
     double whole;                  /* the metric of the whole model */
     double *scores;                /* [n_docs] of the whole model; owned, as all below */
     double *left, *tree, *without; /* [n_docs] of the trees that are left; of one; without it */
@@ -51,10 +59,26 @@ static void release(struct pruning *p)
     rw_mem_free(p->held_out);
 }
 
-/* For other data, before anything is made. */
+/* For a half of the data, before anything is made. */
 static void clear(struct pruning *p, const struct rw_dataset *dataset)
 {
-    *p = (struct pruning){.ctx = p->ctx, .how = p->how, .model = p->model, .dataset = dataset};
+    *p = (struct pruning){.ctx = p->ctx,
+                          .how = p->how,
+                          .model = p->model,
+                          .dataset = dataset,
+                          .steps = p->steps,
+                          .is_half = 1};
+}
+
+/* The data was scored by n_trees more; 0: the caller is asked whether it shall go on. */
+static int step(const struct pruning *p, int n_trees)
+{
+    struct steps *steps = p->steps;
+    const struct rw_prune_hooks *hooks = steps->hooks;
+    steps->done += n_trees * (p->is_half ? 1 : 2);
+    if (hooks && hooks->on_step && hooks->on_step(hooks->user, steps->done, steps->total))
+        return rw_fail(p->ctx, RW_ERR_INTERRUPTED, "pruning was interrupted");
+    return RW_OK;
 }
 
 static int measure(const struct pruning *p, const double *scores, double *value)
@@ -122,7 +146,7 @@ static int drop(struct pruning *p, int32_t t)
     RW_TRY(measure(p, p->left, &value));
     p->order[p->n_order++] = t;
     p->loss[p->n_order - 1] = loss_of(p, value);
-    return RW_OK;
+    return step(p, 1);
 }
 
 struct candidate {
@@ -147,8 +171,35 @@ static int weigh(struct pruning *p, struct candidate *candidate, int32_t n)
             p->without[doc] = p->left[doc] - p->tree[doc];
         RW_TRY(measure(p, p->without, &value));
         candidate[i].loss = loss_of(p, value);
+        RW_TRY(step(p, 1));
     }
     return RW_OK;
+}
+
+static int32_t n_dropped_at_once(enum rw_prune_order order, int32_t n)
+{
+    return order == RW_PRUNE_LAST ? n - 1 : n > 7 ? n / 4 : 1;
+}
+
+/* A tree that may go; a base score stays. */
+static int is_candidate(const struct rw_tree *tree)
+{
+    return tree->n_leaves > 1 || tree->leaf[0] == 0.0f;
+}
+
+/* Scorings by a tree that finding the order takes. */
+static int n_scorings(const struct rw_model *model, enum rw_prune_order order, int32_t *n_dropped)
+{
+    int32_t n = 0;
+    int count = 0;
+    for (int32_t t = 0; t < model->n_trees; t++)
+        n += is_candidate(&model->tree[t]);
+    *n_dropped = n > 0 ? n - 1 : 0;
+    for (int32_t n_drop; n > 1; n -= n_drop) {
+        n_drop = n_dropped_at_once(order, n);
+        count += (order == RW_PRUNE_ANY ? n : 0) + n_drop;
+    }
+    return count;
 }
 
 /* One tree stays, whatever the loss. */
@@ -156,7 +207,7 @@ static int drop_all(struct pruning *p, enum rw_prune_order order, struct candida
                     int32_t n)
 {
     while (n > 1) {
-        const int32_t n_drop = order == RW_PRUNE_LAST ? n - 1 : n > 7 ? n / 4 : 1;
+        const int32_t n_drop = n_dropped_at_once(order, n);
         if (order == RW_PRUNE_ANY) {
             RW_TRY(weigh(p, candidate, n));
             qsort(candidate, (size_t)n, sizeof(*candidate), by_loss);
@@ -175,8 +226,7 @@ static int find_order(struct pruning *p, enum rw_prune_order order)
     int32_t n = 0;
     RW_TRY(RW_NEW(p->ctx, candidate, (size_t)p->model->n_trees));
     for (int32_t t = p->model->n_trees; t-- > 0;) {
-        const struct rw_tree *tree = &p->model->tree[t];
-        if (tree->n_leaves > 1 || tree->leaf[0] == 0.0f)
+        if (is_candidate(&p->model->tree[t]))
             candidate[n++].tree = t;
     }
     memcpy(p->left, p->scores, p->dataset->n_docs * sizeof(double));
@@ -265,6 +315,7 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     char *text = NULL;
     size_t n_bytes;
     int status;
+    RW_TRY_OUT(step(p, 0));
     RW_TRY_OUT(rw_predict(p->ctx, model, p->dataset, 0, p->left));
     RW_TRY_OUT(rw_compare(p->ctx, p->how, p->dataset, p->scores, p->left, NULL, &comparison));
     RW_TRY_OUT(rw_model_write_memory(p->ctx, model, &text, &n_bytes));
@@ -296,6 +347,7 @@ static int choose(struct pruning *p, double most_loss, struct rw_model **out, in
         double value;
         if (!seems_within(p, n, most_loss))
             continue;
+        RW_TRY(step(p, 0));
         RW_TRY(select_trees(p, n, out));
         RW_TRY(rw_predict(p->ctx, *out, p->dataset, 0, p->left));
         RW_TRY(measure(p, p->left, &value));
@@ -351,10 +403,12 @@ static int make_table(struct pruning *p, int32_t chosen, struct pruned *made)
 
 int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
              const struct rw_dataset *dataset, double most_loss, enum rw_prune_order order,
-             struct rw_pruned **out)
+             const struct rw_prune_hooks *hooks, struct rw_pruned **out)
 {
     RW_DEFAULT_FPENV;
-    struct pruning p = {.ctx = ctx, .how = how, .model = model, .dataset = dataset};
+    struct steps steps = {.hooks = hooks};
+    struct pruning p = {
+        .ctx = ctx, .how = how, .model = model, .dataset = dataset, .steps = &steps};
     struct pruned *made = NULL;
     int32_t n_dropped;
     int status;
@@ -365,6 +419,9 @@ int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct 
     RW_TRY_OUT(prepare(&p));
     rw_score_map_leave_out(ctx, &model->map);
     RW_TRY_OUT(RW_NEW(ctx, made, 1));
+    steps.total =
+        2 * n_scorings(model, order, &n_dropped); /* of each half as many, if any, and what goes */
+    steps.total += order == RW_PRUNE_ANY ? steps.total + 2 * n_dropped : 0;
     RW_TRY_OUT(find_order(&p, order));
     if (order == RW_PRUNE_ANY)
         RW_TRY_OUT(hold_out(&p));

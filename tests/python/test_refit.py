@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 import rankwood
 from conftest import Made
 from ranks_in_threads import run
-from rankwood import DataError, Model, ParameterError, ParameterTypeError, train
+from rankwood import DataError, Model, ParameterError, ParameterTypeError, _progress, train
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +120,30 @@ def test_prune(model: Model, made: Made) -> None:
     assert last.n_trees == 1
     assert (last.predict(made.X) == model.predict(made.X, n_trees=1)).all()
     assert last.refit(data).n_trees == 1
+
+
+def test_prune_tells_and_ends(model: Model, made: Made, monkeypatch: Any, caplog: Any) -> None:
+    caplog.set_level("INFO", "rankwood")
+    monkeypatch.setattr(_progress, "SECONDS", 0.0)
+    data = made.dataset()
+    expected = model.prune(data, loss=0.01).model
+    told = [record.getMessage() for record in caplog.records]
+    shares = [int(one.split()[1]) for one in told if one.startswith("prune: ")]
+    assert shares == sorted(shares) and shares[0] < 10 and told[-2] == "prune: 100 %"
+    assert told[-1] == f"{expected.n_trees} of {model.n_trees} trees are left"
+    step = _progress.Progress.step
+
+    def press(self: Any, number: int, total: int, what: str) -> None:
+        step(self, number, total, what)
+        if 3 * number > total:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(_progress.Progress, "step", press)
+    with pytest.raises(KeyboardInterrupt):
+        model.prune(data, loss=0.01)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    monkeypatch.setattr(_progress.Progress, "step", step)
+    assert model.prune(data, loss=0.01).model.to_bytes() == expected.to_bytes()
 
 
 def test_prune_refused(model: Model, made: Made) -> None:

@@ -100,7 +100,7 @@ static void prune_by(const char *metric, double loss, enum rw_prune_order order)
 {
     struct rw_pruned *pruned;
     how.metric = metric;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, order, &pruned), RW_OK, "%s",
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, order, NULL, &pruned), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     check_rows(pruned, loss, order == RW_PRUNE_ANY);
     cr_assert(is_part(pruned->model, order == RW_PRUNE_LAST));
@@ -125,7 +125,8 @@ Test(prune, last_ones)
     struct rw_pruned *pruned;
     uint8_t keep[N_TREES] = {0};
     const double whole = measured(model), loss = 0.01;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, RW_PRUNE_LAST, &pruned), RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, RW_PRUNE_LAST, NULL, &pruned),
+                 RW_OK);
     int n = 0;
     do
         keep[n++] = 1;
@@ -154,7 +155,8 @@ Test(prune, missed_least)
             best = keep[t] && (best < 0 || without[t] >= without[best]) ? t : best;
         keep[best] = 0;
     }
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
+                 RW_OK);
     cr_assert_eq(pruned->model->n_trees, 1);
     int row = 0;
     while (pruned->rows[row].n_trees > N_TREES - n_dropped)
@@ -169,7 +171,8 @@ static int tells_of(const struct rw_dataset *chooses, const struct rw_dataset *m
 {
     struct rw_pruned *pruned;
     const struct rw_dataset *whole = data;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, chooses, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, chooses, 1000, RW_PRUNE_ANY, NULL, &pruned),
+                 RW_OK);
     data = (struct rw_dataset *)measures;
     *difference += (measured(pruned->model) - measured(model)) / 2.0;
     data = (struct rw_dataset *)whole;
@@ -195,7 +198,8 @@ Test(prune, held_out)
     }
     for (int h = 0; h < 2; h++)
         cr_assert_eq(tells_of(half[h], half[!h], &difference), 1);
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
+                 RW_OK);
     const struct rw_prune_row *last = &pruned->rows[pruned->n_rows - 1];
     cr_assert_eq(last->n_trees, 1);
     cr_assert_float_eq(last->held_out, difference, 1e-12);
@@ -211,7 +215,8 @@ Test(prune, same_for_any_threads)
     for (int k = 0; k < 2; k++) {
         struct rw_pruned *pruned;
         cr_assert_eq(rw_ctx_set_threads(scratch_ctx, k ? 3 : 1), RW_OK);
-        cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.004, RW_PRUNE_ANY, &pruned), RW_OK);
+        cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.004, RW_PRUNE_ANY, NULL, &pruned),
+                     RW_OK);
         cr_assert_eq(rw_model_write_memory(scratch_ctx, pruned->model, &text[k], &n_bytes[k]),
                      RW_OK);
         rw_pruned_free(pruned);
@@ -228,7 +233,8 @@ Test(prune, base_score)
     float *leaf = model->tree[4].leaf;
     model->tree[4].n_leaves = 1;
     leaf[0] = 0.5f;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
+                 RW_OK);
     cr_assert_eq(pruned->model->n_trees, 2);
     int n_base = 0;
     for (int t = 0; t < 2; t++)
@@ -240,18 +246,59 @@ Test(prune, base_score)
 Test(prune, refused)
 {
     struct rw_pruned *pruned;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, -0.1, RW_PRUNE_ANY, &pruned),
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, -0.1, RW_PRUNE_ANY, NULL, &pruned),
                  RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, (double)NAN, RW_PRUNE_ANY, &pruned),
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, (double)NAN, RW_PRUNE_ANY, NULL, &pruned),
                  RW_ERR_ARGUMENT);
     how.metric = "ndcg@5,map";
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, &pruned),
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, NULL, &pruned),
                  RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "'metric': expected one metric to prune by, found 2");
     how.metric = "map";
     how.relevant = 100;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, &pruned), RW_ERR_DATA);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, NULL, &pruned),
+                 RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "no query of the data counts for map");
     cr_assert_null(pruned);
+}
+
+/* ---- how far it is ---- */
+
+struct told {
+    int done, total, n, ends_after;
+};
+
+static int on_step(void *user, int done, int total)
+{
+    struct told *told = user;
+    cr_assert(done >= told->done && done <= total);
+    cr_assert(told->n == 0 || total == told->total);
+    *told = (struct told){done, total, told->n + 1, told->ends_after};
+    return told->n == told->ends_after;
+}
+
+/* Told of all, and ended at any step. */
+Test(prune, hooks)
+{
+    struct rw_pruned *pruned;
+    how.metric = "ndcg@10";
+    for (int order = 0; order < 2; order++) {
+        struct told told = {.ends_after = -1};
+        const struct rw_prune_hooks hooks = {&told, on_step};
+        cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.01, (enum rw_prune_order)order,
+                              &hooks, &pruned),
+                     RW_OK);
+        cr_assert_eq(told.done, told.total);
+        cr_assert_gt(told.n, N_TREES - 1);
+        rw_pruned_free(pruned);
+        for (int n = 1, all = told.n; n <= all; n += 1 + all / 40) {
+            told = (struct told){.ends_after = n};
+            cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.01, (enum rw_prune_order)order,
+                                  &hooks, &pruned),
+                         RW_ERR_INTERRUPTED);
+            cr_assert_eq(told.n, n);
+            cr_assert_null(pruned);
+        }
+    }
 }
