@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError
+from rankwood._core import DataError, lib
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,8 +40,10 @@ def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
 
 
 def are_names(labels: Any) -> bool:
-    """Names or numbers of columns, in place of labels themselves."""
-    return isinstance(labels, (list, tuple)) and len(labels) > 0 and all(isinstance(one, str) for one in labels)
+    """Names of columns, as many as a document can have labels, in place of labels themselves."""
+    if not isinstance(labels, (list, tuple)) or not 0 < len(labels) <= lib.RW_MAX_LABELS:
+        return False
+    return all(isinstance(one, str) for one in labels)
 
 
 def one_label(label: Any, more_labels: Any) -> tuple[Any, Any]:
