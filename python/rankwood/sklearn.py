@@ -95,8 +95,12 @@ class Ranker(BaseEstimator):
         decay: float = 0.85,
         label_gain: str = "exp",
         monotone: Mapping[Any, Any] | str = "",
+        interactions: Sequence[Iterable[Any]] | str = "",
+        feature_penalty: Mapping[Any, float] | str = "",
         sample_queries: float = 1,
+        sample_docs: float = 1,
         sample_features: float | str = "auto",
+        sample_features_node: float = 1,
         absent: str = "zero",
         missing: float = np.nan,
         metric: Any = "ndcg@10",
@@ -138,8 +142,12 @@ class Ranker(BaseEstimator):
         self.decay = decay
         self.label_gain = label_gain
         self.monotone = monotone
+        self.interactions = interactions
+        self.feature_penalty = feature_penalty
         self.sample_queries = sample_queries
+        self.sample_docs = sample_docs
         self.sample_features = sample_features
+        self.sample_features_node = sample_features_node
         self.absent = absent
         self.missing = missing
         self.metric = metric
