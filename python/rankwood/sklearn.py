@@ -96,8 +96,12 @@ class Ranker(BaseEstimator):
         label_gain: str = "exp",
         label_weights: Sequence[float] | str = "",
         monotone: Mapping[Any, Any] | str = "",
+        interactions: Sequence[Iterable[Any]] | str = "",
+        feature_penalty: Mapping[Any, float] | str = "",
         sample_queries: float = 1,
+        sample_docs: float = 1,
         sample_features: float | str = "auto",
+        sample_features_node: float = 1,
         absent: str = "zero",
         missing: float = np.nan,
         metric: Any = "ndcg@10",
@@ -140,8 +144,12 @@ class Ranker(BaseEstimator):
         self.label_gain = label_gain
         self.label_weights = label_weights
         self.monotone = monotone
+        self.interactions = interactions
+        self.feature_penalty = feature_penalty
         self.sample_queries = sample_queries
+        self.sample_docs = sample_docs
         self.sample_features = sample_features
+        self.sample_features_node = sample_features_node
         self.absent = absent
         self.missing = missing
         self.metric = metric

@@ -1,9 +1,10 @@
-/* --names, --ignore and --monotone: what features are called, which are left out, and along which
- * scores only rise or only fall. */
+/* --names, and parameters that are lists of features: --ignore, --monotone, --interactions and
+ * --feature-penalty. */
 #ifndef RW_BOOST_FEATURES_H
 #define RW_BOOST_FEATURES_H
 
 #include "model/model.h"
+#include "tree/node_features.h"
 
 /* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
@@ -31,12 +32,27 @@ int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
  * where there is none. A feature that comes twice is an error. */
 int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                       int32_t n_names, int8_t *direction);
-/* Of a list that could be parsed: does training use what each item names, of a range at least one?
- * ignore: what it leaves out; NULL: nothing. feature: [n_features] the training set's, ascending.
- */
-int rw_monotone_check(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
-                      int32_t n_names, const uint8_t *ignore, const uint32_t *feature,
-                      uint32_t n_features);
 int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out);
+
+/* Items with : and a number from 0 to RW_MOST_PENALTY behind them. penalty: [RW_FEATURE_IDS],
+ * written: 0 where there is none. */
+#define RW_MOST_PENALTY 1e30
+int rw_penalty_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                     int32_t n_names, double *penalty);
+int rw_penalty_text(struct rw_ctx *ctx, const double *penalty, char **out);
+
+/* Groups of items, with ';' between groups. out->groups is owned by the caller, also after an
+ * error. */
+int rw_interactions_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                          int32_t n_names, struct rw_interactions *out);
+int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *interactions,
+                         char **out);
+
+/* Of a list that could be parsed, of a parameter: does training use what each item names, of a
+ * range at least one? has_values: something stands behind each item's ':'. ignore: what training
+ * leaves out; NULL: nothing. feature: [n_features] the training set's, ascending. */
+int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_values,
+                          const char *list, const struct rw_feature_name *names, int32_t n_names,
+                          const uint8_t *ignore, const uint32_t *feature, uint32_t n_features);
 
 #endif

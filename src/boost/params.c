@@ -512,7 +512,8 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
     const int some_features =
         params->sample_features == RW_AUTO ? objective->ranks : params->sample_features < 1;
     const int chance = objective->draws || params->rounding == RW_ROUND_STOCHASTIC ||
-                       params->sample_queries < 1 || some_features;
+                       params->sample_queries < 1 || params->sample_docs < 1 ||
+                       params->sample_features_node < 1 || some_features;
     const int has_no_top =
         rw_objective_param(objective, "pairs") >= 0 && strcmp(params->pairs, "topk") != 0;
     const int has_many_columns = strchr(params->label_columns, ',') != NULL;

@@ -23,6 +23,8 @@ struct job {
     struct rw_params *params; /* `rate` and `label-weights` alone */
     const char *gain, *weights, *query_weights, *start_scores, *labels;
     int8_t direction[RW_FEATURE_IDS]; /* of `monotone` */
+    double penalty[RW_FEATURE_IDS];   /* of `feature-penalty` */
+    struct rw_interactions interactions;
     uint32_t n_trees;
     int n_threads;
 };
@@ -32,6 +34,21 @@ static int monotone(struct job *job, const char *list)
     if (*list)
         job->rules.monotone = job->grow.monotone = job->direction;
     return rw_monotone_parse(NULL, list, NULL, 0, job->direction);
+}
+
+static int interactions(struct job *job, const char *list)
+{
+    if (!*list)
+        return 0;
+    job->rules.interactions = &job->interactions;
+    return rw_interactions_parse(NULL, list, NULL, 0, &job->interactions);
+}
+
+static int penalty(struct job *job, const char *list)
+{
+    if (*list)
+        job->rules.penalty = job->penalty;
+    return rw_penalty_parse(NULL, list, NULL, 0, job->penalty);
 }
 
 /* A word of the table, or custom. */
@@ -61,6 +78,10 @@ static int option(struct job *job, const char *text)
         return objective(job, value);
     else if (NAMED("monotone"))
         return monotone(job, value);
+    else if (NAMED("interactions"))
+        return interactions(job, value);
+    else if (NAMED("feature-penalty"))
+        return penalty(job, value);
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))
@@ -107,6 +128,10 @@ static int option(struct job *job, const char *text)
         job->rules.query_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
     else if (NAMED("sample-features"))
         job->rules.feature_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
+    else if (NAMED("sample-docs"))
+        job->rules.doc_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
+    else if (NAMED("sample-features-node"))
+        job->rules.node_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
     else if (NAMED("l2"))
         job->grow.l2 = real;
     else if (NAMED("rate"))
@@ -317,6 +342,7 @@ out:
     if (status < 0)
         fprintf(stderr, "dump: %s\n", rw_last_error(ctx));
     rw_params_free(job.params);
+    rw_mem_free(job.interactions.groups);
     rw_dataset_free(data);
     rw_ctx_free(ctx);
     return status < 0;

@@ -211,9 +211,8 @@ Test(params_set, unknown_names_say_the_nearest)
         "unknown parameter 'boosting'; there is no such parameter here\nhint: trees are boosted by "
         "gradients (gbdt, gbtree, Plain); there is no dart, rf or gblinear");
     refused("Bagging_Freq", "1",
-            "unknown parameter 'Bagging_Freq'; there is no such parameter here\nhint: whole "
-            "queries are "
-            "sampled, for each tree anew ('sample-queries')");
+            "unknown parameter 'Bagging_Freq'; there is no such parameter here\nhint: "
+            "samples are drawn for each tree anew ('sample-queries', 'sample-docs')");
     refused("valid_data", "v.txt",
             "unknown parameter 'valid_data'\nhint: it is not a parameter, but the option '--valid' "
             "of the program");
@@ -247,7 +246,10 @@ Test(params_set, unknown_names_say_the_nearest)
         {"random_state", "seed"},
         {"feature_fraction", "sample-features"},
         {"colsample_bytree", "sample-features"},
-        {"subsample", "sample-queries"},
+        {"subsample", "sample-docs"},
+        {"bagging_by_query", "sample-queries"},
+        {"colsample_bynode", "sample-features-node"},
+        {"interaction_constraints", "interactions"},
         {"nthread", "threads"},
         {"grow_policy", "grow"},
         {"max_depth", "depth"},
