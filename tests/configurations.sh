@@ -72,5 +72,6 @@ letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off 
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart
 mslr-monotone |m.rwb|mv.rwb|--rounds 3 --leaves 63 --min-docs 3 --split newton --absent missing --monotone 1-40:+,41-100:-
 letor-monotone|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --monotone 1-15:-,16:+,20-30:+ --sample-features 0.7
+letor-features|l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --features 2-9,14,20-46 --ignore 5 --monotone 1-15:- --sample-features 0.7
 letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0 --split mart
 END

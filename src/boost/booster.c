@@ -37,6 +37,7 @@ struct booster {
     uint8_t *ignore;     /* [RW_FEATURE_IDS] NULL: none */
     int8_t *monotone;    /* [RW_FEATURE_IDS] NULL: no feature has a direction */
     char *monotone_text; /* params.monotone, by ids; owned */
+    char *ignore_text;   /* params.ignore, the same, with what 'features' leaves out; owned */
     double *gain;        /* [n_docs] of an objective that ranks */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
@@ -72,6 +73,7 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->ignore);
     rw_mem_free(b->monotone);
     rw_mem_free(b->monotone_text);
+    rw_mem_free(b->ignore_text);
     rw_mem_free(b->gain);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
@@ -124,17 +126,39 @@ static int prepare_ignore(struct booster *b)
     return RW_OK;
 }
 
-/* From here on the parameter has ids, as the model will. */
+/* A list of directions serves any 'features': those of what these leave out are of no use. */
+static int prepare_limit(struct booster *b)
+{
+    if (!b->params.features[0])
+        return RW_OK;
+    if (!b->ignore)
+        RW_TRY(RW_NEW(b->ctx, b->ignore, RW_FEATURE_IDS));
+    RW_TRY(rw_features_limit(b->ctx, b->params.features, b->names, b->n_names, b->feature,
+                             b->n_features, b->ignore));
+    RW_TRY(rw_ignore_text(b->ctx, b->ignore, &b->ignore_text));
+    b->params.ignore = b->ignore_text;
+    for (int f = 0; b->monotone && f <= RW_MAX_FEATURE; f++)
+        b->monotone[f] = b->ignore[f] ? 0 : b->monotone[f];
+    return RW_OK;
+}
+
+/* From here on parameters have ids, as the model will. */
 static int prepare_monotone(struct booster *b)
 {
     if (!b->params.monotone[0])
-        return RW_OK;
+        return prepare_limit(b);
     RW_TRY(RW_NEW(b->ctx, b->monotone, RW_FEATURE_IDS));
     RW_TRY(rw_monotone_parse(b->ctx, b->params.monotone, b->names, b->n_names, b->monotone));
     RW_TRY(rw_monotone_check(b->ctx, b->params.monotone, b->names, b->n_names, b->ignore,
                              b->feature, b->n_features));
+    RW_TRY(prepare_limit(b));
     RW_TRY(rw_monotone_text(b->ctx, b->monotone, &b->monotone_text));
     b->params.monotone = b->monotone_text;
+    if (!b->monotone_text[0]) { /* none is left */
+        rw_mem_free(b->monotone);
+        b->monotone = NULL;
+        return RW_OK;
+    }
     return b->init ? rw_continuation_check_order(b->ctx, b->init, b->monotone) : RW_OK;
 }
 
