@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
-"""NDCG@10 on held-out queries before and after `rankwood select`, beside CatBoost's select_features of as many features.
+"""NDCG@10 on held-out queries before and after `rankwood select`, with --peer beside CatBoost's select_features of as
+many features.
 
 A folder has S1.txt.gz to S5.txt.gz, of which three train, the fourth validates and the fifth is tested, in five turns; or
 train.txt.gz, vali.txt.gz and test.txt.gz. Differences are of all tested queries, paired, with 95 % bootstrap intervals.
 
-    python3 tests/peers/select_features.py [--loss X] FOLDER...
+    python3 tests/peers/select_features.py [--loss X] [--peer] FOLDER...
 
-It needs numpy, the rankwood package (pip install .) and catboost.
+It needs numpy, the rankwood package (pip install .) and, for --peer, catboost.
 """
 import argparse
 import gzip
 import logging
 import os
 
-import catboost
 import numpy as np
 
 import rankwood
 
-SETTINGS = {"random_seed": 1, "loss_function": "YetiRank", "iterations": 1000, "od_type": "Iter", "od_wait": 100, "thread_count": 2,
-            "eval_metric": "NDCG:top=10;type=Exp", "use_best_model": True, "verbose": False,
+SETTINGS = {"random_seed": 1, "loss_function": "YetiRank", "iterations": 200, "od_type": "Iter", "od_wait": 50,
+            "thread_count": 2, "eval_metric": "NDCG:top=10;type=Exp", "use_best_model": True, "verbose": False,
             "allow_writing_files": False}
 
 
@@ -36,13 +36,13 @@ def read(folder, names):
 
 
 def dense(sets):
-    """Values of several sets in arrays of the same width; columns are feature ids."""
-    width = 1 + max(max(row, default=0) for rows, _, _ in sets for row in rows)
+    """Values of several sets in arrays of the same width: feature 1 is column 0."""
+    width = max(max(row, default=0) for rows, _, _ in sets for row in rows)
     out = []
     for rows, labels, queries in sets:
         values = np.zeros((len(rows), width), np.float32)
         for at, row in zip(values, rows):
-            at[list(row)] = list(row.values())
+            at[[f - 1 for f in row]] = list(row.values())
         out.append((values, labels, queries))
     return out
 
@@ -67,18 +67,22 @@ def ours(train, valid, test, loss):
 
 
 def pool(part):
+    import catboost
+
     _, group = np.unique(part[2], return_inverse=True)
     return catboost.Pool(part[0], part[1], group_id=group)
 
 
 def theirs(train, valid, test, n):
     """The same by CatBoost, n features of its choice."""
+    import catboost
+
     whole = catboost.CatBoost(SETTINGS)
     whole.fit(pool(train), eval_set=pool(valid))
     fewer = catboost.CatBoost(SETTINGS)
     found = fewer.select_features(
         pool(train), eval_set=pool(valid), features_for_select=f"0-{train[0].shape[1] - 1}",
-        num_features_to_select=n, steps=5, train_final_model=True, logging_level="Silent",
+        num_features_to_select=n, steps=3, train_final_model=True, logging_level="Silent",
         algorithm=catboost.EFeaturesSelectionAlgorithm.RecursiveByShapValues,
     )  # fmt: skip
     return whole.predict(test[0]), fewer.predict(test[0]), sorted(found["selected_features"])
@@ -90,7 +94,7 @@ def show(what, data, before, after):
           f"({found.low:+.4f} to {found.high:+.4f})", flush=True)
 
 
-def measure(folder, loss):
+def measure(folder, loss, peer):
     scores, tests, counts, tried = {}, [], [], []
     for number, names in enumerate(turns(folder)):
         train, valid, test = dense([read(folder, part) for part in names])
@@ -99,12 +103,14 @@ def measure(folder, loss):
         counts.append(len(kept))
         tried.append(len(rows))
         scores.setdefault("Rankwood", []).append((before, after))
+        if not peer:
+            continue
         cat_before, cat_after, cat_kept = theirs(train, valid, test, len(kept))
         scores.setdefault("CatBoost, as many", []).append((cat_before, cat_after))
         on_theirs = rankwood.train({"features": cat_kept}, dataset(train), valid=dataset(valid))
         scores.setdefault("Rankwood on CatBoost's features", []).append((before, on_theirs.predict(test[0])))
-    print(f"{os.path.basename(os.path.normpath(folder))}: features kept {counts}, mean {np.mean(counts):.1f} of {rows[0].n_features};"
-          f" {np.mean(tried):.1f} trainings")
+    print(f"{os.path.basename(os.path.normpath(folder))}, loss {loss}: {counts} features kept, {np.mean(counts):.1f} of "
+          f"{train[0].shape[1]} in the mean; {np.mean(tried):.1f} trainings")
     labels = np.concatenate([one[0] for one in tests])
     data = rankwood.Dataset(np.zeros((len(labels), 1), np.float32), labels, qid=sum((one[1] for one in tests), []))
     for what, pairs in scores.items():
@@ -114,11 +120,12 @@ def measure(folder, loss):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--loss", type=float, default=0.002)
+    parser.add_argument("--peer", action="store_true", help="CatBoost, too: minutes a turn")
     parser.add_argument("folders", nargs="+")
     args = parser.parse_args()
     logging.getLogger("rankwood").setLevel("ERROR")
     for folder in args.folders:
-        measure(folder, args.loss)
+        measure(folder, args.loss, args.peer)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def test_tells(sets: list[Dataset], caplog: pytest.LogCaptureFixture) -> None:
 
 def test_refused(sets: list[Dataset]) -> None:
     for loss in (-0.1, float("nan")):
-        with pytest.raises(ParameterError, match="loss is .*; expected a number, 0 or more"):
+        with pytest.raises(ParameterError, match=r"loss is .*; expected a number, 0 or more"):
             select(PARAMS, sets[0], sets[1], loss=loss)
     with pytest.raises(ParameterTypeError):
         select(PARAMS, sets[0], sets[1], loss="much")  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def test_refused(sets: list[Dataset]) -> None:
     with pytest.raises(ParameterError, match="features is empty"):
         select(PARAMS | {"features": []}, sets[0], sets[1])
     with pytest.raises(ParameterError, match="found 'price'"):
-        train(PARAMS | {"features": ["price"]}, sets[0])
+        train(PARAMS | {"features": ["price"]}, sets[0], valid=sets[1])
     with pytest.raises(ParameterError, match="unknown parameter 'lev"):
         select({"levaes": 3}, sets[0], sets[1])
     with pytest.raises(DataError, match="the validation set has one query"):
