@@ -86,5 +86,6 @@ letor-docs-q  |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 2 --split mart --s
 letor-docs-r  |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 2 --objective regression --metric rmse --sample-docs 0.5
 letor-docs-1  |l.txt|lv.txt|--rounds 60 --leaves 7 --min-docs 1 --objective listnet --sample-docs 0.002 --early-stop 0
 mslr-shape    |m.rwb|mv.rwb|--rounds 5 --leaves 31 --min-docs 3 --split newton --interactions 1-80;60-136 --feature-penalty 1-136:0.01 --sample-features-node 0.5 --sample-docs 0.8 --sample-queries 0.9 --monotone 1-20:+ --absent missing
+letor-features|l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --features 2-9,14,20-46 --ignore 5 --monotone 1-15:- --sample-features 0.7
 letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0 --split mart
 END

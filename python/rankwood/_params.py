@@ -154,6 +154,10 @@ class Params:
             value = _penalties(value)
         elif ours == "interactions" and isinstance(value, (list, tuple)):
             value = _groups(value)
+        elif ours == "features" and isinstance(value, (list, tuple)):
+            value = [name_in_file(one) if isinstance(one, str) else one for one in value]
+            if not value:
+                raise ParameterError("features is empty; expected ids or names")
         check(lib.rw_params_set(context(), self.c, chars(name.replace("_", "-")), chars(as_text(value))))
 
     def get(self, name: str) -> str:

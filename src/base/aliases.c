@@ -94,6 +94,8 @@ static const struct rw_alias aliases[] = {
          " interaction-constraints interaction-constraint interaction-cst "),
     NAME("ignore", NULL,
          " ignore-column ignore-feature ignore-features ignored-features blacklist "),
+    NAME("features", "a list of ids or names: '3,5-9,bm25'; 'ignore' lists those to leave out",
+         " feature features-for-select "),
     NAME("sample-queries", "whole queries are sampled, for each tree anew",
          " bagging-by-query srate "),
     NAME("sample-docs",
@@ -228,7 +230,6 @@ static const struct rw_alias aliases[] = {
          " cegb-tradeoff cegb-penalty-split cegb-penalty-feature-lazy"
          " cegb-penalty-feature-coupled first-feature-use-penalties"
          " per-object-feature-penalties penalties-coefficient "),
-    NONE("features to leave out are listed in 'ignore'", " features feature "),
     NONE("labels are grades of relevance, not classes; 'weights' weighs queries or documents",
          " num-class num-classes classes-count class-names is-unbalance unbalance unbalanced-sets"
          " scale-pos-weight class-weights class-weight auto-class-weights pos-bagging-fraction"

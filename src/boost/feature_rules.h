@@ -6,12 +6,12 @@
 #include "boost/params.h"
 
 struct rw_feature_rules {
-    uint8_t *ignore;                     /* [RW_FEATURE_IDS] NULL: none */
-    int8_t *monotone;                    /* [RW_FEATURE_IDS] NULL: no feature has a direction */
-    double *penalty;                     /* [RW_FEATURE_IDS] NULL: no feature has one */
+    uint8_t *ignore;  /* [RW_FEATURE_IDS] with what `features` does not name; NULL: none */
+    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction */
+    double *penalty;  /* [RW_FEATURE_IDS] NULL: no feature has one */
     struct rw_interactions interactions; /* without groups: all features may be used together */
     /* The parameters' values, by ids */
-    char *monotone_text, *penalty_text, *interactions_text;
+    char *ignore_text, *monotone_text, *penalty_text, *interactions_text;
 };
 
 /* The training set's features, and their names. */

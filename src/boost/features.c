@@ -221,18 +221,60 @@ static int found_twice(struct rw_ctx *ctx, const char *parameter, const char *wh
                    parameter, where, feature, shown(length), item);
 }
 
-int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
-                    int32_t n_names, uint8_t *ignore)
+static int parse_list(struct rw_ctx *ctx, const char *parameter, const char *list,
+                      const struct rw_feature_name *names, int32_t n_names, uint8_t *mark)
 {
-    memset(ignore, 0, RW_FEATURE_IDS);
+    memset(mark, 0, RW_FEATURE_IDS);
     while (*list) {
         const size_t length = item_length(list, ",");
         long first, last;
-        RW_TRY(parse_item(ctx, "ignore", list, length, names, n_names, &first, &last));
-        memset(ignore + first, 1, (size_t)(last - first) + 1);
-        RW_TRY(next_item(ctx, "ignore", length, &list));
+        RW_TRY(parse_item(ctx, parameter, list, length, names, n_names, &first, &last));
+        memset(mark + first, 1, (size_t)(last - first) + 1);
+        RW_TRY(next_item(ctx, parameter, length, &list));
     }
     return RW_OK;
+}
+
+int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                    int32_t n_names, uint8_t *ignore)
+{
+    return parse_list(ctx, "ignore", list, names, n_names, ignore);
+}
+
+uint32_t rw_features_listed(const char *list)
+{
+    uint32_t n = 0;
+    while (*list) {
+        const size_t length = item_length(list, ",");
+        const char *end;
+        const long first = parse_id(list, &end);
+        const long last = first >= 0 && *end == '-' ? parse_id(end + 1, &end) : first;
+        n += end == list + length && last > first ? (uint32_t)(last - first) + 1 : 1;
+        list += length;
+        list += *list == ',';
+    }
+    return n;
+}
+
+int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                      int32_t n_names, const uint32_t *feature, uint32_t n_features,
+                      uint8_t *ignore)
+{
+    uint32_t n_found = 0;
+    uint8_t *keep;
+    RW_TRY(RW_NEW_RAW(ctx, keep, RW_FEATURE_IDS));
+    int status = parse_list(ctx, "features", list, names, n_names, keep);
+    for (uint32_t f = 0; status >= 0 && f < n_features; f++) {
+        n_found += keep[feature[f]];
+        if (!keep[feature[f]])
+            ignore[feature[f]] = 1;
+    }
+    rw_mem_free(keep);
+    if (status >= 0 && n_found == 0)
+        status =
+            rw_fail(ctx, RW_ERR_ARGUMENT,
+                    "features: expected features that the training set has, found '%.64s'", list);
+    return status;
 }
 
 int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,

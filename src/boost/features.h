@@ -1,5 +1,5 @@
-/* --names, and parameters that are lists of features: --ignore, --monotone, --interactions and
- * --feature-penalty. */
+/* --names, and parameters that are lists of features: --ignore, --features, --monotone,
+ * --interactions and --feature-penalty. */
 #ifndef RW_BOOST_FEATURES_H
 #define RW_BOOST_FEATURES_H
 
@@ -24,6 +24,14 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int3
  * out. */
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                     int32_t n_names, uint8_t *ignore);
+/* Of such a list of features to train on, and no others: how many it names, a range all that it
+ * can. */
+uint32_t rw_features_listed(const char *list);
+/* Marks those of the training set that it does not name. feature: [n_features], ascending; ignore:
+ * [RW_FEATURE_IDS]. RW_ERR_ARGUMENT: the training set has none that it names. */
+int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                      int32_t n_names, const uint32_t *feature, uint32_t n_features,
+                      uint8_t *ignore);
 /* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the
  * caller. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);

@@ -1,6 +1,7 @@
 /* Parameters: the table, defaults, values as text, and whether they agree with one another. */
 #include "base/exact.h"
 #include "base/fpenv.h"
+#include "boost/features.h"
 #include "boost/labels.h"
 #include "boost/params_table.h"
 #include "objective/debias.h"
@@ -354,6 +355,9 @@ int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_d
         params->rounds = n_valid == 0 ? ROUNDS_WITHOUT_VALID : ROUNDS;
     if (n_valid == 0)
         params->early_stop = 0;
+    const uint32_t n_listed = rw_features_listed(params->features);
+    if (n_listed > 0 && n_listed < n_features)
+        n_features = n_listed;
     choose(ctx, params, n_docs, n_features);
     if (params->depth <= 0) /* auto, or no limit */
         params->depth = params->grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;

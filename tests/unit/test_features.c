@@ -243,3 +243,31 @@ FEATURES_TEST(bad_monotone_lists)
                      rw_last_error(ctx));
     }
 }
+
+FEATURES_TEST(limits)
+{
+    static const uint32_t present[] = {1, 2, 4, 5, 9};
+    cr_assert_eq(read_names("1 one\n2 f-2\n9 f5\n"), RW_OK);
+    memset(ignore, 0, sizeof(ignore));
+    ignore[4] = 1;
+    cr_assert_eq(rw_features_limit(ctx, "f5,f-2,3-4", names, n_names, present, 5, ignore), RW_OK);
+    for (int f = 0; f <= RW_MAX_FEATURE; f++) /* what the set lacks is nothing to leave out */
+        cr_assert_eq(ignore[f], f == 1 || f == 4 || f == 5, "%d", f);
+    cr_assert_eq(rw_features_limit(ctx, "3,6-8", names, n_names, present, 5, ignore),
+                 RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx),
+                     "features: expected features that the training set has, found '3,6-8'");
+    cr_assert_eq(rw_features_limit(ctx, "1,title", names, n_names, present, 5, ignore),
+                 RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx), "features: expected a feature id (0 to 65535), a range of "
+                                         "ids or a feature's name, found 'title'");
+    cr_assert_eq(rw_features_limit(ctx, "1,", names, n_names, present, 5, ignore), RW_ERR_ARGUMENT);
+}
+
+FEATURES_TEST(listed)
+{
+    cr_assert_eq(rw_features_listed(""), 0u);
+    cr_assert_eq(rw_features_listed("7"), 1u);
+    cr_assert_eq(rw_features_listed("3-7,9,title,f-2"), 8u);
+    cr_assert_eq(rw_features_listed("0-65535"), 65536u);
+}

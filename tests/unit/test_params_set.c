@@ -344,6 +344,26 @@ Test(params_set, bad_files)
     cr_expect_eq(rw_params_read(ctx, params, "/tmp"), RW_ERR_IO);
 }
 
+/* A list of features is as many as it names, whatever else the data has. */
+Test(params_set, auto_by_listed_features)
+{
+    static const struct {
+        const char *features, *rate, *sample;
+    } cases[] = {{"", "0.05", "0.25"},
+                 {"0-135", "0.05", "0.25"},
+                 {"0-200", "0.05", "0.25"},
+                 {"3,5-9", "0.1", "1"},
+                 {"1-40", "0.1", "0.5"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rw_params_free(params);
+        cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+        cr_assert_eq(rw_params_set(ctx, params, "features", cases[i].features), RW_OK);
+        cr_assert_eq(rw_params_resolve(ctx, params, 20000, 136, 1), RW_OK);
+        cr_expect_str_eq(rw_params_get(params, "rate"), cases[i].rate);
+        cr_expect_str_eq(rw_params_get(params, "sample-features"), cases[i].sample);
+    }
+}
+
 /* What is written is read again, and written the same. */
 Test(params_set, written_and_read)
 {
