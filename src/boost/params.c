@@ -23,8 +23,6 @@ const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
 #include "boost/params.def"
 };
 
-_Static_assert(RW_N_PARAMS <= 64, "rw_params.set has a bit for each parameter");
-
 const struct rw_param_info *rw_param_info(int i)
 {
     return i >= 0 && i < RW_N_PARAMS ? &rw_param_rows[i].info : NULL;
@@ -172,7 +170,7 @@ int rw_params_in_model(struct rw_params *params, int i)
 
 static int is_set(const struct rw_params *params, enum rw_param_at at)
 {
-    return (int)(params->set >> at & 1);
+    return params->is_set[at];
 }
 
 int rw_params_is_set(const struct rw_params *params, const char *name)
@@ -186,7 +184,7 @@ enum rw_param_origin rw_params_origin(const struct rw_params *params, const char
     const int i = rw_param_find(name);
     if (i < 0 || !is_set(params, (enum rw_param_at)i))
         return RW_PARAM_DEFAULT;
-    return params->strict >> i & 1 ? RW_PARAM_SET : RW_PARAM_READ;
+    return params->is_strict[i] ? RW_PARAM_SET : RW_PARAM_READ;
 }
 
 int rw_params_must_matter(const struct rw_params *params, const char *name)
@@ -336,7 +334,7 @@ static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs
         const char *name = rw_param_rows[item[i].at].info.name;
         if (!item[i].chosen)
             continue;
-        params->chosen |= (uint64_t)1 << item[i].at;
+        params->is_chosen[item[i].at] = 1;
         n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
                               rw_params_get(params, name));
     }

@@ -396,9 +396,9 @@ Test(params_set, written_and_read)
     cr_expect_null(strstr(text, "device"));
     cr_expect_null(strstr(text, "weights"));
     /* a value that is set anew is no more chosen */
-    cr_expect_eq(params->chosen >> rw_param_find("rate") & 1, 1u);
+    cr_expect_eq(params->is_chosen[rw_param_find("rate")], 1);
     cr_assert_eq(rw_params_set(ctx, params, "rate", "0.1"), RW_OK);
-    cr_expect_eq(params->chosen >> rw_param_find("rate") & 1, 0u);
+    cr_expect_eq(params->is_chosen[rw_param_find("rate")], 0);
     free(text);
     free(again);
 }
