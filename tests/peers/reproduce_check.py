@@ -5,7 +5,7 @@
     python3 tests/peers/reproduce_check.py --build FOLDER
 """
 import argparse
-import gzip
+import json
 import os
 import re
 import statistics
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 from common import HERE, run
+from quality_tuned import trials
 
 ROUNDS = 5
 failed = 0
@@ -51,14 +52,15 @@ def reproduce(build, data, *more):
             for line in done.stdout.splitlines() if re.match(r"\| [a-z]+-?[a-z0-9]* \| (Rankwood|all)", line)]
 
 
-def expected(rankwood, folder, tasks):
+def expected(rankwood, folder, tasks, seeds=(1, 2), params=""):
     """NDCG@10, mean over tasks and seeds, by the program alone."""
     values = []
     for train, stop, measure in tasks:
-        for seed in (1, 2):
+        for seed in seeds:
             model = os.path.join(folder, "model")
             run([rankwood, "train", train, "--valid", stop, "--metric", "ndcg@10", "--empty", "0", "--seed", str(seed),
-                 "--rounds", str(ROUNDS), "--threads", "1", "--quiet", "-o", model])
+                 "--rounds", str(ROUNDS), "--threads", "1", "--quiet", "-o", model,
+                 *(f"--{param}" for param in params.split())])
             said = run([rankwood, "eval", measure, "--model", model, "--metric", "ndcg@10", "--empty", "0"])
             values.append(float(re.search(r"ndcg@10 +([0-9.]+)", said)[1]))
     return statistics.fmean(values)
@@ -80,6 +82,21 @@ def split_by_hand(folder):
         with open(path, "w") as file:
             file.writelines(line for q, lines in enumerate(queries, 1) if (q % 5 == 0) == taken for line in lines)
     return *parts, f"{folder}/istella-letor/full/test.txt"
+
+
+def check_tuned(build, rankwood, folder, task):
+    """quality.py --tuned: the trial that is best on the part to stop by, measured on the other."""
+    train, stop, measure = task
+    of_trial = {params: expected(rankwood, folder, [(train, stop, stop)], (1,), params) for params in trials("rankwood", 4)}
+    best = max(of_trial, key=of_trial.get)
+    record = os.path.join(folder, "records")
+    reproduce(build, folder, "--sets", "yahoo-set1", "--tuned", "4", "--records", record)
+    with open(record) as file:
+        row = [json.loads(line) for line in file][-1]
+    check("--tuned takes the best trial", row["settings"] == "tuned" and row["chosen"] == [best] and
+          abs(row["stop"] - of_trial[best]) < 1e-6, (row, of_trial))
+    wanted = expected(rankwood, folder, [task], (1, 2), best)
+    check("--tuned measures it on the other part", abs(row["ndcg@10"] - wanted) < 1e-6, (row, wanted))
 
 
 def main():
@@ -113,6 +130,7 @@ def main():
         rows = reproduce(build, folder, "--sets", "mslr-web30k", "--folds", "3")
         check("--folds leaves the others out", len(rows) == 1 and
               abs(float(rows[0][3]) - expected(rankwood, folder, tasks["mslr-web30k"][1:])) < 0.5001e-4, rows)
+        check_tuned(build, rankwood, folder, tasks["yahoo-set1"][0])
         os.rename(f"{folder}/MSLR-WEB30K", f"{folder}/elsewhere")
         rows = reproduce(build, f"{folder}/elsewhere", "--sets", "mslr-web30k")
         check("the set's own folder will do", [row[1] for row in rows] == ["all"] * 3 + ["Rankwood"], rows)
