@@ -90,7 +90,7 @@ def check_tuned(build, rankwood, folder, task):
     of_trial = {params: expected(rankwood, folder, [(train, stop, stop)], (1,), params) for params in trials("rankwood", 4)}
     best = max(of_trial, key=of_trial.get)
     record = os.path.join(folder, "records")
-    reproduce(build, folder, "--sets", "yahoo-set1", "--tuned", "4", "--records", record)
+    reproduce(build, folder, "--sets", "mslr-web30k", "--folds", "3", "--tuned", "4", "--records", record)
     with open(record) as file:
         row = [json.loads(line) for line in file][-1]
     check("--tuned takes the best trial", row["settings"] == "tuned" and row["chosen"] == [best] and
@@ -130,7 +130,7 @@ def main():
         rows = reproduce(build, folder, "--sets", "mslr-web30k", "--folds", "3")
         check("--folds leaves the others out", len(rows) == 1 and
               abs(float(rows[0][3]) - expected(rankwood, folder, tasks["mslr-web30k"][1:])) < 0.5001e-4, rows)
-        check_tuned(build, rankwood, folder, tasks["yahoo-set1"][0])
+        check_tuned(build, rankwood, folder, tasks["mslr-web30k"][1])
         os.rename(f"{folder}/MSLR-WEB30K", f"{folder}/elsewhere")
         rows = reproduce(build, f"{folder}/elsewhere", "--sets", "mslr-web30k")
         check("the set's own folder will do", [row[1] for row in rows] == ["all"] * 3 + ["Rankwood"], rows)
