@@ -29,6 +29,7 @@ Real data: environment variable RANKWOOD_DATA, default ../shared/data beside the
 """
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import random
@@ -49,6 +50,7 @@ OURS = {"defaults": "", "equal": "leaves=31 rate=0.1 l2=0 split=newton sample-fe
         "fixed": "leaves=255 rate=0.1 rounds=50 early-stop=0"}
 SEEDLESS = ("lightgbm", "xgboost")  # draw no random numbers under these settings and objectives
 DRAWS = 10000
+BITS = bytes.maketrans(b"01", b"\0\1")
 
 
 # ---------------------------------------------------------------- trainers: scores of one task
@@ -166,14 +168,11 @@ def finish(row, means, rounds, started):
 def p_value(ours, best):
     """Two-sided: how often differences of random signs have a mean as far from 0."""
     differences = [a - b for a, b in zip(ours, best) if a != b]
-    reached, draw = abs(sum(differences)) - 1e-12, random.Random(1)
-    far, n = 0, len(differences)
+    reached, draw, far, n = abs(sum(differences)) - 1e-12, random.Random(1), 0, len(differences)
+    backwards, whole = differences[::-1], sum(differences) # a number's last bit is the first difference's sign
     for _ in range(DRAWS):
-        signs, total = draw.getrandbits(n) if n else 0, 0.0
-        for d in differences:
-            total += d if signs & 1 else -d
-            signs >>= 1
-        far += abs(total) >= reached
+        signs = format(draw.getrandbits(n), f"0{n}b").encode().translate(BITS) if n else b""
+        far += abs(2 * sum(itertools.compress(backwards, signs)) - whole) >= reached
     return (far + 1) / (DRAWS + 1)
 
 
@@ -221,6 +220,8 @@ def parse_arguments():
     parser.add_argument("--made-seeds", default="1-2", type=parse_seeds,
                         help="of trainings on made sets [1-2]")
     parser.add_argument("--scale", default=1.0, type=float, help="of made sets' queries [1]")
+    parser.add_argument("--measure-scale", default=None, type=float,
+                        help="of those that are measured on [as --scale]")
     parser.add_argument("--rounds", default=0, type=int,
                         help="most rounds [2000; 300 on made sets]")
     parser.add_argument("--settings", default="", metavar="LIST",

@@ -170,8 +170,9 @@ class Sets:
         return train, stop, measure
 
     def make(self, name):
-        sizes = [MADE[name], MADE[name] // 2, MEASURED[name]]
-        sizes = [max(1, int(n * self.args.scale)) for n in sizes]
+        scale, measured = self.args.scale, self.args.measure_scale or self.args.scale
+        sizes = [MADE[name] * scale, MADE[name] // 2 * scale, MEASURED[name] * measured]
+        sizes = [max(1, int(n)) for n in sizes]
         files = [os.path.join(self.folder, f"{name}.{p}.rwb") for p in ("train", "stop", "measure")]
         if name == "like":
             job = {"job": "like", "path": os.path.abspath(self.args.like), "seed": LIKE_SEED,
