@@ -1,12 +1,11 @@
-/* --names, --ignore and --monotone: what features are called, which are left out, and along which
- * scores only rise or only fall. */
+/* --names, --ignore, --monotone and --categorical: what features are called, which are left out,
+ * along which scores only rise or only fall, and whose values are categories. */
 #ifndef RW_BOOST_FEATURES_H
 #define RW_BOOST_FEATURES_H
 
+#include "io/names_file.h"
 #include "model/model.h"
 
-/* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
-int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
 /* Those of the file `path`; "": the training set's own, if it has some, as a model can have them.
  */
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
@@ -23,8 +22,8 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int3
  * out. */
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                     int32_t n_names, uint8_t *ignore);
-/* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the
- * caller. */
+/* The ids of such a list as a list of ids and ranges: the same text for the same set. *out is owned
+ * by the caller. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 
 /* The same for items with :+ or :- behind them. direction: [RW_FEATURE_IDS], written: 1, -1, or 0
@@ -37,6 +36,9 @@ int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feat
 int rw_monotone_check(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                       int32_t n_names, const uint8_t *ignore, const uint32_t *feature,
                       uint32_t n_features);
+int rw_categorical_check(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                         int32_t n_names, const uint8_t *ignore, const uint32_t *feature,
+                         uint32_t n_features);
 int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out);
 
 #endif
