@@ -9,7 +9,8 @@ program computes, in double arithmetic:
     document's pairs cancel, 2e-6 of the sum of their magnitudes (pairs are computed in float);
   - how the lambdas become integers, with random numbers of its own (Philox4x32-10): ==;
   - from these integers, the tree: every split of every node by a search over the raw values
-    (features have at most 255 of them, so every two neighbours may be separated): ==;
+    (features have at most 255 of them, so every two neighbours may be separated), and over sets of
+    categories: ==;
   - leaves from exact sums of the unrounded integers, within the bounds of features with a
     direction: 1e-6 relative, and nearly all ==;
   - scores, by walking the trees over the raw values: ==.
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 
+import categories
 from gradients import REAL
 from lambdas import query_lambdas
 from monotone import bounds_of, directions, keeps_order
@@ -39,7 +41,7 @@ def to_float(x):
 # ---- data ----
 
 
-def make_data(rng, path, n_queries, longest, outliers):
+def make_data(rng, path, n_queries, longest, outliers, with_categories):
     """LETOR text; labels 0 to 4, of every seventh query 1,000 times that if there are outliers; at
     most 255 distinct values a feature."""
     few = [rng.randrange(-50, 50) / 8 for _ in range(7)]
@@ -67,11 +69,13 @@ def make_data(rng, path, n_queries, longest, outliers):
                 put(40, rng.choice(few) if rng.random() < 0.5 else rng.choice([1, 2, 3]))
                 put(41, parts[3].split(':')[1])                       # twins: ties between features
                 put(60, 'NaN' if label > 1 and rng.random() < 0.8 else rng.randrange(5))
+                if with_categories:
+                    categories.put_values(rng, label, put)
                 out.write(' '.join(parts) + '\n')
 
 
 class Data:
-    def __init__(self, path, absent_is_missing):
+    def __init__(self, path, absent_is_missing, by_category):
         self.label, self.query, self.doc, ids = [], [], [], []
         for line in open(path):
             words = line.split()
@@ -83,6 +87,7 @@ class Data:
             self.doc.append({int(f): to_float(float(v)) for f, v in
                              (w.split(':') for w in words[2:])})
         self.features = sorted({f for doc in self.doc for f in doc})
+        self.n_codes = {f: 0 for f in by_category}
         self.n = len(self.label)
         # value[f][doc]: None is missing
         self.value = {}
@@ -92,9 +97,13 @@ class Data:
                 v = doc.get(f, None if absent_is_missing else 0.0)
                 column.append(None if v is None or v != v else v)
             self.value[f] = column
+        for f in by_category:
+            self.value[f], self.n_codes[f] = categories.codes(path, f, absent_is_missing)
         # the values that can be told apart, and the cut after each
         self.cut = {}
         for f in self.features:
+            if f in by_category:
+                continue
             distinct = sorted({v for v in self.value[f] if v is not None})
             assert len(distinct) <= 255
             cuts, group = [], 0
@@ -247,9 +256,8 @@ class Search:
         self.hess_unit = 2.0 ** (shifts[1] - exponents[1]) if self.newton else 1.0
         self.scale = 2.0 ** (2 * unit) / self.hess_unit
         self.direction = directions(opt)
-        self.k = opt['split-l2']
-        if self.newton:
-            self.k *= sum(out['hess_q'][d] for d in docs) / len(docs)
+        mean = sum(out['hess_q'][d] for d in docs) / len(docs) if self.newton else 1
+        self.k, self.prior = opt['split-l2'] * mean, opt['category-smoothing'] * mean
         columns = [f for f in data.features if self.can_split(f)]
         kept = sample(opt, opt['sample-features'], columns, out['tree'], 3)
         self.features = [f for f, keep in zip(columns, kept) if keep]
@@ -258,6 +266,8 @@ class Search:
         """Whether a threshold leaves enough of all documents on both sides; else the engine has no
         column of the feature."""
         column, enough = self.data.value[f], self.opt['min-docs']
+        if f in self.data.n_codes:
+            return categories.can_split(column, enough)
         values = [v for v in column if v is not None]
         n_missing = len(column) - len(values)
         if min(n_missing, len(values)) >= enough:
@@ -292,6 +302,11 @@ class Search:
         best = None
         whole = self.sums(docs)
         for f in self.features:
+            if f in self.data.n_codes:
+                found = categories.best(self, docs, f)
+                if found and (best is None or found[0] > best[0]):
+                    best = found
+                continue
             column = self.data.value[f]
             by_value = {}
             for d in docs:
@@ -322,8 +337,19 @@ class Search:
         if best is None:
             return None
         column = self.data.value[best[1]]
-        goes_left = [d for d in docs if (best[3] if column[d] is None else column[d] <= best[2])]
+        goes_left = [d for d in docs if is_left(best[2], best[3], column[d])]
         return best + (goes_left,)
+
+
+def is_left(cut, missing_left, value):
+    """cut: a threshold, or the codes that go left."""
+    if value is None:
+        return missing_left
+    return value in cut if isinstance(cut, tuple) else value <= cut
+
+
+def cut_of(out, k):
+    return out['cut'][k] if out['set'][k] is None else tuple(out['set'][k])
 
 
 def grow(opt, search):
@@ -375,7 +401,7 @@ def check_tree(opt, data, out, shifts, exponents, fail):
     for k, i in enumerate(splits):
         gain, feature, cut, missing_left, _ = nodes[i].split
         expected = (feature, cut, missing_left, gain) + tuple(number[c] for c in nodes[i].child)
-        got = (out['feature'][k], out['cut'][k], out['missing_left'][k], out['gain'][k],
+        got = (out['feature'][k], cut_of(out, k), out['missing_left'][k], out['gain'][k],
                out['left'][k], out['right'][k])
         if got != expected:
             fail('split %d is %r, expected %r' % (k, got, expected))
@@ -407,7 +433,7 @@ def walk(data, out, d):
     at = 0 if out['feature'] else -1
     while at >= 0:
         v = data.value[out['feature'][at]][d]
-        left = out['missing_left'][at] if v is None else v <= out['cut'][at]
+        left = is_left(cut_of(out, at), out['missing_left'][at], v)
         at = out['left'][at] if left else out['right'][at]
     return out['leaf'][-1 - at]
 
@@ -418,7 +444,8 @@ DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absen
             'rounding': 'stochastic', 'norm': 'on', 'gain': 'exp', 'bins': 255, 'bits': 8,
             'seed': 1, 'relevant': 1.0, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
             'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
-            'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2, 'monotone': ''}
+            'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2, 'monotone': '',
+            'categorical': '', 'category-smoothing': 10.0}
 
 CASES = [
     ('mart', {}),
@@ -476,6 +503,11 @@ CASES = [
     ('labels-xendcg', {'label-weights': '1,0.5', 'objective': 'xendcg', 'split': 'newton',
                        'weights': 'query', 'rate': 0.5}),
     ('labels-regression', {'label-weights': '1,0.1,3', 'objective': 'regression', 'weights': 'doc'}),
+    ('categories', {'categorical': '60-63', 'min-docs': 2, 'leaves': 24}),
+    ('categories-newton', {'categorical': '60-63', 'min-docs': 1, 'split': 'newton', 'leaves': 24,
+                           'absent': 'missing', 'category-smoothing': 2.0, 'split-l2': 3.0}),
+    ('categories-plain', {'categorical': '61,63', 'min-docs': 3, 'category-smoothing': 0.0,
+                          'grow': 'levels', 'depth': 4, 'weights': 'doc', 'bits': 12}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
 ]
@@ -488,8 +520,8 @@ def run_case(dump, engine, name, changes, seed):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'data.txt')
         outliers, start = opt.pop('outliers', False), opt.pop('start', 0.0)
-        make_data(rng, path, 25, 28, outliers)
-        data = Data(path, opt['absent'] == 'missing')
+        make_data(rng, path, 25, 28, outliers, opt['categorical'])
+        data = Data(path, opt['absent'] == 'missing', categories.features(opt['categorical']))
         weights = [1.0] * data.n
         kind = opt.pop('weights', None)
         args = [dump, engine, path] + ['%s=%s' % item for item in opt.items()]
