@@ -132,6 +132,13 @@ RW_API void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, ch
 RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
                                float *values);
 
+/* Makes a feature's values categories (parameter 'categorical'): value i, a whole number from 0 on, stands for
+ * words[i], [n_words], as the codes of a data frame's column do; an empty word is a missing value. Data sets
+ * then agree by word, whatever numbers they had. Without it a category is the value itself, a whole number up to
+ * 16777216. RW_ERR_DATA: a value is no such number; RW_ERR_ARGUMENT: the feature has words already. */
+RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
+                                     const char *const *words, uint32_t n_words);
+
 /* Weights multiply lambdas and metrics; those set last count. One per document: n is n_docs; a metric
  * weighs a query by the mean of its documents' weights. One per query: n is n_queries. Range
  * [0, 65536]; NaN, a negative number or a wrong `n` is RW_ERR_DATA. A file holds one number a line. */

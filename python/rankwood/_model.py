@@ -302,9 +302,15 @@ class Model(Reworked):
         names = self.feature_names
         return names[feature] if names is not None and feature < len(names) and names[feature] else feature
 
+    def _condition(self, tree: int, node: int) -> str:
+        size = lib.rw_model_condition(self._c, tree, node, ffi.NULL, 0) + 1
+        buffer = ffi.new("char[]", size)
+        lib.rw_model_condition(self._c, tree, node, buffer, size)
+        return text(buffer)
+
     def trees(self) -> list[dict[str, Any]]:
-        """All nodes, one dictionary each: tree, node, leaf, feature, threshold, missing_left, left,
-        right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
+        """All nodes, one dictionary each: tree, node, leaf, feature, threshold (a text where a split is by
+        categories), missing_left, left, right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
         out = []
         for tree in range(self.n_trees):
             n = lib.rw_model_n_leaves(self._c, tree)
@@ -316,7 +322,7 @@ class Model(Reworked):
                         "node": i,
                         "leaf": None,
                         "feature": self._name(node.feature),
-                        "threshold": node.cut,
+                        "threshold": self._condition(tree, i) if node.by_category else node.cut,
                         "missing_left": bool(node.missing_left),
                         "left": node.left,
                         "right": node.right,
@@ -404,15 +410,44 @@ class Model(Reworked):
 
         return _calibrate.of_model(self)
 
+    @property
+    def categories(self) -> dict[int | str, list[str]]:
+        """The words that training gave a code of their own, by feature; {} if no feature is categorical. All
+        others, and words that training never saw, are one more category."""
+        out: dict[int | str, list[str]] = {}
+        n_words = ffi.new("uint32_t *")
+        for i in range(lib.rw_model_n_categorical(self._c)):
+            feature = lib.rw_model_categorical(self._c, i, n_words)
+            words = [text(lib.rw_model_category(self._c, i, k)) for k in range(n_words[0])]
+            out[self._name(feature)] = words
+        return out
+
+    def _with_categories(self, data: Any, missing: float) -> Dataset:
+        """What is no Dataset, for a model with categories: features that it knows as such are."""
+        names: list[Any] = list(self.categories)
+        if _tables.is_paths(data):
+            return Dataset(data, categorical_features=names)
+        columns = list(getattr(data, "columns", getattr(data, "column_names", ())))
+        if isinstance(names[0], str) and columns:
+            at = _tables.positions_of([str(name) for name in columns])
+            names = [str(columns[at[name]]) for name in names if name in at]
+        ignore = self._not_used(data) - frozenset(names)
+        return Dataset(data, categorical_features=names, ignore=list(ignore), missing=missing)
+
     def _predict(self, data: Any, n: int, device: str, missing: float) -> Floats:
         if isinstance(data, Dataset) or _tables.is_paths(data):
             if missing == missing:
                 raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
-            dataset = data if isinstance(data, Dataset) else Dataset(data)
+            if isinstance(data, Dataset):
+                dataset = data
+            else:
+                dataset = self._with_categories(data, missing) if self.categories else Dataset(data)
             dataset._has_labels &= dataset is data  # of CSV and TSV neither labels nor queries are read
             return self._predict_dataset(dataset, n, device)
         if device != "cpu":
             Params().set("device", device)  # is it one at all? arrays are scored on the CPU
+        if lib.rw_model_n_categorical(self._c):
+            return self._predict_dataset(self._with_categories(data, missing), n, device)
         if type(data) is np.ndarray and data.ndim == 2:
             is_float = data.dtype == np.float32
             if is_float or (data.dtype in _AS_FLOAT and len(data) <= _ROWS):

@@ -431,6 +431,8 @@ def train(
         given = as_mapping(params)
         sets = _sets(valid, stop_on)
         training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
+    if train_set._categorical() and "categorical" not in given:
+        given["categorical"] = train_set._categorical()
     _meet_ranks(given, dict(zip(training.names, training.sets, strict=True)), init)
     hooks = ffi.new("struct rw_train_hooks *")
     handle = ffi.new_handle(training)

@@ -112,3 +112,62 @@ int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categor
         to->column[to->n_columns++] = dataset->column[c];
     return RW_OK;
 }
+
+/* The numbers of words in the data set's lexicon; RW_MAX_WORDS: missing. */
+static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
+                     const char *const *words, uint32_t n_words, uint32_t *number)
+{
+    for (uint32_t i = 0; i < n_words; i++) {
+        const size_t n = strlen(words[i]);
+        number[i] = RW_MAX_WORDS;
+        if (n == 0)
+            continue;
+        const int status = n > RW_MAX_WORD_BYTES
+                               ? RW_ERR_DATA
+                               : rw_lexicon_add(dataset->lexicon, words[i], n, &number[i]);
+        if (status < 0)
+            return rw_fail(ctx, status,
+                           status == RW_ERR_DATA ? "feature %u: expected at most %d words of at "
+                                                   "most %d bytes"
+                                                 : "out of memory: words of feature %u",
+                           feature, RW_MAX_WORDS, RW_MAX_WORD_BYTES);
+    }
+    return RW_OK;
+}
+
+int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
+                              const char *const *words, uint32_t n_words)
+{
+    const struct rw_column *column = rw_dataset_column(dataset, feature);
+    uint32_t *number;
+    int status;
+    if (feature > RW_MAX_FEATURE || dataset->cache || dataset->codes || !dataset->column)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "categories of feature %u: expected a data set with values, from no cache",
+                       feature);
+    if (rw_lexicon_has(dataset->lexicon, feature))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "feature %u has categories already", feature);
+    if (!dataset->lexicon)
+        RW_TRY(rw_lexicon_new(ctx, &dataset->lexicon));
+    RW_TRY(RW_NEW(ctx, number, n_words));
+    RW_TRY_OUT(add_words(ctx, dataset, feature, words, n_words, number));
+    for (uint32_t i = 0; column && i < column->n; i++) {
+        const float value = column->value[i];
+        if (value == value && !(rw_is_category(value) && value < (float)n_words)) {
+            status = no_category(ctx, dataset, column->row ? column->row[i] : i, feature, value);
+            goto out;
+        }
+    }
+    for (uint32_t i = 0; column && i < column->n; i++) {
+        const float value = column->value[i];
+        if (value != value)
+            continue;
+        const uint32_t n = number[(uint32_t)value];
+        column->value[i] = n == RW_MAX_WORDS ? rw_float_of_bits(RW_MISSING_BITS) : (float)n;
+    }
+    rw_lexicon_mark(dataset->lexicon, feature);
+    status = RW_OK;
+out:
+    rw_mem_free(number);
+    return status;
+}
