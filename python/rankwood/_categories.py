@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from operator import index
 from typing import Any
 
@@ -16,7 +16,7 @@ MOST_ID = 2**31 - 1
 
 def given_features(given: Any) -> list[str | int]:
     """categorical_features as a list of names and column numbers."""
-    if given is None:
+    if given is None or (isinstance(given, str) and not given):
         return []
     out: list[str | int] = []
     for one in [given] if isinstance(given, str) or not isinstance(given, Iterable) else given:
@@ -34,13 +34,19 @@ def as_list(features: Iterable[str | int]) -> str:
     return ",".join(name_in_file(one) if isinstance(one, str) else str(one) for one in features)
 
 
-def has_categories(data: Any) -> bool:
-    """A column of an Arrow table is dictionary-encoded; or of a frame of polars, categorical."""
+def has_categories(data: Any, apart: Set[str | int]) -> bool:
+    """A feature's column of an Arrow table is dictionary-encoded; or of a frame of polars, categorical. apart:
+    names and numbers of columns that are no features."""
     schema = getattr(data, "schema", None)
     if isinstance(schema, Mapping):  # polars
-        return any(str(kind).startswith(("Categorical", "Enum")) for kind in schema.values())
-    types = getattr(schema, "types", None)  # pyarrow
-    return types is not None and any(str(kind).startswith("dictionary") for kind in types)
+        kinds = dict(schema)
+    else:  # pyarrow
+        kinds = dict(zip(getattr(schema, "names", ()), getattr(schema, "types", ()), strict=False))
+    return any(
+        str(kind).startswith(("Categorical", "Enum", "dictionary"))
+        for i, (name, kind) in enumerate(kinds.items())
+        if name not in apart and i not in apart
+    )
 
 
 def frame_of(data: Any) -> Any:

@@ -126,9 +126,11 @@ class Dataset(Handles):
             ignore = _ignored(ignore)
             named = [one for one in (label, qid, weight, start_scores, position) if isinstance(one, str)]
             further = list(more_labels) if are_names(more_labels) else []
-            if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
-                data = _categories.frame_of(data) if categorical or _categories.has_categories(data) else data
-            table = _tables.of_any(data, frozenset([*ignore, *named, *further]), frozenset(categorical))
+            apart: frozenset[str | int] = frozenset([*ignore, *named, *further])
+            is_arrow = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc")
+            if is_arrow and (categorical or _categories.has_categories(data, apart)):
+                data = _categories.frame_of(data)
+            table = _tables.of_any(data, apart, frozenset(categorical))
             left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
             if further:
                 more_labels = [_column_of(table, one, "more_labels") for one in further]

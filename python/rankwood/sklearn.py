@@ -96,6 +96,8 @@ class Ranker(BaseEstimator):
         label_gain: str = "exp",
         label_weights: Sequence[float] | str = "",
         monotone: Mapping[Any, Any] | str = "",
+        categorical: Any = "",
+        category_smoothing: float = 10,
         sample_queries: float = 1,
         sample_features: float | str = "auto",
         absent: str = "zero",
@@ -140,6 +142,8 @@ class Ranker(BaseEstimator):
         self.label_gain = label_gain
         self.label_weights = label_weights
         self.monotone = monotone
+        self.categorical = categorical
+        self.category_smoothing = category_smoothing
         self.sample_queries = sample_queries
         self.sample_features = sample_features
         self.absent = absent
@@ -172,7 +176,8 @@ class Ranker(BaseEstimator):
         return {
             name: value
             for name, value in self.get_params().items()
-            if name != "missing" and (callable(value) or as_text(value) != as_text(defaults.get(name)))
+            if name not in ("missing", "categorical")  # which are the data's
+            and (callable(value) or as_text(value) != as_text(defaults.get(name)))
         }
 
     def fit(
@@ -219,7 +224,7 @@ class Ranker(BaseEstimator):
             raise DataError("all weights in sample_weight are zero")
         data = Dataset(
             X, y, qid=qid, group=group, weight=sample_weight, start_scores=start_scores, position=position,
-            missing=self.missing, sort=qid is not None,
+            categorical_features=self.categorical, missing=self.missing, sort=qid is not None,
         )  # fmt: skip
         sets = _eval_sets(eval_set, eval_qid, eval_group)
         weights = _of_sets("eval_sample_weight", eval_sample_weight, len(sets))
@@ -227,7 +232,7 @@ class Ranker(BaseEstimator):
         valid = {
             f"valid_{i}": Dataset(
                 eval_x, eval_y, qid=eval_ids, group=sizes, weight=weights[i], start_scores=starts[i],
-                missing=self.missing, sort=eval_ids is not None,
+                categorical_features=self.categorical, missing=self.missing, sort=eval_ids is not None,
             )
             for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(sets)
         }  # fmt: skip

@@ -112,6 +112,18 @@ def test_arrow() -> None:
     assert (expected.predict(arrow.table(table)) == expected.predict(table)).all()
 
 
+def test_ranker(model: rankwood.Model) -> None:
+    table, test = frame(1), frame(2)
+    ranker = rankwood.Ranker(rounds=20, leaves=8, min_docs=3, early_stop=0, seed=3)
+    ranker.fit(table[["shop", "x"]], table["label"], qid=table["qid"])
+    assert (ranker.predict(test[["shop", "x"]]) == model.predict(test)).all()
+    numbers = [np.column_stack([one["shop"].cat.codes, one["x"]]) for one in (table, test)]
+    ranker = rankwood.Ranker(rounds=20, leaves=8, min_docs=3, early_stop=0, seed=3, categorical=[0])
+    ranker.fit(numbers[0], table["label"], qid=table["qid"])
+    assert ranker.model_.categories[0] == sorted(str(i) for i in range(len(SHOPS)))
+    assert np.isfinite(ranker.predict(numbers[1])).all()
+
+
 def test_what_is_told(model: rankwood.Model, train_set: rankwood.Dataset, tmp_path) -> None:
     splits = [one for one in model.trees() if one["leaf"] is None and one["feature"] == "shop"]
     assert any("in {shop" in one["threshold"] for one in splits)
