@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankwood._core import DataError, DataTypeError, chars, check, context, ffi, lib
-from rankwood._tables import Column, name_in_file
+from rankwood._tables import Column, is_paths, name_in_file, positions_of
 
 MOST_ID = 2**31 - 1
 
@@ -47,6 +47,15 @@ def has_categories(data: Any, apart: Set[str | int]) -> bool:
         for i, (name, kind) in enumerate(kinds.items())
         if name not in apart and i not in apart
     )
+
+
+def names_in(data: Any, names: list[Any]) -> list[Any]:
+    """Features of a model, as the columns of a table call them."""
+    columns = list(getattr(data, "columns", getattr(data, "column_names", ())))
+    if is_paths(data) or not columns or not isinstance(names[0], str):
+        return names
+    at = positions_of([str(name) for name in columns])
+    return [str(columns[at[name]]) for name in names if name in at]
 
 
 def frame_of(data: Any) -> Any:

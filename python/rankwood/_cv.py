@@ -108,13 +108,11 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
     need_labels(dataset, "dataset")
-    given = as_mapping(params)
+    given = dataset._with_own(as_mapping(params))
     for name, value in given.items():
         functions = value if isinstance(value, (list, tuple)) else [value]
         if any(callable(one) for one in functions):
             raise ParameterError(f"{name} is a function; cross-validation takes names only")
-    if dataset._categorical() and "categorical" not in given:
-        given["categorical"] = dataset._categorical()
     n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
     with _Names(dataset.feature_names) as names:

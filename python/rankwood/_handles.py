@@ -372,6 +372,12 @@ class Handles:
         """The parameter 'categorical' of a training on this data."""
         return str(self._columns.get("categorical", "")) or _categories.as_list(self._words)
 
+    def _with_own(self, params: dict[str, Any]) -> dict[str, Any]:
+        """A training's parameters, with 'categorical' if it is the data's and not given."""
+        if self._categorical():
+            params.setdefault("categorical", self._categorical())
+        return params
+
     @locked
     def _documents(self) -> Any:
         """struct rw_dataset, with values or without."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _tables
+from rankwood import _categories, _tables
 from rankwood._core import (
     DataError,
     FormatError,
@@ -31,6 +31,7 @@ from rankwood._core import (
 )
 from rankwood._dataset import Dataset
 from rankwood._exchange import Exchange
+from rankwood._nodes import nodes_of
 from rankwood._params import Params, number_or_text
 from rankwood._positions import PositionBias
 from rankwood._reworked import Reworked
@@ -302,38 +303,10 @@ class Model(Reworked):
         names = self.feature_names
         return names[feature] if names is not None and feature < len(names) and names[feature] else feature
 
-    def _condition(self, tree: int, node: int) -> str:
-        size = lib.rw_model_condition(self._c, tree, node, ffi.NULL, 0) + 1
-        buffer = ffi.new("char[]", size)
-        lib.rw_model_condition(self._c, tree, node, buffer, size)
-        return text(buffer)
-
     def trees(self) -> list[dict[str, Any]]:
         """All nodes, one dictionary each: tree, node, leaf, feature, threshold (a text where a split is by
         categories), missing_left, left, right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
-        out = []
-        for tree in range(self.n_trees):
-            n = lib.rw_model_n_leaves(self._c, tree)
-            for i in range(n - 1):
-                node = lib.rw_model_node(self._c, tree, i)
-                out.append(
-                    {
-                        "tree": tree,
-                        "node": i,
-                        "leaf": None,
-                        "feature": self._name(node.feature),
-                        "threshold": self._condition(tree, i) if node.by_category else node.cut,
-                        "missing_left": bool(node.missing_left),
-                        "left": node.left,
-                        "right": node.right,
-                        "gain": node.gain,
-                        "value": None,
-                    }
-                )
-            for i in range(n):
-                leaf = {"tree": tree, "node": ~i, "leaf": i, "value": lib.rw_model_leaf(self._c, tree, i)}
-                out.append({**dict.fromkeys(out[0] if out else leaf), **leaf})
-        return out
+        return nodes_of(self._c, self._name)
 
     def trees_to_dataframe(self) -> Any:
         """A pandas data frame of all nodes, with the columns of :meth:`trees`."""
@@ -424,15 +397,8 @@ class Model(Reworked):
 
     def _with_categories(self, data: Any, missing: float) -> Dataset:
         """What is no Dataset, for a model with categories: features that it knows as such are."""
-        names: list[Any] = list(self.categories)
-        if _tables.is_paths(data):
-            return Dataset(data, categorical_features=names)
-        columns = list(getattr(data, "columns", getattr(data, "column_names", ())))
-        if isinstance(names[0], str) and columns:
-            at = _tables.positions_of([str(name) for name in columns])
-            names = [str(columns[at[name]]) for name in names if name in at]
-        ignore = self._not_used(data) - frozenset(names)
-        return Dataset(data, categorical_features=names, ignore=list(ignore), missing=missing)
+        more: dict[str, Any] = {} if _tables.is_paths(data) else {"ignore": self._not_used(data), "missing": missing}
+        return Dataset(data, categorical_features=_categories.names_in(data, list(self.categories)), **more)
 
     def _predict(self, data: Any, n: int, device: str, missing: float) -> Floats:
         if isinstance(data, Dataset) or _tables.is_paths(data):

@@ -428,11 +428,9 @@ def train(
         need(train_set, Dataset, "train_set")._need_labels("train_set")
         if init is not None:
             need(init, Model, "init")
-        given = as_mapping(params)
+        given = train_set._with_own(as_mapping(params))
         sets = _sets(valid, stop_on)
         training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
-    if train_set._categorical() and "categorical" not in given:
-        given["categorical"] = train_set._categorical()
     _meet_ranks(given, dict(zip(training.names, training.sets, strict=True)), init)
     hooks = ffi.new("struct rw_train_hooks *")
     handle = ffi.new_handle(training)

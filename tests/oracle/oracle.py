@@ -20,23 +20,16 @@ import json
 import math
 import os
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 
 import categories
+from floats import FLT_MAX, cut_between, to_float
 from gradients import REAL
 from lambdas import query_lambdas
 from monotone import bounds_of, directions, keeps_order
 from philox import draw, philox
-
-FLT_MAX = struct.unpack('<f', b'\xff\xff\x7f\x7f')[0]
-
-
-def to_float(x):
-    return struct.unpack('<f', struct.pack('<f', x))[0]
-
 
 # ---- data ----
 
@@ -114,24 +107,6 @@ class Data:
             if distinct:
                 cuts.append((distinct[-1], FLT_MAX))
             self.cut[f] = cuts
-
-
-def key(x):
-    """Floats as integers, in order; -0 is 0."""
-    bits = struct.unpack('<i', struct.pack('<f', x))[0]
-    return bits if bits >= 0 else -(bits & 0x7fffffff)
-
-
-def of_key(k):
-    return struct.unpack('<f', struct.pack('<i', k))[0] if k >= 0 else -of_key(-k)
-
-
-def cut_between(a, b):
-    """The float strictly between that is nearest the middle."""
-    if key(b) - key(a) < 2:
-        return None
-    middle = to_float((a + b) / 2)
-    return min(max(middle, of_key(key(a) + 1)), of_key(key(b) - 1)) + 0.0
 
 
 # ---- lambdas ----
