@@ -24,6 +24,7 @@ extern "Python" {
     void _rw_on_positions(void *user, const struct rw_positions *found);
     int _rw_gradients(void *user, const struct rw_dataset *train, const double *scores,
                       double *gradients, double *hessians);
+    int _rw_on_select(void *user, const struct rw_select_progress *progress);
     int _rw_metric(void *user, const struct rw_dataset *dataset, const double *scores,
                    double *value);
     int _rw_rewind(void *user);

@@ -773,6 +773,69 @@ RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_prune_hooks *hooks, struct rw_pruned **out);
 RW_API void rw_pruned_free(struct rw_pruned *pruned);
 
+/* --- fewer features --- */
+/* What a metric loses when one feature's values are shuffled among all documents (what is absent or
+ * missing with them). */
+struct rw_permuted {
+    uint32_t feature;
+    double loss;      /* mean over the repeats; positive: the feature helps, whichever way is better */
+    double deviation; /* standard deviation over the repeats; NaN for one */
+};
+enum rw_select_stage {
+    RW_SELECT_TRAINS,   /* a round was trained, of so many */
+    RW_SELECT_PERMUTES, /* a feature was permuted, of so many */
+    RW_SELECT_TRIED     /* a row is there */
+};
+struct rw_select_row {
+    uint32_t n_features;         /* that a model was trained on */
+    int n_trees;                 /* 0: no tree could be made of them */
+    struct rw_compared compared; /* on half of the validation set; a: of all features; b: of these */
+    int is_within;               /* the loss is small enough */
+};
+struct rw_select_progress {
+    enum rw_select_stage stage;
+    uint32_t n_features; /* those at work */
+    int done, total;
+    const struct rw_select_row *row; /* RW_SELECT_TRIED; else NULL */
+};
+struct rw_select_options {
+    double most_loss; /* of the metric, 0 or more */
+    int is_sure;      /* what may be so large is: 0: the difference; 1: the far end of its interval */
+    int n_repeats;    /* permutations of each feature, 1 to 1000 */
+    const struct rw_dataset *test; /* measured once, when all is chosen; NULL: none */
+    void *user;
+    /* Nonzero gives up (RW_ERR_INTERRUPTED). NULL: none */
+    int (*on_progress)(void *user, const struct rw_select_progress *progress);
+};
+struct rw_selected {
+    const char *metric, *conventions;
+    int lower_is_better;
+    int n_samples; /* of intervals */
+    int n_rows, chosen; /* chosen: the row of `model`, from 0 */
+    const struct rw_select_row *rows; /* [n_rows] all features, then what was tried, in that order */
+    uint32_t n_features;
+    /* [n_features] the chosen ones, those first that the model needs most: what the half of the validation set that
+     * ranks loses with their values shuffled */
+    const struct rw_permuted *features;
+    const char *list; /* as the parameter `features` takes them: by names where the data has some, else ids */
+    const struct rw_compared *test; /* as in a row, of the options' test set; NULL: there was none */
+    struct rw_model *model;
+};
+/* The fewest features, of those found by trying, on which a training with the same parameters is worse by at
+ * most most_loss than one on all, by the metric (one). Features are ranked by permutation, half of them are left out, and
+ * a model is trained on the others; while the loss is small enough, the new model's features are ranked and halved
+ * again, and then numbers between the last that was enough and the first that was not are tried. All of the
+ * validation set stops trainings; one half of its queries, drawn by `seed`, ranks, the other tells what is lost, so that
+ * nothing looks better for having been ranked by what measures it. It still chooses the number; `test` chooses nothing.
+ * Trainings share codes that are made once. The model is that of a training with `features` set to the list, byte for
+ * byte; results are the same for any number of threads. valid: with values (rw_dataset_read).
+ * RW_ERR_DATA: no query of a half counts; RW_ERR_UNSUPPORTED: many ranks, or a set has start scores; else fails as
+ * rw_train does. */
+RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_binned *train, const struct rw_dataset *valid,
+                     const struct rw_select_options *options, struct rw_selected **out);
+RW_API void rw_selected_free(struct rw_selected *selected);
+
 /* --- cross-validation by query --- */
 /* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`. RW_ERR_ARGUMENT: fewer
  * than 2 folds, or more than queries. */
@@ -1160,13 +1223,6 @@ RW_API int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *expla
 RW_API int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *explainer,
                                const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves);
 
-/* What a metric loses when one feature's values are shuffled among all documents (what is absent or
- * missing with them). */
-struct rw_permuted {
-    uint32_t feature;
-    double loss;      /* mean over the repeats; positive: the feature helps, whichever way is better */
-    double deviation; /* standard deviation over the repeats; NaN for one */
-};
 /* Features that the first n_trees trees (0: all) ask for, by id: returns how many there are; writes
  * at most `room`. By the first metric. *value: the metric of the data as it is. n_repeats: 1 to
  * 1000. Both are NaN if no query counts. */

@@ -75,6 +75,18 @@ letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off 
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart
 mslr-monotone |m.rwb|mv.rwb|--rounds 3 --leaves 63 --min-docs 3 --split newton --absent missing --monotone 1-40:+,41-100:-
 letor-monotone|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --monotone 1-15:-,16:+,20-30:+ --sample-features 0.7
+mslr-groups   |m.rwb|mv.rwb|--rounds 4 --leaves 63 --min-docs 3 --split newton --interactions 1-60;50-100;101,110,120
+letor-groups  |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --interactions 1-10;11-20;5,15,25 --monotone 1-15:-,16:+
+mslr-penalty  |m.rwb|mv.rwb|--rounds 4 --leaves 31 --min-docs 3 --split mart --feature-penalty 1-40:0.5,41-90:0.02,130:1e9
+mslr-penalty-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --min-docs 3 --split newton --feature-penalty 1-70:0.1,100-136:0.01 --monotone 1-40:+ --absent missing
+mslr-node     |m.rwb|mv.rwb|--rounds 4 --leaves 63 --min-docs 3 --split newton --sample-features-node 0.3
+letor-node-1  |l.txt|lv.txt|--rounds 6 --grow levels --depth 4 --min-docs 3 --split mart --sample-features-node 0.001 --sample-features 0.8
+mslr-docs     |m.rwb|mv.rwb|--rounds 5 --leaves 31 --min-docs 2 --split newton --sample-docs 0.4
+letor-docs-q  |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 2 --split mart --sample-docs 0.7 --sample-queries 0.6 --query-weights l.weights
+letor-docs-r  |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 2 --objective regression --metric rmse --sample-docs 0.5
+letor-docs-1  |l.txt|lv.txt|--rounds 60 --leaves 7 --min-docs 1 --objective listnet --sample-docs 0.002 --early-stop 0
+mslr-shape    |m.rwb|mv.rwb|--rounds 5 --leaves 31 --min-docs 3 --split newton --interactions 1-80;60-136 --feature-penalty 1-136:0.01 --sample-features-node 0.5 --sample-docs 0.8 --sample-queries 0.9 --monotone 1-20:+ --absent missing
+letor-features|l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --features 2-9,14,20-46 --ignore 5 --monotone 1-15:- --sample-features 0.7
 letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0 --split mart
 END
 # Features by categories, which GPUs do not split by: five more columns, one of more than 255 categories.

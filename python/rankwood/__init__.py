@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rankwood._explain import Explanation, Permuted
     from rankwood._ranks import Carrier, Ranks, ranks
     from rankwood._refit import Pruned, PrunedRow
+    from rankwood._select import Selected, SelectedDifference, SelectedRow, select
     from rankwood._synth import synth
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
@@ -80,6 +81,9 @@ __all__ = [
     "Ranks",
     "RankwoodError",
     "Round",
+    "Selected",
+    "SelectedDifference",
+    "SelectedRow",
     "UnsupportedError",
     "audit",
     "check",
@@ -96,6 +100,7 @@ __all__ = [
     "plot",
     "ranks",
     "scorer",
+    "select",
     "synth",
     "train",
 ]
@@ -120,6 +125,9 @@ _LATER = {
     "PrunedRow": "_refit",
     "Ranker": "sklearn",
     "Ranks": "_ranks",
+    "Selected": "_select",
+    "SelectedDifference": "_select",
+    "SelectedRow": "_select",
     "audit": "_audit",
     "check": "_check",
     "compare_all": "_comparisons",
@@ -130,6 +138,7 @@ _LATER = {
     "from_xgboost": "migrate",
     "ranks": "_ranks",
     "scorer": "sklearn",
+    "select": "_select",
     "synth": "_synth",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,18 +32,47 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
+def _feature(parameter: str, feature: Any) -> str:
+    """A name or an id as lists of features have it."""
+    if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (str, int, np.integer)):
+        raise ParameterTypeError(f"{parameter} names the feature {feature!r}; expected a name or an id")
+    return name_in_file(feature) if isinstance(feature, str) else str(feature)
+
+
 def _directions(value: Mapping[Any, Any]) -> str:
     """Features with their directions as the library takes them; those without one are left out."""
     signs = {"+": "+", "-": "-", 1: "+", -1: "-"}
     items = []
     for feature, sign in value.items():
-        if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (str, int, np.integer)):
-            raise ParameterTypeError(f"monotone names the feature {feature!r}; expected a name or an id")
+        named = _feature("monotone", feature)
         if not isinstance(sign, (str, int, float, np.number)) or sign not in {**signs, 0: ""}:
             raise ParameterError(f"monotone[{feature!r}] is {sign!r}; expected '+', '-', 1, -1 or 0")
         if sign != 0:
-            items.append(f"{name_in_file(feature) if isinstance(feature, str) else feature}:{signs[sign]}")
+            items.append(f"{named}:{signs[sign]}")
     return ",".join(items)
+
+
+def _penalties(value: Mapping[Any, Any]) -> str:
+    """Features with their penalties as the library takes them."""
+    items = []
+    for feature, cost in value.items():
+        named = _feature("feature_penalty", feature)
+        if isinstance(cost, (bool, np.bool_)) or not isinstance(cost, (int, float, np.number)):
+            raise ParameterTypeError(f"feature_penalty[{feature!r}] is {cost!r}; expected a number")
+        items.append(f"{named}:{float(cost)!r}")
+    return ",".join(items)
+
+
+def _groups(value: Any) -> str:
+    """Lists of features that may be used together as the library takes them."""
+    groups = []
+    for group in value:
+        if isinstance(group, (str, bytes)) or not isinstance(group, Iterable):
+            raise ParameterTypeError(f"interactions has the group {group!r}; expected a list of names or ids")
+        groups.append(",".join(_feature("interactions", one) for one in group))
+        if not groups[-1]:
+            raise ParameterError(f"interactions has the group {group!r}; expected a feature or more")
+    return ";".join(groups)
 
 
 def number_or_text(value: str) -> int | float | str:
@@ -121,6 +150,14 @@ class Params:
             raise ParameterError(_unknown(name))
         if ours == "monotone" and isinstance(value, Mapping):
             value = _directions(value)
+        elif ours == "feature-penalty" and isinstance(value, Mapping):
+            value = _penalties(value)
+        elif ours == "interactions" and isinstance(value, (list, tuple)):
+            value = _groups(value)
+        elif ours == "features" and isinstance(value, (list, tuple)):
+            value = [name_in_file(one) if isinstance(one, str) else one for one in value]
+            if not value:
+                raise ParameterError("features is empty; expected ids or names")
         check(lib.rw_params_set(context(), self.c, chars(name.replace("_", "-")), chars(as_text(value))))
 
     def get(self, name: str) -> str:

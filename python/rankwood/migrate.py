@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rankwood import _program_names
+from rankwood import _constraints, _program_names
 from rankwood._core import ParameterError, ParameterTypeError, check, context, ffi, lib, text
 from rankwood._params import Params, as_mapping, as_text, infos, number_or_text
+from rankwood._program_names import IN_PYTHON as _IN_PYTHON
 
 _NAMES = {
     "LightGBM": _program_names.LIGHTGBM,
@@ -21,51 +22,6 @@ _NAMES = {
     "CatBoost": _program_names.CATBOOST,
 }
 
-_WEIGHTS = "Dataset(..., weight= one a document, or query_weight= one a query)"
-# Where the library's table speaks of the program's options and files, what Python has: by our option, or
-# by the first word of a row that has none.
-_IN_PYTHON = {
-    "valid": "validation sets are train(..., valid={'name': Dataset})",
-    "output": "Model.save writes the model",
-    "init": "train(..., init=Model) goes on from a model, with `rounds` more trees",
-    "checkpoint": "train(..., checkpoint=FILE) writes checkpoints, and resume goes on from one",
-    "checkpoint-every": "train(..., checkpoint_every=50): rounds, or a time, '30s'",
-    "resume": "train(..., checkpoint=FILE, resume='auto') goes on from the file, if it is there",
-    "model": "Model.load reads a model",
-    "scores": "Model.predict returns the scores",
-    "trees": "it is an argument of Model.predict: n_trees",
-    "leaf-ids": "Model.trees lists the nodes and leaves",
-    "documents": "SHAP values are Model.explain",
-    "per-query": "evaluate(...).metrics[name].per_query has the values of the queries",
-    "folds": "cross-validation is cv(params, dataset, n_folds=K)",
-    "config": "parameters are a dictionary; files of them are the program's",
-    "verbose": "progress goes to a terminal, notes to the logger 'rankwood'",
-    "quiet": "progress goes to a terminal, notes to the logger 'rankwood'",
-    "log": "Model.evals_result has the metrics of each round, and callbacks see them",
-    "top": "it is an argument of the plots",
-    **dict.fromkeys(("weights", "query-weights", "weight-column"), _WEIGHTS),
-    **dict.fromkeys(("label", "label-column", "qid-column"), "Dataset(data, label, qid=... or group=...)"),
-    "start-scores": "Dataset(..., start_scores=)",
-    "positions": "Dataset(..., position=)",
-    "pairs-file": "Dataset(..., pairs=), with pairs='given'",
-    "label-columns": "Dataset(data, [label, further labels ...], qid=...)",
-    "labels": "Dataset(..., more_labels=)",
-    "names": "Dataset(..., feature_names=), or the columns' names",
-    "ignore": "Dataset(..., ignore=)",
-    "absent": "missing values are Dataset(..., missing=), beside NaN and null",
-    "data": "train(params, Dataset(...))",
-    "task": "training, measuring and predicting are functions of their own",
-    "nfold": "cross-validation is cv(params, dataset, n_folds=K)",
-    "validation-fraction": "a validation set is a Dataset of its own; folds of one are cv",
-    "save-binary": "a Dataset keeps its binned data, and uses it again in every training",
-    "convert-model": "Model.export writes models for other programs",
-    "predict-contrib": "SHAP values are Model.explain",
-    "allow-writing-files": "training writes no files",
-    "num-class": "labels are grades of relevance, not classes; Dataset(..., weight=) weighs documents",
-    "force-col-wise": "the library chooses how data lies in memory",
-    "start-iteration-predict": "a score is of the first n_trees trees, from the first one on",
-    "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
-}
 # Parameters that a Dataset takes.
 _OF_DATA = (
     "weights", "query-weights", "start-scores", "positions", "pairs-file", "label-column", "qid-column",
@@ -83,6 +39,8 @@ _ALSO = {
 # Words that one program uses for something else than the rest.
 _INSTEAD = {
     ("LightGBM", "alpha"): "the errors of single documents are the squared one and the logistic one",
+    ("LightGBM", "feature_penalty"):
+        "gains are not multiplied: 'feature_penalty' takes a feature's cost from each gain",
     ("LightGBM", "task_type"): _IN_PYTHON["task"],
     ("LightGBM", "tree"): "training is one machine's",
 }
@@ -379,15 +337,8 @@ class _Migration:
         self.set(name, "position-l2", value, None)
 
     def _name_monotone_constraints(self, name: str, value: Any) -> None:
-        """By position, or by name; also as a text of either."""
-        if isinstance(value, str):
-            items = [item.strip() for item in value.strip(" ()[]").split(",") if item.strip()]
-            by_name = [item.rpartition(":") for item in items]
-            named = all(middle for _, middle, _ in by_name)
-            value = {first: last for first, _, last in by_name} if named else items
         try:
-            given = value.items() if isinstance(value, Mapping) else enumerate(value)
-            directions = {feature: int(sign) for feature, sign in given if int(sign)}
+            directions = _constraints.directions(value)
         except (TypeError, ValueError, OverflowError):
             self.tell(name, f"left out: {value!r} is no list of 1, -1 and 0")
             return
@@ -395,6 +346,16 @@ class _Migration:
             self.set(name, "monotone", directions, None)
 
     _name_monotone_constraint = _name_mc = _name_monotonic_cst = _name_monotone_constraints
+
+    def _name_interaction_constraints(self, name: str, value: Any) -> None:
+        try:
+            groups = _constraints.groups(value)
+        except (TypeError, ValueError):
+            self.tell(name, f"left out: {value!r} is no list of lists of features")
+            return
+        if groups:
+            alone = "features in no group are used alone; LightGBM leaves them out, as 'ignore' does"
+            self.set(name, "interactions", groups, alone if self.program == "LightGBM" else None)
 
     def _name_num_threads(self, name: str, value: Any) -> None:
         self.set(name, "threads", "auto" if _is_number(value, 0) else value, None)
@@ -481,15 +442,21 @@ class _Migration:
     def _sampling(self) -> None:
         """LightGBM's bagging needs a frequency, else it does nothing."""
         frequency = self.given.get("bagging_freq", self.given.get("subsample_freq", 0))
-        if self.program == "LightGBM" and "sample_queries" in self.params:
-            share = self.params["sample_queries"]
+        whole = _is_true(self.given.get("bagging_by_query", False)) or (
+            str(self.given.get("sampling_unit", "")).lower() == "group"
+        )
+        if whole and "sample_docs" in self.params:
+            self.params["sample_queries"] = self.params.pop("sample_docs")
+        ours = "sample_queries" if whole else "sample_docs"
+        if self.program == "LightGBM" and ours in self.params:
+            share = self.params[ours]
             if _is_number(frequency, 0) and not _is_number(share, 1):
-                del self.params["sample_queries"]
+                del self.params[ours]
                 prefixes = ("bagging_fraction:", "subsample:", "sub_row:", "bagging:")
                 self.notes = [note for note in self.notes if not note.startswith(prefixes)]
                 self.tell("bagging_fraction", "left out: without a bagging_freq LightGBM samples nothing")
             elif not _is_number(frequency, 1) and not _is_number(frequency, 0):
-                self.tell("bagging_freq", "queries are sampled for each tree anew")
+                self.tell("bagging_freq", "samples are drawn for each tree anew")
 
     def _add_metric(self, name: str, value: Any, note: str | None) -> None:
         if name in ("eval_at", "ndcg_at", "ndcg_eval_at", "map_eval_at", "map_at"):

@@ -94,15 +94,25 @@ static const struct rw_alias aliases[] = {
     NAME("monotone", "features are named, by id or name: '3:+,url_length:-'",
          " monotone-constraints monotone-constraint mc monotonic-cst monotonicity monotonic"
          " monotone-features "),
+    NAME("interactions", "groups of features, by id or name: '1-20;21-30,url_length'",
+         " interaction-constraints interaction-constraint interaction-cst "),
     NAME("ignore", NULL,
          " ignore-column ignore-feature ignore-features ignored-features blacklist "),
+    NAME("features", "a list of ids or names: '3,5-9,bm25'; 'ignore' lists those to leave out",
+         " feature features-for-select "),
     NAME("sample-queries", "whole queries are sampled, for each tree anew",
-         " bagging-fraction sub-row subsample bagging bagging-by-query srate "),
+         " bagging-by-query srate "),
+    NAME("sample-docs",
+         "documents are sampled, for each tree anew, with lambdas of whole queries; "
+         "'sample-queries' samples these",
+         " bagging-fraction sub-row subsample bagging "),
     NAME("sample-features", "features are sampled for each tree",
          " feature-fraction sub-feature colsample-bytree max-features frate"
          " num-candidate-attributes-ratio "),
-    NAME("sample-features", "features are sampled for each tree, not for each level or node",
-         " colsample-bylevel colsample-bynode rsm feature-fraction-bynode sub-feature-bynode "),
+    NAME("sample-features", "features are sampled for each tree, or each node, not for each level",
+         " colsample-bylevel rsm "),
+    NAME("sample-features-node", "of the features of the tree",
+         " colsample-bynode feature-fraction-bynode sub-feature-bynode "),
     NAME("metric", NULL,
          " eval-metric metrics metric-types custom-metric custom-loss test-metric metric2t"
          " scoring "),
@@ -187,10 +197,10 @@ static const struct rw_alias aliases[] = {
     NONE("there is no dart: trees are never dropped",
          " drop-rate rate-drop max-drop skip-drop one-drop xgboost-dart-mode uniform-drop"
          " sample-type normalize-type keep-drop best-on-train adaptive-type dart-dropout "),
-    NONE("documents are not sampled by gradient or weight; 'sample-queries' samples whole queries",
+    NONE("documents are not sampled by gradient or weight; 'sample-docs' samples all alike",
          " data-sample-strategy top-rate other-rate sampling-method bootstrap-type"
          " bagging-temperature mvs-reg mvs-head-fraction goss-alpha goss-beta selgb-ratio "),
-    NONE("whole queries are sampled, for each tree anew ('sample-queries')",
+    NONE("samples are drawn for each tree anew ('sample-queries', 'sample-docs')",
          " bagging-freq subsample-freq sampling-frequency sampling-unit bag rtype "),
     NONE("a tree of every round counts once: there are no forests in a round",
          " num-parallel-tree "),
@@ -206,8 +216,6 @@ static const struct rw_alias aliases[] = {
         " and without a penalty",
         " monotone-penalty monotone-constraints-method monotone-constraining-method mc-method"
         " monotone-splits-penalty mc-penalty ms-penalty "),
-    NONE("interaction constraints are not built in",
-         " interaction-constraints interaction-constraint interaction-cst "),
     NONE("leaf values are not clipped: 'l2' and 'rate' shrink them",
          " max-delta-step max-leaf-output max-tree-output "),
     NONE("there is no L1: 'l2' shrinks leaf values",
@@ -219,11 +227,12 @@ static const struct rw_alias aliases[] = {
          " forcedsplits-filename forced-splits-filename forced-splits-file forced-splits fs"
          " forcedbins-filename input-borders input-borders-file output-borders"
          " output-borders-file fixed-binary-splits "),
-    NONE("features have no weights or costs: 'ignore' leaves features out",
-         " feature-contri feature-contrib fc feature-penalty fp feature-weights cegb-tradeoff"
-         " cegb-penalty-split cegb-penalty-feature-lazy cegb-penalty-feature-coupled"
-         " first-feature-use-penalties per-object-feature-penalties penalties-coefficient "),
-    NONE("features to leave out are listed in 'ignore'", " features feature "),
+    NONE("gains are not multiplied: 'feature-penalty' takes a feature's cost from each gain",
+         " feature-contri feature-contrib fc fp feature-weights "),
+    NONE("a feature costs the same at each split: 'feature-penalty' takes it from the gain",
+         " cegb-tradeoff cegb-penalty-split cegb-penalty-feature-lazy"
+         " cegb-penalty-feature-coupled first-feature-use-penalties"
+         " per-object-feature-penalties penalties-coefficient "),
     NONE("labels are grades of relevance, not classes; 'weights' weighs queries or documents",
          " num-class num-classes classes-count class-names is-unbalance unbalance unbalanced-sets"
          " scale-pos-weight class-weights class-weight auto-class-weights pos-bagging-fraction"

@@ -21,7 +21,10 @@ enum rw_stream {
     RW_STREAM_SIGNS = 9,    /* item = query / 128, tree = pattern; a bit a query, all four words */
     RW_STREAM_FOLD = 10,    /* item = query */
     RW_STREAM_PERMUTE = 11, /* item = document + 2^32 repeat, tree = feature; two words */
-    RW_STREAM_SYNTH = 16    /* 16 and up: made data */
+    RW_STREAM_SAMPLE_DOC = 12,  /* item = document / 4; all four words */
+    RW_STREAM_NODE = 13,        /* item = key of a node's parent + 2^32 its side: the node's key */
+    RW_STREAM_SAMPLE_NODE = 14, /* item = feature id / 4 + 2^32 key of a node; all four words */
+    RW_STREAM_SYNTH = 16        /* 16 and up: made data */
 };
 
 struct rw_philox {

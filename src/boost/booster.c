@@ -7,7 +7,7 @@
 #include "boost/checkpoint.h"
 #include "boost/continuation.h"
 #include "boost/choose_device.h"
-#include "boost/features.h"
+#include "boost/feature_rules.h"
 #include "boost/labels.h"
 #include "boost/model_params.h"
 #include "boost/model_size.h"
@@ -36,9 +36,7 @@ struct booster {
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_feature_name *names;
     int32_t n_names;
-    uint8_t *ignore;     /* [RW_FEATURE_IDS] NULL: none */
-    int8_t *monotone;    /* [RW_FEATURE_IDS] NULL: no feature has a direction */
-    char *monotone_text; /* params.monotone, by ids; owned */
+    struct rw_feature_rules features; /* owned; params' lists are its texts */
     struct rw_category_sets category_sets;
     double *gain; /* [n_docs] of an objective that ranks; of several labels one after another */
     struct rw_eval_sets eval_sets;
@@ -72,9 +70,7 @@ static void booster_release(struct booster *b)
     rw_checkpointer_release(&b->checkpointer); /* may be writing what is the others' */
     rw_mem_free(b->feature);
     rw_names_free(b->names, b->n_names);
-    rw_mem_free(b->ignore);
-    rw_mem_free(b->monotone);
-    rw_mem_free(b->monotone_text);
+    rw_feature_rules_release(&b->features);
     rw_category_sets_release(&b->category_sets);
     rw_mem_free(b->gain);
     rw_eval_sets_release(&b->eval_sets);
@@ -119,40 +115,17 @@ static int has_own_gradients(const struct booster *b)
 
 /* ---- before the first round ---- */
 
-static int prepare_ignore(struct booster *b)
-{
-    if (!b->params.ignore[0])
-        return RW_OK;
-    RW_TRY(RW_NEW(b->ctx, b->ignore, RW_FEATURE_IDS));
-    RW_TRY(rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore));
-    rw_ignore_warn(b->ctx, b->ignore, b->feature, b->n_features);
-    return RW_OK;
-}
-
-/* From here on the parameter has ids, as the model will. */
-static int prepare_monotone(struct booster *b)
-{
-    if (!b->params.monotone[0])
-        return RW_OK;
-    RW_TRY(RW_NEW(b->ctx, b->monotone, RW_FEATURE_IDS));
-    RW_TRY(rw_monotone_parse(b->ctx, b->params.monotone, b->names, b->n_names, b->monotone));
-    RW_TRY(rw_monotone_check(b->ctx, b->params.monotone, b->names, b->n_names, b->ignore,
-                             b->feature, b->n_features));
-    RW_TRY(rw_monotone_text(b->ctx, b->monotone, &b->monotone_text));
-    b->params.monotone = b->monotone_text;
-    return b->init ? rw_continuation_check_order(b->ctx, b->init, b->monotone) : RW_OK;
-}
-
 /* The sets have codes already; from here on the parameter has ids. */
 static int prepare_categorical(struct booster *b)
 {
     struct rw_category_sets *sets = &b->category_sets;
     if (!b->params.categorical[0])
         return RW_OK;
-    RW_TRY(rw_categorical_check(b->ctx, b->params.categorical, b->names, b->n_names, b->ignore,
-                                b->feature, b->n_features));
-    for (uint32_t f = 0; b->monotone && f < b->n_features; f++) {
-        if (b->monotone[b->feature[f]] && sets->codes[b->feature[f]])
+    RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->names,
+                                 b->n_names, b->params.features[0] ? NULL : b->features.ignore,
+                                 b->feature, b->n_features));
+    for (uint32_t f = 0; b->features.monotone && f < b->n_features; f++) {
+        if (b->features.monotone[b->feature[f]] && sets->codes[b->feature[f]])
             return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                            "monotone: feature %u is categorical, and categories have no order",
                            b->feature[f]);
@@ -165,8 +138,8 @@ static int prepare_features(struct booster *b)
 {
     RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
     rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
-    RW_TRY(prepare_ignore(b));
-    RW_TRY(prepare_monotone(b));
+    const struct rw_feature_set set = {b->names, b->n_names, b->feature, b->n_features};
+    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set, b->init));
     return prepare_categorical(b);
 }
 
@@ -175,15 +148,18 @@ static struct rw_plan_data plan_data(const struct booster *b,
 {
     struct rw_plan_data data = {b->set, measured, b->n_sets, b->train.bins, 0};
     for (uint32_t f = 0; f < b->n_features; f++)
-        data.n_features += !b->ignore || !b->ignore[b->feature[f]];
+        data.n_features += !b->features.ignore || !b->features.ignore[b->feature[f]];
     return data;
 }
 
 static int open_engine(struct booster *b, const char *device)
 {
     rw_train_engine_rules(&b->params, &b->grow_rules, has_own_gradients(b) ? NULL : objective_of(b),
-                          b->ignore, &b->rules);
-    b->rules.monotone = b->monotone;
+                          b->features.ignore, &b->rules);
+    b->rules.monotone = b->features.monotone;
+    b->rules.penalty = b->features.penalty;
+    if (b->features.interactions.groups)
+        b->rules.interactions = &b->features.interactions;
     b->rules.cut.categories = b->category_sets.codes;
     b->rules.n_other_sets = (uint32_t)b->n_sets - 1;
     for (int set = 1; set < b->n_sets; set++)
@@ -274,14 +250,14 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", start);
     rw_train_grow_rules(&b->params, b->all_docs, &b->grow_rules);
-    b->grow_rules.monotone = b->monotone;
+    b->grow_rules.monotone = b->features.monotone;
     return RW_OK;
 }
 
 static int make_params(struct booster *b, struct rw_model_params *out)
 {
-    return rw_model_params_make(b->ctx, &b->params, &b->eval_sets, b->ignore, !objective_of(b),
-                                out);
+    return rw_model_params_make(b->ctx, &b->params, &b->eval_sets, b->features.ignore,
+                                !objective_of(b), out);
 }
 
 static int prepare_checkpoints(struct booster *b)
@@ -512,8 +488,9 @@ static int run_round(struct booster *b, int *more)
     if (b->round == b->resumed_round)
         tell_choices(b);
     /* With sampling or gradients from outside, the next tree may still be split. */
-    const int may_change =
-        has_own_gradients(b) || b->params.sample_queries < 1.0 || b->params.sample_features < 1.0;
+    const int may_change = has_own_gradients(b) || b->params.sample_queries < 1.0 ||
+                           b->params.sample_docs < 1.0 || b->params.sample_features < 1.0 ||
+                           b->params.sample_features_node < 1.0;
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
     if (b->n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
         rw_tree_release(tree);

@@ -26,14 +26,19 @@ int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
     return RW_NEW_RAW(ctx, from->leaves, most);
 }
 
+static size_t most_leaves(const struct rw_model *init)
+{
+    int32_t most = 1;
+    for (int32_t t = 0; t < init->n_trees; t++)
+        most = init->tree[t].n_leaves > most ? init->tree[t].n_leaves : most;
+    return (size_t)most;
+}
+
 int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
                                 const int8_t *direction)
 {
     struct rw_monotone room = {NULL, NULL};
-    int32_t most = 1;
-    for (int32_t t = 0; t < init->n_trees; t++)
-        most = init->tree[t].n_leaves > most ? init->tree[t].n_leaves : most;
-    int status = rw_monotone_init(ctx, &room, 2 * (size_t)most - 1);
+    int status = rw_monotone_init(ctx, &room, 2 * most_leaves(init) - 1);
     for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
         const struct rw_tree *tree = &init->tree[t];
         const int32_t broken = rw_monotone_broken(&room, direction, tree);
@@ -47,6 +52,25 @@ int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
                              (double)tree->cut[broken], t + 1);
     }
     rw_monotone_release(&room);
+    return status;
+}
+
+int rw_continuation_check_interactions(struct rw_ctx *ctx, const struct rw_model *init,
+                                       const struct rw_interactions *interactions)
+{
+    uint64_t *live;
+    int status = RW_NEW_RAW(ctx, live, most_leaves(init) * interactions->n_words);
+    for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        const int32_t broken = rw_interactions_broken(interactions, tree, live);
+        if (broken >= 0)
+            status = rw_fail(ctx, RW_ERR_ARGUMENT,
+                             "the model to continue from breaks 'interactions': expected features "
+                             "of one group, found feature %u at node %d of tree %d with others "
+                             "above it",
+                             tree->feature[broken], broken, t + 1);
+    }
+    rw_mem_free(live);
     return status;
 }
 

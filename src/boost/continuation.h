@@ -3,6 +3,7 @@
 #define RW_BOOST_CONTINUATION_H
 
 #include "boost/eval_sets.h"
+#include "tree/node_features.h"
 
 struct rw_continuation {
     struct rw_ctx *ctx;                   /* borrowed, like all here but the scratch */
@@ -23,6 +24,9 @@ int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
  * only make scores that do not either. direction: [RW_FEATURE_IDS] as in tree/monotone.h. */
 int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
                                 const int8_t *direction);
+/* The same for features that may be used together. */
+int rw_continuation_check_interactions(struct rw_ctx *ctx, const struct rw_model *init,
+                                       const struct rw_interactions *interactions);
 void rw_continuation_release(struct rw_continuation *from); /* in any state after being zeroed */
 
 /* Appends copies of all trees to `model`, and an empty tree for each round after them that could

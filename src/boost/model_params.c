@@ -16,7 +16,7 @@ int rw_model_params_make(struct rw_ctx *ctx, struct rw_params *params,
         struct rw_param_value *param = &out->param[out->n];
         RW_TRY(rw_mem_copy_text(ctx, &param->name, info->name));
         out->n++;
-        param->is_auto = params->chosen >> i & 1;
+        param->is_auto = params->is_chosen[i];
         if (i == RW_AT_PARAM_label_gain)
             RW_TRY(rw_eval_sets_gain_text(eval, &param->value));
         else if (i == RW_AT_PARAM_ignore && ignore)

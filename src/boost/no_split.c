@@ -80,6 +80,11 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                  "no split of %d documents or more on each side has a gain and keeps to --monotone "
                  "%.100s",
                  params->min_docs, params->monotone);
+    else if (params->feature_penalty[0])
+        snprintf(text, size,
+                 "no split of %d documents or more on each side gains more than --feature-penalty "
+                 "%.100s takes (lower it)",
+                 params->min_docs, params->feature_penalty);
     else if (params->min_gain > 0.0 || params->min_hessian > 0.0)
         snprintf(text, size,
                  "no split gains more than --min-gain %g within --min-hessian %g (lower them)",

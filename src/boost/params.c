@@ -1,6 +1,7 @@
 /* Parameters: the table, defaults, values as text, and whether they agree with one another. */
 #include "base/exact.h"
 #include "base/fpenv.h"
+#include "boost/features.h"
 #include "boost/labels.h"
 #include "boost/params_table.h"
 #include "objective/debias.h"
@@ -21,8 +22,6 @@ const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
      as},
 #include "boost/params.def"
 };
-
-_Static_assert(RW_N_PARAMS <= 64, "rw_params.set has a bit for each parameter");
 
 const struct rw_param_info *rw_param_info(int i)
 {
@@ -171,7 +170,7 @@ int rw_params_in_model(struct rw_params *params, int i)
 
 static int is_set(const struct rw_params *params, enum rw_param_at at)
 {
-    return (int)(params->set >> at & 1);
+    return params->is_set[at];
 }
 
 int rw_params_is_set(const struct rw_params *params, const char *name)
@@ -185,7 +184,7 @@ enum rw_param_origin rw_params_origin(const struct rw_params *params, const char
     const int i = rw_param_find(name);
     if (i < 0 || !is_set(params, (enum rw_param_at)i))
         return RW_PARAM_DEFAULT;
-    return params->strict >> i & 1 ? RW_PARAM_SET : RW_PARAM_READ;
+    return params->is_strict[i] ? RW_PARAM_SET : RW_PARAM_READ;
 }
 
 int rw_params_must_matter(const struct rw_params *params, const char *name)
@@ -335,7 +334,7 @@ static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs
         const char *name = rw_param_rows[item[i].at].info.name;
         if (!item[i].chosen)
             continue;
-        params->chosen |= (uint64_t)1 << item[i].at;
+        params->is_chosen[item[i].at] = 1;
         n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
                               rw_params_get(params, name));
     }
@@ -354,6 +353,9 @@ int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_d
         params->rounds = n_valid == 0 ? ROUNDS_WITHOUT_VALID : ROUNDS;
     if (n_valid == 0)
         params->early_stop = 0;
+    const uint32_t n_listed = rw_features_listed(params->features);
+    if (n_listed > 0 && n_listed < n_features)
+        n_features = n_listed;
     choose(ctx, params, n_docs, n_features);
     if (params->depth <= 0) /* auto, or no limit */
         params->depth = params->grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
@@ -512,7 +514,8 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
     const int some_features =
         params->sample_features == RW_AUTO ? objective->ranks : params->sample_features < 1;
     const int chance = objective->draws || params->rounding == RW_ROUND_STOCHASTIC ||
-                       params->sample_queries < 1 || some_features;
+                       params->sample_queries < 1 || params->sample_docs < 1 ||
+                       params->sample_features_node < 1 || some_features;
     const int has_no_top =
         rw_objective_param(objective, "pairs") >= 0 && strcmp(params->pairs, "topk") != 0;
     const int has_many_columns = strchr(params->label_columns, ',') != NULL;

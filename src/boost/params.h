@@ -25,14 +25,21 @@ struct rw_rate_schedule {
     int n_rounds; /* N; 0: the rate is the same in all rounds */
 };
 
+/* A parameter's index in the table: RW_AT_PARAM_leaves. */
+enum rw_param_at {
+#define RW_PARAM(type, field, ...) RW_AT_PARAM_##field,
+#include "boost/params.def"
+    RW_N_PARAMS
+};
+
 enum { RW_PARAM_ROOM = 80 }; /* for the text of a number, a word or a schedule */
 
 struct rw_params {
 #define RW_PARAM(type, field, ...) RW_FIELD_##type field;
 #include "boost/params.def"
-    uint64_t set;    /* bit i: parameter i was set by the user */
-    uint64_t strict; /* bit i: and by rw_params_set, so that it must have an effect */
-    uint64_t chosen; /* bit i: it was `auto`, and is chosen by the size of the data */
+    uint8_t is_set[RW_N_PARAMS];      /* by the user */
+    uint8_t is_strict[RW_N_PARAMS];   /* and by rw_params_set, so that it must have an effect */
+    uint8_t is_chosen[RW_N_PARAMS];   /* it was `auto`, and is chosen by the size of the data */
     struct rw_rate_schedule schedule; /* of `rate` */
     char text[RW_PARAM_ROOM];         /* rw_params_get's answer */
     struct rw_eval_params eval;       /* rw_params_eval's */

@@ -196,7 +196,7 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
         RW_TRY(rw_mem_copy_text(ctx, &copy, value));
         rw_mem_free(*(char **)field);
         *(char **)field = copy;
-        return at == RW_AT_PARAM_pairs_file && *value && !(params->set >> RW_AT_PARAM_pairs & 1)
+        return at == RW_AT_PARAM_pairs_file && *value && !params->is_set[RW_AT_PARAM_pairs]
                    ? rw_param_assign(ctx, params, RW_AT_PARAM_pairs, "given")
                    : RW_OK;
     }
@@ -240,8 +240,8 @@ static int unknown_name(struct rw_ctx *ctx, const char *name)
                    note ? "; there is no such parameter here\nhint: " : "", note ? note : "");
 }
 
-/* is_strict: see rw_params.strict. A file's "auto 0.05" is what rw_params_write makes of a chosen
- * rate. */
+/* is_strict: see rw_params.is_strict. A file's "auto 0.05" is what rw_params_write makes of a
+ * chosen rate. */
 static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                        const char *value, int is_strict)
 {
@@ -249,13 +249,12 @@ static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char 
     const int at = rw_param_find(name);
     if (at < 0)
         return unknown_name(ctx, name);
-    const uint64_t bit = (uint64_t)1 << at;
     const int was_auto = !is_strict && rw_param_is_by_size(at) && strncmp(value, "auto ", 5) == 0 &&
                          !strchr(value, ':');
     RW_TRY(rw_param_assign(ctx, params, at, was_auto ? value + 5 : value));
-    params->set |= bit;
-    params->strict = is_strict ? params->strict | bit : params->strict & ~bit;
-    params->chosen = was_auto ? params->chosen | bit : params->chosen & ~bit;
+    params->is_set[at] = 1;
+    params->is_strict[at] = (uint8_t)is_strict;
+    params->is_chosen[at] = (uint8_t)was_auto;
     return RW_OK;
 }
 
@@ -289,8 +288,8 @@ static void cut_comment(char *line)
     }
 }
 
-/* One line; *seen has a bit for each parameter that the file has set so far. */
-static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, uint64_t *seen)
+/* One line; is_seen: [RW_N_PARAMS] what the file has set so far. */
+static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, uint8_t *is_seen)
 {
     cut_comment(line);
     char *name = trim(line);
@@ -305,9 +304,8 @@ static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, u
     const int at = rw_param_find(name);
     if (at < 0)
         return unknown_name(ctx, name);
-    const uint64_t bit = (uint64_t)1 << at;
-    if (!(*seen & bit)) {
-        *seen |= bit;
+    if (!is_seen[at]) {
+        is_seen[at] = 1;
         return set_by_name(ctx, params, name, value, 0);
     }
     if (at != RW_AT_PARAM_metric)
@@ -328,7 +326,7 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
     char *line = NULL;
     size_t room = 0;
     ssize_t length;
-    uint64_t seen = 0;
+    uint8_t is_seen[RW_N_PARAMS] = {0};
     FILE *file = fopen(path, "rb");
     if (!file)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
@@ -336,7 +334,7 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
         if (memchr(line, 0, (size_t)length))
             status = rw_fail(ctx, RW_ERR_PARSE, "expected text, found a zero byte");
         else
-            status = read_line(ctx, params, line, &seen);
+            status = read_line(ctx, params, line, is_seen);
         if (status < 0) {
             char why[1024];
             snprintf(why, sizeof(why), "%s", ctx ? rw_last_error(ctx) : "");
@@ -370,17 +368,17 @@ static int check_line(struct rw_ctx *ctx, const char *name, const char *value)
 
 static int is_written(struct rw_params *params, int at)
 {
-    static const uint64_t others =
-        UINT64_C(1) << RW_AT_PARAM_weights | UINT64_C(1) << RW_AT_PARAM_query_weights |
-        UINT64_C(1) << RW_AT_PARAM_start_scores | UINT64_C(1) << RW_AT_PARAM_pairs_file |
-        UINT64_C(1) << RW_AT_PARAM_positions | UINT64_C(1) << RW_AT_PARAM_propensities |
-        UINT64_C(1) << RW_AT_PARAM_labels | UINT64_C(1) << RW_AT_PARAM_label_columns |
-        UINT64_C(1) << RW_AT_PARAM_names | UINT64_C(1) << RW_AT_PARAM_label_column |
-        UINT64_C(1) << RW_AT_PARAM_qid_column | UINT64_C(1) << RW_AT_PARAM_weight_column |
-        UINT64_C(1) << RW_AT_PARAM_metric_on_train;
+    static const uint8_t others[RW_N_PARAMS] = {
+        [RW_AT_PARAM_weights] = 1,         [RW_AT_PARAM_query_weights] = 1,
+        [RW_AT_PARAM_start_scores] = 1,    [RW_AT_PARAM_pairs_file] = 1,
+        [RW_AT_PARAM_positions] = 1,       [RW_AT_PARAM_propensities] = 1,
+        [RW_AT_PARAM_labels] = 1,          [RW_AT_PARAM_label_columns] = 1,
+        [RW_AT_PARAM_names] = 1,           [RW_AT_PARAM_label_column] = 1,
+        [RW_AT_PARAM_qid_column] = 1,      [RW_AT_PARAM_weight_column] = 1,
+        [RW_AT_PARAM_metric_on_train] = 1,
+    };
     const struct rw_param_info *info = &rw_param_rows[at].info;
-    return (rw_params_in_model(params, at) || (others >> at & 1)) &&
-           *rw_params_get(params, info->name);
+    return (rw_params_in_model(params, at) || others[at]) && *rw_params_get(params, info->name);
 }
 
 int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out)
@@ -394,7 +392,7 @@ int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out)
     for (int at = 0; at < RW_N_PARAMS; at++) {
         const char *name = rw_param_rows[at].info.name;
         if (is_written(params, at))
-            fprintf(out, "%s = %s%s\n", name, params->chosen >> at & 1 ? "auto " : "",
+            fprintf(out, "%s = %s%s\n", name, params->is_chosen[at] ? "auto " : "",
                     rw_params_get(params, name));
     }
     if (fflush(out) != 0 || ferror(out))

@@ -4,13 +4,6 @@
 
 #include "boost/params.h"
 
-/* A parameter's index in the table, which is also its bit in rw_params.set: RW_AT_PARAM_leaves. */
-enum rw_param_at {
-#define RW_PARAM(type, field, ...) RW_AT_PARAM_##field,
-#include "boost/params.def"
-    RW_N_PARAMS
-};
-
 struct rw_param_row {
     struct rw_param_info info;
     size_t offset;      /* of the field in struct rw_params */

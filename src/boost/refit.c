@@ -97,7 +97,7 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
     RW_TRY(rw_refit_params_take(r->ctx, params, was, is_custom(r)));
     if (params->rate == RW_AUTO) {
         params->rate = rw_params_rate(params, r->all_docs, r->from->n_features);
-        params->chosen |= (uint64_t)1 << RW_AT_PARAM_rate;
+        params->is_chosen[RW_AT_PARAM_rate] = 1;
     }
     return RW_OK;
 }

@@ -38,10 +38,15 @@ static const enum rw_param_at growing[] = {RW_AT_PARAM_rounds,
                                            RW_AT_PARAM_names,
                                            RW_AT_PARAM_monotone,
                                            RW_AT_PARAM_ignore,
+                                           RW_AT_PARAM_interactions,
+                                           RW_AT_PARAM_feature_penalty,
+                                           RW_AT_PARAM_features,
                                            RW_AT_PARAM_categorical,
                                            RW_AT_PARAM_category_smoothing,
                                            RW_AT_PARAM_sample_queries,
+                                           RW_AT_PARAM_sample_docs,
                                            RW_AT_PARAM_sample_features,
+                                           RW_AT_PARAM_sample_features_node,
                                            RW_AT_PARAM_early_stop_delta,
                                            RW_AT_PARAM_hist,
                                            RW_AT_PARAM_gpu_memory,
@@ -60,19 +65,13 @@ static int is_shaping(int at)
     return found;
 }
 
-static int is_set(const struct rw_params *params, int at)
-{
-    return (int)(params->set >> at & 1);
-}
-
 int rw_refit_params_take(struct rw_ctx *ctx, struct rw_params *params,
                          const struct rw_model_params *was, int is_custom)
 {
     for (int i = 0; i < N_SHAPING; i++) {
         const int at = (int)shaping[i];
-        const uint64_t bit = (uint64_t)1 << at;
         const struct rw_param_value *value = rw_model_params_find(was, rw_param_rows[at].info.name);
-        if (at == RW_AT_PARAM_refit_decay || is_set(params, at) || !value)
+        if (at == RW_AT_PARAM_refit_decay || params->is_set[at] || !value)
             continue;
         if (at == RW_AT_PARAM_objective && strcmp(value->value, "custom") == 0) {
             if (is_custom)
@@ -82,7 +81,7 @@ int rw_refit_params_take(struct rw_ctx *ctx, struct rw_params *params,
                            "'objective'");
         }
         RW_TRY(rw_param_assign(ctx, params, at, value->value));
-        params->chosen = value->is_auto ? params->chosen | bit : params->chosen & ~bit;
+        params->is_chosen[at] = value->is_auto != 0;
     }
     if (params->refit_decay == RW_AUTO)
         params->refit_decay = default_decay;
@@ -112,7 +111,7 @@ int rw_refit_params_check(struct rw_ctx *ctx, const struct rw_params *params,
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'seed' has no effect on a refit with objective %s",
                        rw_params_objective(params)->name);
-    if (is_set(params, RW_AT_PARAM_absent) && params->absent != model->absent_missing)
+    if (params->is_set[RW_AT_PARAM_absent] && params->absent != model->absent_missing)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the model to refit takes an absent feature as %s: set 'absent' to %s",
                        model->absent_missing ? "missing" : "0",
@@ -135,7 +134,7 @@ static int add_shaping(struct rw_ctx *ctx, struct rw_params *params, int at,
                        const struct rw_gain_rule *gains, int is_custom, struct rw_model_params *out)
 {
     const char *name = rw_param_rows[at].info.name;
-    const int is_auto = (int)(params->chosen >> at & 1);
+    const int is_auto = params->is_chosen[at];
     if (at == RW_AT_PARAM_objective && is_custom)
         return add(ctx, out, name, "custom", 0);
     if (at != RW_AT_PARAM_label_gain)

@@ -69,7 +69,8 @@ static const struct rw_command bench_train = {
     .options = of_training,
     .params = " objective rounds rate leaves depth grow split l2 split-l2 min-docs min-hessian "
               "min-gain bins bits rounding truncation sigma norm label-gain absent sample-queries "
-              "sample-features seed threads device hist gpu-memory batch ",
+              "sample-features sample-docs sample-features-node monotone interactions "
+              "feature-penalty seed threads device hist gpu-memory batch ",
     .run = run_train,
 };
 static const struct rw_command bench_load = {

@@ -77,10 +77,7 @@ static void print_json(const struct rw_pruned *pruned)
 
 static int check(struct rw_cli *cli)
 {
-    char *end;
-    most_loss = strtod(loss, &end);
-    if (end == loss || *end || !isfinite(most_loss) || most_loss < 0)
-        return rw_wrong(cli, "option '--loss': expected a number, 0 or more, found '%s'", loss);
+    RW_STEP(rw_load_loss(cli, loss, &most_loss));
     if (strcmp(order, "any") != 0 && strcmp(order, "last") != 0)
         return rw_wrong(cli, "option '--order': expected any or last, found '%s'", order);
     return rw_params_check_eval(cli->ctx, cli->params);

@@ -219,6 +219,15 @@ int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees)
     return 0;
 }
 
+int rw_load_loss(const struct rw_cli *cli, const char *text, double *loss)
+{
+    char *end;
+    *loss = strtod(text, &end);
+    if (end == text || *end || !isfinite(*loss) || *loss < 0)
+        return rw_wrong(cli, "option '--loss': expected a number, 0 or more, found '%s'", text);
+    return 0;
+}
+
 int rw_load_check_like(const struct rw_cli *cli, const char *like)
 {
     static const char *const ours[] = {"empty", "ties", "relevant"};

@@ -43,6 +43,8 @@ uint32_t rw_load_n_features(const struct rw_cli *cli);
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* --trees N: the first N trees of cli->model, all where `text` is NULL. */
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
+/* --loss X: 0 or more. */
+int rw_load_loss(const struct rw_cli *cli, const char *text, double *loss);
 /* Refuses an unknown program, and parameters that have no effect on its figures. */
 int rw_load_check_like(const struct rw_cli *cli, const char *like);
 

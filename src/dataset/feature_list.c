@@ -37,9 +37,10 @@ int rw_list_item(struct rw_ctx *ctx, const char *parameter, const char *item, si
 int rw_list_next(struct rw_ctx *ctx, const char *parameter, size_t length, const char **list)
 {
     *list += length;
-    if (**list == ',' && !*++*list)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: expected a feature after the last ','",
-                       parameter);
+    const char separator = **list;
+    if (separator && !*++*list)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: expected a feature after the last '%c'",
+                       parameter, separator);
     return RW_OK;
 }
 

@@ -235,7 +235,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(rw_params_resolve(ctx, &v->params, dataset->n_docs, dataset->n_columns, v->nested));
     if (params->threads)
         RW_TRY(rw_ctx_set_threads(ctx, params->threads));
-    v->params.set &= ~(UINT64_C(1) << RW_AT_PARAM_threads); /* the workers share them */
+    v->params.is_set[RW_AT_PARAM_threads] = 0; /* the workers share them */
     v->params.threads = 0;
     if (v->nested && n_folds < 3)
         return rw_fail(ctx, RW_ERR_ARGUMENT,

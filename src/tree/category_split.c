@@ -7,7 +7,7 @@ struct search {
     const struct rw_split_rule *rule;
     const struct rw_cell *missing;
     struct rw_cell all; /* of the node */
-    double parent_gain;
+    double parent_gain, penalty;
     struct rw_category_split *best;
 };
 
@@ -52,7 +52,8 @@ static int try_set(struct search *s, const struct rw_cell *left)
         const struct rw_cell r = {s->all.n - l.n, s->all.hess - l.hess, s->all.lambda - l.lambda};
         if (l.n == 0 || r.n == 0)
             continue;
-        const double gain = rw_split_gain(s->rule, &l, &r, s->parent_gain);
+        const double gain =
+            rw_net_gain(s->rule, rw_split_gain(s->rule, &l, &r, s->parent_gain), s->penalty);
         if (gain > s->best->gain) {
             s->best->gain = gain;
             s->best->missing_left = missing_left;
@@ -77,11 +78,12 @@ static void place_unseen(const struct search *s, const struct rw_cell *cell, uin
         best->missing_left = rw_set_has(&best->left, n_codes - 1);
 }
 
-void rw_category_split(const struct rw_split_rule *rule, const struct rw_cell *cell,
-                       uint32_t n_codes, const struct rw_cell *missing,
+void rw_category_split(const struct rw_split_rule *rule, double penalty,
+                       const struct rw_cell *cell, uint32_t n_codes, const struct rw_cell *missing,
                        struct rw_category_split *out)
 {
-    struct search s = {.rule = rule, .missing = missing, .all = *missing, .best = out};
+    struct search s = {
+        .rule = rule, .missing = missing, .all = *missing, .penalty = penalty, .best = out};
     uint8_t sorted[RW_MAX_CATEGORIES + 1];
     uint32_t best_prefix = 0;
     int32_t best_code = -1;

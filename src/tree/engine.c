@@ -49,6 +49,10 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         engine->ctx = ctx;
         engine->n_threads = ctx->n_threads;
         engine->rules = *rules;
+        if (rules->doc_threshold == 0)
+            engine->rules.doc_threshold = (uint64_t)1 << 32;
+        if (rules->node_threshold == 0)
+            engine->rules.node_threshold = (uint64_t)1 << 32;
         *out = engine;
         return RW_OK;
     }
@@ -125,6 +129,17 @@ int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root
 static int slot_ok(const struct rw_engine *engine, int32_t slot)
 {
     return slot >= 0 && (uint32_t)slot < engine->rules.max_slots;
+}
+
+int rw_engine_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
+{
+    if (!engine->in_tree || n < 0 || !rw_rules_by_node(&engine->rules))
+        return misuse(engine, "features of nodes outside a tree that asks for them");
+    for (int i = 0; i < n; i++) {
+        if (!slot_ok(engine, slots[i]))
+            return misuse(engine, "features of slots out of range");
+    }
+    return engine->ops->allow(engine, slots, n, features);
 }
 
 int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)

@@ -50,11 +50,19 @@ struct rw_engine_rules {
     uint64_t seed;
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
     uint64_t feature_threshold; /* the same for features */
-    uint32_t max_slots;         /* nodes of a tree, at most */
-    uint32_t leaves;            /* of a tree, at most: for estimates and messages */
+    /* 0 stands for 2^32 in these two. */
+    uint64_t doc_threshold;  /* for documents of the queries that are kept */
+    uint64_t node_threshold; /* for the tree's features, at each node anew (tree/node_features.h) */
+    uint32_t max_slots;      /* nodes of a tree, at most */
+    uint32_t leaves;         /* of a tree, at most: for estimates and messages */
     /* [RW_FEATURE_IDS] 1: values only rise along the feature, -1: they only fall, 0: as they like;
      * NULL: all do. Borrowed until the training set is loaded. */
     const int8_t *monotone;
+    /* Which features may be used together (tree/node_features.h); NULL: all. Borrowed. */
+    const struct rw_interactions *interactions;
+    /* [RW_FEATURE_IDS] what a split by a feature costs, 0 or more, in units of gain; NULL: nothing.
+     * Borrowed until the training set is loaded. */
+    const double *penalty;
     /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load. */
     const char *hist;
     /* Bytes of its memory, at most, that a device takes; codes that do not fit stay in the host's.
@@ -108,6 +116,7 @@ struct rw_split {
 };
 
 struct rw_engine;
+struct rw_interactions;
 struct rw_plan_data;
 struct rw_plan_work;
 
@@ -129,9 +138,14 @@ struct rw_engine_ops {
     int (*set_lambdas)(struct rw_engine *, const int64_t *lambda, const int64_t *hessian);
     /* Draws the samples of tree `tree`, computes lambdas from scores, quantises, sums. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
+    /* If rw_rules_by_node, and then before a slot's histogram is made: the features that may split
+     * it, if they are of this tree. features: [n][rw_feature_words], bit f % 32 of word f / 32 for
+     * the engine's feature f. */
+    int (*allow)(struct rw_engine *, const int32_t *slots, int n, const uint32_t *features);
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
-    /* The best split of each slot, by gain, then lower feature id, lower cut, missing left first;
-     * of features with a direction among those that keep to it (rw_ordered_gain). */
+    /* The best split of each slot, by gain less the feature's penalty, then lower feature id, lower
+     * cut, missing left first; of features with a direction among those that keep to it
+     * (rw_ordered_gain). */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Sends the documents of split->slot to its children. split->n_left must be right: engines that
      * count refuse what is not (RW_ERR_INTERNAL), others rely on it; with many ranks nobody looks.
@@ -203,6 +217,24 @@ static inline int rw_rules_rank(const struct rw_engine_rules *rules)
     return rules->objective && rules->objective->ranks;
 }
 
+/* Does every tree see all documents? */
+static inline int rw_rules_see_all(const struct rw_engine_rules *rules)
+{
+    return rules->query_threshold > UINT32_MAX && rules->doc_threshold > UINT32_MAX;
+}
+
+/* Do the features that may split a node depend on the node? */
+static inline int rw_rules_by_node(const struct rw_engine_rules *rules)
+{
+    return rules->interactions || rules->node_threshold <= UINT32_MAX;
+}
+
+/* 32-bit words of a set of the engine's features. */
+static inline size_t rw_feature_words(const struct rw_engine *engine)
+{
+    return ((size_t)engine->info.n_features + 31) / 32;
+}
+
 /* Checked wrappers of the operations. */
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                    const struct rw_bins *bins, const double *gains);
@@ -210,6 +242,8 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians);
 int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);
 int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out);
+int rw_engine_allow(struct rw_engine *engine, const int32_t *slots, int n,
+                    const uint32_t *features);
 int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);

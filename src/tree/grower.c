@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tree/monotone.h"
+#include "tree/node_features.h"
 
 /* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
  * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
@@ -39,13 +40,14 @@ struct rw_grower {
     int32_t n_frontier;
     int32_t n_splits;
     /* one batch */
-    struct entry *prospect;      /* [max_slots] a heap of those that are known of */
-    struct rw_split *batch;      /* [max_slots] */
-    struct rw_sum *sum;          /* [max_slots] of each leaf, at the end */
-    struct rw_sibling *sibling;  /* [max_slots] */
-    int32_t *search;             /* [max_slots] slots whose split is asked for */
-    struct rw_split *found;      /* [max_slots] */
-    struct rw_monotone monotone; /* room; rules.monotone only */
+    struct entry *prospect;         /* [max_slots] a heap of those that are known of */
+    struct rw_split *batch;         /* [max_slots] */
+    struct rw_sum *sum;             /* [max_slots] of each leaf, at the end */
+    struct rw_sibling *sibling;     /* [max_slots] */
+    int32_t *search;                /* [max_slots] slots whose split is asked for */
+    struct rw_split *found;         /* [max_slots] */
+    struct rw_monotone monotone;    /* room; rules.monotone only */
+    struct rw_node_features *nodes; /* NULL: all nodes may be split by the same features */
 };
 
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
@@ -100,6 +102,7 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower->search);
     rw_mem_free(grower->found);
     rw_monotone_release(&grower->monotone);
+    rw_node_features_free(grower->nodes);
     rw_mem_free(grower);
 }
 
@@ -172,6 +175,8 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
                   struct rw_grow_times *times)
 {
     double start = rw_clock_ms();
+    if (g->nodes)
+        RW_TRY(rw_node_features_allow(g->nodes, g->search, n_search));
     RW_TRY(rw_engine_histograms(engine, g->sibling, n_siblings));
     times->histograms_ms += rw_clock_ms() - start;
     times->n_histograms += n_siblings;
@@ -203,6 +208,8 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
         parent->is_expanded = 1;
         parent->split.left = split->left;
         parent->split.right = split->right;
+        if (g->nodes)
+            rw_node_features_add(g->nodes, split);
         const int32_t child[2] = {split->left, split->right};
         const uint64_t n[2] = {split->n_left, parent->n - split->n_left};
         int wanted[2];
@@ -229,6 +236,10 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
     g->n_nodes = g->n_slots = g->n_frontier = g->n_splits = 0;
     const double start = rw_clock_ms();
     RW_TRY(rw_engine_begin_tree(engine, tree, root));
+    if (rw_rules_by_node(&engine->rules) && !g->nodes)
+        RW_TRY(rw_node_features_new(engine, &g->nodes));
+    if (g->nodes)
+        rw_node_features_begin(g->nodes, tree);
     times->lambdas_ms = rw_clock_ms() - start;
     add_node(g, root->sum.n, 0);
     g->sibling[0] = (struct rw_sibling){.parent = -1, .smaller = 0, .larger = -1};

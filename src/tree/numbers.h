@@ -162,6 +162,13 @@ RW_HD double rw_ordered_gain(const struct rw_split_rule *rule, int direction,
     return (direction > 0 ? l <= r : l >= r) ? gain : 0.0;
 }
 
+/* What a gain is worth when the split costs `penalty`, 0 or more: 0 if it is no candidate then. */
+RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double penalty)
+{
+    const double net = gain - penalty;
+    return net > rule->min_gain ? net : 0.0;
+}
+
 /* Values of a split's two sides made in float, each wrong by at most 2^-20 of itself, are in the
  * order that rw_ordered_gain finds if they are further apart than this share of their magnitudes'
  * sum; else they may be in either. */

@@ -52,9 +52,10 @@ void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *ru
 {
     const struct rw_dataset *train = data->set[0];
     const double queries = (double)rules->query_threshold / 4294967296.0;
+    const double docs = rules->doc_threshold ? (double)rules->doc_threshold / 4294967296.0 : 1.0;
     const double features = (double)rules->feature_threshold / 4294967296.0;
-    *work = (struct rw_plan_work){.docs = train->n_docs * queries,
-                                  .other_docs = train->n_docs * (1.0 - queries),
+    *work = (struct rw_plan_work){.docs = train->n_docs * queries * docs,
+                                  .other_docs = train->n_docs * (1.0 - queries * docs),
                                   .features = data->n_features * features,
                                   .leaves = rules->leaves > 1 ? rules->leaves : 2,
                                   .newton = rules->newton};

@@ -29,14 +29,14 @@ out:
     return status;
 }
 
-int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t query,
+int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
                       int *keep)
 {
     struct rw_ctx *ctx = engine->ctx;
     uint64_t all_kept = n_kept;
-    /* by random number, then by the query's number among all; a rank without queries comes last,
+    /* by random number, then by its number among all; a rank without queries comes last,
      * and if it has the number of one, it has none to keep */
-    const uint64_t own = (uint64_t)lowest << 32 | (engine->first_query + query);
+    const uint64_t own = (uint64_t)lowest << 32 | number;
     uint64_t least = own;
     *keep = 0;
     RW_TRY(rw_comm_sum(ctx, &all_kept, 1));

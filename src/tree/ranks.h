@@ -13,10 +13,10 @@ extern "C" {
 /* Where this rank's documents stand among those of all: engine->first_doc and the like. */
 int rw_ranks_place(struct rw_engine *engine, const struct rw_dataset *train);
 
-/* If no rank keeps any query, the one with the lowest random number stays, the first of equals.
- * n_kept: this rank's; lowest: the random number of its query `query`, UINT32_MAX if it has none.
- * *keep: is that query to be kept? */
-int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t query,
+/* If no rank keeps any query (or document), the one with the lowest random number stays, the first
+ * of equals. n_kept: this rank's; lowest: the random number of its query `number`, counted from the
+ * first rank's on; UINT32_MAX if it has none. *keep: is that query to be kept? */
+int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
                       int *keep);
 /* The extent of all ranks' documents. */
 int rw_ranks_extent(struct rw_ctx *ctx, struct rw_extent *extent);

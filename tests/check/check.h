@@ -13,6 +13,7 @@
 
 #include "dataset/dataset.h"
 #include "tree/engine.h"
+#include "tree/node_features.h"
 #include "tree/plan.h"
 
 enum check_op {
@@ -84,7 +85,10 @@ struct check_spec {
     enum check_objective objective;
     int newton, bits, nearest, bins, absent_missing, norm, cached, ignore;
     int monotone; /* 1: some features rise or fall; 2: all do */
+    int groups;   /* of features that may be used together; 0: all may */
     double sigma, split_l2, min_hessian, min_gain, sample_queries, sample_features;
+    double penalty;                  /* of a feature, at most; 0: none has one */
+    double sample_docs, sample_node; /* 0: all */
     uint32_t truncation, min_docs, leaves, n_trees;
     int n_threads;
     int slow; /* only with --long */
@@ -98,6 +102,8 @@ struct check_case {
     double *gains;
     uint8_t *ignore;
     int8_t *monotone;
+    double *penalty;
+    struct rw_interactions interactions;
     int n_sets;
     int far; /* the device gets too little memory for all codes */
     uint64_t seed;

@@ -1,4 +1,5 @@
 /* The standing list of adversarial cases, and random ones after it. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -179,7 +180,40 @@ static const struct check_spec table[] = {
      .sample_features = 0.5},
     {BASE, .name = "monotone/fixed", .monotone = 2, .objective = CHECK_HANDED_OVER,
      .gradients = GRADIENTS_MIXED, .split_l2 = 1.0},
+    /* what depends on the node, and penalties: gains are of all sizes */
+    {BASE, .name = "node/sampled", .sample_node = 0.4},
+    {BASE, .name = "node/sampled/newton", .sample_node = 0.2, .newton = 1, .sample_features = 0.5,
+     .n_queries = 60, .leaves = 40},
+    {BASE, .name = "node/one-feature", .sample_node = 1e-9, .n_features = 33},
+    {BASE, .name = "node/groups", .groups = 3},
+    {BASE, .name = "node/groups/many", .groups = 70, .n_features = 200, .newton = 1, .leaves = 30},
+    {BASE, .name = "node/sparse", ONLY(COLUMN_SPARSE_MISSING), .groups = 2, .sample_node = 0.7,
+     .absent_missing = 1, .n_queries = 60, .min_docs = 1},
+    {BASE, .name = "node/all", .groups = 2, .sample_node = 0.8, .penalty = 0.01, .monotone = 1,
+     .sample_docs = 0.8, .n_queries = 60, .bins = 300, .n_threads = 7},
+    {BASE, .name = "penalty", .penalty = 0.02},
+    {BASE, .name = "penalty/newton", .penalty = 0.2, .newton = 1, .min_docs = 1, .leaves = 40},
+    {BASE, .name = "penalty/tiny", .penalty = 1e-6, .n_queries = 60},
+    {BASE, .name = "penalty/huge", .penalty = 1e30, .n_queries = 60},
+    {BASE, .name = "penalty/bins", .penalty = 0.05, .bins = 1024, .n_queries = 120, .n_features = 8,
+     .newton = 1, .n_threads = 7},
+    {BASE, .name = "penalty/monotone", .penalty = 0.02, .monotone = 2, .absent_missing = 1,
+     .n_queries = 60, .split_l2 = 3.0},
+    {BASE, .name = "penalty/hot", .penalty = 0.1, .n_queries = 300, .n_features = 80, .leaves = 30,
+     .columns = 1u << COLUMN_HOT | 1u << COLUMN_REAL | 1u << COLUMN_HALF_MISSING, .n_trees = 2},
+    {BASE, .name = "penalty/custom", .penalty = 1e6, .objective = CHECK_HANDED_OVER,
+     .gradients = GRADIENTS_HUGE, .newton = 1},
+    {BASE, .name = "penalty/min-gain", .penalty = 0.02, .min_gain = 0.01},
     /* samples */
+    {BASE, .name = "sample/docs", .sample_docs = 0.5, .n_queries = 40},
+    {BASE, .name = "sample/docs/newton", .sample_docs = 0.3, .sample_queries = 0.6,
+     .n_queries = 900, .newton = 1, .n_threads = 7, .n_trees = 2},
+    {BASE, .name = "sample/one-doc", .sample_docs = 1e-9, .min_docs = 1},
+    {BASE, .name = "sample/one-doc/query", .sample_docs = 1e-9, .sample_queries = 0.0,
+     .min_docs = 1},
+    {BASE, .name = "sample/docs/regression", .sample_docs = 0.5, .objective = CHECK_REGRESSION},
+    {BASE, .name = "sample/docs/fixed", .sample_docs = 0.5, .objective = CHECK_HANDED_OVER,
+     .gradients = GRADIENTS_FIXED, .newton = 1, .weights = WEIGHTS_DOC, .sample_queries = 0.7},
     {BASE, .name = "sample/queries", .sample_queries = 0.5, .n_queries = 40},
     {BASE, .name = "sample/one-query", .sample_queries = 0.0, .n_queries = 40, .min_docs = 1},
     {BASE, .name = "sample/features", .sample_features = 0.5},
@@ -261,6 +295,10 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->n_trees = 1 + check_below(&random, 4);
     s->n_threads = (int)pick(&random, threads, 3);
     s->monotone = check_chance(&random, 0.7) ? 0 : 1 + (int)check_below(&random, 2);
+    s->groups = check_chance(&random, 0.7) ? 0 : 1 + (int)check_below(&random, 80);
+    s->penalty = check_chance(&random, 0.7) ? 0.0 : exp2(check_unit(&random) * 30.0 - 20.0);
+    s->sample_docs = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
+    s->sample_node = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
 }
 
 int check_spec_at(int i, int n_random, uint64_t seed, struct check_spec *out)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
 #include "check.h"
@@ -188,7 +189,35 @@ static void make_rules(const struct check_spec *spec, struct check_case *c)
         .seed = c->seed ^ 0x123456789abcdefull,
         .query_threshold = (uint64_t)rw_round_int64(spec->sample_queries * 4294967296.0),
         .feature_threshold = (uint64_t)rw_round_int64(spec->sample_features * 4294967296.0),
+        .doc_threshold = (uint64_t)rw_round_int64(spec->sample_docs * 4294967296.0),
+        .node_threshold = (uint64_t)rw_round_int64(spec->sample_node * 4294967296.0),
+        .monotone = c->monotone,
+        .penalty = c->penalty,
+        .interactions = spec->groups ? &c->interactions : NULL,
         .max_slots = 2 * spec->leaves - 1};
+}
+
+/* Penalties, some of them 0, and groups: each feature is in none, in one, or in two. */
+static int make_shape(struct rw_ctx *ctx, const struct check_spec *spec,
+                      struct check_random *random, struct check_case *c)
+{
+    if (spec->penalty > 0.0)
+        RW_TRY(RW_NEW(ctx, c->penalty, RW_FEATURE_IDS));
+    if (spec->groups) {
+        c->interactions.n_groups = (uint32_t)spec->groups;
+        c->interactions.n_words = (uint32_t)(spec->groups + 63) / 64;
+        RW_TRY(RW_NEW(ctx, c->interactions.groups, RW_FEATURE_IDS * c->interactions.n_words));
+    }
+    for (uint32_t f = 0; f < spec->n_features; f++) {
+        const uint32_t id = spec->first_feature + f * spec->feature_gap;
+        if (c->penalty)
+            c->penalty[id] = check_chance(random, 0.3) ? 0.0 : check_unit(random) * spec->penalty;
+        for (uint32_t k = check_below(random, 3); spec->groups && k > 0; k--) {
+            const uint32_t g = check_below(random, c->interactions.n_groups);
+            c->interactions.groups[id * c->interactions.n_words + g / 64] |= (uint64_t)1 << g % 64;
+        }
+    }
+    return RW_OK;
 }
 
 /* Bins as a cache brings them: every feature, whatever min_docs and ignore say. */
@@ -241,8 +270,8 @@ int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t 
             spec->monotone == 1 && f % 2 ? 0
             : check_chance(&random, 0.5) ? 1
                                          : -1;
+    RW_TRY_OUT(make_shape(ctx, spec, &random, out));
     make_rules(spec, out);
-    out->rules.monotone = out->monotone;
     if (spec->cached)
         RW_TRY_OUT(make_cached(ctx, out));
 out:
@@ -259,4 +288,6 @@ void check_case_release(struct check_case *c)
     free(c->gains);
     free(c->ignore);
     free(c->monotone);
+    rw_mem_free(c->penalty);
+    rw_mem_free(c->interactions.groups);
 }

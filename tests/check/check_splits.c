@@ -25,9 +25,30 @@ static void shuffle(struct check_random *random, int32_t *slots, int n)
     }
 }
 
+/* Where nodes may be split by other features each: those of the slots to be searched, at random,
+ * none in some. */
+static void allow(struct check_run *run, const int32_t *slots, int n)
+{
+    const size_t words = rw_feature_words(run->ref);
+    if (!rw_rules_by_node(&run->ref->rules))
+        return;
+    uint32_t *features = calloc((size_t)n * words + 1, sizeof(*features));
+    if (!features)
+        abort();
+    for (int i = 0; i < n; i++) {
+        const uint32_t kind = check_below(&run->random, 8); /* 0: none; 1: all */
+        for (size_t w = 0; w < words && kind > 0; w++)
+            features[(size_t)i * words + w] = kind == 1 ? ~0u : check_bits(&run->random);
+    }
+    check_status(run, OP_SPLITS, rw_engine_allow(run->ref, slots, n, features),
+                 rw_engine_allow(run->engine, slots, n, features));
+    free(features);
+}
+
 void check_splits(struct check_run *run, const struct rw_sibling *siblings, int n_siblings,
                   int32_t *slots, int n_slots)
 {
+    allow(run, slots, n_slots);
     check_status(run, OP_SPLITS, rw_engine_histograms(run->ref, siblings, n_siblings),
                  rw_engine_histograms(run->engine, siblings, n_siblings));
     shuffle(&run->random, slots, n_slots);

@@ -68,6 +68,7 @@ def best(search, docs, feature):
             if not left[0] or not right[0] or not search.allowed(left) or not search.allowed(right):
                 continue
             gain = (search.side(left) + search.side(right) - search.side(whole)) * search.scale
+            gain -= search.penalty.get(feature, 0.0)
             if gain > search.opt['min-gain'] and (found is None or gain > found[0]):
                 found = (gain, left_codes, missing_left, left[0] > right[0])
     if found is None:

@@ -24,6 +24,8 @@ struct job {
     struct rw_params *params; /* `rate`, `label-weights`, and what codes of categories depend on */
     const char *gain, *weights, *query_weights, *start_scores, *labels;
     int8_t direction[RW_FEATURE_IDS]; /* of `monotone` */
+    double penalty[RW_FEATURE_IDS];   /* of `feature-penalty` */
+    struct rw_interactions interactions;
     uint32_t n_trees;
     int n_threads;
 };
@@ -33,6 +35,21 @@ static int monotone(struct job *job, const char *list)
     if (*list)
         job->rules.monotone = job->grow.monotone = job->direction;
     return rw_monotone_parse(NULL, list, NULL, 0, job->direction);
+}
+
+static int interactions(struct job *job, const char *list)
+{
+    if (!*list)
+        return 0;
+    job->rules.interactions = &job->interactions;
+    return rw_interactions_parse(NULL, list, NULL, 0, &job->interactions);
+}
+
+static int penalty(struct job *job, const char *list)
+{
+    if (*list)
+        job->rules.penalty = job->penalty;
+    return rw_penalty_parse(NULL, list, NULL, 0, job->penalty);
 }
 
 /* A word of the table, or custom. */
@@ -62,6 +79,10 @@ static int option(struct job *job, const char *text)
         return objective(job, value);
     else if (NAMED("monotone"))
         return monotone(job, value);
+    else if (NAMED("interactions"))
+        return interactions(job, value);
+    else if (NAMED("feature-penalty"))
+        return penalty(job, value);
     else if (NAMED("categorical"))
         return rw_params_set(NULL, job->params, "categorical", value);
     else if (NAMED("category-smoothing"))
@@ -113,6 +134,10 @@ static int option(struct job *job, const char *text)
         job->rules.query_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
     else if (NAMED("sample-features"))
         job->rules.feature_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
+    else if (NAMED("sample-docs"))
+        job->rules.doc_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
+    else if (NAMED("sample-features-node"))
+        job->rules.node_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
     else if (NAMED("l2"))
         job->grow.l2 = real;
     else if (NAMED("rate"))
@@ -355,6 +380,7 @@ out:
         fprintf(stderr, "dump: %s\n", rw_last_error(ctx));
     rw_category_sets_release(&sets);
     rw_params_free(job.params);
+    rw_mem_free(job.interactions.groups);
     rw_dataset_free(data);
     rw_ctx_free(ctx);
     return status < 0;

@@ -25,11 +25,13 @@ import sys
 import tempfile
 
 import categories
+from draws import check_quantised, check_sample, sample
 from floats import FLT_MAX, cut_between, to_float
 from gradients import REAL
 from lambdas import query_lambdas
 from monotone import bounds_of, directions, keeps_order
 from philox import draw, philox
+from shape import features_of, penalties
 
 # ---- data ----
 
@@ -116,7 +118,7 @@ def check_gradients(opt, data, weights, out, fail):
     """Every sampled document's unrounded lambda and weight."""
     strict = 0
     for docs in data.query:
-        if not out['sampled'][docs[0]]:
+        if not any(out['sampled'][d] for d in docs):
             continue
         expected = [[0.0] * len(docs) for _ in range(4)]
         for label, by in zip(data.labels, data.label_weights):
@@ -127,6 +129,8 @@ def check_gradients(opt, data, weights, out, fail):
             for k in range(4):
                 expected[k] = [s + by * v + (k > 1) * rounds for s, v in zip(expected[k], own[k])]
         for k, d in enumerate(docs):
+            if not out['sampled'][d]:
+                continue
             for what, v, floor in (('lambda', expected[0][k], expected[2][k]),
                                    ('hess', expected[1][k], expected[3][k])):
                 got = out[what][d] * 2.0 ** -40
@@ -170,54 +174,13 @@ def check_residuals(opt, data, weights, out, fail):
     return exponents, [a != b for a, b in zip(exponents, others)]
 
 
-def check_quantised(opt, out, fail, what, stream):
-    """Returns the shift."""
-    values, sampled = out[what], out['sampled']
-    most = 2 ** (opt['bits'] - 1) - 2
-    largest = max(abs(v) for v, s in zip(values, sampled) if s)
-    shift = 0
-    while largest >> shift > most:
-        shift += 1
-    for d, v in enumerate(values):
-        if not sampled[d]:
-            continue
-        if shift == 0:
-            r = 0
-        elif opt['rounding'] == 'nearest':
-            r = 1 << (shift - 1)
-        else:
-            r = draw(opt['seed'], d, out['tree'], stream)
-            r = r << (shift - 32) if shift > 32 else r % (1 << shift)
-        if (v + r) >> shift != out[what + '_q'][d]:
-            fail('quantised %s of document %d: %d, expected %d' %
-                 (what, d, out[what + '_q'][d], (v + r) >> shift))
-    return shift
-
-
-def sample(opt, share, items, tree, stream):
-    """Which of the items are kept: those under the threshold, or the lowest one."""
-    threshold = int(math.floor(share * 2 ** 32 + 0.5))
-    numbers = [draw(opt['seed'], item, tree, stream) for item in items]
-    kept = [r < threshold for r in numbers]
-    if not any(kept):
-        kept[numbers.index(min(numbers))] = True
-    return kept
-
-
-def check_sample(opt, data, out, fail):
-    kept = sample(opt, opt['sample-queries'], range(len(data.query)), out['tree'], 2)
-    for q, docs in enumerate(data.query):
-        for d in docs:
-            if bool(out['sampled'][d]) != kept[q]:
-                fail('sample: document %d' % d)
-
-
 # ---- trees ----
 
 
 class Node:
-    def __init__(self, docs, depth):
-        self.docs, self.depth, self.split = docs, depth, None
+    def __init__(self, docs, path, sides):
+        """path, sides: features and sides taken on the way from the root."""
+        self.docs, self.path, self.sides, self.split = docs, path, sides, None
 
 
 class Search:
@@ -231,6 +194,7 @@ class Search:
         self.hess_unit = 2.0 ** (shifts[1] - exponents[1]) if self.newton else 1.0
         self.scale = 2.0 ** (2 * unit) / self.hess_unit
         self.direction = directions(opt)
+        self.penalty = penalties(opt)
         mean = sum(out['hess_q'][d] for d in docs) / len(docs) if self.newton else 1
         self.k, self.prior = opt['split-l2'] * mean, opt['category-smoothing'] * mean
         columns = [f for f in data.features if self.can_split(f)]
@@ -272,11 +236,12 @@ class Search:
         return not self.newton or (s[1] > 0 and
                                    s[1] * self.hess_unit >= self.opt['min-weight'])
 
-    def best(self, docs):
+    def best(self, node):
         """(gain, feature, cut, missing_left, left documents), or None."""
-        best = None
+        best, docs = None, node.docs
         whole = self.sums(docs)
-        for f in self.features:
+        features = features_of(self.opt, self.out['tree'], self.features, node.path, node.sides)
+        for f in features:
             if f in self.data.n_codes:
                 found = categories.best(self, docs, f)
                 if found and (best is None or found[0] > best[0]):
@@ -307,6 +272,7 @@ class Search:
                     if not keeps_order(self.direction.get(f, 0), *(self.value(s) for s in (l, r))):
                         continue
                     gain = (self.side(l) + self.side(r) - self.side(whole)) * self.scale
+                    gain -= self.penalty.get(f, 0.0)
                     if gain > self.opt['min-gain'] and (best is None or gain > best[0]):
                         best = (gain, f, cut, missing_left)
         if best is None:
@@ -329,20 +295,20 @@ def cut_of(out, k):
 
 def grow(opt, search):
     """Nodes in the order of their numbers, and the numbers of those split, in order."""
-    nodes = [Node([d for d in range(search.data.n) if search.out['sampled'][d]], 0)]
+    nodes = [Node([d for d in range(search.data.n) if search.out['sampled'][d]], (), ())]
     splits = []
 
     def look(node):
-        if len(node.docs) >= 2 * opt['min-docs'] and not 0 < opt['depth'] <= node.depth:
-            node.split = search.best(node.docs)
+        if len(node.docs) >= 2 * opt['min-docs'] and not 0 < opt['depth'] <= len(node.path):
+            node.split = search.best(node)
 
     def split(i):
         node = nodes[i]
         splits.append(i)
         inside = set(node.split[4])
         node.child = (len(nodes), len(nodes) + 1)
-        for docs in (node.split[4], [d for d in node.docs if d not in inside]):
-            nodes.append(Node(docs, node.depth + 1))
+        for side, docs in enumerate((node.split[4], [d for d in node.docs if d not in inside])):
+            nodes.append(Node(docs, node.path + (node.split[1],), node.sides + (side,)))
             look(nodes[-1])
 
     look(nodes[0])
@@ -420,6 +386,7 @@ DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absen
             'seed': 1, 'relevant': 1.0, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
             'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
             'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2, 'monotone': '',
+            'interactions': '', 'feature-penalty': '', 'sample-docs': 1.0, 'sample-features-node': 1.0,
             'categorical': '', 'category-smoothing': 10.0}
 
 CASES = [
@@ -481,10 +448,29 @@ CASES = [
     ('categories', {'categorical': '60-63', 'min-docs': 2, 'leaves': 24}),
     ('categories-newton', {'categorical': '60-63', 'min-docs': 1, 'split': 'newton', 'leaves': 24,
                            'absent': 'missing', 'category-smoothing': 2.0, 'split-l2': 3.0}),
+    ('categories-shape', {'categorical': '60-63', 'interactions': '1-13,61;40-62', 'min-docs': 2,
+                          'feature-penalty': '61:0.3,63:0.05', 'sample-docs': 0.8}),
     ('categories-plain', {'categorical': '61,63', 'min-docs': 3, 'category-smoothing': 0.0,
                           'grow': 'levels', 'depth': 4, 'weights': 'doc', 'bits': 12}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
+    ('interactions', {'interactions': '1,2;3-8;5,11', 'min-docs': 2, 'leaves': 24, 'trees': 5}),
+    ('interactions-newton', {'interactions': '1-3,5;5-60', 'split': 'newton', 'min-docs': 1,
+                             'leaves': 24, 'monotone': '3:+,8:+'}),
+    ('feature-penalty', {'feature-penalty': '3:2,5:1e30,8:0.25,11:0', 'min-docs': 2, 'leaves': 24}),
+    ('feature-penalty-newton', {'feature-penalty': '1:0.01,3:0.7,8:0.05', 'split': 'newton',
+                                'min-docs': 1, 'leaves': 24, 'min-gain': 0.01}),
+    ('sample-node', {'sample-features-node': 0.4, 'trees': 4, 'seed': 9, 'min-docs': 2, 'leaves': 24}),
+    ('sample-node-one', {'sample-features-node': 1e-9, 'trees': 6, 'split': 'newton',
+                         'sample-features': 0.8, 'interactions': '1-5;8-60'}),
+    ('sample-node-levels', {'sample-features-node': 0.5, 'grow': 'levels', 'depth': 4, 'rate': 0.5}),
+    ('sample-docs', {'sample-docs': 0.5, 'trees': 5, 'seed': 12345678901234567890}),
+    ('sample-docs-newton', {'sample-docs': 0.3, 'sample-queries': 0.6, 'split': 'newton',
+                            'weights': 'doc', 'min-docs': 2}),
+    ('sample-docs-one', {'sample-docs': 1e-9, 'min-docs': 1, 'trees': 2}),
+    ('sample-docs-regression', {'sample-docs': 0.1, 'objective': 'regression', 'outliers': True,
+                                'trees': 6, 'seed': 12}),
+    ('sample-docs-listnet', {'sample-docs': 0.7, 'objective': 'listnet', 'rate': 0.5}),
 ]
 
 

@@ -11,6 +11,7 @@ weighs them equally. Settings (of the peers: quality_jobs.py):
             rounds of patience
   fixed     made sets only: 50 trees of 255 leaves, rate 0.1, 20 documents a leaf, 255 bins, no
             stopping; Rankwood at its defaults but for that
+  tuned     --tuned N: each trainer's parameters chosen by N trials on stop parts (quality_tuned.py)
   (--params, --variants: Rankwood's own)
 
 Printed: the standard error over seeds (of means over tasks), that over queries (how much the choice
@@ -28,6 +29,7 @@ Real data: environment variable RANKWOOD_DATA, default ../shared/data beside the
 """
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import random
@@ -37,8 +39,10 @@ import tempfile
 import time
 
 from common import HERE, PEERS, ROOT, TOP, add_program_arguments, make_venv, run
-from common import add_records_argument, standard_error, write_record
-from quality_sets import FIVE_FOLD, MADE, REAL, Sets, ndcg_by_query
+from common import add_records_argument, standard_error
+from quality_sets import FIVE_FOLD, MADE, PUBLIC, REAL, Sets, ndcg_by_query
+from quality_tables import head, tell, tell_not_measured
+from quality_tuned import choose
 from quality_valid import CurveLibrary, stop_by_halves
 
 BARS = {"mq2008": 0.503, "ohsumed": 0.423}  # what Rankwood's defaults must reach on test parts
@@ -46,6 +50,7 @@ OURS = {"defaults": "", "equal": "leaves=31 rate=0.1 l2=0 split=newton sample-fe
         "fixed": "leaves=255 rate=0.1 rounds=50 early-stop=0"}
 SEEDLESS = ("lightgbm", "xgboost")  # draw no random numbers under these settings and objectives
 DRAWS = 10000
+BITS = bytes.maketrans(b"01", b"\0\1")
 
 
 # ---------------------------------------------------------------- trainers: scores of one task
@@ -65,11 +70,12 @@ def rankwood_scores(args, params, task, seed, most, own):
     return scores, json.loads(run([args.rankwood, "info", model, "--json"]))["trees"]
 
 
-def peer_scores(args, row, task, seed, most, own):
+def peer_scores(args, row, params, task, seed, most, own):
     scores = os.path.join(own, "scores")
     job = {"job": "train", "peer": row["trainer"], "settings": row["settings"],
-           "objective": row["params"], "task": task, "seed": seed, "most": most,
-           "threads": args.threads, "library": args.library, "scores": scores}
+           "objective": row["objective"], "params": dict(p.split("=", 1) for p in params.split()),
+           "task": task, "seed": seed, "most": most, "threads": args.threads,
+           "library": args.library, "scores": scores}
     answer = run([args.python, os.path.join(HERE, "quality_jobs.py"), json.dumps(job)], cwd=own)
     return scores, json.loads(answer.splitlines()[-1])["rounds"]
 
@@ -77,14 +83,14 @@ def peer_scores(args, row, task, seed, most, own):
 # ---------------------------------------------------------------- the measurement
 
 
-def measure_one(args, sets, row, task, seed, folder):
+def measure_one(args, sets, row, params, task, seed, folder):
     """(rounds, NDCG of each query of the part measured)."""
     most = args.rounds or (300 if row["set"] in MADE else 2000)
     with tempfile.TemporaryDirectory(dir=folder) as own:
         if row["trainer"] == "rankwood":
-            path, rounds = rankwood_scores(args, row["params"], task, seed, most, own)
+            path, rounds = rankwood_scores(args, params, task, seed, most, own)
         else:
-            path, rounds = peer_scores(args, row, task, seed, most, own)
+            path, rounds = peer_scores(args, row, params, task, seed, most, own)
         report = json.loads(run([args.rankwood, "eval", *task[2], "--scores", path, "--metric",
                                  f"ndcg@{TOP}", "--empty", "0", "--quiet", "--json"]))
         with open(path) as file:
@@ -96,16 +102,36 @@ def measure_one(args, sets, row, task, seed, folder):
     return rounds, values
 
 
+def tune(args, sets, row, folder):
+    """Sets row["chosen"], the parameters of each task, and row["stop"], their mean NDCG on stop parts."""
+    def value_of(task, params):
+        values = measure_one(args, sets, row, params, (task[0], task[1], task[1]), args.seeds[0], folder)[1]
+        say(f"{row['set']} {row['trainer']} trial {statistics.fmean(values):.4f} {params}")
+        return statistics.fmean(values)
+
+    tasks = sets.tasks(row["set"])
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        best = list(pool.map(lambda task: choose(row["trainer"], args.tuned,
+                                                 lambda params: value_of(task, params)), tasks))
+    row["chosen"] = [params for params, _ in best]
+    row["stop"] = statistics.fmean(value for _, value in best)
+
+
 def measure(args, sets, row, folder):
     """Fills in a row of the table: a set under one trainer and its parameters."""
     started = time.time()
+    tasks = sets.tasks(row["set"])
+    if row["settings"] == "tuned":
+        tune(args, sets, row, folder)
+    chosen = row.get("chosen") or [row["params"]] * len(tasks)
     seeds = args.made_seeds if row["set"] in MADE else args.seeds
-    seeds = seeds[:1] if row["trainer"] in SEEDLESS and not row["params"] else seeds
-    jobs = [(seed, at, task) for seed in seeds for at, task in enumerate(sets.tasks(row["set"]))]
+    seeds = seeds[:1] if row["trainer"] in SEEDLESS and not any(chosen) and not row["objective"] else seeds
+    jobs = [(seed, at) for seed in seeds for at in range(len(tasks))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        done = list(pool.map(lambda job: measure_one(args, sets, row, job[2], job[0], folder), jobs))
+        done = list(pool.map(lambda job: measure_one(args, sets, row, chosen[job[1]], tasks[job[1]],
+                                                     job[0], folder), jobs))
     by_seed, by_query = {seed: [] for seed in seeds}, {}
-    for (seed, at, _), (_, values) in zip(jobs, done):
+    for (seed, at), (_, values) in zip(jobs, done):
         by_seed[seed].append(statistics.fmean(values))
         for i, value in enumerate(values):
             by_query.setdefault((at, i), []).append(value)
@@ -142,14 +168,11 @@ def finish(row, means, rounds, started):
 def p_value(ours, best):
     """Two-sided: how often differences of random signs have a mean as far from 0."""
     differences = [a - b for a, b in zip(ours, best) if a != b]
-    reached, draw = abs(sum(differences)) - 1e-12, random.Random(1)
-    far, n = 0, len(differences)
+    reached, draw, far, n = abs(sum(differences)) - 1e-12, random.Random(1), 0, len(differences)
+    backwards, whole = differences[::-1], sum(differences) # a number's last bit is the first difference's sign
     for _ in range(DRAWS):
-        signs, total = draw.getrandbits(n) if n else 0, 0.0
-        for d in differences:
-            total += d if signs & 1 else -d
-            signs >>= 1
-        far += abs(total) >= reached
+        signs = format(draw.getrandbits(n), f"0{n}b").encode().translate(BITS) if n else b""
+        far += abs(2 * sum(itertools.compress(backwards, signs)) - whole) >= reached
     return (far + 1) / (DRAWS + 1)
 
 
@@ -160,29 +183,11 @@ def compare(rows):
         best = max(kind, key=lambda row: row["ndcg@10"], default=None)
         for row in kind:
             row["to_best"] = row["ndcg@10"] - best["ndcg@10"]
-            row["p"] = None if row is best else p_value(row["by_query"], best["by_query"])
-
-
-# ---------------------------------------------------------------- output
-
-HEAD = ("set            trainer   settings  ndcg@10 se(seeds) se(queries) to best       p  rounds "
-        "seconds  parameters")
-
-
-def show(row):
-    def number(name, text):
-        return f"{row[name]:{text}}" if row.get(name) is not None else "-"
-
-    print(f"{row['set']:<14} {row['trainer']:<9} {row['settings']:<8}  {row['ndcg@10']:.4f} "
-          f"{number('se_seeds', '.4f'):>9} {number('se_queries', '.4f'):>11} "
-          f"{number('to_best', '+.4f'):>7} {number('p', '.4f'):>7} {row['rounds']:>7.1f} "
-          f"{row['seconds']:>7.1f}  {row['params']}", flush=True)
-
-
-def tell(args, row):
-    row = {key: value for key, value in row.items() if key != "by_query"}
-    print(json.dumps(row), flush=True) if args.json else show(row)
-    write_record(args.records, {"table": "quality", **row})
+            row["p"] = None
+            if row is not best:
+                row["p"] = p_value(row["by_query"], best["by_query"])
+                row["se_to_best"] = standard_error(
+                    [a - b for a, b in zip(row["by_query"], best["by_query"])])
 
 
 def say(text):
@@ -204,8 +209,10 @@ def parse_arguments():
     parser.add_argument("--data", default=os.environ.get("RANKWOOD_DATA") or
                         os.path.join(ROOT, "..", "shared", "data"), help="folder of the real sets")
     parser.add_argument("--sets", default=",".join(FIVE_FOLD), metavar="LIST",
-                        help=f"sets, with commas, or all: {','.join(REAL)},{','.join(MADE)} "
-                        "[%(default)s]")
+                        help=f"sets, with commas, all: {','.join(REAL)},{','.join(MADE)}, or "
+                        f"public: {','.join(PUBLIC)} [%(default)s]")
+    parser.add_argument("--folds", default="", type=lambda text: parse_seeds(text) if text else [],
+                        metavar="LIST", help="only these folds, N or N-M [all]")
     parser.add_argument("--like", metavar="PATH", help="a second generator, for the set 'like': a "
                         "Python file with make(n_queries, seed) -> (values, labels, documents of "
                         "each query, ...)")
@@ -213,6 +220,8 @@ def parse_arguments():
     parser.add_argument("--made-seeds", default="1-2", type=parse_seeds,
                         help="of trainings on made sets [1-2]")
     parser.add_argument("--scale", default=1.0, type=float, help="of made sets' queries [1]")
+    parser.add_argument("--measure-scale", default=None, type=float,
+                        help="of those that are measured on [as --scale]")
     parser.add_argument("--rounds", default=0, type=int,
                         help="most rounds [2000; 300 on made sets]")
     parser.add_argument("--settings", default="", metavar="LIST",
@@ -223,6 +232,8 @@ def parse_arguments():
                         "(repeatable)")
     parser.add_argument("--variants", metavar="FILE",
                         help="such parameters, a line each; # comments")
+    parser.add_argument("--tuned", default=0, type=int, metavar="N",
+                        help="a row of each trainer with the best of N trials, its defaults among them")
     parser.add_argument("--peers", nargs="?", const=",".join(PEERS), default="", metavar="LIST",
                         help="measure the peers too, in an environment made for them")
     parser.add_argument("--peer-objectives", default="", metavar="LIST",
@@ -232,21 +243,25 @@ def parse_arguments():
     parser.add_argument("--jobs", default=1, type=int, help="trainings at a time [1]")
     parser.add_argument("--threads", default=1, type=int, help="of a training [1]")
     parser.add_argument("--json", action="store_true", help="print JSON, a record a line")
+    parser.add_argument("--markdown", action="store_true", help="print a table in Markdown")
     add_records_argument(parser)
     parser.add_argument("--bars", action="store_true",
                         help="exit 1 if Rankwood's defaults miss " + str(BARS))
     args = parser.parse_args()
     for path in ("rankwood", "library", "data", "venv"):
         setattr(args, path, os.path.abspath(getattr(args, path)))
-    args.sets = list(REAL + tuple(MADE)) if args.sets == "all" else args.sets.split(",")
-    if any(name not in REAL + tuple(MADE) for name in args.sets):
-        parser.error(f"--sets takes all, {', '.join(REAL + tuple(MADE))}")
+    words, known = {"all": REAL + tuple(MADE), "public": tuple(PUBLIC)}, (*REAL, *MADE, *PUBLIC)
+    args.sets = list(words.get(args.sets) or args.sets.split(","))
+    if any(name not in known for name in args.sets):
+        parser.error(f"--sets takes all, public, {', '.join(known)}")
     args.peers = [p for p in args.peers.split(",") if p]
     args.peer_objectives = [p.split("=", 1) for p in args.peer_objectives.split(",") if p]
     if any(len(p) != 2 or p[0] not in PEERS for p in args.peer_objectives):
         parser.error(f"--peer-objectives takes PEER=OBJECTIVE, of {','.join(PEERS)}")
     if any(p not in PEERS for p in args.peers):
         parser.error(f"--peers takes {','.join(PEERS)}")
+    if args.tuned and args.part == "valid":
+        parser.error("--tuned measures on measure parts")
     if (args.peers or args.peer_objectives) and args.part == "valid":
         parser.error("--part valid is for Rankwood's own parameters")
     args.settings = args.settings or ("defaults,equal,fixed" if args.peers else "defaults")
@@ -261,14 +276,17 @@ def rows_of(args, name, variants, versions):
     settings = [s for s in args.settings if s != "fixed" or name in MADE]
     rows = []
     if variants:
-        rows += [("rankwood", "defaults" if not v else "own", v) for v in variants]
+        rows += [("rankwood", "defaults" if not v else "own", v, "") for v in variants]
     elif not args.only_peers:
-        rows += [("rankwood", s, OURS[s]) for s in settings]
-    rows += [(peer, s, "") for peer in args.peers if peer in versions for s in settings]
-    rows += [(peer, s, word) for peer, word in args.peer_objectives if peer in versions
+        rows += [("rankwood", s, OURS[s], "") for s in settings]
+    rows += [(peer, s, "", "") for peer in args.peers if peer in versions for s in settings]
+    rows += [(peer, s, "", word) for peer, word in args.peer_objectives if peer in versions
              for s in settings]
-    return [{"set": name, "part": args.part, "trainer": trainer, "settings": s, "params": params}
-            for trainer, s, params in rows]
+    if args.tuned:
+        trainers = [] if args.only_peers else ["rankwood"]
+        rows += [(trainer, "tuned", "", "") for trainer in trainers + [p for p in args.peers if p in versions]]
+    return [{"set": name, "part": args.part, "trainer": trainer, "settings": s, "params": params,
+             "objective": objective} for trainer, s, params, objective in rows]
 
 
 def read_variants(args):
@@ -303,13 +321,17 @@ def main():
     if not args.json:
         print(f"NDCG@{TOP}, empty queries 0, {args.part} parts; "
               + "".join(f"{p} {versions[p]}, " for p in versions)
-              + run([args.rankwood, "--version"]).strip() + "\n" + HEAD, flush=True)
+              + run([args.rankwood, "--version"]).strip() + "\n"
+              + ("\n" if args.markdown else "") + head(args), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         sets = Sets(args, folder)
         for name in args.sets:
-            if sets.missing(name):
-                say(f"{name}: skipped: {sets.missing(name)}")
+            for reason in sets.lacking(name):
+                tell_not_measured(args, name, "", reason)
+            if not sets.tasks(name):
                 continue
+            for peer in set(args.peers) - set(versions):
+                tell_not_measured(args, name, peer, "cannot be imported")
             rows, measured = rows_of(args, name, variants, versions), True
             for row in rows:
                 if args.part == "valid":
@@ -323,7 +345,7 @@ def main():
                 compare(rows)
                 for row in rows:
                     tell(args, row)
-                missed |= any(row["trainer"] == "rankwood" and not row["params"]
+                missed |= any(row["trainer"] == "rankwood" and row["settings"] == "defaults"
                               and row["ndcg@10"] < BARS.get(name, 0) for row in rows)
     if not measured:
         print("quality.py: skipped: nothing to measure on")

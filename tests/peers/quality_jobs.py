@@ -13,8 +13,8 @@ Settings of a peer:
   fixed     the same with 255 leaves, exactly 50 trees
 The first two stop after 50 rounds without a better NDCG@10 on the task's stop part and keep the best
 round, at most `most` of them. Where a peer has no such setting, its default stays: XGBoost limits no
-leaf's documents, CatBoost grows symmetric trees (depth 5 for 31 leaves, 8 for 255). `objective`: a word of
-the peer's in place of its own for ranking by NDCG.
+leaf's documents, CatBoost grows symmetric trees (depth 5 for 31 leaves, 8 for 255). `tuned` is `defaults` with
+the job's `params` over them. `objective`: a word of the peer's in place of its own for ranking by NDCG.
 """
 import importlib
 import importlib.util
@@ -33,7 +33,8 @@ def lightgbm_scores(sets, settings, job):
 
     params = {"objective": job["objective"] or "lambdarank", "metric": "ndcg", "eval_at": [TOP], "verbosity": -1,
               "num_threads": job["threads"], "seed": job["seed"], "deterministic": True}
-    if settings != "defaults":
+    params.update(job["params"])
+    if settings in ("equal", "fixed"):
         params.update(num_leaves=255 if settings == "fixed" else 31, learning_rate=0.1,
                       min_data_in_leaf=20, max_bin=255)
     train, stop, measure = sets
@@ -57,7 +58,8 @@ def xgboost_scores(sets, settings, job):
 
     params = {"objective": job["objective"] or "rank:ndcg", "eval_metric": f"ndcg@{TOP}-", "nthread": job["threads"],
               "seed": job["seed"], "verbosity": 0}
-    if settings != "defaults":
+    params.update(job["params"])
+    if settings in ("equal", "fixed"):
         params.update(tree_method="hist", grow_policy="lossguide", max_depth=0, eta=0.1,
                       max_leaves=255 if settings == "fixed" else 31, max_bin=255)
     train, stop, measure = (matrix(part) for part in sets)
@@ -78,7 +80,7 @@ def catboost_scores(sets, settings, job):
 
     params = {"loss_function": job["objective"] or "YetiRank", "eval_metric": f"NDCG:top={TOP};type=Exp",
               "random_seed": job["seed"], "thread_count": job["threads"],
-              "logging_level": "Silent", "allow_writing_files": False}
+              "logging_level": "Silent", "allow_writing_files": False, **job["params"]}
     train, stop, measure = sets
     if settings == "fixed":
         params.update(iterations=FIXED_TREES, learning_rate=0.1, depth=8, border_count=255)
@@ -108,7 +110,16 @@ def job_versions(_job):
     return found
 
 
+def number(text):
+    """As CatBoost wants its parameters."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def job_train(job):
+    job["params"] = {name: number(value) for name, value in job["params"].items()}
     library = Library(job["library"], job["threads"])
     sets, ids = [], None
     for paths in job["task"]:

@@ -1,9 +1,9 @@
 """The sets that quality.py measures on, and the script's own NDCG. Standard library only.
 
 A task is (train, stop, measure), each a list of files. Real sets: mq2008 and ohsumed, five folds of
-three parts to train on, one to stop by and one to measure on; mslr-sample, one task. Made sets, each
-one task: synth-mslr30k, synth-yahoo and synth-istella of `rankwood synth`, and like, of another
-generator."""
+three parts to train on, one to stop by and one to measure on; mslr-sample, one task. Public ones, that
+a user has a copy of: PUBLIC. Made sets, each one task: synth-mslr30k, synth-yahoo and synth-istella of
+`rankwood synth`, and like, of another generator."""
 import gzip
 import json
 import math
@@ -17,6 +17,18 @@ REAL = FIVE_FOLD + ("mslr-sample",)
 MADE = {"synth-mslr30k": 600, "synth-yahoo": 2500, "synth-istella": 200, "like": 600}
 MEASURED = {"synth-mslr30k": 1000, "synth-yahoo": 2500, "synth-istella": 500, "like": 1000}
 LIKE_SEED = 7
+# Where the publishers' archives have the files of a public set: (folders, one of which has them, the
+# files of each task), each as it is or with .gz. Without a part to stop by, every STOP_SHARE-th query
+# of the training part is that.
+PUBLIC = {
+    "mslr-web30k": (("MSLR-WEB30K", "."),
+                    [tuple(f"Fold{k}/{part}.txt" for part in ("train", "vali", "test"))
+                     for k in range(1, 6)]),
+    "yahoo-set1": (("ltrc_yahoo", "."),
+                   [("set1.train.txt", "set1.valid.txt", "set1.test.txt")]),
+    "istella": (("istella-letor/full", "full"), [("train.txt", None, "test.txt")]),
+}
+STOP_SHARE = 5
 
 
 # ---------------------------------------------------------------- the evaluator
@@ -48,10 +60,13 @@ def ndcg_by_query(queries, scores):
 # ---------------------------------------------------------------- files
 
 
+def open_text(path):
+    return gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
+
+
 def text_labels(path):
     queries, last = [], None
-    opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
-    with opened as file:
+    with open_text(path) as file:
         for line in file:
             label, qid = line.split(None, 2)[:2]
             if qid != last:
@@ -72,36 +87,92 @@ def cache_labels(path, library):
     return queries
 
 
+def split_queries(path, train, stop):
+    """Writes every STOP_SHARE-th query of LETOR text to `stop`, the others to `train`."""
+    queries, last = 0, None
+    with open_text(path) as file, open(train, "wb") as kept, open(stop, "wb") as taken:
+        for line in file:
+            qid = line.split(None, 2)[1]
+            queries += qid != last
+            last = qid
+            (kept if queries % STOP_SHARE else taken).write(line)
+
+
+def find_public(data, name):
+    """({fold: (train, stop or None, measure)} of those that are there, {fold: a file that another lacks})"""
+    folders, tasks = PUBLIC[name]
+    folders = [os.path.join(data, f) for f in folders]
+    folder = next((f for f in folders if any(present(f, file) for t in tasks for file in t)), folders[0])
+    found, lacking = {}, {}
+    for fold, task in enumerate(tasks, 1):
+        absent = [file for file in task if file and not present(folder, file)]
+        if absent:
+            lacking[fold] = os.path.join(folder, absent[0])
+        else:
+            found[fold] = tuple(present(folder, file) for file in task)
+    return found, lacking
+
+
+def present(folder, file):
+    """Its path, with .gz if that is there; None if neither is, or file is None."""
+    paths = [os.path.join(folder, file + end) for end in ("", ".gz")] if file else []
+    return next((p for p in paths if os.path.isfile(p)), None)
+
+
 class Sets:
     """Tasks of the sets by name; made ones are made when they are first asked for, in `folder`."""
 
     def __init__(self, args, folder):
-        self.args, self.folder = args, folder
+        self.args, self.folder = args, folder # args.folds: those wanted; empty for all
         self.made, self.labels = {}, {}
 
-    def missing(self, name):
-        """Why a set cannot be had; None if it can."""
+    def wanted(self, by_fold):
+        """Of {fold: what}, the folds that --folds names; all without it."""
+        return [what for fold, what in by_fold.items() if fold in (self.args.folds or by_fold)]
+
+    def lacking(self, name):
+        """Why a set, or some of its tasks, cannot be had: a line each."""
         if name in REAL and not os.path.isdir(os.path.join(self.args.data, name)):
-            return f"no folder '{name}' in {self.args.data} (RANKWOOD_DATA)"
+            return [f"no folder '{os.path.join(self.args.data, name)}'"]
+        if name in PUBLIC:
+            lacking = self.wanted(find_public(self.args.data, name)[1])
+            return [f"no file '{path}'" for path in lacking]
         if name == "like" and not self.args.like:
-            return "no other generator (--like)"
-        return None
+            return ["no other generator (--like)"]
+        return []
 
     def tasks(self, name):
-        """[(train, stop, measure)]"""
+        """[(train, stop, measure)] of those that are there and wanted."""
+        if name not in self.made:
+            self.made[name] = self.find(name) if name in PUBLIC or not self.lacking(name) else {}
+        return self.wanted(self.made[name])
+
+    def find(self, name):
+        """{fold: (train, stop, measure)}"""
         folder = os.path.join(self.args.data, name)
         if name in FIVE_FOLD:
             part = [os.path.join(folder, f"S{1 + i}.txt.gz") for i in range(5)] * 2
-            return [(part[k : k + 3], part[k + 3 : k + 4], part[k + 4 : k + 5]) for k in range(5)]
+            return {1 + k: (part[k : k + 3], part[k + 3 : k + 4], part[k + 4 : k + 5])
+                    for k in range(5)}
         if name in REAL:
-            return [tuple([os.path.join(folder, f"{p}.txt.gz")] for p in ("train", "vali", "test"))]
-        if name not in self.made:
-            self.made[name] = self.make(name)
-        return [self.made[name]]
+            return {1: tuple([os.path.join(folder, f"{p}.txt.gz")] for p in ("train", "vali", "test"))}
+        if name in PUBLIC:
+            return {fold: tuple([path] for path in self.with_stop(name, task))
+                    for fold, task in find_public(self.args.data, name)[0].items()}
+        return {1: self.make(name)}
+
+    def with_stop(self, name, task):
+        train, stop, measure = task
+        if stop is None:
+            parts = [os.path.join(self.folder, f"{name}.{p}.txt") for p in ("train", "stop")]
+            split_queries(train, *parts)
+            train, stop = parts
+        return train, stop, measure
 
     def make(self, name):
-        sizes = [MADE[name], MADE[name] // 2, MEASURED[name]]
-        sizes = [max(1, int(n * self.args.scale)) for n in sizes]
+        scale, measured = self.args.scale, self.args.measure_scale or self.args.scale
+        sizes = [MADE[name] * scale, MADE[name] // 2 * scale, MEASURED[name] * measured]
+        sizes = [max(1, int(n)) for n in sizes]
         files = [os.path.join(self.folder, f"{name}.{p}.rwb") for p in ("train", "stop", "measure")]
         if name == "like":
             job = {"job": "like", "path": os.path.abspath(self.args.like), "seed": LIKE_SEED,

@@ -78,7 +78,8 @@ def test_xgboost_parameters() -> None:
         "empty": "0",
         "min_hessian": 1,
         "split": "newton",
-        "sample_features": 0.25,
+        "sample_features": 0.5,
+        "sample_features_node": 0.5,
         "truncation": 8,
         "device": "cuda:1",
         "grow": "levels",
@@ -170,8 +171,40 @@ def test_what_cannot_be_taken_is_told(given: dict[str, Any], note: str) -> None:
 
 def test_bagging_with_a_frequency_is_taken() -> None:
     params, notes = rw.from_lightgbm({"subsample": 0.5, "subsample_freq": 5})
-    assert params == {"sample_queries": 0.5}
+    assert params == {"sample_docs": 0.5}
+    by_query = {"bagging_fraction": 0.5, "bagging_freq": 1, "bagging_by_query": True}
+    assert rw.from_lightgbm(by_query)[0] == {"sample_queries": 0.5}
+    assert rw.from_lightgbm({**by_query, "bagging_freq": 0})[0] == {}
+    assert rw.from_xgboost({"subsample": 0.7})[0] == {"sample_docs": 0.7, "grow": "levels"}
+    assert rw.from_catboost({"subsample": 0.7, "sampling_unit": "Group"})[0]["sample_queries"] == 0.7
     assert any(note.startswith("bagging_freq: ") for note in notes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[[0, 1, "a"], (2, 3)], "[[0, 1, 'a'], [2,3]]", "[0,1,a],[2,3]", [{0: 1, 1: 1, "a": 1}, (2, 3)]],
+)
+def test_interaction_constraints(given: Any) -> None:
+    expected = {"interactions": [[0, 1, "a"], [2, 3]]}
+    params, notes = rw.from_lightgbm({"interaction_constraints": given})
+    assert params == expected and any("features in no group are used alone" in note for note in notes)
+    params, notes = rw.from_xgboost({"interaction_constraints": given})
+    assert params == {**expected, "grow": "levels"}
+    assert not any(note.startswith("interaction_constraints") for note in notes)
+
+
+@pytest.mark.parametrize("given", ["pairwise", ["a", "b"], 3, [[True]], [[]], [3]])
+def test_no_interaction_constraints(given: Any) -> None:
+    params, notes = rw.from_lightgbm({"interaction_constraints": given})
+    assert params == {} and any(note.startswith("interaction_constraints: left out") for note in notes)
+
+
+def test_samples_and_costs_of_features() -> None:
+    given = {"feature_fraction": 0.8, "feature_fraction_bynode": 0.5, "feature_contri": [1, 0.5]}
+    params, notes = rw.from_lightgbm({**given, "feature_penalty": [1, 0.5]})
+    assert params == {"sample_features": 0.8, "sample_features_node": 0.5}
+    assert sum("gains are not multiplied" in note for note in notes) == 2
+    assert rw.from_xgboost({"colsample_bynode": 0.5})[0] == {"sample_features_node": 0.5, "grow": "levels"}
 
 
 def test_each_name_of_the_others_is_known() -> None:

@@ -144,6 +144,8 @@ static void misuse_of(const char *device)
     cr_assert_eq(rw_engine_read_scores(engine, 1, scores), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
     cr_assert_eq(root.sum.n, 80);
+    const uint32_t all_features[] = {~0u};
+    cr_assert_eq(rw_engine_allow(engine, &slot, 1, all_features), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_OK);
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_OK);
     cr_assert_geq(split[0].column, 0);

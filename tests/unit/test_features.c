@@ -137,20 +137,97 @@ FEATURES_TEST(monotone_lists)
     cr_assert_eq(memcmp(direction, again, sizeof(again)), 0);
     rw_mem_free(text);
     memset(ignore, 0, sizeof(ignore));
-    cr_assert_eq(rw_monotone_check(ctx, "two:-,f:5:+,10-14:+", names, n_names, NULL, present, 6),
+    cr_assert_eq(rw_feature_list_check(ctx, "monotone", 1, "two:-,f:5:+,10-14:+", names, n_names,
+                                       NULL, present, 6),
                  RW_OK);
-    cr_assert_eq(rw_monotone_check(ctx, "2:-,13-20:-", names, n_names, NULL, present, 6),
-                 RW_ERR_ARGUMENT);
+    cr_assert_eq(
+        rw_feature_list_check(ctx, "monotone", 1, "2:-,13-20:-", names, n_names, NULL, present, 6),
+        RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx),
                      "monotone: expected features that the training set has, found '13-20:-'");
-    cr_assert_eq(rw_monotone_check(ctx, "one:+", names, n_names, NULL, present, 6),
-                 RW_ERR_ARGUMENT);
+    cr_assert_eq(
+        rw_feature_list_check(ctx, "monotone", 1, "one:+", names, n_names, NULL, present, 6),
+        RW_ERR_ARGUMENT);
     ignore[9] = 1;
-    cr_assert_eq(rw_monotone_check(ctx, "9-10:-", names, n_names, ignore, present, 6), RW_OK);
-    cr_assert_eq(rw_monotone_check(ctx, "2:-,f:5:+", names, n_names, ignore, present, 6),
-                 RW_ERR_ARGUMENT);
+    cr_assert_eq(
+        rw_feature_list_check(ctx, "monotone", 1, "9-10:-", names, n_names, ignore, present, 6),
+        RW_OK);
+    cr_assert_eq(
+        rw_feature_list_check(ctx, "monotone", 1, "2:-,f:5:+", names, n_names, ignore, present, 6),
+        RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx), "monotone: expected features that the training set has "
                                          "and 'ignore' leaves in, found 'f:5:+'");
+}
+
+FEATURES_TEST(penalty_lists)
+{
+    static double penalty[RW_FEATURE_IDS], again[RW_FEATURE_IDS];
+    char *text;
+    cr_assert_eq(read_names("1 one\n2 two\n9 f:5\n"), RW_OK);
+    cr_assert_eq(
+        rw_penalty_parse(ctx, "two:2,f:5:0.50,10-12:.5,20:0,65535:1e30", names, n_names, penalty),
+        RW_OK);
+    cr_assert(penalty[1] == 0.0 && penalty[2] == 2.0 && penalty[9] == 0.5 && penalty[20] == 0.0);
+    cr_assert_eq(rw_penalty_text(ctx, penalty, &text), RW_OK);
+    cr_assert_str_eq(text, "2:2,9-12:0.5,65535:1e30");
+    cr_assert_eq(rw_penalty_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(memcmp(penalty, again, sizeof(again)), 0);
+    rw_mem_free(text);
+    for (int f = 0; f <= RW_MAX_FEATURE; f++)
+        penalty[f] = 1.2345678901234567e-300 * (f + 1); /* the longest text */
+    cr_assert_eq(rw_penalty_text(ctx, penalty, &text), RW_OK);
+    cr_assert_eq(rw_penalty_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(memcmp(penalty, again, sizeof(again)), 0);
+    rw_mem_free(text);
+    static const char *const bad[] = {"3",     "3:",   ":3",     "3:x",     "3:-1", "3:1,",
+                                      "3:nan", "3:1x", "3:1e31", "3:1,3:1", "x:1"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_assert_eq(rw_penalty_parse(ctx, bad[i], NULL, 0, penalty), RW_ERR_ARGUMENT, "'%s'",
+                     bad[i]);
+        cr_assert_eq(strncmp(rw_last_error(ctx), "feature-penalty: expected", 25), 0, "%s",
+                     rw_last_error(ctx));
+    }
+}
+
+static int parse_groups(const char *list, struct rw_interactions *out)
+{
+    rw_mem_free(out->groups);
+    out->groups = NULL;
+    return rw_interactions_parse(ctx, list, names, n_names, out);
+}
+
+FEATURES_TEST(interaction_lists)
+{
+    struct rw_interactions groups = {0, 0, NULL};
+    static const uint32_t present[] = {2, 9, 10, 11, 12, 65535};
+    char *text;
+    cr_assert_eq(read_names("1 one\n2 two\n9 f5\n"), RW_OK);
+    cr_assert_eq(parse_groups("f5,two,10-12;3;65535,11", &groups), RW_OK);
+    cr_assert(groups.n_groups == 3 && groups.n_words == 1);
+    cr_assert(*rw_groups_of(&groups, 2) == 1 && *rw_groups_of(&groups, 3) == 2);
+    cr_assert(*rw_groups_of(&groups, 11) == 5 && *rw_groups_of(&groups, 4) == 0);
+    cr_assert_eq(rw_interactions_text(ctx, &groups, &text), RW_OK);
+    cr_assert_str_eq(text, "2,9-12;3;11,65535");
+    rw_mem_free(text);
+    cr_assert_eq(rw_feature_list_check(ctx, "interactions", 0, "two;10-14,f5", names, n_names, NULL,
+                                       present, 6),
+                 RW_OK);
+    cr_assert_eq(
+        rw_feature_list_check(ctx, "interactions", 0, "two;one", names, n_names, NULL, present, 6),
+        RW_ERR_ARGUMENT);
+    char many[200] = "0";
+    for (int g = 1; g < 66; g++)
+        sprintf(many + strlen(many), ";%d", g % 10);
+    cr_assert_eq(parse_groups(many, &groups), RW_OK);
+    cr_assert(groups.n_groups == 66 && groups.n_words == 2);
+    cr_assert_eq(rw_groups_of(&groups, 5)[1], 2);
+    static const char *const bad[] = {";", "1;", "1;;2", "1,;2", ",1", "1,1", "1-3,2", "x", "1:2"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_assert_eq(parse_groups(bad[i], &groups), RW_ERR_ARGUMENT, "'%s'", bad[i]);
+        cr_assert_eq(strncmp(rw_last_error(ctx), "interactions: expected", 22), 0, "%s",
+                     rw_last_error(ctx));
+    }
+    rw_mem_free(groups.groups);
 }
 
 FEATURES_TEST(bad_monotone_lists)
@@ -165,4 +242,32 @@ FEATURES_TEST(bad_monotone_lists)
         cr_assert_eq(strncmp(rw_last_error(ctx), "monotone: expected", 18), 0, "%s",
                      rw_last_error(ctx));
     }
+}
+
+FEATURES_TEST(limits)
+{
+    static const uint32_t present[] = {1, 2, 4, 5, 9};
+    cr_assert_eq(read_names("1 one\n2 f-2\n9 f5\n"), RW_OK);
+    memset(ignore, 0, sizeof(ignore));
+    ignore[4] = 1;
+    cr_assert_eq(rw_features_limit(ctx, "f5,f-2,3-4", names, n_names, present, 5, ignore), RW_OK);
+    for (int f = 0; f <= RW_MAX_FEATURE; f++) /* what the set lacks is nothing to leave out */
+        cr_assert_eq(ignore[f], f == 1 || f == 4 || f == 5, "%d", f);
+    cr_assert_eq(rw_features_limit(ctx, "3,6-8", names, n_names, present, 5, ignore),
+                 RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx),
+                     "features: expected features that the training set has, found '3,6-8'");
+    cr_assert_eq(rw_features_limit(ctx, "1,title", names, n_names, present, 5, ignore),
+                 RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx), "features: expected a feature id (0 to 65535), a range of "
+                                         "ids or a feature's name, found 'title'");
+    cr_assert_eq(rw_features_limit(ctx, "1,", names, n_names, present, 5, ignore), RW_ERR_ARGUMENT);
+}
+
+FEATURES_TEST(listed)
+{
+    cr_assert_eq(rw_features_listed(""), 0u);
+    cr_assert_eq(rw_features_listed("7"), 1u);
+    cr_assert_eq(rw_features_listed("3-7,9,title,f-2"), 8u);
+    cr_assert_eq(rw_features_listed("0-65535"), 65536u);
 }

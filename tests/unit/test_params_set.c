@@ -211,9 +211,8 @@ Test(params_set, unknown_names_say_the_nearest)
         "unknown parameter 'boosting'; there is no such parameter here\nhint: trees are boosted by "
         "gradients (gbdt, gbtree, Plain); there is no dart, rf or gblinear");
     refused("Bagging_Freq", "1",
-            "unknown parameter 'Bagging_Freq'; there is no such parameter here\nhint: whole "
-            "queries are "
-            "sampled, for each tree anew ('sample-queries')");
+            "unknown parameter 'Bagging_Freq'; there is no such parameter here\nhint: "
+            "samples are drawn for each tree anew ('sample-queries', 'sample-docs')");
     refused("valid_data", "v.txt",
             "unknown parameter 'valid_data'\nhint: it is not a parameter, but the option '--valid' "
             "of the program");
@@ -247,7 +246,10 @@ Test(params_set, unknown_names_say_the_nearest)
         {"random_state", "seed"},
         {"feature_fraction", "sample-features"},
         {"colsample_bytree", "sample-features"},
-        {"subsample", "sample-queries"},
+        {"subsample", "sample-docs"},
+        {"bagging_by_query", "sample-queries"},
+        {"colsample_bynode", "sample-features-node"},
+        {"interaction_constraints", "interactions"},
         {"nthread", "threads"},
         {"grow_policy", "grow"},
         {"max_depth", "depth"},
@@ -342,6 +344,26 @@ Test(params_set, bad_files)
     cr_expect_eq(rw_params_read(ctx, params, "/tmp"), RW_ERR_IO);
 }
 
+/* A list of features is as many as it names, whatever else the data has. */
+Test(params_set, auto_by_listed_features)
+{
+    static const struct {
+        const char *features, *rate, *sample;
+    } cases[] = {{"", "0.05", "0.25"},
+                 {"0-135", "0.05", "0.25"},
+                 {"0-200", "0.05", "0.25"},
+                 {"3,5-9", "0.1", "1"},
+                 {"1-40", "0.1", "0.5"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rw_params_free(params);
+        cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+        cr_assert_eq(rw_params_set(ctx, params, "features", cases[i].features), RW_OK);
+        cr_assert_eq(rw_params_resolve(ctx, params, 20000, 136, 1), RW_OK);
+        cr_expect_str_eq(rw_params_get(params, "rate"), cases[i].rate);
+        cr_expect_str_eq(rw_params_get(params, "sample-features"), cases[i].sample);
+    }
+}
+
 /* What is written is read again, and written the same. */
 Test(params_set, written_and_read)
 {
@@ -374,9 +396,9 @@ Test(params_set, written_and_read)
     cr_expect_null(strstr(text, "device"));
     cr_expect_null(strstr(text, "weights"));
     /* a value that is set anew is no more chosen */
-    cr_expect_eq(params->chosen >> rw_param_find("rate") & 1, 1u);
+    cr_expect_eq(params->is_chosen[rw_param_find("rate")], 1);
     cr_assert_eq(rw_params_set(ctx, params, "rate", "0.1"), RW_OK);
-    cr_expect_eq(params->chosen >> rw_param_find("rate") & 1, 0u);
+    cr_expect_eq(params->is_chosen[rw_param_find("rate")], 0);
     free(text);
     free(again);
 }

@@ -65,6 +65,12 @@ static int number_of(enum rw_stream stream)
         return 10;
     case RW_STREAM_PERMUTE:
         return 11;
+    case RW_STREAM_SAMPLE_DOC:
+        return 12;
+    case RW_STREAM_NODE:
+        return 13;
+    case RW_STREAM_SAMPLE_NODE:
+        return 14;
     case RW_STREAM_SYNTH: /* and all above it */
         return 16;
     }
@@ -81,7 +87,7 @@ Test(rng, streams)
         cr_assert(of_name == -1 || of_name == number, "%d is %d", number, of_name);
         n += of_name == number;
     }
-    cr_assert_eq(n, 13);
+    cr_assert_eq(n, 16);
 }
 
 Test(rng, evenly_spread)

@@ -88,6 +88,17 @@ struct rw_cuda_sample {
 int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream);
 int rw_cuda_spread_queries(const struct rw_cuda_sample *sample, void *stream);
 
+struct rw_cuda_doc_sample {
+    uint64_t seed, threshold; /* a document is kept iff its random number is under it */
+    uint32_t tree, n_docs;
+    uint32_t first_doc;           /* its number among all ranks' */
+    unsigned long long *d_lowest; /* [2] scratch, as of queries */
+    uint8_t *d_sampled;           /* [n_docs] those with 1 are sampled */
+};
+/* The same steps for documents. */
+int rw_cuda_draw_docs(const struct rw_cuda_doc_sample *sample, void *stream);
+int rw_cuda_keep_doc(const struct rw_cuda_doc_sample *sample, void *stream);
+
 /* d_list: the documents with d_sampled not 0, ascending; all n_docs if d_sampled is NULL. */
 size_t rw_cuda_list_bytes(uint32_t n_docs); /* of scratch */
 int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, uint32_t *d_list,
@@ -152,6 +163,10 @@ struct rw_cuda_search {
     uint32_t n;
     uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes */
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] of each node searched */
+    const double *d_penalty;                /* by the engine's feature; NULL: no feature has one */
+    const uint32_t
+        *d_allowed; /* [n][n_allowed_words] bits by the engine's feature; NULL: all are */
+    uint32_t n_allowed_words;
 };
 /* Searches the features of one group, whose blocks come after first_block others of a node. */
 uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells,

@@ -3,9 +3,10 @@
  *
  * Shapes: by document; one struct rw_cuda_begin.
  *
- * Decomposition: sample_kernel: a thread a query; spread_kernel: a warp a query, lanes over its
- * documents; quantise_kernel: threads stride over documents, a block adds up its sums before it
- * touches the record. All sums are of integers, so the order of blocks cannot matter. */
+ * Decomposition: sample_kernel: a thread a query; sample_docs_kernel: threads stride over
+ * documents; spread_kernel: a warp a query, lanes over its documents; quantise_kernel: threads
+ * stride over documents, a block adds up its sums before it touches the record. All sums are of
+ * integers, so the order of blocks cannot matter. */
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -54,13 +55,67 @@ static __global__ void spread_kernel(const struct rw_cuda_sample a)
     }
 }
 
+static __global__ void sample_docs_kernel(const struct rw_cuda_doc_sample a)
+{
+    unsigned long long lowest = ~0ull, n_kept = 0;
+    for (uint64_t doc = blockIdx.x * (uint64_t)THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * THREADS) {
+        if (!a.d_sampled[doc])
+            continue;
+        const uint64_t number = a.first_doc + doc;
+        const uint4 four = rw_cuda_random4(a.seed, number / 4, a.tree, RW_STREAM_SAMPLE_DOC);
+        const uint32_t random = number % 4 == 0   ? four.x
+                                : number % 4 == 1 ? four.y
+                                : number % 4 == 2 ? four.z
+                                                  : four.w;
+        const int keep = random < a.threshold;
+        a.d_sampled[doc] = (uint8_t)keep;
+        lowest = min(lowest, (unsigned long long)random << 32 | doc);
+        n_kept += (unsigned long long)keep;
+    }
+    for (uint32_t step = WARP / 2; step > 0; step /= 2) {
+        lowest = min(lowest, __shfl_xor_sync(~0u, lowest, step));
+        n_kept += __shfl_xor_sync(~0u, n_kept, step);
+    }
+    if (threadIdx.x % WARP > 0)
+        return;
+    atomicMin(&a.d_lowest[0], lowest);
+    if (n_kept > 0)
+        atomicAdd(&a.d_lowest[1], n_kept);
+}
+
+static __global__ void keep_doc_kernel(const struct rw_cuda_doc_sample a)
+{
+    if (a.d_lowest[1] == 0 && a.d_lowest[0] != ~0ull)
+        a.d_sampled[(uint32_t)a.d_lowest[0]] = 1;
+}
+
+/* Before a draw: no lowest, none kept. */
+static cudaError_t clear_lowest(unsigned long long *d_lowest, cudaStream_t stream)
+{
+    const cudaError_t error = cudaMemsetAsync(&d_lowest[0], 0xff, sizeof(*d_lowest), stream);
+    return error == cudaSuccess ? cudaMemsetAsync(&d_lowest[1], 0, sizeof(*d_lowest), stream)
+                                : error;
+}
+
+extern "C" int rw_cuda_draw_docs(const struct rw_cuda_doc_sample *sample, void *stream)
+{
+    const cudaError_t error = clear_lowest(sample->d_lowest, (cudaStream_t)stream);
+    if (error != cudaSuccess)
+        return error;
+    sample_docs_kernel<<<blocks_of(sample->n_docs), THREADS, 0, (cudaStream_t)stream>>>(*sample);
+    return cudaGetLastError();
+}
+
+extern "C" int rw_cuda_keep_doc(const struct rw_cuda_doc_sample *sample, void *stream)
+{
+    keep_doc_kernel<<<1, 1, 0, (cudaStream_t)stream>>>(*sample);
+    return cudaGetLastError();
+}
+
 extern "C" int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream)
 {
-    cudaError_t error = cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
-                                        (cudaStream_t)stream);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(&sample->d_lowest[1], 0, sizeof(*sample->d_lowest),
-                                (cudaStream_t)stream);
+    const cudaError_t error = clear_lowest(sample->d_lowest, (cudaStream_t)stream);
     if (error != cudaSuccess)
         return error;
     sample_kernel<<<blocks_of(sample->n_queries), THREADS, 0, (cudaStream_t)stream>>>(*sample);

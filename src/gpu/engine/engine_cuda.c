@@ -116,8 +116,25 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
                                           .d_lowest = cuda->d_low,
                                           .d_sampled = cuda->d_sampled};
     RW_CUDA_TRY(cuda, 3, rw_cuda_draw_queries(&sample, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_ranks_keep_one(cuda));
+    RW_TRY(rw_cuda_ranks_keep_one(cuda, cuda->host.base.first_query));
     RW_CUDA_TRY(cuda, 1, rw_cuda_spread_queries(&sample, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+/* Of the documents that are sampled so far. */
+static int sample_docs(struct rw_cuda *cuda, uint32_t tree)
+{
+    const struct rw_engine *engine = &cuda->host.base;
+    const struct rw_cuda_doc_sample sample = {.seed = engine->rules.seed,
+                                              .threshold = engine->rules.doc_threshold,
+                                              .tree = tree,
+                                              .n_docs = cuda->n_docs,
+                                              .first_doc = engine->first_doc,
+                                              .d_lowest = cuda->d_low,
+                                              .d_sampled = cuda->d_sampled};
+    RW_CUDA_TRY(cuda, 3, rw_cuda_draw_docs(&sample, rw_cuda_stream(cuda)));
+    RW_TRY(rw_cuda_ranks_keep_one(cuda, engine->first_doc));
+    RW_CUDA_TRY(cuda, 1, rw_cuda_keep_doc(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -160,9 +177,18 @@ static int list_root(struct rw_cuda *cuda)
 static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const int some_docs = rules->doc_threshold <= UINT32_MAX;
+    const int of_pairs = rules->objective && rules->objective->device == RW_OBJECTIVE_PAIRS;
+    if (some_docs && !of_pairs)
+        RW_TRY(sample_docs(cuda, tree));
     RW_TRY(rw_cuda_lambdas_run(cuda->lambda, cuda->set[0].d_score, cuda->d_sampled,
                                rw_cuda_stream(cuda), cuda->d_pair, &cuda->d_begin->info));
     rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
+    if (some_docs && of_pairs) { /* pairs are of whole queries */
+        RW_TRY(sample_docs(cuda, tree));
+        RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, cuda->d_sampled, rw_cuda_stream(cuda),
+                                       cuda->d_pair, &cuda->d_begin->info));
+    }
     const struct rw_cuda_quantise quantise = {.seed = rules->seed,
                                               .tree = tree,
                                               .n_docs = cuda->n_docs,
@@ -513,6 +539,7 @@ static const struct rw_engine_ops cuda_ops = {
     .set_gradients = cuda_set_gradients,
     .set_lambdas = cuda_set_lambdas,
     .begin_tree = cuda_begin_tree,
+    .allow = rw_cuda_allow,
     .histograms = rw_cuda_histograms,
     .best_splits = rw_cuda_best_splits,
     .partition = cuda_partition,

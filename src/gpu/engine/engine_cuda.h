@@ -136,6 +136,8 @@ struct rw_cuda {
     uint8_t *d_sampled;         /* [n_docs] the same; NULL: all documents are */
     uint8_t *d_feature_sampled; /* [n_features] group by group */
     int8_t *d_direction;        /* [n_features] by column; NULL: no feature has a direction */
+    double *d_penalty;          /* [n_features] the same of penalties */
+    uint32_t *allowed;          /* [max_slots][rw_feature_words] of rw_rules_by_node; owned */
     int knows_features;         /* it holds what it will hold in all trees */
     /* the tree */
     struct rw_cuda_begin *d_begin;
@@ -324,6 +326,14 @@ void rw_cuda_unload(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
+/* engine_cuda_rules.c: tables of features, when the training set is loaded; then what the operation
+ * `allow` says, of which a node takes so many bytes (0: it is not asked for), and which goes to a
+ * search. */
+int rw_cuda_send_rules(struct rw_cuda *cuda);
+size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda);
+int rw_cuda_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features);
+int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
+                         struct rw_cuda_search *search);
 int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms);
 
 /* engine_cuda_ranks.c. With one rank, none of them does anything. */
@@ -337,8 +347,9 @@ int rw_cuda_ranks_allocate(struct rw_cuda *cuda);
 void rw_cuda_ranks_release(struct rw_cuda *cuda);
 /* Before a tree's calls of NCCL, after what may allocate. */
 int rw_cuda_ranks_ready(struct rw_cuda *cuda);
-/* Between drawing queries and spreading them. */
-int rw_cuda_ranks_keep_one(struct rw_cuda *cuda);
+/* Between drawing queries, or documents, and spreading them. first: the first one's number among
+ * those of all ranks. */
+int rw_cuda_ranks_keep_one(struct rw_cuda *cuda, uint32_t first);
 /* A root's sums, and those of quantised hessians, of all ranks. */
 int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root, int64_t *hess_q_sum);
 /* The largest of all ranks' numbers; user: the struct rw_cuda. n: at most 4. */

@@ -267,6 +267,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
                                     .d_done = cuda->d_done,
                                     .reply = cuda->reply,
                                     .d_direction = cuda->d_direction,
+                                    .d_penalty = cuda->d_penalty,
                                     .launch = ++cuda->n_searches,
                                     .narrow = (uint64_t)rw_cuda_all_n(cuda, 0) * most < (uint64_t)1
                                                                                             << 31,
@@ -277,6 +278,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
         search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
+    RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
     for (int g = 0; g < cuda->n_groups; g++)
         search.n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, n);
     for (int g = 0; g < cuda->n_groups; g++) {

@@ -269,23 +269,6 @@ static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t co
                                     .zero_bin = zero_bin};
 }
 
-/* Of features with a direction. */
-static int send_directions(struct rw_cuda *cuda)
-{
-    struct rw_host *host = &cuda->host;
-    const size_t n_features = host->base.info.n_features;
-    int8_t *direction = NULL;
-    if (!host->base.rules.monotone)
-        return RW_OK;
-    RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
-    if (!rw_cuda_is_dry(cuda))
-        rw_host_set_directions(host, direction);
-    const int status = rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
-                                          sizeof(*direction));
-    rw_mem_free(direction);
-    return status;
-}
-
 /* What searches know of each feature. */
 static int make_tables(struct rw_cuda *cuda)
 {
@@ -364,7 +347,7 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    const int moves = moves_have_a_use(cuda), shared = moves && rules->query_threshold > UINT32_MAX;
+    const int moves = moves_have_a_use(cuda), shared = moves && rw_rules_see_all(rules);
     cuda->host.part = "lambdas";
     if (moves)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_position, 2 * cuda->half));
@@ -402,7 +385,7 @@ static int make_lists(struct rw_cuda *cuda)
             cuda->d_feature_sampled + before + cuda->group[g].first_own;
         before += (int)cuda->group[g].n_features;
     }
-    if (rules->query_threshold > UINT32_MAX)
+    if (rw_rules_see_all(rules))
         return RW_OK;
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_kept, cuda->n_queries));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_low, 2));
@@ -423,6 +406,7 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_NEW(ctx, cuda->stack, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->summed, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->coded, n_slots));
+    RW_TRY(rw_mem_new(ctx, (void **)&cuda->allowed, n_slots, rw_cuda_allowed_bytes(cuda)));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
     RW_TRY(RW_NEW(ctx, cuda->parent, cuda->most_nodes));
@@ -454,6 +438,7 @@ static int make_search(struct rw_cuda *cuda)
     /* the largest pieces: a leaf, two coded nodes, the columns of a walk; several at a time */
     cuda->stage.bytes =
         (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
+    cuda->stage.bytes += searched * rw_cuda_allowed_bytes(cuda);
     return rw_host_new(&cuda->host, (void **)&cuda->stage.d, cuda->stage.bytes, 1, 1);
 }
 
@@ -485,7 +470,7 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(rw_cuda_list_candidates(cuda));
     RW_TRY(make_groups(cuda));
     RW_TRY(make_tables(cuda));
-    RW_TRY(send_directions(cuda));
+    RW_TRY(rw_cuda_send_rules(cuda));
     RW_TRY(make_set(cuda, 0, source));
     RW_TRY(make_lambdas(cuda, source));
     RW_TRY(make_lists(cuda));
@@ -583,7 +568,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     void *const owned[] = {cuda->n,        cuda->first,        cuda->buffer_of,   cuda->child,
                            cuda->stack,    cuda->summed,       cuda->coded,       cuda->node,
                            cuda->parent,   cuda->split_column, cuda->tile_column, cuda->kept.of,
-                           cuda->kept.use, cuda->walk_column};
+                           cuda->kept.use, cuda->walk_column,  cuda->allowed};
     rw_hist_far_close(&cuda->hist_far);
     for (int i = 0; i < 2; i++) {
         if (cuda->event[i])

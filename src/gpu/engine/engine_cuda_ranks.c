@@ -231,7 +231,7 @@ void rw_cuda_ranks_release(struct rw_cuda *cuda)
 
 /* ---- the start of a tree ---- */
 
-int rw_cuda_ranks_keep_one(struct rw_cuda *cuda)
+int rw_cuda_ranks_keep_one(struct rw_cuda *cuda, uint32_t first)
 {
     struct rw_engine *engine = &cuda->host.base;
     unsigned long long low[2];
@@ -242,7 +242,7 @@ int rw_cuda_ranks_keep_one(struct rw_cuda *cuda)
     RW_TRY(rw_cuda_answer(cuda, cuda->d_low, sizeof(low)));
     memcpy(low, cuda->answer, sizeof(low));
     RW_TRY(rw_ranks_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
-                             cuda->n_queries ? (uint32_t)low[0] : 0, &keep));
+                             first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
     /* another rank's are kept, or one of its is: nothing stands in for a sample of none here */
     return keep || low[1] > 0
                ? RW_OK

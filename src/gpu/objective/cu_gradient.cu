@@ -91,6 +91,21 @@ __global__ void gradient_fixed_kernel(const __grid_constant__ struct rw_gradient
     lambda_raise(&a.d_info->largest_hessian, hessian);
 }
 
+__global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
+{
+    uint64_t lambda = 0, hessian = 0;
+    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+        if (a.d_sampled && !a.d_sampled[doc])
+            continue;
+        lambda = max(lambda, lambda_magnitude(a.d_pair[doc].lambda));
+        hessian = max(hessian, lambda_magnitude(a.d_pair[doc].hessian));
+    }
+    __syncwarp();
+    lambda_raise(&a.d_info->largest_lambda, lambda);
+    lambda_raise(&a.d_info->largest_hessian, hessian);
+}
+
 static uint32_t grid_of(const struct rw_gradient_args *args, int n_multiprocessors)
 {
     const uint32_t wanted = (args->n_docs + GRADIENT_THREADS - 1) / GRADIENT_THREADS;
@@ -118,5 +133,18 @@ extern "C" int rw_cuda_gradients_round(const struct rw_gradient_args *args, int 
 {
     gradient_round_kernel<<<grid_of(args, n_multiprocessors), GRADIENT_THREADS, 0,
                             (cudaStream_t)stream>>>(*args);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
+                                         void *stream)
+{
+    const cudaError_t error =
+        cudaMemsetAsync(&args->d_info->largest_lambda, 0, 2 * sizeof(args->d_info->largest_lambda),
+                        (cudaStream_t)stream);
+    if (error != cudaSuccess)
+        return (int)error;
+    pair_largest_kernel<<<grid_of(args, n_multiprocessors), GRADIENT_THREADS, 0,
+                          (cudaStream_t)stream>>>(*args);
     return (int)cudaGetLastError();
 }

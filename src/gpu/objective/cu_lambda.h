@@ -86,6 +86,10 @@ int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiproce
                            void *stream);
 int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
                             void *stream);
+/* The largest magnitudes of sampled documents' final integers, anew. Of the arguments, these are
+ * read: n_docs, d_sampled, d_pair, d_info. */
+int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
+                              void *stream);
 
 #ifdef __cplusplus
 }

@@ -474,6 +474,20 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
     return lambda->objective->run(lambda, d_scores, d_sampled, stream, d_pair, d_info);
 }
 
+int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const uint8_t *d_sampled, void *stream,
+                            struct rw_lambda_pair *d_pair, struct rw_cuda_lambda_info *d_info)
+{
+    struct rw_gradient_args args = lambda->real;
+    args.d_sampled = d_sampled;
+    args.d_pair = d_pair;
+    args.d_info = d_info;
+    const int n_multiprocessors = lambda->tables.device->n_multiprocessors;
+    rw_transfer_launched(lambda->tables.device, 2);
+    RW_CU(lambda->tables.ctx,
+          (cudaError_t)rw_cuda_gradients_largest(&args, n_multiprocessors, stream));
+    return share(lambda, &d_info->largest_lambda, 2);
+}
+
 uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda)
 {
     return lambda->objective->launches(lambda);

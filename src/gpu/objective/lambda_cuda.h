@@ -57,6 +57,10 @@ int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lam
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
                         const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                         struct rw_cuda_lambda_info *d_info);
+/* After a run, where fewer documents than it saw are to count: d_info's largest magnitudes, of
+ * those with d_sampled not 0. */
+int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const uint8_t *d_sampled, void *stream,
+                            struct rw_lambda_pair *d_pair, struct rw_cuda_lambda_info *d_info);
 /* Of many ranks: runs enqueue `largest` where they have numbers of this rank's on the device, n of
  * them, that are to become the largest of all ranks'. NULL, as at first: one rank. */
 typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);

@@ -26,10 +26,10 @@ static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
 static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
 
 /* What sums a search adds up: SUM holds those of any node. ORDERED: features may have directions.
- */
-template <class SUM, int NEWTON_, int ORDERED_> struct sums {
+ * SHAPED, which is ORDERED, too: and penalties, and nodes features that may not split them. */
+template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
     typedef SUM sum;
-    enum { NEWTON = NEWTON_, ORDERED = ORDERED_ };
+    enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
 };
 
 template <class S> struct tally {
@@ -205,10 +205,8 @@ static __device__ float rough_ordered_score(const struct rw_split_rule &rule, in
                  rough_ordered_gain<S>(rule, direction, l, right, sure));
 }
 
-/* Under a block's largest rough score by so much, a cut cannot have the largest gain, nor an equal
- * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. All threads of a
- * block call it. */
-static __device__ float least_score(float largest, float *of_warp)
+/* All threads of a block call it. */
+static __device__ float largest_of_block(float largest, float *of_warp)
 {
     for (uint32_t step = WARP / 2; step > 0; step /= 2)
         largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, step));
@@ -217,12 +215,33 @@ static __device__ float least_score(float largest, float *of_warp)
     __syncthreads();
     for (int w = 0; w < WARPS; w++)
         largest = fmaxf(largest, of_warp[w]);
+    return largest;
+}
+
+/* Under a block's largest rough score by so much, a cut cannot have the largest gain, nor an equal
+ * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. */
+static __device__ float least_score(float largest)
+{
     return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
+}
+
+/* The same where features have penalties: what is compared is a score less the feature's penalty,
+ * made a little too low, and the largest of these by each feature's own penalty again. What is
+ * negative has no gain, so the most that a float penalty can be changes nothing. All threads of a
+ * block call it. */
+static __device__ float least_net_score(const struct rw_split_rule &rule, double penalty,
+                                        float largest, float *of_warp)
+{
+    const float margin = 0x1p-16f;
+    const float cost = fminf((float)(penalty / rule.gain_scale), 0x1p100f);
+    const float net =
+        largest >= 0.0f ? largest * (1.0f - margin) - cost * (1.0f + margin) : -0x1p126f;
+    return least_score(largest_of_block(net, of_warp) + cost * (1.0f - margin));
 }
 
 /* Tries the cut behind bin `bin`, missing values left before right. */
 template <class S>
-static __device__ void try_cut(const struct rw_split_rule &rule, int direction,
+static __device__ void try_cut(const struct rw_split_rule &rule, int direction, double penalty,
                                const tally<S> &left, const tally<S> &all, const tally<S> &missing,
                                double parent, int zero_goes_left, uint32_t bin,
                                struct rw_cuda_found *best)
@@ -235,8 +254,10 @@ static __device__ void try_cut(const struct rw_split_rule &rule, int direction,
         const struct rw_cell r = side_of<S>(right, missing_left ? NULL : &missing);
         if (l.n == 0 || r.n == 0)
             continue;
-        const double gain = S::ORDERED ? rw_ordered_gain(&rule, direction, &l, &r, parent)
-                                       : rw_split_gain(&rule, &l, &r, parent);
+        double gain = S::ORDERED ? rw_ordered_gain(&rule, direction, &l, &r, parent)
+                                 : rw_split_gain(&rule, &l, &r, parent);
+        if (S::SHAPED)
+            gain = rw_net_gain(&rule, gain, penalty);
         if (gain > best->gain) {
             best->gain = gain;
             best->bin = bin;
@@ -280,6 +301,13 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
     return best;
 }
 
+/* Does the node leave a feature in? */
+static __device__ int allows(const struct rw_cuda_search &a, uint32_t column)
+{
+    return !a.d_allowed ||
+           (a.d_allowed[(uint64_t)blockIdx.y * a.n_allowed_words + column / 32] >> column % 32 & 1);
+}
+
 /* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if it is not of
  * this tree. All threads of a block call it. */
 template <class S, int BINS>
@@ -306,10 +334,13 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     /* all that is read is asked for before any of it is looked at */
     load_bins<S, BINS>(cells, first + begin, bin, length, cell);
     int direction = 0;
-    if (there && cells.d_sampled[f]) {
+    double penalty = 0.0;
+    if (there && cells.d_sampled[f] && (!S::SHAPED || allows(a, cells.d_feature[f].column))) {
         feature = cells.d_feature[f];
-        if (S::ORDERED)
+        if (S::ORDERED && (!S::SHAPED || a.d_direction))
             direction = a.d_direction[feature.column];
+        if (S::SHAPED && a.d_penalty)
+            penalty = a.d_penalty[feature.column];
     }
     best->column = (int32_t)feature.column;
 #pragma unroll
@@ -349,7 +380,8 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
         score[i] = bin + i < feature.n_bins ? rough_score<S>(rule, left, right, missing) : -1.0f;
         largest = fmaxf(largest, score[i]);
     }
-    const float least = least_score(largest, largest_of);
+    const float least = S::SHAPED ? least_net_score(rule, penalty, largest, largest_of)
+                                  : least_score(largest_of_block(largest, largest_of));
     uint32_t worth = 0; /* bit i: its gain is asked for */
 #pragma unroll
     for (int i = 0; i < BINS; i++)
@@ -364,7 +396,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
             if (i <= (int)at)
                 add_cell<S>(&left, cell[i]);
         }
-        try_cut<S>(rule, direction, left, all, missing, rw_side_gain(&rule, &whole),
+        try_cut<S>(rule, direction, penalty, left, all, missing, rw_side_gain(&rule, &whole),
                    bin + at >= feature.zero_bin, bin + at, best);
     }
 }
@@ -458,6 +490,8 @@ static cudaError_t launch_sums(const struct rw_cuda_search *search,
                                const struct rw_cuda_cells *cells, uint32_t first_block,
                                cudaStream_t stream)
 {
+    if (search->d_allowed || search->d_penalty)
+        return launch<sums<SUM, NEWTON, 1, 1>>(search, cells, first_block, stream);
     return search->d_direction ? launch<sums<SUM, NEWTON, 1>>(search, cells, first_block, stream)
                                : launch<sums<SUM, NEWTON, 0>>(search, cells, first_block, stream);
 }

@@ -377,6 +377,7 @@ static const struct rw_engine_ops cpu_ops = {
     .set_gradients = rw_host_set_gradients,
     .set_lambdas = rw_host_set_lambdas,
     .begin_tree = cpu_begin_tree,
+    .allow = rw_host_allow,
     .histograms = rw_cpu_histograms,
     .best_splits = rw_cpu_best_splits,
     .partition = rw_cpu_partition,

@@ -11,12 +11,18 @@ static int direction_of(const struct rw_cpu *cpu, uint32_t f)
     return cpu->host.direction ? cpu->host.direction[f] : 0;
 }
 
+static double penalty_of(const struct rw_cpu *cpu, uint32_t f)
+{
+    return cpu->host.penalty ? cpu->host.penalty[f] : 0.0;
+}
+
 /* The gain of the cut behind bin b, both ways for missing values. Returns 0 if all documents are on
  * its left, so that no cut behind it is any. */
 static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f, uint32_t b,
                    const struct rw_cell *left, const struct rw_cell *missing)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const struct rw_cell *all = &search->all;
     const struct rw_cell right = {all->n - left->n - missing->n,
                                   all->hess - left->hess - missing->hess,
@@ -32,7 +38,8 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
         if (l.n == 0 || r.n == 0)
             continue;
         const double gain =
-            rw_ordered_gain(&cpu->host.base.split_rule, direction, &l, &r, search->parent_gain);
+            rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, search->parent_gain),
+                        penalty_of(cpu, f));
         /* of equal ones the lower feature's: groups of columns are not in their order */
         if (gain > search->best.gain ||
             (gain > 0.0 && gain == search->best.gain && (int32_t)f < search->best.column))
@@ -83,7 +90,8 @@ static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
         cell[b] = rw_cpu_decode(&cpu->words, cells + b * n_words);
     if (cuts->has_missing[f])
         missing = rw_cpu_decode(&cpu->words, cells + n_bins * n_words);
-    rw_category_split(&cpu->host.base.split_rule, cell, n_bins, &missing, &found);
+    rw_category_split(&cpu->host.base.split_rule, penalty_of(cpu, f), cell, n_bins, &missing,
+                      &found);
     if (found.gain > search->best.gain ||
         (found.gain > 0.0 && found.gain == search->best.gain && (int32_t)f < search->best.column))
         search->best = rw_host_set_split(cuts, search->best.slot, f, &found);
@@ -95,6 +103,19 @@ static float least_score(float largest)
 {
     const float least = largest * (1.0f - 0x1p-16f) - 0x1p-100f;
     return least > 0.0f ? least : 0.0f;
+}
+
+/* The same where features have penalties: `rough` is then the largest of rough scores less the
+ * penalty, made a little too low, and a cut is compared with it by its own feature's. What is under
+ * -1 has no gain, so the most that a float penalty can be changes nothing. */
+static float least_net_score(struct rw_cpu_search *search, double penalty, float sure)
+{
+    const float most = 0x1p100f, margin = 0x1p-16f;
+    const float cost = penalty < (double)most ? (float)penalty : most;
+    const float net = sure * (1.0f - margin) - cost * (1.0f + margin);
+    if (sure >= 0.0f && net > search->rough)
+        search->rough = net;
+    return least_score(search->rough + cost * (1.0f - margin));
 }
 
 static struct rw_cell unpacked(int64_t word, int64_t hessian)
@@ -141,9 +162,11 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
     }
     const float largest = score[cpu->host.isa](&column, &sums, kind);
     const float sure = column.direction != 0.0f ? sums.sure : largest;
-    if (sure > search->rough)
+    if (sure > search->rough && !cpu->host.penalty)
         search->rough = sure;
-    const float least = least_score(search->rough);
+    const float least = cpu->host.penalty
+                            ? least_net_score(search, penalty_of(cpu, f) / rule->gain_scale, sure)
+                            : least_score(search->rough);
     if (!(largest >= least))
         return;
     const struct rw_cell away = unpacked(column.missing[0], column.missing[1]);
@@ -188,7 +211,8 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
-    const int worth = search->all.n >= 2 * rule->min_docs;
+    const int worth =
+        search->all.n >= 2 * rule->min_docs && rw_host_allows(&cpu->host, search->best.slot, f);
     const int by_category = rw_cuts_by_category(cuts, f);
     /* what the vectors' integers and floats hold */
     if (worth && !by_category && cpu->words.packed && rule->l2 < 0x1p60) {

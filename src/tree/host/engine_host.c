@@ -97,6 +97,12 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     RW_TRY(RW_HOST_NEW_RAW(host, host->sampled, n));
     if (rules->monotone)
         RW_TRY(RW_HOST_NEW_RAW(host, host->direction, host->base.info.n_features));
+    if (rules->penalty)
+        RW_TRY(RW_HOST_NEW_RAW(host, host->penalty, host->base.info.n_features));
+    if (rules->doc_threshold <= UINT32_MAX)
+        RW_TRY(RW_HOST_NEW_RAW(host, host->query_sampled, host->n_queries));
+    if (rw_rules_by_node(rules))
+        RW_TRY(RW_HOST_NEW(host, host->allowed, rules->max_slots * rw_feature_words(&host->base)));
     return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
 
@@ -105,6 +111,13 @@ void rw_host_set_directions(const struct rw_host *host, int8_t *direction)
     const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (uint32_t f = 0; direction && f < cuts->n_features; f++)
         direction[f] = host->base.rules.monotone[cuts->feature[f]];
+}
+
+void rw_host_set_penalties(const struct rw_host *host, double *penalty)
+{
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    for (uint32_t f = 0; penalty && f < cuts->n_features; f++)
+        penalty[f] = host->base.rules.penalty[cuts->feature[f]];
 }
 
 static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
@@ -119,6 +132,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
     if (dataset->weight)
         memcpy(host->weight_doc, dataset->weight, n * sizeof(*host->weight_doc));
     rw_host_set_directions(host, host->direction);
+    rw_host_set_penalties(host, host->penalty);
     host->is_fixed = objective && objective->is_fixed;
     RW_TRY(rw_objective_check(host->base.ctx, objective, &rules->lambda, dataset, 1.0));
     if (host->label)
@@ -172,6 +186,16 @@ int rw_host_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const i
     return RW_OK;
 }
 
+int rw_host_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
+{
+    struct rw_host *host = (struct rw_host *)engine;
+    const size_t words = rw_feature_words(engine);
+    for (int i = 0; i < n; i++)
+        memcpy(host->allowed + (size_t)slots[i] * words, features + (size_t)i * words,
+               words * sizeof(*features));
+    return RW_OK;
+}
+
 int rw_host_read_scores(struct rw_engine *engine, int set, double *scores)
 {
     const struct rw_host *host = (const struct rw_host *)engine;
@@ -202,68 +226,15 @@ int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *we
 
 /* ---- the start of a tree ---- */
 
-/* The item with the lowest random number, the first of equals. */
-struct drawn {
-    uint32_t n_kept, lowest, lowest_random;
-};
-
-/* Items first, first + 1, ..., or item[i]. */
-static struct drawn draw(uint8_t *kept, uint32_t n, uint32_t first, const uint32_t *item,
-                         uint64_t threshold, uint64_t seed, uint32_t tree, uint32_t stream)
+/* Threads that pay for the training set's documents. */
+static int threads_of(const struct rw_host *host, uint32_t least_docs)
 {
-    struct drawn drawn = {0, 0, UINT32_MAX};
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t random = rw_random(seed, item ? item[i] : first + i, tree, stream);
-        kept[i] = random < threshold;
-        drawn.n_kept += kept[i];
-        if (random < drawn.lowest_random) {
-            drawn.lowest_random = random;
-            drawn.lowest = i;
-        }
-    }
-    return drawn;
+    return host->base.n_docs[0] >= least_docs ? host->base.n_threads : 1;
 }
 
-void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
-                  uint64_t seed, uint32_t tree, uint32_t stream)
+static int is_query_sampled(const struct rw_host *host, uint32_t q)
 {
-    const struct drawn drawn = draw(kept, n, 0, item, threshold, seed, tree, stream);
-    if (n > 0 && drawn.n_kept == 0)
-        kept[drawn.lowest] = 1;
-}
-
-int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept)
-{
-    const struct rw_engine_rules *rules = &engine->rules;
-    int keep;
-    const struct drawn drawn = draw(kept, n, engine->first_query, NULL, rules->query_threshold,
-                                    rules->seed, tree, RW_STREAM_SAMPLE_QUERY);
-    RW_TRY(rw_ranks_keep_one(engine, drawn.n_kept, drawn.lowest_random, drawn.lowest, &keep));
-    if (keep && n > 0)
-        kept[drawn.lowest] = 1;
-    return RW_OK;
-}
-
-static int draw_samples(struct rw_host *host)
-{
-    const struct rw_engine_rules *rules = &host->base.rules;
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
-    rw_host_draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
-                 rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
-    if (rules->query_threshold > UINT32_MAX) {
-        memset(host->sampled, 1, host->base.n_docs[0]);
-        return RW_OK;
-    }
-    /* drawn into the first bytes, then spread from the last query to the first: query q's first
-     * document is at q or after it, so nothing is overwritten before it is read */
-    uint8_t *kept = host->sampled;
-    RW_TRY(rw_host_draw_queries(&host->base, host->tree, host->n_queries, kept));
-    for (uint32_t q = host->n_queries; q-- > 0;) {
-        const uint8_t keep = kept[q];
-        const uint32_t first = host->query_offset[q];
-        memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
-    }
-    return RW_OK;
+    return host->query_sampled ? host->query_sampled[q] : host->sampled[host->query_offset[q]];
 }
 
 /* Adds what documents [first, end) are to the extent. */
@@ -298,12 +269,6 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
     rules->objective->query(&rule, &query);
 }
 
-/* Threads that pay for the training set's documents. */
-static int threads_of(const struct rw_host *host, uint32_t least_docs)
-{
-    return host->base.n_docs[0] >= least_docs ? host->base.n_threads : 1;
-}
-
 struct gradient_job {
     const struct rw_host *host;
     double lambda_scale, weight_scale; /* real gradients to fixed point */
@@ -318,7 +283,7 @@ static int fixed_of_queries(void *user, struct rw_share *share)
     struct rw_extent own = {0};
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++) {
-            if (!host->sampled[host->query_offset[q]])
+            if (!is_query_sampled(host, (uint32_t)q))
                 continue;
             if (host->base.rules.objective)
                 gradients_of_query(host, (uint32_t)q, order);
@@ -466,7 +431,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     struct rw_root *root = &host->root;
     memset(root, 0, sizeof(*root));
     host->tree = tree;
-    RW_TRY(draw_samples(host));
+    RW_TRY(rw_host_draw_samples(host));
     root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
     if (host->is_fixed)

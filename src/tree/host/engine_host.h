@@ -39,13 +39,16 @@ struct rw_host {
     double *weight_doc;         /* [n_docs] NULL: all 1 */
     double *discount;           /* [longest query] */
     int8_t *direction;          /* [n_features] of rules.monotone; NULL: no feature has one */
+    double *penalty;            /* [n_features] of rules.penalty; NULL: no feature has one */
     double *gradient, *hessian; /* [n_docs] real numbers, else NULL */
     /* the tree */
     uint32_t tree;
     int64_t *lambda, *hess;     /* [n_docs] fixed point, unrounded */
     int32_t *lambda_q, *hess_q; /* [n_docs] quantised; hess_q newton only */
     uint8_t *sampled;           /* [n_docs] */
+    uint8_t *query_sampled;     /* [n_queries] where documents are sampled, too; else NULL */
     uint8_t *feature_sampled;   /* [n_features] */
+    uint32_t *allowed;          /* [max_slots][rw_feature_words] of rw_rules_by_node, else NULL */
     /* scratch of one query for each thread */
     uint32_t *order; /* [n_threads][longest] */
     uint32_t longest;
@@ -82,8 +85,9 @@ int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
 /* Bins whose codes are nowhere on the host. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
-/* direction: [n_features] of the columns, written; or NULL. */
+/* [n_features] of the columns, written; or NULL. */
 void rw_host_set_directions(const struct rw_host *host, int8_t *direction);
+void rw_host_set_penalties(const struct rw_host *host, double *penalty);
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /* info, cuts */
 /* Keeps item[i] (NULL: i) iff its random number is under the threshold; if none is kept, the one
  * with the lowest number, the first of equals. kept: [n], written. */
@@ -91,6 +95,8 @@ void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t thre
                   uint64_t seed, uint32_t tree, uint32_t stream);
 /* This rank's queries of a tree, likewise of all ranks'. kept: [n], written. */
 int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept);
+/* What the tree begun sees: sampled, query_sampled and feature_sampled. */
+int rw_host_draw_samples(struct rw_host *host);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
 /* Memory for the start of a tree, given set 0's bins; the first step of loading, or of a plan. */
@@ -102,11 +108,19 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 int rw_host_set_gradients(struct rw_engine *engine, const double *gradients,
                           const double *hessians);
 int rw_host_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);
+int rw_host_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features);
 int rw_host_read_scores(struct rw_engine *engine, int set, double *scores);
 int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores);
 int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                           int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled);
+
+/* May the slot be split by a feature, which is of this tree? */
+static inline int rw_host_allows(const struct rw_host *host, int32_t slot, uint32_t f)
+{
+    return !host->allowed ||
+           (host->allowed[(size_t)slot * rw_feature_words(&host->base) + f / 32] >> f % 32 & 1);
+}
 
 /* RW_ERR_INTERNAL unless so many documents were expected to the left. */
 int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left);

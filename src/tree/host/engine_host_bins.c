@@ -15,11 +15,19 @@ struct selection {
     uint32_t *count;
 };
 
+static int is_ignored(const struct selection *job, uint32_t f)
+{
+    return job->rule->ignore && job->rule->ignore[job->from->cuts->feature[f]];
+}
+
 static int count_some(void *user, struct rw_share *share)
 {
     const struct selection *job = user;
-    for (uint64_t f, end; rw_share_next(share, &f, &end);)
-        rw_bins_count(job->from, (uint32_t)f, job->count + job->from->cuts->offset[f] + f);
+    const struct rw_cuts *cuts = job->from->cuts;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        if (!is_ignored(job, (uint32_t)f))
+            rw_bins_count(job->from, (uint32_t)f, job->count + cuts->offset[f] + f);
+    }
     return RW_OK;
 }
 
@@ -35,7 +43,7 @@ static void select_features(const struct selection *job)
                                           .has_missing = cuts->has_missing[f],
                                           .by_category = (uint8_t)rw_cuts_by_category(cuts, f),
                                           .reason = RW_CUT_IGNORED};
-        if (job->rule->ignore && job->rule->ignore[cuts->feature[f]])
+        if (is_ignored(job, f))
             continue;
         const uint32_t n_missing = cuts->has_missing[f] ? count[n_bins] : 0;
         found->reason = (found->by_category ? rw_categories_can_split : rw_cuts_can_split)(

@@ -89,9 +89,10 @@ static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *sib
 }
 
 /* Tries both ways for the missing values, left before right. */
-static void try_cut(const struct rw_split_rule *rule, int direction, const struct rw_cell *left,
-                    const struct rw_cell *right, const struct rw_cell *missing, double parent,
-                    struct rw_split *best, const struct rw_split *candidate)
+static void try_cut(const struct rw_split_rule *rule, int direction, double penalty,
+                    const struct rw_cell *left, const struct rw_cell *right,
+                    const struct rw_cell *missing, double parent, struct rw_split *best,
+                    const struct rw_split *candidate)
 {
     const int zero_goes_left = 0.0f <= candidate->cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
@@ -101,7 +102,8 @@ static void try_cut(const struct rw_split_rule *rule, int direction, const struc
         rw_cell_add(missing_left ? &l : &r, missing);
         if (l.n == 0 || r.n == 0)
             continue;
-        const double gain = rw_ordered_gain(rule, direction, &l, &r, parent);
+        const double gain =
+            rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, parent), penalty);
         if (gain > best->gain) {
             *best = *candidate;
             best->missing_left = missing_left;
@@ -112,12 +114,14 @@ static void try_cut(const struct rw_split_rule *rule, int direction, const struc
 }
 
 /* The same of a feature whose values are categories. */
-static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell *cell,
-                     const struct rw_cell *missing, struct rw_split *best)
+static void try_sets(const struct rw_ref *ref, uint32_t f, double penalty,
+                     const struct rw_cell *cell, const struct rw_cell *missing,
+                     struct rw_split *best)
 {
     const struct rw_cuts *cuts = cuts_of(ref);
     struct rw_category_split found;
-    rw_category_split(&ref->host.base.split_rule, cell, rw_cuts_n_bins(cuts, f), missing, &found);
+    rw_category_split(&ref->host.base.split_rule, penalty, cell, rw_cuts_n_bins(cuts, f), missing,
+                      &found);
     if (found.gain > best->gain)
         *best = rw_host_set_split(cuts, best->slot, f, &found);
 }
@@ -128,15 +132,16 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
     const struct rw_cuts *cuts = cuts_of(ref);
     struct rw_split best = {.slot = slot, .column = -1, .gain = 0.0};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        if (!ref->host.feature_sampled[f])
+        if (!ref->host.feature_sampled[f] || !rw_host_allows(&ref->host, slot, f))
             continue;
         const struct rw_cell *cell = cells + ref->cell_offset[f];
         const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
         const int direction = ref->host.direction ? ref->host.direction[f] : 0;
+        const double penalty = ref->host.penalty ? ref->host.penalty[f] : 0.0;
         const struct rw_cell none = {0, 0, 0};
         const struct rw_cell missing = cuts->has_missing[f] ? cell[n_bins] : none;
         if (rw_cuts_by_category(cuts, f)) {
-            try_sets(ref, f, cell, &missing, &best);
+            try_sets(ref, f, penalty, cell, &missing, &best);
             continue;
         }
         struct rw_cell all = missing;
@@ -155,8 +160,8 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
                                                .feature = cuts->feature[f],
                                                .bin = b,
                                                .cut = cut};
-            try_cut(&ref->host.base.split_rule, direction, &left, &right, &missing, parent, &best,
-                    &candidate);
+            try_cut(&ref->host.base.split_rule, direction, penalty, &left, &right, &missing, parent,
+                    &best, &candidate);
         }
     }
     *out = best;
@@ -243,6 +248,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .set_gradients = rw_host_set_gradients,
     .set_lambdas = rw_host_set_lambdas,
     .begin_tree = ref_begin_tree,
+    .allow = rw_host_allow,
     .histograms = ref_histograms,
     .best_splits = ref_best_splits,
     .partition = ref_partition,

@@ -160,6 +160,19 @@ static int sim_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     return leave(engine, rw_ref_ops.begin_tree(engine, tree, out));
 }
 
+static int sim_allow(struct rw_engine *engine, const int32_t *slots, int n,
+                     const uint32_t *features)
+{
+    const size_t bytes = (size_t)n * rw_feature_words(engine) * sizeof(*features);
+    void *copy;
+    RW_TRY(borrow(engine->ctx, &copy, features, bytes));
+    int status = enter_with(engine, slots, (size_t)n, sizeof(*slots));
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.allow(engine, sim_of(engine)->in, n, copy));
+    give_back(copy, bytes);
+    return status;
+}
+
 static int sim_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
     RW_TRY(enter_with(engine, siblings, (size_t)n, sizeof(*siblings)));
@@ -239,6 +252,7 @@ static const struct rw_engine_ops sim_ops = {
     .set_gradients = sim_set_gradients,
     .set_lambdas = sim_set_lambdas,
     .begin_tree = sim_begin_tree,
+    .allow = sim_allow,
     .histograms = sim_histograms,
     .best_splits = sim_best_splits,
     .partition = sim_partition,

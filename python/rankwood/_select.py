@@ -1,0 +1,242 @@
+"""The fewest features within a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwood import _ranks
+from rankwood._core import (
+    ParameterError,
+    ParameterTypeError,
+    UnsupportedError,
+    context,
+    ffi,
+    lib,
+    logger,
+    made,
+    need,
+    text,
+    whole,
+)
+from rankwood._dataset import Dataset
+from rankwood._explain import Permuted
+from rankwood._model import Model
+from rankwood._params import Params, as_mapping
+from rankwood._refit import _real
+from rankwood._train import _ctrl_c, _Names, _on_error, _Training
+
+
+@dataclass(frozen=True)
+class SelectedDifference:
+    """What fewer features change in a set's metric.
+
+    Attributes
+    ----------
+    whole : float
+        The metric by all features.
+    mean : float
+        The metric by fewer.
+    difference : float
+        From the one by all; NaN if there is no model, or no query counts.
+    low : float
+        The lower end of the difference's 95 % bootstrap interval over queries.
+    high : float
+        The upper end.
+    """
+
+    whole: float
+    mean: float
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SelectedRow(SelectedDifference):
+    """A number of features that was tried, measured on half of the validation set.
+
+    Attributes
+    ----------
+    whole : float
+        The metric by all features.
+    mean : float
+        The metric by these.
+    difference : float
+        From the one by all; NaN if no tree could be made of these.
+    low : float
+        The lower end of the difference's 95 % bootstrap interval over queries.
+    high : float
+        The upper end.
+    n_features : int
+        Features.
+    n_trees : int
+        Trees of the model that was trained on them; 0: none could be made.
+    within : bool
+        The loss is small enough.
+    """
+
+    n_features: int
+    n_trees: int
+    within: bool
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The fewest features within a loss, and what other numbers of features lose.
+
+    Attributes
+    ----------
+    features : list[int]
+        Ids, ascending: columns of an array, from 0. Training takes them: ``{"features": selected.features}``.
+    names : list[str] | None
+        Their names, if the data has some.
+    importance : list[Permuted]
+        What the other half of the validation set loses with the values of each shuffled, the largest loss first.
+    model : Model
+        Trained on these features.
+    metric : str
+        Its name: "ndcg@10".
+    rows : list[SelectedRow]
+        All features, then what was tried, in that order.
+    chosen : int
+        The row of `model`, from 0.
+    test : SelectedDifference | None
+        The chosen features on the test set, if there was one.
+    """
+
+    features: list[int]
+    names: list[str] | None
+    importance: list[Permuted]
+    model: Model
+    metric: str
+    rows: list[SelectedRow]
+    chosen: int
+    test: SelectedDifference | None
+
+    def __repr__(self) -> str:
+        row = self.rows[self.chosen]
+        return (
+            f"Selected({row.n_features} of {self.rows[0].n_features} features; "
+            f"{self.metric}: {row.mean:.5f}, {row.difference:+.5f})"
+        )
+
+
+def select(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    valid: Dataset,
+    *,
+    loss: float = 0.002,
+    sure: bool = False,
+    n_repeats: int = 5,
+    test: Dataset | None = None,
+) -> Selected:
+    """Finds the fewest features with which a metric loses at most ``loss``.
+
+    A model is trained on all features, which are ranked by what the metric loses with the values of each shuffled. Then
+    others are trained on the first half of them, ranked anew, and so on while the loss is small enough, and at last on
+    numbers between. The training set is binned once. The figures flatter what they have chosen; ``test`` does not.
+
+    Parameters
+    ----------
+    params
+        As :func:`rankwood.train` takes them, but without functions. ``metric`` is one.
+    train_set
+        Documents with labels and queries.
+    valid
+        Stops trainings; half of its queries, drawn by ``seed``, rank features, the others tell what they lose.
+    loss
+        The most that the metric may lose, 0 or more.
+    sure
+        True: what may be so much is not the difference, but the far end of its interval.
+    n_repeats
+        Permutations of each feature, 1 to 1000.
+    test
+        Measured once, by all features and by those that were chosen.
+
+    Raises
+    ------
+    ParameterError, DataError, OutOfMemoryError
+    UnsupportedError
+        Start scores, or several ranks.
+    KeyboardInterrupt
+        Ctrl-C, after the round.
+    """
+    sets = {"train_set": train_set, "valid": valid, **({} if test is None else {"test": test})}
+    for name, one in sets.items():
+        need(one, Dataset, name)._need_labels(name)
+    if _ranks.count() > 1:
+        raise UnsupportedError(f"features are selected by one rank, not by {_ranks.count()}")
+    if not isinstance(sure, (bool, np.bool_)):
+        raise ParameterTypeError(f"sure is {sure!r}; expected True or False")
+    given = as_mapping(params)
+    options = ffi.new("struct rw_select_options *")
+    options.most_loss, options.n_repeats = _real(loss), whole(n_repeats, "n_repeats", 1, 1000)
+    options.is_sure = bool(sure)
+    for name, value in given.items():
+        if any(callable(one) for one in (value if isinstance(value, (list, tuple)) else [value])):
+            raise ParameterError(f"{name} is a function; features are selected by names only")
+    training = _Training([train_set], ["train"], ())
+    handle = ffi.new_handle(training)
+    options.user, options.on_progress = handle, lib._rw_on_select
+    if train_set._paths is not None:
+        train_set._for_training(Params(given))  # its names come with it
+    names = train_set.feature_names
+
+    def values_of(one: Dataset) -> Any:
+        return one._with_values() if names is None else one._with_values_as(names, range(len(names)))
+
+    out = ffi.new("struct rw_selected **")
+    with _Names(names) as file:
+        c = Params(given)
+        file.give(c)
+        binned, measured = train_set._for_training(c), values_of(valid)
+        options.test = ffi.NULL if test is None else values_of(test)
+        with _ctrl_c(training):
+            status = lib.rw_select(context(), c.c, binned, measured, options, out)
+    if training.error is not None:
+        raise training.error
+    if training.interrupted and status != lib.RW_OK:
+        raise KeyboardInterrupt
+    return _selected(made(status, out, lib.rw_selected_free), names)
+
+
+def _selected(c: Any, names: list[str] | None) -> Selected:
+    def difference(one: Any) -> tuple[float, float, float, float, float]:
+        return one.mean_a, one.mean_b, one.difference, one.low, one.high
+
+    rows = [
+        SelectedRow(*difference(row.compared), row.n_features, row.n_trees, bool(row.is_within))
+        for row in (c.rows[i] for i in range(c.n_rows))
+    ]
+    kept = [c.features[i] for i in range(c.n_features)]
+    importance = [
+        Permuted(one.feature, one.feature if names is None else names[one.feature], one.loss, one.deviation)
+        for one in kept
+    ]
+    ids = sorted(one.feature for one in kept)
+    test = None if c.test == ffi.NULL else SelectedDifference(*difference(c.test))
+    model = Model(ffi.gc(c.model, lib.rw_model_free))
+    c.model = ffi.NULL  # it has an owner now
+    model.feature_names = None if names is None else list(names)
+    kept_names = None if names is None else [names[i] for i in ids]
+    return Selected(ids, kept_names, importance, model, text(c.metric), rows, c.chosen, test)
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_on_select(user: Any, c: Any) -> int:
+    training: _Training = ffi.from_handle(user)
+    if c.stage == lib.RW_SELECT_TRIED:
+        training.guard(lambda: _told(c.row))
+    return int(training.is_over())
+
+
+def _told(row: Any) -> None:
+    logger.info(
+        "%d features: %d trees, %.5f, %+.5f%s", row.n_features, row.n_trees, row.compared.mean_b,
+        row.compared.difference, "" if row.is_within else ": too much is lost",
+    )  # fmt: skip

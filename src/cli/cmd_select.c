@@ -1,0 +1,311 @@
+/* rankwood select: the fewest features within a loss. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare_many.h"
+#include "cli/interrupts.h"
+#include "cli/load.h"
+#include "cli/messages.h"
+#include "cli/progress.h"
+
+static struct {
+    struct rw_cli *cli; /* borrowed */
+    struct rw_dataset *valid, *test;
+    struct rw_select_options how;
+    struct rw_selected *selected;
+    struct rw_feature_use *use; /* [n_uses] of the model */
+    int n_uses;
+    struct rw_out_file list; /* --output; the model's is the command's own */
+} job;
+
+static struct rw_list valid_files, test_files;
+static const char *output, *model_path, *loss = "0.002";
+static unsigned long long repeats = 5;
+static int json;
+#define OPERANDS "DATA... --valid DATA"
+static const struct rw_option options[] = {
+    {"valid", 0, "DATA",
+     "what stops trainings; half of its queries rank features, half tell what they lose (needed): "
+     "files with commas between them",
+     RW_OPTION_INPUTS, .value = &valid_files, .needed = 1},
+    {"test", 0, "DATA", "measured once, with all features and with those that were chosen",
+     RW_OPTION_INPUTS, .value = &test_files},
+    {"loss", 0, "X", "the most that the metric may lose, 0 or more [default: 0.002]",
+     RW_OPTION_TEXT, .value = &loss},
+    {"sure", 0, NULL,
+     "what may be so much is not the difference, but the far end of its 95 % interval",
+     RW_OPTION_FLAG, .value = &job.how.is_sure},
+    {"repeats", 0, "N", "permutations of each feature, 1 to 1000 [default: 5]", RW_OPTION_NUMBER,
+     .value = &repeats, .least = 1, .most = 1000},
+    {"output", 'o', "FILE", "where the list of features goes, for 'train --config FILE'",
+     RW_OPTION_OUTPUT, .value = &output},
+    {"model", 0, "MODEL", "where the model of these features goes", RW_OPTION_OUTPUT,
+     .value = &model_path},
+    {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, .value = &json},
+    {0},
+};
+
+/* ------------------------------------------------------------------ on the way */
+
+static void say_row(const struct rw_select_progress *progress)
+{
+    const struct rw_select_row *row = progress->row;
+    char mean[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM];
+    const char *metric = rw_params_get(job.cli->params, "metric");
+    const char *s = row->n_features == 1 ? "" : "s";
+    if (row->n_trees == 0)
+        rw_msg_line("%u feature%s: no tree can be made", row->n_features, s);
+    else if (progress->done == 1)
+        rw_msg_line("%u feature%s: %d trees, %s %s", row->n_features, s, row->n_trees, metric,
+                    rw_load_figure(row->compared.mean_b, mean));
+    else
+        rw_msg_line("%u feature%s: %d trees, %s %s, %s: %s", row->n_features, s, row->n_trees,
+                    metric, rw_load_figure(row->compared.mean_b, mean),
+                    rw_compare_signed(row->compared.difference, difference),
+                    row->is_within ? "within the loss" : "too much is lost");
+}
+
+/* A bar for each training, and for each ranking of features. */
+static int on_progress(void *user, const struct rw_select_progress *progress)
+{
+    (void)user;
+    if (progress->stage == RW_SELECT_TRIED) {
+        say_row(progress);
+    } else if (!rw_msg_is_quiet()) {
+        if (progress->done == 1) {
+            rw_progress_end();
+            rw_progress_start();
+        }
+        rw_progress_show(
+            progress->done, progress->total,
+            rw_dataset_n_docs(progress->stage == RW_SELECT_TRAINS ? job.cli->dataset : job.valid));
+    }
+    return rw_interrupted();
+}
+
+/* ------------------------------------------------------------------ what it prints */
+
+static const char *name_of(uint32_t feature)
+{
+    for (int i = 0; i < job.n_uses; i++) {
+        if (job.use[i].feature == feature)
+            return job.use[i].name;
+    }
+    return rw_dataset_feature_name(job.cli->dataset, feature);
+}
+
+static void print_rows(const struct rw_selected *selected)
+{
+    char mean[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM], low[RW_FIGURE_ROOM],
+        high[RW_FIGURE_ROOM];
+    printf("%8s  %8s  %10s  %10s  %10s  %10s\n", "features", "trees", selected->metric,
+           "difference", "2.5 %", "97.5 %");
+    for (int i = 0; i < selected->n_rows; i++) {
+        const struct rw_select_row *row = &selected->rows[i];
+        printf("%8u  %8d  %10s  %10s  %10s  %10s%s\n", row->n_features, row->n_trees,
+               rw_load_figure(row->compared.mean_b, mean),
+               rw_compare_signed(row->compared.difference, difference),
+               rw_compare_signed(row->compared.low, low),
+               rw_compare_signed(row->compared.high, high),
+               i == selected->chosen ? "  chosen"
+               : i == 0              ? ""
+               : row->is_within      ? "  within the loss"
+                                     : "  too much is lost");
+    }
+}
+
+static void print_features(const struct rw_selected *selected)
+{
+    char lost[RW_FIGURE_ROOM], deviation[RW_FIGURE_ROOM];
+    printf("\n%8s  %10s  %10s\n", "feature", "shuffled", "deviation");
+    for (uint32_t i = 0; i < selected->n_features; i++) {
+        const struct rw_permuted *one = &selected->features[i];
+        const char *name = name_of(one->feature);
+        printf("%8u  %10s  %10s%s%s\n", one->feature, rw_compare_signed(0.0 - one->loss, lost),
+               rw_load_figure(one->deviation, deviation), *name ? "  " : "", name);
+    }
+}
+
+static void print_test(const struct rw_selected *selected)
+{
+    const struct rw_compared *test = selected->test;
+    char mean[2][RW_FIGURE_ROOM], signed_[3][RW_FIGURE_ROOM];
+    printf("\ntest: %s %s with all features, %s with those chosen: %s (%s to %s), %u queries\n",
+           selected->metric, rw_load_figure(test->mean_a, mean[0]),
+           rw_load_figure(test->mean_b, mean[1]), rw_compare_signed(test->difference, signed_[0]),
+           rw_compare_signed(test->low, signed_[1]), rw_compare_signed(test->high, signed_[2]),
+           test->n_queries);
+}
+
+static void print_all(const struct rw_selected *selected)
+{
+    print_rows(selected);
+    print_features(selected);
+    if (selected->test)
+        print_test(selected);
+    printf("\ndifference: from the model of all features, %s is better, in half of the validation "
+           "set; interval: %d resamples of its %u queries that count\nshuffled: what the metric of "
+           "the chosen model moves by in the other half with the feature's values shuffled, in the "
+           "mean of %d\nthe validation set chose, and its figures flatter what was chosen%s\n%s\n",
+           selected->lower_is_better ? "lower" : "higher", selected->n_samples,
+           selected->rows[0].compared.n_queries, job.how.n_repeats,
+           selected->test ? "; the test set's do not" : ", and '--test' measures it once",
+           selected->conventions);
+}
+
+static json_t *compared_json(const struct rw_compared *compared)
+{
+    return json_pack(
+        "{s:o,s:o,s:o,s:o,s:o,s:I}", "mean_all", rw_load_json_number(compared->mean_a), "mean",
+        rw_load_json_number(compared->mean_b), "difference",
+        rw_load_json_number(compared->difference), "low", rw_load_json_number(compared->low),
+        "high", rw_load_json_number(compared->high), "queries", (json_int_t)compared->n_queries);
+}
+
+static void print_json(const struct rw_selected *selected)
+{
+    json_t *rows = json_array(), *features = json_array();
+    for (int i = 0; i < selected->n_rows; i++) {
+        const struct rw_select_row *row = &selected->rows[i];
+        json_t *one = compared_json(&row->compared);
+        json_object_set_new(one, "features", json_integer((json_int_t)row->n_features));
+        json_object_set_new(one, "trees", json_integer(row->n_trees));
+        json_object_set_new(one, "within", json_boolean(row->is_within));
+        json_object_set_new(one, "chosen", json_boolean(i == selected->chosen));
+        json_array_append_new(rows, one);
+    }
+    for (uint32_t i = 0; i < selected->n_features; i++) {
+        const struct rw_permuted *one = &selected->features[i];
+        json_array_append_new(features,
+                              json_pack("{s:I,s:o,s:o,s:o}", "feature", (json_int_t)one->feature,
+                                        "name", rw_load_json_text(name_of(one->feature)),
+                                        "shuffled_loss", rw_load_json_number(one->loss),
+                                        "deviation", rw_load_json_number(one->deviation)));
+    }
+    rw_load_json_print(json_pack("{s:s,s:b,s:f,s:i,s:o,s:o,s:o,s:o,s:o}", "metric",
+                                 selected->metric, "lower_is_better", selected->lower_is_better,
+                                 "loss", job.how.most_loss, "samples", selected->n_samples,
+                                 "conventions", rw_load_json_text(selected->conventions), "rows",
+                                 rows, "features", features, "list",
+                                 rw_load_json_text(selected->list), "test",
+                                 selected->test ? compared_json(selected->test) : json_null()),
+                       stdout);
+}
+
+/* ------------------------------------------------------------------ what it writes */
+
+/* Parameters for --config: the list, below what it was chosen by. */
+static int write_list(const struct rw_selected *selected, FILE *out)
+{
+    const struct rw_select_row *row = &selected->rows[selected->chosen];
+    char mean[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM];
+    fprintf(
+        out,
+        "# %u of %u features, chosen by rankwood select: %s %s on half of the validation set, %s "
+        "from all features\n# for rankwood train DATA --valid DATA --config THIS\n",
+        selected->n_features, selected->rows[0].n_features, selected->metric,
+        rw_load_figure(row->compared.mean_b, mean),
+        rw_compare_signed(row->compared.difference, difference));
+    fprintf(out, "features = %s\n", selected->list);
+    return rw_out_file_commit(job.cli->ctx, &job.list);
+}
+
+static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
+{
+    if (model_path) {
+        RW_STEP(rw_model_write_file(cli->ctx, selected->model, cli->out.file, model_path));
+        RW_STEP(rw_out_file_commit(cli->ctx, &cli->out));
+    }
+    return output ? write_list(selected, job.list.file) : 0;
+}
+
+/* ------------------------------------------------------------------ the work */
+
+static int read_sets(struct rw_cli *cli)
+{
+    char features[48];
+    uint64_t size[2];
+    RW_STEP(rw_load_training(cli, &cli->operands));
+    RW_STEP(rw_load_dataset(cli, &valid_files, &job.valid));
+    if (test_files.n)
+        RW_STEP(rw_load_dataset(cli, &test_files, &job.test));
+    RW_STEP(rw_load_check_columns(cli));
+    snprintf(features, sizeof(features), ", %u features", rw_load_n_features(cli));
+    RW_STEP(rw_load_say_size(cli, "train", cli->dataset, features, size));
+    RW_STEP(rw_load_say_size(cli, "valid", job.valid, "", size));
+    return job.test ? rw_load_say_size(cli, "test", job.test, "", size) : 0;
+}
+
+static int open_files(struct rw_cli *cli)
+{
+    if (model_path)
+        RW_STEP(rw_out_file_open(cli->ctx, &cli->out, model_path));
+    return output ? rw_out_file_open(cli->ctx, &job.list, output) : 0;
+}
+
+static int choose(struct rw_cli *cli)
+{
+    RW_STEP(open_files(cli));
+    RW_STEP(read_sets(cli));
+    job.how.n_repeats = (int)repeats;
+    job.how.test = job.test;
+    job.how.on_progress = on_progress;
+    const double start = rw_progress_clock();
+    rw_interrupts_catch(1);
+    rw_progress_start();
+    const int status =
+        rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected);
+    rw_progress_end();
+    if (status < 0 && rw_interrupted()) {
+        rw_msg_failed(cli->ctx, status, "select");
+        return 128 + rw_interrupted();
+    }
+    RW_STEP(status);
+    rw_load_stage_since("select", start);
+    job.use = rw_need(job.selected->n_features, sizeof(*job.use));
+    job.n_uses = rw_model_features(job.selected->model, job.use, (int)job.selected->n_features);
+    if (job.n_uses < 0)
+        rw_no_memory();
+    RW_STEP(write_all(cli, job.selected));
+    if (json)
+        print_json(job.selected);
+    else
+        print_all(job.selected);
+    return 0;
+}
+
+static int check(struct rw_cli *cli)
+{
+    RW_STEP(rw_load_loss(cli, loss, &job.how.most_loss));
+    return rw_params_check(cli->ctx, cli->params);
+}
+
+static int run(struct rw_cli *cli)
+{
+    job.cli = cli;
+    const int code = choose(cli);
+    rw_out_file_abandon(&job.list);
+    rw_selected_free(job.selected);
+    rw_dataset_free(job.valid);
+    rw_dataset_free(job.test);
+    free(job.use);
+    return code;
+}
+
+const struct rw_command rw_cmd_select = {
+    .name = "select",
+    .brief = "find the fewest features that a metric can do with",
+    .operands = OPERANDS,
+    .about = "Trains on all features, ranks them by what the metric loses with their values "
+             "shuffled, and trains again on the first half, and so on, while the metric on --valid "
+             "is within --loss of what all features give; then on numbers between. DATA is read "
+             "and binned once. Prints what each number of features loses, and those of the fewest "
+             "that are within.",
+    .least = 1,
+    .most = -1,
+    .options = options,
+    .params = "*",
+    .check = check,
+    .run = run,
+};

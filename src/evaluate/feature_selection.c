@@ -1,0 +1,483 @@
+/* The fewest features within a loss: trainings on fewer and fewer of them, those first of which
+ * permutation finds that the metric needs them most. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "boost/features.h"
+#include "boost/resident.h"
+#include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
+#include "evaluate/permutation.h"
+#include "evaluate/query_subset.h"
+#include "model/model.h"
+
+/* A struct rw_selected and what it owns. */
+struct selected {
+    struct rw_selected selected; /* first: rw_selected_free gets its address; its model is owned */
+    struct rw_select_row *row;   /* owned, as all below */
+    size_t row_room;
+    struct rw_permuted *importance; /* [selected.n_features] */
+    struct rw_compared test;
+    char *list, *metric;
+    char conventions[256];
+};
+
+struct selecting {
+    struct rw_ctx *ctx; /* borrowed, as the next three */
+    const struct rw_dataset *valid;
+    const struct rw_select_options *options;
+    const struct rw_binned *train;
+    struct rw_params *params;  /* the caller's, but for `features`; owned, as what follows */
+    struct rw_eval_params how; /* theirs: its texts are borrowed */
+    struct rw_resident *resident;
+    /* the validation set's halves: the one ranks features, the other tells what they lose */
+    struct rw_dataset *half[2];
+    struct selected *made;
+    double *whole, *scores;    /* [n_docs] by all features; by those on trial */
+    double *test_whole;        /* [test's n_docs] */
+    struct rw_permuted *ranks; /* [most] the first n are kept, most important first */
+    struct rw_permuted *used;  /* [most] */
+    uint32_t n, n_used;        /* kept; those that the kept model's trees ask for */
+    uint32_t most;             /* candidates */
+    uint32_t trying;           /* how many are on trial */
+    int is_ended;              /* by on_progress */
+    rw_log_fn log; /* the context's: what one training has said, others need not say again */
+};
+
+static void release(struct selecting *s)
+{
+    s->ctx->log = s->log;
+    rw_params_free(s->params);
+    rw_resident_free(s->resident);
+    rw_dataset_free(s->half[0]);
+    rw_dataset_free(s->half[1]);
+    rw_mem_free(s->whole);
+    rw_mem_free(s->scores);
+    rw_mem_free(s->test_whole);
+    rw_mem_free(s->ranks);
+    rw_mem_free(s->used);
+    rw_selected_free(s->made ? &s->made->selected : NULL);
+}
+
+/* ------------------------------------------------------------------ progress */
+
+static int tell(struct selecting *s, enum rw_select_stage stage, int done, int total,
+                const struct rw_select_row *row)
+{
+    const struct rw_select_progress progress = {
+        .stage = stage, .n_features = s->trying, .done = done, .total = total, .row = row};
+    const struct rw_select_options *options = s->options;
+    s->is_ended =
+        s->is_ended || (options->on_progress && options->on_progress(options->user, &progress));
+    return s->is_ended;
+}
+
+static int on_round(void *user, const struct rw_round *round)
+{
+    return tell(user, RW_SELECT_TRAINS, round->round, round->n_rounds, NULL);
+}
+
+static int on_feature(void *user, int done, int total)
+{
+    return tell(user, RW_SELECT_PERMUTES, done, total, NULL);
+}
+
+static int check_ended(struct selecting *s)
+{
+    return s->is_ended ? rw_fail(s->ctx, RW_ERR_INTERRUPTED, "stopped while features were selected")
+                       : RW_OK;
+}
+
+/* ------------------------------------------------------------------ a trial */
+
+static int train(struct selecting *s, struct rw_model **out)
+{
+    const struct rw_dataset *const valid[] = {rw_resident_valid(s->resident)};
+    const struct rw_train_hooks hooks = {.user = s, .on_round = on_round};
+    RW_TRY(
+        rw_train_binned(s->ctx, s->params, rw_resident_train(s->resident), valid, 1, &hooks, out));
+    const int status = check_ended(s);
+    if (status < 0) {
+        rw_model_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* NaN, under two queries, is no loss that is small enough. */
+static double loss_of(const struct selecting *s, const struct rw_compared *compared)
+{
+    const int is_sure = s->options->is_sure;
+    return s->made->selected.lower_is_better ? (is_sure ? compared->high : compared->difference)
+                                             : -(is_sure ? compared->low : compared->difference);
+}
+
+static int compare(struct selecting *s, const struct rw_dataset *dataset, const double *a,
+                   const double *b, struct rw_compared *out)
+{
+    struct rw_comparison *comparison;
+    struct selected *made = s->made;
+    RW_TRY(rw_compare(s->ctx, &s->how, dataset, a, b, NULL, &comparison));
+    *out = comparison->all;
+    made->selected.n_samples = comparison->n_samples;
+    made->selected.lower_is_better = comparison->lower_is_better;
+    snprintf(made->conventions, sizeof(made->conventions), "%s", comparison->conventions);
+    rw_comparison_free(comparison);
+    return RW_OK;
+}
+
+/* A row of the table. model: NULL: there is none, for no tree could be made of these features. */
+static int add_row(struct selecting *s, const struct rw_model *model, const double *scores)
+{
+    struct selected *made = s->made;
+    RW_TRY(RW_GROW(s->ctx, made->row, made->row_room, (size_t)made->selected.n_rows + 1));
+    struct rw_select_row *row = &made->row[made->selected.n_rows];
+    *row = (struct rw_select_row){.n_features = s->trying};
+    if (model) {
+        row->n_trees = model->n_trees;
+        RW_TRY(compare(s, s->half[1], s->whole, scores, &row->compared));
+        row->is_within = loss_of(s, &row->compared) <= s->options->most_loss;
+    } else {
+        struct rw_compared *compared = &row->compared;
+        *compared = made->row[0].compared;
+        compared->mean_b = compared->difference = compared->low = compared->high = (double)NAN;
+    }
+    made->selected.n_rows++;
+    made->selected.rows = made->row;
+    tell(s, RW_SELECT_TRIED, made->selected.n_rows, 0, row);
+    return check_ended(s);
+}
+
+static int fail_empty(struct selecting *s)
+{
+    return rw_fail(s->ctx, RW_ERR_DATA, "no query of half of the validation set counts for %s",
+                   s->made->metric);
+}
+
+/* By falling loss, then by id. */
+static int by_loss(const void *a, const void *b)
+{
+    const struct rw_permuted *x = a, *y = b;
+    if (x->loss != y->loss)
+        return x->loss > y->loss ? -1 : 1;
+    return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct rw_permuted *x = a, *y = b;
+    return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
+/* Ranks the first n features, on which the model was trained: those that its trees ask for, then
+ * the others. */
+static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
+{
+    double value;
+    const struct rw_permutation permutation = {.how = &s->how,
+                                               .model = model,
+                                               .dataset = s->half[0],
+                                               .n_repeats = s->options->n_repeats,
+                                               .on_feature = on_feature,
+                                               .user = s};
+    s->n = n;
+    const int n_used = rw_permutation_run(s->ctx, &permutation, &value, s->used, (int)s->most);
+    RW_TRY(n_used);
+    if (isnan(value))
+        return fail_empty(s);
+    s->n_used = (uint32_t)n_used;
+    /* both by id: the used ones come out of the others */
+    if (n > 0)
+        qsort(s->ranks, n, sizeof(*s->ranks), by_id);
+    uint32_t at = s->n_used, next = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (next < s->n_used && s->used[next].feature == s->ranks[i].feature)
+            next++;
+        else
+            s->used[at++] =
+                (struct rw_permuted){.feature = s->ranks[i].feature,
+                                     .deviation = s->options->n_repeats > 1 ? 0.0 : (double)NAN};
+    }
+    memcpy(s->ranks, s->used, n * sizeof(*s->ranks));
+    qsort(s->ranks, s->n_used, sizeof(*s->ranks), by_loss);
+    return RW_OK;
+}
+
+/* The model of a trial that is kept. */
+static int keep(struct selecting *s, struct rw_model *model, uint32_t n)
+{
+    struct rw_selected *selected = &s->made->selected;
+    rw_model_free(selected->model);
+    selected->model = model;
+    selected->chosen = selected->n_rows - 1;
+    return rank(s, model, n);
+}
+
+/* As `features` takes them: ids and ranges. */
+static int list_ids(struct selecting *s, uint32_t n, char **out)
+{
+    uint8_t *mark;
+    RW_TRY(RW_NEW(s->ctx, mark, RW_FEATURE_IDS));
+    for (uint32_t i = 0; i < n; i++)
+        mark[s->ranks[i].feature] = 1;
+    const int status = rw_ignore_text(s->ctx, mark, out);
+    rw_mem_free(mark);
+    return status;
+}
+
+/* Trains on the first n features, and keeps the model if its loss is small enough. */
+static int try_first(struct selecting *s, uint32_t n, int *is_within)
+{
+    struct rw_model *model = NULL;
+    char *list = NULL;
+    int status;
+    s->trying = n;
+    RW_TRY_OUT(list_ids(s, n, &list));
+    RW_TRY_OUT(rw_params_set(s->ctx, s->params, "features", list));
+    status = train(s, &model);
+    if (status == RW_ERR_DATA) /* the same data has made trees of all features */
+        status = RW_OK;
+    RW_TRY_OUT(status);
+    if (model)
+        RW_TRY_OUT(rw_predict(s->ctx, model, s->half[1], 0, s->scores));
+    RW_TRY_OUT(add_row(s, model, s->scores));
+    *is_within = s->made->row[s->made->selected.n_rows - 1].is_within;
+    if (*is_within) {
+        status = keep(s, model, n);
+        model = NULL;
+    }
+out:
+    rw_model_free(model);
+    rw_mem_free(list);
+    return status;
+}
+
+/* ------------------------------------------------------------------ all features */
+
+/* Those of the training set that the model's training was left with. */
+static int take_candidates(struct selecting *s, const struct rw_model *model)
+{
+    const struct rw_param_value *ignored = rw_model_params_find(&model->params, "ignore");
+    uint8_t *ignore = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW(s->ctx, ignore, RW_FEATURE_IDS));
+    RW_TRY_OUT(RW_NEW(s->ctx, s->ranks, model->n_features));
+    RW_TRY_OUT(RW_NEW(s->ctx, s->used, model->n_features));
+    RW_TRY_OUT(rw_ignore_parse(s->ctx, ignored ? ignored->value : "", NULL, 0, ignore));
+    for (uint32_t f = 0; f < model->n_features; f++) {
+        if (!ignore[model->feature[f]])
+            s->ranks[s->most++].feature = model->feature[f];
+    }
+    s->trying = s->most;
+out:
+    rw_mem_free(ignore);
+    return status;
+}
+
+/* Features that are ranked by some queries look better on these than on others, so the queries that
+ * tell what is lost have not ranked them. */
+static int halve(struct selecting *s)
+{
+    const uint32_t n = s->valid->n_queries;
+    uint32_t *fold = NULL;
+    uint8_t *keep = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW(s->ctx, fold, n));
+    RW_TRY_OUT(RW_NEW(s->ctx, keep, n));
+    if (n < 2)
+        RW_TRY_OUT(rw_fail(s->ctx, RW_ERR_DATA,
+                           "the validation set has one query: one half of the queries ranks "
+                           "features, the other measures"));
+    RW_TRY_OUT(rw_folds(s->ctx, n, 2, s->how.seed, fold));
+    for (uint32_t h = 0; h < 2; h++) {
+        for (uint32_t q = 0; q < n; q++)
+            keep[q] = fold[q] == h;
+        RW_TRY_OUT(rw_dataset_select(s->ctx, s->valid, keep, &s->half[h]));
+    }
+out:
+    rw_mem_free(fold);
+    rw_mem_free(keep);
+    return status;
+}
+
+static int begin(struct selecting *s)
+{
+    const struct rw_dataset *test = s->options->test;
+    struct rw_model *model = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW_RAW(s->ctx, s->whole, s->valid->n_docs));
+    RW_TRY_OUT(RW_NEW_RAW(s->ctx, s->scores, s->valid->n_docs));
+    if (test)
+        RW_TRY_OUT(RW_NEW_RAW(s->ctx, s->test_whole, test->n_docs));
+    RW_TRY_OUT(halve(s));
+    RW_TRY_OUT(rw_resident_new(s->ctx, s->params, s->train, s->valid, &s->resident));
+    RW_TRY_OUT(train(s, &model));
+    RW_TRY_OUT(take_candidates(s, model));
+    RW_TRY_OUT(rw_predict(s->ctx, model, s->half[1], 0, s->whole));
+    if (test)
+        RW_TRY_OUT(rw_predict(s->ctx, model, test, 0, s->test_whole));
+    RW_TRY_OUT(add_row(s, model, s->whole));
+    if (isnan(s->made->row[0].compared.mean_a))
+        RW_TRY_OUT(fail_empty(s));
+    s->ctx->log = NULL;
+    status = keep(s, model, s->most);
+    model = NULL;
+out:
+    rw_model_free(model);
+    return status;
+}
+
+/* Halves while that is within the loss, then looks between the last that was and the first that was
+ * not. What no tree asks for goes at once. */
+static int search(struct selecting *s)
+{
+    uint32_t too_few = 0;
+    while (s->n - too_few > 1) {
+        uint32_t n = too_few + (s->n - too_few) / 2;
+        int is_within;
+        if (s->n_used > too_few && s->n_used < n)
+            n = s->n_used;
+        RW_TRY(try_first(s, n, &is_within));
+        if (!is_within)
+            too_few = n;
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ what comes of it */
+
+static int measure_test(struct selecting *s)
+{
+    const struct rw_dataset *test = s->options->test;
+    struct selected *made = s->made;
+    double *scores = NULL;
+    int status = RW_OK;
+    if (!test)
+        return RW_OK;
+    RW_TRY_OUT(RW_NEW_RAW(s->ctx, scores, test->n_docs));
+    RW_TRY_OUT(rw_predict(s->ctx, made->selected.model, test, 0, scores));
+    RW_TRY_OUT(compare(s, test, s->test_whole, scores, &made->test));
+    made->selected.test = &made->test;
+out:
+    rw_mem_free(scores);
+    return status;
+}
+
+/* By names where the data has them, for they may stand elsewhere in other tables; but the file of
+ * parameters would take one that begins with '#' for a comment. */
+static int list_kept(struct selecting *s, struct selected *made)
+{
+    const struct rw_dataset *data = rw_binned_documents((struct rw_binned *)s->train);
+    const struct rw_model *model = made->selected.model;
+    size_t room = 0, n = 0;
+    if (data->n_names == 0 || rw_params_get(s->params, "names")[0])
+        return list_ids(s, s->n, &made->list);
+    memcpy(s->used, s->ranks, s->n * sizeof(*s->used));
+    qsort(s->used, s->n, sizeof(*s->used), by_id);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const char *name = rw_model_feature_name(model, s->used[i].feature);
+        const size_t length = strlen(name);
+        RW_TRY(RW_GROW(s->ctx, made->list, room, n + length + 16));
+        const char *comma = i ? "," : "";
+        n += (size_t)(length > 0 && name[0] != '#'
+                          ? snprintf(made->list + n, length + 16, "%s%s", comma, name)
+                          : snprintf(made->list + n, 16, "%s%u", comma, s->used[i].feature));
+    }
+    return RW_OK;
+}
+
+static int finish(struct selecting *s)
+{
+    struct selected *made = s->made;
+    RW_TRY(measure_test(s));
+    RW_TRY(list_kept(s, made));
+    made->importance = s->ranks;
+    s->ranks = NULL;
+    made->selected.features = made->importance;
+    made->selected.n_features = s->n;
+    made->selected.list = made->list;
+    made->selected.conventions = made->conventions;
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ what cannot be */
+
+static int refuse_start_scores(struct rw_ctx *ctx, const char *what,
+                               const struct rw_dataset *dataset)
+{
+    if (!dataset || !dataset->start_score)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                   "the %s set has start scores: features are selected without", what);
+}
+
+static int check(struct selecting *s, const struct rw_params *params)
+{
+    const struct rw_select_options *options = s->options;
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n_metrics;
+    if (!(options->most_loss >= 0.0) || isinf(options->most_loss))
+        return rw_fail(s->ctx, RW_ERR_ARGUMENT,
+                       "a loss of %g to select features by; expected 0 or more",
+                       options->most_loss);
+    if (options->n_repeats < 1 || options->n_repeats > 1000)
+        return rw_fail(s->ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to 1000",
+                       options->n_repeats);
+    if (rw_ranks_count(s->ctx) > 1)
+        return rw_fail(s->ctx, RW_ERR_UNSUPPORTED, "features are selected by one rank, not by %d",
+                       rw_ranks_count(s->ctx));
+    if (s->valid->codes)
+        return rw_fail(s->ctx, RW_ERR_ARGUMENT,
+                       "features are selected by validation sets with values: rw_dataset_read");
+    RW_TRY(rw_params_check(s->ctx, params));
+    RW_TRY(rw_eval_metrics(s->ctx, &s->how, metrics, &n_metrics));
+    if (n_metrics != 1)
+        return rw_fail(s->ctx, RW_ERR_ARGUMENT,
+                       "'metric': expected one metric to select features by, found %d", n_metrics);
+    RW_TRY(
+        refuse_start_scores(s->ctx, "training", rw_binned_documents((struct rw_binned *)s->train)));
+    RW_TRY(refuse_start_scores(s->ctx, "validation", s->valid));
+    RW_TRY(refuse_start_scores(s->ctx, "test", options->test));
+    return rw_mem_copy_text(s->ctx, &s->made->metric, metrics[0].name);
+}
+
+int rw_select(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_binned *train,
+              const struct rw_dataset *valid, const struct rw_select_options *options,
+              struct rw_selected **out)
+{
+    RW_DEFAULT_FPENV;
+    struct selecting s = {
+        .ctx = ctx, .train = train, .valid = valid, .options = options, .log = ctx->log};
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(rw_params_copy(ctx, params, &s.params));
+    RW_TRY_OUT(RW_NEW(ctx, s.made, 1));
+    s.how = *rw_params_eval(s.params);
+    RW_TRY_OUT(check(&s, params));
+    s.made->selected.metric = s.made->metric;
+    s.trying = rw_binned_n_features(train);
+    RW_TRY_OUT(begin(&s));
+    RW_TRY_OUT(search(&s));
+    RW_TRY_OUT(finish(&s));
+    *out = &s.made->selected;
+    s.made = NULL;
+out:
+    release(&s);
+    return status;
+}
+
+void rw_selected_free(struct rw_selected *selected)
+{
+    struct selected *made = (struct selected *)selected;
+    if (!made)
+        return;
+    rw_model_free(made->selected.model);
+    rw_mem_free(made->row);
+    rw_mem_free(made->importance);
+    rw_mem_free(made->list);
+    rw_mem_free(made->metric);
+    rw_mem_free(made);
+}

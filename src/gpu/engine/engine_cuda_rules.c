@@ -1,0 +1,74 @@
+/* What searches know of the rules: features' directions and penalties, and the features that each
+ * node may be split by. */
+#include "base/mem.h"
+#include "gpu/engine/engine_cuda.h"
+
+static int send_directions(struct rw_cuda *cuda)
+{
+    struct rw_host *host = &cuda->host;
+    const size_t n_features = host->base.info.n_features;
+    int8_t *direction = NULL;
+    if (!host->base.rules.monotone)
+        return RW_OK;
+    RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
+    if (!rw_cuda_is_dry(cuda))
+        rw_host_set_directions(host, direction);
+    const int status = rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
+                                          sizeof(*direction));
+    rw_mem_free(direction);
+    return status;
+}
+
+static int send_penalties(struct rw_cuda *cuda)
+{
+    struct rw_host *host = &cuda->host;
+    const size_t n_features = host->base.info.n_features;
+    double *penalty = NULL;
+    if (!host->base.rules.penalty)
+        return RW_OK;
+    RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
+    if (!rw_cuda_is_dry(cuda))
+        rw_host_set_penalties(host, penalty);
+    const int status =
+        rw_cuda_send_table(cuda, (void **)&cuda->d_penalty, penalty, n_features, sizeof(*penalty));
+    rw_mem_free(penalty);
+    return status;
+}
+
+int rw_cuda_send_rules(struct rw_cuda *cuda)
+{
+    RW_TRY(send_directions(cuda));
+    return send_penalties(cuda);
+}
+
+size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda)
+{
+    const struct rw_engine *engine = &cuda->host.base;
+    return rw_rules_by_node(&engine->rules) ? rw_feature_words(engine) * sizeof(uint32_t) : 0;
+}
+
+int rw_cuda_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    const size_t words = rw_feature_words(engine);
+    for (int i = 0; i < n; i++)
+        memcpy(cuda->allowed + (size_t)slots[i] * words, features + (size_t)i * words,
+               words * sizeof(*features));
+    return RW_OK;
+}
+
+int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
+                         struct rw_cuda_search *search)
+{
+    const size_t bytes = rw_cuda_allowed_bytes(cuda), words = bytes / sizeof(uint32_t);
+    struct rw_cuda_piece piece;
+    if (bytes == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_room(cuda, n * bytes, &piece));
+    uint32_t *to = piece.host;
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(to + i * words, cuda->allowed + (size_t)slots[i] * words, bytes);
+    search->d_allowed = piece.d;
+    search->n_allowed_words = (uint32_t)words;
+    return rw_cuda_send(cuda, &piece, n * bytes);
+}

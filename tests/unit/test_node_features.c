@@ -1,0 +1,145 @@
+/* Features that may be used together, samples of nodes and of documents, and penalties: what
+ * trained models show of them. That engines agree is tests/check's. */
+#include "base/mem.h"
+#include "boost/continuation.h"
+#include "boost/features.h"
+#include "train_fixture.h"
+#include "tree/node_features.h"
+
+enum { N_FEATURES = 9, FIRST = 1 };
+
+static struct rw_ctx *ctx;
+static struct rw_params *params;
+static struct rw_dataset *train;
+static struct rw_interactions groups;
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    train = fixture_data(ctx, 3, 60, 20, N_FEATURES);
+}
+
+static void teardown(void)
+{
+    rw_mem_free(groups.groups);
+    rw_dataset_free(train);
+    rw_params_free(params);
+    rw_ctx_free(ctx);
+}
+
+TestSuite(node_features, .init = setup, .fini = teardown, .timeout = 60);
+
+static void set(const char *name, const char *value)
+{
+    cr_assert_eq(rw_params_set(ctx, params, name, value), RW_OK, "%s", rw_last_error(ctx));
+}
+
+static struct rw_model *trained(void)
+{
+    struct rw_model *model;
+    set("rounds", "6");
+    set("leaves", "24");
+    set("min-docs", "2");
+    set("device", "cpu");
+    cr_assert_eq(rw_train(ctx, params, train, NULL, 0, NULL, &model), RW_OK, "%s",
+                 rw_last_error(ctx));
+    return model;
+}
+
+/* Features that ways from the root through node k to its leaves use, as bits. */
+static void collect(const struct rw_tree *tree, int32_t k, uint32_t above, uint32_t *ways, int *n)
+{
+    if (k < 0) {
+        ways[(*n)++] = above;
+        return;
+    }
+    collect(tree, tree->left[k], above | 1u << tree->feature[k], ways, n);
+    collect(tree, tree->right[k], above | 1u << tree->feature[k], ways, n);
+}
+
+static int is_one(uint32_t bits)
+{
+    return (bits & (bits - 1)) == 0;
+}
+
+/* Ways that use features of no one group. */
+static int n_broken(const struct rw_model *model, const uint32_t *group, int n_groups)
+{
+    int broken = 0;
+    for (int32_t t = 0; t < model->n_trees; t++) {
+        uint32_t ways[64];
+        int n = 0;
+        collect(&model->tree[t], model->tree[t].n_leaves > 1 ? 0 : -1, 0, ways, &n);
+        for (int i = 0; i < n; i++) {
+            int whole = is_one(ways[i]);
+            for (int g = 0; g < n_groups; g++)
+                whole |= (ways[i] & ~group[g]) == 0;
+            broken += !whole;
+        }
+    }
+    return broken;
+}
+
+Test(node_features, ways_stay_in_a_group)
+{
+    static const uint32_t group[] = {0x6, 0x30, 0xe0}; /* 1-2; 4-5; 5-7: 3, 8 and 9 are alone */
+    struct rw_model *free_model = trained();
+    cr_assert_gt(n_broken(free_model, group, 3), 0);
+    set("interactions", "1-2;4-5;5-7");
+    struct rw_model *model = trained();
+    cr_assert_eq(n_broken(model, group, 3), 0);
+    uint32_t used = 0, mixed = 0;
+    for (int32_t t = 0; t < model->n_trees; t++) {
+        uint32_t ways[64];
+        int n = 0;
+        collect(&model->tree[t], 0, 0, ways, &n);
+        for (int i = 0; i < n; i++) {
+            used |= ways[i];
+            mixed += !is_one(ways[i]);
+        }
+    }
+    cr_assert(mixed > 0 && (used & 0x6));
+    /* what continues looks at the model first */
+    cr_assert_eq(rw_interactions_parse(ctx, "1-2;4-5;5-7", NULL, 0, &groups), RW_OK);
+    cr_assert_eq(rw_continuation_check_interactions(ctx, model, &groups), RW_OK);
+    cr_assert_eq(rw_continuation_check_interactions(ctx, free_model, &groups), RW_ERR_ARGUMENT);
+    rw_model_free(free_model);
+    rw_model_free(model);
+}
+
+/* Larger penalties, fewer splits by the feature; gains are what is left. */
+Test(node_features, penalties_are_taken_from_gains)
+{
+    static const char *const lists[] = {"1:0", "1:0.5", "1:4", "1:1e9"};
+    int last = 1000000;
+    for (int i = 0; i < 4; i++) {
+        int n = 0;
+        set("feature-penalty", lists[i]);
+        set("min-gain", "0.001");
+        struct rw_model *model = trained();
+        for (int32_t t = 0; t < model->n_trees; t++) {
+            for (int32_t k = 0; k + 1 < model->tree[t].n_leaves; k++) {
+                n += model->tree[t].feature[k] == 1;
+                cr_assert_gt(model->tree[t].gain[k], 0.001);
+            }
+        }
+        cr_assert(n < last, "%s: %d splits, %d before", lists[i], n, last);
+        last = n;
+        rw_model_free(model);
+    }
+    cr_assert_eq(last, 0);
+}
+
+/* Nodes of a tree are split by different features where one is drawn for each. */
+Test(node_features, each_node_has_its_own)
+{
+    set("sample-features-node", "1e-9");
+    set("sample-features", "1");
+    struct rw_model *model = trained();
+    uint32_t used = 0;
+    for (int32_t k = 0; k + 1 < model->tree[0].n_leaves; k++)
+        used |= 1u << model->tree[0].feature[k];
+    cr_assert_gt(__builtin_popcount(used), 4);
+    rw_model_free(model);
+}
