@@ -78,8 +78,8 @@ static void place_unseen(const struct search *s, const struct rw_cell *cell, uin
         best->missing_left = rw_set_has(&best->left, n_codes - 1);
 }
 
-void rw_category_split(const struct rw_split_rule *rule, double penalty,
-                       const struct rw_cell *cell, uint32_t n_codes, const struct rw_cell *missing,
+void rw_category_split(const struct rw_split_rule *rule, double penalty, const struct rw_cell *cell,
+                       uint32_t n_codes, const struct rw_cell *missing,
                        struct rw_category_split *out)
 {
     struct search s = {

@@ -14,10 +14,11 @@ struct rw_category_split {
     uint64_t n_left;
 };
 
-/* penalty: what a split by the feature costs, taken from gains; 0: nothing. cell: [n_codes] sums of the node's documents with each code, the last one that of all categories
- * without a code of their own; missing: of documents without a value. Writes *out. */
-void rw_category_split(const struct rw_split_rule *rule, double penalty,
-                       const struct rw_cell *cell, uint32_t n_codes, const struct rw_cell *missing,
+/* penalty: what a split by the feature costs, taken from gains; 0: nothing. cell: [n_codes] sums of
+ * the node's documents with each code, the last one that of all categories without a code of their
+ * own; missing: of documents without a value. Writes *out. */
+void rw_category_split(const struct rw_split_rule *rule, double penalty, const struct rw_cell *cell,
+                       uint32_t n_codes, const struct rw_cell *missing,
                        struct rw_category_split *out);
 
 #endif
