@@ -132,6 +132,13 @@ RW_API void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, ch
 RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
                                float *values);
 
+/* Makes a feature's values categories (parameter 'categorical'): value i, a whole number from 0 on, stands for
+ * words[i], [n_words], as the codes of a data frame's column do; an empty word is a missing value. Data sets
+ * then agree by word, whatever numbers they had. Without it a category is the value itself, a whole number up to
+ * 16777216. RW_ERR_DATA: a value is no such number; RW_ERR_ARGUMENT: the feature has words already. */
+RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
+                                     const char *const *words, uint32_t n_words);
+
 /* Weights multiply lambdas and metrics; those set last count. One per document: n is n_docs; a metric
  * weighs a query by the mean of its documents' weights. One per query: n is n_queries. Range
  * [0, 65536]; NaN, a negative number or a wrong `n` is RW_ERR_DATA. A file holds one number a line. */
@@ -208,8 +215,12 @@ struct rw_columns {
     const char *const *feature;
     int n_features;
     const unsigned char *needed; /* [n_features] 1: a table without it is RW_ERR_DATA; NULL: all are 1 */
+    /* NULL, or features whose values are categories, as parameter 'categorical' lists them; also of LETOR text, where
+     * they are whole numbers from 0 to 2147483647. Those of `model` are read so in any case. */
+    const char *categorical;
+    const char *names; /* NULL, or the file of parameter 'names': what `categorical` may call LETOR's features */
 };
-/* How this context reads CSV and TSV from now on; all is copied. NULL: as at first, which is all NULL and 0.
+/* How this context reads CSV and TSV, and categories, from now on; all is copied. NULL: as at first, which is all NULL and 0.
  * Where label, qid, weight or ignore are given, files of other names, and standard input, are read as tables,
  * too, if their first line has commas or tabs and no "qid:". */
 RW_API int rw_ctx_set_columns(struct rw_ctx *ctx, const struct rw_columns *columns);
@@ -1148,14 +1159,24 @@ RW_API int rw_model_run_param(const struct rw_model *model, int run, int i,
 struct rw_node {
     int left, right;  /* >= 0: node; < 0: ~leaf. Both 0 in a tree of one leaf */
     uint32_t feature;
-    float cut;        /* left when value <= cut */
+    float cut;        /* left when value <= cut; 0 if by_category */
     int missing_left; /* 1: a missing value goes left */
     double gain;
+    int by_category;  /* 1: some of the feature's categories go left: rw_model_condition */
 };
 RW_API int rw_model_n_leaves(const struct rw_model *model, int tree);
 /* node: in [0, n_leaves - 1). */
 RW_API struct rw_node rw_model_node(const struct rw_model *model, int tree, int node);
 RW_API float rw_model_leaf(const struct rw_model *model, int tree, int leaf);
+/* What the node asks of its feature, for a person: "<= 0.5", "in {shoes, socks}" or "not in {shoes}", which
+ * is so on the left. Into `buffer`, cut to `size`, of which 0 asks for the length alone. Returns the length. */
+RW_API size_t rw_model_condition(const struct rw_model *model, int tree, int node, char *buffer,
+                                 size_t size);
+/* Features whose values are categories; the words that training gave a code of their own, by their bytes. */
+RW_API uint32_t rw_model_n_categorical(const struct rw_model *model);
+/* i: in [0, n_categorical). The feature; *n_words: its words. */
+RW_API uint32_t rw_model_categorical(const struct rw_model *model, uint32_t i, uint32_t *n_words);
+RW_API const char *rw_model_category(const struct rw_model *model, uint32_t i, uint32_t word);
 /* A tree as indented text, or in the dot language. tree: in [0, n_trees); what is printed calls it by
  * its round, which is one more. */
 RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot,

@@ -89,3 +89,16 @@ mslr-shape    |m.rwb|mv.rwb|--rounds 5 --leaves 31 --min-docs 3 --split newton -
 letor-features|l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --features 2-9,14,20-46 --ignore 5 --monotone 1-15:- --sample-features 0.7
 letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0 --split mart
 END
+# Features by categories, which GPUs do not split by: five more columns, one of more than 255 categories.
+case ${device:-} in cuda*) ;; *) case ${two:-} in cuda*) ;; *)
+    for set in l lv; do
+        awk '{ sub(/ *#.*/, ""); c = NR * 7919 % 1000; l = int($1) + 0
+               print $0 " 101:" c " 102:" (NR % 7 ? 3 * l + NR % 5 : "nan") (NR % 3 ? "" : " 103:" 2147483000 + NR % 11) \
+                   " 104:" int(c / 100) " 105:" NR % 2 }' "$set.txt" >"${set}c.txt"
+    done
+    cat >>configurations <<'END'
+categories    |lc.txt|lvc.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --categorical 101-105
+categories-n  |lc.txt|lvc.txt|--rounds 8 --leaves 31 --min-docs 2 --split newton --categorical 101,103-104 --absent missing --sample-features 0.7
+categories-few|lc.txt|lvc.txt|--rounds 6 --leaves 63 --min-docs 1 --split mart --categorical 101-104 --bins 15 --category-smoothing 0 --sample-queries 0.8
+END
+    ;; esac ;; esac

@@ -44,7 +44,7 @@ class ArrowColumn(Column):
         self._c, self._number, self._begin = c, number, chunk_offset
         self._arrays: Any = None
         self.chunk_offset = chunk_offset
-        self.index = self.valid = None
+        self.index = self.valid = self.words = None
         self.offset = 0
 
     @property

@@ -108,7 +108,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
     need_labels(dataset, "dataset")
-    given = as_mapping(params)
+    given = dataset._with_own(as_mapping(params))
     for name, value in given.items():
         functions = value if isinstance(value, (list, tuple)) else [value]
         if any(callable(one) for one in functions):

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _batches, _ranks, _tables
+from rankwood import _batches, _categories, _ranks, _tables
 from rankwood._core import (
     DataError,
     DataTypeError,
-    UnsupportedError,
     ffi,
     lib,
     path_chars,
@@ -65,6 +64,11 @@ class Dataset(Handles):
     feature_names
         Names of the features; a data frame has its own. A model's file has them with ``_`` for blanks and
         commas, and before numbers; it is found by either.
+    categorical_features
+        Features whose values are categories, by name or number (from 0): words, or whole numbers. Those of a
+        data frame that are categorical (pandas) or dictionaries (Arrow, polars) are so without being named.
+        Training splits them by sets of words, and the model scores by word, whatever codes the words have in
+        other data. Arrow tables with categories are copied.
     ignore
         Columns, by name or number (from 0), that are not features; of CSV and TSV, too.
     missing
@@ -102,9 +106,8 @@ class Dataset(Handles):
         missing: float = np.nan,
         sort: bool = False,
     ) -> None:
-        if categorical_features is not None:
-            raise UnsupportedError("categorical_features is not supported yet")
         self._begin()
+        categorical = _categories.given_features(categorical_features)
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         label, more_labels = one_label(label, more_labels)
@@ -116,19 +119,25 @@ class Dataset(Handles):
                 if isinstance(given, str):
                     raise DataError(f"{what} is a column's name; expected an array: files have no such column")
             self._open_files(data, label, qid, group, weight, feature_names, ignore, sort)
+            if categorical:
+                self._columns["categorical"] = _categories.as_list(categorical)
             weight = None if isinstance(weight, (str, int)) else weight
         else:
             ignore = _ignored(ignore)
             named = [one for one in (label, qid, weight, start_scores, position) if isinstance(one, str)]
             further = list(more_labels) if are_names(more_labels) else []
-            table = _tables.of_any(data, frozenset([*ignore, *named, *further]))
+            apart: frozenset[str | int] = frozenset([*ignore, *named, *further])
+            is_arrow = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc")
+            if is_arrow and (categorical or _categories.has_categories(data, apart)):
+                data = _categories.frame_of(data)
+            table = _tables.of_any(data, apart, frozenset(categorical))
             left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
             if further:
                 more_labels = [_column_of(table, one, "more_labels") for one in further]
                 more_labels = np.column_stack([_tables.numbers_of(one, "more_labels") for one in more_labels])
             start_scores = _column_of(table, start_scores, "start_scores")
             position = _column_of(table, position, "position")
-            self._open_table(table, label, qid, group, weight, feature_names, left_out, missing, sort)
+            self._open_table(table, label, qid, group, weight, feature_names, left_out, missing, sort, categorical)
             weight = None if isinstance(weight, str) else weight
         if weight is not None or query_weight is not None:
             self._set_weights(weight, query_weight)
@@ -319,6 +328,7 @@ class Dataset(Handles):
         ignore: Iterable[str | int],
         missing: float,
         sort: bool,
+        categorical: Sequence[str | int],
     ) -> None:
         ids = list(range(len(table.columns)))
         by_name = {name: i for i, name in enumerate(table.names or [])}
@@ -361,7 +371,16 @@ class Dataset(Handles):
         self._labels = np.ascontiguousarray(labels)
         self._offset = queries.offset
         self._labels.flags.writeable = self._offset.flags.writeable = False  # both are handed out
+        for one in categorical:
+            if one not in by_name and not (isinstance(one, int) and 0 <= one < len(ids)):
+                raise DataError(f"no column {one!r} of categories; there are {few(list(by_name))}")
+            i = by_name[one] if isinstance(one, str) else one
+            if i not in left_out:
+                table.columns[i] = _categories.as_category(table.columns[i], repr(one))
         self._table = _tables.Table(n, [table.columns[i] for i in kept], None, [table])
+        for k, column in enumerate(self._table.columns):
+            if column.words is not None:
+                self._words[k] = column.words
         if feature_names is not None:
             self._names = _names(feature_names)
             if len(self._names) != len(kept):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import check, context, ffi, lib, need, whole
+from rankwood._core import UnsupportedError, check, context, ffi, lib, need, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import need_labels
 from rankwood._model import Model
@@ -175,6 +175,8 @@ def _shap_tree(model: Model, tree: int, counts: npt.NDArray[np.int64]) -> dict[s
 
     for i in range(n_nodes):
         node = lib.rw_model_node(model._c, tree, i)
+        if node.by_category:
+            raise UnsupportedError("shap's trees have no splits by categories; explain() and shap_values() do")
         left[i], right[i] = at(node.left), at(node.right)
         default[i] = left[i] if node.missing_left else right[i]
         features[i], thresholds[i] = node.feature, node.cut

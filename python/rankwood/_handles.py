@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _batches, _ranks, _tables
+from rankwood import _batches, _categories, _ranks, _tables
 from rankwood._core import DataError, chars, check, context, ffi, lib, logger, made
 from rankwood._documents import Floats
 from rankwood._params import Params
@@ -55,6 +55,7 @@ class Handles:
         self._names: list[str] | None = None
         self._columns: dict[str, str | list[str]] = {}  # of a CSV or TSV file, by role
         self._is_table = False
+        self._words: dict[int, list[str]] = {}  # by feature; of data in memory
         self._weights: Floats | None = None
         self._weigh_queries = False
         self._start_scores: Floats | None = None
@@ -110,7 +111,7 @@ class Handles:
             return keep[-1]
 
         c = ffi.new("struct rw_columns *")
-        for role in ("label", "qid", "weight"):
+        for role in ("label", "qid", "weight", "categorical"):
             if role in self._columns:
                 setattr(c, role, chars_of(str(self._columns[role])))
         ignore = self._columns.get("ignore", [])
@@ -129,8 +130,9 @@ class Handles:
         finally:
             check(lib.rw_ctx_set_columns(context(), ffi.NULL))
         self._is_table = lib.rw_ctx_n_tables(context()) > n_tables
-        if self._columns and not self._is_table:
-            raise DataError(f"{next(iter(self._columns))} is given, but files have their own, other than CSV and TSV")
+        of_tables = [role for role in self._columns if role != "categorical"]
+        if of_tables and not self._is_table:
+            raise DataError(f"{of_tables[0]} is given, but files have their own, other than CSV and TSV")
 
     def _read(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Any:
         """struct rw_dataset of the files."""
@@ -158,6 +160,7 @@ class Handles:
             else:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
             self._values = made(status, out, lib.rw_dataset_free)
+            _categories.add_to(self._values, self._words)
             self._warn_of_ids()
             self._add_numbers(self._values)
         return self._values
@@ -253,6 +256,8 @@ class Handles:
                 status = lib.rw_dataset_from_table(context(), c, out)
                 del arrays
             self._by_names[key] = made(status, out, lib.rw_dataset_free)
+            words = {int(ids[k]): self._words[i] for k, i in enumerate(at) if i in self._words}
+            _categories.add_to(self._by_names[key], words)
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._add_numbers(self._by_names[key])
         return self._by_names[key]
@@ -328,12 +333,13 @@ class Handles:
         mine = Params()
         for name in ("bins", "absent", "device"):
             mine.set(name, params.get(name))
+        mine.set("categorical", params.get("categorical") or self._categorical())
         mine.set("min-docs", 1)  # its codes serve any
         if self._source is not None:  # codes are made on the CPU, the same ones for every device
             mine.set("device", "cpu")
         self._check_meeting()
         self._leave_meeting()
-        key = (*(mine.get(name) for name in ("bins", "absent", "device")), str(_ranks.meeting()))
+        key = (*(mine.get(name) for name in ("bins", "absent", "device", "categorical")), str(_ranks.meeting()))
         if key not in self._binned:
             if params.get("threads") != "auto":
                 check(lib.rw_ctx_set_threads(context(), int(params.get("threads"))))
@@ -355,10 +361,22 @@ class Handles:
                 else:
                     status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
                 binned = made(status, out, lib.rw_binned_free)
+                if self._words:
+                    _categories.add_to(lib.rw_binned_documents(binned), self._words)
             self._warn_of_ids()
             self._add_numbers(lib.rw_binned_documents(binned))
             self._binned[key] = binned
         return self._binned[key]
+
+    def _categorical(self) -> str:
+        """The parameter 'categorical' of a training on this data."""
+        return str(self._columns.get("categorical", "")) or _categories.as_list(self._words)
+
+    def _with_own(self, params: dict[str, Any]) -> dict[str, Any]:
+        """A training's parameters, with 'categorical' if it is the data's and not given."""
+        if self._categorical():
+            params.setdefault("categorical", self._categorical())
+        return params
 
     @locked
     def _documents(self) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _tables
+from rankwood import _categories, _tables
 from rankwood._core import (
     DataError,
     FormatError,
@@ -31,6 +31,7 @@ from rankwood._core import (
 )
 from rankwood._dataset import Dataset
 from rankwood._exchange import Exchange
+from rankwood._nodes import nodes_of
 from rankwood._params import Params, number_or_text
 from rankwood._positions import PositionBias
 from rankwood._reworked import Reworked
@@ -303,31 +304,9 @@ class Model(Reworked):
         return names[feature] if names is not None and feature < len(names) and names[feature] else feature
 
     def trees(self) -> list[dict[str, Any]]:
-        """All nodes, one dictionary each: tree, node, leaf, feature, threshold, missing_left, left,
-        right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
-        out = []
-        for tree in range(self.n_trees):
-            n = lib.rw_model_n_leaves(self._c, tree)
-            for i in range(n - 1):
-                node = lib.rw_model_node(self._c, tree, i)
-                out.append(
-                    {
-                        "tree": tree,
-                        "node": i,
-                        "leaf": None,
-                        "feature": self._name(node.feature),
-                        "threshold": node.cut,
-                        "missing_left": bool(node.missing_left),
-                        "left": node.left,
-                        "right": node.right,
-                        "gain": node.gain,
-                        "value": None,
-                    }
-                )
-            for i in range(n):
-                leaf = {"tree": tree, "node": ~i, "leaf": i, "value": lib.rw_model_leaf(self._c, tree, i)}
-                out.append({**dict.fromkeys(out[0] if out else leaf), **leaf})
-        return out
+        """All nodes, one dictionary each: tree, node, leaf, feature, threshold (a text where a split is by
+        categories), missing_left, left, right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
+        return nodes_of(self._c, self._name)
 
     def trees_to_dataframe(self) -> Any:
         """A pandas data frame of all nodes, with the columns of :meth:`trees`."""
@@ -404,15 +383,37 @@ class Model(Reworked):
 
         return _calibrate.of_model(self)
 
+    @property
+    def categories(self) -> dict[int | str, list[str]]:
+        """The words that training gave a code of their own, by feature; {} if no feature is categorical. All
+        others, and words that training never saw, are one more category."""
+        out: dict[int | str, list[str]] = {}
+        n_words = ffi.new("uint32_t *")
+        for i in range(lib.rw_model_n_categorical(self._c)):
+            feature = lib.rw_model_categorical(self._c, i, n_words)
+            words = [text(lib.rw_model_category(self._c, i, k)) for k in range(n_words[0])]
+            out[self._name(feature)] = words
+        return out
+
+    def _with_categories(self, data: Any, missing: float) -> Dataset:
+        """What is no Dataset, for a model with categories: features that it knows as such are."""
+        more: dict[str, Any] = {} if _tables.is_paths(data) else {"ignore": self._not_used(data), "missing": missing}
+        return Dataset(data, categorical_features=_categories.names_in(data, list(self.categories)), **more)
+
     def _predict(self, data: Any, n: int, device: str, missing: float) -> Floats:
         if isinstance(data, Dataset) or _tables.is_paths(data):
             if missing == missing:
                 raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
-            dataset = data if isinstance(data, Dataset) else Dataset(data)
+            if isinstance(data, Dataset):
+                dataset = data
+            else:
+                dataset = self._with_categories(data, missing) if self.categories else Dataset(data)
             dataset._has_labels &= dataset is data  # of CSV and TSV neither labels nor queries are read
             return self._predict_dataset(dataset, n, device)
         if device != "cpu":
             Params().set("device", device)  # is it one at all? arrays are scored on the CPU
+        if lib.rw_model_n_categorical(self._c):
+            return self._predict_dataset(self._with_categories(data, missing), n, device)
         if type(data) is np.ndarray and data.ndim == 2:
             is_float = data.dtype == np.float32
             if is_float or (data.dtype in _AS_FLOAT and len(data) <= _ROWS):

@@ -48,6 +48,7 @@ class Column:
     valid: np.ndarray[Any, Any] | None = None
     offset: int = 0
     chunk_offset: np.ndarray[Any, Any] | None = None
+    words: list[str] | None = None  # values are categories' numbers in this list, NaN where missing
 
     def part(self, rows: slice) -> np.ndarray[Any, Any]:
         """Numbers of the documents in `rows`, NaN where one is missing."""
@@ -202,7 +203,9 @@ def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
     return Table(data.shape[0], columns, None, [data])
 
 
-def _of_pandas(data: Any, apart: Set[str | int]) -> Table:
+def _of_pandas(data: Any, apart: Set[str | int], categorical: Set[str | int]) -> Table:
+    from rankwood import _categories
+
     names = [str(name) for name in data.columns]
     check_names(names)
     columns = []
@@ -210,6 +213,11 @@ def _of_pandas(data: Any, apart: Set[str | int]) -> Table:
         series = data.iloc[:, i]
         if i in apart or name in apart:
             columns.append(Column(series.to_numpy()))
+        elif type(series.dtype).__name__ == "CategoricalDtype":
+            codes, words = series.cat.codes.to_numpy(), series.cat.categories.tolist()
+            columns.append(_categories.column_of_codes(codes, words, repr(name)))
+        elif name in categorical or i in categorical:
+            columns.append(_categories.column_of_values(series.to_numpy(object), repr(name)))
         else:
             columns.append(_pandas_column(series, name))
     all_text = all(isinstance(name, str) for name in data.columns)
@@ -220,11 +228,6 @@ def _pandas_column(series: Any, name: str) -> Column:
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
         return number_column(series.to_numpy(), repr(name))
-    if type(dtype).__name__ == "CategoricalDtype":
-        raise DataError(
-            f"column {name!r} is categorical: not supported yet; its codes are numbers: "
-            f"df[{name!r}].cat.codes"
-        )
     if getattr(dtype, "kind", "O") in "iu":  # nullable, and as they are: float64 may merge them
         values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
         return Column(values, valid=np.packbits(series.notna().to_numpy(), bitorder="little"))
@@ -288,11 +291,11 @@ def of_tensor(data: Any) -> np.ndarray[Any, Any]:
     raise DataTypeError(f"a {type(data).__name__} of another device; expected one in the host's memory")
 
 
-def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
+def of_any(data: Any, apart: Set[str | int] = frozenset(), categorical: Set[str | int] = frozenset()) -> Table:
     """The columns of an array, a data frame, a sparse matrix, or a tensor.
 
     apart: names and numbers of columns that are not features (labels, query ids, ignored ones): of a
-    data frame they may be of any type and stay as they are.
+    data frame they may be of any type and stay as they are. categorical: those of categories, likewise.
     """
     if isinstance(data, np.ndarray):
         return _of_numpy(array_of(data, "data"))
@@ -305,7 +308,7 @@ def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
 
         return _arrow.of_batch(data)
     if hasattr(data, "iloc") and hasattr(data, "columns"):
-        return _of_pandas(data, apart)
+        return _of_pandas(data, apart, categorical)
     if hasattr(data, "tocsc"):
         return _of_sparse(data)
     if hasattr(data, "__dlpack__"):

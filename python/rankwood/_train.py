@@ -428,7 +428,7 @@ def train(
         need(train_set, Dataset, "train_set")._need_labels("train_set")
         if init is not None:
             need(init, Model, "init")
-        given = as_mapping(params)
+        given = train_set._with_own(as_mapping(params))
         sets = _sets(valid, stop_on)
         training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
     _meet_ranks(given, dict(zip(training.names, training.sets, strict=True)), init)

@@ -98,6 +98,8 @@ class Ranker(BaseEstimator):
         monotone: Mapping[Any, Any] | str = "",
         interactions: Sequence[Iterable[Any]] | str = "",
         feature_penalty: Mapping[Any, float] | str = "",
+        categorical: Any = "",
+        category_smoothing: float = 10,
         sample_queries: float = 1,
         sample_docs: float = 1,
         sample_features: float | str = "auto",
@@ -146,6 +148,8 @@ class Ranker(BaseEstimator):
         self.monotone = monotone
         self.interactions = interactions
         self.feature_penalty = feature_penalty
+        self.categorical = categorical
+        self.category_smoothing = category_smoothing
         self.sample_queries = sample_queries
         self.sample_docs = sample_docs
         self.sample_features = sample_features
@@ -180,7 +184,8 @@ class Ranker(BaseEstimator):
         return {
             name: value
             for name, value in self.get_params().items()
-            if name != "missing" and (callable(value) or as_text(value) != as_text(defaults.get(name)))
+            if name not in ("missing", "categorical")  # which are the data's
+            and (callable(value) or as_text(value) != as_text(defaults.get(name)))
         }
 
     def fit(
@@ -227,7 +232,7 @@ class Ranker(BaseEstimator):
             raise DataError("all weights in sample_weight are zero")
         data = Dataset(
             X, y, qid=qid, group=group, weight=sample_weight, start_scores=start_scores, position=position,
-            missing=self.missing, sort=qid is not None,
+            categorical_features=self.categorical, missing=self.missing, sort=qid is not None,
         )  # fmt: skip
         sets = _eval_sets(eval_set, eval_qid, eval_group)
         weights = _of_sets("eval_sample_weight", eval_sample_weight, len(sets))
@@ -235,7 +240,7 @@ class Ranker(BaseEstimator):
         valid = {
             f"valid_{i}": Dataset(
                 eval_x, eval_y, qid=eval_ids, group=sizes, weight=weights[i], start_scores=starts[i],
-                missing=self.missing, sort=eval_ids is not None,
+                categorical_features=self.categorical, missing=self.missing, sort=eval_ids is not None,
             )
             for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(sets)
         }  # fmt: skip

@@ -87,6 +87,10 @@ static const struct rw_alias aliases[] = {
     NAME("qid-column", "of CSV and TSV", " group-column query-column "),
     NAME("names", "a file of lines 'ID NAME'",
          " feature-name feature-names feature-names-path fmap feature-map "),
+    NAME("categorical", "features are named, by id or name: '3-5,shop'",
+         " categorical-feature categorical-features categorical-column cat-feature cat-features"
+         " cat-column "),
+    NAME("category-smoothing", NULL, " cat-smooth "),
     NAME("monotone", "features are named, by id or name: '3:+,url_length:-'",
          " monotone-constraints monotone-constraint mc monotonic-cst monotonicity monotonic"
          " monotone-features "),
@@ -200,10 +204,9 @@ static const struct rw_alias aliases[] = {
          " bagging-freq subsample-freq sampling-frequency sampling-unit bag rtype "),
     NONE("a tree of every round counts once: there are no forests in a round",
          " num-parallel-tree "),
-    NONE("features are numbers, there are no categories: write a category as numbers of its own",
-         " categorical-feature categorical-features categorical-column cat-feature cat-features"
-         " cat-column enable-categorical max-cat-threshold max-cat-to-onehot min-data-per-group"
-         " cat-l2 cat-smooth one-hot-max-size simple-ctr combinations-ctr max-ctr-complexity"
+    NONE("categories are split by sets of any size ('categorical'), and never become numbers",
+         " max-cat-threshold max-cat-to-onehot min-data-per-group cat-l2 enable-categorical"
+         " one-hot-max-size simple-ctr combinations-ctr max-ctr-complexity"
          " counter-calc-method per-feature-ctr text-features embedding-features tokenizers"
          " dictionaries feature-calcers ctr-leaf-count-limit ctr-target-border-count"
          " feature-types text-processing ctr-description ctr-history-unit model-size-reg"

@@ -129,6 +129,7 @@ static int new_bins(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct
     RW_TRY(RW_NEW(ctx, *out, 1));
     (*out)->rule = *rule;
     (*out)->rule.ignore = NULL;
+    (*out)->rule.categories = NULL;
     (*out)->n_docs = dataset->n_docs;
     (*out)->cuts = cuts;
     return RW_NEW(ctx, (*out)->codes, cuts->n_features);
@@ -187,7 +188,9 @@ static int map_intervals(const struct rw_cut_intervals *intervals,
     uint32_t map[RW_MAX_BOUNDS + 2];
     int is_same = width == bytes;
     for (uint32_t k = 0; k <= intervals->n_bounds; k++)
-        map[k] = rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
+        map[k] = found->by_category
+                     ? k
+                     : rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
     map[intervals->n_bounds + 1] = found->n_bins;
     for (uint32_t k = 0; k <= intervals->n_bounds + 1; k++) {
         const uint32_t n_docs = count[k]; /* a code is never above its interval */

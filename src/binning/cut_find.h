@@ -28,6 +28,7 @@ void rw_cut_sample_release(struct rw_cut_sample *sample);
  * from bound[k - 1] on that are under bound[k]. */
 struct rw_cut_intervals {
     uint32_t n_bounds, n_missing;
+    int by_category; /* each interval is a category, whether documents have it or not */
     uint32_t bound[RW_MAX_BOUNDS + 1];
     uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; the last need not be set */
     uint32_t count[RW_MAX_BOUNDS + 3]; /* documents of each interval, and with a missing value */
@@ -40,6 +41,7 @@ struct rw_feature_cuts {
     float *cut; /* [n_bins], the last FLT_MAX; owned */
     uint32_t n_bins;
     uint8_t has_missing;
+    uint8_t by_category;
     uint8_t reason; /* enum rw_cut_reason */
 };
 
@@ -111,8 +113,9 @@ struct rw_cut_part {
     struct rw_column column;
     uint32_t n_zeros; /* documents with 0 that the column leaves out */
 };
-/* Boundaries of one feature: writes n_ranked, n_bounds and, of the sampled values and the absent
- * ones, bound, below and count. A boundary is the smallest value on its right. parts: [n_parts]
+/* Boundaries of one feature: writes by_category, n_ranked, n_bounds and, of the sampled values and
+ * the absent ones, bound, below and count; of a feature by categories by_category, n_bounds and
+ * bound alone. A boundary is the smallest value on its right. parts: [n_parts]
  * that are all of the sample; one if sample->in is not NULL. */
 void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,

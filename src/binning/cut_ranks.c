@@ -390,6 +390,14 @@ static void find_bounds(enum rw_isa isa, const struct values *v, const struct rw
                  intervals->n_ranked);
 }
 
+/* Every category's smallest value, but for the first one's. */
+static void bounds_of_categories(uint32_t n, struct rw_cut_intervals *intervals)
+{
+    intervals->n_bounds = n - 1;
+    for (uint32_t k = 0; k + 1 < n; k++)
+        intervals->bound[k] = rw_key_of_float((float)(k + 1));
+}
+
 void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
@@ -397,6 +405,13 @@ void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint
     struct values v = {.least = UINT32_MAX};
     const uint8_t *in = sample->in;
     uint32_t n_seen = 0, n_zeros = 0;
+    const uint32_t n_categories =
+        n_parts ? rw_cut_rule_categories(rule, parts[0]->column.feature) : 0;
+    intervals->by_category = n_categories > 0;
+    if (n_categories) {
+        bounds_of_categories(n_categories, intervals);
+        return;
+    }
     for (uint32_t p = 0; p < n_parts; p++) {
         const struct rw_column *column = &parts[p]->column;
         add_column(isa, &v, column, in, rule->absent_missing, s);

@@ -109,11 +109,45 @@ int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missin
     return 0;
 }
 
+int rw_categories_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
+                            uint32_t min_docs)
+{
+    uint64_t total = n_missing, most = n_missing;
+    for (uint32_t b = 0; b < n_bins; b++) {
+        total += counts[b];
+        most = counts[b] > most ? counts[b] : most;
+    }
+    return most < total && total >= 2 * (uint64_t)min_docs;
+}
+
+/* Every category's own, whatever documents have. */
+static int cuts_of_categories(struct rw_ctx *ctx, const struct rw_cut_intervals *s,
+                              const struct rw_cut_rule *rule, struct rw_feature_cuts *out)
+{
+    const uint32_t n_bins = s->n_bounds + 1;
+    out->has_missing = s->n_missing > 0;
+    out->by_category = 1;
+    if (!rw_categories_can_split(s->count, n_bins, s->n_missing, 1))
+        out->reason = RW_CUT_CONSTANT;
+    else if (!rw_categories_can_split(s->count, n_bins, s->n_missing, rule->min_docs))
+        out->reason = RW_CUT_FEW;
+    if (out->reason != RW_CUT_IN_USE)
+        return RW_OK;
+    out->n_bins = n_bins;
+    RW_TRY(RW_NEW_RAW(ctx, out->cut, n_bins));
+    for (uint32_t b = 0; b + 1 < n_bins; b++)
+        out->cut[b] = (float)b + 0.5f;
+    out->cut[n_bins - 1] = FLT_MAX;
+    return RW_OK;
+}
+
 int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
                          const struct rw_cut_rule *rule, struct rw_feature_cuts *out)
 {
     float cuts[RW_MAX_BOUNDS + 1];
     uint32_t n_bins = 0;
+    if (s->by_category)
+        return cuts_of_categories(ctx, s, rule, out);
     for (uint32_t k = 0; k < s->n_bounds; k++) {
         /* an interval is never empty: its lower bound is a value of the data; the first one holds
          * the smallest sampled value */
@@ -158,22 +192,28 @@ int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     struct rw_cuts *cuts;
     RW_TRY(RW_NEW(ctx, cuts, 1));
     uint64_t n_cuts = 0;
+    int by_category = 0;
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         cuts->n_features += found[c].reason == RW_CUT_IN_USE;
         cuts->n_constant += found[c].reason == RW_CUT_CONSTANT;
         cuts->n_few += found[c].reason == RW_CUT_FEW;
         cuts->n_ignored += found[c].reason == RW_CUT_IGNORED;
         n_cuts += found[c].n_bins;
+        by_category |= found[c].reason == RW_CUT_IN_USE && found[c].by_category;
     }
     RW_TRY_OUT(RW_NEW(ctx, cuts->feature, cuts->n_features));
     RW_TRY_OUT(RW_NEW(ctx, cuts->offset, cuts->n_features + 1));
     RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, cuts->n_features));
     RW_TRY_OUT(RW_NEW(ctx, cuts->cut, n_cuts));
+    if (by_category)
+        RW_TRY_OUT(RW_NEW(ctx, cuts->by_category, cuts->n_features));
     for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
         if (found[c].reason != RW_CUT_IN_USE)
             continue;
         cuts->feature[f] = dataset->column[c].feature;
         cuts->has_missing[f] = found[c].has_missing;
+        if (by_category)
+            cuts->by_category[f] = found[c].by_category;
         memcpy(cuts->cut + cuts->offset[f], found[c].cut, found[c].n_bins * sizeof(float));
         cuts->offset[f + 1] = cuts->offset[f] + found[c].n_bins;
         f++;
@@ -232,6 +272,7 @@ void rw_cuts_free(struct rw_cuts *cuts)
     rw_mem_free(cuts->offset);
     rw_mem_free(cuts->cut);
     rw_mem_free(cuts->has_missing);
+    rw_mem_free(cuts->by_category);
     rw_mem_free(cuts);
 }
 
@@ -260,7 +301,8 @@ static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
     enum { BLOCK = 4096 }; /* values: an index is counted while it is in the first cache */
     const uint32_t n_docs = finder->dataset->n_docs, missing = s->n_bounds + 1;
     const int absent_missing = finder->rule->absent_missing;
-    const int is_counted = !finder->sample.in && !column->row; /* all have been ranked */
+    /* all have been ranked */
+    const int is_counted = !finder->sample.in && !column->row && !s->by_category;
     uint16_t scratch[BLOCK];
     int32_t most[RW_SEARCH_ROOM];
     struct rw_code_search search;

@@ -27,7 +27,15 @@ struct rw_cut_rule {
     int absent_missing;    /* 1: an absent feature is missing; 0: it is 0 */
     uint32_t min_docs;     /* a feature that cannot leave this many on both sides is left out */
     const uint8_t *ignore; /* [RW_FEATURE_IDS] 1: leave the feature out; NULL: none; borrowed */
+    /* [RW_FEATURE_IDS] codes of a feature by categories, whose values are 0, 1, ... (dataset/
+     * categories.h): each is a bin; 0: its values are numbers; NULL: those of all are; borrowed */
+    const uint16_t *categories;
 };
+
+static inline uint32_t rw_cut_rule_categories(const struct rw_cut_rule *rule, uint32_t feature)
+{
+    return rule->categories ? rule->categories[feature] : 0;
+}
 
 /* Do the cuts of rule `has` include those of `wanted`? min_docs and `ignore` only leave features
  * out. */
@@ -44,6 +52,7 @@ struct rw_cuts {
     uint64_t *offset;     /* [n_features + 1] into cut; a feature's value bins; owned */
     float *cut;           /* upper edge of each value bin; a feature's last one is FLT_MAX; owned */
     uint8_t *has_missing; /* [n_features] the training set has a missing value; owned */
+    uint8_t *by_category; /* [n_features] 1: its bins are categories; NULL: no feature's; owned */
     /* features left out: with one value only, by min_docs, by `ignore` */
     uint32_t n_constant, n_few, n_ignored;
 };
@@ -54,6 +63,9 @@ void rw_cuts_free(struct rw_cuts *cuts);
 /* Can documents be split with min_docs on both sides? counts: [n_bins] of each value bin. */
 int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
                       uint32_t min_docs);
+/* The same where each bin is a category; 1 also where some sums cannot be. */
+int rw_categories_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
+                            uint32_t min_docs);
 /* The float strictly between a < b nearest their middle; NaN if there is none. */
 float rw_cut_between(float a, float b);
 
@@ -65,6 +77,11 @@ static inline uint32_t rw_cuts_index(const struct rw_cuts *cuts, uint32_t featur
 {
     const uint32_t at = rw_numbers_under(cuts->feature, cuts->n_features, feature);
     return at < cuts->n_features && cuts->feature[at] == feature ? at : cuts->n_features;
+}
+
+static inline int rw_cuts_by_category(const struct rw_cuts *cuts, uint32_t f)
+{
+    return cuts->by_category && cuts->by_category[f];
 }
 
 /* Number of a feature's value bins. */

@@ -150,8 +150,9 @@ static int count_columns(void *job, struct rw_share *share)
 }
 
 /* Of all ranks' documents. count: of each interval. */
-static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_feature *feature,
-                         const uint32_t *count, struct rw_cut_intervals *intervals)
+static void intervals_of(const struct rw_pieces *pieces, uint32_t id,
+                         const struct rw_piece_feature *feature, const uint32_t *count,
+                         struct rw_cut_intervals *intervals)
 {
     const int32_t *most = pieces->scratch[0].most + feature->most_at;
     const uint32_t n = feature->n_bounds, absent = feature->absent;
@@ -165,6 +166,7 @@ static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_f
         intervals->below[absent] = RW_KEY_OF_ZERO;
     memcpy(intervals->count, count, (n + 2) * sizeof(intervals->count[0]));
     intervals->n_missing = intervals->count[n + 1];
+    intervals->by_category = rw_cut_rule_categories(&pieces->rule, id) > 0;
 }
 
 static int end_column(const struct join *join, uint32_t c)
@@ -181,7 +183,7 @@ static int end_column(const struct join *join, uint32_t c)
         return RW_OK;
     column.n = n_entries(pieces, feature);
     column.row = feature->row;
-    intervals_of(pieces, feature, join->count + join->count_at[c], &intervals);
+    intervals_of(pieces, column.feature, feature, join->count + join->count_at[c], &intervals);
     void *index = feature->interval;
     feature->interval = NULL;
     const int status = rw_codes_of_intervals(&intervals, join->own + join->count_at[c],

@@ -3,6 +3,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
+#include "boost/category_sets.h"
 #include "boost/checkpoint.h"
 #include "boost/continuation.h"
 #include "boost/choose_device.h"
@@ -36,6 +37,7 @@ struct booster {
     struct rw_feature_name *names;
     int32_t n_names;
     struct rw_feature_rules features; /* owned; params' lists are its texts */
+    struct rw_category_sets category_sets;
     double *gain; /* [n_docs] of an objective that ranks; of several labels one after another */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
@@ -69,6 +71,7 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->feature);
     rw_names_free(b->names, b->n_names);
     rw_feature_rules_release(&b->features);
+    rw_category_sets_release(&b->category_sets);
     rw_mem_free(b->gain);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
@@ -112,12 +115,32 @@ static int has_own_gradients(const struct booster *b)
 
 /* ---- before the first round ---- */
 
+/* The sets have codes already; from here on the parameter has ids. */
+static int prepare_categorical(struct booster *b)
+{
+    struct rw_category_sets *sets = &b->category_sets;
+    if (!b->params.categorical[0])
+        return RW_OK;
+    RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->names,
+                                 b->n_names, b->params.features[0] ? NULL : b->features.ignore,
+                                 b->feature, b->n_features));
+    for (uint32_t f = 0; b->features.monotone && f < b->n_features; f++) {
+        if (b->features.monotone[b->feature[f]] && sets->codes[b->feature[f]])
+            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                           "monotone: feature %u is categorical, and categories have no order",
+                           b->feature[f]);
+    }
+    b->params.categorical = sets->text;
+    return RW_OK;
+}
+
 static int prepare_features(struct booster *b)
 {
     RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
     rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
     const struct rw_feature_set set = {b->names, b->n_names, b->feature, b->n_features};
-    return rw_feature_rules_init(&b->features, b->ctx, &b->params, &set, b->init);
+    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set, b->init));
+    return prepare_categorical(b);
 }
 
 static struct rw_plan_data plan_data(const struct booster *b,
@@ -137,6 +160,7 @@ static int open_engine(struct booster *b, const char *device)
     b->rules.penalty = b->features.penalty;
     if (b->features.interactions.groups)
         b->rules.interactions = &b->features.interactions;
+    b->rules.cut.categories = b->category_sets.codes;
     b->rules.n_other_sets = (uint32_t)b->n_sets - 1;
     for (int set = 1; set < b->n_sets; set++)
         b->rules.other_docs += b->set[set]->n_docs;
@@ -248,6 +272,7 @@ static int prepare_checkpoints(struct booster *b)
     c->so_far.n_features = b->n_features;
     c->so_far.name = b->names;
     c->so_far.n_names = b->n_names;
+    c->so_far.categories = b->category_sets.categories;
     return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
 }
 
@@ -535,6 +560,7 @@ static int finish_model(struct booster *b)
     model->name = b->names;
     model->n_names = b->n_names;
     b->names = NULL;
+    RW_TRY(rw_category_sets_finish(b->ctx, &b->category_sets, model));
     RW_TRY(make_params(b, &model->params));
     if (b->init)
         RW_TRY(rw_continuation_finish(&b->continuation, model));
@@ -547,7 +573,8 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
         return rw_fail(b->ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
                        RW_MAX_SETS - 1);
     for (b->n_sets = 1; b->n_sets <= n_valid; b->n_sets++)
-        b->set[b->n_sets] = valid[b->n_sets - 1];
+        RW_TRY(rw_category_sets_take(b->ctx, &b->category_sets, b->n_sets, valid[b->n_sets - 1],
+                                     &b->set[b->n_sets]));
     const uint32_t *ids = b->train.feature;
     b->n_features = ids ? b->train.n_features : b->set[0]->n_columns;
     RW_TRY(RW_NEW(b->ctx, b->feature, b->n_features));
@@ -558,7 +585,11 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
 
 static int take_ranks(struct booster *b, const struct rw_params *params)
 {
-    RW_TRY(rw_rank_sets_take(b->ctx, params, b->set[0], b->train.bins, &b->made, &b->all_docs));
+    struct rw_category_sets *sets = &b->category_sets;
+    RW_TRY(rw_category_sets_make(b->ctx, params, &b->train, b->set[0], b->init, sets));
+    RW_TRY(rw_comm_agree(b->ctx, rw_category_sets_take(b->ctx, sets, 0, b->set[0], &b->set[0])));
+    RW_TRY(rw_rank_sets_take(b->ctx, params, b->set[0], b->train.bins, sets->codes, &b->made,
+                             &b->all_docs));
     if (b->made.bins)
         b->train = b->made;
     return RW_OK;

@@ -83,6 +83,8 @@ int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
     struct rw_engine *gpu = NULL;
     if (strncmp(params->device, "cuda", 4) == 0)
         return 0;
+    if (params->categorical[0])
+        return 1;
     if (strcmp(params->device, "auto") == 0 && rw_engine_open(ctx, "cuda", &rules, &gpu) >= 0) {
         rw_engine_close(gpu);
         return 0;
@@ -101,6 +103,8 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const cha
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
     struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
+    if (params->categorical[0]) /* words become codes when all are known */
+        goal = (struct rw_read_goal){.rule = NULL};
     struct rw_binned *binned;
     int status;
     *out = NULL;
@@ -139,7 +143,9 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
-    if (rw_n_ranks(ctx) > 1)
+    if (params->categorical[0])
+        RW_TRY_OUT(rw_dataset_from_table(ctx, table, &binned->documents));
+    else if (rw_n_ranks(ctx) > 1)
         RW_TRY_OUT(table_of_ranks(ctx, table, &rule, binned));
     else
         RW_TRY_OUT(rw_params_trains_on_host(ctx, params)
@@ -163,7 +169,10 @@ int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
-    RW_TRY_OUT(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_PIECE_DOCS, binned));
+    if (params->categorical[0])
+        RW_TRY_OUT(rw_dataset_from_batches(ctx, table, batches, &binned->documents));
+    else
+        RW_TRY_OUT(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_PIECE_DOCS, binned));
     RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     return RW_OK;

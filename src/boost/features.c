@@ -1,7 +1,5 @@
 #include "boost/features.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,122 +7,8 @@
 #include "base/number.h"
 #include "base/search.h"
 #include "dataset/dataset.h"
-
-/* A feature id at the start of `text`; -1 if there is none in range. */
-static long parse_id(const char *text, const char **end)
-{
-    long id = 0;
-    const char *at = text;
-    for (; isdigit((unsigned char)*at) && id <= RW_MAX_FEATURE; at++)
-        id = id * 10 + (*at - '0');
-    *end = at;
-    return at == text || id > RW_MAX_FEATURE ? -1 : id;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const uint32_t x = ((const struct rw_feature_name *)a)->feature;
-    const uint32_t y = ((const struct rw_feature_name *)b)->feature;
-    return (x > y) - (x < y);
-}
-
-static int read_line(struct rw_ctx *ctx, const char *path, size_t number, char *line,
-                     struct rw_feature_name *out)
-{
-    const char *rest;
-    const long id = parse_id(line, &rest);
-    char *name = line + (rest - line);
-    if (id < 0 || (*name != ' ' && *name != '\t'))
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%zu:1: expected 'ID NAME', an id from 0 to %d", path,
-                       number, RW_MAX_FEATURE);
-    while (*name == ' ' || *name == '\t')
-        name++;
-    for (const char *c = name; *c; c++) {
-        if ((unsigned char)*c <= ' ' || *c == ',')
-            return rw_fail(ctx, RW_ERR_PARSE,
-                           "%s:%zu:%zu: expected a name without blanks or commas", path, number,
-                           (size_t)(c - line) + 1);
-    }
-    if (*name && strspn(name, "0123456789-") == strlen(name))
-        return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s:%zu: expected a name that is no id or range, found '%.64s'", path,
-                       number, name);
-    if (!*name)
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%zu: expected a name after the id", path, number);
-    out->feature = (uint32_t)id;
-    return rw_mem_copy_text(ctx, &out->name, name);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct rw_feature_name *)a)->name,
-                  ((const struct rw_feature_name *)b)->name);
-}
-
-/* Sorts the names by id; a feature named twice, or two with one name, is an error. */
-static int order_names(struct rw_ctx *ctx, const char *path, struct rw_feature_name *names,
-                       int32_t n)
-{
-    if (n)
-        qsort(names, (size_t)n, sizeof(*names), by_name);
-    for (int32_t i = 0; i + 1 < n; i++) {
-        if (strcmp(names[i].name, names[i + 1].name) == 0)
-            return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have one name, '%.64s'", path,
-                           names[i].feature, names[i + 1].feature, names[i].name);
-    }
-    if (n)
-        qsort(names, (size_t)n, sizeof(*names), by_id);
-    for (int32_t i = 0; i + 1 < n; i++) {
-        if (names[i].feature == names[i + 1].feature)
-            return rw_fail(ctx, RW_ERR_PARSE, "%s: feature %u is named twice", path,
-                           names[i].feature);
-    }
-    return RW_OK;
-}
-
-int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n)
-{
-    int status = RW_OK;
-    struct rw_feature_name *names = NULL;
-    size_t room = 0, line_room = 0, number = 0;
-    char *line = NULL;
-    *n = 0;
-    *out = NULL;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return rw_fail_io(ctx, errno, "cannot open '%s'", path);
-    ssize_t length;
-    while ((length = getline(&line, &line_room, file)) >= 0) {
-        number++;
-        if (strlen(line) != (size_t)length) {
-            status = rw_fail(ctx, RW_ERR_PARSE, "%s:%zu:%zu: expected text, found a zero byte",
-                             path, number, strlen(line) + 1);
-            goto out;
-        }
-        while (length > 0 && isspace((unsigned char)line[length - 1]))
-            line[--length] = 0;
-        if (!line[0] || line[0] == '#')
-            continue;
-        RW_TRY_OUT(RW_GROW(ctx, names, room, (size_t)*n + 1));
-        RW_TRY_OUT(read_line(ctx, path, number, line, &names[*n]));
-        ++*n;
-    }
-    if (!feof(file)) { /* getline failed, for want of memory perhaps */
-        status = rw_fail_io(ctx, errno, "cannot read '%s'", path);
-        goto out;
-    }
-    RW_TRY_OUT(order_names(ctx, path, names, *n));
-out:
-    fclose(file);
-    free(line);
-    if (status < 0) {
-        rw_names_free(names, *n);
-        names = NULL;
-        *n = 0;
-    }
-    *out = names;
-    return status;
-}
+#include "dataset/feature_list.h"
+#include "io/names_file.h"
 
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
                   struct rw_feature_name **out, int32_t *n)
@@ -158,44 +42,10 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int3
             n_unknown, n_names, names[first].feature, names[first].name);
 }
 
-/* Features that an item of a list says: a name, an id or a range of ids. The same, but for what it
- * is called in messages, for all parameters that take such lists. */
-static int parse_item(struct rw_ctx *ctx, const char *parameter, const char *item, size_t length,
-                      const struct rw_feature_name *names, int32_t n_names, long *first, long *last)
-{
-    const char *end;
-    for (int32_t i = 0; i < n_names; i++) {
-        if (strlen(names[i].name) == length && strncmp(names[i].name, item, length) == 0) {
-            *first = *last = (long)names[i].feature;
-            return RW_OK;
-        }
-    }
-    *first = *last = parse_id(item, &end);
-    if (*first >= 0 && *end == '-')
-        *last = parse_id(end + 1, &end);
-    if (*first < 0 || *last < *first || end != item + length)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "%s: expected a feature id (0 to %d), a range of ids or a feature's name, "
-                       "found '%.*s'",
-                       parameter, RW_MAX_FEATURE, (int)(length > 64 ? 64 : length), item);
-    return RW_OK;
-}
-
 /* Of a list's items, with `separators` between them, the next one's length; *list is its start. */
 static size_t item_length(const char *list, const char *separators)
 {
     return strcspn(list, separators);
-}
-
-/* From an item to the next one; *list ends at the end of the text. */
-static int next_item(struct rw_ctx *ctx, const char *parameter, size_t length, const char **list)
-{
-    *list += length;
-    const char separator = **list;
-    if (separator && !*++*list)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: expected a feature after the last '%c'",
-                       parameter, separator);
-    return RW_OK;
 }
 
 /* As a message shows an item. */
@@ -221,24 +71,10 @@ static int found_twice(struct rw_ctx *ctx, const char *parameter, const char *wh
                    parameter, where, feature, shown(length), item);
 }
 
-static int parse_list(struct rw_ctx *ctx, const char *parameter, const char *list,
-                      const struct rw_feature_name *names, int32_t n_names, uint8_t *mark)
-{
-    memset(mark, 0, RW_FEATURE_IDS);
-    while (*list) {
-        const size_t length = item_length(list, ",");
-        long first, last;
-        RW_TRY(parse_item(ctx, parameter, list, length, names, n_names, &first, &last));
-        memset(mark + first, 1, (size_t)(last - first) + 1);
-        RW_TRY(next_item(ctx, parameter, length, &list));
-    }
-    return RW_OK;
-}
-
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                     int32_t n_names, uint8_t *ignore)
 {
-    return parse_list(ctx, "ignore", list, names, n_names, ignore);
+    return rw_list_parse(ctx, "ignore", list, names, n_names, ignore);
 }
 
 uint32_t rw_features_listed(const char *list)
@@ -247,8 +83,8 @@ uint32_t rw_features_listed(const char *list)
     while (*list) {
         const size_t length = item_length(list, ",");
         const char *end;
-        const long first = parse_id(list, &end);
-        const long last = first >= 0 && *end == '-' ? parse_id(end + 1, &end) : first;
+        const long first = rw_parse_id(list, &end);
+        const long last = first >= 0 && *end == '-' ? rw_parse_id(end + 1, &end) : first;
         n += end == list + length && last > first ? (uint32_t)(last - first) + 1 : 1;
         list += length;
         list += *list == ',';
@@ -263,7 +99,7 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_feat
     uint32_t n_found = 0;
     uint8_t *keep;
     RW_TRY(RW_NEW_RAW(ctx, keep, RW_FEATURE_IDS));
-    int status = parse_list(ctx, "features", list, names, n_names, keep);
+    int status = rw_list_parse(ctx, "features", list, names, n_names, keep);
     for (uint32_t f = 0; status >= 0 && f < n_features; f++) {
         n_found += keep[feature[f]];
         if (!keep[feature[f]])
@@ -290,13 +126,13 @@ int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feat
                            "monotone: expected a feature's id or name, then :+ or :-, found "
                            "'%.*s'",
                            shown(length), list);
-        RW_TRY(parse_item(ctx, "monotone", list, length - 2, names, n_names, &first, &last));
+        RW_TRY(rw_list_item(ctx, "monotone", list, length - 2, names, n_names, &first, &last));
         for (long f = first; f <= last; f++) {
             if (direction[f])
                 return found_twice(ctx, "monotone", "", f, list, length);
             direction[f] = list[length - 1] == '+' ? 1 : -1;
         }
-        RW_TRY(next_item(ctx, "monotone", length, &list));
+        RW_TRY(rw_list_next(ctx, "monotone", length, &list));
     }
     return RW_OK;
 }
@@ -319,13 +155,13 @@ int rw_penalty_parse(struct rw_ctx *ctx, const char *list, const struct rw_featu
                            "feature-penalty: expected a feature's id or name, then : and a number "
                            "from 0 to %g, found '%.*s'",
                            RW_MOST_PENALTY, shown(length), list);
-        RW_TRY(parse_item(ctx, "feature-penalty", list, at, names, n_names, &first, &last));
+        RW_TRY(rw_list_item(ctx, "feature-penalty", list, at, names, n_names, &first, &last));
         for (long f = first; f <= last; f++) {
             if (penalty[f] >= 0.0)
                 return found_twice(ctx, "feature-penalty", "", f, list, length);
             penalty[f] = value;
         }
-        RW_TRY(next_item(ctx, "feature-penalty", length, &list));
+        RW_TRY(rw_list_next(ctx, "feature-penalty", length, &list));
     }
     for (int f = 0; f < RW_FEATURE_IDS; f++)
         penalty[f] = penalty[f] < 0.0 ? 0.0 : penalty[f];
@@ -345,7 +181,7 @@ int rw_interactions_parse(struct rw_ctx *ctx, const char *list, const struct rw_
         const size_t length = item_length(list, ",;");
         const uint64_t bit = (uint64_t)1 << group % 64;
         long first, last;
-        RW_TRY(parse_item(ctx, "interactions", list, length, names, n_names, &first, &last));
+        RW_TRY(rw_list_item(ctx, "interactions", list, length, names, n_names, &first, &last));
         for (long f = first; f <= last; f++) {
             uint64_t *word = &out->groups[(size_t)f * out->n_words + group / 64];
             if (*word & bit)
@@ -353,7 +189,7 @@ int rw_interactions_parse(struct rw_ctx *ctx, const char *list, const struct rw_
             *word |= bit;
         }
         group += list[length] == ';';
-        RW_TRY(next_item(ctx, "interactions", length, &list));
+        RW_TRY(rw_list_next(ctx, "interactions", length, &list));
     }
     return RW_OK;
 }
@@ -367,7 +203,7 @@ int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_val
         const size_t end = features_length(list, length, has_values);
         long first, last;
         uint32_t n_used = 0;
-        RW_TRY(parse_item(ctx, parameter, list, end, names, n_names, &first, &last));
+        RW_TRY(rw_list_item(ctx, parameter, list, end, names, n_names, &first, &last));
         for (uint32_t f = rw_numbers_under(feature, n_features, (uint32_t)first);
              f < n_features && feature[f] <= (uint32_t)last; f++)
             n_used += !ignore || !ignore[feature[f]];
@@ -375,7 +211,7 @@ int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_val
             return rw_fail(ctx, RW_ERR_ARGUMENT,
                            "%s: expected features that the training set has%s, found '%.*s'",
                            parameter, ignore ? " and 'ignore' leaves in" : "", shown(length), list);
-        RW_TRY(next_item(ctx, parameter, length, &list));
+        RW_TRY(rw_list_next(ctx, parameter, length, &list));
     }
     return RW_OK;
 }

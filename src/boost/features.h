@@ -1,13 +1,12 @@
 /* --names, and parameters that are lists of features: --ignore, --features, --monotone,
- * --interactions and --feature-penalty. */
+ * --interactions, --feature-penalty and --categorical. */
 #ifndef RW_BOOST_FEATURES_H
 #define RW_BOOST_FEATURES_H
 
+#include "io/names_file.h"
 #include "model/model.h"
 #include "tree/node_features.h"
 
-/* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
-int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
 /* Those of the file `path`; "": the training set's own, if it has some, as a model can have them.
  */
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,

@@ -5,7 +5,7 @@
 
 int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_dataset *documents, const struct rw_bins *bins,
-                      struct rw_binned *made, uint32_t *all_docs)
+                      const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs)
 {
     uint64_t n_docs = documents->n_docs, kinds[2] = {bins != NULL, bins == NULL};
     RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
@@ -22,7 +22,8 @@ int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params)));
     if (kinds[0])
         return RW_OK;
-    const struct rw_cut_rule rule = rw_params_cut_rule(params);
+    struct rw_cut_rule rule = rw_params_cut_rule(params);
+    rule.categories = categories;
     return rw_dataset_codes(ctx, documents, &rule, made);
 }
 

@@ -541,6 +541,9 @@ int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
     if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
                        RW_MAX_SETS - 1);
+    if (model->categories.n || params->categorical[0])
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "categorical: a model with such features cannot be refitted");
     for (; r.n_sets <= n_valid; r.n_sets++)
         r.set[r.n_sets] = valid[r.n_sets - 1];
     const double start = rw_clock_ms();

@@ -60,8 +60,12 @@ static void print_first(const struct rw_cli *cli, const struct rw_verify_by *by)
         return;
     }
     const struct rw_node node = rw_model_node(cli->model, by->tree - 1, by->node);
-    printf("tree %d, node %d, feature %u: threshold %.9g, missing %s\n", by->tree, by->node,
-           node.feature, (double)node.cut, node.missing_left ? "left" : "right");
+    if (node.by_category)
+        printf("tree %d, node %d, feature %u: categories, missing %s\n", by->tree, by->node,
+               node.feature, node.missing_left ? "left" : "right");
+    else
+        printf("tree %d, node %d, feature %u: threshold %.9g, missing %s\n", by->tree, by->node,
+               node.feature, (double)node.cut, node.missing_left ? "left" : "right");
 }
 
 /* The exit code. */

@@ -76,7 +76,9 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
                                        .no_qid = kind == RW_LOAD_SCORES,
                                        .model = model,
                                        .keep_others = model && model == cli->init,
-                                       .like = like};
+                                       .like = like,
+                                       .categorical = given(cli, "categorical"),
+                                       .names = given(cli, "names")};
     return rw_ctx_set_columns(cli->ctx, &columns);
 }
 

@@ -101,7 +101,8 @@ struct rw_model_format {
     const char *name_prefix;
     /* characters that no name may have, besides control characters; NULL: none */
     const char *name_forbids;
-    int imports; /* 1: rankwood import takes it */
+    int imports;    /* 1: rankwood import takes it */
+    int categories; /* 1: it can say which categories go left, if they are whole numbers */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
     /* NULL: only what would be written can be verified, not what was */
     int (*parse)(struct rw_source *source, struct rw_ensemble *ensemble);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "binning/binned.h"
 #include "boost/features.h"
+#include "dataset/feature_list.h"
 #include "boost/params.h"
 #include "convert/convert.h"
 
@@ -103,12 +104,17 @@ static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
 {
     struct rw_cuts *made = NULL;
     const struct rw_cuts *cuts;
-    uint8_t *ignore = NULL;
+    uint8_t *ignore = NULL, *categorical = NULL;
     size_t room = 0;
     int status;
     RW_TRY_OUT(take_features(ctx, params, train, model));
     RW_TRY_OUT(RW_NEW(ctx, ignore, RW_FEATURE_IDS));
     RW_TRY_OUT(rw_ignore_parse(ctx, params->ignore, model->name, model->n_names, ignore));
+    RW_TRY_OUT(RW_NEW(ctx, categorical, RW_FEATURE_IDS)); /* of which export knows the words */
+    RW_TRY_OUT(rw_list_parse(ctx, "categorical", params->categorical, model->name, model->n_names,
+                             categorical));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        ignore[f] |= categorical[f];
     RW_TRY_OUT(find_cuts(ctx, params, train, ignore, &made, &cuts));
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (!ignore[cuts->feature[f]])
@@ -116,6 +122,7 @@ static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
     }
 out:
     rw_mem_free(ignore);
+    rw_mem_free(categorical);
     rw_cuts_free(made);
     return status;
 }
@@ -140,6 +147,10 @@ int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how
     struct rw_model *model = NULL;
     int status;
     RW_TRY(rw_model_format_find(ctx, how->format, &format));
+    if (params->categorical[0] && !format->categories)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "for: '%s' cannot say which categories go left, and 'categorical' is set",
+                       format->name);
     RW_TRY_OUT(rw_model_new(ctx, &model));
     RW_TRY_OUT(make_stumps(ctx, params, train, &format->consumer[0].rules, model));
     if (how->featureset) {

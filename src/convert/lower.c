@@ -50,6 +50,9 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     const int32_t n_splits = tree->n_leaves - 1;
     const int64_t column = (int64_t)tree->feature[i] - l->base + l->rules->first_column;
     const char *format = l->format->name;
+    if (rw_tree_by_set(tree, i) && !l->format->categories)
+        return refuse_split(l, t, i, "feature %u is categorical, and '%s' cannot say which go left",
+                            tree->feature[i], format);
     if ((int64_t)tree->feature[i] < l->base)
         return refuse_split(
             l, t, i, "feature %u has no id in '%s', where ids begin at %u%s", tree->feature[i],

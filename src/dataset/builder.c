@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "dataset/dataset.h"
+#include "dataset/lexicon.h"
 
 void rw_builder_release(struct rw_builder *builder)
 {
@@ -19,6 +20,7 @@ void rw_builder_release(struct rw_builder *builder)
     rw_mem_free(builder->weight);
     rw_mem_free(builder->more_label);
     rw_names_free(builder->name, builder->n_names);
+    rw_lexicon_free(builder->lexicon);
     memset(builder, 0, sizeof(*builder));
 }
 
@@ -232,6 +234,8 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
     from->run_room = from->entry_feature_room = from->entry_value_room = 0;
     from->n_runs = 0;
     from->n_features = from->n_entries = 0;
+    to->lexicon = from->lexicon;
+    from->lexicon = NULL;
     return RW_OK;
 }
 
@@ -335,6 +339,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
     struct rw_builder lines = {0}; /* only its entries are used */
     uint64_t *next = NULL;
     int status;
+    if (!builder->lexicon)
+        builder->lexicon = rw_lexicon_share(dataset->lexicon);
     RW_TRY_OUT(RW_NEW(ctx, next, (size_t)(end - begin) + 1));
     RW_TRY_OUT(copy_entries(ctx, &lines, dataset, begin, end, next));
     uint32_t q = /* the query that holds `begin` */

@@ -7,6 +7,7 @@
  * builders still hold, and both together are little more than either. */
 #include "base/mem.h"
 #include "dataset/early.h"
+#include "dataset/lexicon.h"
 
 enum {
     ALIGN = 64,             /* of a column, in bytes */
@@ -182,6 +183,26 @@ static int join_names(struct rw_ctx *ctx, struct finish *finish)
                            builder->file ? builder->file : "a table");
         }
     }
+    return RW_OK;
+}
+
+/* Numbers of words mean nothing beside those of another lexicon, or beside plain numbers. */
+static int join_lexicons(struct rw_ctx *ctx, const struct finish *finish)
+{
+    const struct rw_builder *first = NULL;
+    for (int b = 0; b < finish->n_builders; b++) {
+        const struct rw_builder *builder = &finish->builders[b];
+        if (builder->n_docs == 0)
+            continue;
+        if (first && builder->lexicon != first->lexicon)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "'%.400s' and '%.400s': categories are read as words of the one, and as "
+                           "numbers of the other",
+                           first->file ? first->file : "", builder->file ? builder->file : "");
+        first = builder;
+    }
+    if (first)
+        finish->dataset->lexicon = rw_lexicon_share(first->lexicon);
     return RW_OK;
 }
 
@@ -480,6 +501,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     RW_TRY_OUT(join_weights(ctx, &finish));
     RW_TRY_OUT(join_more_labels(ctx, &finish));
     RW_TRY_OUT(join_names(ctx, &finish));
+    RW_TRY_OUT(join_lexicons(ctx, &finish));
     RW_TRY_OUT(join_locations(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
     RW_TRY_OUT(make_groups(ctx, &finish));

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/system.h"
+#include "dataset/lexicon.h"
 
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
 {
@@ -71,6 +72,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
     rw_mem_free(dataset->pair);
     rw_mem_free(dataset->pair_offset);
     rw_names_free(dataset->name, dataset->n_names);
+    rw_lexicon_free(dataset->lexicon);
     rw_mem_free(dataset);
 }
 

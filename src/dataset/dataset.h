@@ -70,15 +70,18 @@ struct rw_dataset {
     uint32_t n_locations;
     char **file; /* [n_files] names as they were given; each owned */
     uint32_t n_files;
-    uint64_t n_clamped; /* decimals beyond float's range, read as the largest float */
-    int is_qrels;       /* of judgments and runs (rw_qrels_read): a ranking need not have all of its
-                          documents, of which those of a query are by falling id */
+    uint64_t n_clamped;         /* decimals beyond float's range, read as the largest float */
+    struct rw_lexicon *lexicon; /* NULL, or words by the numbers that some columns have in place of
+                                   values (dataset/lexicon.h); shared */
+    int is_qrels; /* of judgments and runs (rw_qrels_read): a ranking need not have all of its
+                    documents, of which those of a query are by falling id */
     /* NULL, or codes in place of values: of a validation set, by the boundaries of a training set,
      * whose cuts they need (binning/bins.h); owned, and freed by codes_free */
     struct rw_bins *codes;
     void (*codes_free)(struct rw_bins *codes);
 };
 struct rw_bins;
+struct rw_lexicon;
 
 /* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
@@ -181,6 +184,7 @@ struct rw_builder {
         *name; /* [n_names] by ascending id: those of the dataset, if any; owned */
     int any_comment;
     uint64_t n_clamped;
+    struct rw_lexicon *lexicon; /* as of the dataset */
 };
 /* The documents of a run. */
 static inline uint32_t rw_builder_run_docs(const struct rw_builder *builder, uint32_t r)

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "dataset/feature_list.h"
+#include "dataset/lexicon.h"
+#include "io/names_file.h"
 #include "model/model.h"
 
 static void texts_free(char **text, int n)
@@ -23,6 +26,10 @@ static void columns_free(struct rw_table_columns *columns)
     texts_free(columns->more_label, columns->n_more_labels);
     rw_names_free(columns->name, columns->n_names);
     rw_mem_free(columns->needed);
+    rw_mem_free(columns->categorical);
+    rw_names_free(columns->called, columns->n_called);
+    rw_mem_free(columns->by_category);
+    rw_lexicon_free(columns->lexicon);
     rw_mem_free(columns);
 }
 
@@ -104,6 +111,51 @@ out:
     return status;
 }
 
+/* Whose values are words: those of a list, and those of a model. */
+static int take_categorical(struct rw_ctx *ctx, const struct rw_columns *from,
+                            struct rw_table_columns *to)
+{
+    const struct rw_categories *categories = from->model ? &from->model->categories : NULL;
+    if (from->categorical && from->categorical[0]) {
+        RW_TRY(rw_mem_copy_text(ctx, &to->categorical, from->categorical));
+        if (from->names && from->names[0])
+            RW_TRY(rw_names_read(ctx, from->names, &to->called, &to->n_called));
+    }
+    if (categories && categories->n) {
+        RW_TRY(RW_NEW(ctx, to->by_category, RW_FEATURE_IDS));
+        for (uint32_t i = 0; i < categories->n; i++)
+            to->by_category[categories->of[i].feature] = 1;
+    }
+    return to->categorical || to->by_category ? rw_lexicon_new(ctx, &to->lexicon) : RW_OK;
+}
+
+int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
+                       struct rw_lexicon **out)
+{
+    const struct rw_table_columns *columns = ctx->columns;
+    struct rw_feature_name *in_file = NULL;
+    uint8_t *marked = NULL;
+    int status;
+    *out = columns ? columns->lexicon : NULL;
+    if (!*out)
+        return RW_OK;
+    RW_TRY_OUT(RW_NEW(ctx, marked, RW_FEATURE_IDS));
+    if (names)
+        RW_TRY_OUT(rw_names_for_model(ctx, names, n_names, &in_file));
+    if (columns->categorical)
+        RW_TRY_OUT(rw_list_parse(ctx, "categorical", columns->categorical,
+                                 in_file ? in_file : columns->called,
+                                 in_file ? n_names : columns->n_called, marked));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        if (marked[f] || (columns->by_category && columns->by_category[f]))
+            rw_lexicon_mark(*out, f);
+    }
+out:
+    rw_names_free(in_file, n_names);
+    rw_mem_free(marked);
+    return status;
+}
+
 static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_table_columns *to)
 {
     const struct rw_model *model = from->model;
@@ -119,6 +171,7 @@ static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_tab
                        from->n_more_labels, RW_MAX_LABELS - 1);
     RW_TRY(copy_texts(ctx, from->more_label, from->n_more_labels, &to->more_label,
                       &to->n_more_labels));
+    RW_TRY(take_categorical(ctx, from, to));
     if (from->like && from->like->name)
         return take_names(ctx, to, from->like->name, from->like->n_names, NULL);
     if (from->feature)

@@ -18,7 +18,18 @@ struct rw_table_columns {
     uint8_t *needed;              /* [n_names] 1: must be there; owned */
     int64_t first_other; /* the id of the first column that has none by its name; -1: such columns
                             are not read */
+    /* Features whose values are words, of any text; all owned: */
+    char *categorical; /* a list, as given; NULL: not given */
+    int32_t n_called;
+    struct rw_feature_name *called; /* [n_called] by ascending id: names that the list may have */
+    uint8_t *by_category;           /* [RW_FEATURE_IDS] those of a model; NULL: it has none */
+    struct rw_lexicon *lexicon;     /* NULL: no feature's values are words */
 };
+
+/* What a file is read with, whose columns have these names; NULL: `called` has them. *out: NULL if
+ * no feature's values are words; the context's. */
+int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
+                       struct rw_lexicon **out);
 
 /* 1: by the caller, so that text which looks like a table may be taken for one. */
 int rw_columns_are_given(const struct rw_table_columns *columns);

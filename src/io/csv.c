@@ -2,6 +2,7 @@
 #include "io/csv.h"
 
 #include "base/mem.h"
+#include "dataset/lexicon.h"
 #include "io/columns.h"
 #include "io/data_format.h"
 
@@ -204,6 +205,7 @@ static int collect(struct rw_ctx *ctx, struct rw_csv *csv, struct rw_csv_chunk *
         struct rw_builder *builder = &list->builder[list->n++];
         *builder = chunk->builder;
         memset(&chunk->builder, 0, sizeof(chunk->builder));
+        builder->lexicon = rw_lexicon_share(csv->layout.lexicon);
         RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
         if (csv->n_docs == 0) {
             RW_TRY(rw_names_copy(ctx, csv->layout.name, csv->layout.n_names, &builder->name));

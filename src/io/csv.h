@@ -21,6 +21,7 @@ struct rw_csv_column {
     /* of a feature: its index among those that are read, by ascending id; of a further label: which
      * one it is, from 0 */
     uint32_t slot;
+    int is_word; /* of a feature: its values are words */
 };
 /* What the header says, and what the context asks for. */
 struct rw_csv_layout {
@@ -33,6 +34,7 @@ struct rw_csv_layout {
     uint16_t *feature; /* [n_slots] ids, ascending; owned */
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header; owned */
+    struct rw_lexicon *lexicon;   /* of the words; NULL: there are none; the context's */
 };
 void rw_csv_layout_release(struct rw_csv_layout *layout);
 /* Of the first record, [text, end), by ctx->columns (csv_header.c). `name`: of the file. */

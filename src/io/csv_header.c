@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "dataset/lexicon.h"
 #include "dataset/query_ids.h"
 #include "io/columns.h"
 #include "io/csv.h"
@@ -379,7 +380,7 @@ static int make_slots(struct header *h)
     layout->n_names = layout->title ? (int32_t)n : 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t c = feature[i].column;
-        layout->column[c] = (struct rw_csv_column){RW_CSV_FEATURE, i};
+        layout->column[c] = (struct rw_csv_column){RW_CSV_FEATURE, i, 0};
         layout->feature[i] = (uint16_t)feature[i].id;
         if (!layout->title)
             continue;
@@ -410,7 +411,12 @@ static int make_layout(struct header *h)
     for (uint32_t c = 0; c < layout->n_columns; c++)
         h->id[c] = -1;
     RW_TRY(layout->title && h->columns->n_names ? find_by_name(h) : number_features(h));
-    return make_slots(h);
+    RW_TRY(make_slots(h));
+    RW_TRY(rw_columns_lexicon(h->ctx, layout->name, layout->n_names, &layout->lexicon));
+    for (uint32_t c = 0; c < layout->n_columns; c++)
+        layout->column[c].is_word =
+            h->id[c] >= 0 && rw_lexicon_has(layout->lexicon, (uint32_t)h->id[c]);
+    return RW_OK;
 }
 
 int rw_csv_layout_make(struct rw_ctx *ctx, const char *name, const char *text, const char *end,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "dataset/lexicon.h"
 #include "io/csv.h"
 
 /* ---- fields ---- */
@@ -310,6 +311,39 @@ static int take_query(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
     return RW_OK;
 }
 
+/* A feature's word, as its number. */
+static int take_word(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
+                     const struct record *record, const struct rw_csv_field *field, float *value)
+{
+    struct rw_csv_field inner = trimmed(field);
+    size_t n = (size_t)(inner.end - inner.begin);
+    const char *word = inner.begin;
+    uint32_t number;
+    *value = rw_float_of_bits(RW_MISSING_BITS);
+    if (rw_csv_is_missing(&inner))
+        return RW_OK;
+    if (memchr(word, 0, n))
+        return bad(chunk, record->begin, field->begin, "expected a word, found a byte 0");
+    if (n > RW_MAX_WORD_BYTES)
+        return bad(chunk, record->begin, field->begin, "expected a word of at most %d bytes",
+                   RW_MAX_WORD_BYTES);
+    if (field->is_quoted && memchr(word, '"', n)) {
+        const int status = RW_GROW(NULL, worker->text, worker->text_room, n + 1);
+        if (status < 0)
+            return failed(chunk, status);
+        n = rw_csv_field_text(&inner, worker->text);
+        word = worker->text;
+    }
+    const int status = rw_lexicon_add(chunk->layout->lexicon, word, n, &number);
+    if (status == RW_ERR_DATA)
+        return bad(chunk, record->begin, field->begin, "expected at most %d different words",
+                   RW_MAX_WORDS);
+    if (status < 0)
+        return failed(chunk, status);
+    *value = (float)number;
+    return RW_OK;
+}
+
 /* A plain number that ends its field; where it ends, or NULL. */
 static inline const char *plain_number(const char *p, const char *end, char separator, float *value,
                                        uint64_t *n_clamped)
@@ -330,7 +364,7 @@ static const char *take_field(struct rw_csv_chunk *chunk, struct rw_csv_worker *
     uint64_t *n_clamped = &worker->builder.n_clamped;
     const struct rw_csv_column *about = &layout->column[column];
     int status = RW_OK, clamped = 0;
-    if (about->role == RW_CSV_FEATURE) {
+    if (about->role == RW_CSV_FEATURE && !about->is_word) {
         const char *q =
             plain_number(p, chunk->end, layout->separator, &worker->value[about->slot], n_clamped);
         if (q)
@@ -343,7 +377,9 @@ static const char *take_field(struct rw_csv_chunk *chunk, struct rw_csv_worker *
             field.found ? field.found : found_in(&rest).text);
         return NULL;
     }
-    if (about->role == RW_CSV_FEATURE) {
+    if (about->role == RW_CSV_FEATURE && about->is_word) {
+        status = take_word(chunk, worker, record, &field, &worker->value[about->slot]);
+    } else if (about->role == RW_CSV_FEATURE) {
         if (!value_of(&field, &worker->value[about->slot], &clamped))
             status = bad_value(chunk, record->begin, &field, column);
         *n_clamped += (uint64_t)clamped;

@@ -9,6 +9,8 @@
 
 #include "base/mem.h"
 #include "base/system.h"
+#include "dataset/lexicon.h"
+#include "io/columns.h"
 #include "io/data_format.h"
 #include "io/members.h"
 
@@ -78,7 +80,8 @@ static int open_text(struct rw_ctx *ctx, struct rw_input *input, struct rw_range
                                rw_letor_wanted_members(letor), &letor->members));
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
     RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
-    for (int i = 0; i < letor->n_threads; i++)
+    RW_TRY_OUT(rw_columns_lexicon(ctx, NULL, 0, &letor->lexicon));
+    for (int i = 0; i < letor->n_threads && !letor->lexicon; i++)
         letor->worker[i].fast = rw_letor_fast(0);
     *out = letor;
     return RW_OK;
@@ -218,6 +221,7 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
         struct rw_builder *builder = &list->builder[list->n++];
         *builder = chunk->builder;
         memset(&chunk->builder, 0, sizeof(chunk->builder));
+        builder->lexicon = rw_lexicon_share(letor->lexicon);
         RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
         for (uint32_t i = 0; i < builder->n_locations; i++)
             builder->location[i].line += letor->n_lines + 1; /* in the chunk, from 0, until here */
@@ -282,6 +286,7 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
     RW_TRY(open_early(ctx, letor, list));
     for (int i = 0; i < n; i++) {
         letor->chunk[i].want = letor->want;
+        letor->chunk[i].lexicon = letor->lexicon;
         letor->chunk[i].early = list->early;
         letor->chunk[i].number = letor->next_piece + (uint64_t)i;
     }
@@ -328,7 +333,7 @@ const uint32_t *rw_letor_piece_docs(const struct rw_letor *letor, uint64_t *n_pi
 
 int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker)
 {
-    struct rw_letor_chunk chunk = {.want = RW_LETOR_PICK};
+    struct rw_letor_chunk chunk = {.want = RW_LETOR_PICK, .lexicon = letor->lexicon};
     RW_TRY(RW_GROW(NULL, worker->pick.row, worker->pick.row_room, worker->pick.n_docs));
     if (letor->by_pieces) {
         parse_piece(letor, piece, worker, &chunk);

@@ -78,6 +78,7 @@ struct rw_letor_chunk {
     const char *begin, *end; /* borrowed, RW_LETOR_PAD bytes readable on either side */
     enum rw_letor_want want;
     struct rw_early *early;         /* NULL: the values stay in the builder; borrowed */
+    struct rw_lexicon *lexicon;     /* NULL: all values are numbers; borrowed */
     uint64_t number;                /* of the chunk, for `early` */
     struct rw_letor_worker *worker; /* borrowed while it is parsed */
     struct rw_builder builder;      /* packed; not of picked documents */

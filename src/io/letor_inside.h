@@ -35,9 +35,10 @@ struct rw_letor {
     uint32_t *piece_docs; /* [n_known] of a text that is skimmed; owned */
     size_t piece_docs_room;
     uint64_t n_known;
-    uint64_t n_cut;         /* chunks before the current ones, of a stream */
-    rw_letor_each_fn *each; /* NULL, or what is done with each chunk in place of parsing it */
-    void *each_user;        /* borrowed */
+    uint64_t n_cut;             /* chunks before the current ones, of a stream */
+    struct rw_lexicon *lexicon; /* of values that are categories; NULL: there are none; borrowed */
+    rw_letor_each_fn *each;     /* NULL, or what is done with each chunk in place of parsing it */
+    void *each_user;            /* borrowed */
 };
 
 /* Bytes that are fetched at a time, and members of gzip so many that threads end at about the same

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "dataset/categories.h"
+#include "dataset/lexicon.h"
 #include "io/letor.h"
 
 /* A carriage return is a blank, so lines may end with CR LF. */
@@ -192,6 +194,38 @@ static const char *bad_value(struct rw_letor_chunk *chunk, const char *line, con
                found_at(p, end).text, value_hint(p, end));
 }
 
+/* A category: its decimal is the word, whose number is the value. */
+static const char *parse_category(struct rw_letor_chunk *chunk, const char *line, const char *p,
+                                  const char *end, uint32_t feature, float *value)
+{
+    char word[16];
+    uint32_t number;
+    uint64_t id = 0;
+    const char *q = p;
+    while (q < end && (unsigned char)(*q - '0') < 10 && id <= RW_MAX_CATEGORY_ID)
+        id = id * 10 + (uint64_t)(*q++ - '0');
+    const int is_nan = q == p && end - p >= 3 && strncasecmp(p, "nan", 3) == 0;
+    if (is_nan)
+        q = p + 3;
+    if (q == p || id > RW_MAX_CATEGORY_ID || (q < end && !is_blank(*q) && *q != '#'))
+        return bad(chunk, line, p,
+                   "expected a category after '%u:', a whole number from 0 to %u, found %s",
+                   feature, RW_MAX_CATEGORY_ID, found_at(p, end).text);
+    *value = rw_float_of_bits(RW_MISSING_BITS);
+    if (is_nan)
+        return q;
+    const int n = snprintf(word, sizeof(word), "%llu", (unsigned long long)id);
+    const int status = rw_lexicon_add(chunk->lexicon, word, (size_t)n, &number);
+    if (status == RW_ERR_DATA)
+        return bad(chunk, line, p, "expected at most %d different categories", RW_MAX_WORDS);
+    if (status < 0) {
+        no_memory(chunk, status);
+        return NULL;
+    }
+    *value = (float)number;
+    return q;
+}
+
 /* feature:value; *last is the feature before, -1 at first. */
 static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *line, const char *p,
                                       const char *end, int32_t *last, float *value)
@@ -217,6 +251,8 @@ static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *
     *last = (int32_t)feature;
     const char *text = ++q;
     int clamped;
+    if (chunk->lexicon && rw_lexicon_has(chunk->lexicon, feature))
+        return parse_category(chunk, line, text, end, feature, value);
     q = rw_number_parse(text, end, value, &clamped);
     if (!q) {
         if (end - text < 3 || strncasecmp(text, "nan", 3) != 0)

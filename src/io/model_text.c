@@ -193,6 +193,20 @@ static int child_of(struct rw_words *w, const char *side, int32_t n_leaves, int3
     return RW_OK;
 }
 
+/* What the node asks of the feature: a threshold, or codes. */
+static int condition(struct rw_words *w, const struct rw_model *model, uint32_t feature,
+                     struct rw_tree *tree, int32_t node)
+{
+    const struct rw_feature_categories *of = rw_categories_find(&model->categories, feature);
+    if (!of)
+        return rw_words_float(w, " <= ", "a threshold, a finite float", &tree->cut[node]);
+    if (!w->is_writing) {
+        RW_TRY(rw_tree_add_sets(w->ctx, tree));
+        tree->by_set[node] = 1;
+    }
+    return rw_code_set_grammar(w, of->n + 1, &tree->set[node]);
+}
+
 static int node_line(struct rw_words *w, const struct rw_model *model, struct rw_tree *tree,
                      int32_t node)
 {
@@ -200,7 +214,7 @@ static int node_line(struct rw_words *w, const struct rw_model *model, struct rw
     int missing_left = tree->missing_left[node];
     RW_TRY(rw_words_number(w, "node ", node));
     RW_TRY(rw_words_count(w, " feature ", "a feature id", RW_MAX_FEATURE, &feature));
-    RW_TRY(rw_words_float(w, " <= ", "a threshold, a finite float", &tree->cut[node]));
+    RW_TRY(condition(w, model, (uint32_t)feature, tree, node));
     RW_TRY(child_of(w, " left ", tree->n_leaves, &tree->left[node]));
     RW_TRY(child_of(w, " right ", tree->n_leaves, &tree->right[node]));
     RW_TRY(rw_words_choice(w, " missing ", "left", "right", &missing_left));
@@ -355,9 +369,13 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
         RW_TRY(earlier_section(w, model));
     RW_TRY(features_section(w, model));
     RW_TRY(names_section(w, model));
+    if (w->version >= RW_MODEL_VERSION_WITH_CATEGORIES)
+        RW_TRY(rw_categories_grammar(w, &model->categories));
     RW_TRY(metrics_section(w, model));
     RW_TRY(trees_section(w, model, &best, &earlier));
-    if (w->version >= RW_MODEL_VERSION_WITH_MAP)
+    const int may_have_map = w->version >= RW_MODEL_VERSION_WITH_CATEGORIES;
+    const int has_map = w->is_writing ? model->map.kind != RW_SCORE_MAP_NONE : w->at < w->end;
+    if (may_have_map ? has_map : w->version == RW_MODEL_VERSION_WITH_MAP)
         RW_TRY(map_section(w, &model->map));
     return w->at == w->end ? RW_OK : rw_words_fail(w, "the checksum");
 }

@@ -38,6 +38,22 @@
  * and only a model that has a map is of version 3: all others are version 2, as they ever were. A
  * reader that knows no maps refuses version 3 by its first line.
  *
+ * Version 4 is that of a model with features by categories, and of no other. It has one more
+ * section, behind the names,
+ *
+ *   categories N                      then N features, each:
+ *   feature 7 words 2                 and its words, which have codes 0, 1, ... in this order; all
+ *   category shoes                    other words share the next code
+ *   category socks
+ *
+ * and nodes that ask for those features have, in place of <= and a threshold, the codes that go
+ * left:
+ *
+ *   node 0 feature 7 in 0,2-5 left node 1 right leaf 2 missing left gain 34.5
+ *   node 1 feature 7 in none left ...
+ *
+ * A map, if the model has one, follows the trees, as in version 3.
+ *
  * Version 1 is read for ever. It has neither the lines finished and empty-rounds nor the section
  * `earlier`, and it calls min-hessian min-weight. */
 #ifndef RW_IO_MODEL_TEXT_H
@@ -51,7 +67,8 @@
 enum {
     RW_MODEL_VERSION = 2, /* of a model without a map */
     RW_MODEL_VERSION_WITH_MAP = 3,
-    RW_MODEL_VERSION_LAST = RW_MODEL_VERSION_WITH_MAP,
+    RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* and with a map, or without */
+    RW_MODEL_VERSION_LAST = RW_MODEL_VERSION_WITH_CATEGORIES,
     RW_CHECKSUM_DIGITS = 8,
     RW_CHECKSUM_LINE_BYTES = 18
 };
@@ -59,6 +76,11 @@ enum {
 struct rw_words;
 /* All between the first line and the checksum, read or written (io/model_words.h). */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
+
+/* Its parts that are about categories: the section, and the codes that go left at a node, of a
+ * feature with so many codes. */
+int rw_categories_grammar(struct rw_words *w, struct rw_categories *categories);
+int rw_code_set_grammar(struct rw_words *w, uint32_t n_codes, struct rw_code_set *set);
 
 /* Reads a model from memory. text: [n], not changed; `path` is for messages. Anything that
  * rw_model_write would not have written is RW_ERR_FORMAT. */

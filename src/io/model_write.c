@@ -23,7 +23,9 @@ int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out,
     const int has_map = model->map.kind != RW_SCORE_MAP_NONE;
     struct rw_words words = {.ctx = ctx,
                              .is_writing = 1,
-                             .version = has_map ? RW_MODEL_VERSION_WITH_MAP : RW_MODEL_VERSION};
+                             .version = model->categories.n ? RW_MODEL_VERSION_WITH_CATEGORIES
+                                        : has_map           ? RW_MODEL_VERSION_WITH_MAP
+                                                            : RW_MODEL_VERSION};
     *out = NULL;
     *n = 0;
     RW_TRY(rw_model_check(ctx, model));

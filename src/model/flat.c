@@ -1,6 +1,7 @@
 #include "model/flat.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,33 +19,121 @@ static void count_trees(struct rw_flat *flat, const struct rw_model *model)
     }
 }
 
-/* slot_of: [RW_FEATURE_IDS] zeroed, written. */
-static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
-                           uint32_t *slot_of)
+/* How slots are numbered: a feature's own first, then those of its sets. */
+struct numbering {
+    uint32_t *slot_of; /* [RW_FEATURE_IDS] of features that are compared with thresholds; owned */
+    uint64_t n_by_set; /* nodes that ask for sets */
+    struct set_node {
+        uint32_t feature;
+        const struct rw_code_set *set;
+        uint64_t node; /* of all trees */
+    } * by_set;        /* [n_by_set] by feature, then set; owned */
+    uint32_t *slot_at; /* [nodes of all trees] of those nodes; owned */
+};
+
+static void numbering_release(struct numbering *numbering)
 {
-    for (int32_t i = 0; i < flat->n_trees; i++)
-        for (int32_t node = 0; node < model->tree[i].n_leaves - 1; node++)
-            slot_of[model->tree[i].feature[node] & RW_MAX_FEATURE] = 1;
+    rw_mem_free(numbering->slot_of);
+    rw_mem_free(numbering->by_set);
+    rw_mem_free(numbering->slot_at);
+}
+
+static int by_feature_and_set(const void *a, const void *b)
+{
+    const struct set_node *x = a, *y = b;
+    if (x->feature != y->feature)
+        return x->feature > y->feature ? 1 : -1;
+    return memcmp(x->set, y->set, sizeof(*x->set));
+}
+
+/* Nodes of one feature and set have one slot. */
+static int is_new_set(const struct numbering *numbering, uint64_t i)
+{
+    return i == 0 || by_feature_and_set(&numbering->by_set[i - 1], &numbering->by_set[i]) != 0;
+}
+
+/* Marks features in slot_of, and lists the nodes with sets. */
+static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_model *model,
+                     struct numbering *numbering)
+{
+    RW_TRY(RW_NEW(ctx, numbering->slot_of, RW_FEATURE_IDS));
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t n = 0;
+        for (int32_t i = 0; i < flat->n_trees; i++) {
+            const struct rw_tree *tree = &model->tree[i];
+            for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+                if (!rw_tree_by_set(tree, node))
+                    numbering->slot_of[tree->feature[node] & RW_MAX_FEATURE] = 1;
+                else if (pass == 0)
+                    n++;
+                else
+                    numbering->by_set[n++] =
+                        (struct set_node){tree->feature[node] & RW_MAX_FEATURE, &tree->set[node],
+                                          flat->first_node[i] + (uint64_t)node};
+            }
+        }
+        numbering->n_by_set = n;
+        if (n == 0)
+            return RW_OK;
+        if (pass == 0)
+            RW_TRY(RW_NEW(ctx, numbering->by_set, n));
+    }
+    qsort(numbering->by_set, numbering->n_by_set, sizeof(*numbering->by_set), by_feature_and_set);
+    return RW_NEW_RAW(ctx, numbering->slot_at, flat->first_node[flat->n_trees]);
+}
+
+/* Slots of a feature's sets from entry i on. Returns where the next feature's begin. */
+static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, uint32_t feature,
+                            uint64_t i, uint32_t *slot)
+{
+    for (; i < numbering->n_by_set && numbering->by_set[i].feature == feature; i++) {
+        if (is_new_set(numbering, i)) {
+            flat->feature[*slot] = feature;
+            flat->set[flat->n_sets++] = *numbering->by_set[i].set;
+            flat->set_of[(*slot)++] = flat->n_sets;
+        }
+        numbering->slot_at[numbering->by_set[i].node] = *slot - 1;
+    }
+    return i;
+}
+
+static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
+                           struct numbering *numbering)
+{
+    uint32_t n_sets = 0, slot = 0;
+    uint64_t next = 0;
+    RW_TRY(list_sets(ctx, flat, model, numbering));
+    for (uint64_t i = 0; i < numbering->n_by_set; i++)
+        n_sets += (uint32_t)is_new_set(numbering, i);
     for (uint32_t f = 0; f <= RW_MAX_FEATURE; f++)
-        flat->n_used += slot_of[f];
+        flat->n_used += numbering->slot_of[f];
+    flat->n_used += n_sets;
     RW_TRY(RW_NEW_RAW(ctx, flat->feature, flat->n_used));
-    uint32_t slot = 0;
+    if (n_sets) {
+        RW_TRY(RW_NEW(ctx, flat->set_of, flat->n_used));
+        RW_TRY(RW_NEW(ctx, flat->set, n_sets));
+        RW_TRY(rw_categories_copy(ctx, &model->categories, &flat->categories));
+    }
     for (uint32_t f = 0; f <= RW_MAX_FEATURE; f++) {
-        if (!slot_of[f])
-            continue;
-        flat->feature[slot] = f;
-        slot_of[f] = slot++;
+        if (numbering->slot_of[f]) {
+            flat->feature[slot] = f;
+            numbering->slot_of[f] = slot++;
+        }
+        next = number_sets(flat, numbering, f, next, &slot);
     }
     return RW_OK;
 }
 
 static void copy_tree(struct rw_flat *flat, const struct rw_tree *tree, int32_t i,
-                      const uint32_t *slot_of)
+                      const struct numbering *numbering)
 {
-    struct rw_walk_node *nodes = flat->node + flat->first_node[i];
+    const uint64_t first = flat->first_node[i];
+    struct rw_walk_node *nodes = flat->node + first;
     for (int32_t at = 0; at < tree->n_leaves - 1; at++) {
-        const uint32_t slot = slot_of[tree->feature[at] & RW_MAX_FEATURE];
-        nodes[at] = (struct rw_walk_node){.cut = tree->cut[at],
+        const int by_set = rw_tree_by_set(tree, at);
+        const uint32_t slot = by_set ? numbering->slot_at[first + (uint64_t)at]
+                                     : numbering->slot_of[tree->feature[at] & RW_MAX_FEATURE];
+        nodes[at] = (struct rw_walk_node){.cut = by_set ? 0.5f : tree->cut[at],
                                           .slot = 2 * slot + (tree->missing_left[at] != 0),
                                           .left = tree->left[at],
                                           .right = tree->right[at]};
@@ -53,11 +142,20 @@ static void copy_tree(struct rw_flat *flat, const struct rw_tree *tree, int32_t 
            (size_t)tree->n_leaves * sizeof(*tree->leaf));
 }
 
+float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value)
+{
+    if (!flat->set_of || !flat->set_of[slot] || value != value)
+        return value;
+    const struct rw_feature_categories *of =
+        rw_categories_find(&flat->categories, flat->feature[slot]);
+    return rw_flat_of_code(flat, slot, (float)rw_category_of_number(of, value));
+}
+
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees)
 {
     int status = RW_OK;
-    uint32_t *slot_of = NULL;
+    struct numbering numbering = {0};
     memset(flat, 0, sizeof(*flat));
     if (n_trees < 0 || n_trees > model->n_trees)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees were asked for; the model has %d", n_trees,
@@ -65,19 +163,18 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     flat->n_trees = n_trees ? n_trees : model->n_trees;
     flat->absent = rw_model_absent(model);
     const size_t n = (size_t)flat->n_trees;
-    RW_TRY_OUT(RW_NEW(ctx, slot_of, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, flat->first_node, n + 1));
     RW_TRY_OUT(RW_NEW(ctx, flat->first_leaf, n + 1));
     count_trees(flat, model);
-    RW_TRY_OUT(number_features(ctx, flat, model, slot_of));
+    RW_TRY_OUT(number_features(ctx, flat, model, &numbering));
     RW_TRY_OUT(RW_NEW_RAW(ctx, flat->node, flat->first_node[n]));
     RW_TRY_OUT(RW_NEW_RAW(ctx, flat->leaf, flat->first_leaf[n]));
     for (int32_t i = 0; i < flat->n_trees; i++)
-        copy_tree(flat, &model->tree[i], i, slot_of);
+        copy_tree(flat, &model->tree[i], i, &numbering);
 out:
     if (status < 0)
         rw_flat_release(flat);
-    rw_mem_free(slot_of);
+    numbering_release(&numbering);
     return status;
 }
 
@@ -88,6 +185,9 @@ void rw_flat_release(struct rw_flat *flat)
     rw_mem_free(flat->leaf);
     rw_mem_free(flat->first_node);
     rw_mem_free(flat->first_leaf);
+    rw_categories_release(&flat->categories);
+    rw_mem_free(flat->set_of);
+    rw_mem_free(flat->set);
     memset(flat, 0, sizeof(*flat));
 }
 
@@ -101,7 +201,8 @@ double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_v
         while (at >= 0) {
             const struct rw_walk_node node = nodes[at];
             const uint32_t f = flat->feature[node.slot >> 1] - first; /* before it: very large */
-            const float v = f < n_values ? values[f] : flat->absent;
+            const float v =
+                rw_flat_of_row(flat, node.slot >> 1, f < n_values ? values[f] : flat->absent);
             const int go_left = v != v ? (int)(node.slot & 1) : v <= node.cut;
             at = go_left ? node.left : node.right;
         }

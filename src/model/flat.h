@@ -10,12 +10,29 @@ struct rw_flat {
     int32_t n_trees;
     float absent;              /* what an absent feature is: 0 or NaN */
     uint32_t n_used;           /* features that some node asks for */
-    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is an index here; owned */
+    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is an index here; one for
+                                  each set of categories; owned */
     struct rw_walk_node *node; /* [first_node[n_trees]] owned */
     float *leaf;               /* [first_leaf[n_trees]] owned */
     uint64_t *first_node;      /* [n_trees + 1] of a tree in node; owned */
     uint64_t *first_leaf;      /* [n_trees + 1] of a tree in leaf; owned */
+    /* Splits by categories: each different set of codes has a slot of its own, whose value is 0 for
+     * a category in the set and 1 for others, so that a node compares it with 1/2 like any. */
+    struct rw_categories categories; /* the model's; owned */
+    uint32_t *set_of; /* [n_used] 1 + the slot's set, 0: none; NULL: no slot has one; owned */
+    uint32_t n_sets;
+    struct rw_code_set *set; /* [n_sets]; owned */
 };
+
+/* A slot's value from the code of the feature's category, or from the feature's own value. */
+static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, float value)
+{
+    if (!flat->set_of || !flat->set_of[slot] || value != value)
+        return value;
+    return rw_set_has(&flat->set[flat->set_of[slot] - 1], (uint32_t)value) ? 0.0f : 1.0f;
+}
+/* The same of a row's value: a category is a whole number there. */
+float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);
 
 /* n_trees: the first so many; 0: all. RW_ERR_ARGUMENT if the model has not so many. */
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,

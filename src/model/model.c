@@ -69,6 +69,7 @@ void rw_model_free(struct rw_model *model)
     for (int32_t i = 0; model->metric_name && i < model->n_metrics; i++)
         rw_mem_free(model->metric_name[i]);
     rw_score_map_release(&model->map);
+    rw_categories_release(&model->categories);
     rw_mem_free(model->tree);
     rw_mem_free(model->feature);
     rw_mem_free(model->name);
@@ -144,6 +145,50 @@ static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
     return RW_OK;
 }
 
+/* Features by categories are split by sets of their codes, and others by thresholds. */
+static int check_sets(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_tree *tree,
+                      const char *where)
+{
+    for (int32_t k = 0; k < tree->n_leaves - 1; k++) {
+        const struct rw_feature_categories *of =
+            rw_categories_find(&model->categories, tree->feature[k]);
+        const int by_set = rw_tree_by_set(tree, k);
+        if (by_set != (of != NULL))
+            return rw_fail(ctx, RW_ERR_FORMAT, "%snode %d: feature %u has %s", where, k,
+                           tree->feature[k],
+                           of ? "categories, and is compared with a threshold"
+                              : "no categories, and is compared with some");
+        for (uint32_t code = of ? of->n + 1 : 0; by_set && code <= RW_MAX_CATEGORIES; code++) {
+            if (rw_set_has(&tree->set[k], code))
+                return rw_fail(ctx, RW_ERR_FORMAT,
+                               "%snode %d: code %u; feature %u has codes 0 to %u", where, k, code,
+                               tree->feature[k], of->n);
+        }
+    }
+    return RW_OK;
+}
+
+static int check_categories(struct rw_ctx *ctx, const struct rw_categories *categories)
+{
+    for (uint32_t i = 0; i < categories->n; i++) {
+        const struct rw_feature_categories *of = &categories->of[i];
+        if (of->feature > RW_MAX_FEATURE || (i > 0 && of->feature <= of[-1].feature))
+            return rw_fail(ctx, RW_ERR_FORMAT,
+                           "categories of feature %u: expected ids that ascend up to %d",
+                           of->feature, RW_MAX_FEATURE);
+        if (of->n > RW_MAX_CATEGORIES)
+            return rw_fail(ctx, RW_ERR_FORMAT, "feature %u: %u categories; expected at most %d",
+                           of->feature, of->n, RW_MAX_CATEGORIES);
+        for (uint32_t k = 0; k < of->n; k++) {
+            if (!of->word[k][0] || (k > 0 && strcmp(of->word[k - 1], of->word[k]) >= 0))
+                return rw_fail(ctx, RW_ERR_FORMAT,
+                               "feature %u: expected words that ascend, found '%.64s'", of->feature,
+                               of->word[k]);
+        }
+    }
+    return RW_OK;
+}
+
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
 {
     if (model->n_trees < 0 || model->n_names < 0 || model->n_metrics < 0 ||
@@ -154,6 +199,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
                        model->best_round, model->n_trees);
     RW_TRY(check_runs(ctx, model));
     RW_TRY(check_features(ctx, model));
+    RW_TRY(check_categories(ctx, &model->categories));
     for (int32_t i = 0; i < model->n_metrics; i++)
         if (!model->metric_name[i] || !*model->metric_name[i])
             return rw_fail(ctx, RW_ERR_FORMAT, "metric %d has no name", i);
@@ -161,6 +207,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
         char where[32];
         snprintf(where, sizeof(where), "tree %d: ", i + 1);
         RW_TRY(rw_tree_check_at(ctx, &model->tree[i], where));
+        RW_TRY(check_sets(ctx, model, &model->tree[i], where));
     }
     return rw_score_map_check(ctx, &model->map);
 }

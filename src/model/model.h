@@ -2,6 +2,7 @@
 #ifndef RW_MODEL_H
 #define RW_MODEL_H
 
+#include "dataset/categories.h"
 #include "dataset/names.h"
 #include "model/calibration.h"
 #include "model/tree.h"
@@ -39,7 +40,8 @@ struct rw_model {
     uint32_t n_features;
     uint32_t *feature; /* [n_features] ids that the training set had, ascending; owned */
     int32_t n_names;
-    struct rw_feature_name *name; /* [n_names] by ascending id; owned */
+    struct rw_feature_name *name;    /* [n_names] by ascending id; owned */
+    struct rw_categories categories; /* of features that are split by sets of codes; owned */
     /* Metrics by round, all rounds run: value of metric m in round r at [r * n_metrics + m]. */
     int32_t n_metrics, n_rounds_run;
     char **metric_name;   /* [n_metrics] "valid1 ndcg@10"; owned */

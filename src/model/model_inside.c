@@ -74,7 +74,24 @@ struct rw_node rw_model_node(const struct rw_model *model, int tree, int node)
     out.cut = t->cut[node];
     out.missing_left = t->missing_left[node];
     out.gain = t->gain[node];
+    out.by_category = rw_tree_by_set(t, node);
     return out;
+}
+
+uint32_t rw_model_n_categorical(const struct rw_model *model)
+{
+    return model->categories.n;
+}
+
+uint32_t rw_model_categorical(const struct rw_model *model, uint32_t i, uint32_t *n_words)
+{
+    *n_words = model->categories.of[i].n;
+    return model->categories.of[i].feature;
+}
+
+const char *rw_model_category(const struct rw_model *model, uint32_t i, uint32_t word)
+{
+    return model->categories.of[i].word[word];
 }
 
 float rw_model_leaf(const struct rw_model *model, int tree, int leaf)

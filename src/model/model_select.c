@@ -59,6 +59,7 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
     RW_TRY_OUT(copy_trees(ctx, from, keep, to));
     RW_TRY_OUT(copy_runs(ctx, from, keep, to));
     RW_TRY_OUT(copy_features(ctx, from, to));
+    RW_TRY_OUT(rw_categories_copy(ctx, &from->categories, &to->categories));
     *out = to;
     to = NULL;
 out:

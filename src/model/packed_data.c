@@ -23,6 +23,9 @@ static void encode_blocks(const struct rw_packed_job *job, uint32_t begin, uint3
         else
             for (uint32_t d = 0; d < end - begin; d++)
                 room->value[d] = p->flat->absent;
+        if (p->flat->set_of && !(i > 0 && to->slot == to[-1].slot))
+            for (uint32_t d = 0; d < end - begin; d++)
+                room->value[d] = rw_flat_of_code(p->flat, to->slot, room->value[d]);
         for (uint32_t d = 0, b = 0; d < end - begin; d += RW_PACKED_DOCS, b++)
             width->encode(p, to, room->value + d, room->codes + b * codes_bytes + i * column_bytes);
     }

@@ -57,6 +57,8 @@ static void turn_block(const struct rw_packed_job *job, uint32_t begin, uint32_t
             else
                 for (uint32_t d = 0; d < n; d++)
                     to[d] = row[(size_t)d * rows->n_features + f];
+            for (uint32_t d = 0; flat->set_of && d < n; d++)
+                to[d] = rw_flat_of_row(flat, slot, to[d]);
         }
     }
 }

@@ -37,10 +37,32 @@ double rw_model_score(const struct rw_model *model, int n_trees, const float *va
     return score;
 }
 
+/* The leaf of a document whose categories are numbers. */
+static int32_t leaf_of_row(const struct rw_model *model, const struct rw_tree *tree,
+                           const float *values, size_t n_values, float absent)
+{
+    int32_t node = tree->n_leaves == 1 ? ~0 : 0;
+    while (node >= 0) {
+        const uint32_t f = tree->feature[node];
+        float value = f < n_values ? values[f] : absent;
+        if (rw_tree_by_set(tree, node) && value == value)
+            value = (float)rw_category_of_number(rw_categories_find(&model->categories, f), value);
+        node = rw_tree_goes_left(tree, node, value) ? tree->left[node] : tree->right[node];
+    }
+    return ~node;
+}
+
 double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values)
 {
     RW_DEFAULT_FPENV;
-    return rw_model_score(model, model->n_trees, values, n_values);
+    const float absent = rw_model_absent(model);
+    double score = 0.0;
+    if (!model->categories.n)
+        return rw_model_score(model, model->n_trees, values, n_values);
+    for (int i = 0; i < model->n_trees; i++)
+        score += (double)model->tree[i]
+                     .leaf[leaf_of_row(model, &model->tree[i], values, n_values, absent)];
+    return score;
 }
 
 /* ---- down every tree ---- */
@@ -49,10 +71,30 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out)
 {
     const struct rw_column **column;
+    const uint32_t n_codes = flat->categories.n;
+    const size_t first = (size_t)flat->n_used * sizeof(*column);
+    const size_t bytes = sizeof(struct rw_column) + dataset->n_docs * sizeof(float);
     *out = NULL;
-    RW_TRY(RW_NEW(ctx, column, flat->n_used));
-    for (uint32_t slot = 0; slot < flat->n_used; slot++)
-        column[slot] = rw_dataset_column(dataset, flat->feature[slot]);
+    RW_TRY(rw_mem_new(ctx, (void **)&column, first + n_codes * bytes, 1));
+    struct rw_column *made = (struct rw_column *)(void *)(column + flat->n_used);
+    float *value = (float *)(void *)(made + n_codes);
+    for (uint32_t i = 0; i < n_codes; i++, value += dataset->n_docs) {
+        const struct rw_feature_categories *of = &flat->categories.of[i];
+        made[i] = (struct rw_column){.feature = of->feature, .n = dataset->n_docs, .value = value};
+        const int status =
+            rw_categories_codes(ctx, of, dataset, flat->absent != flat->absent, value);
+        if (status < 0) {
+            rw_mem_free(column);
+            return status;
+        }
+    }
+    for (uint32_t slot = 0, i = 0; slot < flat->n_used; slot++) {
+        while (i < n_codes && made[i].feature < flat->feature[slot])
+            i++;
+        column[slot] = i < n_codes && made[i].feature == flat->feature[slot]
+                           ? &made[i]
+                           : rw_dataset_column(dataset, flat->feature[slot]);
+    }
     *out = column;
     return RW_OK;
 }
@@ -68,7 +110,8 @@ void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *c
             continue;
         rw_column_values(columns[slot], begin, end, flat->absent, scratch);
         for (uint32_t doc = begin; doc < end; doc++)
-            rows[(doc - begin) * n_used + slot] = scratch[doc - begin];
+            rows[(doc - begin) * n_used + slot] =
+                rw_flat_of_code(flat, (uint32_t)slot, scratch[doc - begin]);
     }
 }
 

@@ -27,15 +27,17 @@ struct rw_strategy {
 };
 int rw_strategy_scores(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
                        const struct rw_dataset *dataset, double *scores);
-/* single: NULL, or the model for one document at a time. Fails as rw_forms_rows does (model/scorer.h). */
+/* single: NULL, or the model for one document at a time. Fails as rw_forms_rows does
+ * (model/scorer.h). */
 int rw_strategy_rows(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
                      const struct rw_single *single, const struct rw_rows *rows, double *scores);
 void rw_strategy_release(struct rw_strategy *strategy);
 /* Expected nanoseconds of one of very many documents, by one thread. */
 double rw_strategy_doc_ns(const struct rw_flat *flat);
 
-/* The data's columns by slot, [n_used]; NULL where the data does not have the feature. The array is
- * the caller's (rw_mem_free), the columns are the dataset's. */
+/* The data's columns by slot, [n_used]; NULL where the data does not have the feature. Those of
+ * features by categories have codes, which rw_flat_of_code takes, and lie behind the array, which
+ * is the caller's (rw_mem_free); the others are the dataset's. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
 /* Values of documents [begin, end) by row: [end - begin][n_used], written. scratch: [end - begin].

@@ -51,7 +51,8 @@ struct pending {
 struct making {
     const uint32_t *leaf_count; /* of the tree */
     uint32_t *node_count;       /* [nodes] */
-    uint32_t *last;   /* [n_used] the open edge nearest to the leaf that asks for the feature */
+    const uint32_t *feature_of; /* of the explainer */
+    uint32_t *last;   /* [n_features] the open edge nearest to the leaf that asks for the feature */
     uint32_t *open;   /* [leaves] edges, from the root down */
     uint32_t *unlike; /* [leaves] different features of the open edges up to each */
     struct pending *pending; /* [leaves + 1] */
@@ -76,7 +77,7 @@ static void close_edges(struct making *making, struct rw_shap_edge *edges, uint3
     while (making->n_open > depth) {
         struct rw_shap_edge *edge = &edges[making->open[--making->n_open]];
         edge->end = end;
-        making->last[edge->slot >> 1] = edge->above;
+        making->last[edge->feature] = edge->above;
     }
 }
 
@@ -86,20 +87,22 @@ static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes
                          const struct pending *from, struct rw_shap_edge *edges, uint32_t at)
 {
     const struct rw_walk_node *node = &nodes[from->node];
-    const uint32_t all = making->node_count[from->node], above = making->last[node->slot >> 1];
+    const uint32_t feature = making->feature_of[node->slot >> 1];
+    const uint32_t all = making->node_count[from->node], above = making->last[feature];
     const int32_t child = from->is_left ? node->left : node->right;
     const double share = all ? (double)count_of(making, child) / (double)all : 0.5;
     edges[at] =
         (struct rw_shap_edge){.share = above == RW_NO_EDGE ? share : share * edges[above].share,
                               .cut = node->cut,
                               .slot = node->slot,
+                              .feature = feature,
                               .above = above,
                               .depth = from->depth,
                               .is_left = (uint8_t)from->is_left,
                               .is_leaf = child < 0};
     making->unlike[from->depth] =
         (from->depth ? making->unlike[from->depth - 1] : 0) + (above == RW_NO_EDGE);
-    making->last[node->slot >> 1] = at;
+    making->last[feature] = at;
     making->open[making->n_open++] = at;
     return child;
 }
@@ -140,7 +143,7 @@ static int make_trees(struct rw_ctx *ctx, struct rw_explainer *e, const uint32_t
 {
     int status = RW_OK;
     const struct rw_flat *flat = &e->flat;
-    struct making making = {0};
+    struct making making = {.feature_of = e->feature_of};
     size_t most = 1;
     uint64_t first = 0;
     for (int32_t t = 0; t < flat->n_trees; t++) {
@@ -148,12 +151,12 @@ static int make_trees(struct rw_ctx *ctx, struct rw_explainer *e, const uint32_t
         most = n > most ? n : most;
     }
     RW_TRY_OUT(RW_NEW(ctx, making.node_count, most));
-    RW_TRY_OUT(RW_NEW(ctx, making.last, flat->n_used));
+    RW_TRY_OUT(RW_NEW(ctx, making.last, e->n_features));
     RW_TRY_OUT(RW_NEW(ctx, making.open, most));
     RW_TRY_OUT(RW_NEW(ctx, making.unlike, most));
     RW_TRY_OUT(RW_NEW(ctx, making.pending, most + 1));
-    for (uint32_t slot = 0; slot < flat->n_used; slot++)
-        making.last[slot] = RW_NO_EDGE;
+    for (uint32_t f = 0; f < e->n_features; f++)
+        making.last[f] = RW_NO_EDGE;
     for (int32_t t = 0; t < flat->n_trees; t++) {
         struct rw_shap_tree *tree = &e->tree[t];
         making.leaf_count = counts + flat->first_leaf[t];
@@ -219,6 +222,20 @@ static void sum_up(struct rw_explainer *e, const uint32_t *counts, uint32_t n_do
     e->bound = 2 * DBL_EPSILON * largest * (flat->n_trees + (depth + 4.0) * (depth + 4.0));
 }
 
+/* Sets of one feature's categories are one feature. */
+static int number_features(struct rw_ctx *ctx, struct rw_explainer *e)
+{
+    const struct rw_flat *flat = &e->flat;
+    RW_TRY(RW_NEW(ctx, e->feature, flat->n_used));
+    RW_TRY(RW_NEW(ctx, e->feature_of, flat->n_used));
+    for (uint32_t slot = 0; slot < flat->n_used; slot++) {
+        if (slot == 0 || flat->feature[slot] != flat->feature[slot - 1])
+            e->feature[e->n_features++] = flat->feature[slot];
+        e->feature_of[slot] = e->n_features - 1;
+    }
+    return RW_OK;
+}
+
 int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                      const struct rw_dataset *cover, struct rw_explainer **out)
 {
@@ -231,6 +248,7 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
         return rw_fail(ctx, RW_ERR_DATA, "no documents to count in the trees");
     RW_TRY_OUT(RW_NEW(ctx, e, 1));
     RW_TRY_OUT(rw_flat_init(ctx, &e->flat, model, n_trees));
+    RW_TRY_OUT(number_features(ctx, e));
     const struct rw_flat *flat = &e->flat;
     RW_TRY_OUT(RW_NEW(ctx, counts, flat->first_leaf[flat->n_trees]));
     RW_TRY_OUT(RW_NEW(ctx, e->tree, (size_t)flat->n_trees));
@@ -252,6 +270,8 @@ void rw_explainer_free(struct rw_explainer *explainer)
     if (!explainer)
         return;
     rw_flat_release(&explainer->flat);
+    rw_mem_free(explainer->feature);
+    rw_mem_free(explainer->feature_of);
     rw_mem_free(explainer->edge);
     rw_mem_free(explainer->tree);
     rw_mem_free(explainer->point);
@@ -261,12 +281,12 @@ void rw_explainer_free(struct rw_explainer *explainer)
 
 uint32_t rw_explainer_n_features(const struct rw_explainer *explainer)
 {
-    return explainer->flat.n_used;
+    return explainer->n_features;
 }
 
 const uint32_t *rw_explainer_features(const struct rw_explainer *explainer)
 {
-    return explainer->flat.feature;
+    return explainer->feature;
 }
 
 double rw_explainer_base(const struct rw_explainer *explainer)
@@ -288,7 +308,7 @@ struct walk {
     const double *point, *weight;    /* [n] */
     uint32_t n;
     const float *value; /* [n_used] of the document */
-    double *shap;       /* [n_used] */
+    double *shap;       /* [n_features] */
     uint8_t *passes; /* [edges] o: the document passes this edge and those above of its feature */
     uint32_t *open;  /* [depth] */
     uint32_t n_open;
@@ -347,7 +367,7 @@ static void leave(struct walk *w)
     double share = integral(w, at, sum);
     if (edge->above != RW_NO_EDGE)
         share -= integral(w, edge->above, sum);
-    w->shap[edge->slot >> 1] += share;
+    w->shap[edge->feature] += share;
     for (uint32_t q = 0; edge->depth > 0 && q < w->n; q++)
         sum[q - (size_t)w->n] += sum[q];
 }
@@ -380,10 +400,11 @@ static void explain_block(const struct explain_job *job, uint32_t from, uint32_t
     double *room = (double *)scratch;        /* factor, product, sum */
     float *rows = (float *)(room + e->room); /* [BLOCK_DOCS][n_used], and a column */
     uint32_t *open = (uint32_t *)(rows + BLOCK_DOCS * (n_used + 1)); /* [most edges] */
-    double *values = job->values + from * n_used;
+    const size_t n_features = e->n_features;
+    double *values = job->values + from * n_features;
     rw_flat_gather(&e->flat, job->columns, job->begin + from, job->begin + from + n, rows,
                    rows + BLOCK_DOCS * n_used);
-    memset(values, 0, n * n_used * sizeof(*values));
+    memset(values, 0, n * n_features * sizeof(*values));
     for (int32_t t = 0; t < e->flat.n_trees; t++) {
         const struct rw_shap_tree *tree = &e->tree[t];
         const size_t n_products = (size_t)tree->depth * tree->n_points;
@@ -398,7 +419,7 @@ static void explain_block(const struct explain_job *job, uint32_t from, uint32_t
                             .sum = room + 2 * n_products};
         for (uint32_t d = 0; d < n; d++) {
             walk.value = rows + d * n_used;
-            walk.shap = values + d * n_used;
+            walk.shap = values + d * n_features;
             explain(&walk, tree->n_edges);
         }
     }

@@ -28,13 +28,14 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight);
 
 /* The edge into a node or leaf from the one above it. In the order of a walk, left before right. */
 struct rw_shap_edge {
-    double share;   /* z of the feature: of all edges from the root to here that ask for it */
-    float cut;      /* of the node above */
-    float leaf;     /* its value, if this leads to one */
-    uint32_t slot;  /* of the node above: 2 * slot of the feature + (missing goes left) */
-    uint32_t above; /* the nearest edge above that asks for the same feature; RW_NO_EDGE: none */
-    uint32_t end;   /* the edge after all those below this one */
-    uint32_t depth; /* from 0 */
+    double share;     /* z of the feature: of all edges from the root to here that ask for it */
+    float cut;        /* of the node above */
+    float leaf;       /* its value, if this leads to one */
+    uint32_t slot;    /* of the node above: 2 * slot of the feature + (missing goes left) */
+    uint32_t feature; /* its index among the explainer's */
+    uint32_t above;   /* the nearest edge above that asks for the same feature; RW_NO_EDGE: none */
+    uint32_t end;     /* the edge after all those below this one */
+    uint32_t depth;   /* from 0 */
     uint8_t is_left, is_leaf;
 };
 #define RW_NO_EDGE UINT32_MAX
@@ -49,7 +50,10 @@ struct rw_shap_tree {
 
 struct rw_explainer {
     struct rw_flat flat;
-    struct rw_shap_edge *edge; /* owned, like all arrays */
+    uint32_t n_features;
+    uint32_t *feature;    /* [n_features] ids, ascending, each once; owned, like all arrays */
+    uint32_t *feature_of; /* [flat.n_used] of each slot, an index there */
+    struct rw_shap_edge *edge;
     struct rw_shap_tree *tree; /* [flat.n_trees] */
     double *point, *weight;    /* of all rules in use */
     size_t room;               /* doubles that a thread needs for the deepest tree's products */

@@ -47,15 +47,24 @@ static void print_feature(FILE *out, const struct rw_model *model, uint32_t feat
     }
 }
 
+/* number: of the tree, from 0. */
+static void print_condition(FILE *out, const struct rw_model *model, int number, int32_t node,
+                            char *text, size_t size, int dot)
+{
+    rw_model_condition(model, number, node, text, size);
+    print_name(out, text, dot);
+}
+
 struct pending {
     int32_t child; /* as in rw_tree */
     int32_t depth;
     const char *side;
 };
 
-static void show_text(const struct rw_model *model, const struct rw_tree *tree,
-                      struct pending *stack, FILE *out)
+static void show_text(const struct rw_model *model, int number, struct pending *stack, char *text,
+                      size_t size, FILE *out)
 {
+    const struct rw_tree *tree = &model->tree[number];
     char cut[32], gain[40];
     size_t n = 0;
     stack[n++] = (struct pending){tree->n_leaves == 1 ? ~0 : 0, 0, ""};
@@ -69,8 +78,10 @@ static void show_text(const struct rw_model *model, const struct rw_tree *tree,
         const int32_t i = at.child;
         fprintf(out, "node %d: ", i);
         print_feature(out, model, tree->feature[i], 0);
-        fprintf(out, " <= %s, missing %s, gain %s\n", float_text(tree->cut[i], cut),
-                tree->missing_left[i] ? "left" : "right", double_text(tree->gain[i], gain));
+        fputc(' ', out);
+        print_condition(out, model, number, i, text, size, 0);
+        fprintf(out, ", missing %s, gain %s\n", tree->missing_left[i] ? "left" : "right",
+                double_text(tree->gain[i], gain));
         stack[n++] = (struct pending){tree->right[i], at.depth + 1, "right: "};
         stack[n++] = (struct pending){tree->left[i], at.depth + 1, "left: "};
     }
@@ -82,16 +93,17 @@ static void dot_edge(FILE *out, int32_t node, int32_t child, const char *side, i
             child < 0 ? ~child : child, side, missing ? ", missing" : "");
 }
 
-static void show_dot(const struct rw_model *model, const struct rw_tree *tree, int number,
-                     FILE *out)
+static void show_dot(const struct rw_model *model, int number, char *text, size_t size, FILE *out)
 {
+    const struct rw_tree *tree = &model->tree[number];
     char cut[32], gain[40];
-    fprintf(out, "digraph tree%d {\n    node [shape=box];\n", number);
+    fprintf(out, "digraph tree%d {\n    node [shape=box];\n", number + 1);
     for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
         fprintf(out, "    node%d [label=\"", i);
         print_feature(out, model, tree->feature[i], 1);
-        fprintf(out, "\\n<= %s\\ngain %s\"];\n", float_text(tree->cut[i], cut),
-                double_text(tree->gain[i], gain));
+        fputs("\\n", out);
+        print_condition(out, model, number, i, text, size, 1);
+        fprintf(out, "\\ngain %s\"];\n", double_text(tree->gain[i], gain));
     }
     for (int32_t i = 0; i < tree->n_leaves; i++)
         fprintf(out, "    leaf%d [label=\"leaf %d\\n%s\", shape=ellipse];\n", i, i,
@@ -113,17 +125,29 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
                        model->n_trees - 1);
     const struct rw_tree *shown = &model->tree[tree];
     struct pending *stack; /* one entry a level and one more: never above the number of leaves */
+    char *text = NULL;     /* of the longest condition */
+    size_t size = 0;
     RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
+    for (int32_t i = 0; i < shown->n_leaves - 1; i++) {
+        const size_t n = rw_model_condition(model, tree, i, NULL, 0) + 1;
+        size = n > size ? n : size;
+    }
+    const int status = RW_NEW(ctx, text, size);
+    if (status < 0) {
+        rw_mem_free(stack);
+        return status;
+    }
     errno = 0;
     if (dot) {
-        show_dot(model, shown, tree + 1, out);
+        show_dot(model, tree, text, size, out);
     } else {
         fprintf(out, "tree %d: %d %s\n", tree + 1, shown->n_leaves,
                 shown->n_leaves == 1 ? "leaf" : "leaves");
-        show_text(model, shown, stack, out);
+        show_text(model, tree, stack, text, size, out);
     }
     const int failed = fflush(out) != 0 || ferror(out);
     const int reason = errno;
     rw_mem_free(stack);
+    rw_mem_free(text);
     return failed ? rw_fail_io(ctx, reason, "cannot write tree %d", tree + 1) : RW_OK;
 }

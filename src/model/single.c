@@ -128,6 +128,8 @@ int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa is
 {
     struct rw_single *single;
     *out = NULL;
+    if (flat->set_of)
+        return RW_OK;
     RW_TRY(RW_NEW(ctx, single, 1));
     single->flat = flat;
     int status = RW_OK;

@@ -33,8 +33,8 @@ struct rw_single {
 };
 
 /* isa: instructions that may be used. *out is NULL, and nothing failed, if the model is not of a
- * kind that can be so: it uses too many features, has too large or deep a tree or too many nodes.
- * flat stays borrowed. */
+ * kind that can be so: it asks for categories, uses too many features, has too large or deep a tree
+ * or too many nodes. flat stays borrowed. */
 int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                   struct rw_single **out);
 void rw_single_free(struct rw_single *single);

@@ -27,8 +27,19 @@ out:
     return status;
 }
 
+int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree)
+{
+    const size_t n_nodes = (size_t)tree->n_leaves - 1;
+    if (tree->set)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, tree->by_set, n_nodes));
+    return RW_NEW(ctx, tree->set, n_nodes);
+}
+
 void rw_tree_release(struct rw_tree *tree)
 {
+    rw_mem_free(tree->by_set);
+    rw_mem_free(tree->set);
     rw_mem_free(tree->left);
     rw_mem_free(tree->right);
     rw_mem_free(tree->feature);
@@ -52,6 +63,15 @@ int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree 
         memcpy(to->gain, from->gain, n * sizeof(*to->gain));
     }
     memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
+    if (!from->set)
+        return RW_OK;
+    const int status = rw_tree_add_sets(ctx, to);
+    if (status < 0) {
+        rw_tree_release(to);
+        return status;
+    }
+    memcpy(to->by_set, from->by_set, n * sizeof(*to->by_set));
+    memcpy(to->set, from->set, n * sizeof(*to->set));
     return RW_OK;
 }
 

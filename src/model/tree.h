@@ -3,6 +3,7 @@
 #define RW_MODEL_TREE_H
 
 #include "base/ctx.h"
+#include "dataset/code_set.h"
 
 /* Internal nodes are numbered in the order in which they were split, 0 = root, so a child's number
  * is always larger than its parent's; a child < 0 means leaf ~child. A tree of one leaf has no
@@ -15,10 +16,15 @@ struct rw_tree {
     uint8_t *missing_left; /* [n_leaves - 1] */
     double *gain;          /* [n_leaves - 1] */
     float *leaf;           /* [n_leaves] */
+    /* NULL, or a pair: */
+    uint8_t *by_set;         /* [n_leaves - 1] 1: left when the category's code is in `set` */
+    struct rw_code_set *set; /* [n_leaves - 1] of the others: empty; and their cuts are 0 */
 };
 
 /* Arrays for n_leaves leaves, zeroed. */
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
+/* Makes by_set and set, zeroed, unless they are there. */
+int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree);
 void rw_tree_release(struct rw_tree *tree);
 int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to);
 /* Is it a tree: children in range, each node and leaf reached exactly once from the root, children
@@ -27,8 +33,23 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
 /* The same; the message begins with `where`. */
 int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
+static inline int rw_tree_by_set(const struct rw_tree *tree, int32_t node)
+{
+    return tree->by_set && tree->by_set[node];
+}
+
+/* value: as below. */
+static inline int rw_tree_goes_left(const struct rw_tree *tree, int32_t node, float value)
+{
+    if (value != value)
+        return tree->missing_left[node];
+    return rw_tree_by_set(tree, node) ? rw_set_has(&tree->set[node], (uint32_t)value)
+                                      : value <= tree->cut[node];
+}
+
 /* The leaf of a document. values: [n_values] by feature id, absent and missing already resolved
- * (NaN = missing); ids past the end are `absent`. */
+ * (NaN = missing), categories as their codes (dataset/categories.h); ids past the end are `absent`.
+ */
 static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *values, size_t n_values,
                                    float absent)
 {
@@ -38,8 +59,7 @@ static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *valu
     do {
         const uint32_t f = tree->feature[node];
         const float value = f < n_values ? values[f] : absent;
-        const int go_left = value != value ? tree->missing_left[node] : value <= tree->cut[node];
-        node = go_left ? tree->left[node] : tree->right[node];
+        node = rw_tree_goes_left(tree, node, value) ? tree->left[node] : tree->right[node];
     } while (node >= 0);
     return ~node;
 }

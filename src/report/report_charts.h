@@ -32,4 +32,7 @@ void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct
 void rw_chart_tree(FILE *out, const char *about, const struct rw_report *report,
                    const struct rw_report_tree *drawn);
 enum { RW_CHART_TREE_LEVELS = 3 }; /* of splits */
+/* What a node asks: that the value is at most `number`, or which categories go to "yes". */
+void rw_chart_condition(FILE *out, const struct rw_model *model, const struct rw_tree *tree,
+                        int32_t node, const char *number);
 #endif

@@ -465,8 +465,9 @@ static void tree_rows(const struct rw_report *report, const struct rw_report_tre
     } else {
         fprintf(out, "feature %u ", tree->feature[child]);
         rw_html_name(out, rw_model_feature_name(report->model, tree->feature[child]));
-        fprintf(out, " \xe2\x89\xa4 %s, missing to %s</td><td>%.6g</td>",
-                rw_html_float(tree->cut[child], text), tree->missing_left[child] ? "yes" : "no",
+        fputc(' ', out);
+        rw_chart_condition(out, report->model, tree, child, rw_html_float(tree->cut[child], text));
+        fprintf(out, ", missing to %s</td><td>%.6g</td>", tree->missing_left[child] ? "yes" : "no",
                 tree->gain[child]);
     }
     rw_html_count(out, drawn->node_docs[child]);

@@ -29,6 +29,19 @@ static int depth_drawn(const struct rw_tree *tree, int32_t child, int level)
     return yes > no ? yes : no;
 }
 
+void rw_chart_condition(FILE *out, const struct rw_model *model, const struct rw_tree *tree,
+                        int32_t node, const char *number)
+{
+    enum { MOST_BYTES = 400, MOST_LETTERS = 80 };
+    char text[MOST_BYTES];
+    if (!rw_tree_by_set(tree, node)) {
+        fprintf(out, "\xe2\x89\xa4 %s", number);
+        return;
+    }
+    rw_model_condition(model, (int)(tree - model->tree), node, text, sizeof(text));
+    rw_html_name_cut(out, text, MOST_LETTERS);
+}
+
 static void draw_split(const struct drawing *d, int32_t node, int level, int line)
 {
     const struct rw_tree *tree = d->drawn->tree;
@@ -37,13 +50,17 @@ static void draw_split(const struct drawing *d, int32_t node, int level, int lin
     open_box(d, "node", level, line);
     fprintf(d->out, "node %d: feature %u ", node, tree->feature[node]);
     rw_html_text(d->out, name);
-    fprintf(d->out, " \xe2\x89\xa4 %s, missing to %s, gain %.17g, documents %u\"><b>",
-            rw_html_float(tree->cut[node], number), tree->missing_left[node] ? "yes" : "no",
-            tree->gain[node], d->drawn->node_docs[node]);
+    fputc(' ', d->out);
+    rw_chart_condition(d->out, d->model, tree, node, rw_html_float(tree->cut[node], number));
+    fprintf(d->out, ", missing to %s, gain %.17g, documents %u\"><b>",
+            tree->missing_left[node] ? "yes" : "no", tree->gain[node], d->drawn->node_docs[node]);
     const int whole = *name && rw_html_name_cut(d->out, name, NAME);
     if (!*name)
         fprintf(d->out, "feature %u", tree->feature[node]);
-    fprintf(d->out, " <span>\xe2\x89\xa4 %.4g</span></b>", (double)tree->cut[node] + 0.0);
+    snprintf(number, sizeof(number), "%.4g", (double)tree->cut[node] + 0.0);
+    fputs(" <span>", d->out);
+    rw_chart_condition(d->out, d->model, tree, node, number);
+    fputs("</span></b>", d->out);
     fputs("<small>", d->out);
     if (*name && !whole) /* names that differ only where they are cut */
         fprintf(d->out, "feature %u, ", tree->feature[node]);

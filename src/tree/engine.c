@@ -42,6 +42,9 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
         struct rw_engine *engine;
+        if (rules->cut.categories && strcmp(engines[i].name, "cuda") == 0)
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                           "device %s does not split by categories; expected auto or cpu", device);
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->ctx = ctx;
         engine->n_threads = ctx->n_threads;
@@ -268,6 +271,10 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     rule->hess_unit = rw_pow2(hess_unit);
     rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? hess_unit : 0));
     rule->l2 = rules->split_l2;
-    if (rules->newton && root->sum.n)
-        rule->l2 = rules->split_l2 * ((double)hess_q_sum / (double)root->sum.n);
+    rule->category_prior = rules->category_smoothing;
+    if (rules->newton && root->sum.n) {
+        const double mean = (double)hess_q_sum / (double)root->sum.n;
+        rule->l2 = rules->split_l2 * mean;
+        rule->category_prior = rules->category_smoothing * mean;
+    }
 }

@@ -43,6 +43,7 @@ struct rw_engine_rules {
     struct rw_lambda_rule lambda; /* the objective's `pair` */
     int newton;                   /* histograms hold hessians too */
     double split_l2;              /* k, in average documents */
+    double category_smoothing;    /* the same, of the order of categories */
     uint32_t min_docs;
     double min_hessian, min_gain;
     int bits, nearest; /* of quantised lambdas */
@@ -106,6 +107,8 @@ struct rw_split {
     uint32_t feature; /* its id in the data */
     uint32_t bin;     /* codes <= bin go left, missing aside */
     float cut;
+    int is_set;             /* in place of bin and cut: */
+    struct rw_code_set set; /* the codes that go left, missing aside */
     int missing_left;
     double gain;
     uint32_t n_left;     /* documents that go left */

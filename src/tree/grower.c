@@ -390,7 +390,22 @@ static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_s
         tree->cut[k] = split->cut;
         tree->missing_left[k] = (uint8_t)split->missing_left;
         tree->gain[k] = split->gain;
+        if (split->is_set) {
+            tree->by_set[k] = 1;
+            tree->set[k] = split->set;
+        }
     }
+}
+
+/* Room for splits by categories, if there are some. */
+static int add_sets(const struct rw_grower *g, struct rw_tree *tree)
+{
+    for (int32_t number = 0; number < g->n_nodes; number++) {
+        const struct node *node = &g->node[g->slot_of[number]];
+        if (node->index >= 0 && node->split.is_set)
+            return rw_tree_add_sets(g->ctx, tree);
+    }
+    return RW_OK;
 }
 
 int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
@@ -404,9 +419,14 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
     else
         RW_TRY(grow_best_first(grower, engine, times));
     RW_TRY(rw_tree_init(grower->ctx, out, grower->n_splits + 1));
+    int status = add_sets(grower, out);
+    if (status < 0) {
+        rw_tree_release(out);
+        return status;
+    }
     make_tree(grower, out, leaf_slot);
     const double start = rw_clock_ms();
-    const int status = leaf_values(grower, engine, &root, leaf_slot, out);
+    status = leaf_values(grower, engine, &root, leaf_slot, out);
     times->partition_ms += rw_clock_ms() - start;
     if (status < 0)
         rw_tree_release(out);

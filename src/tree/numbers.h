@@ -112,6 +112,7 @@ struct rw_split_rule {
     double hess_unit;  /* real hessian of a quantised hessian of 1 */
     uint64_t min_docs;
     double min_hessian, min_gain;
+    double category_prior; /* --category-smoothing, in the unit of l2 */
 };
 
 RW_HD double rw_side_gain(const struct rw_split_rule *rule, const struct rw_cell *side)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "boost/category_sets.h"
 #include "boost/features.h"
 #include "boost/labels.h"
 #include "boost/params.h"
@@ -20,7 +21,7 @@ struct job {
     const struct rw_objective *handed; /* computed on the host; NULL: not */
     double relevant;
     struct rw_grow_rules grow;
-    struct rw_params *params; /* `rate` and `label-weights` alone */
+    struct rw_params *params; /* `rate`, `label-weights`, and what codes of categories depend on */
     const char *gain, *weights, *query_weights, *start_scores, *labels;
     int8_t direction[RW_FEATURE_IDS]; /* of `monotone` */
     double penalty[RW_FEATURE_IDS];   /* of `feature-penalty` */
@@ -82,13 +83,18 @@ static int option(struct job *job, const char *text)
         return interactions(job, value);
     else if (NAMED("feature-penalty"))
         return penalty(job, value);
+    else if (NAMED("categorical"))
+        return rw_params_set(NULL, job->params, "categorical", value);
+    else if (NAMED("category-smoothing"))
+        job->rules.category_smoothing = real;
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))
         job->grow.levels = strcmp(value, "levels") == 0;
-    else if (NAMED("absent"))
+    else if (NAMED("absent")) {
         job->rules.cut.absent_missing = strcmp(value, "missing") == 0;
-    else if (NAMED("rounding"))
+        return rw_params_set(NULL, job->params, "absent", value);
+    } else if (NAMED("rounding"))
         job->rules.nearest = strcmp(value, "nearest") == 0;
     else if (NAMED("norm"))
         job->rules.lambda.norm = strcmp(value, "on") == 0;
@@ -169,6 +175,28 @@ static void print_tree(const struct rw_tree *tree)
     PRINT_ARRAY("leaf", "%.17g", tree->leaf, tree->n_leaves);
 }
 
+/* The codes that go left at each split, or null. */
+static void print_sets(const struct rw_tree *tree)
+{
+    printf(",\"set\":[");
+    for (int32_t k = 0; k < tree->n_leaves - 1; k++) {
+        const char *before = "[";
+        printf(k ? "," : "");
+        if (!rw_tree_by_set(tree, k)) {
+            printf("null");
+            continue;
+        }
+        for (uint32_t code = 0; code <= RW_MAX_CATEGORIES; code++) {
+            if (rw_set_has(&tree->set[k], code)) {
+                printf("%s%u", before, code);
+                before = ",";
+            }
+        }
+        printf(*before == '[' ? "[]" : "]");
+    }
+    printf("]");
+}
+
 struct arrays { /* [n_docs] */
     int64_t *lambda, *hess;
     int32_t *lambda_q, *hess_q;
@@ -240,6 +268,7 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
         PRINT_ARRAY("hess_q", "%d", a->hess_q, n);
     PRINT_ARRAY("sampled", "%d", a->sampled, n);
     print_tree(&tree);
+    print_sets(&tree);
     printf("}\n");
     if (status >= 0)
         status = rw_engine_add_tree(engine, 0, &tree, a->leaf_slot);
@@ -310,6 +339,9 @@ int main(int argc, char **argv)
                              .n_threads = 2};
     struct rw_ctx *ctx = NULL;
     struct rw_dataset *data = NULL;
+    const struct rw_dataset *coded;
+    const struct rw_binned none = {.documents = NULL};
+    struct rw_category_sets sets = {.codes = NULL};
     int status = RW_OK;
     if (rw_params_new(NULL, &job.params) < 0 || rw_params_set(NULL, job.params, "rate", "0.1") < 0)
         return 2;
@@ -327,6 +359,8 @@ int main(int argc, char **argv)
     if (argc < 3 || rw_ctx_new(&ctx) < 0)
         return 2;
     const char *path = argv[2];
+    const struct rw_columns columns = {.categorical = rw_params_get(job.params, "categorical")};
+    RW_TRY_OUT(rw_ctx_set_columns(ctx, &columns));
     RW_TRY_OUT(rw_ctx_set_threads(ctx, job.n_threads));
     RW_TRY_OUT(rw_dataset_read(ctx, &path, 1, &data));
     if (job.weights)
@@ -337,10 +371,14 @@ int main(int argc, char **argv)
         RW_TRY_OUT(rw_dataset_read_start_scores(ctx, data, job.start_scores));
     if (job.labels)
         RW_TRY_OUT(rw_dataset_read_more_labels(ctx, data, job.labels));
-    RW_TRY_OUT(train(ctx, &job, argv[1], data));
+    RW_TRY_OUT(rw_category_sets_make(ctx, job.params, &none, data, NULL, &sets));
+    RW_TRY_OUT(rw_category_sets_take(ctx, &sets, 0, data, &coded));
+    job.rules.cut.categories = sets.codes;
+    RW_TRY_OUT(train(ctx, &job, argv[1], coded));
 out:
     if (status < 0)
         fprintf(stderr, "dump: %s\n", rw_last_error(ctx));
+    rw_category_sets_release(&sets);
     rw_params_free(job.params);
     rw_mem_free(job.interactions.groups);
     rw_dataset_free(data);

@@ -9,7 +9,8 @@ program computes, in double arithmetic:
     document's pairs cancel, 2e-6 of the sum of their magnitudes (pairs are computed in float);
   - how the lambdas become integers, with random numbers of its own (Philox4x32-10): ==;
   - from these integers, the tree: every split of every node by a search over the raw values
-    (features have at most 255 of them, so every two neighbours may be separated): ==;
+    (features have at most 255 of them, so every two neighbours may be separated), and over sets of
+    categories: ==;
   - leaves from exact sums of the unrounded integers, within the bounds of features with a
     direction: 1e-6 relative, and nearly all ==;
   - scores, by walking the trees over the raw values: ==.
@@ -19,29 +20,23 @@ import json
 import math
 import os
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 
+import categories
 from draws import check_quantised, check_sample, sample
+from floats import FLT_MAX, cut_between, to_float
 from gradients import REAL
 from lambdas import query_lambdas
 from monotone import bounds_of, directions, keeps_order
 from philox import draw, philox
 from shape import features_of, penalties
 
-FLT_MAX = struct.unpack('<f', b'\xff\xff\x7f\x7f')[0]
-
-
-def to_float(x):
-    return struct.unpack('<f', struct.pack('<f', x))[0]
-
-
 # ---- data ----
 
 
-def make_data(rng, path, n_queries, longest, outliers):
+def make_data(rng, path, n_queries, longest, outliers, with_categories):
     """LETOR text; labels 0 to 4, of every seventh query 1,000 times that if there are outliers; at
     most 255 distinct values a feature."""
     few = [rng.randrange(-50, 50) / 8 for _ in range(7)]
@@ -69,11 +64,13 @@ def make_data(rng, path, n_queries, longest, outliers):
                 put(40, rng.choice(few) if rng.random() < 0.5 else rng.choice([1, 2, 3]))
                 put(41, parts[3].split(':')[1])                       # twins: ties between features
                 put(60, 'NaN' if label > 1 and rng.random() < 0.8 else rng.randrange(5))
+                if with_categories:
+                    categories.put_values(rng, label, put)
                 out.write(' '.join(parts) + '\n')
 
 
 class Data:
-    def __init__(self, path, absent_is_missing):
+    def __init__(self, path, absent_is_missing, by_category):
         self.label, self.query, self.doc, ids = [], [], [], []
         for line in open(path):
             words = line.split()
@@ -85,6 +82,7 @@ class Data:
             self.doc.append({int(f): to_float(float(v)) for f, v in
                              (w.split(':') for w in words[2:])})
         self.features = sorted({f for doc in self.doc for f in doc})
+        self.n_codes = {f: 0 for f in by_category}
         self.n = len(self.label)
         # value[f][doc]: None is missing
         self.value = {}
@@ -94,9 +92,13 @@ class Data:
                 v = doc.get(f, None if absent_is_missing else 0.0)
                 column.append(None if v is None or v != v else v)
             self.value[f] = column
+        for f in by_category:
+            self.value[f], self.n_codes[f] = categories.codes(path, f, absent_is_missing)
         # the values that can be told apart, and the cut after each
         self.cut = {}
         for f in self.features:
+            if f in by_category:
+                continue
             distinct = sorted({v for v in self.value[f] if v is not None})
             assert len(distinct) <= 255
             cuts, group = [], 0
@@ -107,24 +109,6 @@ class Data:
             if distinct:
                 cuts.append((distinct[-1], FLT_MAX))
             self.cut[f] = cuts
-
-
-def key(x):
-    """Floats as integers, in order; -0 is 0."""
-    bits = struct.unpack('<i', struct.pack('<f', x))[0]
-    return bits if bits >= 0 else -(bits & 0x7fffffff)
-
-
-def of_key(k):
-    return struct.unpack('<f', struct.pack('<i', k))[0] if k >= 0 else -of_key(-k)
-
-
-def cut_between(a, b):
-    """The float strictly between that is nearest the middle."""
-    if key(b) - key(a) < 2:
-        return None
-    middle = to_float((a + b) / 2)
-    return min(max(middle, of_key(key(a) + 1)), of_key(key(b) - 1)) + 0.0
 
 
 # ---- lambdas ----
@@ -211,9 +195,8 @@ class Search:
         self.scale = 2.0 ** (2 * unit) / self.hess_unit
         self.direction = directions(opt)
         self.penalty = penalties(opt)
-        self.k = opt['split-l2']
-        if self.newton:
-            self.k *= sum(out['hess_q'][d] for d in docs) / len(docs)
+        mean = sum(out['hess_q'][d] for d in docs) / len(docs) if self.newton else 1
+        self.k, self.prior = opt['split-l2'] * mean, opt['category-smoothing'] * mean
         columns = [f for f in data.features if self.can_split(f)]
         kept = sample(opt, opt['sample-features'], columns, out['tree'], 3)
         self.features = [f for f, keep in zip(columns, kept) if keep]
@@ -222,6 +205,8 @@ class Search:
         """Whether a threshold leaves enough of all documents on both sides; else the engine has no
         column of the feature."""
         column, enough = self.data.value[f], self.opt['min-docs']
+        if f in self.data.n_codes:
+            return categories.can_split(column, enough)
         values = [v for v in column if v is not None]
         n_missing = len(column) - len(values)
         if min(n_missing, len(values)) >= enough:
@@ -257,6 +242,11 @@ class Search:
         whole = self.sums(docs)
         features = features_of(self.opt, self.out['tree'], self.features, node.path, node.sides)
         for f in features:
+            if f in self.data.n_codes:
+                found = categories.best(self, docs, f)
+                if found and (best is None or found[0] > best[0]):
+                    best = found
+                continue
             column = self.data.value[f]
             by_value = {}
             for d in docs:
@@ -288,8 +278,19 @@ class Search:
         if best is None:
             return None
         column = self.data.value[best[1]]
-        goes_left = [d for d in docs if (best[3] if column[d] is None else column[d] <= best[2])]
+        goes_left = [d for d in docs if is_left(best[2], best[3], column[d])]
         return best + (goes_left,)
+
+
+def is_left(cut, missing_left, value):
+    """cut: a threshold, or the codes that go left."""
+    if value is None:
+        return missing_left
+    return value in cut if isinstance(cut, tuple) else value <= cut
+
+
+def cut_of(out, k):
+    return out['cut'][k] if out['set'][k] is None else tuple(out['set'][k])
 
 
 def grow(opt, search):
@@ -341,7 +342,7 @@ def check_tree(opt, data, out, shifts, exponents, fail):
     for k, i in enumerate(splits):
         gain, feature, cut, missing_left, _ = nodes[i].split
         expected = (feature, cut, missing_left, gain) + tuple(number[c] for c in nodes[i].child)
-        got = (out['feature'][k], out['cut'][k], out['missing_left'][k], out['gain'][k],
+        got = (out['feature'][k], cut_of(out, k), out['missing_left'][k], out['gain'][k],
                out['left'][k], out['right'][k])
         if got != expected:
             fail('split %d is %r, expected %r' % (k, got, expected))
@@ -373,7 +374,7 @@ def walk(data, out, d):
     at = 0 if out['feature'] else -1
     while at >= 0:
         v = data.value[out['feature'][at]][d]
-        left = out['missing_left'][at] if v is None else v <= out['cut'][at]
+        left = is_left(cut_of(out, at), out['missing_left'][at], v)
         at = out['left'][at] if left else out['right'][at]
     return out['leaf'][-1 - at]
 
@@ -385,7 +386,8 @@ DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absen
             'seed': 1, 'relevant': 1.0, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
             'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
             'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2, 'monotone': '',
-            'interactions': '', 'feature-penalty': '', 'sample-docs': 1.0, 'sample-features-node': 1.0}
+            'interactions': '', 'feature-penalty': '', 'sample-docs': 1.0, 'sample-features-node': 1.0,
+            'categorical': '', 'category-smoothing': 10.0}
 
 CASES = [
     ('mart', {}),
@@ -443,6 +445,13 @@ CASES = [
     ('labels-xendcg', {'label-weights': '1,0.5', 'objective': 'xendcg', 'split': 'newton',
                        'weights': 'query', 'rate': 0.5}),
     ('labels-regression', {'label-weights': '1,0.1,3', 'objective': 'regression', 'weights': 'doc'}),
+    ('categories', {'categorical': '60-63', 'min-docs': 2, 'leaves': 24}),
+    ('categories-newton', {'categorical': '60-63', 'min-docs': 1, 'split': 'newton', 'leaves': 24,
+                           'absent': 'missing', 'category-smoothing': 2.0, 'split-l2': 3.0}),
+    ('categories-shape', {'categorical': '60-63', 'interactions': '1-13,61;40-62', 'min-docs': 2,
+                          'feature-penalty': '61:0.3,63:0.05', 'sample-docs': 0.8}),
+    ('categories-plain', {'categorical': '61,63', 'min-docs': 3, 'category-smoothing': 0.0,
+                          'grow': 'levels', 'depth': 4, 'weights': 'doc', 'bits': 12}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
     ('interactions', {'interactions': '1,2;3-8;5,11', 'min-docs': 2, 'leaves': 24, 'trees': 5}),
@@ -472,8 +481,8 @@ def run_case(dump, engine, name, changes, seed):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'data.txt')
         outliers, start = opt.pop('outliers', False), opt.pop('start', 0.0)
-        make_data(rng, path, 25, 28, outliers)
-        data = Data(path, opt['absent'] == 'missing')
+        make_data(rng, path, 25, 28, outliers, opt['categorical'])
+        data = Data(path, opt['absent'] == 'missing', categories.features(opt['categorical']))
         weights = [1.0] * data.n
         kind = opt.pop('weights', None)
         args = [dump, engine, path] + ['%s=%s' % item for item in opt.items()]

@@ -42,9 +42,9 @@ BAD: dict[str, Case] = {
     "empty frame": (lambda m: Dataset(pd.DataFrame(), [], qid=[]), "no documents"),
     "text": (lambda m: Dataset(m.X.astype(str), m.y, qid=m.qid), "type <U.*expected numbers"),
     "column of text": (lambda m: Dataset(frame(m, c="x"), m.y, qid=m.qid), "column 'c' .* holds 'x'"),
-    "categorical": (
-        lambda m: Dataset(frame(m, c=pd.Categorical(["x"] * len(m.y))), m.y, qid=m.qid),
-        "column 'c' is categorical: not supported yet",
+    "categories": (
+        lambda m: Dataset(frame(m, c=pd.Categorical([0.5] * len(m.y))), m.y, qid=m.qid),
+        "column 'c' has 0.5; expected categories",
     ),
     "dates": (
         lambda m: Dataset(frame(m, c=pd.Timestamp(2026, 1, 1)), m.y, qid=m.qid),
@@ -143,12 +143,6 @@ def test_objects_that_are_no_numbers(made: Made) -> None:
     with pytest.raises(TypeError) as raised:
         Dataset(X, made.y, qid=made.qid)
     assert isinstance(raised.value, DataError)
-
-
-def test_not_supported_yet(made: Made) -> None:
-    for name in ("categorical_features",):
-        with pytest.raises(NotImplementedError, match=f"{name} is not supported yet"):
-            made.dataset(**{name: [1]})
 
 
 def forced(made: Made, small: dict[str, Any], call: Callable[..., Any], caplog: Any) -> str:
@@ -298,7 +292,7 @@ def test_files_of_models(model: Model, tmp_path: Any) -> None:
             Model.from_bytes(bad)
         assert isinstance(raised.value, ValueError)
     pickled = pickle.dumps(model)
-    with pytest.raises(FormatError, match="a model of version 9; expected version 1 to 3"):
+    with pytest.raises(FormatError, match="a model of version 9; expected version 1 to 4"):
         pickle.loads(pickled.replace(b"rankwood model 2", b"rankwood model 9"))
     with pytest.raises(rankwood.RankwoodError, match="no format 'lightgmb'\\nhint: did you mean 'lightgbm'"):
         model.export(tmp_path / "x", "lightgmb")

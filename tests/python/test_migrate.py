@@ -141,7 +141,7 @@ def test_catboost_parameters() -> None:
         "seed": 7,
     }
     assert any("mode=NDCG" in note for note in notes)
-    assert any(note.startswith("one_hot_max_size: none, because features are numbers") for note in notes)
+    assert any(note.startswith("one_hot_max_size: none, because categories are split by sets") for note in notes)
     assert any("label_gain='linear'" in note for note in notes)
 
 

@@ -140,8 +140,8 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, uint
     if (router->row)
         return part_sparse(cpu, router, doc, n, doc, right);
 #if RW_HAS_X86
-    if (cpu->host.isa == RW_ISA_AVX512 && router->stride == 1 && router->bytes == 1 &&
-        cpu->host.base.n_docs[0] < (uint32_t)1 << 31)
+    if (cpu->host.isa == RW_ISA_AVX512 && !router->node.set && router->stride == 1 &&
+        router->bytes == 1 && cpu->host.base.n_docs[0] < (uint32_t)1 << 31)
         return part_avx512(router, doc, n, doc, right);
 #endif
     if (router->bytes == 2)

@@ -3,6 +3,7 @@
  * the functions of tree/numbers.h from exact sums. So the choice is the plain one's, to the bit. */
 #include <string.h>
 
+#include "tree/category_split.h"
 #include "tree/host/engine_cpu.h"
 
 static int direction_of(const struct rw_cpu *cpu, uint32_t f)
@@ -74,6 +75,26 @@ static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint
         if (!try_cut(cpu, search, f, b, &left, &missing))
             break;
     }
+}
+
+/* The best set of codes of a column by categories. */
+static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
+                     const int64_t *cells)
+{
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const size_t n_words = (size_t)cpu->words.n_words;
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+    struct rw_cell missing = {0, 0, 0}, cell[RW_MAX_CATEGORIES + 1];
+    struct rw_category_split found;
+    for (uint32_t b = 0; b < n_bins; b++)
+        cell[b] = rw_cpu_decode(&cpu->words, cells + b * n_words);
+    if (cuts->has_missing[f])
+        missing = rw_cpu_decode(&cpu->words, cells + n_bins * n_words);
+    rw_category_split(&cpu->host.base.split_rule, penalty_of(cpu, f), cell, n_bins, &missing,
+                      &found);
+    if (found.gain > search->best.gain ||
+        (found.gain > 0.0 && found.gain == search->best.gain && (int32_t)f < search->best.column))
+        search->best = rw_host_set_split(cuts, search->best.slot, f, &found);
 }
 
 /* Under the largest rough score by so much, a cut cannot have the largest gain, nor an equal one:
@@ -192,8 +213,9 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const int worth =
         search->all.n >= 2 * rule->min_docs && rw_host_allows(&cpu->host, search->best.slot, f);
+    const int by_category = rw_cuts_by_category(cuts, f);
     /* what the vectors' integers and floats hold */
-    if (worth && cpu->words.packed && rule->l2 < 0x1p60) {
+    if (worth && !by_category && cpu->words.packed && rule->l2 < 0x1p60) {
         search_packed(cpu, search, f, cells, from, to);
         return;
     }
@@ -213,6 +235,8 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
     } else if (to) {
         memcpy(to, cells, n * sizeof(*to));
     }
-    if (worth)
+    if (worth && by_category)
+        try_sets(cpu, search, f, cells);
+    else if (worth)
         try_all(cpu, search, f, cells);
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "comm/comm.h"
+#include "tree/category_split.h"
 #include "tree/plan.h"
 #include "tree/quantise.h"
 #include "tree/ranks.h"
@@ -464,6 +465,19 @@ int rw_host_check_left(const struct rw_host *host, const struct rw_split *split,
                    (unsigned long long)n_left, split->n_left);
 }
 
+struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
+                                  const struct rw_category_split *found)
+{
+    return (struct rw_split){.slot = slot,
+                             .column = (int32_t)f,
+                             .feature = cuts->feature[f],
+                             .is_set = 1,
+                             .set = found->left,
+                             .missing_left = found->missing_left,
+                             .gain = found->gain,
+                             .n_left = (uint32_t)found->n_left};
+}
+
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes)
 {
@@ -476,9 +490,15 @@ int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw
     for (int32_t k = 0; k + 1 < tree->n_leaves; k++) {
         const uint32_t f = rw_cuts_index(cuts, tree->feature[k]);
         const uint32_t n_bins = f < cuts->n_features ? rw_cuts_n_bins(cuts, f) : 0;
+        const int by_set = rw_tree_by_set(tree, k);
+        if (n_bins && by_set != rw_cuts_by_category(cuts, f))
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                           "split of feature %u %s, where the training set %s", tree->feature[k],
+                           by_set ? "by categories" : "by a threshold",
+                           by_set ? "has numbers" : "has categories");
         const float *cut = cuts->cut + (n_bins ? cuts->offset[f] : 0);
         const uint32_t bin = n_bins ? rw_bin_of(cut, n_bins, tree->cut[k]) : 0;
-        if (!n_bins || cut[bin] != tree->cut[k])
+        if (!n_bins || (!by_set && cut[bin] != tree->cut[k]))
             return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                            "split of feature %u at %.9g is none of the engine's", tree->feature[k],
                            (double)tree->cut[k]);
@@ -487,7 +507,8 @@ int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw
                                           .missing_code = n_bins,
                                           .missing_left = tree->missing_left[k],
                                           .left = tree->left[k],
-                                          .right = tree->right[k]};
+                                          .right = tree->right[k],
+                                          .set = by_set ? &tree->set[k] : NULL};
     }
     return RW_OK;
 }

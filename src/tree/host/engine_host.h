@@ -130,6 +130,7 @@ struct rw_coded_node {
     uint32_t column, bin, missing_code;
     int missing_left;
     int32_t left, right;
+    const struct rw_code_set *set; /* in place of bin; NULL: there is none; borrowed */
 };
 /* nodes: [n_leaves - 1], written. A split that is none of the engine's is RW_ERR_UNSUPPORTED. */
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
@@ -139,18 +140,26 @@ int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw
 
 static inline int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
 {
-    return code == node->missing_code ? node->missing_left : code <= node->bin;
+    if (code == node->missing_code)
+        return node->missing_left;
+    return node->set ? rw_set_has(node->set, code) : code <= node->bin;
 }
 
-/* A split as a node without children. */
+/* What was found of a feature by categories, as a node's split. */
+struct rw_category_split;
+struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
+                                  const struct rw_category_split *found);
+
+/* A split as a node without children, for as long as the split is there. */
 static inline struct rw_coded_node rw_coded_split(const struct rw_cuts *cuts,
                                                   const struct rw_split *split)
 {
-    struct rw_coded_node node = {0, 0, 0, 0, 0, 0};
+    struct rw_coded_node node = {0, 0, 0, 0, 0, 0, NULL};
     node.column = (uint32_t)split->column;
     node.bin = split->bin;
     node.missing_code = rw_cuts_n_bins(cuts, node.column);
     node.missing_left = split->missing_left;
+    node.set = split->is_set ? &split->set : NULL;
     return node;
 }
 

@@ -41,11 +41,13 @@ static void select_features(const struct selection *job)
         *found = (struct rw_feature_cuts){.cut = cuts->cut + cuts->offset[f],
                                           .n_bins = n_bins,
                                           .has_missing = cuts->has_missing[f],
+                                          .by_category = (uint8_t)rw_cuts_by_category(cuts, f),
                                           .reason = RW_CUT_IGNORED};
         if (is_ignored(job, f))
             continue;
-        found->reason = rw_cuts_can_split(count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0,
-                                          job->rule->min_docs)
+        const uint32_t n_missing = cuts->has_missing[f] ? count[n_bins] : 0;
+        found->reason = (found->by_category ? rw_categories_can_split : rw_cuts_can_split)(
+                            count, n_bins, n_missing, job->rule->min_docs)
                             ? RW_CUT_IN_USE
                             : RW_CUT_FEW;
     }
@@ -135,6 +137,7 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
     bins->n_docs = n_docs;
     bins->rule = host->base.rules.cut;
     bins->rule.ignore = NULL;
+    bins->rule.categories = NULL;
     const int status = RW_NEW(ctx, bins->codes, cuts->n_features);
     if (status < 0) {
         rw_mem_free(bins);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
+#include "tree/category_split.h"
 
 static struct rw_ref *ref_of(struct rw_engine *engine)
 {
@@ -112,6 +113,19 @@ static void try_cut(const struct rw_split_rule *rule, int direction, double pena
     }
 }
 
+/* The same of a feature whose values are categories. */
+static void try_sets(const struct rw_ref *ref, uint32_t f, double penalty,
+                     const struct rw_cell *cell, const struct rw_cell *missing,
+                     struct rw_split *best)
+{
+    const struct rw_cuts *cuts = cuts_of(ref);
+    struct rw_category_split found;
+    rw_category_split(&ref->host.base.split_rule, penalty, cell, rw_cuts_n_bins(cuts, f), missing,
+                      &found);
+    if (found.gain > best->gain)
+        *best = rw_host_set_split(cuts, best->slot, f, &found);
+}
+
 void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
                        struct rw_split *out)
 {
@@ -126,6 +140,10 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
         const double penalty = ref->host.penalty ? ref->host.penalty[f] : 0.0;
         const struct rw_cell none = {0, 0, 0};
         const struct rw_cell missing = cuts->has_missing[f] ? cell[n_bins] : none;
+        if (rw_cuts_by_category(cuts, f)) {
+            try_sets(ref, f, penalty, cell, &missing, &best);
+            continue;
+        }
         struct rw_cell all = missing;
         for (uint32_t b = 0; b < n_bins; b++)
             rw_cell_add(&all, &cell[b]);

@@ -1,0 +1,76 @@
+/* Features whose values are categories: which words have a code of their own, and data sets in
+ * which the codes stand in place of values.
+ *
+ * A category is a word. Where a data set has no lexicon for the feature (dataset/lexicon.h), its
+ * values are whole numbers from 0 on, and the words their decimals. The words that have a code are
+ * sorted by their bytes and have codes 0, 1, ...; all others, also those that training never saw,
+ * share the one behind them. Missing values stay missing; an empty word is a missing value. */
+#ifndef RW_DATASET_CATEGORIES_H
+#define RW_DATASET_CATEGORIES_H
+
+#include "dataset/code_set.h"
+#include "dataset/dataset.h"
+
+/* A category that is a number, as text has them. */
+#define RW_MAX_CATEGORY_ID 2147483647u
+
+struct rw_category_number {
+    uint32_t number, code;
+};
+
+struct rw_feature_categories {
+    uint32_t feature;
+    uint32_t n;  /* words; also the code of all others */
+    char **word; /* [n] ascending by bytes, all different; owned, and so are they */
+    uint32_t n_numbers;
+    struct rw_category_number
+        *number; /* [n_numbers] the words that are decimals, ascending; owned */
+};
+
+struct rw_categories {
+    uint32_t n;
+    struct rw_feature_categories *of; /* [n] by ascending feature; owned */
+};
+void rw_categories_release(struct rw_categories *categories);
+int rw_categories_copy(struct rw_ctx *ctx, const struct rw_categories *from,
+                       struct rw_categories *to);
+/* Fills `number` of categories whose words are there. */
+int rw_categories_index(struct rw_ctx *ctx, struct rw_categories *categories);
+/* NULL: the feature's values are numbers. */
+const struct rw_feature_categories *rw_categories_find(const struct rw_categories *categories,
+                                                       uint32_t feature);
+
+uint32_t rw_category_of_word(const struct rw_feature_categories *of, const char *word);
+/* Whole and from 0 on; what is beyond 2^24 need not have been that number in the data. */
+static inline int rw_is_category(float value)
+{
+    return value >= 0.0f && value <= 16777216.0f && value == (float)(uint32_t)value;
+}
+/* Of a value that is a number and not missing; what is no whole number is none of the words. */
+uint32_t rw_category_of_number(const struct rw_feature_categories *of, float value);
+
+/* Finds the words of a training set: of each feature that is wanted and that some rank's documents
+ * have, the `most` (RW_MAX_CATEGORIES, at most) that most documents have, of equals those that come
+ * first by bytes. wanted: [RW_FEATURE_IDS]. All ranks call it together, and find the same.
+ * RW_ERR_DATA: a value is no category. */
+int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
+                       uint32_t most, int absent_missing, struct rw_categories *out);
+
+/* values: [n_docs], written: the codes of a feature's documents, NaN (RW_MISSING_BITS) where
+ * missing. RW_ERR_DATA: a value is no category. */
+int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *of,
+                        const struct rw_dataset *dataset, int absent_missing, float *values);
+
+/* A data set with codes in place of those features' values; all else is borrowed from `dataset`,
+ * which must stay. */
+struct rw_recoded {
+    struct rw_dataset dataset; /* its `column` is owned */
+    uint32_t n_made;
+    float **made; /* [n_made] columns' values; owned */
+};
+int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categories,
+                         const struct rw_dataset *dataset, int absent_missing,
+                         struct rw_recoded *out);
+/* In any state after being zeroed. */
+void rw_recoded_release(struct rw_recoded *recoded);
+#endif

@@ -1,0 +1,206 @@
+/* The words of a training set, of all ranks: each sends what its documents have, and all keep the
+ * same ones. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "comm/comm.h"
+#include "dataset/categories.h"
+#include "dataset/lexicon.h"
+
+/* One word of a feature, and how many documents have it. The empty one only says that a rank has
+ * the feature. */
+struct counted {
+    uint32_t feature;
+    uint64_t n;
+    const char *word; /* borrowed */
+};
+
+/* What a rank sends: the feature (4 bytes), the count (8), the word and a 0; one after another. */
+struct message {
+    char *bytes; /* owned */
+    size_t n, room;
+};
+
+static int put(struct rw_ctx *ctx, struct message *m, uint32_t feature, uint64_t n,
+               const char *word)
+{
+    const size_t length = strlen(word) + 1;
+    RW_TRY(RW_GROW(ctx, m->bytes, m->room, m->n + sizeof(feature) + sizeof(n) + length));
+    memcpy(m->bytes + m->n, &feature, sizeof(feature));
+    memcpy(m->bytes + m->n + sizeof(feature), &n, sizeof(n));
+    memcpy(m->bytes + m->n + sizeof(feature) + sizeof(n), word, length);
+    m->n += sizeof(feature) + sizeof(n) + length;
+    return RW_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Numbers, sorted, that documents have. */
+static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
+                       struct rw_lexicon *lexicon, float *values, uint32_t n)
+{
+    if (n)
+        qsort(values, n, sizeof(*values), by_value);
+    for (uint32_t i = 0, end; i < n; i = end) {
+        char number[16];
+        for (end = i + 1; end < n && values[end] == values[i];)
+            end++;
+        snprintf(number, sizeof(number), "%u", (unsigned)values[i]);
+        const char *word = lexicon ? rw_lexicon_word(lexicon, (uint32_t)values[i]) : number;
+        if (*word)
+            RW_TRY(put(ctx, m, feature, end - i, word));
+    }
+    return RW_OK;
+}
+
+/* values, code: [n_docs] scratch. */
+static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t feature,
+                         int absent_missing, float *values, struct message *m)
+{
+    const struct rw_column *column = rw_dataset_column(dataset, feature);
+    const struct rw_feature_categories none = {.feature = feature};
+    struct rw_lexicon *lexicon =
+        rw_lexicon_has(dataset->lexicon, feature) ? dataset->lexicon : NULL;
+    uint32_t n = 0, n_present = 0;
+    RW_TRY(rw_categories_codes(ctx, &none, dataset, absent_missing, values)); /* are they some? */
+    if (column)
+        RW_TRY(put(ctx, m, feature, 0, ""));
+    for (uint32_t i = 0; column && i < column->n; i++) {
+        const float value = column->value[i];
+        n_present += !rw_is_absent(value);
+        if (value == value)
+            values[n++] = value;
+    }
+    RW_TRY(put_numbers(ctx, m, feature, lexicon, values, n));
+    return absent_missing || n_present == dataset->n_docs
+               ? RW_OK
+               : put(ctx, m, feature, dataset->n_docs - n_present, "0");
+}
+
+static int count_all(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
+                     int absent_missing, struct message *m)
+{
+    float *values;
+    int status = RW_OK;
+    RW_TRY(RW_NEW_RAW(ctx, values, dataset->n_docs));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS && status >= 0; f++) {
+        if (wanted[f])
+            status = count_feature(ctx, dataset, f, absent_missing, values, m);
+    }
+    rw_mem_free(values);
+    return status;
+}
+
+/* ---- of all ranks ---- */
+
+static int by_word(const void *a, const void *b)
+{
+    const struct counted *x = a, *y = b;
+    if (x->feature != y->feature)
+        return x->feature > y->feature ? 1 : -1;
+    return strcmp(x->word, y->word);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct counted *x = a, *y = b;
+    if (x->n != y->n)
+        return x->n < y->n ? 1 : -1;
+    return strcmp(x->word, y->word);
+}
+
+/* By feature and word, each once. Returns how many. */
+static size_t unpack(const char *bytes, size_t n_bytes, struct counted *out)
+{
+    size_t n = 0, n_different = 0;
+    for (size_t at = 0; at < n_bytes; n++) {
+        memcpy(&out[n].feature, bytes + at, sizeof(out[n].feature));
+        memcpy(&out[n].n, bytes + at + sizeof(out[n].feature), sizeof(out[n].n));
+        at += sizeof(out[n].feature) + sizeof(out[n].n);
+        out[n].word = bytes + at;
+        at += strlen(out[n].word) + 1;
+    }
+    if (n)
+        qsort(out, n, sizeof(*out), by_word);
+    for (size_t i = 0; i < n; i++) {
+        if (n_different && by_word(&out[n_different - 1], &out[i]) == 0)
+            out[n_different - 1].n += out[i].n;
+        else
+            out[n_different++] = out[i];
+    }
+    return n_different;
+}
+
+/* words: [n] of one feature, the first one empty if some rank has the feature. */
+static int keep_words(struct rw_ctx *ctx, struct counted *words, size_t n, uint32_t most,
+                      struct rw_categories *out)
+{
+    struct rw_feature_categories *of = &out->of[out->n];
+    if (words[0].word[0])
+        return RW_OK;
+    of->feature = words[0].feature;
+    out->n++;
+    words++;
+    n--;
+    const size_t kept = n < most ? n : most;
+    if (n > kept)
+        qsort(words, n, sizeof(*words), by_count);
+    if (kept)
+        qsort(words, kept, sizeof(*words), by_word);
+    RW_TRY(RW_NEW(ctx, of->word, kept));
+    for (; of->n < kept; of->n++)
+        RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], words[of->n].word));
+    return RW_OK;
+}
+
+static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint32_t most,
+                    struct rw_categories *out)
+{
+    enum { LEAST_BYTES = sizeof(uint32_t) + sizeof(uint64_t) + 1 };
+    struct counted *words;
+    int status = RW_OK;
+    RW_TRY(RW_NEW(ctx, words, n_bytes / LEAST_BYTES + 1));
+    const size_t n = unpack(bytes, n_bytes, words);
+    size_t n_features = 0;
+    for (size_t i = 0; i < n; i++)
+        n_features += i == 0 || words[i].feature != words[i - 1].feature;
+    RW_TRY_OUT(RW_NEW(ctx, out->of, n_features));
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && words[end].feature == words[i].feature;)
+            end++;
+        RW_TRY_OUT(keep_words(ctx, words + i, end - i, most, out));
+    }
+    status = rw_categories_index(ctx, out);
+out:
+    rw_mem_free(words);
+    return status;
+}
+
+int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
+                       uint32_t most, int absent_missing, struct rw_categories *out)
+{
+    struct message own = {0};
+    void *all = NULL;
+    size_t *begin = NULL;
+    int status;
+    memset(out, 0, sizeof(*out));
+    status = RW_NEW(ctx, begin, (size_t)rw_n_ranks(ctx) + 1);
+    status = status < 0 ? status : count_all(ctx, wanted, dataset, absent_missing, &own);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_comm_gather_all(ctx, own.bytes, own.n, &all, begin));
+    status = keep_all(ctx, all, begin[rw_n_ranks(ctx)],
+                      most < RW_MAX_CATEGORIES ? most : RW_MAX_CATEGORIES, out);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+out:
+    rw_mem_free(own.bytes);
+    rw_mem_free(all);
+    rw_mem_free(begin);
+    if (status < 0)
+        rw_categories_release(out);
+    return status;
+}

@@ -1,0 +1,153 @@
+"""Features whose values are categories: words, whatever codes a frame has for them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankwood
+
+PARAMS = {"rounds": 20, "leaves": 8, "min_docs": 3, "early_stop": 0, "seed": 3}
+SHOPS = [f"shop {i:02d}" for i in range(40)]
+
+
+def frame(seed: int, n_queries: int = 150) -> pd.DataFrame:
+    """Labels that follow the shop, whose number says nothing."""
+    rng = np.random.default_rng(seed)
+    effect = np.random.default_rng(99).uniform(-1.5, 1.5, len(SHOPS))
+    n = n_queries * 12
+    shop, x = rng.integers(0, len(SHOPS), n), rng.random(n)
+    score = effect[shop] + x + rng.normal(0, 0.4, n)
+    return pd.DataFrame(
+        {
+            "label": np.digitize(score, [0.2, 0.9, 1.6]),
+            "qid": np.repeat(np.arange(n_queries), 12),
+            "shop": pd.Categorical.from_codes(shop, SHOPS),
+            "x": x.astype(np.float32),
+        }
+    )
+
+
+def recoded(table: pd.DataFrame, words: list[str]) -> pd.DataFrame:
+    """The same words by other codes."""
+    return table.assign(shop=pd.Categorical(table["shop"].astype(object), categories=words))
+
+
+@pytest.fixture(scope="module")
+def train_set() -> rankwood.Dataset:
+    return rankwood.Dataset(frame(1), "label", qid="qid")
+
+
+@pytest.fixture(scope="module")
+def model(train_set: rankwood.Dataset) -> rankwood.Model:
+    return rankwood.train(PARAMS, train_set)
+
+
+def test_better_than_codes(model: rankwood.Model) -> None:
+    table, test = frame(1), frame(2)
+    codes = [one.assign(shop=one["shop"].cat.codes) for one in (table, test)]
+    plain = rankwood.train(PARAMS, rankwood.Dataset(codes[0], "label", qid="qid"))
+    by_words = rankwood.evaluate(rankwood.Dataset(test, "label", qid="qid"), model)
+    by_codes = rankwood.evaluate(rankwood.Dataset(codes[1], "label", qid="qid"), plain)
+    assert by_words["ndcg@10"] > by_codes["ndcg@10"] + 0.05
+    assert plain.categories == {}
+    assert model.categories == {"shop": SHOPS}
+
+
+@pytest.mark.parametrize("kind", ["permuted", "more", "fewer", "objects"])
+def test_scores_by_word(model: rankwood.Model, kind: str) -> None:
+    test = frame(2)
+    expected = model.predict(test)
+    words = list(np.random.default_rng(7).permutation(SHOPS))
+    if kind == "more":
+        words = ["another", *words, "zzz"]
+    if kind == "fewer":
+        test = test[test["shop"] != SHOPS[3]]
+        expected = model.predict(test)
+        words.remove(SHOPS[3])
+    other = recoded(test, words) if kind != "objects" else test.assign(shop=test["shop"].astype(object))
+    assert (model.predict(other) == expected).all()
+    assert (model.predict(other[["x", "shop"]]) == expected).all()
+    named = rankwood.Dataset(other[["x", "shop"]], categorical_features=["shop"])
+    assert (model.predict(named) == expected).all()
+
+
+def test_codes_permuted_in_training_too(model: rankwood.Model) -> None:
+    words = list(np.random.default_rng(5).permutation(SHOPS))
+    again = rankwood.train(PARAMS, rankwood.Dataset(recoded(frame(1), words), "label", qid="qid"))
+    assert again.to_bytes() == model.to_bytes()
+
+
+def test_unseen_and_missing(model: rankwood.Model) -> None:
+    test = frame(2, 10)
+    test["shop"] = "never seen"
+    one = model.predict(test.assign(shop=pd.Categorical(test["shop"])))
+    two = model.predict(test.assign(shop="nor this"))
+    assert (one == two).all()
+    assert np.isfinite(model.predict(test.assign(shop=None))).all()
+
+
+def test_files_and_numbers(tmp_path) -> None:
+    table = frame(1)
+    table.to_csv(tmp_path / "train.csv", index=False)
+    of_file = rankwood.Dataset(tmp_path / "train.csv", categorical_features=["shop"])
+    assert (
+        rankwood.train(PARAMS, of_file).to_bytes()
+        == rankwood.train(PARAMS, rankwood.Dataset(table, "label", qid="qid")).to_bytes()
+    )
+    model = rankwood.train(PARAMS, of_file)
+    assert (model.predict(tmp_path / "train.csv") == model.predict(table)).all()
+    numbers = np.column_stack([table["shop"].cat.codes.astype(np.int64) + 2_000_000_000, table["x"].astype(np.float64)])
+    data = rankwood.Dataset(numbers, table["label"], qid=table["qid"], categorical_features=[0])
+    by_number = rankwood.train(PARAMS, data)
+    assert by_number.categories[0][0] == "2000000000"
+    assert (by_number.predict(numbers) == model.predict(table)).all()
+
+
+def test_arrow() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = frame(1)
+    expected = rankwood.train(PARAMS, rankwood.Dataset(table, "label", qid="qid"))
+    data = rankwood.Dataset(arrow.table(table), "label", qid="qid")
+    assert rankwood.train(PARAMS, data).to_bytes() == expected.to_bytes()
+    assert (expected.predict(arrow.table(table)) == expected.predict(table)).all()
+
+
+def test_ranker(model: rankwood.Model) -> None:
+    table, test = frame(1), frame(2)
+    ranker = rankwood.Ranker(rounds=20, leaves=8, min_docs=3, early_stop=0, seed=3)
+    ranker.fit(table[["shop", "x"]], table["label"], qid=table["qid"])
+    assert (ranker.predict(test[["shop", "x"]]) == model.predict(test)).all()
+    numbers = [np.column_stack([one["shop"].cat.codes, one["x"]]) for one in (table, test)]
+    ranker = rankwood.Ranker(rounds=20, leaves=8, min_docs=3, early_stop=0, seed=3, categorical=[0])
+    ranker.fit(numbers[0], table["label"], qid=table["qid"])
+    assert ranker.model_.categories[0] == sorted(str(i) for i in range(len(SHOPS)))
+    assert np.isfinite(ranker.predict(numbers[1])).all()
+
+
+def test_what_is_told(model: rankwood.Model, train_set: rankwood.Dataset, tmp_path) -> None:
+    splits = [one for one in model.trees() if one["leaf"] is None and one["feature"] == "shop"]
+    assert any("in {shop" in one["threshold"] for one in splits)
+    again = rankwood.Model.from_bytes(model.to_bytes())
+    assert again.to_bytes() == model.to_bytes()
+    assert again.categories == model.categories
+    values, base, features = model.shap_values(train_set)
+    assert len(features) == 2
+    assert np.allclose(values.sum(axis=1) + base, model.predict(train_set))
+    cv = rankwood.cv(PARAMS, train_set, 3)
+    assert len(cv.folds) == 3
+    with pytest.raises(rankwood.UnsupportedError, match="'ranklib' cannot say"):
+        model.export(tmp_path / "model.xml", "ranklib", feature_base=0)
+
+
+def test_wrong() -> None:
+    table = frame(1, 10)
+    with pytest.raises(rankwood.DataError, match="no column 'shops' of categories"):
+        rankwood.Dataset(table, "label", qid="qid", categorical_features=["shops"])
+    with pytest.raises(rankwood.DataError, match=r"has 0\.5; expected categories"):
+        rankwood.Dataset(table.assign(x=0.5), "label", qid="qid", categorical_features=["x"])
+    with pytest.raises(rankwood.DataError, match=r"has -1; expected categories"):
+        rankwood.Dataset(table.assign(x=-1), "label", qid="qid", categorical_features=["x"])
+    with pytest.raises(TypeError, match=r"categorical_features has 1\.5"):
+        rankwood.Dataset(table, "label", qid="qid", categorical_features=[1.5])
+    with pytest.raises(rankwood.ParameterError, match="category_smoothing"):
+        rankwood.train({"category_smoothing": 3}, rankwood.Dataset(table.drop(columns="shop"), "label", qid="qid"))
