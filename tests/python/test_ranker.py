@@ -75,14 +75,14 @@ def test_every_parameter_is_there() -> None:
         assert name in ours or name in NOT_HERE, name
 
 
-@pytest.mark.parametrize("name", ["names", "ignore", "hist", "gpu_memory"])
+@pytest.mark.parametrize("name", ["names", "ignore", "features", "hist", "gpu_memory"])
 def test_a_parameter_that_only_training_has(name: str) -> None:
     with pytest.raises(TypeError) as error:
         Ranker(**{name: 1})
     assert str(error.value) == f"Ranker() has no parameter '{name}'"
 
 
-NOT_HERE = {"weights", "names", "ignore", "hist", "gpu_memory", "batch", "refit_decay"} | {
+NOT_HERE = {"weights", "names", "ignore", "features", "hist", "gpu_memory", "batch", "refit_decay"} | {
     "query_weights", "start_scores", "positions", "pairs_file", "label_column", "qid_column", "weight_column",
     "labels", "label_columns",
 }  # fmt: skip
