@@ -1,3 +1,4 @@
+# long
 # Objectives whose gradients the host makes: the same model on every engine and any number of threads; what each
 # reads matters, and what it does not read is refused.
 "$RANKWOOD" synth --shape letor --queries 120 --seed 1 -o a.txt
