@@ -96,3 +96,12 @@ done
 try train train.txt --interaction_constraints 1 --quiet -o no
 try train train.txt --feature_contri 1 --quiet -o no
 say none test ! -e no
+# Of lists, what --features leaves out is forgotten; trees are those of lists without it.
+train --rounds 4 --features 1-20 --interactions '1-8,30;5-20;31-46' --feature-penalty 2:0.1,40:3 --monotone 1:+,30:- -o whole
+grep -E '^(ignore|interactions|feature-penalty|monotone) = ' whole
+train --rounds 4 --ignore 21-46 --interactions '1-8;5-20' --feature-penalty 2:0.1 --monotone 1:+ -o other
+say "the same by --ignore" cmp whole other
+train --rounds 2 --features 1-20 --feature-penalty 40:3 --monotone 30:- -o whole
+say "lists of none" sh -c '! grep -E "^(feature-penalty|monotone) = " whole'
+try train train.txt --features 1-20 --interactions '31-40;41-46' --quiet -o no
+say none test ! -e no
