@@ -165,3 +165,22 @@ class Params:
         if value == ffi.NULL:
             raise ParameterError(f"no parameter {name!r}")
         return text(value)
+
+
+def need_measured(
+    c: Params, hooks: Any, has_valid: bool, names: tuple[str, ...] = ("metric", "empty", "ties", "relevant")
+) -> None:
+    """ParameterError: what is given has no effect, for nothing is measured; as `rankwood train` has it."""
+    if has_valid:
+        return
+    if lib.rw_params_must_matter(c.c, b"early-stop") and c.get("early-stop") != "0":
+        raise ParameterError("parameter 'early_stop' has no effect without a validation set")
+    if lib.rw_params_must_matter(c.c, b"early-stop-delta"):
+        raise ParameterError("parameter 'early_stop_delta' has no effect without a validation set")
+    if c.get("train-metric") == "on":
+        return
+    for name in names:
+        if name == "relevant" and lib.rw_params_trains_on_relevance(c.c):
+            continue
+        if lib.rw_params_must_matter(c.c, name.encode()) or (name == "metric" and hooks.metric != ffi.NULL):
+            raise ParameterError(f"parameter {name!r} has no effect without a validation set or train_metric=True")

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rankwood import _ranks
-from rankwood._core import ParameterError, ParameterTypeError, check, context, ffi, lib, made, need, text
+from rankwood._core import ParameterError, ParameterTypeError, check, context, ffi, lib, need, text
 from rankwood._dataset import Dataset
 from rankwood._model import Model
-from rankwood._params import Params, as_mapping
+from rankwood._params import Params, as_mapping, need_measured
 from rankwood._train import (
     Callback,
     _ctrl_c,
     _hook_metric,
     _meet_ranks,
-    _need_measured,
     _on_error,
     _sets,
     _Training,
@@ -53,7 +52,7 @@ def refit(
     with _ranks.agreed():
         keep = _hook_metric(given, training, hooks)
         c = Params(given)
-        _need_measured(c, hooks, bool(sets), ("metric", "empty", "ties"))
+        need_measured(c, hooks, bool(sets), ("metric", "empty", "ties"))
         values = [model._values_of(one) for one in training.sets]
     out = ffi.new("struct rw_model **")
     array = ffi.new("struct rw_dataset *[]", values)
@@ -61,12 +60,7 @@ def refit(
         status = lib.rw_refit(context(), c.c, model._c, values[0], array + 1, len(values) - 1, hooks, out)
     del keep
     with _ranks.agreed():
-        if training.error is not None:
-            lib.rw_model_free(out[0])
-            raise training.error
-        if training.interrupted and status != lib.RW_OK:
-            raise KeyboardInterrupt
-        new = Model(made(status, out, lib.rw_model_free))
+        new = Model(training.result(status, out, lib.rw_model_free))
     new.evals_result = training.evals
     new.used_params = training.used
     new.feature_names = None if model.feature_names is None else list(model.feature_names)
@@ -171,12 +165,7 @@ def prune(
     hooks = ffi.new("struct rw_prune_hooks *", {"user": handle, "on_step": lib._rw_on_prune_step})
     with _ctrl_c(pruning):
         status = lib.rw_prune(context(), settings, model._c, values, most, which, hooks, out)
-    if pruning.error is not None:
-        lib.rw_pruned_free(out[0])
-        raise pruning.error
-    if pruning.interrupted and status != lib.RW_OK:
-        raise KeyboardInterrupt
-    c = made(status, out, lib.rw_pruned_free)
+    c = pruning.result(status, out, lib.rw_pruned_free)
     rows = [
         PrunedRow(
             row.n_trees,

@@ -17,7 +17,6 @@ from rankwood._core import (
     ffi,
     lib,
     logger,
-    made,
     need,
     text,
     whole,
@@ -198,11 +197,7 @@ def select(
         options.test = ffi.NULL if test is None else values_of(test)
         with _ctrl_c(training):
             status = lib.rw_select(context(), c.c, binned, measured, options, out)
-    if training.error is not None:
-        raise training.error
-    if training.interrupted and status != lib.RW_OK:
-        raise KeyboardInterrupt
-    return _selected(made(status, out, lib.rw_selected_free), names)
+    return _selected(training.result(status, out, lib.rw_selected_free), names)
 
 
 def _selected(c: Any, names: list[str] | None) -> Selected:

@@ -32,7 +32,7 @@ from rankwood._core import (
 from rankwood._dataset import Dataset
 from rankwood._exchange import Exchange
 from rankwood._model import Model
-from rankwood._params import Params, as_mapping, infos, number_or_text
+from rankwood._params import Params, as_mapping, infos, need_measured, number_or_text
 from rankwood._positions import PositionBias
 from rankwood._progress import Progress
 
@@ -114,6 +114,15 @@ class _Training:
             self.error = error
             _ranks.note(error)
             return 1
+
+    def result(self, status: int, out: Any, free: Callable[[Any], None]) -> Any:
+        """What C made; or what the caller's code raised, or Ctrl-C, is raised."""
+        if self.error is not None:
+            free(out[0])
+            raise self.error
+        if self.interrupted and status != lib.RW_OK:
+            raise KeyboardInterrupt
+        return made(status, out, free)
 
     def is_over(self) -> bool:
         """Interrupted, or ended by an exception: it would have had more rounds."""
@@ -456,12 +465,7 @@ def train(
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
     del keep
     with _ranks.agreed():
-        if training.error is not None:
-            lib.rw_model_free(out[0])
-            raise training.error
-        if training.interrupted and status != lib.RW_OK:
-            raise KeyboardInterrupt
-        model = Model(made(status, out, lib.rw_model_free))
+        model = Model(training.result(status, out, lib.rw_model_free))
     model.evals_result = training.evals
     model.used_params = training.used
     model.position_bias = training.position_bias
@@ -551,25 +555,6 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
     return held
 
 
-def _need_measured(
-    c: Params, hooks: Any, has_valid: bool, names: tuple[str, ...] = ("metric", "empty", "ties", "relevant")
-) -> None:
-    """ParameterError: what is given has no effect, for nothing is measured; as `rankwood train` has it."""
-    if has_valid:
-        return
-    if lib.rw_params_must_matter(c.c, b"early-stop") and c.get("early-stop") != "0":
-        raise ParameterError("parameter 'early_stop' has no effect without a validation set")
-    if lib.rw_params_must_matter(c.c, b"early-stop-delta"):
-        raise ParameterError("parameter 'early_stop_delta' has no effect without a validation set")
-    if c.get("train-metric") == "on":
-        return
-    for name in names:
-        if name == "relevant" and lib.rw_params_trains_on_relevance(c.c):
-            continue
-        if lib.rw_params_must_matter(c.c, name.encode()) or (name == "metric" and hooks.metric != ffi.NULL):
-            raise ParameterError(f"parameter {name!r} has no effect without a validation set or train_metric=True")
-
-
 def _run(
     c: Params,
     train_set: Dataset,
@@ -581,7 +566,7 @@ def _run(
 ) -> int:
     with _ranks.agreed():
         check(lib.rw_params_check(context(), c.c))
-        _need_measured(c, hooks, bool(valid))
+        need_measured(c, hooks, bool(valid))
     known = set(train_set.feature_names or ())
     needed = [i for i, name in enumerate(names or ()) if name in known]
 
