@@ -1,55 +1,65 @@
 #!/bin/sh
 # All that only a machine with a GPU can check, in one go: the checks of kernels, CPU and GPU models by cmp, and
-# with two GPUs or more the ranks. They run beside one another, so times say nothing.
+# with two GPUs or more the ranks. Checks run beside one another, two GPUs share them: times say nothing.
 #
 #   sh tests/gpu.sh BUILD [OUT]      BUILD: a release build; OUT: a folder for the logs (gpu-logs)
 #
-# Prints a line a check: ok, not ok or skip, and the last line of what it said.
+# CHECKS names those wanted ("memory keep check ..."; all of them). Prints a line a check: ok, not ok or skip,
+# its seconds and the last line of what it said. Exit 77 without a GPU.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
 mkdir -p "${2:-gpu-logs}" && out=$(cd "${2:-gpu-logs}" && pwd) || exit 2
-program=$build/src/cli/rankwood
+program=$build/src/cli/rankwood check=$build/tests/check checks=${CHECKS:-}
 nvidia-smi -L >"$out/gpus" 2>&1 || {
     echo "skip gpu: no GPU here"
     exit 77
 }
 n_gpus=$(grep -c '^GPU' "$out/gpus")
+[ "$n_gpus" = 1 ] && second=0 || second=1
 
-begin() { # name command...
-    name=$1
-    shift
+begin() { # GPUs name command...
+    gpus=$1 name=$2
+    shift 2
+    case " ${checks:-$name} " in *" $name "*) ;; *) return ;; esac
     (
-        "$@" >"$out/$name.log" 2>&1
+        started=$(date +%s)
+        CUDA_VISIBLE_DEVICES=$gpus "$@" >"$out/$name.log" 2>&1
         code=$?
         case $code in
         0) how=ok ;;
         77) how=skip ;;
         *) how="not ok" ;;
         esac
-        echo "$how $name: $(tail -n 1 "$out/$name.log")" >"$out/$name.result"
+        echo "$how $name, $(($(date +%s) - started)) s: $(tail -n 1 "$out/$name.log")" >"$out/$name.result"
     ) &
 }
 rm -f "$out"/*.result
-check=$build/tests/check
-begin check "$check/check" --device cuda
-begin far "$check/check" --device cuda --far
-begin hist "$check/check_hist"
-begin lambda "$check/check_lambda"
-begin predict "$check/check_predict" --device cuda
-begin memory "$check/check_memory"
-begin keep "$check/check_keep"
-begin wires "$check/check_wires"
-begin nccl "$check/check_nccl"
-begin lab "$build/lab/tests/check_lab"
-begin same_bytes sh "$tests/same_bytes_cuda.sh" "$program" cpu cuda
+
+# Those that look at how much of the device's memory is free, with nothing beside them.
+begin 0 memory "$check/check_memory"
+[ "$second" = 1 ] || wait
+begin $second keep "$check/check_keep"
 wait
-if [ "$n_gpus" -ge 2 ]; then
-    begin ranks sh "$tests/same_bytes_ranks.sh" "$program" cuda
-    begin ranks_far env FAR=1 SCALE=8 RANKS=2 MPI_RANKS= sh "$tests/same_bytes_ranks.sh" "$program" cuda
+
+begin 0 same_bytes env PARTS="configurations batches" sh "$tests/same_bytes_cuda.sh" "$program" cpu cuda
+begin $second same_bytes_more env PARTS="methods memory" sh "$tests/same_bytes_cuda.sh" "$program" cpu cuda
+begin 0 check "$check/check" --device cuda
+begin 0 far "$check/check" --device cuda --far
+begin $second hist "$check/check_hist"
+begin 0 lambda "$check/check_lambda"
+begin 0 predict "$check/check_predict" --device cuda
+begin $second wires "$check/check_wires"
+begin $second lab "$build/lab/tests/check_lab"
+wait
+
+if [ "$second" = 1 ]; then
+    begin 0,1 nccl "$check/check_nccl"
+    begin 0,1 ranks sh "$tests/same_bytes_ranks.sh" "$program" cuda
+    begin 0,1 ranks_far env FAR=1 SCALE=8 RANKS=2 MPI_RANKS= sh "$tests/same_bytes_ranks.sh" "$program" cuda
     wait
 else
-    echo "skip ranks: one GPU here" >"$out/ranks.result"
+    echo "skip nccl, ranks, ranks_far: one GPU here" >"$out/ranks.result"
 fi
 cat "$out"/*.result
 ! grep -q '^not ok' "$out"/*.result

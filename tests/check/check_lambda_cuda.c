@@ -51,17 +51,21 @@ static void *fenced_at(const struct fenced *f)
     return f->d + FENCE;
 }
 
+/* Waits: the device's stream does not wait for the one that this is set on. */
+static int fenced_poison(struct fenced *f)
+{
+    return cudaMemset(f->d, POISON, f->bytes + 2 * FENCE) == cudaSuccess &&
+                   cudaDeviceSynchronize() == cudaSuccess
+               ? 0
+               : -1;
+}
+
 static int fenced_make(struct lambda_run *run, struct fenced *f, size_t bytes)
 {
     f->bytes = bytes;
     if (rw_device_alloc(run->ctx, (void **)&f->d, bytes + 2 * FENCE) < 0)
         return -1;
-    return cudaMemset(f->d, POISON, bytes + 2 * FENCE) == cudaSuccess ? 0 : -1;
-}
-
-static int fenced_poison(struct fenced *f)
-{
-    return cudaMemset(f->d, POISON, f->bytes + 2 * FENCE) == cudaSuccess ? 0 : -1;
+    return fenced_poison(f);
 }
 
 /* out: [bytes]. 1 if the fences stand, 0 if not, -1 if the device failed. */

@@ -222,9 +222,9 @@ static void meet(struct beginning *b)
     if (b->error == cudaSuccess)
         b->error = cudaMalloc((void **)&d, bytes);
     if (b->error == cudaSuccess)
-        b->error = cudaMemset(d, 0, bytes);
-    if (b->error == cudaSuccess)
         b->error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (b->error == cudaSuccess)
+        b->error = cudaMemsetAsync(d, 0, bytes, stream);
     if (b->error == cudaSuccess)
         b->result = nccl.init(&b->comm, b->n_ranks, b->id, b->rank);
     if (b->error == cudaSuccess && b->result == NCCL_SUCCESS)
