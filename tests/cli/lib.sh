@@ -23,3 +23,22 @@ say() {
     shift
     if "$@"; then echo "$what: yes"; else echo "$what: no"; fi
 }
+
+# same_model OPTIONS...: the model of 6 rounds of the case's own `train OPTIONS`, left as 'whole', and its metrics
+# of each round: the same on every engine, by one thread and by ranks; and the model resumed after 3 rounds, which
+# leaves these as 'first' and the checkpoint as 'ck'.
+same_model() {
+    rm -f ck
+    train "$@" --rounds 6 -o whole --log log
+    grep '"record":"metrics"' log >whole.metrics
+    for way in '--device ref' '--device sim' '--threads 1' '--ranks 2' '--ranks 3'; do
+        rm -f other # a training that fails leaves none
+        train "$@" --rounds 6 $way -o other --log log
+        grep '"record":"metrics"' log >other.metrics
+        say "  with $way" cmp whole other && cmp whole.metrics other.metrics
+    done
+    rm -f other
+    train "$@" --rounds 3 -o first --checkpoint ck
+    train "$@" --rounds 6 --resume ck --device sim -o other
+    say '  resumed' cmp whole other
+}

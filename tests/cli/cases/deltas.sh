@@ -3,42 +3,38 @@
 # Only the first queries have the best label, which err's chances to stop depend on.
 "$RANKWOOD" synth --shape letor --queries 60 --seed 1 -o made.txt
 awk '$2 != q { q = $2; n++ } $1 == 2 && n < 8 { $1 = 4 } { print }' made.txt >a.txt
+train() {
+    "$RANKWOOD" train a.txt --min-docs 5 --quiet "$@"
+}
 one() { # model options...
     model=$1
     shift
-    "$RANKWOOD" train a.txt --rounds 6 --min-docs 5 --quiet -o "$model" "$@"
+    train --rounds 6 -o "$model" "$@"
 }
 for of in '--delta err' '--delta map --relevant 2' '--delta mrr --pairs all --norm off' '--delta p@3 --pairs mean:5' \
     '--delta dcg --split newton' '--delta none --pairs mean:1' '--pairs mean:2' '--pairs all'; do
-    one first --device cpu --threads 1 $of
-    for way in '--device cpu --threads 3' '--device ref --threads 1' '--device sim --threads 2' '--ranks 2' '--ranks 3'; do
-        one other $way $of
-        cmp first other || echo "$of: $way differs"
-    done
-    "$RANKWOOD" predict first a.txt -o first.scores # models differ by their parameters alone
+    echo "$of"
+    same_model $of
+    "$RANKWOOD" predict whole a.txt -o whole.scores # models differ by their parameters alone
     for option in --seed=2 --sigma=2 --label-gain=linear; do
         one other --device cpu $of $option
         "$RANKWOOD" predict other a.txt -o other.scores
-        say "$of: the same scores with $option" cmp -s first.scores other.scores
+        say "  the same scores with $option" cmp -s whole.scores other.scores
     done
-    grep -c -e '^delta = ' -e '^pairs = ' first
+    grep -c -e '^delta = ' -e '^pairs = ' whole
 done
 # All pairs by NDCG are no truncation.
 one none --truncation none
 "$RANKWOOD" predict none a.txt -o none.scores
-say "as --truncation none" cmp -s first.scores none.scores
+say "as --truncation none" cmp -s whole.scores none.scores
 # Given pairs: any order in the file, any rank's queries.
 awk '{ sub("qid:", "", $2) } $2 != q { q = $2; n = 0 } { n++; label[n] = $1 }
     n > 2 && label[n] != label[n - 2] { b = label[n] > label[n - 2] ? n : n - 2; print q, b, 2 * n - 2 - b, n % 3 + 0.5 }' a.txt |
     sort -k 2n >pairs.txt
 for of in '--delta none' '--delta map' '--split newton --norm off'; do
-    one first --pairs-file pairs.txt --device cpu --threads 1 $of
-    for way in '--device cpu --threads 3' '--device ref' '--device sim' '--ranks 2' '--ranks 3'; do
-        one other --pairs-file pairs.txt $way $of
-        cmp first other || echo "given, $of: $way differs"
-    done
-    "$RANKWOOD" predict first a.txt -o first.scores
-    grep -e '^delta = ' -e '^pairs' first
+    echo "given pairs $of"
+    same_model --pairs-file pairs.txt $of
+    grep -e '^delta = ' -e '^pairs' whole
 done
 # All of a query's pairs by hand are all pairs.
 awk '{ sub("qid:", "", $2) } $2 != q { q = $2; n = 0 }
@@ -54,9 +50,7 @@ rm -r folds
 "$RANKWOOD" cv a.txt --pairs all --delta none --rounds 3 --rounding nearest --folds 3 --quiet -o folds >all 2>&1
 rm -r folds
 say "all pairs of each fold, given" cmp given all
-one first --pairs-file pairs.txt --checkpoint saved
-one other --pairs-file pairs.txt --checkpoint saved --resume saved
-say "resumed" cmp first other
+one other --pairs-file pairs.txt --checkpoint saved
 sed '1s/[0-9.]*$/7/' pairs.txt >others.txt
 try train a.txt --rounds 6 --min-docs 5 --quiet --pairs-file others.txt --checkpoint saved --resume saved -o nothing
 rm saved others.txt given all

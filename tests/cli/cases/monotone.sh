@@ -3,16 +3,10 @@ small_data
 train() {
     "$RANKWOOD" train train.txt --leaves 15 --min-docs 3 --quiet "$@"
 }
-train --monotone 25:+,40:- --rounds 6 -o whole
+same_model --monotone 25:+,40:-
 grep '^monotone' whole
 train --rounds 6 -o free
 say 'not in other models' sh -c '! grep monotone free'
-for device in ref sim; do
-    train --monotone 25:+,40:- --rounds 6 --device $device -o other
-    say "as $device" cmp whole other
-done
-train --monotone 25:+,40:- --rounds 6 --ranks 3 -o other
-say 'as 3 ranks' cmp whole other
 # Names and ranges are ids in the model.
 printf '25 bm25\n40 length:raw\n' >names
 train --names names --monotone length:raw:-,bm25:+ --rounds 6 -o named
@@ -24,11 +18,8 @@ printf 'monotone = 25:+,40:-\n' >config
 train --config config --rounds 6 -o other
 say 'of a file' cmp whole other
 # Continued, resumed, cross-validated.
-train --monotone 25:+,40:- --rounds 2 -o first --checkpoint ck
-train --monotone 40:-,25:+ --rounds 4 --init first -o other
+train --monotone 40:-,25:+ --rounds 3 --init first -o other
 say 'goes on from a model' cmp whole other
-train --monotone 25:+,40:- --rounds 6 --resume ck -o other
-say resumed cmp whole other
 try train train.txt --monotone 25:- --rounds 6 --leaves 15 --min-docs 3 --resume ck --quiet -o no
 try train train.txt --monotone 25:- --init whole --quiet -o no
 "$RANKWOOD" cv train.txt --folds 3 --rounds 3 --min-docs 3 --monotone 25:+ --quiet -o folds >cv.txt

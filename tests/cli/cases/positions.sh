@@ -6,34 +6,20 @@ awk '{ if ($2 != last) k = 0; last = $2; print (++k < 9 ? k : 9) }' train.txt >s
 train() {
     "$RANKWOOD" train "$@" --leaves 7 --min-docs 3 --quiet
 }
-train clicks.txt --rounds 9 -o plain
-train clicks.txt --rounds 9 --debias off -o other
+train clicks.txt --rounds 6 -o plain
+train clicks.txt --rounds 6 --debias off -o other
 say 'off is nothing' cmp plain other
 for i in 1 2 3 4 5 6 7 8 9; do echo "$i 0.$((10 - i))"; done >known
 for how in additive 'additive --position-l2 0.01' ipw 'ipw --position-norm 0' 'ipw --propensities known'; do
     clicks="--positions shown --debias $how"
     echo "$how"
-    train clicks.txt $clicks --rounds 9 -o whole
+    same_model clicks.txt $clicks
     say '  it matters' sh -c '! cmp -s whole plain'
-    for device in ref sim; do
-        train clicks.txt $clicks --rounds 9 --device $device -o other
-        say "  as $device" cmp whole other
-    done
-    train clicks.txt $clicks --rounds 9 --threads 1 -o other
-    say '  as 1 thread' cmp whole other
-    for n in 2 3; do
-        train clicks.txt $clicks --rounds 9 --ranks $n -o other
-        say "  as $n ranks" cmp whole other
-    done
-    train clicks.txt $clicks --rounds 5 -o first --checkpoint ck
-    train clicks.txt $clicks --rounds 9 --resume ck --device sim -o other
-    say '  resumed' cmp whole other
-    rm ck
     grep -h 'debias\|position-\|propensit' whole
 done
 gzip -kf shown
-train clicks.txt --positions shown.gz --debias additive --rounds 9 -o whole
-train clicks.txt --positions - --debias additive --rounds 9 -o other <shown
+train clicks.txt --positions shown.gz --debias additive --rounds 6 -o whole
+train clicks.txt --positions - --debias additive --rounds 6 -o other <shown
 say 'gzip and a pipe' cmp whole other
 # What is found: at the end, and in the log.
 try train clicks.txt --positions shown --debias additive --rounds 1 --leaves 2 --log log -o other | grep position
@@ -43,7 +29,7 @@ say 'the log has it' grep -q '"record":"positions","round":1,"given":false,"posi
 "$RANKWOOD" cv clicks.txt --folds 3 --rounds 3 --quiet -o folds >without 2>said
 say 'cv has them' sh -c '! cmp -s with without'
 # Bad ones.
-rm -f other
+rm -f other ck
 try train clicks.txt --debias additive --quiet -o no
 try train clicks.txt --positions shown --quiet -o no
 try train clicks.txt --positions shown --debias ipw --objective regression --metric rmse --quiet -o no
