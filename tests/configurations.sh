@@ -70,6 +70,7 @@ letor-additive|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --positions l.sh
 letor-ipw     |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --positions l.shown --debias ipw --query-weights l.weights --split newton
 letor-labels  |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --labels l.labels --label-weights 1,0.5,2 --query-weights l.weights --split newton
 letor-labels-m|l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --labels l.labels --label-weights 0.3,0,1 --delta map --split mart --metric map
+letor-labels-l|l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 3 --labels l.labels --label-weights 65536,60000,50000 --query-weights l.weights --split mart
 letor-valid-w |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 4 --rate 0.4 --valid-query-weights lv.weights --metric ndcg@5,rmse,err
 letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on --split mart
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart

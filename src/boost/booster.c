@@ -287,7 +287,7 @@ static int prepare_own_gradients(struct booster *b)
     }
     struct rw_objective_rule rule;
     rw_params_objective_rule(&b->params, &rule);
-    RW_TRY(rw_labels_max_gains(b->ctx, &rule, b->gain, b->set[0]));
+    RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &rule, b->gain, b->set[0]));
     RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->engine->first_doc,
                             b->gain, &b->handed));
     int status = rw_positions_give(b->ctx, &b->params, b->handed);

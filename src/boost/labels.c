@@ -73,8 +73,9 @@ int rw_labels_gains(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-int rw_labels_max_gains(struct rw_ctx *ctx, struct rw_objective_rule *rule, const double *gains,
-                        const struct rw_dataset *train)
+int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
+                   struct rw_objective_rule *rule, const double *gains,
+                   const struct rw_dataset *train)
 {
     double most[RW_MAX_LABELS] = {0};
     const int n = rule->n_labels ? rule->n_labels : 1;
@@ -88,5 +89,5 @@ int rw_labels_max_gains(struct rw_ctx *ctx, struct rw_objective_rule *rule, cons
     rule->max_gain = most[0];
     for (int k = 0; k < rule->n_labels; k++)
         rule->label[k].max_gain = most[k];
-    return RW_OK;
+    return rw_objective_sum(ctx, objective, rule, train);
 }

@@ -18,9 +18,10 @@ int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
  * the caller's (rw_mem_free), also after a failure. */
 int rw_labels_gains(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
-/* The rule's largest gains are those of all ranks' training sets. All ranks call it. gains: NULL if
- * the objective does not rank. */
-int rw_labels_max_gains(struct rw_ctx *ctx, struct rw_objective_rule *rule, const double *gains,
-                        const struct rw_dataset *train);
+/* What a rule has of all ranks' training sets: the largest gains, and how labels are summed
+ * (rw_objective_sum). All ranks call it. gains: NULL if the objective does not rank. */
+int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
+                   struct rw_objective_rule *rule, const double *gains,
+                   const struct rw_dataset *train);
 
 #endif

@@ -296,9 +296,10 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
     if (is_custom(r))
         return RW_OK;
     rw_params_objective_rule(r->run_params, &rule);
-    RW_TRY(rw_labels_max_gains(r->ctx, &rule, r->gain, r->set[0]));
-    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, rw_params_objective(r->run_params), &rule,
-                                                  r->set[0], r->first_doc, r->gain, &r->gradients));
+    const struct rw_objective *objective = rw_params_objective(r->run_params);
+    RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->gain, r->set[0]));
+    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->set[0], r->first_doc,
+                                                  r->gain, &r->gradients));
 }
 
 /* The parameters that the model has of this training from now on. */

@@ -7,6 +7,7 @@
 
 #include "base/ctx.h"
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
 #include "objective/debias.h"
@@ -76,17 +77,44 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
     }
 }
 
-int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
-                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset,
-                       double sum_of_labels)
+static double most_weight(const struct rw_dataset *dataset)
 {
-    double most = dataset->weight ? 0.0 : 1.0;
-    if (!objective || !objective->check)
-        return RW_OK;
+    double most = dataset->n_docs && !dataset->weight ? 1.0 : 0.0;
     for (uint32_t i = 0; dataset->weight && i < dataset->n_docs; i++)
         most = dataset->weight[i] > most ? dataset->weight[i] : most;
+    return most;
+}
+
+int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
+                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset,
+                       double by)
+{
+    if (!objective || !objective->check)
+        return RW_OK;
     return objective->check(ctx, rule, rw_longest_query(dataset->query_offset, dataset->n_queries),
-                            most * sum_of_labels);
+                            most_weight(dataset) * by);
+}
+
+/* What one label's bound is multiplied by: the weights' sum, or 1, for each label is made alone. */
+static double weight_of_labels(const struct rw_objective_rule *rule)
+{
+    double sum = 0.0;
+    for (int k = 0; k < rule->n_labels; k++)
+        sum += rule->label[k].weight;
+    return sum > 1.0 ? sum : 1.0;
+}
+
+int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
+                     struct rw_objective_rule *rule, const struct rw_dataset *dataset)
+{
+    double most[] = {rw_longest_query(dataset->query_offset, dataset->n_queries),
+                     most_weight(dataset)};
+    if (!rule->n_labels || !objective->check)
+        return RW_OK;
+    RW_TRY(rw_comm_max_doubles(ctx, most, 2));
+    rule->in_doubles = objective->check(NULL, &rule->pair, (uint32_t)most[0],
+                                        most[1] * weight_of_labels(rule)) < 0;
+    return RW_OK;
 }
 
 int rw_gradients_check(struct rw_ctx *ctx, uint32_t n_docs, const double *gradients,
@@ -138,12 +166,13 @@ static int n_labels_of(const struct rw_gradients *g)
     return g->rule.n_labels ? g->rule.n_labels : 1;
 }
 
-static double sum_of_labels(const struct rw_objective_rule *rule)
+/* Doubles that are handed over have no weights in them: those are the engine's to multiply. */
+static int check_bound(struct rw_ctx *ctx, const struct rw_gradients *g)
 {
-    double sum = rule->n_labels ? 0.0 : 1.0;
-    for (int k = 0; k < rule->n_labels; k++)
-        sum += rule->label[k].weight;
-    return sum;
+    struct rw_dataset bare = *g->dataset; /* borrows all */
+    bare.weight = g->rule.in_doubles ? NULL : bare.weight;
+    return rw_objective_check(ctx, g->objective, &g->rule.pair, &bare,
+                              g->rule.in_doubles ? 1.0 : weight_of_labels(&g->rule));
 }
 
 static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
@@ -164,9 +193,9 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     const struct rw_dataset *dataset = g->dataset;
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
-    RW_TRY(rw_objective_check(ctx, g->objective, &g->rule.pair, dataset, sum_of_labels(&g->rule)));
+    RW_TRY(check_bound(ctx, g));
     RW_TRY(RW_NEW(ctx, g->order, room));
-    if (g->objective->is_fixed) {
+    if (g->objective->is_fixed && !g->rule.in_doubles) {
         RW_TRY(RW_NEW_RAW(ctx, g->handed.lambda, dataset->n_docs));
         RW_TRY(RW_NEW_RAW(ctx, g->handed.hess, dataset->n_docs));
     } else {
@@ -279,36 +308,55 @@ static void add_real(double *to, const double *from, uint32_t n, double weight)
         to[i] += weight * from[i];
 }
 
+static void add_fixed_to_real(double *to, const int64_t *from, uint32_t n, double weight)
+{
+    const double by = weight * rw_pow2(-RW_LAMBDA_EXPONENT);
+    for (uint32_t i = 0; i < n; i++)
+        to[i] += by * (double)from[i];
+}
+
+static void add_label(const struct rw_objective_query *sum, const struct rw_objective_query *query,
+                      double weight)
+{
+    if (sum->lambda) {
+        add_fixed(sum->lambda, query->lambda, sum->n, weight);
+        add_fixed(sum->hess, query->hess, sum->n, weight);
+    } else if (query->lambda) {
+        add_fixed_to_real(sum->gradient, query->lambda, sum->n, weight);
+        add_fixed_to_real(sum->hessian, query->hess, sum->n, weight);
+    } else {
+        add_real(sum->gradient, query->gradient, sum->n, weight);
+        add_real(sum->hessian, query->hessian, sum->n, weight);
+    }
+}
+
+/* 0, of integers and of doubles alike. */
+static void clear(void *numbers, uint32_t n)
+{
+    if (numbers)
+        memset(numbers, 0, n * sizeof(double));
+}
+
 /* The labels' lambdas, each times its weight, in the labels' order. */
 static void run_labels(const struct rw_gradients *g, uint32_t q, int thread)
 {
     const size_t own = 2 * (size_t)thread * g->longest;
+    const struct rw_objective_query sum = query_by(g, q, thread, 0);
+    clear(sum.lambda, sum.n);
+    clear(sum.hess, sum.n);
+    clear(sum.gradient, sum.n);
+    clear(sum.hessian, sum.n);
     for (int k = 0; k < g->rule.n_labels; k++) {
         struct rw_objective_query query = query_by(g, q, thread, k);
         struct rw_objective_rule rule = g->rule;
-        const struct rw_objective_query sum = query;
-        const double weight = rule.label[k].weight;
         rule.max_gain = rule.label[k].max_gain;
+        query.weights = rule.in_doubles ? NULL : query.weights;
         query.lambda = g->own_fixed ? g->own_fixed + own : NULL;
         query.hess = g->own_fixed ? query.lambda + g->longest : NULL;
         query.gradient = g->own_real ? g->own_real + own : NULL;
         query.hessian = g->own_real ? query.gradient + g->longest : NULL;
         g->objective->query(&rule, &query);
-        if (g->own_fixed) {
-            if (k == 0) {
-                memset(sum.lambda, 0, sum.n * sizeof(*sum.lambda));
-                memset(sum.hess, 0, sum.n * sizeof(*sum.hess));
-            }
-            add_fixed(sum.lambda, query.lambda, sum.n, weight);
-            add_fixed(sum.hess, query.hess, sum.n, weight);
-            continue;
-        }
-        if (k == 0) {
-            memset(sum.gradient, 0, sum.n * sizeof(*sum.gradient));
-            memset(sum.hessian, 0, sum.n * sizeof(*sum.hessian));
-        }
-        add_real(sum.gradient, query.gradient, sum.n, weight);
-        add_real(sum.hessian, query.hessian, sum.n, weight);
+        add_label(&sum, &query, rule.label[k].weight);
     }
 }
 

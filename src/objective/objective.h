@@ -32,6 +32,8 @@ struct rw_objective_rule {
      * has them, an objective's `query` sees one label at a time. */
     int n_labels;
     struct rw_label_rule label[RW_MAX_LABELS];
+    /* Their sum is made of doubles, for integers of 2^-40 might pass 2^62 (rw_objective_sum). */
+    int in_doubles;
 };
 
 /* One query of the training set. */
@@ -147,11 +149,15 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
 /* The gradients of a training set, for an objective that is handed over. */
 struct rw_dataset;
 struct rw_gradients;
-/* The objective's `check` of a training set; of NULL nothing is checked. sum_of_labels: what the
- * weights of labels add up to; 1 of one label. */
+/* The objective's `check` of a training set whose weights are all multiplied by `by`; of NULL
+ * nothing is checked. */
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
                        const struct rw_lambda_rule *rule, const struct rw_dataset *dataset,
-                       double sum_of_labels);
+                       double by);
+/* How the lambdas of several labels are summed: by the objective's `check` of all ranks' training
+ * sets, so that every number of ranks chooses alike. All ranks call it. */
+int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
+                     struct rw_objective_rule *rule, const struct rw_dataset *dataset);
 /* Are a caller's own gradients, [n_docs], what they must be? RW_ERR_DATA: not. */
 int rw_gradients_check(struct rw_ctx *ctx, uint32_t n_docs, const double *gradients,
                        const double *hessians);
@@ -163,8 +169,8 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
 void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
 /* What a run made, until the next one; [n_docs] each. */
 struct rw_handed {
-    int64_t *lambda, *hess;     /* `is_fixed`: in units of 2^-40; else NULL */
-    double *gradient, *hessian; /* otherwise */
+    int64_t *lambda, *hess;     /* `is_fixed`, and not `in_doubles`: in units of 2^-40; else NULL */
+    double *gradient, *hessian; /* otherwise, without the documents' weights */
 };
 /* scores: [n_docs]; rate: the tree's. All ranks call it; only of objectives that carry something
  * from tree to tree can it fail. */

@@ -234,7 +234,7 @@ static int gradients_new(struct rw_ctx *ctx, const struct job *job, const struct
     rw_params_objective_rule(job->params, &of_params);
     rule.n_labels = of_params.n_labels;
     memcpy(rule.label, of_params.label, sizeof(rule.label));
-    RW_TRY(rw_labels_max_gains(ctx, &rule, gains, data));
+    RW_TRY(rw_labels_rule(ctx, job->handed, &rule, gains, data));
     return rw_gradients_new(ctx, job->handed, &rule, data, 0, gains, out);
 }
 

@@ -114,36 +114,46 @@ class Data:
 # ---- lambdas ----
 
 
-def check_gradients(opt, data, weights, out, fail):
-    """Every sampled document's unrounded lambda and weight."""
-    strict = 0
-    for docs in data.query:
-        if not any(out['sampled'][d] for d in docs):
-            continue
-        expected = [[0.0] * len(docs) for _ in range(4)]
-        for label, by in zip(data.labels, data.label_weights):
-            gain = [2 ** label[d] - 1 if opt['gain'] == 'exp' else label[d] for d in docs]
-            own = query_lambdas(opt, gain, [out['scores'][d] for d in docs],
-                                [weights[d] for d in docs])
-            rounds = 2.0 ** -41 if len(data.labels) > 1 else 0.0
-            for k in range(4):
-                expected[k] = [s + by * v + (k > 1) * rounds for s, v in zip(expected[k], own[k])]
-        for k, d in enumerate(docs):
-            if not out['sampled'][d]:
-                continue
-            for what, v, floor in (('lambda', expected[0][k], expected[2][k]),
-                                   ('hess', expected[1][k], expected[3][k])):
-                got = out[what][d] * 2.0 ** -40
-                if abs(got - v) > 1e-5 * abs(v) + floor:
-                    fail('%s of document %d: %.12g, expected %.12g' % (what, d, got, v))
-                strict += abs(got - v) <= 1e-5 * abs(v)
-    return strict
-
-
 def exponent_of(values):
     """That brings the largest magnitude into [2^60, 2^61)."""
     largest = max(abs(v) for v in values)
     return 60 - (math.frexp(largest)[1] - 1) if largest else 40
+
+
+def sum_is_real(opt, data, weights):
+    """Are integers of 2^-40 too small for the sum over labels?"""
+    longest = 30 if opt['norm'] == 'on' else max(map(len, data.query))
+    bound = longest * max(opt['sigma'], opt['sigma'] ** 2) * max(weights)
+    return len(data.labels) > 1 and bound * max(1, sum(data.label_weights)) > 2 ** 22
+
+
+def check_gradients(opt, data, weights, out, fail):
+    """Every sampled document's unrounded lambda and weight; returns how many keep to 1e-5 without
+    the floor, and the exponents."""
+    strict = 0
+    real = sum_is_real(opt, data, weights)
+    expected = [[0.0] * data.n for _ in range(4)]
+    for docs in data.query:
+        if not any(out['sampled'][d] for d in docs):
+            continue
+        for label, by in zip(data.labels, data.label_weights):
+            gain = [2 ** label[d] - 1 if opt['gain'] == 'exp' else label[d] for d in docs]
+            own = query_lambdas(opt, gain, [out['scores'][d] for d in docs],
+                                [weights[d] for d in docs])
+            for i, d in enumerate(docs):
+                rounds = 2.0 ** -41 * (by * weights[d] if real else len(data.labels) > 1)
+                for k in range(4):
+                    expected[k][d] += by * own[k][i] + (k > 1) * rounds
+    sampled = [d for d in range(data.n) if out['sampled'][d]]
+    exponents = [exponent_of([expected[k][d] for d in sampled]) if real else 40 for k in range(2)]
+    for d in sampled:
+        for k, what in enumerate(('lambda', 'hess')):
+            v, floor = expected[k][d], expected[k + 2][d]
+            got = out[what][d] * 2.0 ** -exponents[k]
+            if abs(got - v) > 1e-5 * abs(v) + floor:
+                fail('%s of document %d: %.12g, expected %.12g' % (what, d, got, v))
+            strict += abs(got - v) <= 1e-5 * abs(v)
+    return strict, exponents
 
 
 def check_residuals(opt, data, weights, out, fail):
@@ -441,6 +451,9 @@ CASES = [
     ('labels-newton', {'label-weights': '0.3,2', 'split': 'newton', 'weights': 'doc', 'norm': 'off',
                        'truncation': 5, 'l2': 1.0, 'sample-queries': 0.7}),
     ('labels-first-0', {'label-weights': '0,1', 'gain': 'linear', 'min-docs': 2}),
+    ('labels-large', {'label-weights': '65536,3000.5,65536', 'min-docs': 2}),
+    ('labels-large-newton', {'label-weights': '40,0.25', 'split': 'newton', 'weights': 'doc', 'sigma': 40.0,
+                             'sample-queries': 0.7, 'trees': 4}),
     ('labels-listnet', {'label-weights': '1,4', 'objective': 'listnet', 'rate': 0.5}),
     ('labels-xendcg', {'label-weights': '1,0.5', 'objective': 'xendcg', 'split': 'newton',
                        'weights': 'query', 'rate': 0.5}),
@@ -519,9 +532,9 @@ def run_case(dump, engine, name, changes, seed):
         if out['scores'] != score:
             fail('scores differ')
         check_sample(opt, data, out, fail)
-        exponents = [40, 40]
         if opt['objective'] == 'lambdarank':
-            n[0] += check_gradients(opt, data, weights, out, fail)
+            strict, exponents = check_gradients(opt, data, weights, out, fail)
+            n[0] += strict
             n[1] += 2 * sum(out['sampled'])
         else:
             exponents, different = check_residuals(opt, data, weights, out, fail)

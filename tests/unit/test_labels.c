@@ -150,23 +150,96 @@ Test(labels, lambdas_are_summed)
     rw_dataset_free(set.data);
 }
 
-/* The bound of one label's lambda is multiplied by the sum of the weights. */
-Test(labels, weights_count_in_the_bound)
+/* The bound of one label's lambda is multiplied by the sum of the weights, and by the largest
+ * weight of a document; 30 sigma^2 of that must be at most 2^22. */
+Test(labels, bound_of_the_integers)
 {
     static struct set set;
-    struct rw_gradients *made;
-    set_init(&set);
+    static double weight[DOCS];
     struct rw_objective_rule rule = {.pair = {.sigma = 10.0f, .norm = 1, .truncation = 5},
-                                     .n_labels = 2,
-                                     .label = {{65536.0, 7.0}, {65536.0, 15.0}}};
+                                     .n_labels = 2};
+    const struct {
+        double labels[2], document;
+        int in_doubles;
+    } cases[] = {{{699, 699}, 1, 0},     {{699, 700}, 1, 1}, {{65536, 65536}, 1, 1},
+                 {{699, 699}, 1.001, 1}, {{466, 466}, 1, 0}, {{466, 466}, 1.5, 0},
+                 {{466, 467}, 1.5, 1},   {{0.25, 0}, 1, 0},  {{0.25, 0.5}, 1398, 0},
+                 {{0.25, 0.5}, 1399, 1}, {{1, 0}, 1399, 1},  {{0, 65536}, 65536, 1}};
+    set_init(&set);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct rw_gradients *made;
+        for (int k = 0; k < 2; k++)
+            rule.label[k] = (struct rw_label_rule){cases[i].labels[k], most_of(set.gains[k])};
+        for (int d = 0; d < DOCS; d++)
+            weight[d] = d == 77 ? cases[i].document : 0.125;
+        cr_assert_eq(rw_dataset_set_weights(scratch_ctx, set.data, weight, DOCS), RW_OK);
+        cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_lambdarank, &rule, set.data),
+                     RW_OK);
+        cr_expect_eq(rule.in_doubles, cases[i].in_doubles, "%zu", i);
+        cr_assert_eq(rw_gradients_new(scratch_ctx, &rw_objective_lambdarank, &rule, set.data, 0,
+                                      set.gains[0], &made),
+                     RW_OK);
+        rw_gradients_free(made);
+        rule.in_doubles = 0; /* not as integers */
+        cr_assert_eq(rw_gradients_new(scratch_ctx, &rw_objective_lambdarank, &rule, set.data, 0,
+                                      set.gains[0], &made),
+                     cases[i].in_doubles ? RW_ERR_DATA : RW_OK);
+        rw_gradients_free(made);
+    }
+    /* What is too much for one label alone stays so. */
+    rule.pair.sigma = 1000.0f;
+    cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_lambdarank, &rule, set.data), RW_OK);
+    struct rw_gradients *made;
     cr_assert_eq(rw_gradients_new(scratch_ctx, &rw_objective_lambdarank, &rule, set.data, 0,
                                   set.gains[0], &made),
                  RW_ERR_DATA);
-    rule.label[1].weight = rule.label[0].weight = 500.0;
-    cr_assert_eq(rw_gradients_new(scratch_ctx, &rw_objective_lambdarank, &rule, set.data, 0,
-                                  set.gains[0], &made),
-                 RW_OK);
-    rw_gradients_free(made);
+    /* An objective that needs no check, and a training on one label. */
+    cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_listnet, &rule, set.data), RW_OK);
+    rule.n_labels = rule.in_doubles = 0;
+    cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_lambdarank, &rule, set.data), RW_OK);
+    cr_assert_eq(rule.in_doubles, 0);
+    rw_dataset_free(set.data);
+}
+
+/* Beyond the bound: the labels' integers, of documents that weigh 1, each times its weight in
+ * doubles; documents' weights are left to the engine. */
+Test(labels, sums_beyond_the_bound)
+{
+    static const double weight[KINDS] = {65536.0, 0.1, 40000.0};
+    static struct set set;
+    static struct handed own, sum, all;
+    static double documents[DOCS];
+    set_init(&set);
+    set.rule =
+        (struct rw_objective_rule){.pair = {.sigma = 7.0f, .norm = 1, .truncation = 5}, .seed = 5};
+    set.rule.value[rw_objective_param(&rw_objective_yetirank, "permutations")] = 3.0;
+    set.rule.value[rw_objective_param(&rw_objective_yetirank, "decay")] = 0.8;
+    for (int i = 0; i < 2; i++) {
+        set.objective = i ? &rw_objective_yetirank : &rw_objective_lambdarank;
+        struct rw_objective_rule rule = set.rule;
+        rule.n_labels = KINDS;
+        memset(&sum, 0, sizeof(sum));
+        for (int k = 0; k < KINDS; k++) {
+            struct rw_dataset by_label = *set.data;
+            by_label.label = (float *)(uintptr_t)rw_dataset_labels_of(set.data, k);
+            by_label.weight = NULL;
+            rule.label[k] = (struct rw_label_rule){weight[k], most_of(set.gains[k])};
+            run(&set, &set.rule, &by_label, 0, set.gains[k], &own);
+            for (int d = 0; d < DOCS; d++) {
+                sum.gradient[d] += weight[k] * 0x1p-40 * (double)own.lambda[d];
+                sum.hessian[d] += weight[k] * 0x1p-40 * (double)own.hess[d];
+            }
+        }
+        for (int d = 0; d < DOCS; d++)
+            documents[d] = 1.0 + d % 7;
+        cr_assert_eq(rw_dataset_set_weights(scratch_ctx, set.data, documents, DOCS), RW_OK);
+        cr_assert_eq(rw_objective_sum(scratch_ctx, set.objective, &rule, set.data), RW_OK);
+        cr_assert(rule.in_doubles);
+        memset(&all, 0, sizeof(all));
+        run(&set, &rule, set.data, 0, set.gains[0], &all);
+        cr_assert_arr_eq(all.gradient, sum.gradient, sizeof(sum.gradient));
+        cr_assert_arr_eq(all.hessian, sum.hessian, sizeof(sum.hessian));
+    }
     rw_dataset_free(set.data);
 }
 

@@ -33,6 +33,16 @@ for how in '' '--objective yetirank' '--objective listnet' '--delta err --pairs 
     same_model train.txt $labels
     grep label-weights whole
 done
+# Beyond the integers' bound: by weights of labels; and by the longest query of one rank and the largest weight of
+# another, of which neither alone is.
+for how in '--label-weights 65536,60000,50000' '--label-weights 65536,60000,50000 --objective yetirank'; do
+    echo "labels $how"
+    same_model train.txt --labels two --valid valid.txt $how
+done
+awk '{ split($2, q, ":"); if (q[2] < 50000016) $2 = "qid:1"; print }' train.txt >long.txt
+awk '{ split($2, q, ":"); print (q[2] == 50000040 ? 8000 : 1e-6) }' train.txt >heavy
+echo 'one long query, a heavy one'
+same_model long.txt --labels two --label-weights 1,0.5,2 --norm off --weights heavy
 # CSV and TSV have them in columns, which in other files are no features.
 awk 'BEGIN { print "click,qid,buy,f1,f2,long" }
      NR == FNR { label[NR] = $0; next }
