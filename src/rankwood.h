@@ -69,8 +69,10 @@ RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
 /* The same, but goes on from a model, ours or an imported one (NULL: from nothing): up to `rounds` more
  * trees stand behind its own, none of which is dropped. With the data and parameters that it was
  * trained with, and early-stop 0, the outcome is that of one training of so many rounds, byte for byte.
+ * Features that it splits by categories are so without being named, and keep its words; those of the training
+ * set that it lacks get codes as far as there are some left, and go the way of unknown ones in its trees.
  * Warns where the model asks for features that the training set lacks. RW_ERR_ARGUMENT: the model takes
- * absent features otherwise; RW_ERR_UNSUPPORTED: on a GPU, a cut of the model is none of the training
+ * absent features otherwise, or compares a categorical one with thresholds; RW_ERR_UNSUPPORTED: on a GPU, a cut of the model is none of the training
  * set's (not under device auto or cpu). */
 RW_API int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_model *init, const struct rw_dataset *train,
@@ -134,7 +136,7 @@ RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t featur
 
 /* Makes a feature's values categories (parameter 'categorical'): value i, a whole number from 0 on, stands for
  * words[i], [n_words], as the codes of a data frame's column do; an empty word is a missing value. Data sets
- * then agree by word, whatever numbers they had. Without it a category is the value itself, a whole number up to
+ * then agree by word, whatever numbers they had, and training need not be told that the feature is categorical. Without it a category is the value itself, a whole number up to
  * 16777216. RW_ERR_DATA: a value is no such number; RW_ERR_ARGUMENT: the feature has words already. */
 RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                                      const char *const *words, uint32_t n_words);
@@ -415,8 +417,8 @@ RW_API int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *para
                                 const struct rw_dataset *const *valid, int n_valid,
                                 const struct rw_train_hooks *hooks, struct rw_model **out);
 
-/* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`;
- * accepted wherever text is. Written atomically. */
+/* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`, or, if
+ * some features have words, these; accepted wherever text is. Written atomically. */
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const struct rw_params *params, const char *path);
 

@@ -97,9 +97,12 @@ case ${device:-} in cuda*) ;; *) case ${two:-} in cuda*) ;; *)
                print $0 " 101:" c " 102:" (NR % 7 ? 3 * l + NR % 5 : "nan") (NR % 3 ? "" : " 103:" 2147483000 + NR % 11) \
                    " 104:" int(c / 100) " 105:" NR % 2 }' "$set.txt" >"${set}c.txt"
     done
+    "$program" train lvc.txt --rounds 4 --leaves 15 --min-docs 3 --categorical 101-104 --quiet -o c.model || exit 2
     cat >>configurations <<'END'
 categories    |lc.txt|lvc.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --categorical 101-105
 categories-n  |lc.txt|lvc.txt|--rounds 8 --leaves 31 --min-docs 2 --split newton --categorical 101,103-104 --absent missing --sample-features 0.7
 categories-few|lc.txt|lvc.txt|--rounds 6 --leaves 63 --min-docs 1 --split mart --categorical 101-104 --bins 15 --category-smoothing 0 --sample-queries 0.8
+categories-on |lc.txt|lvc.txt|--rounds 5 --leaves 31 --min-docs 2 --split newton --init c.model --categorical 105
+categories-re |lc.txt|lvc.txt|--refit c.model --refit-decay 0.3 --metric ndcg@5
 END
     ;; esac ;; esac

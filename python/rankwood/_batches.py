@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _ranks, _tables
+from rankwood import _categories, _ranks, _tables
 from rankwood._core import DataError, FileError, check, ffi, lib
 from rankwood._documents import Queries, labels_of, vector
 
@@ -33,6 +33,8 @@ class Source:
 
     names: list[str]
     """Columns."""
+    numbers: _categories.Numbers
+    """Of features whose values are categories."""
 
     def batches(self, names: Sequence[str]) -> Iterator[tuple[str, _tables.Table]]:
         """A pass: what a batch is called, and at least these of its columns, for each."""
@@ -47,18 +49,23 @@ class Source:
 
 
 class _Parquet(Source):
-    def __init__(self, paths: list[str], rows: int, ignore: frozenset[str]) -> None:
+    def __init__(
+        self, paths: list[str], rows: int, apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
+    ) -> None:
         self._paths, self._rows = paths, rows
         seen: set[str] = set()
+        found = set(categorical)
         for i, path in enumerate(paths):
             with self._open(path) as file:
                 names = list(file.schema_arrow.names)
+                found.update(_categories.categories_in(_Schema(file.schema_arrow), apart))
             seen |= set(names)
             if i == 0:
                 self.names = names
             with told(repr(path)):
                 _expect_same(self.names, names, ignore)
         self.names += sorted(seen.difference(self.names))  # ignored ones
+        self.numbers = _categories.Numbers(sorted(found))
 
     @staticmethod
     @contextmanager
@@ -84,16 +91,67 @@ class _Parquet(Source):
                 for batch in file.iter_batches(self._rows, columns=list(names)):
                     where = f"{path!r}, from row {first} on"
                     with told(where):
-                        table = _tables.of_any(batch)
+                        table = _tables.of_any(self._numbered(batch))
                     yield where, table
                     first += batch.num_rows
 
+    def _numbered(self, batch: Any) -> Any:
+        return self.numbers.arrow(_categories.arrow_of(batch)) if self.numbers.of else batch
+
+
+@dataclass
+class _Schema:
+    """What `_categories.categories_in` looks at."""
+
+    schema: Any
+
 
 class _Made(Source):
-    def __init__(self, make_reader: Callable[[], Any], apart: frozenset[str], ignore: frozenset[str]) -> None:
+    def __init__(
+        self,
+        make_reader: Callable[[], Any],
+        apart: frozenset[str],
+        ignore: frozenset[str],
+        categorical: frozenset[str],
+    ) -> None:
         self._make, self._apart, self._ignore = make_reader, apart, ignore
+        self._found: set[str] | None = set(categorical)  # until the first batch has been seen
+        self.numbers = _categories.Numbers(categorical)
         first = next(self._read(), None)
+        self._found = None
         self.names = [] if first is None else list(first[1].names or [])
+
+    def _table_of(self, batch: Any) -> _tables.Table:
+        """A batch with numbers in place of words; the first one says which columns have some."""
+        is_arrow = any(hasattr(batch, name) for name in ("__arrow_c_stream__", "__arrow_c_array__"))
+        if is_arrow and not hasattr(batch, "iloc"):
+            if self._found is not None:
+                self._expect(_categories.categories_in(batch, self._apart))
+            if self.numbers.of:
+                batch = self.numbers.arrow(_categories.arrow_of(batch))
+            return _tables.of_any(batch, self._apart)
+        categorical = frozenset(self.numbers.of)
+        if isinstance(batch, Mapping):
+            table = _of_dict(batch, self._apart, categorical)
+        else:
+            table = _tables.of_any(batch, self._apart, categorical)
+        names = table.names or []
+        if self._found is not None:
+            self._expect([name for name, one in zip(names, table.columns, strict=False) if one.words is not None])
+        for i, name in enumerate(names):
+            if name in self.numbers.of:
+                table.columns[i] = self.numbers.column(table.columns[i], name)
+            elif table.columns[i].words is not None:
+                raise DataError(
+                    f"column {name!r} has categories, which the first batch has not; expected it in "
+                    "categorical_features"
+                )
+        return table
+
+    def _expect(self, found: Iterable[str]) -> None:
+        assert self._found is not None
+        self._found.update(found)
+        self.numbers = _categories.Numbers(sorted(self._found))
 
     def _read(self) -> Iterator[tuple[str, _tables.Table]]:
         reader = _streamed(self._make())
@@ -103,8 +161,7 @@ class _Made(Source):
         for i, batch in enumerate(reader):
             where = f"batch {i} (from 0; from document {first} on)"
             with told(where):
-                of_batch = _of_dict if isinstance(batch, Mapping) else _tables.of_any
-                table = of_batch(batch, self._apart)
+                table = self._table_of(batch)
                 if table.names is None:
                     raise DataError(f"a {type(batch).__name__} without names of columns; expected a table with them")
             yield where, table
@@ -132,14 +189,17 @@ def _streamed(data: Any) -> Any:
     return [data] if is_table or isinstance(data, Mapping) else data
 
 
-def _of_dict(data: Mapping[str, Any], apart: frozenset[str]) -> _tables.Table:
-    """Arrays by name; those of `apart` may be of any type."""
+def _of_dict(data: Mapping[str, Any], apart: frozenset[str], categorical: frozenset[str]) -> _tables.Table:
+    """Arrays by name; those of `apart` may be of any type, those of `categorical` become categories."""
     columns = []
     for name, values in data.items():
         array = np.asarray(values)
         if array.ndim != 1:
             raise DataError(f"column {name!r} has shape {array.shape}; expected one value a document")
-        columns.append(_tables.Column(array) if name in apart else _tables.number_column(array, repr(name)))
+        if name in categorical:
+            columns.append(_categories.column_of_values(array, repr(name)))
+        else:
+            columns.append(_tables.Column(array) if name in apart else _tables.number_column(array, repr(name)))
     sizes = {len(column.values) for column in columns}
     if len(sizes) > 1:
         raise DataError(f"columns of {min(sizes)} and of {max(sizes)} values; expected one a document in each")
@@ -172,18 +232,23 @@ def _paths_of(path: Any) -> list[str]:
     return out
 
 
-def of_parquet(path: Any, rows: int, ignore: frozenset[str]) -> Source:
-    """rows: of a batch, at most."""
+def of_parquet(
+    path: Any, rows: int, apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
+) -> Source:
+    """rows: of a batch, at most; the rest as of of_function."""
     if rows < 1:
         raise DataError(f"batch_rows is {rows}; expected 1 or more")
-    return _Parquet(_paths_of(path), rows, ignore)
+    return _Parquet(_paths_of(path), rows, apart, ignore, categorical)
 
 
-def of_function(make_reader: Callable[[], Any], apart: frozenset[str], ignore: frozenset[str]) -> Source:
-    """apart: columns that are not features, whose values may be of any type."""
+def of_function(
+    make_reader: Callable[[], Any], apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
+) -> Source:
+    """apart: columns that are not features, whose values may be of any type; categorical: features that are
+    categories, beside those that are so by their type."""
     if not callable(make_reader):
         raise TypeError(f"make_reader is a {type(make_reader).__name__}; expected a function that gives batches")
-    return _Made(make_reader, apart, ignore)
+    return _Made(make_reader, apart, ignore, categorical)
 
 
 # ---- what is held ----

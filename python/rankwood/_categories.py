@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Set
 from operator import index
 from typing import Any
@@ -29,6 +30,15 @@ def given_features(given: Any) -> list[str | int]:
     return out
 
 
+def given_names(given: Any, apart: frozenset[str]) -> frozenset[str]:
+    """categorical_features as names of columns, but for those that are no features."""
+    names = given_features(given)
+    for one in names:
+        if not isinstance(one, str):
+            raise DataTypeError(f"categorical_features has {one!r}; expected names of columns")
+    return frozenset(str(one) for one in names) - apart
+
+
 def as_list(features: Iterable[str | int]) -> str:
     """The parameter's text."""
     return ",".join(name_in_file(one) if isinstance(one, str) else str(one) for one in features)
@@ -37,16 +47,21 @@ def as_list(features: Iterable[str | int]) -> str:
 def has_categories(data: Any, apart: Set[str | int]) -> bool:
     """A feature's column of an Arrow table is dictionary-encoded; or of a frame of polars, categorical. apart:
     names and numbers of columns that are no features."""
+    return bool(categories_in(data, apart))
+
+
+def categories_in(data: Any, apart: Set[str | int]) -> list[str]:
+    """Their names."""
     schema = getattr(data, "schema", None)
     if isinstance(schema, Mapping):  # polars
         kinds = dict(schema)
     else:  # pyarrow
         kinds = dict(zip(getattr(schema, "names", ()), getattr(schema, "types", ()), strict=False))
-    return any(
-        str(kind).startswith(("Categorical", "Enum", "dictionary"))
+    return [
+        name
         for i, (name, kind) in enumerate(kinds.items())
-        if name not in apart and i not in apart
-    )
+        if name not in apart and i not in apart and str(kind).startswith(("Categorical", "Enum", "dictionary"))
+    ]
 
 
 def names_in(data: Any, names: list[Any]) -> list[Any]:
@@ -58,13 +73,64 @@ def names_in(data: Any, names: list[Any]) -> list[Any]:
     return [str(columns[at[name]]) for name in names if name in at]
 
 
-def frame_of(data: Any) -> Any:
-    """A pandas data frame of an Arrow table with categories: a copy."""
+def arrow_of(data: Any) -> Any:
+    """pyarrow's table of an Arrow table with categories."""
     try:
         import pyarrow
     except ImportError:
         raise DataError("categories of an Arrow table need pyarrow (the extra 'arrow')") from None
-    return pyarrow.table(data).to_pandas()
+    return pyarrow.table(data)
+
+
+def frame_of(data: Any) -> Any:
+    """A pandas data frame of an Arrow table with categories: a copy."""
+    return arrow_of(data).to_pandas()
+
+
+class Numbers:
+    """Numbers of words, the same in all batches and passes, whatever codes a batch has for them: by column."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self.of: dict[str, dict[str, int]] = {name: {} for name in columns}
+        self._lock = threading.Lock()  # several threads may read batches
+
+    def words(self, name: str) -> list[str]:
+        """Word i is that of number i; those of the batches so far."""
+        with self._lock:
+            return list(self.of[name])
+
+    def _number(self, words: Iterable[Any], name: str) -> np.ndarray[Any, Any]:
+        """The number of each word; NaN of a missing one."""
+        number = self.of[name]
+        with self._lock:
+            known = [None if word is None or word != word else text_of(word, repr(name)) for word in words]
+            numbers = [np.nan if word is None else number.setdefault(word, len(number)) for word in known]
+        return np.array([*numbers, np.nan], np.float32)  # code -1 is missing
+
+    def column(self, column: Column, name: str) -> Column:
+        """A column with these numbers of its words."""
+        if column.words is None:
+            column = as_category(column, repr(name))
+        codes = np.where(np.isnan(column.values), -1, column.values).astype(np.int64)
+        return Column(self._number(column.words or (), name)[codes])
+
+    def arrow(self, table: Any) -> Any:
+        """pyarrow's table with numbers in these columns."""
+        import pyarrow
+
+        for i, name in enumerate(table.column_names):
+            if name not in self.of:
+                continue
+            chunks = []
+            for chunk in table.column(i).chunks:
+                if not pyarrow.types.is_dictionary(chunk.type):
+                    chunk = chunk.dictionary_encode()
+                codes = chunk.indices.to_numpy(zero_copy_only=False).astype(np.float64)  # NaN where null
+                codes = np.where(np.isnan(codes), -1, codes).astype(np.int64)
+                chunks.append(self._number(chunk.dictionary.to_pylist(), name)[codes])
+            numbers = pyarrow.chunked_array(chunks, pyarrow.float32())
+            table = table.set_column(i, name, numbers)
+        return table
 
 
 def text_of(value: Any, name: str) -> str:

@@ -162,6 +162,7 @@ class Dataset(Handles):
         start_scores: Any = None,
         position: Any = None,
         more_labels: Any = None,
+        categorical_features: Iterable[str] | str = (),
         ignore: Iterable[str] = (),
         missing: float = np.nan,
         batch_rows: int = 32768,
@@ -182,6 +183,8 @@ class Dataset(Handles):
             In place of ``weight``: a weight for each query, in order.
         start_scores, position, more_labels
             As of :class:`Dataset`, arrays of all documents' in order.
+        categorical_features
+            Columns of categories, words or whole numbers, beside dictionaries; codes may differ by batch.
         ignore
             Names of columns that are not features. They are not read.
         missing
@@ -201,11 +204,13 @@ class Dataset(Handles):
         Notes
         -----
         ``predict``, ``evaluate``, ``compare`` and ``audit`` read batch by batch, too. What else needs values
-        (validation during training, ``init``, ``explain``, ``cv``, ``check``) reads and keeps all of them, as
-        float32: 4 bytes for each.
+        (validation during training, ``init``, ``explain``, ``cv``, ``check``; training with categories) reads and
+        keeps all of them, as float32: 4 bytes for each.
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
-        source = _batches.of_parquet(path, int(batch_rows), ignored)
+        apart = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
+        categorical = _categories.given_names(categorical_features, apart)
+        source = _batches.of_parquet(path, int(batch_rows), apart, ignored, categorical)
         made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
         if more_labels is not None:
             made._set_more_labels(more_labels)
@@ -223,6 +228,7 @@ class Dataset(Handles):
         start_scores: Any = None,
         position: Any = None,
         more_labels: Any = None,
+        categorical_features: Iterable[str] | str = (),
         ignore: Iterable[str] = (),
         missing: float = np.nan,
     ) -> Dataset:
@@ -232,13 +238,15 @@ class Dataset(Handles):
         each pass over the values. It returns an iterable of batches, the same documents in the same order each
         time: Arrow record batches or anything else with ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas
         data frames, or dicts of arrays. Batches may be of any size, and have the same columns. A query's
-        documents are adjacent, and may go on in the next batch. label, qid, weight, query_weight,
-        start_scores, position, more_labels, ignore, missing, what reads values, and errors (DataError) are as of
-        :meth:`from_parquet`; what ``make_reader`` raises is raised as it was.
+        documents are adjacent, also across batches. Columns that are categorical or dictionaries in the first are
+        so in all. label, qid, weight, query_weight, start_scores, position, more_labels, categorical_features,
+        ignore, missing, what reads values, and errors (DataError) are as of :meth:`from_parquet`.
+        What ``make_reader`` raises is raised as it was.
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
-        apart = ignored.union(name for name in (label, qid, weight) if name is not None)
-        source = _batches.of_function(make_reader, apart, ignored)
+        apart = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
+        categorical = _categories.given_names(categorical_features, apart)
+        source = _batches.of_function(make_reader, apart, ignored, categorical)
         made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
         if more_labels is not None:
             made._set_more_labels(more_labels)
@@ -270,9 +278,9 @@ class Dataset(Handles):
             if name not in source.names:
                 raise DataError(f"no column {name!r} for {what}; there are {few(source.names)}")
             apart.add(name)
-        for name in ignore:
-            if name not in source.names:
-                raise DataError(f"no column {name!r} to ignore; there are {few(source.names)}")
+        for what, names in (("to ignore", ignore), ("of categories", source.numbers.of)):
+            for name in sorted(set(names).difference(source.names)):
+                raise DataError(f"no column {name!r} {what}; there are {few(source.names)}")
         self = cls.__new__(cls)
         self._begin()
         self._source = source

@@ -160,7 +160,7 @@ class Handles:
             else:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
             self._values = made(status, out, lib.rw_dataset_free)
-            _categories.add_to(self._values, self._words)
+            _categories.add_to(self._values, self._own_words())
             self._warn_of_ids()
             self._add_numbers(self._values)
         return self._values
@@ -256,8 +256,7 @@ class Handles:
                 status = lib.rw_dataset_from_table(context(), c, out)
                 del arrays
             self._by_names[key] = made(status, out, lib.rw_dataset_free)
-            words = {int(ids[k]): self._words[i] for k, i in enumerate(at) if i in self._words}
-            _categories.add_to(self._by_names[key], words)
+            _categories.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._add_numbers(self._by_names[key])
         return self._by_names[key]
@@ -318,6 +317,7 @@ class Handles:
             out = ffi.new("struct rw_dataset **")
             with _batches.told(where):
                 one = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+                _categories.add_to(one, self._own_words(zip(ids.tolist(), at, strict=True)))
             yield first, one
             first += n
         else:
@@ -361,16 +361,24 @@ class Handles:
                 else:
                     status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
                 binned = made(status, out, lib.rw_binned_free)
-                if self._words:
-                    _categories.add_to(lib.rw_binned_documents(binned), self._words)
+                _categories.add_to(lib.rw_binned_documents(binned), self._own_words())
             self._warn_of_ids()
             self._add_numbers(lib.rw_binned_documents(binned))
             self._binned[key] = binned
         return self._binned[key]
 
+    def _own_words(self, features: Iterable[tuple[int, int]] | None = None) -> dict[int, list[str]]:
+        """Words by feature: all of this set, or those that are elsewhere (there, here). Of batches, what has been
+        read of them."""
+        words = self._words
+        if self._source is not None:
+            numbers, names = self._source.numbers, self.feature_names or []
+            words = {i: numbers.words(name) for i, name in enumerate(names) if name in numbers.of}
+        return words if features is None else {there: words[here] for there, here in features if here in words}
+
     def _categorical(self) -> str:
         """The parameter 'categorical' of a training on this data."""
-        return str(self._columns.get("categorical", "")) or _categories.as_list(self._words)
+        return str(self._columns.get("categorical", "")) or _categories.as_list(self._own_words())
 
     def _with_own(self, params: dict[str, Any]) -> dict[str, Any]:
         """A training's parameters, with 'categorical' if it is the data's and not given."""

@@ -113,7 +113,8 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
 {
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
     const uint32_t zero = rw_bin_of(cuts->cut + cuts->offset[f], n_bins, 0.0f);
-    const uint32_t missing = cuts->has_missing[f] ? n_bins : zero;
+    const uint32_t other = rw_cuts_by_category(cuts, f) ? n_bins - 1 : zero;
+    const uint32_t missing = cuts->has_missing[f] ? n_bins : other;
     const struct rw_special_codes special = {missing, absent_missing ? missing : zero};
     return special;
 }

@@ -27,7 +27,8 @@ struct booster {
     struct rw_ctx *ctx;
     struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
     const struct rw_train_hooks *hooks;
-    const struct rw_dataset *set[RW_MAX_SETS];
+    const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller knows them */
+    const struct rw_dataset *set[RW_MAX_SETS];   /* codes in place of categories */
     int n_sets;
     struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
     struct rw_binned made;         /* of many ranks: bins, where there were values; owned */
@@ -119,7 +120,7 @@ static int has_own_gradients(const struct booster *b)
 static int prepare_categorical(struct booster *b)
 {
     struct rw_category_sets *sets = &b->category_sets;
-    if (!b->params.categorical[0])
+    if (!sets->codes)
         return RW_OK;
     RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->names,
                                  b->n_names, b->params.features[0] ? NULL : b->features.ignore,
@@ -139,7 +140,8 @@ static int prepare_features(struct booster *b)
     RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
     rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
     const struct rw_feature_set set = {b->names, b->n_names, b->feature, b->n_features};
-    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set, b->init));
+    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set,
+                                 rw_category_sets_init(&b->category_sets, b->init)));
     return prepare_categorical(b);
 }
 
@@ -247,7 +249,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
     if (b->all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));
-    RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
+    RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->given, b->n_sets));
     stage(b, "metrics", start);
     rw_train_grow_rules(&b->params, b->all_docs, &b->grow_rules);
     b->grow_rules.monotone = b->features.monotone;
@@ -298,8 +300,9 @@ static int prepare_own_gradients(struct booster *b)
 
 static int continue_model(struct booster *b)
 {
-    RW_TRY(rw_continuation_init(&b->continuation, b->ctx, b->init, b->set, b->n_sets,
-                                b->params.absent));
+    RW_TRY(rw_continuation_init(&b->continuation, b->ctx,
+                                rw_category_sets_init(&b->category_sets, b->init), b->set,
+                                b->n_sets, b->params.absent));
     b->continuation.feature = b->feature;
     b->continuation.n_features = b->n_features;
     b->continuation.train_scores = b->train.scores;
@@ -393,7 +396,7 @@ static int own_gradients(struct booster *b)
         return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
                             : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
     }
-    if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
+    if (b->hooks->gradients(b->hooks->user, b->given[0], b->scores, b->gradients, b->hessians))
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
     return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
 }
@@ -572,9 +575,11 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
     if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
                        RW_MAX_SETS - 1);
-    for (b->n_sets = 1; b->n_sets <= n_valid; b->n_sets++)
+    for (b->n_sets = 1; b->n_sets <= n_valid; b->n_sets++) {
+        b->given[b->n_sets] = valid[b->n_sets - 1];
         RW_TRY(rw_category_sets_take(b->ctx, &b->category_sets, b->n_sets, valid[b->n_sets - 1],
                                      &b->set[b->n_sets]));
+    }
     const uint32_t *ids = b->train.feature;
     b->n_features = ids ? b->train.n_features : b->set[0]->n_columns;
     RW_TRY(RW_NEW(b->ctx, b->feature, b->n_features));
@@ -586,6 +591,7 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
 static int take_ranks(struct booster *b, const struct rw_params *params)
 {
     struct rw_category_sets *sets = &b->category_sets;
+    b->given[0] = b->set[0];
     RW_TRY(rw_category_sets_make(b->ctx, params, &b->train, b->set[0], b->init, sets));
     RW_TRY(rw_comm_agree(b->ctx, rw_category_sets_take(b->ctx, sets, 0, b->set[0], &b->set[0])));
     RW_TRY(rw_rank_sets_take(b->ctx, params, b->set[0], b->train.bins, sets->codes, &b->made,

@@ -23,6 +23,8 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
     struct rw_bins *bins;
+    if (rw_cache_has_words(dataset)) /* which become codes when a training gives them some */
+        return rw_cache_write(ctx, dataset, NULL, path);
     RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
     const int status = rw_cache_write(ctx, dataset, bins, path);
     rw_bins_free(bins);
@@ -53,7 +55,8 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
     const struct cache_to to = {path, &rule};
-    struct rw_read_goal goal = {.bins_text = opens_values, .user = &to};
+    struct rw_read_goal goal = {.bins_text = params->categorical[0] ? NULL : opens_values,
+                                .user = &to};
     struct rw_binned binned = {.documents = NULL};
     int status;
     if (rw_n_ranks(ctx) > 1)

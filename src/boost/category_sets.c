@@ -4,53 +4,175 @@
 #include "boost/features.h"
 #include "comm/comm.h"
 #include "dataset/feature_list.h"
+#include "dataset/lexicon.h"
 
-/* What there is no way for yet, by name. */
-static int check(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_binned *train,
-                 const struct rw_model *init)
+/* ---- which features ---- */
+
+/* wanted: [RW_FEATURE_IDS], written: those that are named, or had by words here, or by the model.
+ */
+static int find_wanted(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct rw_dataset *documents, const struct rw_model *init,
+                       uint8_t *wanted)
 {
-    if (init && (init->categories.n || params->categorical[0]))
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "categorical: training cannot go on from a model with such features, or "
-                       "with more of them");
-    if (params->categorical[0] && train->bins)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "categorical: expected a training set with values, and found codes of "
-                       "another training");
+    if (params->categorical[0]) {
+        struct rw_feature_name *names;
+        int32_t n_names;
+        RW_TRY(rw_names_take(ctx, params->names, documents, &names, &n_names));
+        const int status =
+            rw_list_parse(ctx, "categorical", params->categorical, names, n_names, wanted);
+        rw_names_free(names, n_names);
+        RW_TRY(status);
+    }
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        wanted[f] |= rw_lexicon_has(documents->lexicon, f) != 0;
+    for (uint32_t i = 0; init && i < init->categories.n; i++)
+        wanted[init->categories.of[i].feature] = 1;
     return RW_OK;
 }
 
-/* wanted: [RW_FEATURE_IDS], written. */
-static int parse(struct rw_ctx *ctx, const struct rw_params *params,
-                 const struct rw_dataset *documents, uint8_t *wanted)
+/* Of all ranks; *any: there are some. */
+static int share_wanted(struct rw_ctx *ctx, uint8_t *wanted, int *any)
 {
-    struct rw_feature_name *names;
-    int32_t n_names;
-    RW_TRY(rw_names_take(ctx, params->names, documents, &names, &n_names));
-    const int status =
-        rw_list_parse(ctx, "categorical", params->categorical, names, n_names, wanted);
-    rw_names_free(names, n_names);
+    uint32_t *all = NULL;
+    uint64_t n = 0;
+    int status;
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        n += wanted[f];
+    RW_TRY(rw_comm_max(ctx, &n, 1));
+    *any = n > 0;
+    if (n == 0 || rw_n_ranks(ctx) == 1)
+        return RW_OK;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, all, RW_FEATURE_IDS)));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        all[f] = wanted[f];
+    RW_TRY_OUT(rw_comm_all_reduce(ctx, all, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        wanted[f] = all[f] != 0;
+out:
+    rw_mem_free(all);
     return status;
+}
+
+/* ---- a model to go on from ---- */
+
+/* One feature is compared with thresholds, or with words, in all trees of a model. */
+static int check_init(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_model *init)
+{
+    for (int32_t t = 0; init && t < init->n_trees; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            if (wanted[tree->feature[node]] && !rw_tree_by_set(tree, node))
+                return rw_fail(ctx, RW_ERR_ARGUMENT,
+                               "categorical: expected features that the model to continue from "
+                               "does not compare with thresholds, found feature %u in tree %d",
+                               tree->feature[node], t + 1);
+        }
+    }
+    return RW_OK;
+}
+
+/* The codes that `set` has of words, or of what has no code, by the codes of `to`, which has all of
+ * the words of `from`: each word goes the way it went. */
+static void recode_set(const struct rw_feature_categories *from,
+                       const struct rw_feature_categories *to, struct rw_code_set *set)
+{
+    const struct rw_code_set was = *set;
+    memset(set, 0, sizeof(*set));
+    for (uint32_t code = 0; code <= to->n; code++) {
+        const uint32_t old = code < to->n ? rw_category_of_word(from, to->word[code]) : from->n;
+        if (rw_set_has(&was, old))
+            rw_set_add(set, code);
+    }
+}
+
+static int recode_init(struct rw_ctx *ctx, struct rw_category_sets *sets,
+                       const struct rw_model *init)
+{
+    struct rw_model *view = &sets->init;
+    *view = *init;
+    view->categories = sets->categories;
+    view->n_trees = 0;
+    RW_TRY(RW_NEW(ctx, view->tree, (size_t)init->n_trees));
+    for (; view->n_trees < init->n_trees; view->n_trees++) {
+        struct rw_tree *tree = &view->tree[view->n_trees];
+        RW_TRY(rw_tree_copy(ctx, &init->tree[view->n_trees], tree));
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t f = tree->feature[node];
+            if (rw_tree_by_set(tree, node))
+                recode_set(rw_categories_find(&init->categories, f),
+                           rw_categories_find(&sets->categories, f), &tree->set[node]);
+        }
+    }
+    return RW_OK;
+}
+
+/* Says how many such features of the model no rank's training set has. */
+static int warn_of_lacking(struct rw_ctx *ctx, const struct rw_dataset *documents,
+                           const struct rw_model *init)
+{
+    const uint32_t n = init->categories.n;
+    uint32_t *has, n_lacking = 0;
+    int status;
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, has, n)));
+    for (uint32_t i = 0; i < n; i++)
+        has[i] = rw_dataset_column(documents, init->categories.of[i].feature) != NULL;
+    RW_TRY_OUT(rw_comm_all_reduce(ctx, has, n, RW_COMM_U32, RW_COMM_MAX));
+    for (uint32_t i = 0; i < n; i++)
+        n_lacking += !has[i];
+    if (n_lacking > 0)
+        rw_log(ctx, RW_LOG_WARNING,
+               "the model to continue from has %u feature%s by categories that the training set "
+               "lacks: absent in every document",
+               n_lacking, n_lacking == 1 ? "" : "s");
+out:
+    rw_mem_free(has);
+    return status;
+}
+
+const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets,
+                                             const struct rw_model *init)
+{
+    return sets->init.tree ? &sets->init : init;
+}
+
+/* ---- all ---- */
+
+/* What this rank can say of its features. wanted: as all ranks have it. */
+static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_t *wanted,
+                 const struct rw_model *init, struct rw_category_sets *sets)
+{
+    if (train->bins)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "categorical: expected a training set with values, and found codes of "
+                       "another training");
+    RW_TRY(check_init(ctx, wanted, init));
+    RW_TRY(RW_NEW(ctx, sets->codes, RW_FEATURE_IDS));
+    return rw_ignore_text(ctx, wanted, &sets->text);
 }
 
 int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_binned *train, const struct rw_dataset *documents,
                           const struct rw_model *init, struct rw_category_sets *sets)
 {
+    const struct rw_categories *kept = init ? &init->categories : NULL;
     uint8_t *wanted = NULL;
-    int status = check(ctx, params, train, init);
-    if (status < 0 || !params->categorical[0])
-        return rw_comm_agree(ctx, status);
-    sets->absent_missing = params->absent == 1;
-    status = RW_NEW(ctx, wanted, RW_FEATURE_IDS);
-    status = status < 0 ? status : parse(ctx, params, documents, wanted);
-    status = status < 0 ? status : RW_NEW(ctx, sets->codes, RW_FEATURE_IDS);
-    status = status < 0 ? status : rw_ignore_text(ctx, wanted, &sets->text);
+    int any = 0;
+    int status = RW_NEW(ctx, wanted, RW_FEATURE_IDS);
+    status = status < 0 ? status : find_wanted(ctx, params, documents, init, wanted);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(share_wanted(ctx, wanted, &any));
+    if (!any)
+        goto out;
+    sets->absent_missing = params->absent == 1;
+    RW_TRY_OUT(rw_comm_agree(ctx, check(ctx, train, wanted, init, sets)));
     RW_TRY_OUT(rw_categories_make(ctx, wanted, documents, (uint32_t)params->bins,
-                                  sets->absent_missing, &sets->categories));
+                                  sets->absent_missing, kept, &sets->categories));
     for (uint32_t i = 0; i < sets->categories.n; i++)
         sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
+    if (kept && kept->n) {
+        RW_TRY_OUT(warn_of_lacking(ctx, documents, init));
+        RW_TRY_OUT(rw_comm_agree(ctx, recode_init(ctx, sets, init)));
+    }
 out:
     rw_mem_free(wanted);
     return status;
@@ -85,6 +207,9 @@ void rw_category_sets_release(struct rw_category_sets *sets)
             rw_recoded_release(sets->recoded[set]);
         rw_mem_free(sets->recoded[set]);
     }
+    for (int32_t t = 0; sets->init.tree && t < sets->init.n_trees; t++)
+        rw_tree_release(&sets->init.tree[t]);
+    rw_mem_free(sets->init.tree);
     rw_categories_release(&sets->categories);
     rw_mem_free(sets->codes);
     rw_mem_free(sets->text);

@@ -16,13 +16,18 @@ struct rw_category_sets {
     char *text;      /* parameter 'categorical' by ids; owned */
     int absent_missing;
     struct rw_recoded *recoded[RW_MAX_SETS]; /* owned */
+    struct rw_model init; /* the model to go on from, with these codes: only its trees are owned */
 };
 
-/* From the parameters and this rank's training set, of all ranks. train: its codes, if it has some,
+/* From the parameters and this rank's training set, of all ranks. Features that the training set
+ * has by words, or the model by sets, are so without being named. train: its codes, if it has some,
  * which is an error; init: the model to go on from, or NULL. *sets: zeroed. All ranks call it. */
 int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_binned *train, const struct rw_dataset *documents,
                           const struct rw_model *init, struct rw_category_sets *sets);
+/* The model to go on from, as training sees it: `init` itself or a view of it. */
+const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets,
+                                             const struct rw_model *init);
 /* Set number `set` as training sees it: *out, `dataset` itself or a view of it. */
 int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int set,
                           const struct rw_dataset *dataset, const struct rw_dataset **out);

@@ -119,6 +119,17 @@ static int has_missing(const struct rw_dataset *train, uint32_t feature, int abs
     return 0;
 }
 
+/* Does a node send a missing value where it does not send what codes take it for: 0, or a category
+ * without a code of its own? */
+static int sends_apart(const struct rw_continuation *from, const struct rw_tree *tree, int32_t node)
+{
+    if (!rw_tree_by_set(tree, node))
+        return tree->missing_left[node] != (0.0f <= tree->cut[node]);
+    const struct rw_feature_categories *of =
+        rw_categories_find(&from->init->categories, tree->feature[node]);
+    return tree->missing_left[node] != rw_set_has(&tree->set[node], of->n);
+}
+
 /* Features that miss values in training, on any rank. */
 static int find_missing(const struct rw_continuation *from, uint32_t *missing)
 {
@@ -127,7 +138,7 @@ static int find_missing(const struct rw_continuation *from, uint32_t *missing)
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
             const uint32_t f = tree->feature[node];
-            if (tree->missing_left[node] != (0.0f <= tree->cut[node]) && !missing[f])
+            if (!missing[f] && sends_apart(from, tree, node))
                 missing[f] = has_missing(from->sets[0], f, init->absent_missing) != 0;
         }
     }
@@ -135,7 +146,8 @@ static int find_missing(const struct rw_continuation *from, uint32_t *missing)
 }
 
 /* Codes know a missing value only of features that miss some in training; of others it is taken for
- * 0 (binning/bins.h). A model that was trained on other data may send it the other way. */
+ * another one (binning/bins.h). A model that was trained on other data may send it the other way.
+ */
 static int check_missing(const struct rw_continuation *from, const struct rw_engine *engine)
 {
     int status = RW_OK;
@@ -149,7 +161,7 @@ static int check_missing(const struct rw_continuation *from, const struct rw_eng
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
             const uint32_t f = tree->feature[node];
-            if (tree->missing_left[node] != (0.0f <= tree->cut[node]) && !missing[f])
+            if (!missing[f] && sends_apart(from, tree, node))
                 RW_TRY_OUT(
                     rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
                             "engine %s cannot continue from this model: tree %d sends a missing "
@@ -163,7 +175,8 @@ out:
     return status;
 }
 
-/* By the values themselves, so any cut will do. */
+/* By the values themselves, so any cut will do; those of categories are codes already, so the tree
+ * stands alone. */
 static int add_by_value(const struct rw_continuation *from, struct rw_engine *engine, int set,
                         int32_t t)
 {

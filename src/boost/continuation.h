@@ -7,8 +7,8 @@
 
 struct rw_continuation {
     struct rw_ctx *ctx;                   /* borrowed, like all here but the scratch */
-    const struct rw_model *init;          /* the trees to continue from */
-    const struct rw_dataset *const *sets; /* [n_sets] as loaded */
+    const struct rw_model *init;          /* the trees to continue from, with the codes of sets */
+    const struct rw_dataset *const *sets; /* [n_sets] values, codes in place of categories */
     int n_sets;
     const uint32_t *feature; /* [n_features] ids in the training set, ascending */
     uint32_t n_features;

@@ -30,6 +30,7 @@ struct refit {
     const struct rw_model *from;        /* borrowed */
     struct rw_model *model;             /* a copy of it, whose leaves change */
     const struct rw_dataset *set[RW_MAX_SETS];
+    struct rw_recoded *coded; /* NULL, or [n_sets] with codes of the model's categories; owned */
     int n_sets;
     uint32_t all_docs, first_doc; /* of the training set: on all ranks, and before this one's */
     struct rw_params *params;     /* of the last training; owned */
@@ -68,8 +69,12 @@ static void release(struct refit *r)
     release_run(r);
     rw_eval_sets_release(&r->eval);
     rw_params_free(r->params);
-    for (int set = 0; set < r->n_sets; set++)
+    for (int set = 0; set < r->n_sets; set++) {
         rw_mem_free(r->score[set]);
+        if (r->coded)
+            rw_recoded_release(&r->coded[set]);
+    }
+    rw_mem_free(r->coded);
     rw_mem_free(r->leaf);
     rw_mem_free(r->sum);
     rw_mem_free(r->old);
@@ -163,6 +168,33 @@ out:
     return status;
 }
 
+/* Has the set numbers where the model compares some? */
+static int check_numbers(const struct refit *r, const struct rw_dataset *set)
+{
+    for (int32_t t = 0; t < r->from->n_trees; t++) {
+        const struct rw_tree *tree = &r->from->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++)
+            if (!rw_tree_by_set(tree, node))
+                RW_TRY(rw_categories_check_numbers(r->ctx, set, tree->feature[node]));
+    }
+    return RW_OK;
+}
+
+/* Categories become codes once, and not for each tree. */
+static int recode(struct refit *r)
+{
+    const struct rw_categories *categories = &r->from->categories;
+    if (categories->n == 0)
+        return RW_OK;
+    RW_TRY(RW_NEW(r->ctx, r->coded, (size_t)r->n_sets));
+    for (int set = 0; set < r->n_sets; set++) {
+        RW_TRY(check_numbers(r, r->set[set]));
+        RW_TRY(rw_categories_recode(r->ctx, categories, r->set[set], r->from->absent_missing,
+                                    &r->coded[set]));
+    }
+    return RW_OK;
+}
+
 /* Where the training set stands among those of all ranks. */
 static int place(struct refit *r)
 {
@@ -234,6 +266,7 @@ static int prepare_own(struct refit *r)
     r->model->is_interrupted = 0;
     RW_TRY(rw_eval_sets_init(&r->eval, r->ctx, r->params, r->hooks, r->set, r->n_sets));
     r->eval.given = (const double *const *)r->score;
+    RW_TRY(recode(r));
     return make_room(r);
 }
 
@@ -428,14 +461,15 @@ static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct r
     return RW_OK;
 }
 
-/* The leaf of each document. */
+/* The leaf of each document. Of values that are codes already the tree stands alone. */
 static int route(struct refit *r, int set, struct rw_tree *tree)
 {
+    const struct rw_dataset *data = r->coded ? &r->coded[set].dataset : r->set[set];
     const struct rw_model one = {
         .n_trees = 1, .tree = tree, .absent_missing = r->from->absent_missing};
-    if (r->set[set]->n_docs == 0)
+    if (data->n_docs == 0)
         return RW_OK;
-    return rw_predict_leaves(r->ctx, &one, r->set[set], 0, r->leaf);
+    return rw_predict_leaves(r->ctx, &one, data, 0, r->leaf);
 }
 
 static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
@@ -542,9 +576,6 @@ int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
     if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
                        RW_MAX_SETS - 1);
-    if (model->categories.n || params->categorical[0])
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "categorical: a model with such features cannot be refitted");
     for (; r.n_sets <= n_valid; r.n_sets++)
         r.set[r.n_sets] = valid[r.n_sets - 1];
     const double start = rw_clock_ms();

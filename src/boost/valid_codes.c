@@ -144,9 +144,9 @@ int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
     *out = NULL;
     RW_TRY(any_gpu(ctx, params, &gpu));
     /* a GPU walks by codes, metrics of each of the model's rounds are of values, and its trees are
-     * added to start scores one by one */
+     * added to start scores one by one; words become codes when all are known */
     int status;
-    if (gpu || params->metric_on_train || params->start_scores[0]) {
+    if (gpu || params->metric_on_train || params->start_scores[0] || init->categories.n) {
         status = read_values(ctx, paths, n_paths, out);
     } else {
         struct rw_read_goal goal = {.bins_text = bins_text};

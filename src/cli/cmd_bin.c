@@ -25,10 +25,11 @@ const struct rw_command rw_cmd_bin = {
     .brief = "write data as a cache that loads at once",
     .operands = "DATA... -o FILE.rwb",
     .about = "Writes data as a cache: everything that was read, and bin boundaries and codes for "
-             "one setting of --bins and --absent. It is accepted wherever text is.",
+             "one setting of --bins and --absent. It is accepted wherever text is. With "
+             "--categorical it keeps those features' words in place of codes.",
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " bins absent label-column qid-column weight-column ignore threads ",
+    .params = " bins absent label-column qid-column weight-column ignore categorical threads ",
     .run = run,
 };

@@ -8,9 +8,10 @@
 #include "base/mem.h"
 #include "binning/binned.h"
 #include "boost/features.h"
-#include "dataset/feature_list.h"
 #include "boost/params.h"
 #include "convert/convert.h"
+#include "dataset/feature_list.h"
+#include "dataset/lexicon.h"
 
 /* Lowers and writes, and keeps nothing. */
 static int try_export(struct rw_ctx *ctx, const struct rw_model *model,
@@ -99,8 +100,8 @@ static int find_cuts(struct rw_ctx *ctx, const struct rw_params *params,
 
 /* A model that asks for whatever training may ask for. */
 static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
-                       const struct rw_binned *train, const struct rw_rules *rules,
-                       struct rw_model *model)
+                       const struct rw_binned *train, const struct rw_model *init,
+                       const struct rw_rules *rules, struct rw_model *model)
 {
     struct rw_cuts *made = NULL;
     const struct rw_cuts *cuts;
@@ -114,7 +115,9 @@ static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY_OUT(rw_list_parse(ctx, "categorical", params->categorical, model->name, model->n_names,
                              categorical));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        ignore[f] |= categorical[f];
+        ignore[f] |= categorical[f] | (rw_lexicon_has(train->documents->lexicon, f) != 0);
+    for (uint32_t i = 0; init && i < init->categories.n; i++)
+        ignore[init->categories.of[i].feature] = 1;
     RW_TRY_OUT(find_cuts(ctx, params, train, ignore, &made, &cuts));
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (!ignore[cuts->feature[f]])
@@ -135,6 +138,13 @@ static int first_feature(const struct rw_model *model, const struct rw_model *in
     return !has_0 && !by_name;
 }
 
+/* Named, or words of a cache, or the model's. */
+static int splits_by_category(const struct rw_params *params, const struct rw_binned *train,
+                              const struct rw_model *init)
+{
+    return params->categorical[0] || train->documents->lexicon || (init && init->categories.n);
+}
+
 int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how,
                                const struct rw_params *params, const struct rw_binned *train,
                                const struct rw_model *init)
@@ -147,12 +157,13 @@ int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how
     struct rw_model *model = NULL;
     int status;
     RW_TRY(rw_model_format_find(ctx, how->format, &format));
-    if (params->categorical[0] && !format->categories)
+    if (!format->categories && splits_by_category(params, train, init))
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "for: '%s' cannot say which categories go left, and 'categorical' is set",
+                       "for: '%s' cannot say which categories go left, and some features are "
+                       "categorical",
                        format->name);
     RW_TRY_OUT(rw_model_new(ctx, &model));
-    RW_TRY_OUT(make_stumps(ctx, params, train, &format->consumer[0].rules, model));
+    RW_TRY_OUT(make_stumps(ctx, params, train, init, &format->consumer[0].rules, model));
     if (how->featureset) {
         RW_TRY_OUT(rw_feature_set_read(ctx, how->featureset, &set));
         lowering.set = &set;

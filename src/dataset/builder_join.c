@@ -196,9 +196,12 @@ static int join_lexicons(struct rw_ctx *ctx, const struct finish *finish)
             continue;
         if (first && builder->lexicon != first->lexicon)
             return rw_fail(ctx, RW_ERR_DATA,
-                           "'%.400s' and '%.400s': categories are read as words of the one, and as "
-                           "numbers of the other",
-                           first->file ? first->file : "", builder->file ? builder->file : "");
+                           "%.400s and %.400s: categories are read as words of the one, and as "
+                           "numbers, or words of its own, of the other\n"
+                           "hint: all files' words are one list where the parameter 'categorical' "
+                           "names just the features that caches have by words",
+                           first->file ? first->file : "a cache",
+                           builder->file ? builder->file : "a cache");
         first = builder;
     }
     if (first)

@@ -51,15 +51,27 @@ uint32_t rw_category_of_number(const struct rw_feature_categories *of, float val
 
 /* Finds the words of a training set: of each feature that is wanted and that some rank's documents
  * have, the `most` (RW_MAX_CATEGORIES, at most) that most documents have, of equals those that come
- * first by bytes. wanted: [RW_FEATURE_IDS]. All ranks call it together, and find the same.
- * RW_ERR_DATA: a value is no category. */
+ * first by bytes. wanted: [RW_FEATURE_IDS]. kept: NULL, or categories of a model, on all ranks: its
+ * features are among those found, whatever documents have, and so are all of its words, which count
+ * among the `most`. All ranks call it together, and find the same. RW_ERR_DATA: a value is no
+ * category. */
 int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
-                       uint32_t most, int absent_missing, struct rw_categories *out);
+                       uint32_t most, int absent_missing, const struct rw_categories *kept,
+                       struct rw_categories *out);
 
 /* values: [n_docs], written: the codes of a feature's documents, NaN (RW_MISSING_BITS) where
  * missing. RW_ERR_DATA: a value is no category. */
 int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *of,
                         const struct rw_dataset *dataset, int absent_missing, float *values);
+
+/* As rw_dataset_set_categories, which checks more; also of a cache's values. The data set's lexicon
+ * gets the words, or a new one. */
+int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
+                            const char *const *words, uint32_t n_words);
+
+/* RW_ERR_DATA: some document has a word of the feature, where a model compares numbers. */
+int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                uint32_t feature);
 
 /* A data set with codes in place of those features' values; all else is borrowed from `dataset`,
  * which must stay. */

@@ -76,6 +76,21 @@ int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *
     return status;
 }
 
+int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                uint32_t feature)
+{
+    const struct rw_column *column =
+        rw_lexicon_has(dataset->lexicon, feature) ? rw_dataset_column(dataset, feature) : NULL;
+    for (uint32_t i = 0; column && i < column->n; i++) {
+        if (column->value[i] == column->value[i])
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "expected numbers in feature %u, which the model compares with "
+                           "thresholds, found categories",
+                           feature);
+    }
+    return RW_OK;
+}
+
 void rw_recoded_release(struct rw_recoded *recoded)
 {
     for (uint32_t i = 0; recoded->made && i < recoded->n_made; i++)
@@ -138,15 +153,21 @@ static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t fe
 int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                               const char *const *words, uint32_t n_words)
 {
-    const struct rw_column *column = rw_dataset_column(dataset, feature);
-    uint32_t *number;
-    int status;
     if (feature > RW_MAX_FEATURE || dataset->cache || dataset->codes || !dataset->column)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "categories of feature %u: expected a data set with values, from no cache",
                        feature);
     if (rw_lexicon_has(dataset->lexicon, feature))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "feature %u has categories already", feature);
+    return rw_categories_set_words(ctx, dataset, feature, words, n_words);
+}
+
+int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
+                            const char *const *words, uint32_t n_words)
+{
+    const struct rw_column *column = rw_dataset_column(dataset, feature);
+    uint32_t *number;
+    int status;
     if (!dataset->lexicon)
         RW_TRY(rw_lexicon_new(ctx, &dataset->lexicon));
     RW_TRY(RW_NEW(ctx, number, n_words));

@@ -136,44 +136,71 @@ static size_t unpack(const char *bytes, size_t n_bytes, struct counted *out)
     return n_different;
 }
 
-/* words: [n] of one feature, the first one empty if some rank has the feature. */
-static int keep_words(struct rw_ctx *ctx, struct counted *words, size_t n, uint32_t most,
-                      struct rw_categories *out)
+/* Moves those that `kept` lacks to the front, without the empty one. Returns how many. */
+static size_t new_words(const struct rw_feature_categories *kept, struct counted *words, size_t n)
 {
-    struct rw_feature_categories *of = &out->of[out->n];
-    if (words[0].word[0])
-        return RW_OK;
-    of->feature = words[0].feature;
-    out->n++;
-    words++;
-    n--;
-    const size_t kept = n < most ? n : most;
-    if (n > kept)
-        qsort(words, n, sizeof(*words), by_count);
-    if (kept)
-        qsort(words, kept, sizeof(*words), by_word);
-    RW_TRY(RW_NEW(ctx, of->word, kept));
-    for (; of->n < kept; of->n++)
-        RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], words[of->n].word));
+    size_t n_new = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (words[i].word[0] && (!kept || rw_category_of_word(kept, words[i].word) == kept->n))
+            words[n_new++] = words[i];
+    }
+    return n_new;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* words: [n] of the feature; kept: what a model has of it, or NULL. */
+static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *kept,
+                      struct counted *words, size_t n, uint32_t most,
+                      struct rw_feature_categories *of)
+{
+    const char *chosen[RW_MAX_CATEGORIES];
+    const size_t n_kept = kept ? kept->n : 0, room = most > n_kept ? most - n_kept : 0;
+    const size_t n_new = new_words(kept, words, n);
+    size_t n_chosen = n_new < room ? n_new : room;
+    if (n_new > n_chosen)
+        qsort(words, n_new, sizeof(*words), by_count);
+    for (size_t i = 0; i < n_chosen; i++)
+        chosen[i] = words[i].word;
+    for (size_t i = 0; i < n_kept; i++)
+        chosen[n_chosen++] = kept->word[i];
+    if (n_chosen)
+        qsort(chosen, n_chosen, sizeof(*chosen), by_bytes);
+    RW_TRY(RW_NEW(ctx, of->word, n_chosen));
+    for (; of->n < n_chosen; of->n++)
+        RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], chosen[of->n]));
     return RW_OK;
 }
 
 static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint32_t most,
-                    struct rw_categories *out)
+                    const struct rw_categories *kept, struct rw_categories *out)
 {
     enum { LEAST_BYTES = sizeof(uint32_t) + sizeof(uint64_t) + 1 };
     struct counted *words;
     int status = RW_OK;
     RW_TRY(RW_NEW(ctx, words, n_bytes / LEAST_BYTES + 1));
     const size_t n = unpack(bytes, n_bytes, words);
-    size_t n_features = 0;
+    size_t n_features = kept ? kept->n : 0;
     for (size_t i = 0; i < n; i++)
         n_features += i == 0 || words[i].feature != words[i - 1].feature;
     RW_TRY_OUT(RW_NEW(ctx, out->of, n_features));
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && words[end].feature == words[i].feature;)
+    uint32_t k = 0;
+    for (size_t i = 0, end; i < n || (kept && k < kept->n); i = end) { /* both ascend */
+        const int is_kept =
+            kept && k < kept->n && (i == n || kept->of[k].feature <= words[i].feature);
+        const uint32_t feature = is_kept ? kept->of[k].feature : words[i].feature;
+        for (end = i; end < n && words[end].feature == feature;)
             end++;
-        RW_TRY_OUT(keep_words(ctx, words + i, end - i, most, out));
+        if (is_kept || !words[i].word[0]) { /* or no rank has the feature */
+            out->of[out->n].feature = feature;
+            out->n++;
+            RW_TRY_OUT(keep_words(ctx, is_kept ? &kept->of[k] : NULL, words + i, end - i, most,
+                                  &out->of[out->n - 1]));
+        }
+        k += (uint32_t)is_kept;
     }
     status = rw_categories_index(ctx, out);
 out:
@@ -182,7 +209,8 @@ out:
 }
 
 int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
-                       uint32_t most, int absent_missing, struct rw_categories *out)
+                       uint32_t most, int absent_missing, const struct rw_categories *kept,
+                       struct rw_categories *out)
 {
     struct message own = {0};
     void *all = NULL;
@@ -194,7 +222,7 @@ int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct r
     RW_TRY_OUT(rw_comm_agree(ctx, status));
     RW_TRY_OUT(rw_comm_gather_all(ctx, own.bytes, own.n, &all, begin));
     status = keep_all(ctx, all, begin[rw_n_ranks(ctx)],
-                      most < RW_MAX_CATEGORIES ? most : RW_MAX_CATEGORIES, out);
+                      most < RW_MAX_CATEGORIES ? most : RW_MAX_CATEGORIES, kept, out);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
 out:
     rw_mem_free(own.bytes);

@@ -12,10 +12,13 @@
 #include "io/input.h"
 
 #define RW_CACHE_MAGIC "\x89RWcache"
-/* RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections. */
+/* RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections.
+ * RW_CACHE_WORDS: also with words that some features' values are numbers of; and without codes, for
+ * training gives them to words. */
 enum {
     RW_CACHE_VERSION = 2,
     RW_CACHE_TABLE = 3,
+    RW_CACHE_WORDS = 4,
     RW_CACHE_BYTE_ORDER = 0x01020304,
     RW_CACHE_ALIGN = 64,
     RW_CACHE_CRC_BYTES = 4
@@ -127,20 +130,42 @@ int rw_cache_next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
                    const struct rw_bins *bins, const struct rw_cache_header *header, int is_part);
 
-/* --- names and weights (cache_table.c) --- */
+/* --- words (cache_words.c) --- */
+
+struct rw_cache_words {
+    struct rw_dataset view; /* values are numbers of these words; its `column` is owned */
+    uint32_t n_features;
+    uint32_t *feature, *n_words; /* [n_features] ascending ids; owned */
+    size_t n_all, word_room;
+    const char **word; /* [n_all] each feature's, ascending by bytes; the lexicon's; owned array */
+    float **made;      /* [n_features] columns' values; owned */
+};
+int rw_cache_has_words(const struct rw_dataset *dataset);
+/* Without words nothing is made. */
+int rw_cache_words_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                        struct rw_cache_words *words);
+void rw_cache_words_release(struct rw_cache_words *words);
+/* from: features, then numbers of words, [n_features] each; text: the words, each ended by 0.
+ * Checks them and the values, and takes them. RW_ERR_FORMAT, without a message: they are wrong. */
+int rw_cache_words_read(struct rw_ctx *ctx, const char *from, uint32_t n_features, const char *text,
+                        uint64_t n_bytes, struct rw_dataset *dataset);
+
+/* --- names, words and weights (cache_table.c) --- */
 
 /* 0: there are none. */
-uint64_t rw_cache_table_bytes(const struct rw_dataset *dataset);
+uint64_t rw_cache_table_bytes(const struct rw_dataset *dataset, const struct rw_cache_words *words);
 /* to: [rw_cache_table_bytes] zeroed, aligned as uint64_t is. */
-void rw_cache_table_fill(const struct rw_dataset *dataset, char *to);
-/* How a table of n_bytes that begins with `head`, [RW_CACHE_TABLE_HEAD], is divided: bytes of names
- * and what describes them, the same for each part; bytes a document behind those. RW_ERR_FORMAT. */
-enum { RW_CACHE_TABLE_HEAD = 16 };
-int rw_cache_table_divide(const void *head, uint64_t n_bytes, uint32_t n_docs,
+void rw_cache_table_fill(const struct rw_dataset *dataset, const struct rw_cache_words *words,
+                         char *to);
+/* How the table of a part is: as the whole one of n_bytes that begins with `head`, the first
+ * RW_CACHE_TABLE_HEAD bytes, if it has so many: bytes of names and words and what describes them,
+ * the same for each part; bytes a document behind those. RW_ERR_FORMAT. */
+enum { RW_CACHE_TABLE_HEAD = 32 };
+int rw_cache_table_divide(uint32_t version, const void *head, uint64_t n_bytes, uint32_t n_docs,
                           uint64_t *names_bytes, uint64_t *doc_bytes);
 /* Checks and takes them. */
-int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const char *from, uint64_t n_bytes,
-                        struct rw_dataset *dataset);
+int rw_cache_table_read(struct rw_ctx *ctx, const char *name, uint32_t version, const char *from,
+                        uint64_t n_bytes, struct rw_dataset *dataset);
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);

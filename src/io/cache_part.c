@@ -353,7 +353,7 @@ static void without_codes(struct rw_cache_header *h)
     h->n_cuts = h->code_bytes = 0;
 }
 
-/* Names and weights; returns the bytes that the part has of them. */
+/* Names, words and weights; returns the bytes that the part has of them. */
 static int measure_table(struct part *p, uint64_t *n_bytes)
 {
     const struct rw_cache_layout *layout = &p->whole.layout;
@@ -361,11 +361,10 @@ static int measure_table(struct part *p, uint64_t *n_bytes)
     *n_bytes = 0;
     if (layout->table_bytes == 0)
         return RW_OK;
-    if (layout->table_bytes < sizeof(head))
-        return changed(p->ctx, p->whole.input);
-    RW_TRY(get(p->ctx, p->whole.input, layout->table, head, sizeof(head)));
-    if (rw_cache_table_divide(head, layout->table_bytes, p->whole.h.n_docs, &p->names_bytes,
-                              &p->doc_bytes) < 0)
+    RW_TRY(get(p->ctx, p->whole.input, layout->table, head,
+               layout->table_bytes < sizeof(head) ? layout->table_bytes : sizeof(head)));
+    if (rw_cache_table_divide(p->whole.h.version, head, layout->table_bytes, p->whole.h.n_docs,
+                              &p->names_bytes, &p->doc_bytes) < 0)
         return changed(p->ctx, p->whole.input);
     *n_bytes = p->names_bytes + p->doc_bytes * p->h.n_docs;
     return RW_OK;

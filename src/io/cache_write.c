@@ -153,8 +153,9 @@ static void put_lines(struct cache_out *out, const struct rw_dataset *dataset,
     }
 }
 
-int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                        const struct rw_bins *bins, struct rw_out_file *file)
+static int write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                      const struct rw_cache_words *words, const struct rw_bins *bins,
+                      struct rw_out_file *file)
 {
     struct cache_out out = {.file = *file};
     struct rw_cache_header header;
@@ -163,11 +164,13 @@ int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     memset(&header, 0, sizeof(header));
     fill_header(dataset, bins, &header);
     RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
-    layout.table_bytes = rw_cache_table_bytes(dataset);
+    layout.table_bytes = rw_cache_table_bytes(dataset, words);
     layout.file_bytes += layout.table_bytes;
     RW_TRY(RW_NEW(ctx, table, layout.table_bytes));
-    rw_cache_table_fill(dataset, table);
-    header.version = layout.table_bytes ? RW_CACHE_TABLE : RW_CACHE_VERSION;
+    rw_cache_table_fill(dataset, words, table);
+    header.version = words->n_features    ? RW_CACHE_WORDS
+                     : layout.table_bytes ? RW_CACHE_TABLE
+                                          : RW_CACHE_VERSION;
     header.file_bytes = layout.file_bytes;
     put_part(&out, &header, sizeof(header));
     put_columns(&out, dataset);
@@ -187,6 +190,17 @@ int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         return rw_fail(ctx, RW_ERR_INTERNAL, "the cache has %llu bytes instead of %llu",
                        (unsigned long long)out.at, (unsigned long long)layout.file_bytes);
     return rw_out_file_commit(ctx, file);
+}
+
+int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                        const struct rw_bins *bins, struct rw_out_file *file)
+{
+    struct rw_cache_words words;
+    RW_TRY(rw_cache_words_make(ctx, dataset, &words));
+    const int status = words.n_features ? write_file(ctx, &words.view, &words, NULL, file)
+                                        : write_file(ctx, dataset, &words, bins, file);
+    rw_cache_words_release(&words);
+    return status;
 }
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,

@@ -310,6 +310,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 {
     RW_DEFAULT_FPENV;
     struct rw_own_part part;
+    uint64_t by_words;
     int status;
     RW_TRY(rw_own_part_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
@@ -319,7 +320,9 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                            : rw_own_part_read(ctx, paths, n_paths, &part, &out->documents);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
     RW_TRY_OUT(rw_together_check(ctx, &part, notice, out->documents));
-    if (goal->rule && !out->bins) {
+    by_words = out->documents->lexicon != NULL; /* words become codes when all are known */
+    RW_TRY_OUT(rw_comm_max(ctx, &by_words, 1));
+    if (goal->rule && !out->bins && !by_words) {
         RW_TRY_OUT(rw_dataset_codes(ctx, out->documents, goal->rule, out));
         rw_dataset_drop_values(out->documents);
     }

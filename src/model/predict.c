@@ -78,17 +78,15 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
     RW_TRY(rw_mem_new(ctx, (void **)&column, first + n_codes * bytes, 1));
     struct rw_column *made = (struct rw_column *)(void *)(column + flat->n_used);
     float *value = (float *)(void *)(made + n_codes);
+    int status = RW_OK;
     for (uint32_t i = 0; i < n_codes; i++, value += dataset->n_docs) {
         const struct rw_feature_categories *of = &flat->categories.of[i];
         made[i] = (struct rw_column){.feature = of->feature, .n = dataset->n_docs, .value = value};
-        const int status =
-            rw_categories_codes(ctx, of, dataset, flat->absent != flat->absent, value);
-        if (status < 0) {
-            rw_mem_free(column);
-            return status;
-        }
+        RW_TRY_OUT(rw_categories_codes(ctx, of, dataset, flat->absent != flat->absent, value));
     }
     for (uint32_t slot = 0, i = 0; slot < flat->n_used; slot++) {
+        if (!flat->set_of || !flat->set_of[slot])
+            RW_TRY_OUT(rw_categories_check_numbers(ctx, dataset, flat->feature[slot]));
         while (i < n_codes && made[i].feature < flat->feature[slot])
             i++;
         column[slot] = i < n_codes && made[i].feature == flat->feature[slot]
@@ -97,6 +95,9 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
     }
     *out = column;
     return RW_OK;
+out:
+    rw_mem_free(column);
+    return status;
 }
 
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,

@@ -126,7 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(sealed, data, size);
         memcpy(&header, data, sizeof(header));
         memcpy(header.magic, RW_CACHE_MAGIC, sizeof(header.magic));
-        header.version = RW_CACHE_VERSION;
+        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_WORDS)
+            header.version = RW_CACHE_VERSION;
         header.byte_order = RW_CACHE_BYTE_ORDER;
         header.file_bytes = size;
         memcpy(sealed, &header, sizeof(header));

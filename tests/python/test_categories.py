@@ -112,6 +112,115 @@ def test_arrow() -> None:
     assert (expected.predict(arrow.table(table)) == expected.predict(table)).all()
 
 
+def batch_frames(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """Parts of 501 rows, whose codes are for other words in each, and whose dictionaries have not all of them."""
+    parts = []
+    for first in range(0, len(table), 501):
+        part = table.iloc[first : first + 501]
+        words = list(np.random.default_rng(first).permutation(sorted(set(part["shop"].dropna().astype(str)))))
+        parts.append(recoded(part, words))
+    return parts
+
+
+def holed(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(shop=table["shop"].where(np.arange(len(table)) % 13 > 0))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "dicts", "arrow", "tables", "strings", "parquet", "parquet of strings"])
+def test_batches(kind: str, tmp_path) -> None:
+    table, test = holed(frame(1)), holed(frame(2))
+    expected = rankwood.train(PARAMS, rankwood.Dataset(table, "label", qid="qid"))
+    given = {"label": "label", "qid": "qid"}
+
+    def made(table: pd.DataFrame, name: str) -> rankwood.Dataset:
+        parts = batch_frames(table)
+        plain = [part.assign(shop=part["shop"].astype(object)) for part in parts]
+        if kind == "pandas":
+            return rankwood.Dataset.from_batches(lambda: parts, **given)
+        if kind == "dicts":
+            dicts = [{name: part[name].to_numpy() for name in part} for part in plain]
+            return rankwood.Dataset.from_batches(lambda: dicts, categorical_features="shop", **given)
+        arrow = pytest.importorskip("pyarrow")
+        if kind == "tables":
+            return rankwood.Dataset.from_batches(lambda: [arrow.table(part) for part in parts], **given)
+        if kind in ("arrow", "strings"):
+            some = [arrow.RecordBatch.from_pandas(part) for part in (parts if kind == "arrow" else plain)]
+            more = {} if kind == "arrow" else {"categorical_features": ["shop"]}
+            return rankwood.Dataset.from_batches(lambda: some, **given, **more)
+        parquet = pytest.importorskip("pyarrow.parquet")
+        for i, part in enumerate(parts if kind == "parquet" else plain):
+            parquet.write_table(arrow.table(part), tmp_path / f"{name}{i}.parquet")
+        more = {} if kind == "parquet" else {"categorical_features": ["shop"]}
+        paths = [tmp_path / f"{name}{i}.parquet" for i in range(len(parts))]
+        return rankwood.Dataset.from_parquet(paths, batch_rows=200, **given, **more)
+
+    data, held_out = made(table, "train"), made(test, "test")
+    model = rankwood.train(PARAMS, data)
+    assert model.to_bytes() == expected.to_bytes()
+    assert (model.predict(held_out) == expected.predict(test)).all()
+    assert (expected.predict(made(test[["label", "qid", "x", "shop"]], "turned")) == expected.predict(test)).all()
+    assert rankwood.evaluate(held_out, model) == rankwood.evaluate(
+        rankwood.Dataset(test, "label", qid="qid"), expected
+    )
+    in_two = rankwood.train({**PARAMS, "rounds": 5}, data, init=expected, valid=held_out)
+    assert in_two.n_trees == 25
+
+
+def test_batches_wrong() -> None:
+    table = frame(1, 10)
+    with pytest.raises(rankwood.DataError, match="no column 'shops' of categories"):
+        rankwood.Dataset.from_batches(lambda: [table], label="label", qid="qid", categorical_features=["shops"])
+    with pytest.raises(TypeError, match="has 3; expected names"):
+        rankwood.Dataset.from_batches(lambda: [table], label="label", qid="qid", categorical_features=[3])
+    parts = [table.assign(shop=table["shop"].cat.codes), table]
+    data = rankwood.Dataset.from_batches(lambda: parts[:1], label="label", qid="qid")
+    with pytest.raises(rankwood.DataError, match="'shop' has categories, which the first batch has not"):
+        rankwood.Dataset.from_batches(lambda: parts, label="label", qid="qid")
+    assert data._categorical() == ""
+
+
+def test_init_and_refit(model: rankwood.Model) -> None:
+    table, test = frame(3), frame(2)
+    words = ["new a", *SHOPS[:20], "new b"]
+    shop = table["shop"].astype(object).where(table["shop"].cat.codes < 20, "new a")
+    table = table.assign(shop=pd.Categorical(shop.where(table["x"] < 0.9, "new b"), categories=words))
+    data = rankwood.Dataset(table, "label", qid="qid")
+    longer = rankwood.train({**PARAMS, "rounds": 6}, data, init=model)
+    assert longer.n_trees == 26
+    assert longer.categories == {"shop": sorted([*SHOPS, "new a", "new b"])}
+    for one in (test, table):
+        assert (longer.predict(one, n_trees=20) == model.predict(one)).all()
+    assert rankwood.evaluate(data, longer)["ndcg@10"] > rankwood.evaluate(data, model)["ndcg@10"]
+    full = rankwood.train({**PARAMS, "rounds": 6, "bins": 41}, data, init=model)
+    assert len(full.categories["shop"]) == 41
+    refitted = model.refit(data, decay=0.0)
+    assert refitted.categories == model.categories
+    assert [one["threshold"] for one in refitted.trees()] == [one["threshold"] for one in model.trees()]
+    assert (refitted.predict(table) != model.predict(table)).any()
+    kept = model.refit(data, decay=1.0)
+    assert (kept.predict(test) == model.predict(test)).all()
+    numbers = rankwood.Dataset(table.assign(shop=table["shop"].cat.codes.astype(np.float32)), "label", qid="qid")
+    by_number = rankwood.train(PARAMS, numbers)
+    with pytest.raises(rankwood.ParameterError, match="does not compare with thresholds, found feature 0"):
+        rankwood.train(PARAMS, data, init=by_number)
+    for call in (by_number.predict, by_number.refit):
+        with pytest.raises(rankwood.DataError, match="expected numbers in feature 0"):
+            call(data)
+
+
+def test_functions_get_their_sets(train_set: rankwood.Dataset) -> None:
+    seen = []
+
+    def metric(scores: np.ndarray, dataset: rankwood.Dataset) -> float:
+        seen.append((len(scores), dataset))
+        return float(scores.max())
+
+    valid = rankwood.Dataset(frame(2, 20), "label", qid="qid")
+    rankwood.train({**PARAMS, "rounds": 2, "metric": metric}, train_set, valid=valid)
+    assert seen
+    assert all(n == valid.n_docs and dataset is valid for n, dataset in seen)
+
+
 def test_ranker(model: rankwood.Model) -> None:
     table, test = frame(1), frame(2)
     ranker = rankwood.Ranker(rounds=20, leaves=8, min_docs=3, early_stop=0, seed=3)

@@ -307,9 +307,9 @@ Test(cache, other_versions_are_named)
     struct rw_cache_header *header = (void *)data;
     char expected[128];
     snprintf(expected, sizeof(expected),
-             "'bad.rwb' is a cache of version 70; expected version %d or %d\n"
+             "'bad.rwb' is a cache of version 70; expected version %d to %d\n"
              "hint: make it again with 'rankwood bin'",
-             RW_CACHE_VERSION, RW_CACHE_TABLE);
+             RW_CACHE_VERSION, RW_CACHE_WORDS);
     header->version = 70;
     seal(data, n);
     assert_refused(data, n, expected);

@@ -378,13 +378,13 @@ Test(csv, damaged_cache)
         {4, 0, "its names' or weights' size is wrong"},
         {4, 3, "its names' or weights' size is wrong"},
         {8, UINT32_MAX, "its names' or weights' size is wrong"},
-        {16, 1, "a feature's name or a weight is wrong"},
-        {20, RW_FEATURE_IDS, "a feature's name or a weight is wrong"},
-        {24, 0, "a feature's name or a weight is wrong"},
-        {24, 0x78787878, "a feature's name or a weight is wrong"},
-        {36, 0xbff00000, "a feature's name or a weight is wrong"},
-        {36, 0x7ff80000, "a feature's name or a weight is wrong"},
-        {44, 0x40f00020, "a feature's name or a weight is wrong"},
+        {16, 1, "a feature's name, a word or a weight is wrong"},
+        {20, RW_FEATURE_IDS, "a feature's name, a word or a weight is wrong"},
+        {24, 0, "a feature's name, a word or a weight is wrong"},
+        {24, 0x78787878, "a feature's name, a word or a weight is wrong"},
+        {36, 0xbff00000, "a feature's name, a word or a weight is wrong"},
+        {36, 0x7ff80000, "a feature's name, a word or a weight is wrong"},
+        {44, 0x40f00020, "a feature's name, a word or a weight is wrong"},
     };
     struct rw_params *params;
     struct rw_cache_header header;

@@ -16,7 +16,9 @@ made 120 7 train.txt
 made 80 11 test.txt
 for set in train test; do words $set.txt >$set.csv; done
 train() {
-    "$RANKWOOD" train --leaves 15 --min-docs 3 --rounds 12 --early-stop 0 --quiet "$@"
+    case " $* " in *' --rounds '*) ;; *) set -- "$@" --rounds 12 ;; esac
+    case " $* " in *' --min-docs '*) ;; *) set -- "$@" --min-docs 3 ;; esac
+    "$RANKWOOD" train "$@" --leaves 15 --early-stop 0 --quiet || echo "not trained: $*"
 }
 train train.txt --categorical 1 -o whole
 head -n 1 whole
@@ -44,7 +46,7 @@ say 'NDCG by words is .05 above NDCG by numbers' awk 'NR == FNR { a = $1 } NR !=
 train train.csv --categorical shop -o named
 say 'the same leaves' sh -c 'grep "^leaf" whole | sort >a; grep "^leaf" named | sort >b; test $(comm -12 a b | wc -l) -gt 20'
 "$RANKWOOD" predict named test.csv --quiet -o scores
-(head -n 1 test.csv && tail -n +2 test.csv | sort -r) >turned.csv
+(head -n 1 test.csv && tail -n +2 test.csv | sort -t, -k2,2nr -s) >turned.csv
 "$RANKWOOD" predict named turned.csv --quiet --threads 1 -o turned
 say 'scored by word' sh -c 'sort scores >a; sort turned >b; cmp a b'
 "$RANKWOOD" show named --tree 1 | grep -o 'feature 0 (shop) [a-z ]*{shop' | sort -u
@@ -54,6 +56,52 @@ say checkpointed cmp whole other
 "$RANKWOOD" train train.txt --categorical 1 --leaves 15 --min-docs 3 --rounds 5 --early-stop 0 --quiet --checkpoint ck -o first
 train train.txt --categorical 1 --resume ck -o other
 say resumed cmp whole other
+# A model to go on from: its trees stay what they are, and new words get codes where there are some left.
+awk '{ sub(/ 1:/, " 1:7"); print }' test.txt | sed 's/ 1:7nan/ 1:nan/' >new.txt
+scores_of() { # model data trees
+    "$RANKWOOD" predict "$1" "$2" --trees "$3" --quiet -o -
+}
+train train.txt --categorical 1 --bins 30 -o few
+train new.txt --init few --rounds 5 -o longer
+say 'gone on from' sh -c 'grep -c "^tree " longer | grep -qx 17'
+for set in train test new; do
+    scores_of few $set.txt 12 >a
+    scores_of longer $set.txt 12 >b
+    say "the same first trees for $set.txt" cmp a b
+done
+say 'words of both' sh -c 'n=$(sed -n "s/^feature 1 words //p" longer); test "$n" -gt 40 && grep -qx "category 70" longer && grep -qx "category 9" longer'
+train new.txt --init few --bins 32 --rounds 5 -o longer
+say 'as many as there is room for' grep -qx 'feature 1 words 32' longer
+train new.txt --init few --bins 15 --rounds 5 -o longer
+say 'none of the model goes' grep -qx 'feature 1 words 30' longer
+for n in 1 3; do
+    "$RANKWOOD" train new.txt --init few --rounds 4 --leaves 15 --min-docs 3 --early-stop 0 --quiet --ranks $n -o on.$n
+done
+say 'as 3 ranks' cmp on.1 on.3
+train train.txt --rounds 5 --categorical 1 -o first
+train train.txt --rounds 7 --init first -o other
+train train.txt --rounds 12 --categorical 1 -o straight
+say 'in two goes, as in one' cmp straight other
+train train.txt --init few --valid new.txt --rounds 3 --log log -o other
+"$RANKWOOD" eval new.txt --model other --metric ndcg@10 --quiet 2>/dev/null | awk '/^ndcg@10/ { print substr($2, 1, 6) }' >a
+sed -n 's/.*"round":15.*"valid1 ndcg@10":\([0-9.]*\).*/\1/p' log | cut -c 1-6 >b
+say 'metrics of a set with other words' cmp a b
+try train train.txt --categorical 1 --rounds 3 --init numbers --quiet -o no
+train new.txt --init few --rounds 9 -o straight
+train new.txt --init few --rounds 9 --checkpoint ck -o other
+train new.txt --init few --rounds 4 --checkpoint ck -o first
+train new.txt --init few --rounds 9 --resume ck -o other
+say 'gone on from, and resumed' cmp straight other
+# Refitted: by word, and what has no documents keeps its value.
+"$RANKWOOD" train train.txt --refit few --refit-decay 1 --quiet -o other
+say 'the old values all the same' sh -c 'grep "^leaf\|^node" few >a; grep "^leaf\|^node" other >b; cmp a b'
+"$RANKWOOD" train train.txt --refit whole --refit-decay 0 --quiet -o other
+say 'refitted by its own data' sh -c 'grep "^leaf\|^node\|^category" whole >a; grep "^leaf\|^node\|^category" other >b; cmp a b'
+"$RANKWOOD" train new.txt --refit few --refit-decay 0 --quiet -o other
+say 'refitted' sh -c 'grep "^node" few >a; grep "^node" other >b; cmp a b && ! cmp -s few other'
+"$RANKWOOD" train turned.csv --refit named --quiet -o a
+"$RANKWOOD" train turned.csv --refit named --quiet --ranks 1 --threads 1 -o b
+say 'refitted tables' cmp a b
 "$RANKWOOD" cv train.txt --categorical 1 --folds 3 --rounds 3 --min-docs 3 --quiet -o folds >cv.txt
 say 'cross-validated' sh -c 'grep -q "^categories 1" folds/fold-1.txt'
 "$RANKWOOD" explain whole test.txt --quiet >explained 2>/dev/null
@@ -71,9 +119,7 @@ try train train.txt --categorical 9 --rounds 1 --quiet -o no
 try train train.txt --categorical shop --quiet -o no
 try train train.csv --categorical shops --quiet -o no
 try train train.txt --categorical 1 --monotone 1:+ --quiet -o no
-try train train.txt --categorical 1 --init whole --quiet -o no
-try train train.txt --init whole --quiet -o no
-try train train.txt --refit whole --quiet -o no
+try train train.txt --refit whole --categorical 1 --quiet -o no
 try train train.txt --categorical 1 --device cuda --quiet -o no
 try train train.txt --categorical 1 --for ranklib --quiet -o no
 try train train.txt --category-smoothing 3 --quiet -o no

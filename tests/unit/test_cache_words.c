@@ -1,0 +1,171 @@
+/* Words in caches: what is written depends on words and not on their numbers; what is read is
+ * checked. */
+#include "dataset/lexicon.h"
+#include "io/cache.h"
+#include "io/checksum.h"
+#include "scratch_file.h"
+
+TestSuite(cache_words, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
+
+enum { N_DOCS = 6, N_WORDS = 4 };
+static const char *const words[2][N_WORDS] = {{"shoes", "b", "\xc3\xa9t\xc3\xa9", "of nobody"},
+                                              {"2", "shoes", "", "10"}};
+
+/* Features 1 and 3 by words, 2 by numbers. turn: word i has the number (i + turn) % N_WORDS. */
+static struct rw_dataset *made_data(uint32_t turn)
+{
+    static const uint32_t code[2][N_DOCS] = {{0, 1, 2, 1, 0, 0}, {3, 2, 0, 1, 3, 3}};
+    static const float labels[N_DOCS] = {1, 0, 2, 0, 1, 1};
+    static const uint32_t offsets[] = {0, 3, N_DOCS};
+    float rows[N_DOCS][3];
+    struct rw_dataset *dataset = NULL;
+    for (uint32_t i = 0; i < N_DOCS; i++) {
+        rows[i][0] =
+            i == 4 ? rw_float_of_bits(RW_MISSING_BITS) : (float)((code[0][i] + turn) % N_WORDS);
+        rows[i][1] = 0.5f * (float)i;
+        rows[i][2] = (float)((code[1][i] + turn) % N_WORDS);
+    }
+    cr_assert_eq(
+        rw_dataset_from_memory(scratch_ctx, rows[0], labels, offsets, N_DOCS, 3, 2, 1, &dataset),
+        RW_OK);
+    for (uint32_t k = 0; k < 2; k++) {
+        const char *turned[N_WORDS];
+        for (uint32_t i = 0; i < N_WORDS; i++)
+            turned[(i + turn) % N_WORDS] = words[k][i];
+        cr_assert_eq(rw_dataset_set_categories(scratch_ctx, dataset, 1 + 2 * k, turned, N_WORDS),
+                     RW_OK, "%s", rw_last_error(scratch_ctx));
+    }
+    return dataset;
+}
+
+static char *make_cache(uint32_t turn, size_t *n)
+{
+    struct rw_params *params;
+    struct rw_dataset *dataset = made_data(turn);
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_dataset_write_cache(scratch_ctx, dataset, params, "c.rwb"), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    rw_params_free(params);
+    rw_dataset_free(dataset);
+    return scratch_read("c.rwb", n);
+}
+
+static int read_one(const char *path, struct rw_dataset **out)
+{
+    return rw_dataset_read(scratch_ctx, &path, 1, out);
+}
+
+static void expect_same(const struct rw_dataset *a, const struct rw_dataset *b)
+{
+    cr_assert_eq(b->n_columns, a->n_columns);
+    for (uint32_t c = 0; c < a->n_columns; c++) {
+        const struct rw_column *x = &a->column[c], *y = &b->column[c];
+        cr_assert_eq(x->feature, y->feature);
+        cr_assert_eq(rw_lexicon_has(a->lexicon, x->feature),
+                     rw_lexicon_has(b->lexicon, x->feature));
+        float of_a[N_DOCS], of_b[N_DOCS];
+        rw_column_values(x, 0, N_DOCS, 0.0f, of_a);
+        rw_column_values(y, 0, N_DOCS, 0.0f, of_b);
+        for (uint32_t i = 0; i < N_DOCS; i++) {
+            cr_assert_eq(of_a[i] != of_a[i], of_b[i] != of_b[i]);
+            if (of_a[i] != of_a[i])
+                continue;
+            if (rw_lexicon_has(a->lexicon, x->feature))
+                cr_assert_str_eq(rw_lexicon_word(a->lexicon, (uint32_t)of_a[i]),
+                                 rw_lexicon_word(b->lexicon, (uint32_t)of_b[i]));
+            else
+                cr_assert_eq(of_a[i], of_b[i]);
+        }
+    }
+}
+
+Test(cache_words, words_come_back_whatever_their_numbers)
+{
+    size_t n, n_turned;
+    for (uint32_t turn = 0; turn < N_WORDS; turn++) {
+        struct rw_dataset *data = made_data(turn), *read;
+        char *bytes = make_cache(0, &n), *turned = make_cache(turn, &n_turned);
+        cr_assert(n == n_turned && memcmp(bytes, turned, n) == 0, "turned by %u", turn);
+        cr_assert_eq(read_one("c.rwb", &read), RW_OK, "%s", rw_last_error(scratch_ctx));
+        expect_same(data, read);
+        rw_dataset_free(read);
+        rw_dataset_free(data);
+        free(bytes);
+        free(turned);
+    }
+}
+
+/* ---- hostile files ---- */
+
+static int read_sealed(char *bytes, size_t n)
+{
+    struct rw_dataset *dataset;
+    const uint32_t crc = rw_checksum(0, bytes, n - sizeof(crc));
+    memcpy(bytes + n - sizeof(crc), &crc, sizeof(crc));
+    scratch_write("bad.rwb", bytes, n);
+    const int status = read_one("bad.rwb", &dataset);
+    rw_dataset_free(dataset);
+    return status;
+}
+
+Test(cache_words, any_changed_byte_is_read_or_refused)
+{
+    static const unsigned char changes[] = {0, 1, 2, 3, 0x20, 0x61, 0x80, 0xff};
+    size_t n;
+    struct rw_cache_layout layout;
+    struct rw_cache_header header;
+    char *bytes = make_cache(0, &n);
+    memcpy(&header, bytes, sizeof(header));
+    cr_assert_eq(header.version, RW_CACHE_WORDS);
+    cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
+    for (size_t at = layout.table; at + 4 < n; at++) {
+        const char was = bytes[at];
+        for (size_t k = 0; k < sizeof(changes); k++) {
+            bytes[at] = (char)changes[k];
+            const int status = read_sealed(bytes, n);
+            cr_assert(status == RW_OK || status == RW_ERR_FORMAT, "byte %zu: %d", at, status);
+        }
+        bytes[at] = was;
+    }
+    free(bytes);
+}
+
+Test(cache_words, what_is_wrong_is_refused)
+{
+    enum { HEAD = 32, IDS = 8 * 2 };
+    size_t n;
+    struct rw_cache_layout layout;
+    struct rw_cache_header header;
+    char *good = make_cache(0, &n), *bytes = malloc(n);
+    memcpy(&header, good, sizeof(header));
+    cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
+    const size_t ids = layout.table + HEAD, text = ids + IDS, value = layout.offset[RW_CACHE_VALUE];
+    cr_assert_str_eq(good + text, "b"); /* of feature 1, then shoes and the third */
+    const struct {
+        size_t at;
+        const char *bytes;
+        size_t n_bytes;
+    } cases[] = {
+        {ids, "\x03\0\0\0", 4},     /* feature 3 twice */
+        {ids, "\x07\0\0\0", 4},     /* no such column, and ids that fall */
+        {ids + 4, "\x09\0\0\0", 4}, /* the same */
+        {ids + 8, "\x04\0\0\0", 4}, /* a word more */
+        {ids + 8, "\x02\0\0\0", 4}, /* one less */
+        {ids + 8, "\xff\xff\xff\xff", 4},
+        {text, "z", 1},             /* out of order */
+        {text, "\0", 1},            /* an empty word */
+        {value, "\0\0\x40\x40", 4}, /* 3: one more than there are */
+        {value, "\0\0\0\x3f", 4},   /* 0.5 */
+        {value, "\0\0\x80\xbf", 4}, /* -1 */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memcpy(bytes, good, n);
+        memcpy(bytes + cases[i].at, cases[i].bytes, cases[i].n_bytes);
+        cr_assert_eq(read_sealed(bytes, n), RW_ERR_FORMAT, "case %zu", i);
+        cr_assert(
+            strstr(rw_last_error(scratch_ctx), "'bad.rwb' is damaged: a feature's name, a word"),
+            "case %zu: %s", i, rw_last_error(scratch_ctx));
+    }
+    free(bytes);
+    free(good);
+}
