@@ -66,3 +66,8 @@ const char *rw_word_nearest_always(const char *mistaken, const char *const *word
 {
     return find_nearest(mistaken, words, n_words, 1);
 }
+
+int rw_words_by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}

@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/words.h"
 #include "dataset/dataset.h"
 #include "check/data_check.h"
 
 /* ------------------------------------------------------------------ ids */
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 /* ids: [n_queries], sorted; the caller's. */
 static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char ***ids)
@@ -21,7 +17,7 @@ static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
     RW_TRY(RW_NEW(ctx, *ids, dataset->n_queries));
     for (uint32_t q = 0; q < dataset->n_queries; q++)
         (*ids)[q] = rw_dataset_query_id(dataset, q);
-    qsort(*ids, dataset->n_queries, sizeof(**ids), by_text);
+    qsort(*ids, dataset->n_queries, sizeof(**ids), rw_words_by_bytes);
     return RW_OK;
 }
 

@@ -198,8 +198,8 @@ static int join_lexicons(struct rw_ctx *ctx, const struct finish *finish)
             return rw_fail(ctx, RW_ERR_DATA,
                            "%.400s and %.400s: categories are read as words of the one, and as "
                            "numbers, or words of its own, of the other\n"
-                           "hint: all files' words are one list where the parameter 'categorical' "
-                           "names just the features that caches have by words",
+                           "hint: name all features that are words, and no others, with the "
+                           "parameter 'categorical'",
                            first->file ? first->file : "a cache",
                            builder->file ? builder->file : "a cache");
         first = builder;

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/words.h"
 #include "comm/comm.h"
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
@@ -147,11 +148,6 @@ static size_t new_words(const struct rw_feature_categories *kept, struct counted
     return n_new;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* words: [n] of the feature; kept: what a model has of it, or NULL. */
 static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *kept,
                       struct counted *words, size_t n, uint32_t most,
@@ -168,7 +164,7 @@ static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *ke
     for (size_t i = 0; i < n_kept; i++)
         chosen[n_chosen++] = kept->word[i];
     if (n_chosen)
-        qsort(chosen, n_chosen, sizeof(*chosen), by_bytes);
+        qsort(chosen, n_chosen, sizeof(*chosen), rw_words_by_bytes);
     RW_TRY(RW_NEW(ctx, of->word, n_chosen));
     for (; of->n < n_chosen; of->n++)
         RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], chosen[of->n]));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/words.h"
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
 #include "io/cache.h"
@@ -21,11 +22,6 @@ void rw_cache_words_release(struct rw_cache_words *words)
     rw_mem_free(words->word);
     rw_mem_free(words->view.column);
     memset(words, 0, sizeof(*words));
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Words in use, sorted, behind those of features before. in_use: [n_lexicon] zeroed. */
@@ -47,7 +43,7 @@ static int gather_words(struct rw_ctx *ctx, struct rw_lexicon *lexicon, uint32_t
             own[at++] = rw_lexicon_word(lexicon, k);
     }
     if (n)
-        qsort(own, n, sizeof(*own), by_bytes);
+        qsort(own, n, sizeof(*own), rw_words_by_bytes);
     words->n_words[words->n_features] = n;
     words->n_all += n;
     return RW_OK;
@@ -64,7 +60,8 @@ static int renumber(struct rw_ctx *ctx, struct rw_lexicon *lexicon, uint32_t n_l
     const int status = RW_NEW_RAW(ctx, value, column->n);
     for (uint32_t k = 0; status >= 0 && k < n_lexicon; k++) {
         const char *word = in_use[k] ? rw_lexicon_word(lexicon, k) : NULL;
-        const char *const *found = word ? bsearch(&word, own, n, sizeof(*own), by_bytes) : NULL;
+        const char *const *found =
+            word ? bsearch(&word, own, n, sizeof(*own), rw_words_by_bytes) : NULL;
         number_of[k] = found ? (float)(found - own) : 0.0f;
     }
     for (uint32_t i = 0; status >= 0 && i < column->n; i++) {
