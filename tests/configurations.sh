@@ -15,6 +15,15 @@ awk '{ print (NR * 7919 % 1000) / 500 - 1 }' l.txt >l.start
 awk '{ if ($2 != q) { q = $2; n = 0 } print (++n < 12 ? n : 12) }' l.txt >l.shown
 awk '{ print (NR * 7919 % 1000) / 500 - 1 }' lv.txt >lv.start
 awk '{ print (NR * 7919 % 13) % 4, (NR * 31 % 7 > 4) }' l.txt >l.labels
+# Queries of every kind of size, 1 and 2,049 documents and more among them.
+awk 'BEGIN {
+    n = split("3000 1 700 2 2049 40 33 300 32 2048 64", size)
+    for (q = 1; q <= n; q++)
+        for (i = 1; i <= size[q]; i++) {
+            x = (i * 7919 + q * 104729) % 1009; y = (i * 31 + q * 17) % 97
+            print int((x + 3 * y + i * 13 % 101) / 400) " qid:" q " 1:" x " 2:" y " 3:" x * y % 53 " 4:" i % 11
+        }
+}' >b.txt
 
 # name | training data | validation data | the rest. By its size SCALE could change what --split auto means.
 cat >configurations <<'END'
@@ -42,6 +51,13 @@ mslr-residual |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --metr
 mslr-residual-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --split newton --metric ndcg@5,rmse --sample-queries 0.7
 mslr-yeti     |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --min-docs 3 --split mart
 mslr-yeti-n   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --split newton --min-docs 3 --truncation none --sample-queries 0.6
+mslr-yeti-map |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --delta map --relevant 2 --min-docs 3 --split newton --metric map
+mslr-yeti-err |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --delta err --truncation none --permutations 7 --min-docs 3 --split mart --sample-queries 0.7 --metric err
+mslr-yeti-dcg |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --delta dcg --sigma 2 --min-docs 3 --split newton --sample-docs 0.6 --metric dcg
+big-yeti      |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --truncation none --min-docs 3 --split mart
+big-yeti-none |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --delta none --truncation none --permutations 2 --min-docs 3 --split newton
+big-yeti-err  |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --delta err --truncation none --permutations 5 --min-docs 3 --split newton
+big-yeti-map  |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --delta map --truncation 100 --permutations 1 --min-docs 3 --split mart --sample-queries 0.8
 mslr-queryrmse|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective queryrmse --min-docs 3 --split mart
 mslr-listnet-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective listnet --min-docs 3 --split newton --sample-queries 0.7
 mslr-xendcg-n |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective xendcg --min-docs 3 --split newton
@@ -55,6 +71,9 @@ letor         |l.txt|lv.txt|--rounds 10 --leaves 31 --min-docs 3 --split mart
 letor-weights |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split mart
 letor-weights-n|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split newton
 letor-yeti    |l.txt|lv.txt|--rounds 8 --objective yetirank --permutations 3 --decay 0.5 --min-docs 3 --query-weights l.weights --split mart
+letor-yeti-mrr|l.txt|lv.txt|--rounds 8 --objective yetirank --delta mrr --permutations 5 --min-docs 3 --query-weights l.weights --split newton --metric mrr
+letor-yeti-p  |l.txt|lv.txt|--rounds 8 --objective yetirank --delta p@5 --truncation 5 --sample-docs 0.7 --min-docs 3 --split mart --metric p@5
+letor-yeti-lab|l.txt|lv.txt|--rounds 6 --objective yetirank --delta err --min-docs 3 --labels l.labels --label-weights 1,0.5,2 --query-weights l.weights --split newton
 letor-queryrmse|l.txt|lv.txt|--rounds 8 --objective queryrmse --min-docs 3 --query-weights l.weights --split newton
 letor-listnet |l.txt|lv.txt|--rounds 8 --objective listnet --label-gain linear --min-docs 3 --query-weights l.weights --split mart
 letor-xendcg  |l.txt|lv.txt|--rounds 8 --objective xendcg --seed 7 --min-docs 3 --query-weights l.weights --split mart

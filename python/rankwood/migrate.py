@@ -286,10 +286,15 @@ class _Migration:
         self.set(name, "objective", word, None)
         self._delta_of(word)
         for option, of in options.items():
-            if option in ("decay", "permutations") and self.params.get("objective") == "yetirank":
+            yetirank = self.params.get("objective") == "yetirank"
+            if option in ("decay", "permutations") and yetirank:
                 self.set(f"{name} {option}", option, of, None)
+            elif option == "mode" and yetirank and of.lower() in ("dcg", "map", "mrr", "err"):
+                self.set(f"{name} {option}", "delta", of.lower(), None)
             else:
                 self.tell(name, f"its option {option}={of} is left out")
+        if "delta" in self.params and self.params.pop("decay", None) is not None:
+            self.tell(name, "its option decay is left out: it stands for the discount of NDCG alone")
 
     def _delta_of(self, objective: Any) -> None:
         """The weight of pairs that is a part of an objective's name there, such as rank:map's."""

@@ -44,6 +44,7 @@ struct booster {
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
     struct rw_engine_rules rules;
+    struct rw_objective_rule rule; /* the objective's */
     struct rw_choice_of_device choice;
     struct rw_grower *grower;
     int32_t *leaf_slot;                  /* [max leaves] */
@@ -107,11 +108,17 @@ static const struct rw_objective *objective_of(const struct booster *b)
     return objective_by(b, &b->params);
 }
 
+/* One that an engine may compute, or NULL. */
+static const struct rw_objective *objective_of_engines(const struct booster *b)
+{
+    const struct rw_objective *own = objective_of(b);
+    return own && own->device != RW_OBJECTIVE_HOST && !b->params.label_weights[0] ? own : NULL;
+}
+
 /* Gradients are made here, from scores that the engine hands out. */
 static int has_own_gradients(const struct booster *b)
 {
-    return !objective_of(b) || objective_of(b)->device == RW_OBJECTIVE_HOST ||
-           b->params.label_weights[0];
+    return !b->engine->rules.objective;
 }
 
 /* ---- before the first round ---- */
@@ -156,8 +163,10 @@ static struct rw_plan_data plan_data(const struct booster *b,
 
 static int open_engine(struct booster *b, const char *device)
 {
-    rw_train_engine_rules(&b->params, &b->grow_rules, has_own_gradients(b) ? NULL : objective_of(b),
-                          b->features.ignore, &b->rules);
+    rw_train_engine_rules(&b->params, &b->grow_rules, objective_of_engines(b), b->features.ignore,
+                          &b->rules);
+    rw_params_objective_rule(&b->params, &b->rule);
+    b->rules.rule = &b->rule;
     b->rules.monotone = b->features.monotone;
     b->rules.penalty = b->features.penalty;
     if (b->features.interactions.groups)
@@ -209,6 +218,8 @@ static int load_engine(struct booster *b)
                                     b->params.metric_on_train,
                                     strcmp(b->engine->ops->name, "cuda") == 0);
     RW_TRY(rw_comm_agree(b->ctx, status));
+    if (objective_of(b))
+        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->gain, b->set[0]));
     status = load_sets(b);
     /* many ranks have told each other of the failure: for them it is the end */
     if (status != RW_ERR_MEMORY || !took_gpu(b) || rw_n_ranks(b->ctx) > 1)
@@ -280,17 +291,14 @@ static int prepare_checkpoints(struct booster *b)
 
 static int prepare_own_gradients(struct booster *b)
 {
-    if (!has_own_gradients(b))
-        return RW_OK;
+    if (!has_own_gradients(b)) /* but another rank's engine may be handed them */
+        return rw_comm_agree(b->ctx, RW_OK);
     RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
     if (!objective_of(b)) {
         RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
         return RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs);
     }
-    struct rw_objective_rule rule;
-    rw_params_objective_rule(&b->params, &rule);
-    RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &rule, b->gain, b->set[0]));
-    RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->engine->first_doc,
+    RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->set[0], b->engine->first_doc,
                             b->gain, &b->handed));
     int status = rw_positions_give(b->ctx, &b->params, b->handed);
     if (status >= 0)
@@ -490,10 +498,10 @@ static int run_round(struct booster *b, int *more)
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
     if (b->round == b->resumed_round)
         tell_choices(b);
-    /* With sampling or gradients from outside, the next tree may still be split. */
-    const int may_change = has_own_gradients(b) || b->params.sample_queries < 1.0 ||
-                           b->params.sample_docs < 1.0 || b->params.sample_features < 1.0 ||
-                           b->params.sample_features_node < 1.0;
+    /* With sampling, or gradients that are drawn or from outside, the next may still be split. */
+    const int may_change = has_own_gradients(b) || objective_of(b)->draws ||
+                           b->params.sample_queries < 1.0 || b->params.sample_docs < 1.0 ||
+                           b->params.sample_features < 1.0 || b->params.sample_features_node < 1.0;
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
     if (b->n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
         rw_tree_release(tree);

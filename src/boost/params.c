@@ -519,6 +519,8 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
     const int has_no_top =
         rw_objective_param(objective, "pairs") >= 0 && strcmp(params->pairs, "topk") != 0;
     const int has_many_columns = strchr(params->label_columns, ',') != NULL;
+    const int of_neighbours = rw_objective_param(objective, "permutations") >= 0;
+    const double delta = rw_delta_number(params->delta);
     const struct idle_rule rules[] = {
         {RW_AT_PARAM_truncation, has_no_top && params->truncation != 0, "without pairs topk"},
         {RW_AT_PARAM_pairs_file,
@@ -535,6 +537,12 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
          "without label-weights"},
         {RW_AT_PARAM_label_column, params->label_columns[0] != 0, "with label-columns"},
         {RW_AT_PARAM_delta, params->debias != RW_DEBIAS_OFF, "with debias: it is NDCG's"},
+        {RW_AT_PARAM_delta,
+         of_neighbours && params->truncation > 0 &&
+             rw_delta_cutoff(delta) > (uint32_t)params->truncation,
+         "beyond truncation with yetirank, whose pairs are of the top"},
+        {RW_AT_PARAM_decay, of_neighbours && rw_delta_kind(delta) != RW_DELTA_NDCG,
+         "with a delta that is not ndcg"},
         {RW_AT_PARAM_pairs, params->debias != RW_DEBIAS_OFF, "with debias: it is topk"},
         {RW_AT_PARAM_position_l2, params->debias != RW_DEBIAS_ADDITIVE, "without debias additive"},
         {RW_AT_PARAM_position_norm, params->debias != RW_DEBIAS_IPW, "without debias ipw"},

@@ -396,11 +396,11 @@ int rw_debias_parse(struct rw_debias *debias, char *const *lines, int32_t n)
 /* ------------------------------------------------------------------ the objective */
 
 /* As if weights were larger by what a pair weighs at most. */
-static int check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
+static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight)
 {
-    return rw_lambda_check(ctx, rule, n_longest,
-                           rule->norm ? max_weight : RW_DEBIAS_MOST_WEIGHT * max_weight);
+    return rw_lambda_check(ctx, &rule->pair, n_longest,
+                           rule->pair.norm ? max_weight : RW_DEBIAS_MOST_WEIGHT * max_weight);
 }
 
 const struct rw_objective rw_objective_debiased = {

@@ -57,13 +57,19 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     (query->fast ? rw_lambda_query_fast : rw_lambda_query)(&rule->pair, query);
 }
 
+static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
+                 double max_weight)
+{
+    return rw_lambda_check(ctx, &rule->pair, n_longest, max_weight);
+}
+
 /* NDCG's delta of all pairs is what no truncation is. */
 static const struct rw_objective of_all_pairs = {.name = "lambdarank",
                                                  .params = "sigma norm delta pairs",
                                                  .ranks = 1,
                                                  .is_fixed = 1,
                                                  .device = RW_OBJECTIVE_PAIRS,
-                                                 .check = rw_lambda_check,
+                                                 .check = check,
                                                  .query = query_of};
 
 enum { DEBIAS = 5 }; /* among its parameters */
@@ -86,6 +92,6 @@ const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
                                                      .ranks = 1,
                                                      .is_fixed = 1,
                                                      .device = RW_OBJECTIVE_PAIRS,
-                                                     .check = rw_lambda_check,
+                                                     .check = check,
                                                      .query = query_of,
                                                      .variant = variant_of};

@@ -86,7 +86,7 @@ static double most_weight(const struct rw_dataset *dataset)
 }
 
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
-                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset,
+                       const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                        double by)
 {
     if (!objective || !objective->check)
@@ -112,8 +112,8 @@ int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
     if (!rule->n_labels || !objective->check)
         return RW_OK;
     RW_TRY(rw_comm_max_doubles(ctx, most, 2));
-    rule->in_doubles = objective->check(NULL, &rule->pair, (uint32_t)most[0],
-                                        most[1] * weight_of_labels(rule)) < 0;
+    rule->in_doubles =
+        objective->check(NULL, rule, (uint32_t)most[0], most[1] * weight_of_labels(rule)) < 0;
     return RW_OK;
 }
 
@@ -171,7 +171,7 @@ static int check_bound(struct rw_ctx *ctx, const struct rw_gradients *g)
 {
     struct rw_dataset bare = *g->dataset; /* borrows all */
     bare.weight = g->rule.in_doubles ? NULL : bare.weight;
-    return rw_objective_check(ctx, g->objective, &g->rule.pair, &bare,
+    return rw_objective_check(ctx, g->objective, &g->rule, &bare,
                               g->rule.in_doubles ? 1.0 : weight_of_labels(&g->rule));
 }
 

@@ -27,7 +27,8 @@ struct rw_objective_rule {
     double value[RW_OBJECTIVE_PARAMS]; /* of its parameters, in their order; the words none and off
                                           are 0 */
     uint64_t seed;
-    double max_gain; /* the largest of the training set, all ranks'; for RW_OBJECTIVE_HOST only */
+    double max_gain; /* the largest of the training set, all ranks'; where gradients are handed
+                        over, and for RW_OBJECTIVE_NEIGHBOURS */
     /* Several labels a document, whose lambdas are combined; 0: there is one. A run of gradients
      * has them, an objective's `query` sees one label at a time. */
     int n_labels;
@@ -49,7 +50,7 @@ struct rw_objective_query {
     const double *discounts; /* [>= n] by position */
     double ideal;            /* the ideal DCG of the top `truncation`; 0: contributes nothing */
     uint32_t *order;         /* [n] scratch */
-    /* Set for RW_OBJECTIVE_HOST only. */
+    /* Set where gradients are handed over. */
     const double *positions;           /* [>= n] filled by the callback `positions` */
     const struct rw_given_pair *pairs; /* [n_pairs] the query's, if the data has any */
     size_t n_pairs;
@@ -99,6 +100,7 @@ enum rw_objective_device {
     RW_OBJECTIVE_HOST, /* nothing: the host computes the gradients and hands them over */
     RW_OBJECTIVE_PAIRS,
     RW_OBJECTIVE_RESIDUALS,
+    RW_OBJECTIVE_NEIGHBOURS, /* yetirank's; RW_OBJECTIVE_HOST to engines that lack it */
 };
 
 struct rw_objective {
@@ -110,14 +112,14 @@ struct rw_objective {
     /* With RW_OBJECTIVE_HOST engines are handed the gradients, made on the host; otherwise each
      * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;
-    int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` and `uses_shown` */
+    int scratch;    /* doubles a document, where handed over, as `positions` and `uses_shown` */
     int uses_shown; /* the positions at which documents were shown, which the training set has */
     /* The form, from 1, of what it carries from tree to tree beside the scores: lines of text in a
      * checkpoint (io/checkpoint_text.h). 0: nothing. */
     int state_version;
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
      * much for its numbers. NULL: nothing is. */
-    int (*check)(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
+    int (*check)(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight);
     /* Fills a table by position, [n], made once. NULL: it needs none. */
     void (*positions)(const struct rw_objective_rule *rule, double *position, uint32_t n);
@@ -152,7 +154,7 @@ struct rw_gradients;
 /* The objective's `check` of a training set whose weights are all multiplied by `by`; of NULL
  * nothing is checked. */
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
-                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset,
+                       const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                        double by);
 /* How the lambdas of several labels are summed: by the objective's `check` of all ranks' training
  * sets, so that every number of ranks chooses alike. All ranks call it. */

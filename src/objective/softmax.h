@@ -8,15 +8,19 @@
 #include "objective/objective.h"
 
 /* exp(score - the query's best), not under 2^-900: no score is too large or too small. */
+RW_HD double rw_softmax_power(double score, double best)
+{
+    const double x = (score - best) * 1.4426950408889634;
+    return rw_exp2(x > -900.0 ? x : -900.0);
+}
+
 static inline void rw_softmax_powers(const double *scores, uint32_t n, double *power)
 {
     double most = scores[0];
     for (uint32_t i = 1; i < n; i++)
         most = scores[i] > most ? scores[i] : most;
-    for (uint32_t i = 0; i < n; i++) {
-        const double x = (scores[i] - most) * 1.4426950408889634;
-        power[i] = rw_exp2(x > -900.0 ? x : -900.0);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        power[i] = rw_softmax_power(scores[i], most);
 }
 
 /* Whether some order of the query's documents is better than another. */

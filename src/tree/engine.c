@@ -49,6 +49,9 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         engine->ctx = ctx;
         engine->n_threads = ctx->n_threads;
         engine->rules = *rules;
+        if (rules->objective && rules->objective->device == RW_OBJECTIVE_NEIGHBOURS &&
+            !engine->ops->neighbours)
+            engine->rules.objective = NULL;
         if (rules->doc_threshold == 0)
             engine->rules.doc_threshold = (uint64_t)1 << 32;
         if (rules->node_threshold == 0)

@@ -41,9 +41,11 @@ struct rw_engine_rules {
     /* One that engines compute. NULL: they are handed over (set_gradients, set_lambdas). */
     const struct rw_objective *objective;
     struct rw_lambda_rule lambda; /* the objective's `pair` */
-    int newton;                   /* histograms hold hessians too */
-    double split_l2;              /* k, in average documents */
-    double category_smoothing;    /* the same, of the order of categories */
+    /* All of its rule, of RW_OBJECTIVE_NEIGHBOURS; borrowed until the training set is loaded. */
+    const struct rw_objective_rule *rule;
+    int newton;                /* histograms hold hessians too */
+    double split_l2;           /* k, in average documents */
+    double category_smoothing; /* the same, of the order of categories */
     uint32_t min_docs;
     double min_hessian, min_gain;
     int bits, nearest; /* of quantised lambdas */
@@ -122,7 +124,10 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    int batch;    /* nodes that it is best asked for at once; 0: one */
+    int batch; /* nodes that it is best asked for at once; 0: one */
+    /* 1: computes RW_OBJECTIVE_NEIGHBOURS; else its rules have no objective then. cuda's kernels do
+     * (cu_neighbours.cu), but stay off until check_lambda has compared them on a GPU. */
+    int neighbours;
     int by_codes; /* 1: trees of other trainings are added by codes, not by values: add_tree */
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first. bins: its cuts and codes, which must outlive the

@@ -63,7 +63,7 @@ void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *ru
     work->bins = work->features * rules->cut.bins;
     for (int set = 1; set < data->n_sets; set++)
         work->other_docs += data->set[set]->n_docs;
-    if (rw_rules_rank(rules))
+    if (rules->objective && rules->objective->device == RW_OBJECTIVE_PAIRS)
         work->visits = visits_of(rules, train) * queries;
 }
 

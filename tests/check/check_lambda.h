@@ -4,7 +4,7 @@
 
 #include "dataset/dataset.h"
 #include "gpu/device/device.h"
-#include "objective/lambda.h"
+#include "tree/engine.h"
 #include "metric/metric.h"
 
 enum lambda_labels {
@@ -67,6 +67,20 @@ void lambda_device_failed(struct lambda_run *run, const char *what);
 /* All metrics of a set, twice over other scores. */
 void lambda_check_metrics(struct lambda_run *run, struct lambda_set *set, enum lambda_scores scores,
                           enum rw_empty empty, enum rw_ties ties, double relevant);
+/* Gradients of rw_cuda_lambda against the host's, twice over other scores. */
+void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
+                            const struct rw_engine_rules *rules, enum lambda_scores scores,
+                            const char *what);
+/* 0: around every size, 1: tiny queries, 2: as public sets have them, 3: one giant, 4: giants. */
+enum { LAMBDA_SHAPES = 5 };
+void lambda_make_set(struct lambda_run *run, struct lambda_set *set, int shape);
+/* check_lambda_neighbours.c: the stage of YetiRank's gradients, and what is expected of them:
+ * [n_docs] each, written. */
+enum { LAMBDA_TREE = 5, LAMBDA_FIRST_DOC = 123456789 };
+void lambda_stage_neighbours(struct lambda_run *run);
+int lambda_expect_neighbours(struct rw_ctx *ctx, const struct lambda_set *set,
+                             const struct rw_engine_rules *rules, int64_t *lambda,
+                             int64_t *hessian);
 /* lambda_bounded_check.cu. d_wrong: [4] floats for which the device's reciprocals, quotients,
  * roundings and exp differ from the plain ones, added to. Returns a cudaError_t. */
 int lambda_bounded_check_run(unsigned long long *d_wrong, void *stream);

@@ -263,8 +263,17 @@ static void compare_info(struct lambda_case *c, const struct rw_cuda_lambda_info
     lambda_failed(c->run, c->what, text);
 }
 
+static void expect_neighbours(const struct lambda_case *c, struct integers *want)
+{
+    if (lambda_expect_neighbours(c->run->ctx, c->set, c->rules, want->lambda, want->weight) < 0)
+        lambda_failed(c->run, c->what, rw_last_error(c->run->ctx));
+    largest_of(c->set, want);
+    want->info.lambda_exponent = want->info.hessian_exponent = RW_LAMBDA_EXPONENT;
+}
+
 static int enqueue(struct lambda_case *c)
 {
+    rw_cuda_lambda_set_tree(c->lambda, LAMBDA_TREE, LAMBDA_FIRST_DOC);
     return rw_cuda_lambdas_run(
         c->lambda, fenced_at(&c->d_score), c->d_sampled.d ? fenced_at(&c->d_sampled) : NULL,
         c->run->device->stream, fenced_at(&c->d_pair), fenced_at(&c->d_info));
@@ -297,7 +306,9 @@ static void run_lambdas(struct lambda_case *c, int captured)
         struct integers want = {host_room(data->n_docs, sizeof(int64_t)),
                                 host_room(data->n_docs, sizeof(int64_t)),
                                 {0}};
-        if (rw_rules_rank(c->rules))
+        if (c->rules->rule)
+            expect_neighbours(c, &want);
+        else if (rw_rules_rank(c->rules))
             expect_lambdas(c->run->ctx, c->set, &c->rules->lambda, &want);
         else
             expect_reals(c->set, c->gradient, c->hessian, &want);
@@ -313,9 +324,9 @@ static void run_lambdas(struct lambda_case *c, int captured)
 }
 
 /* Two runs of one object: the second on other scores. */
-static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
-                          const struct rw_engine_rules *rules, enum lambda_scores scores,
-                          const char *what)
+void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
+                            const struct rw_engine_rules *rules, enum lambda_scores scores,
+                            const char *what)
 {
     struct lambda_case c = {.run = run, .set = set, .rules = rules};
     const uint32_t n = set->data.n_docs;
@@ -325,9 +336,10 @@ static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
              "%s, %u queries, %u documents, truncation %u, sigma %g, norm %d", what,
              set->data.n_queries, n, rules->lambda.truncation, (double)rules->lambda.sigma,
              rules->lambda.norm);
-    const int allowed =
-        !rw_rules_rank(rules) ||
-        rw_lambda_check(run->ctx, &rules->lambda, set->longest, set->max_weight) >= 0;
+    const struct rw_objective_rule of_pair = {.pair = rules->lambda};
+    const int allowed = !rw_rules_rank(rules) ||
+                        rules->objective->check(run->ctx, rules->rule ? rules->rule : &of_pair,
+                                                set->longest, set->max_weight) >= 0;
     const int status = rw_cuda_lambda_new(run->ctx, run->device, rules, &set->data,
                                           rw_rules_rank(rules) ? set->gain : NULL, &c.lambda);
     if (!allowed || status < 0) {
@@ -375,38 +387,6 @@ static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
     free(reals);
 }
 
-/* ---- sets ---- */
-
-static const uint32_t edges[] = {1,    2,    3,   31,   32,   33,   0,   63,   64,  65,
-                                 127,  128,  129, 255,  256,  257,  511, 512,  513, 1023,
-                                 1024, 1025, 0,   2047, 2048, 2049, 1,   4097, 0};
-enum { N_SHAPES = 5, MOST_QUERIES = 4000 };
-
-/* 0: around every size, 1: tiny queries, 2: as public sets have them, 3: one giant, 4: giants. */
-static void make_set(struct lambda_run *run, struct lambda_set *set, int shape)
-{
-    uint32_t sizes[MOST_QUERIES];
-    uint32_t n = 0;
-    if (shape == 0) {
-        n = LENGTH(edges);
-        memcpy(sizes, edges, sizeof(edges));
-    } else if (shape == 1) {
-        for (; n < MOST_QUERIES; n++)
-            sizes[n] = rw_random(run->seed, n, 2, RW_STREAM_SYNTH) % 40;
-    } else if (shape == 2) {
-        for (; n < 400; n++)
-            sizes[n] = 1 + rw_random(run->seed, n, 3, RW_STREAM_SYNTH) % 330;
-    } else if (shape == 3) {
-        sizes[n++] = run->quick ? 20000 : 200000;
-    } else {
-        const uint32_t giants[] = {5, 100000, 2049, 3, 20000, 0, 300, 2048};
-        n = LENGTH(giants);
-        memcpy(sizes, giants, sizeof(giants));
-        sizes[1] = run->quick ? 5000 : 100000;
-    }
-    lambda_set_init(set, sizes, n);
-}
-
 /* ---- stages ---- */
 
 /* objective: NULL if gradients are handed over. */
@@ -422,7 +402,7 @@ static void stage_lambdas(struct lambda_run *run)
     static const uint32_t truncations[] = {30, 1, 10, 4096, 2, 31, 100};
     static const float sigmas[] = {1.0f, 1.0f, 0.001f, 2.5f, 1.0f, 100.0f};
     uint32_t turn = 0;
-    for (int shape = 0; shape < N_SHAPES; shape++)
+    for (int shape = 0; shape < LAMBDA_SHAPES; shape++)
         for (int labels = 0; labels < N_LABELS; labels++)
             for (int gains = 0; gains < N_GAINS; gains++)
                 for (int scores = 0; scores < N_SCORES; scores++, turn++) {
@@ -434,7 +414,7 @@ static void stage_lambdas(struct lambda_run *run)
                     const struct rw_engine_rules rules =
                         rules_of(&rw_objective_lambdarank, sigmas[turn / 2 % LENGTH(sigmas)], t,
                                  turn / 3 % 3 != 0);
-                    make_set(run, &set, shape);
+                    lambda_make_set(run, &set, shape);
                     lambda_set_labels(&set, labels, gains, run->seed + turn);
                     lambda_set_weights(&set, (int)(turn / 5 % 4), run->seed + turn);
                     if (turn % 4 == 3)
@@ -442,7 +422,7 @@ static void stage_lambdas(struct lambda_run *run)
                     char what[100];
                     snprintf(what, sizeof(what), "shape %d, labels %d, gains %d, scores %d", shape,
                              labels, gains, scores);
-                    check_lambdas(run, &set, &rules, scores, what);
+                    lambda_check_gradients(run, &set, &rules, scores, what);
                     lambda_set_release(&set);
                 }
 }
@@ -462,14 +442,14 @@ static void stage_all_pairs(struct lambda_run *run)
                 continue;
             lambda_set_init(&set, pair, 3);
             lambda_set_labels(&set, LABELS_SKEWED, GAINS_EXP, run->seed);
-            check_lambdas(run, &set, &rules, s % N_SCORES, "all pairs");
+            lambda_check_gradients(run, &set, &rules, s % N_SCORES, "all pairs");
             lambda_set_release(&set);
         }
 }
 
 static void stage_gradients(struct lambda_run *run)
 {
-    for (int shape = 0; shape < N_SHAPES; shape++)
+    for (int shape = 0; shape < LAMBDA_SHAPES; shape++)
         for (int scores = 0; scores < N_SCORES; scores++)
             for (int custom = 0; custom < 2; custom++) {
                 struct lambda_set set;
@@ -477,15 +457,15 @@ static void stage_gradients(struct lambda_run *run)
                     rules_of(custom ? NULL : &rw_objective_regression, 1.0f, 30, 1);
                 if (scores == SCORES_HUGE && !custom)
                     continue; /* a label less 1e308 overflows: no training comes to that */
-                make_set(run, &set, shape);
+                lambda_make_set(run, &set, shape);
                 lambda_set_labels(&set, scores % 2 ? LABELS_FRACTIONS : LABELS_NONE, GAINS_EXP,
                                   run->seed);
                 lambda_set_weights(&set, scores % 4, run->seed);
                 if (scores % 3 == 1)
                     lambda_set_sample(&set, 0.5, run->seed);
-                check_lambdas(run, &set, &rules,
-                              scores == SCORES_ZEROS && !custom ? SCORES_SAME : scores,
-                              custom ? "custom" : "residuals");
+                lambda_check_gradients(run, &set, &rules,
+                                       scores == SCORES_ZEROS && !custom ? SCORES_SAME : scores,
+                                       custom ? "custom" : "residuals");
                 lambda_set_release(&set);
             }
 }
@@ -494,13 +474,13 @@ static void stage_metrics(struct lambda_run *run)
 {
     static const double relevants[] = {1.0, 0.0, 2.0, 100.0};
     uint32_t turn = 0;
-    for (int shape = 0; shape < N_SHAPES; shape++)
+    for (int shape = 0; shape < LAMBDA_SHAPES; shape++)
         for (int labels = 0; labels < N_LABELS; labels++)
             for (int scores = 0; scores < N_SCORES; scores += 2, turn++) {
                 struct lambda_set set;
                 if ((shape >= 3 && turn % 3) || (run->quick && turn % 2))
                     continue;
-                make_set(run, &set, shape);
+                lambda_make_set(run, &set, shape);
                 lambda_set_labels(&set, labels, GAINS_EXP, run->seed);
                 lambda_set_weights(&set, (int)(turn % 4), run->seed);
                 for (int ties = 0; ties < 2; ties++)
@@ -545,6 +525,7 @@ static const struct stage {
               {"lambdas", stage_lambdas},
               {"all-pairs", stage_all_pairs},
               {"gradients", stage_gradients},
+              {"neighbours", lambda_stage_neighbours},
               {"metrics", stage_metrics}};
 
 int main(int argc, char **argv)

@@ -159,3 +159,32 @@ void lambda_set_sample(struct lambda_set *set, double share, uint64_t seed)
         memset(set->sampled + data->query_offset[q], lambda_unit(seed, q) < share,
                data->query_offset[q + 1] - data->query_offset[q]);
 }
+
+static const uint32_t edges[] = {1,    2,    3,   31,   32,   33,   0,   63,   64,  65,
+                                 127,  128,  129, 255,  256,  257,  511, 512,  513, 1023,
+                                 1024, 1025, 0,   2047, 2048, 2049, 1,   4097, 0};
+enum { MOST_QUERIES = 4000 };
+
+void lambda_make_set(struct lambda_run *run, struct lambda_set *set, int shape)
+{
+    uint32_t sizes[MOST_QUERIES];
+    uint32_t n = 0;
+    if (shape == 0) {
+        n = LENGTH(edges);
+        memcpy(sizes, edges, sizeof(edges));
+    } else if (shape == 1) {
+        for (; n < MOST_QUERIES; n++)
+            sizes[n] = rw_random(run->seed, n, 2, RW_STREAM_SYNTH) % 40;
+    } else if (shape == 2) {
+        for (; n < 400; n++)
+            sizes[n] = 1 + rw_random(run->seed, n, 3, RW_STREAM_SYNTH) % 330;
+    } else if (shape == 3) {
+        sizes[n++] = run->quick ? 20000 : 200000;
+    } else {
+        const uint32_t giants[] = {5, 100000, 2049, 3, 20000, 0, 300, 2048};
+        n = LENGTH(giants);
+        memcpy(sizes, giants, sizeof(giants));
+        sizes[1] = run->quick ? 5000 : 100000;
+    }
+    lambda_set_init(set, sizes, n);
+}

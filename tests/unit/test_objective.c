@@ -14,7 +14,8 @@ static void check_row(const struct rw_objective *row, int n)
     cr_assert(strlen(row->params) < sizeof(params));
     cr_expect_eq(rw_param_word(rw_objective_words + 1, row->name), n);
     cr_expect(row->query != NULL);
-    cr_expect(row->device == RW_OBJECTIVE_HOST || (!row->scratch && !row->positions));
+    cr_expect(row->device == RW_OBJECTIVE_HOST || row->device == RW_OBJECTIVE_NEIGHBOURS ||
+              (!row->scratch && !row->positions));
     strcpy(params, row->params);
     int place = 0;
     for (char *name = strtok(params, " "); name; name = strtok(NULL, " ")) {
@@ -144,7 +145,7 @@ Test(objective, an_engine_computes_only_what_engines_have)
 {
     struct rw_engine *engine;
     const struct rw_engine_rules rules = {.cut = {.bins = 16, .min_docs = 1},
-                                          .objective = &rw_objective_yetirank,
+                                          .objective = &rw_objective_listnet,
                                           .lambda = {.sigma = 1.0f},
                                           .min_docs = 1,
                                           .bits = 8,

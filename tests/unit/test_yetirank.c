@@ -10,7 +10,7 @@ enum { MOST = 300 };
 
 struct query {
     uint32_t n;
-    double score[MOST], gain[MOST], position[MOST], scratch[MOST], space[5 * MOST], ideal;
+    double score[MOST], gain[MOST], position[MOST], scratch[MOST], space[6 * MOST], ideal;
     uint32_t order[MOST];
     int64_t lambda[MOST], hessian[MOST];
     double real_lambda[MOST], real_hessian[MOST]; /* `plain`'s without any rounding */
@@ -173,7 +173,7 @@ Test(yetirank, weights_too_large)
 {
     struct rw_ctx *ctx;
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
-    const struct rw_lambda_rule rule = {.sigma = 2.0f};
+    const struct rw_objective_rule rule = {.pair = {.sigma = 2.0f}};
     cr_assert_eq(rw_objective_yetirank.check(ctx, &rule, 1000, 30000), RW_OK);
     cr_assert_eq(rw_objective_yetirank.check(ctx, &rule, 1000, 40000), RW_ERR_DATA);
     rw_ctx_free(ctx);

@@ -178,13 +178,14 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const int some_docs = rules->doc_threshold <= UINT32_MAX;
-    const int of_pairs = rules->objective && rules->objective->device == RW_OBJECTIVE_PAIRS;
-    if (some_docs && !of_pairs)
+    const int of_queries = rules->objective && rules->objective->device != RW_OBJECTIVE_RESIDUALS;
+    if (some_docs && !of_queries)
         RW_TRY(sample_docs(cuda, tree));
+    rw_cuda_lambda_set_tree(cuda->lambda, tree, cuda->host.base.first_doc);
     RW_TRY(rw_cuda_lambdas_run(cuda->lambda, cuda->set[0].d_score, cuda->d_sampled,
                                rw_cuda_stream(cuda), cuda->d_pair, &cuda->d_begin->info));
     rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
-    if (some_docs && of_pairs) { /* pairs are of whole queries */
+    if (some_docs && of_queries) { /* pairs are of whole queries */
         RW_TRY(sample_docs(cuda, tree));
         RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, cuda->d_sampled, rw_cuda_stream(cuda),
                                        cuda->d_pair, &cuda->d_begin->info));

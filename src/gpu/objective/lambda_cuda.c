@@ -6,6 +6,7 @@
 #include "gpu/device/cu_check.h"
 #include "gpu/objective/cu_lambda.h"
 #include "gpu/objective/lambda_bounded.h"
+#include "gpu/objective/neighbours_cuda.h"
 #include "gpu/device/transfer.h"
 #include "gpu/device/tuning.h"
 #include "metric/metric.h"
@@ -18,6 +19,7 @@ struct rw_cuda_lambda {
     struct rw_cuda_rank rank;     /* lambdas only */
     struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
     struct rw_gradient_args real;
+    struct rw_cuda_neighbours neighbours;
     rw_cuda_largest_fn largest; /* NULL: one rank */
     void *largest_user;
 };
@@ -213,9 +215,10 @@ out:
     return status;
 }
 
-static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
+static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                         const struct rw_dataset *dataset, const double *gains)
 {
+    const struct rw_lambda_rule *rule = &rules->lambda;
     struct rw_ctx *ctx = lambda->tables.ctx;
     struct rw_lambda_args *args = &lambda->lambda;
     const size_t n = dataset->n_docs;
@@ -259,13 +262,13 @@ out:
     return status;
 }
 
-static uint64_t bytes_of_lambdas(const struct rw_lambda_rule *rule,
+static uint64_t bytes_of_lambdas(const struct rw_engine_rules *rules,
                                  const struct rw_dataset *dataset)
 {
     const uint64_t n = dataset->n_docs;
     struct work work = {.query_offset = dataset->query_offset,
                         .n_queries = dataset->n_queries,
-                        .truncation = rule->truncation};
+                        .truncation = rules->lambda.truncation};
     work.spread_tops = choose_spread_tops(&work);
     list_work(&work); /* jobs of queries without an ideal are counted too */
     uint64_t bytes = n * (sizeof(double) + sizeof(uint16_t));
@@ -310,31 +313,32 @@ static uint32_t launches_of_lambdas(const struct rw_cuda_lambda *lambda)
 
 /* ---- Real gradients: residuals, and those that the host hands over ---- */
 
-static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
+static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                           const struct rw_dataset *dataset, const double *gains)
 {
-    (void)rule, (void)gains;
+    (void)rules, (void)gains;
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label, dataset->n_docs);
 }
 
-static uint64_t bytes_of_residuals(const struct rw_lambda_rule *rule,
+static uint64_t bytes_of_residuals(const struct rw_engine_rules *rules,
                                    const struct rw_dataset *dataset)
 {
-    (void)rule;
+    (void)rules;
     return (uint64_t)dataset->n_docs * sizeof(float);
 }
 
-static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
+static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                        const struct rw_dataset *dataset, const double *gains)
 {
-    (void)rule, (void)gains;
+    (void)rules, (void)gains;
     RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_gradient, NULL, dataset->n_docs));
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_hessian, NULL, dataset->n_docs);
 }
 
-static uint64_t bytes_of_handed(const struct rw_lambda_rule *rule, const struct rw_dataset *dataset)
+static uint64_t bytes_of_handed(const struct rw_engine_rules *rules,
+                                const struct rw_dataset *dataset)
 {
-    (void)rule;
+    (void)rules;
     return (uint64_t)dataset->n_docs * 2 * sizeof(double);
 }
 
@@ -362,12 +366,47 @@ static uint32_t launches_of_reals(const struct rw_cuda_lambda *lambda)
     return lambda->real.is_fixed ? 2 : 3;
 }
 
+/* ---- YetiRank ---- */
+
+static int load_neighbours(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
+                           const struct rw_dataset *dataset, const double *gains)
+{
+    return rw_cuda_neighbours_init(&lambda->tables, rules, dataset, gains, &lambda->neighbours);
+}
+
+static uint64_t bytes_of_neighbours(const struct rw_engine_rules *rules,
+                                    const struct rw_dataset *dataset)
+{
+    (void)rules;
+    return rw_cuda_neighbours_plan_bytes(dataset);
+}
+
+static int run_neighbours(struct rw_cuda_lambda *lambda, const double *d_scores,
+                          const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
+                          struct rw_cuda_lambda_info *d_info)
+{
+    struct rw_neighbours_args args = lambda->neighbours.args;
+    args.d_doc_weight = lambda->real.d_doc_weight;
+    args.d_scores = d_scores;
+    args.d_sampled = d_sampled;
+    args.d_pair = d_pair;
+    args.d_info = d_info;
+    RW_TRY(rw_cuda_neighbours_run(lambda->tables.ctx, &lambda->neighbours, &args,
+                                  lambda->tables.device->n_multiprocessors, stream));
+    return share(lambda, &d_info->largest_lambda, 2);
+}
+
+static uint32_t launches_of_neighbours(const struct rw_cuda_lambda *lambda)
+{
+    return rw_cuda_neighbours_launches(&lambda->neighbours);
+}
+
 /* ---- The table ---- */
 
 struct objective {
-    int (*load)(struct rw_cuda_lambda *, const struct rw_lambda_rule *, const struct rw_dataset *,
+    int (*load)(struct rw_cuda_lambda *, const struct rw_engine_rules *, const struct rw_dataset *,
                 const double *gains);
-    uint64_t (*bytes)(const struct rw_lambda_rule *, const struct rw_dataset *); /* of `load` */
+    uint64_t (*bytes)(const struct rw_engine_rules *, const struct rw_dataset *); /* of `load` */
     int (*run)(struct rw_cuda_lambda *, const double *d_scores, const uint8_t *d_sampled,
                void *stream, struct rw_lambda_pair *d_pair, struct rw_cuda_lambda_info *d_info);
     uint32_t (*launches)(const struct rw_cuda_lambda *);
@@ -380,6 +419,8 @@ static const struct objective *objective_of(const struct rw_engine_rules *rules)
         [RW_OBJECTIVE_PAIRS] = {load_lambdas, bytes_of_lambdas, run_lambdas, launches_of_lambdas},
         [RW_OBJECTIVE_RESIDUALS] = {load_residuals, bytes_of_residuals, run_reals,
                                     launches_of_reals},
+        [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, bytes_of_neighbours, run_neighbours,
+                                     launches_of_neighbours},
     };
     return &objectives[rules->objective ? rules->objective->device : RW_OBJECTIVE_HOST];
 }
@@ -394,8 +435,10 @@ static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rul
         RW_TRY(RW_DEVICE_TABLE(&lambda->tables, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    RW_TRY(rw_objective_check(lambda->tables.ctx, rules->objective, &rules->lambda, dataset, 1.0));
-    return lambda->objective->load(lambda, &rules->lambda, dataset, gains);
+    const struct rw_objective_rule of_pair = {.pair = rules->lambda};
+    RW_TRY(rw_objective_check(lambda->tables.ctx, rules->objective,
+                              rules->rule ? rules->rule : &of_pair, dataset, 1.0));
+    return lambda->objective->load(lambda, rules, dataset, gains);
 }
 
 int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
@@ -434,7 +477,7 @@ uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
                                    const struct rw_dataset *dataset)
 {
     return (dataset->weight ? (uint64_t)dataset->n_docs * sizeof(double) : 0) +
-           objective_of(rules)->bytes(&rules->lambda, dataset);
+           objective_of(rules)->bytes(rules, dataset);
 }
 
 static int hand_over(struct rw_cuda_lambda *lambda, const void *gradients, const void *hessians,
@@ -458,6 +501,12 @@ int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lam
                                const int64_t *hessians)
 {
     return hand_over(lambda, lambdas, hessians, 1);
+}
+
+void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc)
+{
+    lambda->neighbours.args.tree = tree;
+    lambda->neighbours.args.first_doc = first_doc;
 }
 
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user)

@@ -1,5 +1,5 @@
-/* Gradients of the training set on the device: LambdaRank's, residuals, and custom ones, the
- * integers of rw_host_begin_tree to the bit.
+/* Gradients of the training set on the device: LambdaRank's, YetiRank's, residuals, and custom
+ * ones, the integers of rw_host_begin_tree to the bit.
  *
  * The object holds what does not change over a training: offsets, gains, ideal DCGs, weights,
  * discounts, and the lists of work; all is made by the host at load, from the functions that the
@@ -46,6 +46,10 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gr
 /* The same in fixed point, of magnitudes under 2^62, with the documents' weights. */
 int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lambdas,
                                const int64_t *hessians);
+
+/* Before a run of RW_OBJECTIVE_NEIGHBOURS: the tree that it draws for, and how many documents other
+ * ranks have before these. */
+void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
 
 /* Enqueues one tree's gradients on the cudaStream_t. Device pointers:
  *   d_scores  [n_docs] finite (not read for custom gradients)

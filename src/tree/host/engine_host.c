@@ -134,7 +134,8 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
     rw_host_set_directions(host, host->direction);
     rw_host_set_penalties(host, host->penalty);
     host->is_fixed = objective && objective->is_fixed;
-    RW_TRY(rw_objective_check(host->base.ctx, objective, &rules->lambda, dataset, 1.0));
+    const struct rw_objective_rule rule = {.pair = rules->lambda};
+    RW_TRY(rw_objective_check(host->base.ctx, objective, &rule, dataset, 1.0));
     if (host->label)
         memcpy(host->label, dataset->label, n * sizeof(*host->label));
     if (!rw_rules_rank(rules))

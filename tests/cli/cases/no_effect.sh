@@ -12,6 +12,10 @@ t --objective regression --permutations 5
 t --decay 0.9
 t --objective xendcg --delta map
 t --objective yetirank --pairs all
+t --objective yetirank --delta map --decay 0.9
+t --objective yetirank --delta err --relevant 2
+t --objective yetirank --delta p@31
+t --objective yetirank --delta p@6 --truncation 5
 t --pairs all --truncation 5
 t --delta map --pairs mean:2 --truncation 5
 t --delta err --relevant 2
@@ -46,6 +50,9 @@ ok --min-hessian 0
 ok --objective regression --norm off --truncation none --label-gain exp
 ok --objective yetirank --norm off
 ok --objective yetirank --delta ndcg --pairs topk
+ok --objective yetirank --delta map --relevant 1 --decay 0.85
+ok --objective yetirank --delta p@1 --truncation 1
+ok --objective yetirank --delta p@1 --truncation none
 ok --delta map --relevant 1
 ok --pairs mean:1 --truncation none
 ok --delta none --pairs mean:1 --rounding nearest --seed 2 --sample-features 1

@@ -1,0 +1,240 @@
+// Why: YetiRank's gradients, the integers of yetirank.c to the bit: the words are those of the
+// host's generator, keys, deltas and pairs come from the same inline functions, and pairs are added
+// as integers.
+//
+// Shapes: rw_neighbours_args in cu_neighbours.h.
+//
+// Decomposition: a block a query finds the best score; a thread a document makes powers, and the
+// keys of each ranking, which cu_rank.cu sorts. Pairs: a warp a query takes 32 positions at a time,
+// a lane each, which adds its document's pairs with the neighbours above and below to the
+// document's sums. So each pair is computed twice, but each sum is one lane's: no atomics. What is
+// above a position is built from the top downwards, one position after another, as on the host; all
+// lanes go through those of the 32 together. Where deltas do not look up, a large query's positions
+// are shared among many warps.
+#include "gpu/device/cu_random.cuh"
+#include "gpu/objective/cu_neighbours.h"
+#include "gpu/objective/lambda_block.cuh"
+#include "objective/softmax.h"
+
+enum {
+    QUERY_THREADS = 128,
+    QUERY_WARPS = QUERY_THREADS / 32,
+    DOC_THREADS = 256,
+    FINISH_BLOCKS = 8, /* of a multiprocessor */
+    LARGE_WARPS = 64,  /* of a large query */
+};
+
+/* ---- Keys ---- */
+
+/* The best score of its query stands at each document's place of d_power. */
+__global__ void __launch_bounds__(QUERY_THREADS)
+    neighbours_best_kernel(const __grid_constant__ struct rw_neighbours_args a)
+{
+    __shared__ double best_of_warp[QUERY_WARPS];
+    const uint64_t first = a.d_offset[blockIdx.x], end = a.d_offset[blockIdx.x + 1];
+    if (first == end)
+        return; /* the whole block */
+    double best = a.d_scores[first];
+    for (uint64_t doc = first + threadIdx.x; doc < end; doc += QUERY_THREADS)
+        best = a.d_scores[doc] > best ? a.d_scores[doc] : best;
+    __syncwarp();
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const double other = __shfl_xor_sync(~0u, best, lanes);
+        best = other > best ? other : best;
+    }
+    if (threadIdx.x % 32 == 0)
+        best_of_warp[threadIdx.x / 32] = best;
+    __syncthreads();
+    for (int warp = 0; warp < QUERY_WARPS; warp++)
+        best = best_of_warp[warp] > best ? best_of_warp[warp] : best;
+    for (uint64_t doc = first + threadIdx.x; doc < end; doc += QUERY_THREADS)
+        a.d_power[doc] = best;
+}
+
+__global__ void __launch_bounds__(DOC_THREADS)
+    neighbours_power_kernel(const __grid_constant__ struct rw_neighbours_args a)
+{
+    const uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x;
+    if (doc >= a.n_docs)
+        return;
+    a.d_power[doc] = rw_softmax_power(a.d_scores[doc], a.d_power[doc]);
+    a.d_pair[doc].lambda = a.d_pair[doc].hessian = 0;
+}
+
+/* Rankings p to p + 3 share a document's draw. */
+__global__ void __launch_bounds__(DOC_THREADS)
+    neighbours_key_kernel(const __grid_constant__ struct rw_neighbours_args a, uint32_t p)
+{
+    const uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x;
+    if (doc >= a.n_docs)
+        return;
+    const uint64_t item = (uint64_t)(p / 4) << 32 | (a.first_doc + (uint32_t)doc);
+    const uint4 four = rw_cuda_random4(a.seed, item, a.tree, RW_STREAM_YETIRANK);
+    const uint32_t k = p % 4;
+    const uint32_t word = k == 0 ? four.x : k == 1 ? four.y : k == 2 ? four.z : four.w;
+    a.d_key[doc] = a.d_power[doc] * rw_neighbours_odds(word);
+}
+
+/* ---- Pairs ---- */
+
+/* What is above a lane's position, and above the one before it. */
+struct neighbours_above {
+    double own, before;
+};
+
+/* From the 32 positions' steps, in order. next: above the first of the 32, and above the one before
+ * it; then those of the next 32. Every lane calls. */
+__device__ __forceinline__ struct neighbours_above
+neighbours_look_up(const struct rw_neighbours_rule &rule, double step,
+                   struct neighbours_above &next)
+{
+    struct neighbours_above mine = next;
+    for (uint32_t k = 0; k < 32; k++) {
+        const double of_k = __shfl_sync(~0u, step, (int)k);
+        if (threadIdx.x % 32 == k)
+            mine = next;
+        next.before = next.own;
+        next.own = rw_neighbours_next(&rule, next.own, of_k);
+    }
+    return mine;
+}
+
+__device__ __forceinline__ struct rw_neighbour neighbours_at(const struct rw_neighbours_args &a,
+                                                             uint32_t doc)
+{
+    const struct rw_neighbour at = {a.d_grade[doc], a.d_scores[doc]};
+    return at;
+}
+
+/* The pairs that the document at position r has with its neighbours. order: the query's. */
+__device__ __forceinline__ struct rw_lambda_pair
+neighbours_sum(const struct rw_neighbours_args &a, const uint32_t *order, uint32_t r, uint32_t top,
+               double over, const struct neighbours_above &above)
+{
+    const struct rw_neighbour own = neighbours_at(a, order[r]);
+    struct rw_lambda_pair sum = {0, 0};
+    if (r < top) {
+        const struct rw_lambda_pair pair = rw_neighbours_pair(
+            &a.rule, a.d_weight[r], over, above.own, own, neighbours_at(a, order[r + 1]));
+        sum.lambda += pair.lambda;
+        sum.hessian += pair.hessian;
+    }
+    if (r > 0) {
+        const struct rw_lambda_pair pair = rw_neighbours_pair(
+            &a.rule, a.d_weight[r - 1], over, above.before, neighbours_at(a, order[r - 1]), own);
+        sum.lambda -= pair.lambda;
+        sum.hessian += pair.hessian;
+    }
+    return sum;
+}
+
+/* Queries d_query[begin, end), a warp each; or gridDim.y warps, if deltas do not look up. */
+__global__ void __launch_bounds__(QUERY_THREADS)
+    neighbours_add_kernel(const __grid_constant__ struct rw_neighbours_args a, uint32_t begin,
+                          uint32_t end)
+{
+    const uint64_t job = begin + (uint64_t)blockIdx.x * QUERY_WARPS + threadIdx.x / 32;
+    if (job >= end)
+        return; /* a whole warp, as below */
+    const uint32_t q = a.d_query[job], first = a.d_offset[q];
+    const uint32_t top = rw_neighbours_top(&a.rule, a.d_offset[q + 1] - first);
+    const double over = a.d_over[q];
+    if (top == 0 || !((float)over > 0.0f) || (a.d_sampled && !a.d_sampled[first]))
+        return;
+    const uint32_t *order = a.d_order + first;
+    const int looks_up = rw_neighbours_look_up(&a.rule);
+    struct neighbours_above next = {rw_neighbours_first(&a.rule), 0.0};
+    /* positions 0 to top have pairs */
+    for (uint64_t base = (uint64_t)32 * blockIdx.y; base <= top; base += (uint64_t)32 * gridDim.y) {
+        const uint64_t r = base + threadIdx.x % 32;
+        struct neighbours_above above = next;
+        if (looks_up) {
+            const double step = r <= top ? rw_neighbours_step(&a.rule, a.d_grade[order[r]]) : 0.0;
+            above = neighbours_look_up(a.rule, step, next);
+        }
+        if (r <= top) {
+            const struct rw_lambda_pair sum =
+                neighbours_sum(a, order, (uint32_t)r, top, over, above);
+            struct rw_lambda_pair *pair = &a.d_pair[order[r]];
+            pair->lambda += sum.lambda;
+            pair->hessian += sum.hessian;
+        }
+        __syncwarp();
+    }
+}
+
+/* ---- The end ---- */
+
+__global__ void __launch_bounds__(DOC_THREADS)
+    neighbours_finish_kernel(const __grid_constant__ struct rw_neighbours_args a)
+{
+    uint64_t largest_lambda = 0, largest_hessian = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        a.d_info->lambda_exponent = a.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
+    for (uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * DOC_THREADS) {
+        if (a.d_sampled && !a.d_sampled[doc])
+            continue;
+        const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
+        const struct rw_lambda_pair sum = a.d_pair[doc];
+        const struct rw_lambda_pair pair = {rw_lambda_final(sum.lambda, 1.0, by),
+                                            rw_lambda_final(sum.hessian, 1.0, by)};
+        a.d_pair[doc] = pair;
+        largest_lambda = max(largest_lambda, lambda_magnitude(pair.lambda));
+        largest_hessian = max(largest_hessian, lambda_magnitude(pair.hessian));
+    }
+    __syncwarp();
+    lambda_raise(&a.d_info->largest_lambda, largest_lambda);
+    lambda_raise(&a.d_info->largest_hessian, largest_hessian);
+}
+
+/* ---- Launchers ---- */
+
+static uint32_t blocks_of(uint64_t n, uint32_t each)
+{
+    return (uint32_t)((n + each - 1) / each);
+}
+
+extern "C" int rw_cuda_neighbours_begin(const struct rw_neighbours_args *args, void *stream)
+{
+    cudaStream_t s = (cudaStream_t)stream;
+    const cudaError_t error = cudaMemsetAsync(args->d_info, 0, sizeof *args->d_info, s);
+    if (error != cudaSuccess || args->n_docs == 0)
+        return (int)error;
+    neighbours_best_kernel<<<args->n_queries, QUERY_THREADS, 0, s>>>(*args);
+    neighbours_power_kernel<<<blocks_of(args->n_docs, DOC_THREADS), DOC_THREADS, 0, s>>>(*args);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int rw_cuda_neighbours_keys(const struct rw_neighbours_args *args, uint32_t p,
+                                       void *stream)
+{
+    if (args->n_docs > 0)
+        neighbours_key_kernel<<<blocks_of(args->n_docs, DOC_THREADS), DOC_THREADS, 0,
+                                (cudaStream_t)stream>>>(*args, p);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int rw_cuda_neighbours_add(const struct rw_neighbours_args *args, void *stream)
+{
+    cudaStream_t s = (cudaStream_t)stream;
+    const uint32_t large = args->n_large, others = args->n_queries - large;
+    const uint32_t warps = rw_neighbours_look_up(&args->rule) ? 1 : LARGE_WARPS;
+    if (large > 0)
+        neighbours_add_kernel<<<dim3(blocks_of(large, QUERY_WARPS), warps), QUERY_THREADS, 0, s>>>(
+            *args, 0, large);
+    if (others > 0)
+        neighbours_add_kernel<<<blocks_of(others, QUERY_WARPS), QUERY_THREADS, 0, s>>>(
+            *args, large, args->n_queries);
+    return (int)cudaGetLastError();
+}
+
+extern "C" int rw_cuda_neighbours_finish(const struct rw_neighbours_args *args,
+                                         int n_multiprocessors, void *stream)
+{
+    const uint32_t wanted = blocks_of(args->n_docs, DOC_THREADS);
+    const uint32_t most = (uint32_t)n_multiprocessors * FINISH_BLOCKS;
+    const uint32_t grid = wanted < 1 ? 1 : wanted < most ? wanted : most;
+    neighbours_finish_kernel<<<grid, DOC_THREADS, 0, (cudaStream_t)stream>>>(*args);
+    return (int)cudaGetLastError();
+}
