@@ -1328,12 +1328,12 @@ RW_API int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchan
                                       const struct rw_params *params,
                                       const struct rw_binned *train, const struct rw_model *init);
 /* Writes a model for another program, so that each document goes to the same leaf of every tree there.
- * RW_ERR_UNSUPPORTED: the format cannot say so (tree, node and what are named). Written whole or not
- * at all. */
+ * RW_ERR_UNSUPPORTED: the format cannot say so (tree, node and what are named): of categories, most formats say none,
+ * some no words. Written whole or not at all. */
 RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path);
 /* Takes in another program's model, which then scores floats as that program does: the same leaves; a
- * leaf that is no float is rounded to one, a base score becomes a first tree of one leaf.
+ * leaf that is no float is rounded to one, a base score becomes a first tree of one leaf, categories become words.
  * RW_ERR_FORMAT: damaged, or something (which is named) that our trees cannot do. */
 RW_API int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchange *how,
                            struct rw_model **out);

@@ -53,6 +53,23 @@ out:
     return status;
 }
 
+int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
+                            const struct rw_dataset *documents, int absent_missing, int *any)
+{
+    float *values = NULL;
+    uint64_t found = 0;
+    int status = RW_NEW_RAW(ctx, values, documents->n_docs);
+    if (status == RW_OK)
+        status = rw_categories_codes(ctx, of, documents, absent_missing, values);
+    for (uint32_t doc = 0; status == RW_OK && doc < documents->n_docs && !found; doc++)
+        found = values[doc] != values[doc];
+    rw_mem_free(values);
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_max(ctx, &found, 1));
+    *any = found != 0;
+    return RW_OK;
+}
+
 /* ---- a model to go on from ---- */
 
 /* One feature is compared with thresholds, or with words, in all trees of a model. */
@@ -150,6 +167,14 @@ static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_
     return rw_ignore_text(ctx, wanted, &sets->text);
 }
 
+int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *documents, const struct rw_model *init,
+                         uint8_t *wanted, int *any)
+{
+    RW_TRY(rw_comm_agree(ctx, find_wanted(ctx, params, documents, init, wanted)));
+    return share_wanted(ctx, wanted, any);
+}
+
 int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_binned *train, const struct rw_dataset *documents,
                           const struct rw_model *init, struct rw_category_sets *sets)
@@ -157,10 +182,9 @@ int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
     const struct rw_categories *kept = init ? &init->categories : NULL;
     uint8_t *wanted = NULL;
     int any = 0;
-    int status = RW_NEW(ctx, wanted, RW_FEATURE_IDS);
-    status = status < 0 ? status : find_wanted(ctx, params, documents, init, wanted);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(share_wanted(ctx, wanted, &any));
+    int status;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, wanted, RW_FEATURE_IDS)));
+    RW_TRY_OUT(rw_category_features(ctx, params, documents, init, wanted, &any));
     if (!any)
         goto out;
     sets->absent_missing = params->absent == 1;

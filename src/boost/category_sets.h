@@ -19,8 +19,17 @@ struct rw_category_sets {
     struct rw_model init; /* the model to go on from, with these codes: only its trees are owned */
 };
 
-/* From the parameters and this rank's training set, of all ranks. Features that the training set
- * has by words, or the model by sets, are so without being named. train: its codes, if it has some,
+/* Which features training takes by categories, as all ranks have it: those that are named, those
+ * that the training set has by words, and those that `init` (or NULL) has. wanted:
+ * [RW_FEATURE_IDS], zeroed; *any: there are some. All ranks call it. */
+int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *documents, const struct rw_model *init,
+                         uint8_t *wanted, int *any);
+/* *any: has some document of some rank no value of the feature? All ranks call it. */
+int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
+                            const struct rw_dataset *documents, int absent_missing, int *any);
+
+/* From the parameters and this rank's training set, of all ranks. train: its codes, if it has some,
  * which is an error; init: the model to go on from, or NULL. *sets: zeroed. All ranks call it. */
 int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_binned *train, const struct rw_dataset *documents,

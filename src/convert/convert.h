@@ -23,9 +23,12 @@ struct rw_ens_node {
     uint32_t column;     /* of a split, in the program's numbering */
     uint8_t less;        /* 1: value < threshold; 0: <= */
     uint8_t nan;         /* enum rw_nan */
+    uint8_t by_category; /* 1: the comparison is whether the category is one of `listed` */
     double threshold;    /* as it is written */
     double value;        /* of a leaf */
     double gain;         /* of a split; 0: not known */
+    uint32_t n_listed;   /* categories */
+    uint32_t *listed;    /* [n_listed] ascending; NULL: none; owned by the ensemble */
 };
 /* Node 0 is the root. A node may have no parent (XGBoost's deleted ones). A lowered tree has its
  * splits first, then its leaves. */
@@ -34,6 +37,14 @@ struct rw_ens_tree {
     struct rw_ens_node *node; /* [n_nodes] owned */
     size_t room;
     double weight; /* its leaves are multiplied by it */
+};
+/* What is known of a column whose values are categories. In nodes a category is a number: the one
+ * that stands in the data, or, of a column by words, the index of its word. */
+struct rw_ens_categories {
+    uint8_t is_one;   /* 0: the column's values are compared with thresholds */
+    uint32_t n;       /* categories that are known */
+    uint32_t *number; /* [n] ascending; owned */
+    char **word;      /* [n] NULL: a column by numbers; each owned */
 };
 struct rw_ensemble {
     int32_t n_trees;
@@ -44,8 +55,18 @@ struct rw_ensemble {
     uint32_t first_column;
     char **column_name;        /* [n_columns] NULL: no names; each owned, or NULL for none */
     unsigned char *column_had; /* [n_columns] 1: the training set had it; NULL: not known; owned */
-    const char *model_name;    /* NULL: none was given; borrowed */
+    struct rw_ens_categories *categories; /* [n_columns] NULL: no column is one; owned */
+    const char *model_name;               /* NULL: none was given; borrowed */
 };
+/* NULL: the column's values are no categories. */
+static inline const struct rw_ens_categories *rw_ens_categories_of(const struct rw_ensemble *e,
+                                                                   uint32_t column)
+{
+    return e->categories && column - e->first_column < e->n_columns &&
+                   e->categories[column - e->first_column].is_one
+               ? &e->categories[column - e->first_column]
+               : NULL;
+}
 /* Of an ensemble that has names. */
 static inline const char *rw_ens_column_name(const struct rw_ensemble *ensemble, uint32_t column)
 {
@@ -84,6 +105,13 @@ struct rw_consumer {
     int earlier; /* 1: a version with a known fault, reported, but no reason to fail */
 };
 
+/* What a format can say of a split by categories. */
+enum rw_says_categories {
+    RW_SAYS_NO_CATEGORIES,
+    RW_SAYS_NUMBERS, /* those that stand in the data: features whose words are all whole numbers */
+    RW_SAYS_WORDS    /* the same, and words of other features */
+};
+
 enum rw_names {
     RW_NAMES_NONE,  /* the format has no names */
     RW_NAMES_GIVEN, /* names travel if the model has some */
@@ -101,8 +129,9 @@ struct rw_model_format {
     const char *name_prefix;
     /* characters that no name may have, besides control characters; NULL: none */
     const char *name_forbids;
-    int imports;    /* 1: rankwood import takes it */
-    int categories; /* 1: it can say which categories go left, if they are whole numbers */
+    int imports; /* 1: rankwood import takes it */
+    enum rw_says_categories categories;
+    uint32_t most_category; /* of numbers */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
     /* NULL: only what would be written can be verified, not what was */
     int (*parse)(struct rw_source *source, struct rw_ensemble *ensemble);
@@ -125,6 +154,12 @@ int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32
 int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out);
 /* Gives the leaf at an index two children, zeroed leaves. */
 int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at);
+/* Copies n numbers, ascending, to where a node lists its categories. */
+int rw_ens_list(struct rw_ctx *ctx, struct rw_ens_node *node, const uint32_t *category, uint32_t n);
+/* The categories of a column, made where it has none yet: numbers [n] ascending, or (NULL) words,
+ * which are copied. The columns are there. */
+int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
+                           const uint32_t *number, const char *const *word, uint32_t n);
 /* Room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n);
 int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
@@ -147,6 +182,15 @@ struct rw_lowering {
 };
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
+/* A model of trees that score alike and can be written where the format's readers send missing
+ * values where unlisted categories go (part_missing.c); NULL: this model's can. */
+int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
+                    const struct rw_model_format *format, struct rw_model **out);
+/* Is the feature one by words there? The format says categories. */
+int rw_by_words(const struct rw_model_format *format, const struct rw_feature_categories *of);
+/* Does the split list categories of the side that our tree calls the left one? Else its children
+ * stand the other way round than ours. */
+int rw_lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node);
 /* The name of a column that has none. */
 void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
                      size_t size);
@@ -158,12 +202,13 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
 int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column);
 
 /* --- verifying (verify.c) --- */
-/* Scores the data by our trees and by theirs under one consumer's rules. `into`: n_docs and all
- * below. */
+/* Scores the data by our trees and by theirs under one consumer's rules. written: the model whose
+ * trees stand in the file, as rw_part_missing made it, or `model`. `into`: n_docs and all below. */
 struct rw_verify_by;
 int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
-                       const struct rw_ensemble *ensemble, const struct rw_consumer *consumer,
-                       int base, const struct rw_dataset *dataset, struct rw_verify_by *into);
+                       const struct rw_model *written, const struct rw_ensemble *ensemble,
+                       const struct rw_consumer *consumer, int base,
+                       const struct rw_dataset *dataset, struct rw_verify_by *into);
 
 /* --- out (put.c) --- */
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);

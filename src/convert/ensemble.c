@@ -5,15 +5,29 @@
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 
+static void categories_release(struct rw_ens_categories *of)
+{
+    for (uint32_t i = 0; of->word && i < of->n; i++)
+        rw_mem_free(of->word[i]);
+    rw_mem_free(of->word);
+    rw_mem_free(of->number);
+}
+
 void rw_ensemble_release(struct rw_ensemble *ensemble)
 {
-    for (int32_t i = 0; i < ensemble->n_trees; i++)
+    for (int32_t i = 0; i < ensemble->n_trees; i++) {
+        for (int32_t k = 0; k < ensemble->tree[i].n_nodes; k++)
+            rw_mem_free(ensemble->tree[i].node[k].listed);
         rw_mem_free(ensemble->tree[i].node);
+    }
+    for (uint32_t i = 0; ensemble->categories && i < ensemble->n_columns; i++)
+        categories_release(&ensemble->categories[i]);
     for (uint32_t i = 0; ensemble->column_name && i < ensemble->n_columns; i++)
         rw_mem_free(ensemble->column_name[i]);
     rw_mem_free(ensemble->tree);
     rw_mem_free(ensemble->column_name);
     rw_mem_free(ensemble->column_had);
+    rw_mem_free(ensemble->categories);
     memset(ensemble, 0, sizeof(*ensemble));
 }
 
@@ -58,6 +72,34 @@ int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at)
     return RW_OK;
 }
 
+int rw_ens_list(struct rw_ctx *ctx, struct rw_ens_node *node, const uint32_t *category, uint32_t n)
+{
+    RW_TRY(RW_NEW_RAW(ctx, node->listed, n));
+    memcpy(node->listed, category, n * sizeof(*category));
+    node->n_listed = n;
+    return RW_OK;
+}
+
+int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
+                           const uint32_t *number, const char *const *word, uint32_t n)
+{
+    if (!ensemble->categories)
+        RW_TRY(RW_NEW(ctx, ensemble->categories, ensemble->n_columns));
+    struct rw_ens_categories *of = &ensemble->categories[column - ensemble->first_column];
+    if (of->is_one)
+        return RW_OK;
+    of->is_one = 1;
+    RW_TRY(RW_NEW(ctx, of->number, n));
+    if (!number)
+        RW_TRY(RW_NEW(ctx, of->word, n));
+    for (; of->n < n; of->n++) {
+        of->number[of->n] = number ? number[of->n] : of->n;
+        if (!number)
+            RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], word[of->n]));
+    }
+    return RW_OK;
+}
+
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n)
 {
     if (n > RW_MAX_FEATURE + 2)
@@ -81,6 +123,7 @@ int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t 
 struct checking {
     struct rw_ctx *ctx;
     const char *path;
+    const struct rw_ensemble *ensemble;
     int32_t number; /* of the tree, from 1 */
     const struct rw_ens_tree *tree;
     uint8_t *seen;  /* [n_nodes] */
@@ -109,6 +152,24 @@ static int visit(struct checking *c, int32_t parent, int32_t child)
     return RW_OK;
 }
 
+/* Categories that ascend, and of a column by words have one. */
+static int check_listed(const struct checking *c, int32_t at)
+{
+    const struct rw_ens_node *node = &c->tree->node[at];
+    const struct rw_ens_categories *of = rw_ens_categories_of(c->ensemble, node->column);
+    char text[80];
+    for (uint32_t i = 0; i < node->n_listed; i++) {
+        if (of && of->word && node->listed[i] >= of->n) {
+            snprintf(text, sizeof(text), "category %u of a feature that has %u words",
+                     node->listed[i], of->n);
+            return wrong(c, at, text);
+        }
+        if (i > 0 && node->listed[i] <= node->listed[i - 1])
+            return wrong(c, at, "its categories do not ascend");
+    }
+    return RW_OK;
+}
+
 static int check_node(struct checking *c, int32_t at)
 {
     const struct rw_ens_node *node = &c->tree->node[at];
@@ -118,6 +179,8 @@ static int check_node(struct checking *c, int32_t at)
                    : wrong(c, at, "its leaf is not a number that a float can hold");
     if (isnan(node->threshold))
         return wrong(c, at, "its threshold is NaN");
+    if (node->by_category)
+        RW_TRY(check_listed(c, at));
     RW_TRY(visit(c, at, node->right));
     return visit(c, at, node->left);
 }
@@ -148,7 +211,11 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
     if (!isfinite(ensemble->base))
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: the base score is not a number", path);
     for (int32_t i = 0; i < ensemble->n_trees; i++) {
-        struct checking c = {.ctx = ctx, .path = path, .number = i + 1, .tree = &ensemble->tree[i]};
+        struct checking c = {.ctx = ctx,
+                             .path = path,
+                             .ensemble = ensemble,
+                             .number = i + 1,
+                             .tree = &ensemble->tree[i]};
         RW_TRY(check_tree(&c));
     }
     return RW_OK;

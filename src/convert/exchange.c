@@ -252,6 +252,7 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     const struct rw_model_format *format;
     struct rw_exchange lossy = *how;
     struct rw_ensemble made = {0}, read_back = {0};
+    struct rw_model *parted = NULL;
     int status, base;
     memset(out, 0, sizeof(*out));
     RW_TRY(begin(ctx, how, &format));
@@ -264,11 +265,14 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
         goto out;
     if (format->parse)
         RW_TRY_OUT(parse(ctx, format, path, &made, &read_back));
+    RW_TRY_OUT(rw_part_missing(ctx, model, format, &parted));
     out->read_back = format->parse != NULL;
     for (const struct rw_consumer *c = format->consumer; c->name; c++, out->n++)
-        RW_TRY_OUT(rw_verify_ensemble(ctx, model, format->parse ? &read_back : &made, c, base,
-                                      dataset, &out->by[out->n]));
+        RW_TRY_OUT(rw_verify_ensemble(ctx, model, parted ? parted : model,
+                                      format->parse ? &read_back : &made, c, base, dataset,
+                                      &out->by[out->n]));
 out:
+    rw_model_free(parted);
     rw_ensemble_release(&made);
     rw_ensemble_release(&read_back);
     return status;

@@ -7,11 +7,10 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
+#include "boost/category_sets.h"
 #include "boost/features.h"
 #include "boost/params.h"
 #include "convert/convert.h"
-#include "dataset/feature_list.h"
-#include "dataset/lexicon.h"
 
 /* Lowers and writes, and keeps nothing. */
 static int try_export(struct rw_ctx *ctx, const struct rw_model *model,
@@ -98,6 +97,31 @@ static int find_cuts(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
+/* Of each feature by categories a word against all others, a missing value with the others or, if
+ * training sees some, with the word. All ranks call it. */
+static int add_categories(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
+                          const struct rw_params *params, const struct rw_dataset *data,
+                          const uint8_t *categorical, const struct rw_categories *kept)
+{
+    RW_TRY(rw_categories_make(ctx, categorical, data, (uint32_t)params->bins, model->absent_missing,
+                              kept, &model->categories));
+    for (uint32_t i = 0; i < model->categories.n; i++) {
+        const struct rw_feature_categories *of = &model->categories.of[i];
+        int missing;
+        if (!categorical[of->feature]) /* of the model to go on from, and ignored now */
+            continue;
+        RW_TRY(rw_category_has_missing(ctx, of, data, model->absent_missing, &missing));
+        for (int left = 0; left <= missing && of->n > 0; left++) {
+            RW_TRY(add_stump(ctx, model, room, of->feature, 0, left));
+            struct rw_tree *tree = &model->tree[model->n_trees - 1];
+            RW_TRY(rw_tree_add_sets(ctx, tree));
+            tree->by_set[0] = 1;
+            rw_set_add(&tree->set[0], 0);
+        }
+    }
+    return RW_OK;
+}
+
 /* A model that asks for whatever training may ask for. */
 static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
                        const struct rw_binned *train, const struct rw_model *init,
@@ -107,22 +131,25 @@ static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
     const struct rw_cuts *cuts;
     uint8_t *ignore = NULL, *categorical = NULL;
     size_t room = 0;
-    int status;
+    int status, any = 0;
     RW_TRY_OUT(take_features(ctx, params, train, model));
     RW_TRY_OUT(RW_NEW(ctx, ignore, RW_FEATURE_IDS));
     RW_TRY_OUT(rw_ignore_parse(ctx, params->ignore, model->name, model->n_names, ignore));
-    RW_TRY_OUT(RW_NEW(ctx, categorical, RW_FEATURE_IDS)); /* of which export knows the words */
-    RW_TRY_OUT(rw_list_parse(ctx, "categorical", params->categorical, model->name, model->n_names,
-                             categorical));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        ignore[f] |= categorical[f] | (rw_lexicon_has(train->documents->lexicon, f) != 0);
-    for (uint32_t i = 0; init && i < init->categories.n; i++)
-        ignore[init->categories.of[i].feature] = 1;
+    RW_TRY_OUT(RW_NEW(ctx, categorical, RW_FEATURE_IDS));
+    RW_TRY_OUT(rw_category_features(ctx, params, train->documents, init, categorical, &any));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        const uint8_t ignored = ignore[f];
+        ignore[f] |= categorical[f];
+        categorical[f] &= !ignored;
+    }
     RW_TRY_OUT(find_cuts(ctx, params, train, ignore, &made, &cuts));
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (!ignore[cuts->feature[f]])
             RW_TRY_OUT(add_feature(ctx, model, &room, cuts, f, rules));
     }
+    if (any && !train->bins) /* else training says why it cannot begin */
+        RW_TRY_OUT(add_categories(ctx, model, &room, params, train->documents, categorical,
+                                  init ? &init->categories : NULL));
 out:
     rw_mem_free(ignore);
     rw_mem_free(categorical);
@@ -138,13 +165,6 @@ static int first_feature(const struct rw_model *model, const struct rw_model *in
     return !has_0 && !by_name;
 }
 
-/* Named, or words of a cache, or the model's. */
-static int splits_by_category(const struct rw_params *params, const struct rw_binned *train,
-                              const struct rw_model *init)
-{
-    return params->categorical[0] || train->documents->lexicon || (init && init->categories.n);
-}
-
 int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how,
                                const struct rw_params *params, const struct rw_binned *train,
                                const struct rw_model *init)
@@ -157,11 +177,6 @@ int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how
     struct rw_model *model = NULL;
     int status;
     RW_TRY(rw_model_format_find(ctx, how->format, &format));
-    if (!format->categories && splits_by_category(params, train, init))
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "for: '%s' cannot say which categories go left, and some features are "
-                       "categorical",
-                       format->name);
     RW_TRY_OUT(rw_model_new(ctx, &model));
     RW_TRY_OUT(make_stumps(ctx, params, train, init, &format->consumer[0].rules, model));
     if (how->featureset) {

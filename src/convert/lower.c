@@ -44,15 +44,131 @@ static const char *lossy_by(const struct lowering *l)
     return l->how->lossy_by ? l->how->lossy_by : "--lossy";
 }
 
+/* ------------------------------------------------------------------ categories */
+
+/* Above any category: values at or below it are all that are not missing. */
+#define ABOVE_CATEGORIES 2147483648.0f
+
+int rw_lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node)
+{
+    const struct rw_feature_categories *of =
+        rw_categories_find(&model->categories, tree->feature[node]);
+    return !rw_set_has(&tree->set[node], of->n);
+}
+
+/* Is every word a number that the format's readers can be given? Else one that is not. */
+static const char *word_not_number(const struct rw_model_format *format,
+                                   const struct rw_feature_categories *of)
+{
+    if (of->n_numbers > 0 && of->number[of->n_numbers - 1].number > format->most_category)
+        return of->word[of->number[of->n_numbers - 1].code];
+    for (uint32_t code = 0, n = 0; code < of->n; code++, n = 0) {
+        while (n < of->n_numbers && of->number[n].code != code)
+            n++;
+        if (n == of->n_numbers)
+            return of->word[code];
+    }
+    return NULL;
+}
+
+/* Where a format says both, words are for features whose own are not all numbers. */
+int rw_by_words(const struct rw_model_format *format, const struct rw_feature_categories *of)
+{
+    return format->categories == RW_SAYS_WORDS && word_not_number(format, of) != NULL;
+}
+
+/* Before a message that is not said of the feature as it is: what it is said of. */
+static const char *of_feature(const struct lowering *l, uint32_t feature, char text[32])
+{
+    snprintf(text, 32, "feature %u: ", feature);
+    return l->how->of_features ? "" : text;
+}
+
+static int check_categories(const struct lowering *l, int32_t t, int32_t i)
+{
+    const struct rw_feature_categories *of =
+        rw_categories_find(&l->model->categories, l->model->tree[t].feature[i]);
+    const char *format = l->format->name;
+    char text[32];
+    if (l->format->categories == RW_SAYS_NO_CATEGORIES) {
+        snprintf(text, sizeof(text), "feature %u is ", of->feature);
+        return refuse_split(l, t, i, "%scategorical, and '%s' cannot say which go left",
+                            l->how->of_features ? "" : text, format);
+    }
+    const char *word = word_not_number(l->format, of);
+    if (word && l->format->categories == RW_SAYS_NUMBERS)
+        return refuse_split(l, t, i, "%scategory '%.64s'; '%s' takes whole numbers up to %u",
+                            of_feature(l, of->feature, text), word, format,
+                            l->format->most_category);
+    return RW_OK;
+}
+
+/* The codes that are not on the side of those without a code, as the format has them. */
+static uint32_t list_categories(const struct lowering *l, const struct rw_tree *tree, int32_t i,
+                                uint32_t listed[RW_MAX_CATEGORIES])
+{
+    const struct rw_feature_categories *of =
+        rw_categories_find(&l->model->categories, tree->feature[i]);
+    const int left = rw_lists_left(l->model, tree, i);
+    const int words = rw_by_words(l->format, of);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < of->n; k++) { /* n_numbers is n where there are no words */
+        if (rw_set_has(&tree->set[i], words ? k : of->number[k].code) == left)
+            listed[n++] = words ? k : of->number[k].number;
+    }
+    return n;
+}
+
+/* The format's readers may send unseen words where they send missing values: do ours go apart? */
+static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
+{
+    const struct rw_tree *tree = &l->model->tree[t];
+    const struct rw_feature_categories *of =
+        rw_categories_find(&l->model->categories, tree->feature[i]);
+    char text[32];
+    *apart = l->rules->unknown_missing && rw_by_words(l->format, of) &&
+             tree->missing_left[i] == rw_lists_left(l->model, tree, i);
+    if (!*apart)
+        return RW_OK;
+    if (!l->how->lossy)
+        return refuse_split(l, t, i,
+                            "%sa missing value %s one way, a word that training did not "
+                            "see the other; for '%s' both are missing\nhint: %s sends both where "
+                            "such words go",
+                            of_feature(l, of->feature, text),
+                            l->how->of_features ? "may go" : "goes", l->format->name, lossy_by(l));
+    l->n_directions++;
+    return RW_OK;
+}
+
+static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
+{
+    const struct rw_tree *tree = &l->model->tree[t];
+    uint32_t listed[RW_MAX_CATEGORIES];
+    const int lists_left = rw_lists_left(l->model, tree, i);
+    int apart = 0;
+    RW_TRY(check_categories(l, t, i));
+    RW_TRY(check_unknown(l, t, i, &apart));
+    const uint32_t n = list_categories(l, tree, i, listed);
+    node->by_category = n > 0 || l->rules->lists_none;
+    const int turned = node->by_category ? lists_left == l->rules->listed_right : lists_left;
+    if (turned) {
+        const int32_t left = node->left;
+        node->left = node->right;
+        node->right = left;
+    }
+    node->nan = (tree->missing_left[i] != apart) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    if (!node->by_category)
+        rw_rules_threshold(l->rules, ABOVE_CATEGORIES, &node->threshold);
+    return rw_ens_list(l->ctx, node, listed, n);
+}
+
 static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
 {
     const struct rw_tree *tree = &l->model->tree[t];
     const int32_t n_splits = tree->n_leaves - 1;
     const int64_t column = (int64_t)tree->feature[i] - l->base + l->rules->first_column;
     const char *format = l->format->name;
-    if (rw_tree_by_set(tree, i) && !l->format->categories)
-        return refuse_split(l, t, i, "feature %u is categorical, and '%s' cannot say which go left",
-                            tree->feature[i], format);
     if ((int64_t)tree->feature[i] < l->base)
         return refuse_split(
             l, t, i, "feature %u has no id in '%s', where ids begin at %u%s", tree->feature[i],
@@ -66,6 +182,8 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     l->had[tree->feature[i]] = l->asked[tree->feature[i]] = 1;
     node->less = (uint8_t)l->rules->less;
     node->gain = tree->gain[i];
+    if (rw_tree_by_set(tree, i))
+        return lower_set(l, t, i, node);
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
         const int may_lose = l->rules->slack > 0;
         if (!l->how->lossy || !may_lose)
@@ -216,6 +334,27 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
     return check_unique(l, out);
 }
 
+/* Of features that trees ask for, whose categories have been checked; and of the others where words
+ * can stand, since LightGBM goes by how many features have some. */
+static int lower_categories(struct lowering *l, struct rw_ensemble *out)
+{
+    for (uint32_t i = 0; i < l->model->categories.n; i++) {
+        const struct rw_feature_categories *of = &l->model->categories.of[i];
+        const uint32_t column = (uint32_t)((int64_t)of->feature - l->base) + l->rules->first_column;
+        uint32_t number[RW_MAX_CATEGORIES];
+        if (!l->asked[of->feature] &&
+            (l->format->categories != RW_SAYS_WORDS || (int64_t)of->feature < l->base ||
+             column - l->rules->first_column >= out->n_columns))
+            continue;
+        for (uint32_t k = 0; k < of->n_numbers; k++)
+            number[k] = of->number[k].number;
+        RW_TRY(rw_ensemble_categories(l->ctx, out, column,
+                                      rw_by_words(l->format, of) ? NULL : number,
+                                      (const char *const *)of->word, of->n));
+    }
+    return RW_OK;
+}
+
 static int lower_columns(struct lowering *l, struct rw_ensemble *out)
 {
     int64_t last = RW_MAX_FEATURE;
@@ -225,6 +364,7 @@ static int lower_columns(struct lowering *l, struct rw_ensemble *out)
         last--;
     RW_TRY(rw_ensemble_set_columns(l->ctx, out, (uint64_t)(last - l->base + 1)));
     memcpy(out->column_had, l->had + l->base, out->n_columns);
+    RW_TRY(lower_categories(l, out));
     return lower_names(l, out);
 }
 
@@ -238,11 +378,14 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
              const struct rw_lowering *how, struct rw_ensemble *out)
 {
     const struct rw_rules *rules = &format->consumer[0].rules;
-    struct lowering l = {.ctx = ctx, .model = model, .format = format, .rules = rules, .how = how};
+    struct lowering l = {.ctx = ctx, .format = format, .rules = rules, .how = how};
+    struct rw_model *parted = NULL;
     int status = RW_OK;
     memset(out, 0, sizeof(*out));
     l.base = how->base < 0 ? (int64_t)rules->first_column : how->base;
     RW_TRY(rw_model_check(ctx, model));
+    RW_TRY(rw_part_missing(ctx, model, format, &parted));
+    l.model = model = parted ? parted : model;
     out->first_column = rules->first_column;
     out->model_name = how->model_name;
     RW_TRY_OUT(RW_NEW(ctx, l.had, RW_FEATURE_IDS));
@@ -256,6 +399,7 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
 out:
     rw_mem_free(l.had);
     rw_mem_free(l.asked);
+    rw_model_free(parted);
     if (status < 0)
         rw_ensemble_release(out);
     return status;

@@ -68,56 +68,99 @@ static void end_tensor(struct emitting *e, int type, size_t bytes)
 /* ------------------------------------------------------------------ TreeEnsembleRegressor */
 
 /* From LEAF_TREE on: of leaves only. */
-enum field { TREE, ID, FEATURE, TRUE_CHILD, FALSE_CHILD, MISSING_TRUE, LEAF_TREE, LEAF_ID, TARGET };
+enum field {
+    TREE,
+    ID,
+    FEATURE,
+    TRUE_CHILD,
+    FALSE_CHILD,
+    MISSING_TRUE,
+    VALUE,
+    MODE_WORD,
+    LEAF_TREE,
+    LEAF_ID,
+    TARGET,
+    WEIGHT
+};
 
-static uint64_t field_of(const struct rw_ens_node *node, int32_t tree, int32_t id, enum field field)
+/* A node of the operator: one of ours, or the test for the k-th category that one lists. Such tests
+ * stand in a row, and where one holds all go to the same child: the text of the operator has no
+ * word for sets, but ONNX Runtime takes a child with several parents. */
+struct place {
+    const struct rw_ens_node *node;
+    int32_t tree, id, if_false;
+    uint32_t k;
+};
+
+static void put_field(struct emitting *e, const struct place *at, enum field field)
 {
-    if (field == TREE || field == LEAF_TREE)
-        return (uint64_t)tree;
-    if (field == ID || field == LEAF_ID)
-        return (uint64_t)id;
-    if (node->left < 0 || field == TARGET)
-        return 0;
-    return field == FEATURE       ? node->column
-           : field == TRUE_CHILD  ? (uint64_t)node->left
-           : field == FALSE_CHILD ? (uint64_t)node->right
-                                  : node->nan == RW_NAN_LEFT;
+    const struct rw_ens_node *node = at->node;
+    const int is_leaf = node->left < 0;
+    if (field == MODE_WORD)
+        rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_STRINGS,
+                       is_leaf             ? "LEAF"
+                       : node->by_category ? "BRANCH_EQ"
+                                           : "BRANCH_LEQ");
+    else if (field == VALUE)
+        add_float(e, is_leaf ? 0 : node->by_category ? node->listed[at->k] : node->threshold);
+    else if (field == WEIGHT)
+        add_float(e, node->value);
+    else if (field == TREE || field == LEAF_TREE)
+        rw_pb_put_number(&e->array, (uint64_t)at->tree);
+    else if (field == ID || field == LEAF_ID)
+        rw_pb_put_number(&e->array, (uint64_t)at->id);
+    else if (is_leaf || field == TARGET)
+        rw_pb_put_number(&e->array, 0);
+    else
+        rw_pb_put_number(&e->array, field == FEATURE       ? node->column
+                                    : field == TRUE_CHILD  ? (uint64_t)node->left
+                                    : field == FALSE_CHILD ? (uint64_t)at->if_false
+                                                           : node->nan == RW_NAN_LEFT);
+}
+
+/* Of each node: a tree's own, then the further tests of its splits by categories. */
+static void put_places(struct emitting *e, enum field field)
+{
+    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
+        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
+        const int32_t n_splits = rw_ens_n_splits(tree);
+        int32_t next = tree->n_nodes;
+        for (int32_t i = field < LEAF_TREE ? 0 : n_splits; i < tree->n_nodes; i++) {
+            const struct rw_ens_node *node = &tree->node[i];
+            const int32_t more = node->n_listed > 1 ? (int32_t)node->n_listed - 1 : 0;
+            put_field(e, &(struct place){node, t, i, more ? next : node->right, 0}, field);
+            next += more;
+        }
+        next = tree->n_nodes;
+        for (int32_t i = 0; i < n_splits && field < LEAF_TREE; i++) {
+            const struct rw_ens_node *node = &tree->node[i];
+            for (uint32_t k = 1; k < node->n_listed; k++, next++)
+                put_field(e,
+                          &(struct place){node, t, next,
+                                          k + 1 < node->n_listed ? next + 1 : node->right, k},
+                          field);
+        }
+    }
 }
 
 static void put_fields(struct emitting *e, const char *name, enum field field)
 {
     begin(e, name);
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        for (int32_t i = field < LEAF_TREE ? 0 : rw_ens_n_splits(tree); i < tree->n_nodes; i++)
-            rw_pb_put_number(&e->array, field_of(&tree->node[i], t, i, field));
-    }
-    end_array(e, RW_ONNX_INTS);
+    put_places(e, field);
+    if (field == MODE_WORD)
+        end(e, RW_ONNX_STRINGS);
+    else
+        end_array(e, field == VALUE || field == WEIGHT ? RW_ONNX_FLOATS : RW_ONNX_INTS);
 }
 
-static void put_modes_and_values(struct emitting *e)
+static void check_size(const struct rw_ensemble *from, struct rw_put *put)
 {
-    begin(e, "nodes_modes");
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        for (int32_t i = 0; i < tree->n_nodes; i++)
-            rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_STRINGS,
-                           tree->node[i].left < 0 ? "LEAF" : "BRANCH_LEQ");
-    }
-    end(e, RW_ONNX_STRINGS);
-    put_fields(e, "nodes_nodeids", ID);
-    put_fields(e, "nodes_treeids", TREE);
-    put_fields(e, "nodes_truenodeids", TRUE_CHILD);
-    for (int leaves = 0; leaves < 2; leaves++) {
-        begin(e, leaves ? "target_weights" : "nodes_values");
-        for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
-            const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-            for (int32_t i = leaves ? rw_ens_n_splits(tree) : 0; i < tree->n_nodes; i++)
-                add_float(e, leaves                   ? tree->node[i].value
-                             : tree->node[i].left < 0 ? 0
-                                                      : tree->node[i].threshold);
-        }
-        end_array(e, RW_ONNX_FLOATS);
+    for (int32_t t = 0; t < from->n_trees; t++) {
+        int64_t n = from->tree[t].n_nodes;
+        for (int32_t i = 0; i < from->tree[t].n_nodes; i++)
+            n += from->tree[t].node[i].n_listed;
+        if (n > INT32_MAX)
+            rw_put_refuse(put, "tree %d: tests for categories that have no numbers", t + 1);
     }
 }
 
@@ -128,7 +171,12 @@ static void put_regressor(struct emitting *e)
     put_fields(e, "nodes_falsenodeids", FALSE_CHILD);
     put_fields(e, "nodes_featureids", FEATURE);
     put_fields(e, "nodes_missing_value_tracks_true", MISSING_TRUE);
-    put_modes_and_values(e);
+    put_fields(e, "nodes_modes", MODE_WORD);
+    put_fields(e, "nodes_nodeids", ID);
+    put_fields(e, "nodes_treeids", TREE);
+    put_fields(e, "nodes_truenodeids", TRUE_CHILD);
+    put_fields(e, "nodes_values", VALUE);
+    put_fields(e, "target_weights", WEIGHT);
     put_word(e, "post_transform", "NONE");
     put_fields(e, "target_ids", TARGET);
     put_fields(e, "target_nodeids", LEAF_ID);
@@ -204,7 +252,6 @@ enum what { TRUE_ID, FALSE_ID, TRUE_LEAF, FALSE_LEAF, COLUMN, MISSING, MODE, SPL
 /* i < 0: of a tree that is a leaf; t < 0: of no tree. */
 static void add_what(struct emitting *e, int32_t t, int32_t i, enum what what)
 {
-    static const char leq = RW_ONNX_LEQ;
     const struct rw_ens_node *node = i < 0 ? NULL : &e->ensemble->tree[t].node[i];
     const int is_false = what == FALSE_ID || what == FALSE_LEAF;
     int is_leaf = 1;
@@ -217,7 +264,8 @@ static void add_what(struct emitting *e, int32_t t, int32_t i, enum what what)
     } else if (what == MISSING) {
         rw_pb_put_number(&e->array, node && node->nan == RW_NAN_LEFT);
     } else if (what == MODE) {
-        rw_put_bytes(&e->array, &leq, 1);
+        const char mode = node && node->by_category ? RW_ONNX_MEMBER : RW_ONNX_LEQ;
+        rw_put_bytes(&e->array, &mode, 1);
     } else {
         add_float(e, node ? node->threshold : 0);
     }
@@ -270,10 +318,39 @@ static void put_leaf_weights(struct emitting *e)
     end_array(e, RW_ONNX_INTS);
 }
 
+static int has_sets(const struct rw_ensemble *from)
+{
+    int any = 0;
+    for (int32_t t = 0; t < from->n_trees && !any; t++) {
+        for (int32_t i = 0; i < from->tree[t].n_nodes; i++)
+            any |= from->tree[t].node[i].by_category;
+    }
+    return any;
+}
+
+/* Sets in the order of their nodes, each ended by NaN. */
+static void put_members(struct emitting *e)
+{
+    if (!has_sets(e->ensemble)) /* readers take no empty arrays */
+        return;
+    begin(e, "membership_values");
+    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
+        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
+        for (int32_t i = 0; i < rw_ens_n_splits(tree); i++) {
+            for (uint32_t k = 0; k < tree->node[i].n_listed; k++)
+                add_float(e, tree->node[i].listed[k]);
+            if (tree->node[i].by_category)
+                add_float(e, NAN);
+        }
+    }
+    end_tensor(e, RW_ONNX_FLOAT32, 4);
+}
+
 static void put_ensemble(struct emitting *e)
 {
     put_one(e, "aggregate_function", 1);
     put_leaf_weights(e);
+    put_members(e);
     put_one(e, "n_targets", 1);
     add_nodes(e, "nodes_truenodeids", TRUE_ID);
     add_nodes(e, "nodes_falsenodeids", FALSE_ID);
@@ -335,6 +412,8 @@ int rw_onnx_write(const struct rw_ensemble *ensemble, int five, struct rw_put *p
                          .node = {.ctx = put->ctx}};
     if (five)
         put->status = lay_out(&e);
+    else
+        check_size(ensemble, put);
     if (put->status == RW_OK) {
         rw_pb_put_text(&e.node, RW_ONNX_NODE_INPUT, "features");
         rw_pb_put_text(&e.node, RW_ONNX_NODE_OUTPUT, "score");

@@ -9,13 +9,28 @@
 
 enum { NOT_REACHED = INT32_MIN };
 
+/* A category of theirs, and our code of it. */
+struct raised_category {
+    uint32_t number, code;
+    const char *word; /* borrowed of a node's column; NULL: the number's decimal */
+};
+/* A column by categories: those that some node lists. */
+struct raised {
+    int is_one;
+    uint32_t n;
+    struct raised_category *category; /* [n] by ascending number; owned */
+    size_t room;
+};
+
 struct raising {
     struct rw_ctx *ctx;
     const char *path;
     const struct rw_model_format *format;
     const struct rw_rules *rules;
     int base;
-    uint8_t *had;       /* [RW_FEATURE_IDS] */
+    uint8_t *had;      /* [RW_FEATURE_IDS] */
+    struct raised *of; /* [n_columns] of features by categories; owned */
+    uint32_t n_columns, first_column;
     uint64_t n_rounded; /* leaves that are not floats */
     /* of the tree at hand */
     int32_t *number; /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
@@ -60,6 +75,153 @@ static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int3
     }
 }
 
+/* ------------------------------------------------------------------ categories */
+
+static struct raised *raised_of(const struct raising *r, uint32_t column)
+{
+    struct raised *of =
+        r->of && column - r->first_column < r->n_columns ? &r->of[column - r->first_column] : NULL;
+    return of && of->is_one ? of : NULL;
+}
+
+static int by_category(const void *a, const void *b)
+{
+    const struct raised_category *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static int refuse_feature(const struct raising *r, uint32_t column, const char *what)
+{
+    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: feature %u, by categories, %s", r->path, column,
+                   what);
+}
+
+/* Those that are listed, each once. */
+static int gather_categories(struct raising *r, const struct rw_ensemble *from)
+{
+    for (int32_t t = 0; t < from->n_trees; t++) {
+        for (int32_t i = 0; i < from->tree[t].n_nodes; i++) {
+            const struct rw_ens_node *node = &from->tree[t].node[i];
+            if (node->left < 0 || !node->by_category)
+                continue;
+            struct raised *of = &r->of[node->column - r->first_column];
+            of->is_one = 1;
+            if (node->n_listed == 0)
+                continue;
+            RW_TRY(RW_GROW(r->ctx, of->category, of->room, (size_t)of->n + node->n_listed));
+            for (uint32_t k = 0; k < node->n_listed; k++)
+                of->category[of->n + k] = (struct raised_category){.number = node->listed[k]};
+            of->n += node->n_listed;
+            qsort(of->category, of->n, sizeof(*of->category), by_category);
+            uint32_t n = 0;
+            for (uint32_t k = 0; k < of->n; k++) {
+                if (n == 0 || of->category[n - 1].number != of->category[k].number)
+                    of->category[n++] = of->category[k];
+            }
+            of->n = n;
+            if (n > RW_MAX_CATEGORIES)
+                return refuse_feature(r, node->column,
+                                      "has over 255 of them in its splits, and ours have no more");
+        }
+    }
+    return RW_OK;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int raise_words(struct raising *r, const struct rw_ensemble *from, uint32_t column,
+                       struct raised *of, struct rw_feature_categories *to)
+{
+    const struct rw_ens_categories *theirs = rw_ens_categories_of(from, column);
+    RW_TRY(RW_NEW(r->ctx, to->word, of->n));
+    for (; to->n < of->n; to->n++) {
+        const uint32_t number = of->category[to->n].number;
+        char decimal[16];
+        snprintf(decimal, sizeof(decimal), "%u", number);
+        if (number > RW_MAX_CATEGORY_ID)
+            return refuse_feature(r, column, "has one above 2147483647");
+        RW_TRY(rw_mem_copy_text(r->ctx, &to->word[to->n],
+                                theirs && theirs->word ? theirs->word[number] : decimal));
+        of->category[to->n].word = to->word[to->n];
+    }
+    if (to->n > 1)
+        qsort(to->word, to->n, sizeof(*to->word), compare_words);
+    for (uint32_t code = 0; code < to->n; code++) {
+        if (!*to->word[code] || (code > 0 && strcmp(to->word[code - 1], to->word[code]) == 0))
+            return refuse_feature(r, column, "has an empty word, or one twice");
+        for (uint32_t k = 0; k < of->n; k++) {
+            if (of->category[k].word == to->word[code])
+                of->category[k].code = code;
+        }
+    }
+    return RW_OK;
+}
+
+static int raise_categories(struct raising *r, const struct rw_ensemble *from,
+                            struct rw_model *model)
+{
+    uint32_t n = 0;
+    r->n_columns = from->n_columns;
+    r->first_column = from->first_column;
+    if (!from->categories)
+        return RW_OK;
+    RW_TRY(RW_NEW(r->ctx, r->of, from->n_columns));
+    RW_TRY(gather_categories(r, from));
+    for (uint32_t i = 0; i < from->n_columns; i++)
+        n += (uint32_t)r->of[i].is_one;
+    RW_TRY(RW_NEW(r->ctx, model->categories.of, n));
+    for (uint32_t i = 0; i < from->n_columns; i++) {
+        if (!r->of[i].is_one)
+            continue;
+        const uint32_t column = i + r->first_column;
+        const int64_t feature = rw_column_feature(r->rules, r->base, column);
+        struct rw_feature_categories *to = &model->categories.of[model->categories.n];
+        if (feature < 0)
+            return refuse_feature(r, column, "has no id here");
+        to->feature = (uint32_t)feature;
+        model->categories.n++;
+        RW_TRY(raise_words(r, from, column, &r->of[i], to));
+    }
+    return rw_categories_index(r->ctx, &model->categories);
+}
+
+/* A comparison of categories with a threshold parts none of them, or none can say what it does. */
+static int set_of_threshold(const struct raising *r, const struct rw_ens_node *node,
+                            const struct raised *of, float cut, struct rw_code_set *set)
+{
+    if (cut >= 0.0f && cut < (float)RW_MAX_CATEGORY_ID)
+        return refuse_feature(r, node->column, "is also compared with a threshold");
+    for (uint32_t code = 0; cut >= 0.0f && code <= of->n; code++)
+        rw_set_add(set, code);
+    return RW_OK;
+}
+
+static int raise_set(struct raising *r, const struct rw_ens_node *node, const struct raised *of,
+                     int32_t i, struct rw_tree *to)
+{
+    const int listed_left = !r->rules->listed_right;
+    RW_TRY(rw_tree_add_sets(r->ctx, to));
+    to->by_set[i] = 1;
+    if (!node->by_category) {
+        const float cut = to->cut[i];
+        to->cut[i] = 0;
+        return set_of_threshold(r, node, of, cut, &to->set[i]);
+    }
+    to->missing_left[i] = r->rules->missing_unlisted ? !listed_left : node->nan == RW_NAN_LEFT;
+    for (uint32_t k = 0, n = 0; k < of->n; k++) {
+        const int is_listed = n < node->n_listed && node->listed[n] == of->category[k].number;
+        n += (uint32_t)is_listed;
+        if (is_listed == listed_left)
+            rw_set_add(&to->set[i], of->category[k].code);
+    }
+    if (!listed_left)
+        rw_set_add(&to->set[i], of->n);
+    return RW_OK;
+}
+
 static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_t t, int32_t at,
                        struct rw_tree *to)
 {
@@ -69,9 +231,13 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     if (feature < 0)
         return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: feature %u; expected %u to %d",
                        r->path, t + 1, at, node->column, r->rules->first_column, RW_MAX_FEATURE);
-    const char *why = rw_rules_cut(r->rules, node, &to->cut[i], &to->missing_left[i]);
+    const struct raised *of = raised_of(r, node->column);
+    const char *why =
+        node->by_category ? NULL : rw_rules_cut(r->rules, node, &to->cut[i], &to->missing_left[i]);
     if (why)
         return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d %s", r->path, t + 1, at, why);
+    if (of)
+        RW_TRY(raise_set(r, node, of, i, to));
     to->left[i] = r->number[node->left];
     to->right[i] = r->number[node->right];
     to->feature[i] = (uint32_t)feature;
@@ -176,6 +342,7 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     RW_TRY_OUT(rw_model_new(ctx, &model));
     RW_TRY_OUT(RW_NEW(ctx, r.had, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, model->tree, (size_t)from->n_trees + (size_t)has_base));
+    RW_TRY_OUT(raise_categories(&r, from, model));
     model->n_trees = from->n_trees + has_base;
     model->absent_missing = r.rules->absent == RW_ABSENT_NAN;
     if (has_base)
@@ -192,6 +359,9 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     *out = model;
     model = NULL;
 out:
+    for (uint32_t i = 0; r.of && i < r.n_columns; i++)
+        rw_mem_free(r.of[i].category);
+    rw_mem_free(r.of);
     rw_mem_free(r.had);
     rw_model_free(model);
     return status;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/search.h"
 #include "convert/convert.h"
 
 /* The threshold that values are really compared with. */
@@ -15,6 +16,15 @@ static double effective(const struct rw_rules *rules, double threshold)
     return t;
 }
 
+/* A fraction is dropped, as LightGBM and XGBoost do; no data of ours have one here. */
+static int is_listed(const struct rw_ens_node *node, double x)
+{
+    if (!(x >= 0 && x <= (double)UINT32_MAX))
+        return 0;
+    const uint32_t at = rw_numbers_under(node->listed, node->n_listed, (uint64_t)x);
+    return at < node->n_listed && node->listed[at] == (uint32_t)x;
+}
+
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value)
 {
     const enum rw_nan nan = rules->nan_by_node ? (enum rw_nan)node->nan : rules->nan;
@@ -22,6 +32,10 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
     /* A float is the same number in double: the width of values only matters to a reader of data.
      */
     double x = (double)value;
+    if (node->by_category && isnan(x))
+        return rules->missing_unlisted ? rules->listed_right : node->nan == RW_NAN_LEFT;
+    if (node->by_category)
+        return is_listed(node, x) != rules->listed_right;
     const int in_band = fabs(x) <= (double)RW_ZERO_BAND;
     if ((rules->band_is_zero && in_band) || (nan == RW_NAN_ZERO && isnan(x)))
         x = 0;

@@ -37,6 +37,10 @@ struct rw_rules {
     enum rw_nan nan;         /* RW_NAN_FALSE or RW_NAN_ZERO */
     enum rw_absent_rule absent;
     int band_is_zero;      /* 1: a value within RW_ZERO_BAND of 0 is read as 0 (LightGBM's rows) */
+    int listed_right;      /* 1: listed categories go right, 0: left */
+    int missing_unlisted;  /* 1: missing goes where the categories go that are not listed */
+    int unknown_missing;   /* 1: a word that the file does not have is missing */
+    int lists_none;        /* 1: a split may list no category; 0: a threshold stands for it */
     int base_ignored;      /* 1: a base score in the file is not added */
     uint32_t first_column; /* the first id that a feature can have: 0 or 1 */
 };

@@ -1,6 +1,8 @@
 /* The model as C: one file that includes nothing and defines one function, double score(const float
  * *x). Tables, not nested ifs: a compiler takes them at any size. Cuts and leaves are written as
- * whole numbers times powers of two, which every C99 compiler reads to the bit. */
+ * whole numbers times powers of two, which every C99 compiler reads to the bit. Where features are
+ * split by categories, nodes have a part of a table of those that go left; where those are words, a
+ * second function, float category(unsigned feature, const char *word), gives their numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -33,11 +35,23 @@ static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, in
         rw_put_format(put, "~%d", splits_before + t + child - n_splits);
 }
 
-/* The elements of the three tables. */
+/* A node's part of the table of categories. */
+static void put_listed(const struct rw_ens_node *node, struct rw_put *nodes, struct rw_put *listed,
+                       uint64_t *n_listed)
+{
+    rw_put_format(nodes, ", %zu, %zu", (size_t)*n_listed, (size_t)*n_listed + node->n_listed);
+    for (uint32_t k = 0; k < node->n_listed; k++)
+        rw_put_format(listed, "%s%u%s", k % 12 == 0 ? "    " : " ", node->listed[k],
+                      k % 12 == 11 || k + 1 == node->n_listed ? ",\n" : ",");
+    *n_listed += node->n_listed;
+}
+
+/* The elements of the four tables. */
 static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
-                      struct rw_put *leaves, struct rw_put *roots)
+                      struct rw_put *leaves, struct rw_put *roots, struct rw_put *listed)
 {
     int32_t splits = 0;
+    uint64_t n_listed = 0;
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &ensemble->tree[t];
         const int32_t n_splits = rw_ens_n_splits(tree);
@@ -51,6 +65,8 @@ static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
                 put_index(put, ensemble, t, node->left, splits);
                 rw_put_text(put, ", ");
                 put_index(put, ensemble, t, node->right, splits);
+                if (ensemble->categories)
+                    put_listed(node, put, listed, &n_listed);
             }
             rw_put_text(put, i < n_splits ? "},\n" : ",\n");
         }
@@ -59,6 +75,8 @@ static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
         rw_put_text(roots, ",\n");
         splits += n_splits;
     }
+    if (n_listed > INT32_MAX)
+        rw_put_refuse(nodes, "categories in splits are more than an int counts");
 }
 
 /* A table, unless it is empty, which C does not have. */
@@ -74,7 +92,86 @@ static void put_table(struct rw_put *put, const char *type, struct rw_put *eleme
     rw_mem_free(elements->text);
 }
 
-static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble, int64_t n_splits)
+/* A word as a C string: what is not plain in octal. */
+static void put_word(struct rw_put *put, const char *word)
+{
+    rw_put_text(put, "\"");
+    for (const char *c = word; *c; c++) {
+        const unsigned char byte = (unsigned char)*c;
+        char octal[5];
+        snprintf(octal, sizeof(octal), "\\%03o", byte);
+        if (byte < 32 || byte > 126 || byte == '"' || byte == '\\' || byte == '?')
+            rw_put_text(put, octal);
+        else
+            rw_put_bytes(put, c, 1);
+    }
+    rw_put_text(put, "\"");
+}
+
+static int has_words(const struct rw_ensemble *ensemble)
+{
+    int any = 0;
+    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
+        const struct rw_ens_categories *of = rw_ens_categories_of(ensemble, i);
+        any |= of && of->word;
+    }
+    return any;
+}
+
+static void put_words(struct rw_put *put, const struct rw_ensemble *ensemble)
+{
+    if (!has_words(ensemble))
+        return;
+    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
+        const struct rw_ens_categories *of = rw_ens_categories_of(ensemble, i);
+        for (uint32_t k = 0; of && of->word && k < of->n; k++) {
+            rw_put_format(put, k ? ",\n    " : "static const char *const words_%u[] = {\n    ", i);
+            put_word(put, of->word[k]);
+        }
+        if (of && of->word)
+            rw_put_text(put, "};\n\n");
+    }
+    rw_put_text(put, "float category(unsigned feature, const char *word)\n{\n"
+                     "    const char *const *words = 0;\n"
+                     "    int n = 0;\n");
+    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
+        const struct rw_ens_categories *of = rw_ens_categories_of(ensemble, i);
+        if (of && of->word)
+            rw_put_format(put,
+                          "    if (feature == %u) {\n"
+                          "        words = words_%u;\n"
+                          "        n = %u;\n"
+                          "    }\n",
+                          i, i, of->n);
+    }
+    rw_put_text(put, "    for (int i = 0; i < n; i++) {\n"
+                     "        int k = 0;\n"
+                     "        while (word[k] && word[k] == words[i][k])\n"
+                     "            k++;\n"
+                     "        if (word[k] == words[i][k])\n"
+                     "            return (float)i;\n"
+                     "    }\n"
+                     "    return -1;\n"
+                     "}\n\n");
+}
+
+static void put_search(struct rw_put *put)
+{
+    rw_put_text(put, "static int is_listed(float v, int from, int to)\n{\n"
+                     "    const int end = to;\n"
+                     "    while (from < to) {\n"
+                     "        const int middle = from + (to - from) / 2;\n"
+                     "        if ((float)listed[middle] < v)\n"
+                     "            from = middle + 1;\n"
+                     "        else\n"
+                     "            to = middle;\n"
+                     "    }\n"
+                     "    return from < end && (float)listed[from] == v;\n"
+                     "}\n\n");
+}
+
+static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble, int64_t n_splits,
+                         int lists)
 {
     rw_put_text(put, "double score(const float *x)\n{\n");
     if (ensemble->n_trees == 0) {
@@ -89,13 +186,20 @@ static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble,
                   "        int at = root[t];\n",
                   ensemble->n_trees);
     if (n_splits > 0)
-        rw_put_text(put,
-                    "        while (at >= 0) {\n"
-                    "            const float v = x[node[at].feature];\n"
-                    "            const int left = node[at].missing_left ? !(v > node[at].cut) : "
-                    "v <= node[at].cut;\n"
-                    "            at = left ? node[at].left : node[at].right;\n"
-                    "        }\n");
+        rw_put_format(put,
+                      "        while (at >= 0) {\n"
+                      "            const float v = x[node[at].feature];\n"
+                      "            %sint left = node[at].missing_left ? !(v > node[at].cut) : "
+                      "v <= node[at].cut;\n",
+                      lists ? "" : "const ");
+    if (lists)
+        rw_put_text(put, "            if (node[at].from < node[at].to && v == v)\n"
+                         "                left = is_listed(v, node[at].from, node[at].to);\n"
+                         "            else if (node[at].from < node[at].to)\n"
+                         "                left = node[at].missing_left;\n");
+    if (n_splits > 0)
+        rw_put_text(put, "            at = left ? node[at].left : node[at].right;\n"
+                         "        }\n");
     rw_put_text(put, "        sum += (double)leaf[~at];\n"
                      "    }\n"
                      "    return sum;\n"
@@ -104,7 +208,7 @@ static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble,
 
 static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    struct rw_put nodes = {.ctx = put->ctx}, leaves = nodes, roots = nodes;
+    struct rw_put nodes = {.ctx = put->ctx}, leaves = nodes, roots = nodes, listed = nodes;
     int64_t n_splits = 0;
     for (int32_t t = 0; t < ensemble->n_trees; t++)
         n_splits += rw_ens_n_splits(&ensemble->tree[t]);
@@ -119,18 +223,35 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
         "score. */\n"
         "double score(const float *x);\n\n",
         ensemble->n_trees, ensemble->n_columns);
-    put_trees(ensemble, &nodes, &leaves, &roots);
+    if (has_words(ensemble))
+        rw_put_text(put, "/* The x[feature] of a word, where categories are words. */\n"
+                         "float category(unsigned feature, const char *word);\n\n");
+    put_trees(ensemble, &nodes, &leaves, &roots, &listed);
+    const int lists = listed.n > 0;
     put_table(put,
-              "struct {\n"
-              "    float cut;\n"
-              "    unsigned short feature;\n"
-              "    unsigned char missing_left;\n"
-              "    int left, right; /* ~i: leaf i */\n"
-              "} node",
+              ensemble->categories
+                  ? "struct {\n"
+                    "    float cut;\n"
+                    "    unsigned short feature;\n"
+                    "    unsigned char missing_left;\n"
+                    "    int left, right; /* ~i: leaf i */\n"
+                    "    int from, to; /* in listed: categories that go left; none: by cut */\n"
+                    "} node"
+                  : "struct {\n"
+                    "    float cut;\n"
+                    "    unsigned short feature;\n"
+                    "    unsigned char missing_left;\n"
+                    "    int left, right; /* ~i: leaf i */\n"
+                    "} node",
               &nodes);
+    if (lists) {
+        put_table(put, "int listed", &listed);
+        put_search(put);
+    }
+    put_words(put, ensemble);
     put_table(put, "float leaf", &leaves);
     put_table(put, "int root", &roots);
-    put_function(put, ensemble, n_splits);
+    put_function(put, ensemble, n_splits, lists);
     return put->status;
 }
 
@@ -141,5 +262,7 @@ const struct rw_model_format rw_to_c = {
     .consumer = {{.name = "C",
                   .rules = {.sum = RW_F64, .nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
+    .categories = RW_SAYS_WORDS,
+    .most_category = 16777215, /* whole in float */
     .write = write_c,
 };

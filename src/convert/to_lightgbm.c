@@ -1,17 +1,24 @@
-/* LightGBM's text model (version 4; 2 and 3 are read too). A header of key=value lines, then a
- * block a tree, then "end of trees". Doubles, `value <= threshold` left; decision_type: bit 0
- * categorical, bit 1 missing goes left, bits 2 and 3 what is missing: nothing (NaN is read as 0),
- * zero, or NaN. Child c < 0 is leaf ~c. Leaves include shrinkage. Of a row, values within 1e-35 of
- * 0 are dropped before it is scored, which makes them 0. */
+/* LightGBM's text model, version 4 (lightgbm_text.h), and its rules. */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "convert/convert.h"
+#include "convert/lightgbm_text.h"
 
-enum { CATEGORICAL = 1, DEFAULT_LEFT = 2, MISSING_ZERO = 4, MISSING_NAN = 8 };
-
-/* ------------------------------------------------------------------ out */
+/* The values in training are not known, but thresholds lie among them, and categories are listed.
+ */
+static void put_info(const struct rw_ensemble *e, uint32_t i, const double *low, const double *high,
+                     struct rw_put *put)
+{
+    const struct rw_ens_categories *of = rw_ens_categories_of(e, i);
+    const int is_used = low[i] <= high[i];
+    if (!e->column_had[i])
+        rw_put_text(put, "none");
+    else if (!of || of->n == 0)
+        rw_put_format(put, "[%lf:%lf]", is_used ? low[i] : 0.0, is_used ? high[i] : 0.0);
+    for (uint32_t k = 0; e->column_had[i] && of && k < of->n; k++)
+        rw_put_format(put, "%s%u", k ? ":" : "", of->number[k]);
+}
 
 static void put_header(const struct rw_ensemble *e, const double *low, const double *high,
                        const struct rw_put *blocks, struct rw_put *put)
@@ -28,12 +35,7 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
         rw_put_text(put, i + 1 < e->n_columns ? " " : "\nfeature_infos=");
     }
     for (uint32_t i = 0; i < e->n_columns; i++) {
-        /* the values in training are not known, but thresholds lie among them */
-        const int is_used = low[i] <= high[i];
-        if (e->column_had[i])
-            rw_put_format(put, "[%lf:%lf]", is_used ? low[i] : 0.0, is_used ? high[i] : 0.0);
-        else
-            rw_put_text(put, "none");
+        put_info(e, i, low, high, put);
         rw_put_text(put, i + 1 < e->n_columns ? " " : "\n");
     }
     rw_put_text(put, "tree_sizes=");
@@ -47,6 +49,7 @@ static void put_list(const struct rw_ens_tree *tree, const char *key, char kind,
     const int32_t n_splits = rw_ens_n_splits(tree);
     const int32_t begin = kind == 'v' ? n_splits : 0;
     const int32_t end = kind == 'v' ? tree->n_nodes : n_splits;
+    int32_t n_sets = 0;
     rw_put_text(put, key);
     for (int32_t i = begin; i < end; i++) {
         const struct rw_ens_node *node = &tree->node[i];
@@ -55,7 +58,12 @@ static void put_list(const struct rw_ens_tree *tree, const char *key, char kind,
         if (kind == 'f')
             rw_put_format(put, "%u", node->column);
         else if (kind == 'd')
-            rw_put_format(put, "%d", MISSING_NAN | (node->nan == RW_NAN_LEFT ? DEFAULT_LEFT : 0));
+            rw_put_format(put, "%d",
+                          RW_LGB_MISSING_NAN | (node->by_category          ? RW_LGB_CATEGORICAL
+                                                : node->nan == RW_NAN_LEFT ? RW_LGB_DEFAULT_LEFT
+                                                                           : 0));
+        else if (kind == 't' && node->by_category)
+            rw_put_format(put, "%d", n_sets++);
         else if (kind == 'l' || kind == 'r')
             rw_put_format(put, "%d", child < n_splits ? child : ~(child - n_splits));
         else
@@ -67,10 +75,51 @@ static void put_list(const struct rw_ens_tree *tree, const char *key, char kind,
     rw_put_text(put, "\n");
 }
 
+static int32_t count_sets(const struct rw_ens_tree *tree)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < rw_ens_n_splits(tree); i++)
+        n += tree->node[i].by_category;
+    return n;
+}
+
+/* Bits up to the last category that is listed. */
+static uint32_t words_of(const struct rw_ens_node *node)
+{
+    return node->by_category ? node->listed[node->n_listed - 1] / 32 + 1 : 0;
+}
+
+static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
+{
+    uint64_t n = 0;
+    rw_put_text(put, "cat_boundaries=0");
+    for (int32_t i = 0; i < rw_ens_n_splits(tree); i++) {
+        n += words_of(&tree->node[i]);
+        if (tree->node[i].by_category)
+            rw_put_format(put, " %u", (uint32_t)n);
+    }
+    if (n > INT32_MAX)
+        rw_put_refuse(put, "sets of categories that LightGBM has no numbers for");
+    const char *before = "\ncat_threshold=";
+    for (int32_t i = 0; i < rw_ens_n_splits(tree); i++) {
+        const struct rw_ens_node *node = &tree->node[i];
+        for (uint32_t w = 0, k = 0; w < words_of(node); w++) {
+            uint32_t bits = 0;
+            for (; k < node->n_listed && node->listed[k] / 32 == w; k++)
+                bits |= (uint32_t)1 << node->listed[k] % 32;
+            rw_put_format(put, "%s%u", before, bits);
+            before = " ";
+        }
+    }
+    rw_put_text(put, "\n");
+}
+
 /* The lowering puts splits before leaves, which is LightGBM's order too. */
 static void put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
 {
-    rw_put_format(put, "Tree=%d\nnum_leaves=%d\nnum_cat=0\n", number, (tree->n_nodes + 1) / 2);
+    const int32_t n_sets = count_sets(tree);
+    rw_put_format(put, "Tree=%d\nnum_leaves=%d\nnum_cat=%d\n", number, (tree->n_nodes + 1) / 2,
+                  n_sets);
     if (tree->n_nodes > 1) {
         put_list(tree, "split_feature=", 'f', put);
         put_list(tree, "split_gain=", 'g', put);
@@ -80,6 +129,8 @@ static void put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_p
         put_list(tree, "right_child=", 'r', put);
     }
     put_list(tree, "leaf_value=", 'v', put);
+    if (n_sets > 0)
+        put_sets(tree, put);
     rw_put_text(put, "is_linear=0\nshrinkage=1\n\n\n");
 }
 
@@ -92,10 +143,32 @@ static void threshold_ranges(const struct rw_ensemble *e, double *low, double *h
     for (int32_t t = 0; t < e->n_trees; t++) {
         for (int32_t i = 0; i < rw_ens_n_splits(&e->tree[t]); i++) {
             const struct rw_ens_node *node = &e->tree[t].node[i];
+            if (node->by_category)
+                continue;
             low[node->column] = fmin(low[node->column], node->threshold);
             high[node->column] = fmax(high[node->column], node->threshold);
         }
     }
+}
+
+/* The words of columns by words, a list for each; no line where there is none. */
+static void put_words(const struct rw_ensemble *e, struct rw_put *put)
+{
+    const char *before = "\npandas_categorical:[";
+    for (uint32_t i = 0; i < e->n_columns; i++) {
+        const struct rw_ens_categories *of = rw_ens_categories_of(e, i);
+        if (!of || !of->word)
+            continue;
+        rw_put_text(put, before);
+        for (uint32_t k = 0; k < of->n; k++) {
+            rw_put_text(put, k ? ", " : "[");
+            rw_put_json_text(put, of->word[k]);
+        }
+        rw_put_text(put, "]");
+        before = ", ";
+    }
+    if (*before == ',')
+        rw_put_text(put, "]\n");
 }
 
 static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
@@ -118,6 +191,7 @@ static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
     for (int32_t t = 0; t < e->n_trees; t++)
         rw_put_bytes(put, block[t].text, block[t].n);
     rw_put_text(put, "end of trees\n\n");
+    put_words(e, put);
     status = put->status;
 out:
     for (int32_t t = 0; block && t < e->n_trees; t++)
@@ -126,287 +200,6 @@ out:
     rw_mem_free(low);
     rw_mem_free(high);
     return status;
-}
-
-/* ------------------------------------------------------------------ in */
-
-struct slice {
-    const char *text; /* NULL: not there */
-    size_t n;
-};
-enum { MOST_KEYS = 10 };
-struct reading {
-    struct rw_source *source;
-    const char *at, *end;
-    int32_t number; /* of the tree, from 1; 0: the header */
-    /* of the block at hand: keys, ended by NULL, and what of their values has not been read */
-    const char *const *key;
-    struct slice value[MOST_KEYS];
-};
-
-static int is_word(struct slice slice, const char *word)
-{
-    return slice.n == strlen(word) && memcmp(slice.text, word, slice.n) == 0;
-}
-
-static int begins(struct slice line, const char *with)
-{
-    return line.n >= strlen(with) && memcmp(line.text, with, strlen(with)) == 0;
-}
-
-static int next_line(struct reading *r, struct slice *line)
-{
-    if (r->at >= r->end)
-        return 0;
-    const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
-    *line = (struct slice){r->at, (size_t)((stop ? stop : r->end) - r->at)};
-    r->at = stop ? stop + 1 : r->end;
-    while (line->n > 0 && (line->text[line->n - 1] == '\r' || line->text[line->n - 1] == ' '))
-        line->n--;
-    return 1;
-}
-
-/* Reads key=value lines up to one that begins a tree or ends them all, which is left. */
-static int read_block(struct reading *r, const char *const *keys)
-{
-    struct slice line;
-    r->key = keys;
-    memset(r->value, 0, sizeof(r->value));
-    for (const char *before = r->at; next_line(r, &line); before = r->at) {
-        if (begins(line, "Tree=") || begins(line, "end of trees")) {
-            r->at = before;
-            return RW_OK;
-        }
-        if (begins(line, "average_output"))
-            return rw_refuse(r->source, "'average_output': a random forest's mean of trees");
-        const char *equals = memchr(line.text, '=', line.n);
-        if (!equals)
-            continue;
-        const struct slice key = {line.text, (size_t)(equals - line.text)};
-        for (int k = 0; keys[k]; k++) {
-            if (!is_word(key, keys[k]))
-                continue;
-            if (r->value[k].text)
-                return rw_refuse(r->source, "tree %d: '%s' appears twice", r->number, keys[k]);
-            r->value[k] = (struct slice){equals + 1, line.n - key.n - 1};
-        }
-    }
-    return rw_refuse(r->source, "no 'end of trees': the file is truncated");
-}
-
-/* The next blank-separated word; 0 at the end. */
-static int next_word(struct slice *list, struct slice *word)
-{
-    while (list->n > 0 && *list->text == ' ') {
-        list->text++;
-        list->n--;
-    }
-    *word = (struct slice){NULL, 0};
-    if (list->n == 0)
-        return 0; /* list->text may be NULL */
-    const char *stop = memchr(list->text, ' ', list->n);
-    *word = (struct slice){list->text, stop ? (size_t)(stop - list->text) : list->n};
-    list->text += word->n;
-    list->n -= word->n;
-    return 1;
-}
-
-static double next_number(struct reading *r, int k)
-{
-    struct slice word;
-    double out = 0;
-    if (!next_word(&r->value[k], &word))
-        rw_refuse(r->source, "tree %d: '%s' has too few numbers", r->number, r->key[k]);
-    else if (!rw_is_number(word.text, word.n, &out))
-        rw_refuse(r->source, "tree %d: '%s': '%.*s' is not a finite number", r->number, r->key[k],
-                  (int)(word.n < 40 ? word.n : 40), word.text);
-    return out;
-}
-
-static int64_t next_whole(struct reading *r, int k, int64_t least, int64_t most)
-{
-    const double number = next_number(r, k);
-    if (number >= (double)least && number <= (double)most && number == floor(number))
-        return (int64_t)number;
-    rw_refuse(r->source, "tree %d: '%s': expected whole numbers from %lld to %lld", r->number,
-              r->key[k], (long long)least, (long long)most);
-    return 0;
-}
-
-static void at_end(struct reading *r, int k)
-{
-    struct slice word;
-    if (next_word(&r->value[k], &word))
-        rw_refuse(r->source, "tree %d: '%s' has too many numbers", r->number, r->key[k]);
-}
-
-static int64_t one_whole(struct reading *r, int k, int64_t least, int64_t most)
-{
-    if (!r->value[k].text)
-        rw_refuse(r->source, "%s%d: no '%s'", r->number ? "tree " : "header ", r->number,
-                  r->key[k]);
-    const int64_t number = next_whole(r, k, least, most);
-    at_end(r, k);
-    return number;
-}
-
-enum { N_CLASS, N_PER_ROUND, MAX_FEATURE, OBJECTIVE, NAMES, INFOS, VERSION };
-
-/* Those whose prediction is the sum of the leaves. */
-static int objective_fits(struct slice objective)
-{
-    static const char *const plain[] = {"lambdarank",    "rank_xendcg", "regression",
-                                        "regression_l1", "huber",       "fair",
-                                        "quantile",      "mape",        "custom"};
-    struct slice word;
-    if (!next_word(&objective, &word))
-        return 1;
-    int fits = 0;
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        fits |= is_word(word, plain[i]);
-    while (next_word(&objective, &word))
-        fits &= !is_word(word, "sqrt");
-    return fits;
-}
-
-static void read_columns(struct reading *r, int64_t n, struct rw_ensemble *out)
-{
-    struct slice names = r->value[NAMES], infos = r->value[INFOS], word;
-    struct rw_source *source = r->source;
-    if (rw_set_columns(source, out, (uint64_t)n) < 0)
-        return;
-    for (int64_t i = 0; i < n && source->status == RW_OK; i++) {
-        char name[1024];
-        if (!next_word(&names, &word))
-            rw_refuse(source, "'feature_names' has %lld names; expected %lld", (long long)i,
-                      (long long)n);
-        if (word.n >= sizeof(name))
-            rw_refuse(source, "a feature name of %zu bytes", word.n);
-        snprintf(name, sizeof(name), "%.*s", (int)(word.n < sizeof(name) ? word.n : 0),
-                 word.n ? word.text : "");
-        if (strlen(name) != word.n)
-            rw_refuse(source, "a feature name with a 0 byte");
-        rw_keep(source, rw_ensemble_name(source->ctx, out, (uint32_t)i, name));
-        if (!next_word(&infos, &word))
-            rw_refuse(source, "'feature_infos' has %lld entries; expected %lld", (long long)i,
-                      (long long)n);
-        out->column_had[i] = !is_word(word, "none");
-    }
-    if (next_word(&names, &word) || next_word(&infos, &word))
-        rw_refuse(source, "more feature names or infos than features (%lld)", (long long)n);
-}
-
-static void read_header(struct reading *r, struct rw_ensemble *out)
-{
-    static const char *const keys[] = {
-        "num_class",     "num_tree_per_iteration", "max_feature_idx", "objective",
-        "feature_names", "feature_infos",          "version",         NULL};
-    struct slice line;
-    if (!next_line(r, &line) || !is_word(line, "tree"))
-        rw_refuse(r->source, "line 1: expected 'tree'");
-    if (r->source->status < 0 || read_block(r, keys) < 0)
-        return;
-    const struct slice version = r->value[VERSION], objective = r->value[OBJECTIVE];
-    if (!is_word(version, "v2") && !is_word(version, "v3") && !is_word(version, "v4"))
-        rw_refuse(r->source, "expected version=v2, v3 or v4");
-    const int64_t n_class = one_whole(r, N_CLASS, 0, INT32_MAX);
-    if (n_class > 1)
-        rw_refuse(r->source, "num_class=%lld: several classes", (long long)n_class);
-    const int64_t n_outputs =
-        r->value[N_PER_ROUND].text ? one_whole(r, N_PER_ROUND, 0, INT32_MAX) : 1;
-    if (n_outputs != 1)
-        rw_refuse(r->source, "num_tree_per_iteration=%lld: several outputs", (long long)n_outputs);
-    if (!objective_fits(objective))
-        rw_refuse(r->source, "objective '%.*s', whose prediction is not the sum of the leaves",
-                  (int)(objective.n < 60 ? objective.n : 60), objective.text);
-    read_columns(r, one_whole(r, MAX_FEATURE, 0, RW_MAX_FEATURE) + 1, out);
-}
-
-enum { LEAVES, CATEGORIES, FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, LINEAR, GAIN };
-
-static uint8_t read_decision(struct reading *r, int k)
-{
-    const int64_t type = r->value[k].text ? next_whole(r, k, 0, 127) : 0;
-    const int left = (type & DEFAULT_LEFT) != 0;
-    if (type & CATEGORICAL)
-        rw_refuse(r->source, "tree %d: a categorical split", r->number);
-    if ((type & 12) == 12)
-        rw_refuse(r->source, "tree %d: an unknown kind of missing (decision_type %d)", r->number,
-                  (int)type);
-    return (uint8_t)(type & MISSING_NAN    ? (left ? RW_NAN_LEFT : RW_NAN_RIGHT)
-                     : type & MISSING_ZERO ? (left ? RW_NAN_ZERO_LEFT : RW_NAN_ZERO_RIGHT)
-                                           : RW_NAN_ZERO);
-}
-
-static int32_t read_child(struct reading *r, int k, int64_t n_leaves)
-{
-    const int64_t child = next_whole(r, k, -n_leaves, n_leaves - 2);
-    return (int32_t)(child >= 0 ? child : n_leaves - 1 + ~child);
-}
-
-static void read_nodes(struct reading *r, int64_t n_leaves, uint32_t n_columns,
-                       struct rw_ens_tree *tree)
-{
-    for (int64_t i = 0; i < n_leaves - 1 && r->source->status == RW_OK; i++) {
-        struct rw_ens_node *node = &tree->node[i];
-        node->column = (uint32_t)next_whole(r, FEATURE, 0, (int64_t)n_columns - 1);
-        node->threshold = next_number(r, THRESHOLD);
-        node->nan = read_decision(r, DECISION);
-        node->left = read_child(r, LEFT, n_leaves);
-        node->right = read_child(r, RIGHT, n_leaves);
-        if (r->value[GAIN].text)
-            node->gain = next_number(r, GAIN);
-    }
-    for (int64_t i = 0; i < n_leaves && r->source->status == RW_OK; i++) {
-        struct rw_ens_node *leaf = &tree->node[n_leaves - 1 + i];
-        leaf->left = leaf->right = -1;
-        leaf->value = next_number(r, VALUE);
-    }
-    for (int i = FEATURE; i <= GAIN; i++) {
-        if (i != LINEAR && r->value[i].text && (n_leaves > 1 || i == VALUE))
-            at_end(r, i);
-    }
-}
-
-static void read_tree(struct reading *r, struct rw_ensemble *out)
-{
-    static const char *const keys[] = {
-        "num_leaves", "num_cat",     "split_feature", "threshold", "decision_type",
-        "left_child", "right_child", "leaf_value",    "is_linear", "split_gain",
-        NULL};
-    struct slice line;
-    next_line(r, &line); /* Tree=... */
-    if (read_block(r, keys) < 0)
-        return;
-    const int64_t n_leaves = one_whole(r, LEAVES, 1, INT32_MAX / 2);
-    const int64_t n_categories = one_whole(r, CATEGORIES, 0, INT32_MAX);
-    if (n_categories > 0)
-        rw_refuse(r->source, "tree %d: %lld categorical splits", r->number,
-                  (long long)n_categories);
-    if (r->value[LINEAR].text && one_whole(r, LINEAR, 0, 1))
-        rw_refuse(r->source, "tree %d: linear leaves", r->number);
-    for (int i = FEATURE; i <= VALUE; i++) {
-        if (!r->value[i].text && i != DECISION && (n_leaves > 1 || i == VALUE))
-            rw_refuse(r->source, "tree %d: no '%s'", r->number, r->key[i]);
-    }
-    /* A leaf takes two bytes at least, so that a made-up count allocates nothing. */
-    if ((uint64_t)n_leaves > r->value[VALUE].n / 2 + 1)
-        rw_refuse(r->source, "tree %d: num_leaves=%lld, but fewer leaf values", r->number,
-                  (long long)n_leaves);
-    struct rw_ens_tree *tree = rw_add_tree(r->source, out, (int32_t)(2 * n_leaves - 1));
-    if (tree)
-        read_nodes(r, n_leaves, out->n_columns, tree);
-}
-
-static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
-{
-    struct reading r = {.source = source, .at = source->text, .end = source->text + source->n};
-    read_header(&r, out);
-    while (source->status == RW_OK && r.at < r.end && *r.at == 'T') {
-        r.number++;
-        read_tree(&r, out);
-    }
-    return source->status;
 }
 
 const struct rw_model_format rw_to_lightgbm = {
@@ -418,11 +211,15 @@ const struct rw_model_format rw_to_lightgbm = {
                             .sum = RW_F64,
                             .nan_by_node = 1,
                             .absent = RW_ABSENT_AS_MODEL,
-                            .band_is_zero = 1}}},
+                            .band_is_zero = 1,
+                            .missing_unlisted = 1,
+                            .unknown_missing = 1}}},
     .names = RW_NAMES_GIVEN,
     .name_prefix = "Column_",
     .name_forbids = " \",:[]{}",
     .imports = 1,
+    .categories = RW_SAYS_WORDS,
+    .most_category = 1048575, /* each set has a bit for every number up to its last one */
     .write = write_lightgbm,
-    .parse = parse_lightgbm,
+    .parse = rw_lightgbm_parse,
 };

@@ -24,8 +24,12 @@ struct making {
     struct key *key;     /* [n_items] of TreeEnsembleRegressor, else NULL; owned */
     size_t *weight;      /* [n_items] the same; 1 + index of a leaf's weight; owned */
     int32_t (*child)[2]; /* [n_items] items; owned */
-    int32_t *position;   /* [n_items] in the tree; owned */
-    int32_t *item;       /* [n_of_tree] of the tree at hand: the root, then ascending; owned */
+    int32_t *next;       /* [n_items] NONE, or the next of tests in a row for categories; owned */
+    size_t *members;     /* [n_nodes] of TreeEnsemble: where their sets begin; owned */
+    uint32_t *category;  /* of the split at hand; owned */
+    size_t n_folded, room;
+    int32_t *position; /* [n_items] in the tree; owned */
+    int32_t *item;     /* [n_of_tree] of the tree at hand: the root, then ascending; owned */
     size_t n_of_tree;
 };
 
@@ -79,8 +83,6 @@ static void check_all(struct making *m)
     if (base->n > 1)
         rw_refuse(m->source, "'base_values' has %zu elements; expected 1", base->n);
     m->out->base = base->n ? base->value[0] : 0;
-    if (slot(m, RW_ONNX_MEMBERS)->reals.n > 0)
-        rw_refuse(m->source, "'membership_values': categorical splits");
     need(m, five ? "nodes_splits" : "nodes_values", slot(m, RW_ONNX_VALUE)->reals.n, n);
     need_ints(m, "nodes_truenodeids", RW_ONNX_TRUE, n);
     need_ints(m, "nodes_falsenodeids", RW_ONNX_FALSE, n);
@@ -140,21 +142,74 @@ static enum rw_onnx_mode mode_of(struct making *m, size_t i)
     return RW_ONNX_LEAF;
 }
 
+static int tracks_true(const struct making *m, size_t i)
+{
+    return slot(m, RW_ONNX_MISSING_TRUE)->ints.n > 0 && int_at(m, RW_ONNX_MISSING_TRUE, i) != 0;
+}
+
+static void add_category(struct making *m, size_t i, double value, struct rw_ens_node *node)
+{
+    if (!(value >= 0 && value <= (double)RW_MAX_CATEGORY_ID && value == floor(value)))
+        rw_refuse(m->source, "node %zu: %g is no category: a whole number from 0 on", i, value);
+    else if (rw_keep(m->source, RW_GROW(m->source->ctx, m->category, m->room,
+                                        (size_t)node->n_listed + 1)) == RW_OK)
+        m->category[node->n_listed++] = (uint32_t)value;
+}
+
+static int by_category(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* What a node tests for: a set of TreeEnsemble, or values, one or of several tests in a row. */
+static void make_set(struct making *m, int32_t item, struct rw_ens_node *node)
+{
+    const struct rw_pb_reals *members = &slot(m, RW_ONNX_MEMBERS)->reals;
+    const struct rw_pb_reals *values = &slot(m, RW_ONNX_VALUE)->reals;
+    const size_t i = m->key ? m->key[item].at : (size_t)item;
+    int nan_true = tracks_true(m, i);
+    if (mode_of(m, i) == RW_ONNX_MEMBER) {
+        for (size_t k = m->members[i]; k < members->n && !isnan(members->value[k]); k++)
+            add_category(m, i, members->value[k], node);
+    } else {
+        for (int32_t at = item; at != NONE && m->source->status == RW_OK; at = m->next[at]) {
+            const size_t test = m->key ? m->key[at].at : (size_t)at;
+            add_category(m, test, values->value[test], node);
+            nan_true |= tracks_true(m, test);
+        }
+    }
+    const uint32_t n = node->n_listed;
+    if (n > 0)
+        qsort(m->category, n, sizeof(*m->category), by_category);
+    node->by_category = 1;
+    node->nan = nan_true ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    node->n_listed = 0;
+    if (m->onnx->n_columns == 0)
+        rw_refuse(m->source, "node %zu: a categorical split, but the input's width is not known",
+                  i);
+    if (m->source->status == RW_OK && n > 0)
+        rw_keep(m->source, rw_ens_list(m->source->ctx, node, m->category, n));
+    if (m->source->status == RW_OK)
+        rw_keep(m->source, rw_ensemble_categories(m->source->ctx, m->out, node->column,
+                                                  (const uint32_t[]){0}, NULL, 0));
+}
+
 /* x >= t and x > t are x < t and x <= t with the children swapped. NaN: false, whichever child that
  * is, unless it goes where true does. A double that is no float parts floats where `<=` the float
  * below does. */
-static void make_split(struct making *m, size_t i, int32_t true_child, int32_t false_child,
+static void make_split(struct making *m, int32_t item, int32_t true_child, int32_t false_child,
                        struct rw_ens_node *node)
 {
+    const size_t i = m->key ? m->key[item].at : (size_t)item;
     const enum rw_onnx_mode mode = mode_of(m, i);
     const int64_t column = int_at(m, RW_ONNX_FEATURE, i);
     const double t = slot(m, RW_ONNX_VALUE)->reals.value[i];
     const int turned = mode == RW_ONNX_GTE || mode == RW_ONNX_GT;
     const int64_t most = m->onnx->n_columns > 0 ? m->onnx->n_columns - 1 : RW_MAX_FEATURE;
-    const int nan_true =
-        slot(m, RW_ONNX_MISSING_TRUE)->ints.n > 0 && int_at(m, RW_ONNX_MISSING_TRUE, i) != 0;
-    if (mode == RW_ONNX_EQ || mode == RW_ONNX_NEQ || mode == RW_ONNX_MEMBER)
-        rw_refuse(m->source, "node %zu tests for equal values: a categorical split", i);
+    const int nan_true = tracks_true(m, i);
+    if (mode == RW_ONNX_NEQ)
+        rw_refuse(m->source, "node %zu tests for unequal values", i);
     if (column < 0 || column > most)
         rw_refuse(m->source, "node %zu: feature %lld; expected 0 to %lld", i, (long long)column,
                   (long long)most);
@@ -163,6 +218,10 @@ static void make_split(struct making *m, size_t i, int32_t true_child, int32_t f
     node->column = (uint32_t)column;
     node->less = mode == RW_ONNX_LT || mode == RW_ONNX_GTE;
     node->nan = nan_true != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    if (mode == RW_ONNX_EQ || mode == RW_ONNX_MEMBER) {
+        make_set(m, item, node);
+        return;
+    }
     node->threshold = t;
     if (isnan(t) || (double)(float)t == t)
         return;
@@ -221,16 +280,39 @@ static void make_leaf(struct making *m, int32_t item, struct rw_ens_node *node)
     node->left = node->right = -1;
 }
 
+/* Tests in a row of one feature that lead to the same child are one split. */
+static void fold(struct making *m, int32_t item)
+{
+    for (int32_t last = item, at; m->source->status == RW_OK; last = at) {
+        at = m->child[item][1];
+        const size_t i = m->key[item].at, k = m->key[at].at;
+        if (is_leaf(m, at) || mode_of(m, i) != RW_ONNX_EQ || mode_of(m, k) != RW_ONNX_EQ ||
+            m->child[at][0] != m->child[item][0] ||
+            int_at(m, RW_ONNX_FEATURE, i) != int_at(m, RW_ONNX_FEATURE, k))
+            return;
+        if (m->position[at] != NONE) {
+            rw_refuse(m->source, "node %d is reached twice, or is above itself", at);
+            return;
+        }
+        m->position[at] = 0;
+        m->next[last] = at;
+        m->n_folded++;
+        m->child[item][1] = m->child[at][1];
+    }
+}
+
 /* Nodes come in the order of their numbers, so that what we wrote comes back as it was. */
 static void make_tree(struct making *m, int32_t root)
 {
-    m->n_of_tree = 0;
+    m->n_of_tree = m->n_folded = 0;
     add_item(m, root);
     for (size_t i = 0; i < m->n_of_tree && m->source->status == RW_OK; i++) {
         const int32_t item = m->item[i];
         for (int side = 0; side < 2 && !is_leaf(m, item) && m->source->status == RW_OK; side++) {
             if (m->onnx->five)
                 find_child(m, item, side);
+            else if (side == 1)
+                fold(m, item);
             if (m->source->status == RW_OK)
                 add_item(m, m->child[item][side]);
         }
@@ -246,8 +328,7 @@ static void make_tree(struct making *m, int32_t root)
         if (is_leaf(m, item))
             make_leaf(m, item, &tree->node[i]);
         else
-            make_split(m, m->key ? m->key[item].at : (size_t)item, m->position[child[0]],
-                       m->position[child[1]], &tree->node[i]);
+            make_split(m, item, m->position[child[0]], m->position[child[1]], &tree->node[i]);
     }
     for (size_t i = 0; i < m->n_of_tree; i++) { /* trees may share leaves of TreeEnsemble */
         if ((size_t)m->item[i] >= m->n_nodes)
@@ -314,7 +395,7 @@ static void link_tree(struct making *m, size_t begin, size_t end, unsigned char 
     if (m->source->status < 0)
         return;
     make_tree(m, (int32_t)root);
-    if (m->n_of_tree != end - begin) /* some of them go round in a circle */
+    if (m->n_of_tree + m->n_folded != end - begin) /* some of them go round in a circle */
         rw_refuse(m->source, "tree %lld has nodes that its root does not reach", (long long)number);
 }
 
@@ -376,6 +457,23 @@ static void make_root(struct making *m, int64_t number)
 
 /* ------------------------------------------------------------------ the formats */
 
+/* The sets of TreeEnsemble stand in the order of their nodes, parted by NaN. */
+static void find_members(struct making *m)
+{
+    const struct rw_pb_reals *members = &slot(m, RW_ONNX_MEMBERS)->reals;
+    size_t at = 0;
+    for (size_t i = 0; m->onnx->five && i < m->n_nodes && m->source->status == RW_OK; i++) {
+        if (mode_of(m, i) != RW_ONNX_MEMBER)
+            continue;
+        if (at >= members->n)
+            rw_refuse(m->source, "node %zu: 'membership_values' has no set for it", i);
+        m->members[i] = at;
+        while (at < members->n && !isnan(members->value[at]))
+            at++;
+        at++;
+    }
+}
+
 static void make(struct making *m)
 {
     struct rw_ctx *ctx = m->source->ctx;
@@ -386,10 +484,14 @@ static void make(struct making *m)
     read_columns(m);
     if (m->source->status < 0 || rw_keep(m->source, RW_NEW(ctx, m->child, m->n_items)) < 0 ||
         rw_keep(m->source, RW_NEW(ctx, m->position, m->n_items)) < 0 ||
+        rw_keep(m->source, RW_NEW(ctx, m->next, m->n_items)) < 0 ||
+        rw_keep(m->source, RW_NEW(ctx, m->members, m->n_nodes)) < 0 ||
         rw_keep(m->source, RW_NEW(ctx, m->item, m->n_items)) < 0)
         return;
     memset(m->child, NONE, m->n_items * sizeof(*m->child));
     memset(m->position, NONE, m->n_items * sizeof(*m->position));
+    memset(m->next, NONE, m->n_items * sizeof(*m->next));
+    find_members(m);
     if (!m->onnx->five)
         make_regressor(m);
     for (size_t i = 0; m->onnx->five && i < roots->n && m->source->status == RW_OK; i++)
@@ -406,6 +508,9 @@ static int parse(struct rw_source *source, int five, struct rw_ensemble *out)
     rw_mem_free(m.key);
     rw_mem_free(m.weight);
     rw_mem_free(m.child);
+    rw_mem_free(m.next);
+    rw_mem_free(m.members);
+    rw_mem_free(m.category);
     rw_mem_free(m.position);
     rw_mem_free(m.item);
     return source->status;
@@ -437,6 +542,8 @@ const struct rw_model_format rw_to_onnx = {
     .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
+    .categories = RW_SAYS_NUMBERS,
+    .most_category = 16777215, /* whole in float */
     .write = write_3,
     .parse = parse_3,
 };
@@ -447,6 +554,8 @@ const struct rw_model_format rw_to_onnx5 = {
     .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
+    .categories = RW_SAYS_NUMBERS,
+    .most_category = 16777215, /* whole in float */
     .write = write_5,
     .parse = parse_5,
 };

@@ -4,17 +4,14 @@
  * value goes to the node's defaultChild; each child states its own comparison, so the order of
  * children means nothing. Leaf values are doubles, summed in the order of the trees. Nodes are
  * called n0, n1, ... and leaves l0, l1, ... by their numbers in the model, which is what a reader's
- * entityId tells. --verify reads back what was written; there is no import: PMML says far more than
- * we take in. */
+ * entityId tells. A feature by categories is a field of texts, or of doubles, for PMML4S knows no
+ * missing value of a field of integers; a node asks whether its value is in an array, and where a
+ * missing value goes is no question of the array. --verify reads back
+ * what was written; there is no import: PMML says far more than we take in. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "convert/json_in.h"
-#include "convert/xml_in.h"
-
-#define PMML_NAMESPACE "http://www.dmg.org/PMML-4_4"
-
-/* ------------------------------------------------------------------ out */
+#include "convert/pmml_read.h"
 
 struct writing {
     const struct rw_ensemble *ensemble;
@@ -105,10 +102,13 @@ static void put_dictionary(struct writing *w)
                   "<DataField name=\"%s\" optype=\"continuous\" dataType=\"double\"/>\n",
                   w->target);
     for (uint32_t i = 0; i < w->ensemble->n_columns; i++) {
+        const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, i);
         if (w->name[i])
-            rw_put_format(w->put,
-                          "<DataField name=\"%s\" optype=\"continuous\" dataType=\"float\"/>\n",
-                          w->name[i]);
+            rw_put_format(w->put, "<DataField name=\"%s\" optype=\"%s\" dataType=\"%s\"/>\n",
+                          w->name[i], of ? "categorical" : "continuous",
+                          !of        ? "float"
+                          : of->word ? "string"
+                                     : "double");
     }
     rw_put_text(w->put, "</DataDictionary>\n");
 }
@@ -120,6 +120,50 @@ static void put_id(struct rw_put *put, const struct rw_ens_tree *tree, int32_t n
         rw_put_format(put, "\"n%d\"", node);
     else
         rw_put_format(put, "\"l%d\"", node - n_splits);
+}
+
+/* A text of an array stands in quotes; readers differ about quotes and backslashes inside. */
+static void put_word(struct rw_put *put, const char *field, const char *word)
+{
+    char *escaped = NULL;
+    for (const char *c = word; *c; c++) {
+        if ((unsigned char)*c < 32 || *c == 127 || *c == '\\' || *c == '"')
+            rw_put_refuse(
+                put,
+                "feature '%.64s': the category '%.64s' has a character that 'pmml' cannot "
+                "carry",
+                field, word);
+    }
+    if (put->status == RW_OK && escape(put, word, &escaped) == RW_OK)
+        rw_put_format(put, "\"%s\"", escaped);
+    rw_mem_free(escaped);
+}
+
+/* Categories of the left child, or all others: those of the right one. */
+static void put_set(struct rw_put *put, const struct writing *w, const struct rw_ens_node *split,
+                    int is_left)
+{
+    const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, split->column);
+    const char *name = w->name[split->column];
+    if (split->n_listed == 0 && split->nan == RW_NAN_RIGHT)
+        rw_put_refuse(put, "a split by categories that parts nothing, which 'pmml' cannot say");
+    if (split->n_listed == 0) {
+        rw_put_format(put, "<SimplePredicate field=\"%s\" operator=\"%s\"/>", name,
+                      is_left ? "isMissing" : "isNotMissing");
+        return;
+    }
+    rw_put_format(put,
+                  "<SimpleSetPredicate field=\"%s\" booleanOperator=\"%s\"><Array n=\"%u\" "
+                  "type=\"%s\">",
+                  name, is_left ? "isIn" : "isNotIn", split->n_listed, of->word ? "string" : "int");
+    for (uint32_t k = 0; k < split->n_listed; k++) {
+        rw_put_text(put, k ? " " : "");
+        if (of->word)
+            put_word(put, name, of->word[split->listed[k]]);
+        else
+            rw_put_format(put, "%u", split->listed[k]);
+    }
+    rw_put_text(put, "</Array></SimpleSetPredicate>");
 }
 
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
@@ -139,11 +183,13 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         rw_put_text(put, "<True/>");
     } else {
         const struct rw_ens_node *parent = &at->tree->node[at->parent];
-        /* Java orders -0 before 0 */
-        rw_put_format(put, "<SimplePredicate field=\"%s\" operator=\"%s\" value=\"%lf\"/>",
-                      w->name[parent->column],
-                      parent->left == at->at ? "lessOrEqual" : "greaterThan",
-                      parent->threshold == 0 ? 0 : parent->threshold);
+        if (parent->by_category)
+            put_set(put, w, parent, parent->left == at->at);
+        else /* Java orders -0 before 0 */
+            rw_put_format(put, "<SimplePredicate field=\"%s\" operator=\"%s\" value=\"%lf\"/>",
+                          w->name[parent->column],
+                          parent->left == at->at ? "lessOrEqual" : "greaterThan",
+                          parent->threshold == 0 ? 0 : parent->threshold);
     }
     rw_put_text(put, node->left < 0 ? "</Node>\n" : "\n");
 }
@@ -156,7 +202,7 @@ static int put_all(struct writing *w)
     const struct rw_ensemble *e = w->ensemble;
     RW_TRY(name_fields(w));
     rw_put_text(w->put, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<PMML xmlns=\"" PMML_NAMESPACE "\" version=\"4.4\">\n"
+                        "<PMML xmlns=\"" RW_PMML_NAMESPACE "\" version=\"4.4\">\n"
                         "<Header><Application name=\"Rankwood\"/></Header>\n");
     put_dictionary(w);
     rw_put_text(w->put, "<MiningModel functionName=\"regression\">\n");
@@ -194,275 +240,23 @@ static int write_pmml(const struct rw_ensemble *ensemble, struct rw_put *put)
     return status;
 }
 
-/* ------------------------------------------------------------------ in */
-
-/* E_NONE: outside of the document */
-enum element {
-    E_NONE,
-    E_PMML,
-    E_HEADER,
-    E_APPLICATION,
-    E_DICTIONARY,
-    E_FIELD,
-    E_MODEL,
-    E_SCHEMA,
-    E_MINED,
-    E_SEGMENTS,
-    E_SEGMENT,
-    E_TREE,
-    E_NODE,
-    E_TRUE,
-    E_PREDICATE
-};
-
-/* Where an element may stand. */
-static const struct {
-    const char *name;
-    enum element is, in;
-} places[] = {
-    {"PMML", E_PMML, E_NONE},
-    {"Header", E_HEADER, E_PMML},
-    {"Application", E_APPLICATION, E_HEADER},
-    {"DataDictionary", E_DICTIONARY, E_PMML},
-    {"DataField", E_FIELD, E_DICTIONARY},
-    {"MiningModel", E_MODEL, E_PMML},
-    {"MiningSchema", E_SCHEMA, E_MODEL},
-    {"MiningSchema", E_SCHEMA, E_TREE},
-    {"MiningField", E_MINED, E_SCHEMA},
-    {"Segmentation", E_SEGMENTS, E_MODEL},
-    {"Segment", E_SEGMENT, E_SEGMENTS},
-    {"True", E_TRUE, E_SEGMENT},
-    {"TreeModel", E_TREE, E_SEGMENT},
-    {"Node", E_NODE, E_TREE},
-    {"Node", E_NODE, E_NODE},
-    {"True", E_TRUE, E_NODE},
-    {"SimplePredicate", E_PREDICATE, E_NODE},
-};
-
-/* Attributes that decide how a document is scored. */
-static const struct {
-    enum element of;
-    const char *name, *value;
-} fixed[] = {
-    {E_PMML, "xmlns", PMML_NAMESPACE},
-    {E_PMML, "version", "4.4"},
-    {E_FIELD, "optype", "continuous"},
-    {E_MODEL, "functionName", "regression"},
-    {E_SEGMENTS, "multipleModelMethod", "sum"},
-    {E_TREE, "functionName", "regression"},
-    {E_TREE, "missingValueStrategy", "defaultChild"},
-};
-
-struct reading {
-    struct rw_source *source;
-    const struct rw_xml *xml;
-    struct rw_ensemble *out;
-    json_t *column; /* name -> index; of the fields so far, or of all that there were */
-    uint32_t n_fields, n_targets;
-};
-
-static double read_number(const struct reading *r, const struct rw_xml_element *at,
-                          const char *text)
-{
-    double out;
-    if (!rw_is_number(text, strlen(text), &out))
-        rw_refuse_line(r->source, at->line, "expected a number, found '%.40s'", text);
-    return out;
-}
-
-static int add_column(struct reading *r, const char *name, uint32_t column)
-{
-    if (json_object_set_new(r->column, name, json_integer(column)) < 0)
-        rw_source_no_memory(r->source);
-    return r->source->status;
-}
-
-static void read_field(struct reading *r, const struct rw_xml_element *at)
-{
-    const char *name = rw_xml_attribute(r->xml, at, "name");
-    const char *type = rw_xml_attribute(r->xml, at, "dataType");
-    const int is_target = type && strcmp(type, "double") == 0;
-    const int is_known = json_object_get(r->column, name) != NULL;
-    r->n_targets += (uint32_t)is_target;
-    if (!name || !type || (!is_target && strcmp(type, "float") != 0))
-        rw_refuse_line(r->source, at->line,
-                       "expected a <DataField> with a name, a float or (the score) a double");
-    else if (!is_target && r->source->names && !is_known)
-        rw_refuse_line(r->source, at->line, "a <DataField> that is no feature of the model");
-    else if (!is_target && !r->source->names && is_known)
-        rw_refuse_line(r->source, at->line, "two <DataField> of the same name");
-    else if (!is_target && !is_known)
-        add_column(r, name, r->n_fields++);
-}
-
-/* "n7", or "l7" */
-static int is_id(const char *id)
-{
-    return id && (*id == 'n' || *id == 'l') && id[1] && id[1 + strspn(id + 1, "0123456789")] == 0;
-}
-
-/* The comparison of a split's first child is the split; the second's must be the contrary. */
-static void read_predicate(const struct reading *r, const struct rw_xml_element *child,
-                           int is_second, struct rw_ens_node *split)
-{
-    const struct rw_xml_element *at = rw_xml_child(r->xml, child, "SimplePredicate");
-    if (!at) /* refused with the child */
-        return;
-    const char *field = rw_xml_attribute(r->xml, at, "field");
-    const char *value = rw_xml_attribute(r->xml, at, "value");
-    const char *comparison = rw_xml_attribute(r->xml, at, "operator");
-    if (!field || !value || !comparison) {
-        rw_refuse_line(r->source, at->line,
-                       "expected a <SimplePredicate> with a field, an operator and a value");
-        return;
-    }
-    const double threshold = read_number(r, at, value);
-    const json_t *column = json_object_get(r->column, field);
-    const uint32_t index = (uint32_t)json_integer_value(column);
-    if (!column)
-        rw_refuse_line(r->source, at->line, "a <SimplePredicate> on no <DataField>");
-    else if (!is_second && strcmp(comparison, "lessOrEqual") != 0)
-        rw_refuse_line(r->source, at->line, "expected lessOrEqual in the first child");
-    else if (is_second && (strcmp(comparison, "greaterThan") != 0 || split->column != index ||
-                           split->threshold != threshold))
-        rw_refuse_line(r->source, at->line,
-                       "expected greaterThan in the second child, the rest as in the first");
-    split->column = index;
-    split->threshold = threshold;
-}
-
-/* A comparison, or <True/> in a root; then the two children of a split. */
-static int read_children(const struct reading *r, const struct rw_xml_element *node, int is_leaf,
-                         const void *child[2])
-{
-    const int is_root = r->xml->element[node->parent].kind == E_TREE;
-    int n_predicates = 0, n_children = 0;
-    for (const struct rw_xml_element *at = rw_xml_at(r->xml, node->child);
-         at && r->source->status == RW_OK; at = rw_xml_at(r->xml, at->next)) {
-        if (at->kind == E_TRUE && (!is_root || n_predicates++ > 0))
-            rw_refuse_line(r->source, at->line, "expected <True/> in a root, once");
-        else if (at->kind == E_PREDICATE && (is_root || n_predicates++ > 0 || n_children > 0))
-            rw_refuse_line(r->source, at->line,
-                           "expected one comparison in a <Node>, none in a root");
-        else if (at->kind == E_NODE && (is_leaf || n_children == 2))
-            rw_refuse_line(r->source, at->line,
-                           "expected no <Node> below a leaf, and two below another node");
-        else if (at->kind == E_NODE)
-            child[n_children++] = at;
-    }
-    if (n_predicates != 1)
-        rw_refuse_line(r->source, node->line, "a <Node> without a comparison or <True/>");
-    return n_children;
-}
-
-static void read_node(struct rw_source *source, const void *from, struct rw_ens_node *node,
-                      const void *child[2], void *user)
-{
-    const struct reading *r = user;
-    const struct rw_xml_element *at = from;
-    const char *id = rw_xml_attribute(r->xml, at, "id");
-    const char *score = rw_xml_attribute(r->xml, at, "score");
-    const char *goes_to = rw_xml_attribute(r->xml, at, "defaultChild");
-    if (!is_id(id) || !score == !goes_to || (goes_to && !is_id(goes_to))) {
-        rw_refuse_line(source, at->line,
-                       "expected a <Node> with an id, and a score or a defaultChild");
-        return;
-    }
-    if (score)
-        node->value = read_number(r, at, score);
-    if (read_children(r, at, score != NULL, child) == 0 && score)
-        return;
-    const char *left = child[0] ? rw_xml_attribute(r->xml, child[0], "id") : NULL;
-    const char *right = child[1] ? rw_xml_attribute(r->xml, child[1], "id") : NULL;
-    const int is_left = left && goes_to && strcmp(goes_to, left) == 0;
-    if (!left || !right || strcmp(left, right) == 0 || (!is_left && strcmp(goes_to, right) != 0)) {
-        rw_refuse_line(source, at->line,
-                       "expected a <Node> with two children, one of them its defaultChild");
-        return;
-    }
-    read_predicate(r, child[0], 0, node);
-    read_predicate(r, child[1], 1, node);
-    node->nan = is_left ? RW_NAN_LEFT : RW_NAN_RIGHT;
-}
-
-static void read_tree(struct reading *r, const struct rw_xml_element *at)
-{
-    const struct rw_xml_element *root = rw_xml_child(r->xml, at, "Node");
-    for (const struct rw_xml_element *next = root ? rw_xml_at(r->xml, root->next) : NULL; next;
-         next = rw_xml_at(r->xml, next->next)) {
-        if (next->kind == E_NODE)
-            rw_refuse_line(r->source, next->line, "a second root");
-    }
-    if (root)
-        rw_read_tree(r->source, root, read_node, r, r->out);
-    else
-        rw_add_tree(r->source, r->out, 0); /* refused by rw_ensemble_check */
-}
-
-/* Which element is it, and has it the attributes that decide how a document is scored? */
-static void check_element(struct reading *r, struct rw_xml_element *at)
-{
-    const size_t n_places = sizeof(places) / sizeof(places[0]);
-    const char *name = rw_xml_name(r->xml, at);
-    const int32_t in = at->parent < 0 ? E_NONE : r->xml->element[at->parent].kind;
-    size_t i = 0;
-    while (i < n_places && ((int32_t)places[i].in != in || strcmp(places[i].name, name) != 0))
-        i++;
-    if (i == n_places) {
-        rw_refuse_line(r->source, at->line, "did not expect <%.40s> here", name);
-        return;
-    }
-    at->kind = (int32_t)places[i].is;
-    for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
-        const char *value = rw_xml_attribute(r->xml, at, fixed[i].name);
-        if ((int32_t)fixed[i].of == at->kind && (!value || strcmp(value, fixed[i].value) != 0))
-            rw_refuse_line(r->source, at->line, "expected %s=\"%s\"", fixed[i].name,
-                           fixed[i].value);
-    }
-}
-
-/* Reads what write_pmml writes. Whatever else PMML can say is refused. */
-static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
-{
-    const struct rw_ensemble *names = source->names;
-    struct rw_xml xml = {0};
-    struct reading r = {source, &xml, out, json_object(), 0, 0};
-    if (!r.column)
-        rw_source_no_memory(source);
-    /* Indexes by name: those of what the file was written from, else in the order of the fields. */
-    for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
-        add_column(&r, names->column_name[i], i);
-    if (source->status == RW_OK)
-        rw_xml_parse(source, source->text, source->n, 1, &xml);
-    for (int32_t i = 0; i < xml.n && source->status == RW_OK; i++) {
-        check_element(&r, &xml.element[i]);
-        if (xml.element[i].kind == E_FIELD)
-            read_field(&r, &xml.element[i]);
-    }
-    for (int32_t i = 0; i < xml.n && source->status == RW_OK; i++) {
-        if (xml.element[i].kind == E_TREE)
-            read_tree(&r, &xml.element[i]);
-    }
-    if (r.n_targets != 1)
-        rw_refuse(source, "%u <DataField> for the score; expected 1", r.n_targets);
-    rw_xml_release(&xml);
-    json_decref(r.column);
-    return source->status;
-}
-
 const struct rw_model_format rw_to_pmml = {
     .name = "pmml",
     .about = "PMML 4.4: a MiningModel that sums TreeModels",
-    .consumer = {{.name = "PMML",
-                  .rules = {.sum = RW_F64, .nan_by_node = 1, .absent = RW_ABSENT_NAN}},
-                 /* no number is a float there */
-                 {.name = "PMML4S",
-                  .rules = {.value = RW_F64,
-                            .threshold = RW_F64,
-                            .sum = RW_F64,
-                            .nan_by_node = 1,
-                            .absent = RW_ABSENT_NAN}}},
+    .consumer =
+        {{.name = "PMML",
+          .rules = {.sum = RW_F64, .nan_by_node = 1, .lists_none = 1, .absent = RW_ABSENT_NAN}},
+         /* no number is a float there */
+         {.name = "PMML4S",
+          .rules = {.value = RW_F64,
+                    .threshold = RW_F64,
+                    .sum = RW_F64,
+                    .nan_by_node = 1,
+                    .lists_none = 1,
+                    .absent = RW_ABSENT_NAN}}},
     .names = RW_NAMES_ALL,
+    .categories = RW_SAYS_WORDS,
+    .most_category = RW_MAX_CATEGORY_ID,
     .write = write_pmml,
-    .parse = parse_pmml,
+    .parse = rw_pmml_parse,
 };

@@ -1,18 +1,11 @@
-/* The formats that are XGBoost's saved model: xgboost (JSON), xgboost-ubj (UBJSON), and eslr-raw,
- * as which Elasticsearch and OpenSearch LTR take it ("model/xgboost+json+raw"): they know a feature
- * by its index among all, want all names, and leave base_score out. Floats, `value < threshold`
- * left, NaN and what is absent by default_left, base_score added first. A node is an index into
- * parallel arrays; children of -1 make a leaf, whose value stands in split_conditions and, for
- * Elasticsearch LTR, in base_weights. */
+/* The formats that are XGBoost's saved model (xgboost_model.h): xgboost, xgboost-ubj, eslr-raw. */
 #include <math.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "convert/json_in.h"
+#include "convert/xgboost_model.h"
 #include "convert/xgboost_rules.h"
-
-/* ------------------------------------------------------------------ out */
 
 /* Puts members one after the other, in JSON or in UBJSON. */
 struct emitting {
@@ -125,7 +118,7 @@ static void emit_number(struct emitting *e, char type, double value)
         put_bits(e->put, rw_bits_of_float((float)value), 4);
     } else {
         rw_put_text(e->put, type ? "" : "l");
-        put_bits(e->put, (uint64_t)(int64_t)value, type == 'U' ? 1 : 4);
+        put_bits(e->put, (uint64_t)(int64_t)value, type == 'U' ? 1 : type == 'L' ? 8 : 4);
     }
 }
 
@@ -165,8 +158,11 @@ static int lay_out(const struct rw_ens_tree *tree, struct layout *l, struct rw_p
 }
 
 enum member {
-    EMPTY,
-    ZERO,
+    CATEGORY, /* these four: of splits by categories, one after the other */
+    SET_NODE,
+    SET_BEGIN,
+    SET_SIZE,
+    TYPE,
     ID,
     BASE_WEIGHT,
     DEFAULT,
@@ -195,7 +191,31 @@ static double value_of(const struct rw_ens_tree *tree, const struct place *at, e
            : member == GAIN      ? node->gain
            : member == CONDITION ? node->threshold
            : member == COLUMN    ? node->column
+           : member == TYPE      ? node->by_category
                                  : 0;
+}
+
+static void emit_sets(struct emitting *e, const struct rw_ens_tree *tree, const struct layout *l,
+                      const char *key, char type, enum member member)
+{
+    size_t n = 0, before = 0;
+    for (int32_t i = 0; i < l->n; i++) {
+        const struct rw_ens_node *node = &tree->node[l->at[i].node];
+        n += member == CATEGORY ? node->n_listed : node->by_category;
+    }
+    emit_array(e, key, type, n);
+    for (int32_t i = 0; i < l->n; i++) {
+        const struct rw_ens_node *node = &tree->node[l->at[i].node];
+        for (uint32_t k = 0; member == CATEGORY && k < node->n_listed; k++)
+            emit_number(e, type, node->listed[k]);
+        if (member != CATEGORY && node->by_category)
+            emit_number(e, type,
+                        member == SET_NODE    ? i
+                        : member == SET_BEGIN ? (double)before
+                                              : node->n_listed);
+        before += node->n_listed;
+    }
+    emit_array_end(e);
 }
 
 static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, int32_t t)
@@ -206,10 +226,10 @@ static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, in
         enum member member;
     } members[] = {
         {"base_weights", 'd', BASE_WEIGHT},
-        {"categories", 'l', EMPTY},
-        {"categories_nodes", 'l', EMPTY},
-        {"categories_segments", 'L', EMPTY},
-        {"categories_sizes", 'L', EMPTY},
+        {"categories", 'l', CATEGORY},
+        {"categories_nodes", 'l', SET_NODE},
+        {"categories_segments", 'L', SET_BEGIN},
+        {"categories_sizes", 'L', SET_SIZE},
         {"default_left", 'U', DEFAULT},
         {"id", 0, ID},
         {"left_children", 'l', LEFT},
@@ -218,7 +238,7 @@ static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, in
         {"right_children", 'l', RIGHT},
         {"split_conditions", 'd', CONDITION},
         {"split_indices", 'l', COLUMN},
-        {"split_type", 'U', ZERO},
+        {"split_type", 'U', TYPE},
         {"sum_hessian", 'd', COVER},
     };
     const struct rw_ens_tree *tree = &ensemble->tree[t];
@@ -228,15 +248,18 @@ static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, in
     comma(e);
     emit_begin(e, NULL);
     for (size_t m = 0; m < sizeof(members) / sizeof(members[0]); m++) {
-        const int32_t n = members[m].member == EMPTY ? 0 : l.n;
+        if (members[m].member <= SET_SIZE) {
+            emit_sets(e, tree, &l, members[m].key, members[m].type, members[m].member);
+            continue;
+        }
         if (members[m].member == ID) {
             emit_key(e, members[m].key);
             e->first = 1;
             emit_number(e, 0, t);
             continue;
         }
-        emit_array(e, members[m].key, members[m].type, (size_t)n);
-        for (int32_t i = 0; i < n; i++)
+        emit_array(e, members[m].key, members[m].type, (size_t)l.n);
+        for (int32_t i = 0; i < l.n; i++)
             emit_number(e, members[m].type, value_of(tree, &l.at[i], members[m].member));
         emit_array_end(e);
     }
@@ -252,13 +275,26 @@ static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, in
 
 /* ------------------------------------------------------------------ the whole */
 
-/* The columns' names, or NULL: "float" for each. */
-static void emit_texts(struct emitting *e, const char *key, uint32_t n, char *const *names)
+static void emit_names(struct emitting *e, const struct rw_ensemble *ensemble)
 {
-    emit_array(e, key, 0, n);
+    const uint32_t n = ensemble->column_name ? ensemble->n_columns : 0;
+    emit_array(e, "feature_names", 0, n);
     for (uint32_t i = 0; i < n; i++) {
         comma(e);
-        emit_text(e, names ? names[i] : "float");
+        emit_text(e, ensemble->column_name[i]);
+    }
+    emit_array_end(e);
+}
+
+/* Where there are neither names nor categories, nothing asks for types. */
+static void emit_types(struct emitting *e, const struct rw_ensemble *ensemble)
+{
+    const int some = ensemble->column_name || ensemble->categories;
+    const uint32_t n = some ? ensemble->n_columns : 0;
+    emit_array(e, "feature_types", 0, n);
+    for (uint32_t i = 0; i < n; i++) {
+        comma(e);
+        emit_text(e, rw_ens_categories_of(ensemble, i) ? "c" : "float");
     }
     emit_array_end(e);
 }
@@ -292,13 +328,12 @@ static void emit_model(struct emitting *e, const struct rw_ensemble *ensemble)
 static int write_model(const struct rw_ensemble *ensemble, int binary, struct rw_put *put)
 {
     struct emitting e = {put, binary, 1};
-    const uint32_t n_names = ensemble->column_name ? ensemble->n_columns : 0;
     emit_begin(&e, NULL);
     emit_begin(&e, "learner");
     emit_begin(&e, "attributes");
     emit_end(&e);
-    emit_texts(&e, "feature_names", n_names, ensemble->column_name);
-    emit_texts(&e, "feature_types", n_names, NULL);
+    emit_names(&e, ensemble);
+    emit_types(&e, ensemble);
     emit_begin(&e, "gradient_booster");
     emit_model(&e, ensemble);
     emit_member(&e, "name", "gbtree");
@@ -335,209 +370,19 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
     return write_model(ensemble, 1, put);
 }
 
-/* ------------------------------------------------------------------ in */
-
-enum array { A_LEFT, A_RIGHT, A_INDEX, A_CONDITION, A_DEFAULT, A_LEAF, A_TYPE, A_GAIN, N_ARRAYS };
-
-struct reading {
-    struct rw_source *source;
-    const char *name[N_ARRAYS];    /* of a tree's arrays */
-    const json_t *array[N_ARRAYS]; /* of the tree at hand; A_TYPE and A_GAIN: NULL if not there */
-    int32_t number;                /* of the tree, from 1 */
-    uint32_t n_columns;
-};
-
-/* XGBoost's parameters are texts: "0", "5E-1", "[5E-1]". */
-static double number_of(struct reading *r, const char *name, const char *text)
-{
-    const char *begin = text;
-    size_t n = strlen(text);
-    double out;
-    if (n >= 2 && *begin == '[' && begin[n - 1] == ']') {
-        begin++;
-        n -= 2;
-        if (memchr(begin, ',', n))
-            rw_refuse(r->source, "'%s' of several outputs: %.60s", name, text);
-    }
-    if (!rw_is_number(begin, n, &out))
-        rw_refuse(r->source, "'%s': expected a number, found '%.60s'", name, text);
-    return out;
-}
-
-static double param(struct reading *r, const json_t *object, const char *name, double least,
-                    double most)
-{
-    const char *text = rw_json_text(r->source, object, name);
-    const double out = number_of(r, name, text);
-    if (out >= least && out <= most && out == floor(out))
-        return out;
-    rw_refuse(r->source, "'%s' is %.40s; expected %.0f to %.0f", name, text, least, most);
-    return least;
-}
-
-/* Those whose prediction is base_score and the sum of the leaves. */
-static void check_objective(struct rw_source *source, const json_t *learner)
-{
-    static const char *const plain[] = {"rank:ndcg",         "rank:map",
-                                        "rank:pairwise",     "reg:squarederror",
-                                        "reg:linear",        "reg:squaredlogerror",
-                                        "reg:absoluteerror", "reg:pseudohubererror",
-                                        "reg:quantileerror", NULL};
-    const char *name = rw_json_text(source, rw_json_object(source, learner, "objective"), "name");
-    if (!rw_is_among(name, plain))
-        rw_refuse(source, "objective '%.60s', whose prediction is not the sum of the leaves", name);
-}
-
-static void read_columns(struct reading *r, const json_t *learner, struct rw_ensemble *out)
-{
-    struct rw_source *source = r->source;
-    const json_t *names = json_object_get(learner, "feature_names");
-    if (rw_set_columns(source, out, r->n_columns) < 0)
-        return;
-    memset(out->column_had, 1, r->n_columns);
-    if (!names || json_array_size(names) == 0)
-        return;
-    names = rw_json_array(source, learner, "feature_names", (int64_t)r->n_columns);
-    for (uint32_t i = 0; i < r->n_columns && source->status == RW_OK; i++) {
-        const char *name = json_string_value(json_array_get(names, i));
-        if (!name || strlen(name) != json_string_length(json_array_get(names, i)))
-            rw_refuse(source, "'feature_names': element %u is not a text", i);
-        else
-            rw_keep(source, rw_ensemble_name(source->ctx, out, i, name));
-    }
-}
-
-static int64_t integer_at(struct reading *r, enum array of, size_t i, int64_t least, int64_t most)
-{
-    return rw_json_integer_at(r->source, r->array[of], r->name[of], i, least, most);
-}
-
-static double number_at(struct reading *r, enum array of, size_t i)
-{
-    return rw_json_number_at(r->source, r->array[of], r->name[of], i);
-}
-
-static void read_split(struct reading *r, size_t i, struct rw_ens_node *node)
-{
-    if (r->array[A_TYPE] && integer_at(r, A_TYPE, i, 0, 255) != 0)
-        rw_refuse(r->source, "tree %d, node %zu: a categorical split", r->number, i);
-    node->column = (uint32_t)integer_at(r, A_INDEX, i, 0, (int64_t)r->n_columns - 1);
-    node->threshold = (double)rw_json_float(number_at(r, A_CONDITION, i));
-    node->nan = integer_at(r, A_DEFAULT, i, 0, 1) ? RW_NAN_LEFT : RW_NAN_RIGHT;
-    node->less = 1;
-    if (r->array[A_GAIN])
-        node->gain = number_at(r, A_GAIN, i);
-}
-
-static void read_tree(struct reading *r, const json_t *tree, struct rw_ensemble *out)
-{
-    const json_t *parameters = rw_json_object(r->source, tree, "tree_param");
-    const int64_t n = (int64_t)param(r, parameters, "num_nodes", 1, INT32_MAX);
-    if (json_object_get(parameters, "size_leaf_vector") &&
-        param(r, parameters, "size_leaf_vector", 0, INT32_MAX) > 1)
-        rw_refuse(r->source, "tree %d: leaves of several values", r->number);
-    for (int a = 0; a < N_ARRAYS; a++) {
-        const int is_there = a < A_TYPE || json_object_get(tree, r->name[a]);
-        r->array[a] = is_there ? rw_json_array(r->source, tree, r->name[a], n) : NULL;
-    }
-    struct rw_ens_tree *to = rw_add_tree(r->source, out, (int32_t)n);
-    for (size_t i = 0; to && i < (size_t)n && r->source->status == RW_OK; i++) {
-        struct rw_ens_node *node = &to->node[i];
-        node->left = (int32_t)integer_at(r, A_LEFT, i, -1, n - 1);
-        node->right = (int32_t)integer_at(r, A_RIGHT, i, -1, n - 1);
-        if ((node->left < 0) != (node->right < 0))
-            rw_refuse(r->source, "tree %d, node %zu: one child only", r->number, i);
-        if (node->left >= 0)
-            read_split(r, i, node);
-        else
-            node->value = (double)rw_json_float(number_at(r, A_LEAF, i));
-    }
-}
-
-/* dart: a factor for each tree; only 1 leaves the leaves as they are. */
-static void check_weights(struct rw_source *source, const json_t *booster, size_t n)
-{
-    const json_t *weights = rw_json_array(source, booster, "weight_drop", (int64_t)n);
-    for (size_t i = 0; i < n && source->status == RW_OK; i++) {
-        const double weight = rw_json_number_at(source, weights, "weight_drop", i);
-        if (weight != 1)
-            rw_refuse(source, "dart: tree %zu has the weight %g", i + 1, weight);
-    }
-}
-
-static void read_trees(struct reading *r, const json_t *booster, struct rw_ensemble *out)
-{
-    const char *name = rw_json_text(r->source, booster, "name");
-    const int is_dart = strcmp(name, "dart") == 0;
-    if (!is_dart && strcmp(name, "gbtree") != 0)
-        rw_refuse(r->source, "booster '%.40s'; expected 'gbtree'", name);
-    const json_t *holder = is_dart ? rw_json_object(r->source, booster, "gbtree") : booster;
-    const json_t *model = rw_json_object(r->source, holder, "model");
-    const json_t *trees = rw_json_array(r->source, model, "trees", -1);
-    const size_t n = json_array_size(trees);
-    const json_t *groups = rw_json_array(r->source, model, "tree_info", (int64_t)n);
-    if (is_dart)
-        check_weights(r->source, booster, n);
-    for (size_t i = 0; i < n && r->source->status == RW_OK; i++) {
-        const int64_t group = rw_json_integer_at(r->source, groups, "tree_info", i, 0, INT32_MAX);
-        if (group != 0)
-            rw_refuse(r->source, "tree %zu belongs to output %lld: several classes", i + 1,
-                      (long long)group);
-        r->number = (int32_t)i + 1;
-        read_tree(r, json_array_get(trees, i), out);
-    }
-}
-
-static void read_model(struct reading *r, const json_t *root, struct rw_ensemble *out)
-{
-    struct rw_source *source = r->source;
-    const json_t *learner = rw_json_object(source, root, "learner");
-    const json_t *parameters = rw_json_object(source, learner, "learner_model_param");
-    const json_t *booster = rw_json_object(source, learner, "gradient_booster");
-    check_objective(source, learner);
-    if (json_object_get(parameters, "num_target"))
-        param(r, parameters, "num_target", 0, 1);
-    param(r, parameters, "num_class", 0, 1);
-    r->n_columns = (uint32_t)param(r, parameters, "num_feature", 0, RW_FEATURE_IDS);
-    out->base =
-        (double)(float)number_of(r, "base_score", rw_json_text(source, parameters, "base_score"));
-    read_columns(r, learner, out);
-    read_trees(r, booster, out);
-    const char *best = json_string_value(
-        json_object_get(json_object_get(learner, "attributes"), "best_iteration"));
-    if (best && source->status == RW_OK)
-        rw_log(source->ctx, RW_LOG_NOTE,
-               "'%s' names a best iteration, %.20s; all its trees are imported", source->path,
-               best);
-}
-
-/* leaf_name: the array that has the leaves. */
-static int parse(struct rw_source *source, json_t *root, const char *leaf_name,
-                 struct rw_ensemble *out)
-{
-    struct reading r = {.source = source,
-                        .name = {"left_children", "right_children", "split_indices",
-                                 "split_conditions", "default_left", leaf_name, "split_type",
-                                 "loss_changes"}};
-    if (root)
-        read_model(&r, root, out);
-    json_decref(root);
-    return source->status;
-}
-
 static int parse_json(struct rw_source *source, struct rw_ensemble *out)
 {
-    return parse(source, rw_json_load(source, 0), "split_conditions", out);
+    return rw_xgboost_parse(source, rw_json_load(source, 0), "split_conditions", out);
 }
 
 static int parse_ubj(struct rw_source *source, struct rw_ensemble *out)
 {
-    return parse(source, rw_ubjson_load(source), "split_conditions", out);
+    return rw_xgboost_parse(source, rw_ubjson_load(source), "split_conditions", out);
 }
 
 static int parse_eslr(struct rw_source *source, struct rw_ensemble *out)
 {
-    return parse(source, rw_json_load(source, 0), "base_weights", out);
+    return rw_xgboost_parse(source, rw_json_load(source, 0), "base_weights", out);
 }
 
 const struct rw_model_format rw_to_xgboost = {
@@ -547,6 +392,8 @@ const struct rw_model_format rw_to_xgboost = {
     .names = RW_NAMES_GIVEN,
     .name_forbids = "[]<",
     .imports = 1,
+    .categories = RW_SAYS_NUMBERS,
+    .most_category = RW_XGBOOST_MOST_CATEGORY,
     .write = write_json,
     .parse = parse_json,
 };
@@ -558,6 +405,8 @@ const struct rw_model_format rw_to_xgboost_ubj = {
     .names = RW_NAMES_GIVEN,
     .name_forbids = "[]<",
     .imports = 1,
+    .categories = RW_SAYS_NUMBERS,
+    .most_category = RW_XGBOOST_MOST_CATEGORY,
     .write = write_ubj,
     .parse = parse_ubj,
 };

@@ -4,24 +4,29 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
+#include "dataset/lexicon.h"
 
 enum { BLOCK = 256 }; /* documents whose values are looked up together */
 
 struct verifying {
     struct rw_ctx *ctx;
-    const struct rw_model *model;
+    const struct rw_model *model, *written; /* the same, but for parted trees */
     const struct rw_ensemble *theirs;
     const struct rw_rules *rules;
     int base;
     const struct rw_dataset *dataset;
     struct rw_verify_by *by;
-    int32_t **leaf_of; /* [n_trees][n_nodes] our leaf of their leaf; owned */
+    struct rw_recoded coded; /* the data as our trees ask for them; owned */
+    float *
+        *given_as; /* [n_used] NULL: no categories; else what they are given of [n_docs]; owned */
+    int32_t **leaf_of; /* [n_trees][n_nodes] the written leaf of their leaf; owned */
     uint32_t n_used;
     uint32_t *used; /* [n_used] features that either side asks for; owned */
     /* of all threads, each of which has a part of its own */
-    float *block;        /* [n_threads][n_used][BLOCK] owned */
+    float *block[2];     /* [n_threads][n_used][BLOCK] for us, and for them; owned */
     float *ours, *given; /* [n_threads][RW_FEATURE_IDS] a document for us, and for them; owned */
     double *score[2];    /* [n_docs] ours, theirs; owned */
 };
@@ -32,10 +37,20 @@ struct pair {
     int32_t ours, theirs;
 };
 
+/* Do the children of their node stand the other way round than ours? */
+static int is_turned(const struct verifying *v, const struct rw_tree *tree, int32_t ours,
+                     const struct rw_ens_node *node)
+{
+    if (!rw_tree_by_set(tree, ours))
+        return 0;
+    const int lists_left = rw_lists_left(v->written, tree, ours);
+    return node->by_category ? lists_left == v->rules->listed_right : lists_left;
+}
+
 /* Walks both trees side by side. */
 static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
 {
-    const struct rw_tree *tree = &v->model->tree[t];
+    const struct rw_tree *tree = &v->written->tree[t];
     const struct rw_ens_tree *other = &v->theirs->tree[t];
     int32_t n = 1;
     stack[0] = (struct pair){tree->n_leaves == 1 ? ~0 : 0, 0};
@@ -51,8 +66,9 @@ static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
             v->leaf_of[t][at.theirs] = ~at.ours;
             continue;
         }
-        stack[n++] = (struct pair){tree->left[at.ours], node->left};
-        stack[n++] = (struct pair){tree->right[at.ours], node->right};
+        const int turned = is_turned(v, tree, at.ours, node);
+        stack[n++] = (struct pair){tree->left[at.ours], turned ? node->right : node->left};
+        stack[n++] = (struct pair){tree->right[at.ours], turned ? node->left : node->right};
     }
     return RW_OK;
 }
@@ -68,7 +84,7 @@ static int match_trees(struct verifying *v)
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const size_t n = (size_t)v->theirs->tree[t].n_nodes;
         RW_TRY_OUT(RW_NEW(v->ctx, v->leaf_of[t], n));
-        RW_TRY_OUT(RW_NEW_RAW(v->ctx, stack, 2 * n + 2 * (size_t)v->model->tree[t].n_leaves));
+        RW_TRY_OUT(RW_NEW_RAW(v->ctx, stack, 2 * n + 2 * (size_t)v->written->tree[t].n_leaves));
         RW_TRY_OUT(match_tree(v, t, stack));
         rw_mem_free(stack);
         stack = NULL;
@@ -103,33 +119,98 @@ static int find_used(struct verifying *v)
     return status;
 }
 
-static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
+static void load_values(const struct rw_dataset *dataset, uint32_t feature, uint32_t begin,
+                        uint32_t end, float *values)
 {
     const float absent = rw_float_of_bits(RW_ABSENT_BITS);
+    const struct rw_column *column = rw_dataset_column(dataset, feature);
+    if (column)
+        rw_column_values(column, begin, end, absent, values);
+    for (uint32_t d = 0; !column && d < end - begin; d++)
+        values[d] = absent;
+}
+
+static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
+{
     for (uint32_t i = 0; i < v->n_used; i++) {
-        float *values = v->block + (size_t)i * BLOCK;
-        const struct rw_column *column = rw_dataset_column(v->dataset, v->used[i]);
-        if (column) {
-            rw_column_values(column, begin, end, absent, values);
-            continue;
-        }
-        for (uint32_t d = 0; d < end - begin; d++)
-            values[d] = absent;
+        float *given = v->block[1] + (size_t)i * BLOCK;
+        load_values(&v->coded.dataset, v->used[i], begin, end, v->block[0] + (size_t)i * BLOCK);
+        if (v->given_as[i])
+            memcpy(given, v->given_as[i] + begin, (end - begin) * sizeof(*given));
+        else
+            load_values(v->dataset, v->used[i], begin, end, given);
     }
+}
+
+/* What they are given of a feature that a document does not mention. */
+static float given_absent(const struct verifying *v)
+{
+    return v->rules->absent == RW_ABSENT_NAN    ? NAN
+           : v->rules->absent == RW_ABSENT_ZERO ? 0.0f
+                                                : rw_model_absent(v->model);
 }
 
 static void load_doc(struct verifying *v, uint32_t in_block)
 {
-    const float ours = v->model->absent_missing ? NAN : 0.0f;
-    const float given = v->rules->absent == RW_ABSENT_NAN    ? NAN
-                        : v->rules->absent == RW_ABSENT_ZERO ? 0.0f
-                                                             : ours;
+    const float absent[2] = {rw_model_absent(v->model), given_absent(v)};
     for (uint32_t i = 0; i < v->n_used; i++) {
-        const float value = v->block[(size_t)i * BLOCK + in_block];
-        const int is_absent = rw_is_absent(value);
-        v->ours[v->used[i]] = is_absent ? ours : value;
-        v->given[v->used[i]] = is_absent ? given : value;
+        for (int side = 0; side < 2; side++) {
+            const float value = v->block[side][(size_t)i * BLOCK + in_block];
+            (side ? v->given : v->ours)[v->used[i]] = rw_is_absent(value) ? absent[side] : value;
+        }
     }
+}
+
+/* A category as they are given it: an index of the column's words, or a number. NaN: missing; -1:
+ * none that the file could list. */
+static float given_category(const struct verifying *v, const struct rw_ens_categories *of,
+                            struct rw_lexicon *lexicon, float value)
+{
+    char decimal[16];
+    const char *word = decimal;
+    uint64_t number;
+    if (isnan(value) || (!lexicon && !of->word))
+        return value;
+    if (lexicon)
+        word = rw_lexicon_word(lexicon, (uint32_t)value);
+    else
+        snprintf(decimal, sizeof(decimal), "%.0f", (double)value);
+    for (uint32_t i = 0; of->word && i < of->n; i++) {
+        if (strcmp(of->word[i], word) == 0)
+            return (float)i;
+    }
+    if (of->word)
+        return v->rules->unknown_missing ? NAN : -1.0f;
+    const int is_number =
+        rw_number_whole(word, RW_MAX_CATEGORY_ID, &number) && (word[0] != '0' || !word[1]);
+    return is_number ? (float)number : -1.0f;
+}
+
+/* What they are given of the features by categories; and the data with our codes. */
+static int give_categories(struct verifying *v)
+{
+    const uint32_t n = v->dataset->n_docs;
+    RW_TRY(rw_categories_recode(v->ctx, &v->model->categories, v->dataset, v->model->absent_missing,
+                                &v->coded));
+    RW_TRY(RW_NEW(v->ctx, v->given_as, v->n_used));
+    for (uint32_t i = 0; i < v->n_used; i++) {
+        const int64_t shift = v->base < 0 ? 0 : (int64_t)v->rules->first_column - v->base;
+        const int64_t column = (int64_t)v->used[i] + shift;
+        const struct rw_ens_categories *of =
+            column < 0 ? NULL : rw_ens_categories_of(v->theirs, (uint32_t)column);
+        if (!of)
+            continue;
+        struct rw_lexicon *lexicon =
+            rw_lexicon_has(v->dataset->lexicon, v->used[i]) ? v->dataset->lexicon : NULL;
+        RW_TRY(RW_NEW_RAW(v->ctx, v->given_as[i], n));
+        load_values(v->dataset, v->used[i], 0, n, v->given_as[i]);
+        for (uint32_t d = 0; d < n; d++) {
+            const int is_absent = rw_is_absent(v->given_as[i][d]);
+            const float value = is_absent ? given_absent(v) : v->given_as[i][d];
+            v->given_as[i][d] = given_category(v, of, is_absent ? NULL : lexicon, value);
+        }
+    }
+    return RW_OK;
 }
 
 static int32_t their_leaf(const struct verifying *v, const struct rw_ens_tree *tree)
@@ -144,21 +225,37 @@ static int32_t their_leaf(const struct verifying *v, const struct rw_ens_tree *t
     return at;
 }
 
+/* The node of ours that a node of the written tree stands for: the first on the document's way that
+ * asks for the same feature. */
+static int32_t node_of_ours(const struct verifying *v, int32_t t, int32_t written)
+{
+    const struct rw_tree *tree = &v->model->tree[t];
+    const uint32_t feature = v->written->tree[t].feature[written];
+    int32_t at = 0;
+    if (v->written == v->model)
+        return written;
+    while (at >= 0 && tree->feature[at] != feature)
+        at = rw_tree_goes_left(tree, at, v->ours[tree->feature[at]]) ? tree->left[at]
+                                                                     : tree->right[at];
+    return at < 0 ? 0 : at;
+}
+
 /* The last node that a document passes on both sides. */
 static int32_t last_common_node(const struct verifying *v, int32_t t)
 {
-    const struct rw_tree *tree = &v->model->tree[t];
+    const struct rw_tree *tree = &v->written->tree[t];
     const struct rw_ens_tree *other = &v->theirs->tree[t];
     int32_t ours = 0, theirs = 0;
     while (ours >= 0 && other->node[theirs].left >= 0) {
         const struct rw_ens_node *node = &other->node[theirs];
         const int64_t f = rw_column_feature(v->rules, v->base, node->column);
         const float x = v->ours[tree->feature[ours]], y = f < 0 ? NAN : v->given[f];
-        const int left = isnan(x) ? tree->missing_left[ours] : x <= tree->cut[ours];
-        if (left != rw_rules_left(v->rules, node, y))
-            return ours;
+        const int left = rw_tree_goes_left(tree, ours, x);
+        const int their_left = left != is_turned(v, tree, ours, node);
+        if (their_left != rw_rules_left(v->rules, node, y))
+            return node_of_ours(v, t, ours);
         ours = left ? tree->left[ours] : tree->right[ours];
-        theirs = left ? node->left : node->right;
+        theirs = their_left ? node->left : node->right;
     }
     return 0;
 }
@@ -173,9 +270,12 @@ static void score_doc(struct verifying *v, uint32_t doc)
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const struct rw_ens_tree *other = &v->theirs->tree[t];
         const int32_t leaf = rw_tree_leaf(&v->model->tree[t], v->ours, RW_FEATURE_IDS, 0.0f);
+        const int32_t written = v->written == v->model ? leaf
+                                                       : rw_tree_leaf(&v->written->tree[t], v->ours,
+                                                                      RW_FEATURE_IDS, 0.0f);
         const int32_t at = their_leaf(v, other);
         const double value = other->weight * other->node[at].value;
-        if (differs < 0 && v->leaf_of[t][at] != leaf)
+        if (differs < 0 && v->leaf_of[t][at] != written)
             differs = t;
         ours += (double)v->model->tree[t].leaf[leaf];
         magnitude += fabs((double)v->model->tree[t].leaf[leaf]);
@@ -291,7 +391,8 @@ static int score_blocks(void *job, struct rw_share *share)
     struct rw_verify_by part = {0};
     struct verifying v = *all;
     v.by = &part;
-    v.block += thread * v.n_used * BLOCK;
+    v.block[0] += thread * v.n_used * BLOCK;
+    v.block[1] += thread * v.n_used * BLOCK;
     v.ours += thread * RW_FEATURE_IDS;
     v.given += thread * RW_FEATURE_IDS;
     for (uint64_t block, end; rw_share_next(share, &block, &end);) {
@@ -315,18 +416,21 @@ static int score_docs(struct verifying *v)
     const uint32_t n_blocks = (v->dataset->n_docs + BLOCK - 1) / BLOCK;
     const uint32_t most = (uint32_t)v->ctx->n_threads;
     const size_t n_threads = n_blocks < most ? n_blocks : most;
-    RW_TRY(RW_NEW(v->ctx, v->block, n_threads * v->n_used * BLOCK));
+    RW_TRY(RW_NEW(v->ctx, v->block[0], n_threads * v->n_used * BLOCK));
+    RW_TRY(RW_NEW(v->ctx, v->block[1], n_threads * v->n_used * BLOCK));
     RW_TRY(RW_NEW(v->ctx, v->ours, n_threads * RW_FEATURE_IDS));
     RW_TRY(RW_NEW(v->ctx, v->given, n_threads * RW_FEATURE_IDS));
     return rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, v);
 }
 
 int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
-                       const struct rw_ensemble *ensemble, const struct rw_consumer *consumer,
-                       int base, const struct rw_dataset *dataset, struct rw_verify_by *into)
+                       const struct rw_model *written, const struct rw_ensemble *ensemble,
+                       const struct rw_consumer *consumer, int base,
+                       const struct rw_dataset *dataset, struct rw_verify_by *into)
 {
     struct verifying v = {.ctx = ctx,
                           .model = model,
+                          .written = written,
                           .theirs = ensemble,
                           .rules = &consumer->rules,
                           .base = base,
@@ -341,6 +445,7 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
     rw_rules_text(&consumer->rules, into->rules, sizeof(into->rules));
     RW_TRY_OUT(match_trees(&v));
     RW_TRY_OUT(find_used(&v));
+    RW_TRY_OUT(give_categories(&v));
     RW_TRY_OUT(RW_NEW(ctx, v.score[0], n));
     RW_TRY_OUT(RW_NEW(ctx, v.score[1], n));
     RW_TRY_OUT(score_docs(&v));
@@ -349,8 +454,13 @@ out:
     for (int32_t t = 0; v.leaf_of && t < model->n_trees; t++)
         rw_mem_free(v.leaf_of[t]);
     rw_mem_free(v.leaf_of);
+    for (uint32_t i = 0; v.given_as && i < v.n_used; i++)
+        rw_mem_free(v.given_as[i]);
+    rw_mem_free(v.given_as);
+    rw_recoded_release(&v.coded);
     rw_mem_free(v.used);
-    rw_mem_free(v.block);
+    rw_mem_free(v.block[0]);
+    rw_mem_free(v.block[1]);
     rw_mem_free(v.ours);
     rw_mem_free(v.given);
     rw_mem_free(v.score[0]);

@@ -21,7 +21,8 @@ def add32(values):
 
 
 class Trees:
-    """Nested (leaf value,) or (feature, threshold, how missing, left, right)."""
+    """Nested (leaf value,) or (feature, threshold, how missing, left, right); at a split by categories the
+    threshold is a frozenset of them."""
 
     def __init__(self, trees, goes_left, add):
         self.trees, self.goes_left, self.add = trees, goes_left, add
@@ -84,7 +85,9 @@ def quickrank(text):
 
 def xgboost_left(doc, feature, threshold, default_left):
     value = doc.get(feature, NAN)
-    return default_left if math.isnan(value) else value < threshold
+    if math.isnan(value):
+        return default_left
+    return int(value) not in threshold if isinstance(threshold, frozenset) else value < threshold
 
 
 def raw_tree(arrays, node, leaves):
@@ -92,7 +95,13 @@ def raw_tree(arrays, node, leaves):
     if left == -1 or right == -1:
         return (f32(arrays[leaves][node]),)
     assert right == left + 1
-    return (arrays["split_indices"][node], f32(arrays["split_conditions"][node]),
+    condition = f32(arrays["split_conditions"][node])
+    if arrays["split_type"][node]:
+        k = arrays["categories_nodes"].index(node)
+        begin, size = arrays["categories_segments"][k], arrays["categories_sizes"][k]
+        assert size > 0
+        condition = frozenset(arrays["categories"][begin:begin + size])
+    return (arrays["split_indices"][node], condition,
             bool(arrays["default_left"][node]), raw_tree(arrays, left, leaves),
             raw_tree(arrays, right, leaves))
 
@@ -100,6 +109,11 @@ def raw_tree(arrays, node, leaves):
 def xgboost(text, leaves="split_conditions"):
     learner = json.loads(text)["learner"]
     assert float(learner["learner_model_param"]["base_score"]) == 0
+    types = learner["feature_types"]
+    for tree in learner["gradient_booster"]["model"]["trees"]:
+        for kind, column in zip(tree["split_type"], tree["split_indices"]):
+            assert not kind or types[column] == "c"
+        assert tree["categories_nodes"] == [i for i, kind in enumerate(tree["split_type"]) if kind]
     arrays = learner["gradient_booster"]["model"]["trees"]
     return Trees([raw_tree(tree, 0, leaves) for tree in arrays], xgboost_left, add32)
 
@@ -197,6 +211,8 @@ def vespa(text):
 def lightgbm_left(doc, feature, threshold, decision):
     value = doc.get(feature, 0.0)
     missing = decision >> 2 & 3
+    if decision & 1:
+        return not math.isnan(value) and value >= 0 and int(value) in threshold
     if abs(value) <= f32(1e-35):
         value = 0.0  # rows are handed on without such values
     if math.isnan(value) and missing != 2:
@@ -210,12 +226,19 @@ def lightgbm_tree(block):
     entry = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
     lists = {key: [float(x) for x in value.split()] for key, value in entry.items()}
     n = int(entry["num_leaves"])
-    assert len(lists["leaf_value"]) == n and entry["num_cat"] == "0"
+    assert len(lists["leaf_value"]) == n
+    bounds = [int(b) for b in lists.get("cat_boundaries", [0])]
+    assert len(bounds) == int(entry["num_cat"]) + 1
+
+    def categories(k):
+        words = [int(bits) for bits in lists["cat_threshold"][bounds[k]:bounds[k + 1]]]
+        return frozenset(32 * w + b for w, bits in enumerate(words) for b in range(32) if bits >> b & 1)
 
     def node(i):
         if i < 0:
             return (lists["leaf_value"][~i],)
-        return (int(lists["split_feature"][i]), lists["threshold"][i], int(lists["decision_type"][i]),
+        decision, threshold = int(lists["decision_type"][i]), lists["threshold"][i]
+        return (int(lists["split_feature"][i]), categories(int(threshold)) if decision & 1 else threshold, decision,
                 node(int(lists["left_child"][i])), node(int(lists["right_child"][i])))
 
     return node(0 if n > 1 else -1)
@@ -303,13 +326,27 @@ def pmml(text):
         children = at.findall("Node", space)
         if not children:
             return (float(at.get("score")),)
+        ids = [child.get("id") for child in children]
+        missing_left = ids.index(at.get("defaultChild")) == 0
+        sets = [child.find("SimpleSetPredicate", space) for child in children]
+        if sets[0] is not None:
+            assert [s.get("booleanOperator") for s in sets] == ["isIn", "isNotIn"]
+            field, arrays = sets[0].get("field"), [s.find("Array", space) for s in sets]
+            assert sets[1].get("field") == field and types[field] == "double" and field in known
+            assert arrays[0].text == arrays[1].text and arrays[0].get("type") == "int"
+            listed = frozenset(int(x) for x in arrays[0].text.split())
+            assert len(listed) == int(arrays[0].get("n")) > 0
+            return (int(field[1:]), listed, missing_left, *(node(child, known) for child in children))
         tests = [child.find("SimplePredicate", space) for child in children]
+        if tests[0].get("operator") == "isMissing":
+            assert tests[1].get("operator") == "isNotMissing" and missing_left
+            field = tests[0].get("field")
+            return (int(field[1:]), frozenset(), True, *(node(child, known) for child in children))
         assert [test.get("operator") for test in tests] == ["lessOrEqual", "greaterThan"]
         (field, value), again = [(test.get("field"), test.get("value")) for test in tests]
         assert (field, value) == again and types[field] == "float" and field in known
         assert field in usage and usage[field] != "target" and f32(float(value)) == float(value)
-        ids = [child.get("id") for child in children]
-        return (int(field[1:]), float(value), ids.index(at.get("defaultChild")) == 0,
+        return (int(field[1:]), float(value), missing_left,
                 *(node(child, known) for child in children))
 
     trees = []
@@ -322,7 +359,9 @@ def pmml(text):
 
     def left(doc, feature, threshold, missing_left):
         value = doc.get(feature, NAN)
-        return missing_left if math.isnan(value) else value <= threshold
+        if math.isnan(value):
+            return missing_left
+        return value in threshold if isinstance(threshold, frozenset) else value <= threshold
 
     return Trees(trees, left, sum)
 

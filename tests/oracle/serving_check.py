@@ -66,6 +66,26 @@ def check(program, model, docs, docs_path, formats, why, missing):
     return failed
 
 
+def check_categories(program, train, absent, why):
+    """Features by categories: known ones, others, missing ones."""
+    train = data.with_categories(train, 3, 30)
+    data.write_docs("by_category.txt", train)
+    run(program, "train", "by_category.txt", "--rounds", "12", "--leaves", "9", "--min-docs", "5", "--categorical",
+        "11,12", "--absent", absent, "--quiet", "-o", "by_category.model")
+    with open("by_category.model", encoding="utf-8") as file:
+        if file.read().count(" in ") < 20:
+            raise SystemExit("by_category.model has few splits by categories")
+    docs = data.make_docs(40, N_FEATURES, 18, absent=0.2, missing=0.1)
+    docs = data.with_categories(docs, 4, 40)
+    if absent == "zero":  # category 0, which those do not know who take what is absent for missing
+        docs = [(q, label, {11: 0, 12: 0, **doc}) for q, label, doc in docs]
+    data.write_docs("docs.txt", docs)
+    for name in ("ranklib", "quickrank", "solr", "xgboost-dump", "eslr-raw"):
+        run(program, "export", "by_category.model", "--to", name, "-o", "x", expect=1)
+    return check(program, "by_category.model", docs, "docs.txt", ["lightgbm", "xgboost", "pmml"],
+                 why, 0.1)
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     ltr = list(data.BY_SET)
@@ -96,6 +116,7 @@ def main():
                 # By name the set may have its features in any order, and more of them.
                 data.write_set("set.json", range(N_FEATURES + 5, 0, -1))
                 failed += check(program, "named.txt", docs, "docs.txt", ltr, why, missing)
+            failed += check_categories(program, train, absent, why)
             # Solr's slack leads to no cut of -1, as features of whole numbers have.
             run(program, "train", "train.txt", "--rounds", "12", "--leaves", "9", "--min-docs", "5", "--ignore", "5,10",
                 "--absent", absent, "--quiet", "-o", "no_whole.txt")

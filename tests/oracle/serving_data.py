@@ -41,6 +41,21 @@ def make_docs(n_queries, n_features, seed, absent=0.0, missing=0.0):
     return docs
 
 
+def with_categories(docs, seed, n, step=97):
+    """Features 11 and 12 are whole numbers below n, the latter times `step`, that say more than the others; missing
+    and absent ones stay."""
+    rng = random.Random(seed)
+    out = []
+    for query, label, doc in docs:
+        doc = dict(doc)
+        for f in (11, 12):
+            if f in doc and not math.isnan(doc[f]):
+                doc[f] = rng.randrange(n) * (1 if f == 11 else step)
+        hidden = sum(2.0 * (doc.get(f, 0.0) * 17 % 5 > 2) for f in (11, 12) if not math.isnan(doc.get(f, 0.0)))
+        out.append((query, min(4, int(label / 2 + hidden)), doc))
+    return out
+
+
 def write_docs(path, docs):
     with open(path, "w", encoding="ascii") as out:
         for query, label, doc in docs:

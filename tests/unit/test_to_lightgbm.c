@@ -125,9 +125,10 @@ Test(to_lightgbm, refused_trees)
             "file: tree 1: 'num_leaves': expected whole numbers from 1 to 1073741823");
     refused("num_leaves=3", "num_leaves=2",
             "file: tree 1: 'left_child': expected whole numbers from -2 to 0");
-    refused("num_cat=0", "num_cat=1", "file: tree 1: 1 categorical splits");
+    refused("num_cat=0", "num_cat=1", "file: tree 1: no 'cat_boundaries'");
     refused("num_cat=0", "num_cat=0\nis_linear=1", "file: tree 1: linear leaves");
-    refused("decision_type=2", "decision_type=3", "file: tree 1: a categorical split");
+    refused("decision_type=2", "decision_type=3",
+            "file: tree 1: a categorical split of set 0.5; num_cat is 0");
     refused("decision_type=2", "decision_type=14",
             "file: tree 1: an unknown kind of missing (decision_type 14)");
     refused("decision_type=2", "decision_type=4",

@@ -72,8 +72,7 @@ Test(to_onnx, refused)
             "file: another 'aggregate_function' than SUM: the score is not the sum");
     changed("onnx", "NONE", "SOFT", 4,
             "file: another 'post_transform' than NONE: the score is not the sum");
-    changed("onnx", "BRANCH_LEQ", "BRANCH_NEQ", 10,
-            "file: node 0 tests for equal values: a categorical split");
+    changed("onnx", "BRANCH_LEQ", "BRANCH_NEQ", 10, "file: node 0 tests for unequal values");
     changed("onnx", "BRANCH_LEQ", "BRANCH_ABC", 10, "file: node 0: there is no mode 'BRANCH_ABC'");
     changed("onnx", "BRANCH_LEQ", "LEAF\0\0\0\0\0\0", 10, "file: node 0: there is no mode 'LEAF'");
     changed("onnx", "Regressor", "Classifer", 9,

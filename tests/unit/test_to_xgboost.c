@@ -100,7 +100,8 @@ Test(to_xgboost, refused_trees)
             "file: 'left_children': expected a whole number from -1 to 2");
     refused("[1,-1,-1]", "[1,-1]", "file: 'left_children' has 2 elements; expected 3");
     refused("\"left_children\"", "\"left\"", "file: no 'left_children'; expected an array");
-    refused("\"split_type\":[0", "\"split_type\":[1", "file: tree 1, node 0: a categorical split");
+    refused("\"split_type\":[0", "\"split_type\":[1",
+            "file: tree 1, node 0: a categorical split without categories");
     refused("\"split_indices\":[1", "\"split_indices\":[2",
             "file: 'split_indices': expected a whole number from 0 to 1");
     refused("[0.5,-1.25,2.5]", "[null,-1.25,2.5]",

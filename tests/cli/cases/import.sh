@@ -20,7 +20,7 @@ try import ranklib_small.ranklib --from ranklib --feature-base 0 -o zero.model
 "$RANKWOOD" show zero.model --tree 1 | sed -n 's/.*\(feature [0-9]*\).*/\1/p' | sort -u
 
 echo "== refused"
-for name in binary categories classes forest linear poisson sqrt zero_as_missing; do
+for name in binary classes forest linear poisson sqrt zero_as_missing; do
     try import $name.lightgbm --from lightgbm -o x
 done
 say none test ! -e x
