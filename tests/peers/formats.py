@@ -5,7 +5,7 @@ such that stand on, just below and just above the cuts, and a document differs i
 tree, or if its score is further away than trees x 2^-24 x the sum of its leaves' magnitudes (2^-53 where doubles go to
 CatBoost). Prints a table.
 
-    python3 tests/peers/formats.py [--rankwood PROGRAM] [--venv FOLDER] [--docs 100000]
+    python3 tests/peers/formats.py [--rankwood PROGRAM] [--venv FOLDER] [--docs 100000] [--categories]
 
 Exit 1 if any document differs."""
 import argparse
@@ -208,7 +208,7 @@ def inwards(c, train_docs):
     catboost_peers.inwards(c, documents, lambda made: matrix(made, 0.0), x, y, np.array(queries))
 
 
-def inside(args):
+def by_thresholds(c, args, train, rankeval):
     import catboost_peers
     import numpy as np
     import onnx_peers
@@ -216,7 +216,55 @@ def inside(args):
     import quickrank_peers
     import serving_data as data
 
-    rankeval, reason = quickrank_peers.make(args.venv)
+    data.write_docs("train.txt", train)
+    for absent, value in (("zero", 0.0), ("missing", np.nan)):
+        c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5",
+              "--absent", absent, "--quiet", "-o", "m.txt")
+        docs = data.make_docs(max(1, args.docs // 80), N_FEATURES, 8, absent=0.2, missing=0.1)
+        docs += data.boundary_docs(data.cuts_of("m.txt"), N_FEATURES, args.docs - len(docs), 9)
+        data.write_docs("docs.txt", docs)
+        what = f"absent {absent}"
+        out_to_packages(c, "m.txt", docs, "docs.txt", what, value)
+        onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
+        catboost_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
+        pmml_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value))
+        names = ["eslr-raw", "xgboost-dump", *data.BY_SET, "vespa", "pmml"] + ["ranklib"] * (absent == "zero")
+        out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
+        # Solr's slack leads to no cut of -1, as features of whole numbers have, and to few near -1e-6 (feature 6).
+        c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,6,10",
+              "--absent", absent, "--quiet", "-o", "no_whole.txt")
+        near = data.boundary_docs(data.cuts_of("no_whole.txt"), N_FEATURES, args.docs, 9)
+        data.write_docs("near.txt", near)
+        out_by_rules(c, "no_whole.txt", near, "near.txt", what, ["solr"])
+        if absent == "zero":  # QuickRank compares NaN
+            stated = [(q, label, {f: v for f, v in doc.items() if v == v}) for q, label, doc in docs]
+            data.write_docs("docs.txt", stated)
+            out_by_rules(c, "m.txt", stated, "docs.txt", what, ["quickrank"])
+            if rankeval:
+                quickrank_peers.both_ways(c, rankeval, "m.txt", "docs.txt", what,
+                                          matrix(stated, 0.0)[:, 1:].astype(np.float32))
+    for what, trees in EDGES.items():
+        with open("edge.txt", "w", encoding="ascii") as out:
+            out.write(model_text(trees))
+        docs = data.boundary_docs({3: [0.0], 12: [data.f32(-1e-30)]}, N_FEATURES, 1000, 3)
+        # LightGBM takes what is within 1e-35 of 0 for 0, which a cut at 0 can tell apart.
+        docs = [(q, label, {f: 0.0 if abs(v) <= 1.1e-35 else v for f, v in doc.items()})
+                for q, label, doc in docs]
+        data.write_docs("docs.txt", docs)
+        out_to_packages(c, "edge.txt", docs, "docs.txt", what, 0.0)
+        onnx_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
+        if trees:  # without any CatBoost scores nothing, and PMML has no sum
+            catboost_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
+            pmml_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0))
+    inwards(c, train)
+
+
+def inside(args):
+    import category_peers
+    import quickrank_peers
+    import serving_data as data
+
+    rankeval, reason = (None, None) if args.categories else quickrank_peers.make(args.venv)
     if reason:
         print(f"formats.py: not compared with RankEval: {reason}", file=sys.stderr)
     c = Comparison(os.path.abspath(args.rankwood), args.docs)
@@ -224,47 +272,9 @@ def inside(args):
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         train = data.make_docs(100, N_FEATURES, 7, absent=0.2)
-        data.write_docs("train.txt", train)
-        for absent, value in (("zero", 0.0), ("missing", np.nan)):
-            c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5",
-                  "--absent", absent, "--quiet", "-o", "m.txt")
-            docs = data.make_docs(max(1, args.docs // 80), N_FEATURES, 8, absent=0.2, missing=0.1)
-            docs += data.boundary_docs(data.cuts_of("m.txt"), N_FEATURES, args.docs - len(docs), 9)
-            data.write_docs("docs.txt", docs)
-            what = f"absent {absent}"
-            out_to_packages(c, "m.txt", docs, "docs.txt", what, value)
-            onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
-            catboost_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
-            pmml_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value))
-            names = ["eslr-raw", "xgboost-dump", *data.BY_SET, "vespa", "pmml"] + ["ranklib"] * (absent == "zero")
-            out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
-            # Solr's slack leads to no cut of -1, as features of whole numbers have, and to few near -1e-6 (feature 6).
-            c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,6,10",
-                  "--absent", absent, "--quiet", "-o", "no_whole.txt")
-            near = data.boundary_docs(data.cuts_of("no_whole.txt"), N_FEATURES, args.docs, 9)
-            data.write_docs("near.txt", near)
-            out_by_rules(c, "no_whole.txt", near, "near.txt", what, ["solr"])
-            if absent == "zero":  # QuickRank compares NaN
-                stated = [(q, label, {f: v for f, v in doc.items() if v == v}) for q, label, doc in docs]
-                data.write_docs("docs.txt", stated)
-                out_by_rules(c, "m.txt", stated, "docs.txt", what, ["quickrank"])
-                if rankeval:
-                    quickrank_peers.both_ways(c, rankeval, "m.txt", "docs.txt", what,
-                                              matrix(stated, 0.0)[:, 1:].astype(np.float32))
-        for what, trees in EDGES.items():
-            with open("edge.txt", "w", encoding="ascii") as out:
-                out.write(model_text(trees))
-            docs = data.boundary_docs({3: [0.0], 12: [data.f32(-1e-30)]}, N_FEATURES, 1000, 3)
-            # LightGBM takes what is within 1e-35 of 0 for 0, which a cut at 0 can tell apart.
-            docs = [(q, label, {f: 0.0 if abs(v) <= 1.1e-35 else v for f, v in doc.items()})
-                    for q, label, doc in docs]
-            data.write_docs("docs.txt", docs)
-            out_to_packages(c, "edge.txt", docs, "docs.txt", what, 0.0)
-            onnx_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
-            if trees:  # without any CatBoost scores nothing, and PMML has no sum
-                catboost_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
-                pmml_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0))
-        inwards(c, train)
+        if not args.categories:
+            by_thresholds(c, args, train, rankeval)
+        category_peers.both_ways(c, train, matrix)
     width = max(len(row[0]) for row in c.rows)
     print(f"{'format, model':{width}}  {'scored by':18}  documents  differ")
     for what, by, n, differ in c.rows:
@@ -279,6 +289,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     common.add_program_arguments(parser)
     parser.add_argument("--docs", type=int, default=100000, help="documents a comparison [100000]")
+    parser.add_argument("--categories", action="store_true", help="splits by categories alone")
     common.add_records_argument(parser)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()

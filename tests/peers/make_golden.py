@@ -4,7 +4,7 @@ that Rankwood must refuse, with the message beside them (run tests/unit/test_gol
 
     python3 tests/peers/make_golden.py [--venv FOLDER]
 
-Needs lightgbm, xgboost, catboost, onnx, onnxruntime and numpy in the environment (tests/peers/requirements.txt). RankLib's and QuickRank's models
+Needs lightgbm, xgboost, catboost, onnx, onnxruntime, pandas and numpy in the environment (tests/peers/requirements.txt). RankLib's and QuickRank's models
 there are written by hand: they are in no package index."""
 import argparse
 import json
@@ -24,6 +24,7 @@ def inside():
     import lightgbm as lgb
     import numpy as np
     import onnx_peers
+    import pandas as pd
     import xgboost as xgb
 
     rng = np.random.default_rng(11)
@@ -56,18 +57,24 @@ def inside():
         with open(os.path.join(OUT, name), "w", encoding="utf-8") as out:
             out.write(text)
 
-    def write_case(name, x, scores, nan_is_absent):
+    def write_case(name, x, scores, nan_is_absent, categorical=()):
         """nan_is_absent: half of the missing values are left out of the text."""
         leave_out = rng.random(x.shape) < (0.5 if nan_is_absent else 0)
         lines = []
         for row, out in zip(x, leave_out):
-            values = "".join(f" {i}:{'nan' if np.isnan(v) else repr(float(v))}"
+            values = "".join(f" {i}:{'nan' if np.isnan(v) else int(v) if i in categorical else repr(float(v))}"
                              for i, v in enumerate(row) if not (np.isnan(v) and out[i]))
             lines.append(f"0 qid:1{values}\n")
         write_text(name + ".docs", "".join(lines))
         write_text(name + ".scores", "".join(f"{float(s)!r}\n" for s in scores))
 
-    def lightgbm_case(name, params, rounds=8, refused=False, x=None, names="auto", **more):
+    def categories(x, *columns):
+        """Whole numbers from 0 on in some columns; NaN stays."""
+        for column in columns:
+            x[:, column] = np.abs(np.round(3 * x[:, column])) % 40
+        return x
+
+    def lightgbm_case(name, params, rounds=8, refused=False, x=None, names="auto", categorical=(), **more):
         x_made, y, group = training()
         x = x_made if x is None else x
         if params.get("objective") in ("lambdarank", "rank_xendcg"):
@@ -86,8 +93,8 @@ def inside():
                                   re.findall(r"\nthreshold=(.*)", text)):
             for f, cut in zip(features.split(), cuts.split()):
                 thresholds.setdefault(int(f), []).append(float(cut))
-        docs = documents(thresholds)
-        write_case(name, docs, booster.predict(docs.astype(np.float64), raw_score=True), False)
+        docs = categories(documents(thresholds), *categorical)
+        write_case(name, docs, booster.predict(docs.astype(np.float64), raw_score=True), False, categorical)
 
     rank = {"objective": "lambdarank"}
     lightgbm_case("lgb_rank", rank)
@@ -104,8 +111,8 @@ def inside():
     lightgbm_case("sqrt", {"objective": "regression", "reg_sqrt": True}, rounds=1, refused=True)
     lightgbm_case("forest", {"objective": "regression", "boosting": "rf", "bagging_freq": 1,
                              "bagging_fraction": 0.5}, rounds=2, refused=True)
-    lightgbm_case("categories", rank, refused=True, categorical_feature=[1],
-                  x=np.abs(np.nan_to_num(training()[0])).round())
+    lightgbm_case("lgb_categories", {**rank, "min_data_per_group": 5, "cat_smooth": 1, "max_cat_to_onehot": 2},
+                  categorical_feature=[1, 4], x=categories(training()[0], 1, 4), categorical=(1, 4))
 
     def xgboost_case(name, params, rounds=8, refused=False, kinds=("xgboost", "xgboost-ubj"), change=None,
                      names=None, types=None, y=None, x=None):
@@ -133,12 +140,14 @@ def inside():
             return
         thresholds = {}
         for tree in booster.get_dump(dump_format="json"):
-            for f, cut in re.findall(r'"split": "([^"]*)", "split_condition": ([^,]*),', tree):
+            for f, cut in re.findall(r'"split": "([^"]*)", "split_condition": ([^,\[]*),', tree):
                 column = names.index(f) if names else int(f[1:])
                 thresholds.setdefault(column, []).append(np.float32(cut))
-        docs = documents(thresholds)
-        write_case(name, docs, booster.predict(xgb.DMatrix(docs, feature_names=names),
-                                               output_margin=True), True)
+        categorical = [i for i, kind in enumerate(types or ()) if kind == "c"]
+        docs = categories(documents(thresholds), *categorical)
+        write_case(name, docs, booster.predict(xgb.DMatrix(docs, feature_names=names, feature_types=types,
+                                                           enable_categorical=types is not None),
+                                               output_margin=True), True, categorical)
 
     def scalar(learner):
         learner["learner_model_param"]["base_score"] = "2.5E-1"
@@ -158,10 +167,32 @@ def inside():
     xgboost_case("xgb_dart", {**ndcg, "booster": "dart", "rate_drop": 0.9}, rounds=4, refused=True)
     xgboost_case("xgb_linear", {"objective": "reg:squarederror", "booster": "gblinear"}, rounds=1,
                  refused=True)
-    xgboost_case("xgb_categories", ndcg, rounds=2, refused=True, types=["q", "c", "q", "q", "q", "q"],
-                 x=np.abs(np.nan_to_num(training()[0])).round().clip(0, 20))
+    xgboost_case("xgb_categories", {**ndcg, "max_cat_to_onehot": 3, "max_depth": 4},
+                 types=["q", "c", "q", "q", "c", "q"], x=categories(training()[0], 1, 4))
     onnx_peers.golden(OUT, N_FEATURES, N_DOCS)
     catboost_peers.golden(OUT, training, documents, write_case)
+
+    def frame(x, words):
+        """As a data frame, categories times 10 with the dictionary `words`; what it lacks is missing."""
+        columns = {f"f{i}": x[:, i] for i in range(N_FEATURES)}
+        for i in (1, 4):
+            columns[f"f{i}"] = pd.Categorical([None if np.isnan(v) else int(10 * v) for v in x[:, i]], words)
+        return pd.DataFrame(columns)
+
+    x, y, group = training()
+    x = categories(x, 1, 4)
+    words = [int(10 * v) for v in rng.permutation(20)]
+    booster = xgb.train({**ndcg, "max_cat_to_onehot": 3, "max_depth": 4, "nthread": 1, "seed": 1},
+                        xgb.DMatrix(frame(x, words), y, group=group, enable_categorical=True), 8)
+    for kind, ending in (("xgboost", ".json"), ("xgboost-ubj", ".ubj")):
+        booster.save_model(os.path.join(OUT, "xgb_frame" + ending))
+        os.replace(os.path.join(OUT, "xgb_frame" + ending), os.path.join(OUT, "xgb_frame." + kind))
+    docs = categories(documents({}), 1, 4)
+    for i in (1, 4):
+        docs[docs[:, i] > 19, i] = np.nan
+    scores = booster.predict(xgb.DMatrix(frame(docs, words[::-1]), enable_categorical=True), output_margin=True)
+    docs[:, [1, 4]] *= 10
+    write_case("xgb_frame", docs, scores, True, (1, 4))
 
 
 def by_hand():

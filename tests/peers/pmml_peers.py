@@ -22,7 +22,7 @@ def why_not():
 
 
 def rows_of(x):
-    """Blocks of rows; None is missing."""
+    """Blocks of rows of numbers and words; None is missing."""
     for begin in range(0, len(x), BLOCK):
         yield [[None if v != v else v for v in row] for row in x[begin:begin + BLOCK].tolist()]
 
@@ -56,7 +56,7 @@ def jpmml_version():
     return next((match[1] for match in found if match), jpmml_evaluator.__version__)
 
 
-def score_jpmml(path, x):
+def score_jpmml(path, x, columns):
     """scores, leaf ids [n][trees]"""
     import jpmml_evaluator
     import jpmml_evaluator.jpype
@@ -74,7 +74,6 @@ def score_jpmml(path, x):
     evaluator = jpmml_evaluator.make_evaluator("leaves.pmml", backend=backend).verify()
     scores, leaves = [], []
     for rows in rows_of(x):
-        columns = [f"f{i}" for i in range(x.shape[1])]
         found = evaluator.evaluateAll(pd.DataFrame(rows, columns=columns, dtype=object))
         scores += found["score"].tolist()
         ids = [[int(re.fullmatch(r"l(\d+)", node)[1]) for node in found[f"leaf{t}"]]
@@ -83,26 +82,27 @@ def score_jpmml(path, x):
     return np.array(scores, dtype=float), np.array(leaves)
 
 
-def score_pmml4s(path, x):
+def score_pmml4s(path, x, columns):
     import pypmml
     import numpy as np
 
     model = pypmml.Model.load(path)
     scores = []
     for rows in rows_of(x):  # as JSON with every digit: from a frame it would take ten
-        frame = json.dumps({"columns": [f"f{i}" for i in range(x.shape[1])], "data": rows})
+        frame = json.dumps({"columns": columns, "data": rows})
         scores += [row[0] for row in json.loads(model.predict(frame))["data"]]
     return np.array(scores, dtype=float), pypmml.__version__
 
 
-def outwards(c, model, docs_path, what, x):
-    """x: [documents][features] floats, NaN where missing."""
+def outwards(c, model, docs_path, what, x, columns=None):
+    """x: [documents][features] floats or words, NaN where missing; columns: their names, f0, f1, ... unless given."""
+    columns = columns or [f"f{i}" for i in range(x.shape[1])]
     reason = why_not()
     if reason:
         c.rows.append((f"pmml, {what}", reason, 0, 0))
         return
     c.run("export", model, "--to", "pmml", "--verify", docs_path, "-o", "out.pmml")
-    scores, leaves = score_jpmml("out.pmml", x)
+    scores, leaves = score_jpmml("out.pmml", x, columns)
     c.add(f"pmml, {what}", f"JPMML {jpmml_version()}", model, docs_path, scores, leaves, True, 53)
-    scores, version = score_pmml4s("out.pmml", x)
+    scores, version = score_pmml4s("out.pmml", x, columns)
     c.add(f"pmml, {what}", f"PMML4S {version}", model, docs_path, scores, None, True, 53)
