@@ -179,6 +179,7 @@ class Model(Reworked):
 
         ONNX has one input, "features", float32 (n_docs, n_features) with NaN for missing values and columns
         in the order of training, and one output, "score", float32 (n_docs, 1).
+        Categories go to "lightgbm", "c" and "pmml"; whole numbers to "xgboost", "xgboost-ubj" and both ONNX, too.
 
         Raises UnsupportedError where the format cannot say so and ``lossy`` is False, ParameterError for a
         format that there is not, FileError.
@@ -195,6 +196,7 @@ class Model(Reworked):
         path: its file. format: "lightgbm", "xgboost", "xgboost-ubj", "catboost", "onnx", "onnx5",
         "ranklib", "quickrank" or "solr". feature_base: as for :meth:`export`, but "auto" is 0 where a
         format that counts from 0 names its columns, else 1, as LETOR text counts (a table's columns count from 0).
+        Categories come in as words: :attr:`categories`.
 
         Raises FormatError for what is damaged or cannot be had here, ParameterError for a format that is
         not read, FileError.

@@ -248,6 +248,48 @@ def test_what_is_told(model: rankwood.Model, train_set: rankwood.Dataset, tmp_pa
         model.export(tmp_path / "model.xml", "ranklib", feature_base=0)
 
 
+def test_words_out_and_in_again(model: rankwood.Model, tmp_path) -> None:
+    """Among the words are such as training never saw."""
+    test = frame(2)
+    test = recoded(test.assign(shop=test["shop"].astype(object).replace("shop 07", "unseen")), ["unseen", *SHOPS[::-1]])
+    for format in ("lightgbm", "pmml", "c"):
+        model.export(tmp_path / format, format, feature_base=0)
+    back = rankwood.Model.import_from(tmp_path / "lightgbm", "lightgbm", feature_base=0)
+    assert set(back.categories["shop"]) <= set(model.categories["shop"])
+    assert (back.predict(test) == model.predict(test)).all()
+    with pytest.raises(rankwood.UnsupportedError, match="feature 0: category 'shop 00'; 'onnx' takes whole numbers"):
+        model.export(tmp_path / "no", "onnx", feature_base=0)
+    assert not (tmp_path / "no").exists()
+    table = frame(1)
+    table.loc[::9, "shop"] = np.nan
+    apart = rankwood.train(PARAMS, rankwood.Dataset(table, "label", qid="qid"))
+    with pytest.raises(rankwood.UnsupportedError, match="for 'lightgbm' both are missing"):
+        apart.export(tmp_path / "no", "lightgbm", feature_base=0)
+    apart.export(tmp_path / "lossy", "lightgbm", feature_base=0, lossy=True)
+
+
+def test_words_in_lightgbm(model: rankwood.Model, tmp_path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model.export(tmp_path / "model.txt", "lightgbm", feature_base=0)
+    test = recoded(frame(2), SHOPS[::-1])
+    scores = lightgbm.Booster(model_file=tmp_path / "model.txt").predict(test[["shop", "x"]], raw_score=True)
+    assert np.allclose(scores, model.predict(test), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("format", ["lightgbm", "xgboost", "xgboost-ubj", "onnx", "onnx5"])
+def test_numbers_out_and_in_again(format: str, tmp_path) -> None:
+    table = frame(1)
+    x = np.column_stack([table["shop"].cat.codes, table["x"]]).astype(np.float32)
+    x[::9, 0] = np.nan
+    train_set = rankwood.Dataset(x, table["label"], qid=table["qid"], categorical_features=[0])
+    model = rankwood.train(PARAMS, train_set)
+    model.export(tmp_path / "model", format, feature_base=0)
+    back = rankwood.Model.import_from(tmp_path / "model", format, feature_base=0)
+    assert set(back.categories[0]) <= set(model.categories[0])
+    x[1::7, 0] = 1000 + np.arange(len(x[1::7]))
+    assert (back.predict(x) == model.predict(x)).all()
+
+
 def test_wrong() -> None:
     table = frame(1, 10)
     with pytest.raises(rankwood.DataError, match="no column 'shops' of categories"):
