@@ -417,14 +417,15 @@ RW_API int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *para
                                 const struct rw_dataset *const *valid, int n_valid,
                                 const struct rw_train_hooks *hooks, struct rw_model **out);
 
-/* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`, or, if
- * some features have words, these; accepted wherever text is. Written atomically. */
+/* Cache of a dataset: everything that was read, weights and further labels that were set, and cuts and codes
+ * for params' `bins` and `absent`, or, if some features have words, these; accepted wherever text is. Written
+ * atomically. */
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const struct rw_params *params, const char *path);
 
 /* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of LETOR text with more than
  * 262,144 documents, with features that at least half of them have, the values go straight into the cache.
- * Notes as when reading. */
+ * Further labels are read from the params' `labels`, if they name a file. Notes as when reading. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                                   const char *const *paths, int n_paths, const char *path);
 

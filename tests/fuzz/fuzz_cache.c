@@ -51,7 +51,10 @@ static void use(const struct rw_dataset *dataset)
         check(rw_dataset_query_id(dataset, query)[0] != 0);
     }
     for (uint32_t doc = 0; doc < n_docs; doc++) {
-        check(dataset->label[doc] >= 0 && isfinite(dataset->label[doc]));
+        for (int k = 0; k <= dataset->n_more_labels; k++) {
+            const float label = rw_dataset_labels_of(dataset, k)[doc];
+            check(label >= 0 && isfinite(label));
+        }
         (void)strlen(rw_dataset_comment(dataset, doc));
         rw_dataset_doc_id(dataset, doc, id, sizeof(id));
     }
@@ -126,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(sealed, data, size);
         memcpy(&header, data, sizeof(header));
         memcpy(header.magic, RW_CACHE_MAGIC, sizeof(header.magic));
-        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_WORDS)
+        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_LABELS)
             header.version = RW_CACHE_VERSION;
         header.byte_order = RW_CACHE_BYTE_ORDER;
         header.file_bytes = size;
