@@ -880,8 +880,14 @@ struct rw_feature_check {
     int32_t duplicate_of; /* the first feature with the same values; -1: none, or constant */
     int identifies;       /* enum rw_identifies */
     int orders_labels;    /* 1: sorted by it, labels are in order in every query (10 or more of them) */
-    double drift; /* 0 to 1: largest difference of the distribution functions of the two sets, or of the shares
-                     missing; NaN without a second set */
+    int by_words;         /* 1: of categories by words: `least` and `most` are NaN, their order means nothing */
+    double drift; /* 0 to 1: largest difference of the distribution functions of the two sets, by words of a
+                     category's shares of the documents, or of the shares missing; NaN without a second set,
+                     or if one has words and the other numbers */
+    /* Of categories, the one whose share differs most, and its shares in the first set and the second;
+     * NULL: none does. */
+    const char *moved;
+    double moved_from, moved_to;
 };
 struct rw_finding {
     const char *kind; /* "split-queries" */
