@@ -417,14 +417,15 @@ RW_API int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *para
                                 const struct rw_dataset *const *valid, int n_valid,
                                 const struct rw_train_hooks *hooks, struct rw_model **out);
 
-/* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`, or, if
- * some features have words, these; accepted wherever text is. Written atomically. */
+/* Cache of a dataset: everything that was read, weights and further labels that were set, and cuts and codes
+ * for params' `bins` and `absent`, or, if some features have words, these; accepted wherever text is. Written
+ * atomically. */
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const struct rw_params *params, const char *path);
 
 /* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of LETOR text with more than
  * 262,144 documents, with features that at least half of them have, the values go straight into the cache.
- * Notes as when reading. */
+ * Further labels are read from the params' `labels`, if they name a file. Notes as when reading. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                                   const char *const *paths, int n_paths, const char *path);
 
@@ -879,8 +880,14 @@ struct rw_feature_check {
     int32_t duplicate_of; /* the first feature with the same values; -1: none, or constant */
     int identifies;       /* enum rw_identifies */
     int orders_labels;    /* 1: sorted by it, labels are in order in every query (10 or more of them) */
-    double drift; /* 0 to 1: largest difference of the distribution functions of the two sets, or of the shares
-                     missing; NaN without a second set */
+    int by_words;         /* 1: of categories by words: `least` and `most` are NaN, their order means nothing */
+    double drift; /* 0 to 1: largest difference of the distribution functions of the two sets, by words of a
+                     category's shares of the documents, or of the shares missing; NaN without a second set,
+                     or if one has words and the other numbers */
+    /* Of categories, the one whose share differs most, and its shares in the first set and the second;
+     * NULL: none does. */
+    const char *moved;
+    double moved_from, moved_to;
 };
 struct rw_finding {
     const char *kind; /* "split-queries" */

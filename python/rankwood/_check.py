@@ -68,8 +68,15 @@ class FeatureCheck:
         "document", "query" or "line": whole numbers that look like an id of it.
     orders_labels : bool
         Sorted by it, labels are in order in every query.
+    categorical : bool
+        Its values are words, so ``least`` and ``most`` are NaN.
     drift : float
-        0 to 1: the largest difference between the distributions of the two sets; NaN without a second.
+        0 to 1: the largest difference between the distributions of the two sets, of categories between their shares
+        of the documents; NaN without a second, or if one has words and the other numbers.
+    moved : str | None
+        The category whose share differs most; None if none does.
+    moved_from, moved_to : float
+        Its share of the first set's documents, and of the second's; NaN without one.
     """
 
     feature: int
@@ -82,7 +89,11 @@ class FeatureCheck:
     duplicate_of: int | None
     identifies: str | None
     orders_labels: bool
+    categorical: bool
     drift: float
+    moved: str | None
+    moved_from: float
+    moved_to: float
 
 
 @dataclass(frozen=True)
@@ -212,7 +223,11 @@ def _feature(c: Any) -> FeatureCheck:
         duplicate_of=c.duplicate_of if c.duplicate_of >= 0 else None,
         identifies=_IDENTIFIES.get(c.identifies),
         orders_labels=bool(c.orders_labels),
+        categorical=bool(c.by_words),
         drift=c.drift,
+        moved=text(c.moved) if c.moved else None,
+        moved_from=c.moved_from if c.moved else float("nan"),
+        moved_to=c.moved_to if c.moved else float("nan"),
     )
 
 

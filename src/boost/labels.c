@@ -39,7 +39,8 @@ int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
             "parameter 'label-weights' has %d weights, but the training set has %d label%s "
             "a document\n"
             "hint: --labels FILE has the further ones, those of CSV and TSV are in "
-            "--label-columns (rw_dataset_set_more_labels)",
+            "--label-columns, those of a cache are what it was made with "
+            "(rw_dataset_set_more_labels)",
             n, train->n_more_labels + 1, train->n_more_labels ? "s" : "");
     if (!n && train->n_more_labels)
         rw_log(ctx, RW_LOG_WARNING,

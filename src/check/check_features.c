@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "check/data_check.h"
 #include "dataset/dataset.h"
+#include "dataset/lexicon.h"
 #include "metric/metric.h"
 
 struct job {
@@ -139,16 +140,46 @@ static uint64_t hash_values(const float *value, uint32_t n)
     return hash;
 }
 
-static void check_feature(const struct job *job, uint32_t c, struct space *space,
-                          struct rw_feature_check *out)
+/* Numbers of words count those that differ, and that is all. */
+static void forget_numbers(struct rw_feature_check *row)
+{
+    row->least = row->most = NAN;
+    row->orders_labels = 0;
+    if (row->identifies == RW_IDENTIFIES_LINE)
+        row->identifies = RW_IDENTIFIES_DOCUMENT;
+}
+
+/* keys: of the feature's values, [n_keys]. */
+static int compare(const struct job *job, size_t n_keys, struct space *space,
+                   struct rw_feature_check *out)
+{
+    const struct rw_dataset *other = job->other;
+    const int of_other = rw_lexicon_has(other->lexicon, out->feature);
+    if (of_other != out->by_words && rw_dataset_column(other, out->feature))
+        return RW_OK; /* words against numbers */
+    rw_dataset_feature(other, out->feature, 0, space->value);
+    const size_t m = sort_values(space->value, other->n_docs, space->other_key, space->scratch);
+    if (out->by_words)
+        RW_TRY(rw_check_words(job->dataset, other, out));
+    else
+        out->drift = rw_check_distance(space->key, n_keys, space->other_key, m);
+    /* A feature that one set misses more often has moved, too. */
+    const double missing = fabs(out->missing - 1.0 + (double)m / other->n_docs);
+    out->drift = out->drift >= missing ? out->drift : missing;
+    return RW_OK;
+}
+
+static int check_feature(const struct job *job, uint32_t c, struct space *space,
+                         struct rw_feature_check *out)
 {
     const struct rw_dataset *dataset = job->dataset;
     const uint32_t n = dataset->n_docs, feature = dataset->column[c].feature;
+    const int by_words = rw_lexicon_has(dataset->lexicon, feature);
     uint32_t n_absent = 0;
     rw_column_values(&dataset->column[c], 0, n, rw_float_of_bits(RW_ABSENT_BITS), space->value);
     for (uint32_t i = 0; i < n; i++) {
         if (rw_is_absent(space->value[i])) {
-            space->value[i] = 0;
+            space->value[i] = by_words ? -1.0f : 0.0f; /* no word */
             n_absent++;
         }
     }
@@ -157,6 +188,7 @@ static void check_feature(const struct job *job, uint32_t c, struct space *space
                                      .duplicate_of = -1,
                                      .absent = (double)n_absent / n,
                                      .missing = (double)(n - kept) / n,
+                                     .by_words = by_words,
                                      .drift = (double)NAN};
     for (size_t i = 0; i < kept; i++)
         out->n_distinct += i == 0 || space->key[i] != space->key[i - 1];
@@ -168,15 +200,9 @@ static void check_feature(const struct job *job, uint32_t c, struct space *space
         out->identifies = identifies(job, space->value, out->n_distinct);
         out->orders_labels = orders_labels(job, space->value, space);
     }
-    if (!job->other)
-        return;
-    rw_dataset_feature(job->other, feature, 0, space->value);
-    const size_t m =
-        sort_values(space->value, job->other->n_docs, space->other_key, space->scratch);
-    out->drift = rw_check_distance(space->key, kept, space->other_key, m);
-    /* A feature that one set misses more often has moved, too. */
-    const double missing = fabs(out->missing - 1.0 + (double)m / job->other->n_docs);
-    out->drift = out->drift >= missing ? out->drift : missing;
+    if (by_words)
+        forget_numbers(out);
+    return job->other ? compare(job, kept, space, out) : RW_OK;
 }
 
 /* Names the first feature with the same values, bit by bit. */
@@ -190,7 +216,8 @@ static int find_duplicates(struct rw_ctx *ctx, const struct job *job,
     RW_TRY_OUT(RW_NEW_RAW(ctx, b, dataset->n_docs));
     for (uint32_t c = 1; c < dataset->n_columns; c++) {
         for (uint32_t d = 0; d < c && features[c].duplicate_of < 0; d++) {
-            if (job->hash[c] != job->hash[d] || features[c].constant)
+            if (job->hash[c] != job->hash[d] || features[c].constant ||
+                features[c].by_words != features[d].by_words)
                 continue;
             rw_dataset_feature(dataset, features[c].feature, 0, a);
             rw_dataset_feature(dataset, features[d].feature, 0, b);
@@ -208,9 +235,9 @@ static int check_some(void *user, struct rw_share *share)
 {
     const struct job *job = user;
     struct space space = {0};
-    const int status = space_init(job, &space);
+    int status = space_init(job, &space);
     for (uint64_t c, end; status >= 0 && rw_share_next(share, &c, &end);)
-        check_feature(job, (uint32_t)c, &space, &job->features[c]);
+        status = check_feature(job, (uint32_t)c, &space, &job->features[c]);
     space_release(&space);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/words.h"
 #include "dataset/dataset.h"
+#include "dataset/lexicon.h"
 #include "check/data_check.h"
 
 /* ------------------------------------------------------------------ ids */
@@ -54,17 +55,31 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 32;
 }
 
+/* A word as a number: its number in the lexicon is no other set's. */
+static uint32_t hash_word(const char *word)
+{
+    uint32_t hash = 2166136261u;
+    for (; *word; word++)
+        hash = (hash ^ (unsigned char)*word) * 16777619u;
+    return hash;
+}
+
 /* A sum, so that columns may come in any order; 0 and an absent value hash alike. */
 void rw_check_hash(const struct rw_dataset *dataset, uint64_t *hashes)
 {
     memset(hashes, 0, dataset->n_docs * sizeof(*hashes));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         const struct rw_column *column = &dataset->column[c];
+        const int by_words = rw_lexicon_has(dataset->lexicon, column->feature);
         for (uint32_t i = 0; i < column->n; i++) {
             const float value = column->value[i];
-            if (!rw_is_absent(value) && value != 0)
-                hashes[column->row ? column->row[i] : i] +=
-                    mix((uint64_t)column->feature << 32 | rw_bits_of_float(value));
+            const int is_word = by_words && value == value;
+            if (rw_is_absent(value) || (!is_word && value == 0))
+                continue;
+            const uint32_t bits =
+                is_word ? hash_word(rw_lexicon_word(dataset->lexicon, (uint32_t)value))
+                        : rw_bits_of_float(value);
+            hashes[column->row ? column->row[i] : i] += mix((uint64_t)column->feature << 32 | bits);
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "check/data_check.h"
 #include "dataset/dataset.h"
+#include "dataset/lexicon.h"
 #include "io/columns.h"
 #include "io/data_format.h"
 
@@ -22,6 +23,7 @@ struct checking {
     struct rw_dataset *dataset, *other; /* owned; other: NULL without one */
     int warnings_now;                   /* which findings are added: 1: warnings; 0: notes */
     uint32_t n_only_here, n_only_there; /* features of one set alone */
+    uint32_t n_by_one;                  /* features by words in one set, by numbers in the other */
     struct rw_check_names split;        /* ids that come back */
 };
 
@@ -95,9 +97,9 @@ static void report_features(struct checking *c)
         {OF_LINE, 1, "features-like-lines",
          "that only rise, or fall, down the file: line numbers?"},
         {OF_DOCUMENT, 1, "features-like-documents",
-         "with a whole number for nearly each document: identifiers?"},
+         "with a whole number or a word for nearly each document: identifiers?"},
         {OF_QUERY, 1, "features-like-queries",
-         "with a whole number for nearly each query: identifiers?"},
+         "with a whole number or a word for nearly each query: identifiers?"},
         {MISSING, 0, "features-missing", "that are missing in half of the documents or more"},
         {CONSTANT, 0, "features-constant", "with one value in all documents"},
         {DUPLICATE, 0, "features-duplicate", "that are the same as one before them"},
@@ -189,6 +191,22 @@ static double drift_limit(const struct rw_check *check)
     return chance > RW_CHECK_DRIFT ? chance : RW_CHECK_DRIFT;
 }
 
+/* Categories of features that moved, with their shares of the documents here and there. */
+static struct rw_check_names list_categories(const struct checking *c, double limit)
+{
+    struct rw_check_names names = {0};
+    char name[64];
+    for (uint32_t i = 0; i < c->check.n_features; i++) {
+        const struct rw_feature_check *row = &c->feature[i];
+        if (!row->moved || !(fabs(row->moved_to - row->moved_from) > limit))
+            continue;
+        snprintf(name, sizeof(name), "%u '%.14s' %.3f to %.3f", row->feature, row->moved,
+                 row->moved_from, row->moved_to);
+        rw_check_name(&names, 5, name);
+    }
+    return names;
+}
+
 static void report_shared(struct checking *c)
 {
     const struct rw_check *check = &c->check;
@@ -211,6 +229,15 @@ static void report_shared(struct checking *c)
         add_finding(c, 1, "feature-drift",
                     "%u feature%s distributed differently in the sets (distance over %.3f): %s",
                     moved.n, moved.n == 1 ? " is" : "s are", limit, moved.text);
+    const struct rw_check_names shares = list_categories(c, limit);
+    if (shares.n > 0)
+        add_finding(c, 1, "category-drift", "the largest moves of categories' shares: feature %s",
+                    shares.text);
+    if (c->n_by_one > 0)
+        add_finding(c, 1, "features-by-words",
+                    "%u feature%s words in one set and numbers in the other, and %s not compared",
+                    c->n_by_one, c->n_by_one == 1 ? " is" : "s are",
+                    c->n_by_one == 1 ? "is" : "are");
     if (c->n_only_here > 0)
         add_finding(c, 1, "features-only-here", "%u features never appear in the other set",
                     c->n_only_here);
@@ -258,6 +285,7 @@ static int compare_labels(struct rw_ctx *ctx, struct checking *c)
         column[i] = (struct rw_column){.n = sets[i]->n_docs, .value = sets[i]->label};
         view[i].column = &column[i];
         view[i].n_columns = 1;
+        view[i].lexicon = NULL;
     }
     RW_TRY(rw_check_features(ctx, &view[0], &view[1], &row));
     c->check.label_drift = row.drift;
@@ -278,8 +306,13 @@ static int check_other(struct rw_ctx *ctx, struct checking *c, const uint64_t *h
     RW_TRY_OUT(rw_check_shared(ctx, c->dataset, hashes, c->other, other_hashes,
                                &c->check.n_shared_queries, &c->check.n_shared_docs));
     RW_TRY_OUT(compare_labels(ctx, c));
-    for (uint32_t i = 0; i < c->dataset->n_columns; i++)
-        c->n_only_here += !rw_dataset_column(c->other, c->dataset->column[i].feature);
+    for (uint32_t i = 0; i < c->dataset->n_columns; i++) {
+        const uint32_t feature = c->dataset->column[i].feature;
+        const int is_in_both = rw_dataset_column(c->other, feature) != NULL;
+        c->n_only_here += !is_in_both;
+        c->n_by_one += is_in_both && rw_lexicon_has(c->dataset->lexicon, feature) !=
+                                         rw_lexicon_has(c->other->lexicon, feature);
+    }
     for (uint32_t i = 0; i < c->other->n_columns; i++)
         c->n_only_there += !rw_dataset_column(c->dataset, c->other->column[i].feature);
 out:

@@ -46,6 +46,10 @@ int rw_check_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
  * what drift is measured against. */
 int rw_check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       const struct rw_dataset *other, struct rw_feature_check *features);
+/* Of out->feature, which `dataset` has by words, and `other` by words or not at all: the word whose
+ * share of the documents differs most, and its difference as drift. */
+int rw_check_words(const struct rw_dataset *dataset, const struct rw_dataset *other,
+                   struct rw_feature_check *out);
 /* The largest difference of two distribution functions (Kolmogorov and Smirnov); a: [n], b: [m]
  * keys in rising order; NaN if either has none. */
 double rw_check_distance(const uint32_t *a, size_t n, const uint32_t *b, size_t m);

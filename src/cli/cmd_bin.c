@@ -1,4 +1,6 @@
 /* rankwood bin: data as a cache. */
+#include <string.h>
+
 #include "cli/load.h"
 #include "cli/progress.h"
 
@@ -9,13 +11,25 @@ static const struct rw_option options[] = {
     {0},
 };
 
+/* Of two that name labels one would have no effect; training says so in rw_params_check. */
+static int check(struct rw_cli *cli)
+{
+    const int has_columns = rw_params_must_matter(cli->params, "label-columns");
+    const int has_many = strchr(rw_params_get(cli->params, "label-columns"), ',') != NULL;
+    if (has_many && rw_params_must_matter(cli->params, "labels"))
+        return rw_wrong(cli, "'--labels' has no effect with the further labels of "
+                             "'--label-columns'");
+    return has_columns && rw_params_must_matter(cli->params, "label-column")
+               ? rw_wrong(cli, "'--label-column' has no effect with '--label-columns'")
+               : 0;
+}
+
 static int run(struct rw_cli *cli)
 {
     const double start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
     RW_STEP(
         rw_dataset_cache_files(cli->ctx, cli->params, cli->operands.text, cli->operands.n, output));
-    RW_STEP(rw_load_check_columns(cli));
     rw_load_stage_since("read, bin and write", start);
     return 0;
 }
@@ -26,10 +40,13 @@ const struct rw_command rw_cmd_bin = {
     .operands = "DATA... -o FILE.rwb",
     .about = "Writes data as a cache: everything that was read, and bin boundaries and codes for "
              "one setting of --bins and --absent. It is accepted wherever text is. With "
-             "--categorical it keeps those features' words in place of codes.",
+             "--categorical it keeps those features' words in place of codes, with --labels or "
+             "--label-columns several labels a document.",
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " bins absent label-column qid-column weight-column ignore categorical threads ",
+    .params = " bins absent label-column label-columns labels qid-column weight-column ignore "
+              "categorical threads ",
+    .check = check,
     .run = run,
 };

@@ -15,6 +15,13 @@ static const struct rw_option options[] = {
     {0},
 };
 
+static json_t *moved_json(const struct rw_feature_check *row)
+{
+    return row->moved ? json_pack("{s:o,s:f,s:f}", "category", rw_load_json_text(row->moved),
+                                  "from", row->moved_from, "to", row->moved_to)
+                      : json_null();
+}
+
 static json_t *features_json(const struct rw_check *check)
 {
     static const char *const identifies[] = {NULL, "document", "query", "line"};
@@ -23,15 +30,16 @@ static json_t *features_json(const struct rw_check *check)
         const struct rw_feature_check *row = &check->features[i];
         json_array_append_new(
             features,
-            json_pack(
-                "{s:I,s:f,s:f,s:o,s:o,s:I,s:b,s:o,s:o,s:b,s:o}", "feature",
-                (json_int_t)row->feature, "absent", row->absent, "missing", row->missing, "least",
-                rw_load_json_number((double)row->least), "most",
-                rw_load_json_number((double)row->most), "distinct", (json_int_t)row->n_distinct,
-                "constant", row->constant, "duplicate_of",
-                row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of), "identifies",
-                row->identifies ? json_string(identifies[row->identifies]) : json_null(),
-                "orders_labels", row->orders_labels, "drift", rw_load_json_number(row->drift)));
+            json_pack("{s:I,s:f,s:f,s:o,s:o,s:I,s:b,s:o,s:o,s:b,s:b,s:o,s:o}", "feature",
+                      (json_int_t)row->feature, "absent", row->absent, "missing", row->missing,
+                      "least", rw_load_json_number((double)row->least), "most",
+                      rw_load_json_number((double)row->most), "distinct",
+                      (json_int_t)row->n_distinct, "constant", row->constant, "duplicate_of",
+                      row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of),
+                      "identifies",
+                      row->identifies ? json_string(identifies[row->identifies]) : json_null(),
+                      "orders_labels", row->orders_labels, "categorical", row->by_words, "drift",
+                      rw_load_json_number(row->drift), "moved", moved_json(row)));
     }
     return features;
 }
@@ -129,8 +137,12 @@ static void print_drift(const struct rw_check *check)
         qsort(row, n, sizeof(*row), by_drift);
     if (n > 0)
         printf("drift      labels %.3f; features that moved most:", check->label_drift);
-    for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++)
-        printf("%s %u (%.3f)", i ? "," : "", row[i]->feature, row[i]->drift);
+    for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++) {
+        printf("%s %u (%.3f", i ? "," : "", row[i]->feature, row[i]->drift);
+        if (row[i]->moved)
+            printf(": '%.40s' %.3f to %.3f", row[i]->moved, row[i]->moved_from, row[i]->moved_to);
+        putchar(')');
+    }
     if (n > 0)
         putchar('\n');
     free(row);
@@ -191,6 +203,6 @@ const struct rw_command rw_cmd_check = {
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " label-column qid-column weight-column ignore threads ",
+    .params = " label-column qid-column weight-column ignore categorical threads ",
     .run = run,
 };

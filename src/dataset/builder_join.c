@@ -136,20 +136,28 @@ static int join_weights(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
+static const char *name_of(const struct rw_builder *builder)
+{
+    return builder->file ? builder->file : "a table";
+}
+
 /* Further labels, of which all documents have as many. */
 static int join_more_labels(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
-    int n = -1;
+    const struct rw_builder *first = NULL;
     for (int b = 0; b < finish->n_builders; b++) {
         const struct rw_builder *builder = &finish->builders[b];
-        if (builder->n_docs && n >= 0 && builder->n_more_labels != n)
+        if (first && builder->n_docs && builder->n_more_labels != first->n_more_labels)
             return rw_fail(ctx, RW_ERR_DATA,
-                           "documents with %d label%s and with %d; expected as many of each", n + 1,
-                           n ? "s" : "", builder->n_more_labels + 1);
-        n = builder->n_docs ? builder->n_more_labels : n;
+                           "%.400s and %.400s: documents with %d label%s and with %d; expected as "
+                           "many of each",
+                           name_of(first), name_of(builder), first->n_more_labels + 1,
+                           first->n_more_labels ? "s" : "", builder->n_more_labels + 1);
+        first = builder->n_docs ? builder : first;
     }
-    if (n <= 0)
+    const int n = first ? first->n_more_labels : 0;
+    if (n == 0)
         return RW_OK;
     RW_TRY(RW_NEW_RAW(ctx, dataset->more_label, (size_t)n * dataset->n_docs));
     dataset->n_more_labels = n;
@@ -180,7 +188,7 @@ static int join_names(struct rw_ctx *ctx, struct finish *finish)
             return rw_fail(ctx, RW_ERR_DATA,
                            "'%s': its columns are not those of the files before it\n"
                            "hint: files of one set have the same columns in the same order",
-                           builder->file ? builder->file : "a table");
+                           name_of(builder));
         }
     }
     return RW_OK;
@@ -200,8 +208,7 @@ static int join_lexicons(struct rw_ctx *ctx, const struct finish *finish)
                            "numbers, or words of its own, of the other\n"
                            "hint: name all features that are words, and no others, with the "
                            "parameter 'categorical'",
-                           first->file ? first->file : "a cache",
-                           builder->file ? builder->file : "a cache");
+                           name_of(first), name_of(builder));
         first = builder;
     }
     if (first)
@@ -429,7 +436,7 @@ static int join_locations(struct rw_ctx *ctx, struct finish *finish)
     struct rw_dataset *dataset = finish->dataset;
     size_t n = 0;
     for (int b = 0; b < finish->n_builders; b++) {
-        if (finish->builders[b].n_docs && !finish->builders[b].file)
+        if (finish->builders[b].n_docs && !finish->builders[b].n_locations)
             return RW_OK;
         n += finish->builders[b].n_locations;
     }

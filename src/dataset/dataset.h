@@ -172,7 +172,7 @@ struct rw_builder {
     struct rw_location *location; /* [n_locations]; their `file` means nothing here */
     size_t location_room;
     uint32_t n_locations;
-    char *file;     /* that all locations are of; owned */
+    char *file;     /* that all is of; NULL: none; owned */
     double *weight; /* [n_docs] if has_weight */
     size_t weight_room;
     int has_weight;

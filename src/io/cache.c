@@ -78,11 +78,11 @@ int rw_cache_header_of(struct rw_ctx *ctx, const char *name, const void *head, s
                        "'%s' is damaged, or was made on a machine of another "
                        "byte order\nhint: make it again with 'rankwood bin'",
                        name);
-    if (h->version < RW_CACHE_VERSION || h->version > RW_CACHE_WORDS)
+    if (h->version < RW_CACHE_VERSION || h->version > RW_CACHE_LABELS)
         return rw_fail(ctx, RW_ERR_FORMAT,
                        "'%s' is a cache of version %u; expected version %d to %d\n"
                        "hint: make it again with 'rankwood bin'",
-                       name, h->version, RW_CACHE_VERSION, RW_CACHE_WORDS);
+                       name, h->version, RW_CACHE_VERSION, RW_CACHE_LABELS);
     if (h->file_bytes != file_bytes)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu", name,
                        file_bytes < h->file_bytes ? "cut short" : "too long",
@@ -106,7 +106,7 @@ int rw_cache_check_counts(struct rw_ctx *ctx, const char *name, const struct rw_
     if (h->has_bins > 1 || h->has_comments > 1 || h->n_docs == 0 || h->n_docs > RW_MAX_DOCS ||
         h->n_queries == 0 || h->n_queries > h->n_docs)
         return damaged(ctx, name, "a count is out of range");
-    if (h->version >= RW_CACHE_WORDS && h->has_bins)
+    if (h->version == RW_CACHE_WORDS && h->has_bins)
         return damaged(ctx, name, "there are codes beside words");
     return h->n_columns > RW_FEATURE_IDS ? damaged(ctx, name, "too many features") : RW_OK;
 }
@@ -285,8 +285,7 @@ static int view_all(struct rw_ctx *ctx, const char *name, const struct rw_cache_
     if (h->has_bins)
         RW_TRY(view_bins(ctx, name, h, layout, map, &out->bins));
     RW_TRY(rw_cache_check(ctx, name, dataset, out->bins, h, view == RW_CACHE_PART));
-    RW_TRY(rw_cache_table_read(ctx, name, h->version, map + layout->table, layout->table_bytes,
-                               dataset));
+    RW_TRY(rw_cache_table_read(ctx, name, h, map + layout->table, layout->table_bytes, dataset));
     if (view == RW_CACHE_CODES)
         return take_features(ctx, out);
     rw_bins_free(out->bins);
@@ -414,6 +413,7 @@ static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *
     memset(builder, 0, sizeof(*builder));
     RW_TRY(rw_builder_copy(ctx, builder, dataset, reader->next_doc, reader->next_doc + n));
     builder->n_clamped = reader->next_doc == 0 ? dataset->n_clamped : 0;
+    RW_TRY(rw_mem_copy_text(ctx, &builder->file, reader->name));
     if (reader->next_doc == 0) {
         RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
         builder->n_names = dataset->n_names;

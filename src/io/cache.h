@@ -12,13 +12,16 @@
 #include "io/input.h"
 
 #define RW_CACHE_MAGIC "\x89RWcache"
-/* RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections.
+/* What a cache has decides its version, the least that says it.
+ * RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections.
  * RW_CACHE_WORDS: also with words that some features' values are numbers of; and without codes, for
- * training gives them to words. */
+ * training gives them to words.
+ * RW_CACHE_LABELS: also with further labels of each document, with words or without. */
 enum {
     RW_CACHE_VERSION = 2,
     RW_CACHE_TABLE = 3,
     RW_CACHE_WORDS = 4,
+    RW_CACHE_LABELS = 5,
     RW_CACHE_BYTE_ORDER = 0x01020304,
     RW_CACHE_ALIGN = 64,
     RW_CACHE_CRC_BYTES = 4
@@ -150,22 +153,30 @@ void rw_cache_words_release(struct rw_cache_words *words);
 int rw_cache_words_read(struct rw_ctx *ctx, const char *from, uint32_t n_features, const char *text,
                         uint64_t n_bytes, struct rw_dataset *dataset);
 
-/* --- names, words and weights (cache_table.c) --- */
+/* --- names, words, weights and further labels (cache_table.c) --- */
 
+/* The version that says what the cache has: RW_CACHE_VERSION without any of these. */
+uint32_t rw_cache_version(const struct rw_dataset *dataset, const struct rw_cache_words *words);
 /* 0: there are none. */
 uint64_t rw_cache_table_bytes(const struct rw_dataset *dataset, const struct rw_cache_words *words);
 /* to: [rw_cache_table_bytes] zeroed, aligned as uint64_t is. */
 void rw_cache_table_fill(const struct rw_dataset *dataset, const struct rw_cache_words *words,
                          char *to);
-/* How the table of a part is: as the whole one of n_bytes that begins with `head`, the first
- * RW_CACHE_TABLE_HEAD bytes, if it has so many: bytes of names and words and what describes them,
- * the same for each part; bytes a document behind those. RW_ERR_FORMAT. */
+/* How the table of a part is. */
+struct rw_cache_table_parts {
+    uint64_t names_bytes; /* names and words and what describes them, the same for each part */
+    /* Arrays behind those, end to end, and their bytes a document; all parts' are alike. */
+    uint32_t n_arrays;
+    uint64_t doc_bytes[RW_MAX_LABELS];
+};
+/* As the whole one of n_bytes that begins with `head`, the first RW_CACHE_TABLE_HEAD bytes, if it
+ * has so many, of a cache with the header `h`. RW_ERR_FORMAT. */
 enum { RW_CACHE_TABLE_HEAD = 32 };
-int rw_cache_table_divide(uint32_t version, const void *head, uint64_t n_bytes, uint32_t n_docs,
-                          uint64_t *names_bytes, uint64_t *doc_bytes);
+int rw_cache_table_divide(const struct rw_cache_header *h, const void *head, uint64_t n_bytes,
+                          struct rw_cache_table_parts *parts);
 /* Checks and takes them. */
-int rw_cache_table_read(struct rw_ctx *ctx, const char *name, uint32_t version, const char *from,
-                        uint64_t n_bytes, struct rw_dataset *dataset);
+int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                        const char *from, uint64_t n_bytes, struct rw_dataset *dataset);
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);

@@ -201,7 +201,7 @@ struct part {
     uint64_t *cut_offset;          /* [n_cut_features + 1] owned */
     uint8_t *has_missing;          /* [n_cut_features] owned */
     struct code_block *block;      /* [n_cut_features] owned */
-    uint64_t names_bytes, doc_bytes;
+    struct rw_cache_table_parts table;
     struct copy *copy; /* [n_copies] owned */
     size_t n_copies, copy_room;
 };
@@ -353,7 +353,7 @@ static void without_codes(struct rw_cache_header *h)
     h->n_cuts = h->code_bytes = 0;
 }
 
-/* Names, words and weights; returns the bytes that the part has of them. */
+/* Names, words, weights and further labels; the bytes that the part has of them. */
 static int measure_table(struct part *p, uint64_t *n_bytes)
 {
     const struct rw_cache_layout *layout = &p->whole.layout;
@@ -363,10 +363,11 @@ static int measure_table(struct part *p, uint64_t *n_bytes)
         return RW_OK;
     RW_TRY(get(p->ctx, p->whole.input, layout->table, head,
                layout->table_bytes < sizeof(head) ? layout->table_bytes : sizeof(head)));
-    if (rw_cache_table_divide(p->whole.h.version, head, layout->table_bytes, p->whole.h.n_docs,
-                              &p->names_bytes, &p->doc_bytes) < 0)
+    if (rw_cache_table_divide(&p->whole.h, head, layout->table_bytes, &p->table) < 0)
         return changed(p->ctx, p->whole.input);
-    *n_bytes = p->names_bytes + p->doc_bytes * p->h.n_docs;
+    *n_bytes = p->table.names_bytes;
+    for (uint32_t i = 0; i < p->table.n_arrays; i++)
+        *n_bytes += p->table.doc_bytes[i] * p->h.n_docs;
     return RW_OK;
 }
 
@@ -475,12 +476,19 @@ static int add_codes(struct part *p)
 
 static int add_table(struct part *p)
 {
-    const uint64_t from = p->whole.layout.table, docs = from + p->names_bytes;
+    uint64_t from = p->whole.layout.table + p->table.names_bytes;
+    char *to = p->map + p->layout.table;
     if (p->layout.table_bytes == 0)
         return RW_OK;
-    RW_TRY(add(p, from, p->map + p->layout.table, p->names_bytes, 0, 0));
-    return add(p, docs + p->begin * p->doc_bytes, p->map + p->layout.table + p->names_bytes,
-               p->h.n_docs * p->doc_bytes, 0, 0);
+    RW_TRY(add(p, p->whole.layout.table, to, p->table.names_bytes, 0, 0));
+    to += p->table.names_bytes;
+    for (uint32_t i = 0; i < p->table.n_arrays; i++) {
+        const uint64_t width = p->table.doc_bytes[i];
+        RW_TRY(add(p, from + p->begin * width, to, p->h.n_docs * width, 0, 0));
+        from += p->whole.h.n_docs * width;
+        to += p->h.n_docs * width;
+    }
+    return RW_OK;
 }
 
 struct copying {

@@ -1,17 +1,21 @@
-/* What a table's cache has besides: names of features, words, and weights of documents. */
+/* What a table's cache has besides: names of features, words, and weights and further labels of
+ * documents. */
+#include <float.h>
+
 #include "base/mem.h"
 #include "io/cache.h"
 #include "io/columns.h"
 
 /* The features' ids follow, then the names, each ended by 0; the ids of features with words, how
- * many words each has, the words, each ended by 0; then the weights; each part at a multiple of 8
- * bytes. */
+ * many words each has, the words, each ended by 0; then the weights, double [n_docs]; each part at
+ * a multiple of 8 bytes; then the further labels, float [n_more_labels][n_docs]. */
 struct table_head {
     uint32_t n_names;
     uint32_t weights; /* enum weights */
     uint64_t name_bytes;
     /* from RW_CACHE_WORDS on */
-    uint32_t n_word_features, zero;
+    uint32_t n_word_features;
+    uint32_t n_more_labels; /* 0 before RW_CACHE_LABELS, and 1 or more there */
     uint64_t word_bytes;
 };
 enum weights { NO_WEIGHTS, OF_DOCUMENTS, OF_QUERIES };
@@ -36,6 +40,7 @@ static struct table_head head_of(const struct rw_dataset *dataset,
     if (dataset->weight)
         head.weights = dataset->weight_by_query ? OF_QUERIES : OF_DOCUMENTS;
     head.n_word_features = words->n_features;
+    head.n_more_labels = (uint32_t)dataset->n_more_labels;
     for (size_t i = 0; i < words->n_all; i++)
         head.word_bytes += strlen(words->word[i]) + 1;
     return head;
@@ -45,20 +50,30 @@ static uint64_t n_bytes_of(uint32_t version, const struct table_head *head, uint
 {
     return head_bytes(version) + aligned(head->n_names * sizeof(uint32_t)) +
            aligned(head->name_bytes) + 2 * head->n_word_features * sizeof(uint32_t) +
-           aligned(head->word_bytes) + (head->weights ? n_docs * sizeof(double) : 0);
+           aligned(head->word_bytes) + (head->weights ? n_docs * sizeof(double) : 0) +
+           (uint64_t)head->n_more_labels * n_docs * sizeof(float);
 }
 
 static uint32_t version_of(const struct table_head *head)
 {
-    return head->n_word_features ? RW_CACHE_WORDS : RW_CACHE_TABLE;
+    if (head->n_more_labels)
+        return RW_CACHE_LABELS;
+    if (head->n_word_features)
+        return RW_CACHE_WORDS;
+    return head->n_names || head->weights ? RW_CACHE_TABLE : RW_CACHE_VERSION;
+}
+
+uint32_t rw_cache_version(const struct rw_dataset *dataset, const struct rw_cache_words *words)
+{
+    const struct table_head head = head_of(dataset, words);
+    return version_of(&head);
 }
 
 uint64_t rw_cache_table_bytes(const struct rw_dataset *dataset, const struct rw_cache_words *words)
 {
     const struct table_head head = head_of(dataset, words);
-    return head.n_names || head.weights || head.n_word_features
-               ? n_bytes_of(version_of(&head), &head, dataset->n_docs)
-               : 0;
+    const uint32_t version = version_of(&head);
+    return version < RW_CACHE_TABLE ? 0 : n_bytes_of(version, &head, dataset->n_docs);
 }
 
 static char *fill_words(const struct rw_cache_words *words, uint64_t n_bytes, char *to)
@@ -82,10 +97,11 @@ void rw_cache_table_fill(const struct rw_dataset *dataset, const struct rw_cache
                          char *to)
 {
     const struct table_head head = head_of(dataset, words);
-    if (!head.n_names && !head.weights && !head.n_word_features)
+    const uint32_t version = version_of(&head);
+    if (version < RW_CACHE_TABLE)
         return;
-    memcpy(to, &head, head_bytes(version_of(&head)));
-    to += head_bytes(version_of(&head));
+    memcpy(to, &head, head_bytes(version));
+    to += head_bytes(version);
     for (uint32_t i = 0; i < head.n_names; i++)
         memcpy(to + i * sizeof(uint32_t), &dataset->name[i].feature, sizeof(uint32_t));
     to += aligned(head.n_names * sizeof(uint32_t));
@@ -96,8 +112,13 @@ void rw_cache_table_fill(const struct rw_dataset *dataset, const struct rw_cache
         text += n;
     }
     to = fill_words(words, head.word_bytes, to + aligned(head.name_bytes));
-    if (head.weights)
+    if (head.weights) {
         memcpy(to, dataset->weight, dataset->n_docs * sizeof(double));
+        to += dataset->n_docs * sizeof(double);
+    }
+    if (head.n_more_labels)
+        memcpy(to, dataset->more_label,
+               (size_t)head.n_more_labels * dataset->n_docs * sizeof(float));
 }
 
 static int take_names(struct rw_ctx *ctx, const struct table_head *head, const char *ids,
@@ -135,60 +156,87 @@ static int take_weights(struct rw_ctx *ctx, const char *from, struct rw_dataset 
     return RW_OK;
 }
 
+static int take_more_labels(struct rw_ctx *ctx, uint32_t n_labels, const char *from,
+                            struct rw_dataset *dataset)
+{
+    const size_t n = (size_t)n_labels * dataset->n_docs;
+    RW_TRY(RW_NEW_RAW(ctx, dataset->more_label, n));
+    memcpy(dataset->more_label, from, n * sizeof(float));
+    dataset->n_more_labels = (int)n_labels;
+    for (size_t i = 0; i < n; i++) {
+        const float label = dataset->more_label[i];
+        if (!(label >= 0 && label <= FLT_MAX) || signbit(label))
+            return RW_ERR_FORMAT;
+    }
+    return RW_OK;
+}
+
 /* from: [n_bytes], or as much of it as a head has. */
-static int take_head(uint32_t version, const void *from, uint64_t n_bytes, uint32_t n_docs,
+static int take_head(const struct rw_cache_header *h, const void *from, uint64_t n_bytes,
                      struct table_head *head)
 {
     memset(head, 0, sizeof(*head));
-    if (n_bytes < head_bytes(version))
+    if (n_bytes < head_bytes(h->version))
         return RW_ERR_FORMAT;
-    memcpy(head, from, head_bytes(version));
+    memcpy(head, from, head_bytes(h->version));
     return head->n_names <= RW_FEATURE_IDS && head->weights <= OF_QUERIES &&
-                   head->n_word_features <= RW_FEATURE_IDS && head->zero == 0 &&
+                   head->n_word_features <= RW_FEATURE_IDS &&
+                   !(head->n_word_features && h->has_bins) && head->n_more_labels < RW_MAX_LABELS &&
+                   (head->n_more_labels > 0) == (h->version == RW_CACHE_LABELS) &&
                    head->name_bytes <= n_bytes && head->word_bytes <= n_bytes &&
-                   n_bytes_of(version, head, n_docs) == n_bytes
+                   n_bytes_of(h->version, head, h->n_docs) == n_bytes
                ? RW_OK
                : RW_ERR_FORMAT;
 }
 
-int rw_cache_table_divide(uint32_t version, const void *from, uint64_t n_bytes, uint32_t n_docs,
-                          uint64_t *names_bytes, uint64_t *doc_bytes)
+int rw_cache_table_divide(const struct rw_cache_header *h, const void *from, uint64_t n_bytes,
+                          struct rw_cache_table_parts *parts)
 {
     struct table_head head;
     _Static_assert(sizeof(head) == RW_CACHE_TABLE_HEAD, "what the header says");
-    RW_TRY(take_head(version, from, n_bytes, n_docs, &head));
-    *doc_bytes = head.weights ? sizeof(double) : 0;
-    *names_bytes = n_bytes - n_docs * *doc_bytes;
+    RW_TRY(take_head(h, from, n_bytes, &head));
+    *parts = (struct rw_cache_table_parts){.names_bytes = n_bytes};
+    if (head.weights)
+        parts->doc_bytes[parts->n_arrays++] = sizeof(double);
+    for (uint32_t k = 0; k < head.n_more_labels; k++)
+        parts->doc_bytes[parts->n_arrays++] = sizeof(float);
+    for (uint32_t i = 0; i < parts->n_arrays; i++)
+        parts->names_bytes -= h->n_docs * parts->doc_bytes[i];
     return RW_OK;
 }
 
-int rw_cache_table_read(struct rw_ctx *ctx, const char *name, uint32_t version, const char *from,
-                        uint64_t n_bytes, struct rw_dataset *dataset)
+int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                        const char *from, uint64_t n_bytes, struct rw_dataset *dataset)
 {
     struct table_head head;
     int status = RW_OK;
-    if (n_bytes == 0)
+    if (n_bytes == 0 && h->version < RW_CACHE_LABELS)
         return RW_OK;
-    if (take_head(version, from, n_bytes, dataset->n_docs, &head) < 0)
-        return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its names' or weights' size is wrong",
+    if (take_head(h, from, n_bytes, &head) < 0)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "'%s' is damaged: its names', weights' or further labels' size is wrong",
                        name);
-    const char *ids = from + head_bytes(version);
+    const char *ids = from + head_bytes(h->version);
     const char *text = ids + aligned(head.n_names * sizeof(uint32_t));
     const char *word_ids = text + aligned(head.name_bytes);
     const char *words = word_ids + 2 * head.n_word_features * sizeof(uint32_t);
     dataset->weight_by_query = head.weights == OF_QUERIES;
     if (head.n_names)
         status = take_names(ctx, &head, ids, text, dataset);
+    const char *of_docs = words + aligned(head.word_bytes);
     if (status == RW_OK && head.weights)
-        status = take_weights(ctx, words + aligned(head.word_bytes), dataset);
+        status = take_weights(ctx, of_docs, dataset);
+    of_docs += head.weights ? dataset->n_docs * sizeof(double) : 0;
+    if (status == RW_OK && head.n_more_labels)
+        status = take_more_labels(ctx, head.n_more_labels, of_docs, dataset);
     if (status == RW_OK)
         status = rw_cache_words_read(ctx, word_ids, head.n_word_features, words, head.word_bytes,
                                      dataset);
     if (status == RW_OK)
         return rw_columns_agree(ctx, name, dataset);
     return status == RW_ERR_FORMAT ? rw_fail(ctx, status,
-                                             "'%s' is damaged: a feature's name, a word or a "
-                                             "weight is wrong",
+                                             "'%s' is damaged: a feature's name, a word, a "
+                                             "weight or a further label is wrong",
                                              name)
                                    : status;
 }

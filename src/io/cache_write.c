@@ -168,9 +168,7 @@ static int write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     layout.file_bytes += layout.table_bytes;
     RW_TRY(RW_NEW(ctx, table, layout.table_bytes));
     rw_cache_table_fill(dataset, words, table);
-    header.version = words->n_features    ? RW_CACHE_WORDS
-                     : layout.table_bytes ? RW_CACHE_TABLE
-                                          : RW_CACHE_VERSION;
+    header.version = rw_cache_version(dataset, words);
     header.file_bytes = layout.file_bytes;
     put_part(&out, &header, sizeof(header));
     put_columns(&out, dataset);

@@ -411,7 +411,7 @@ static int read_part(struct reading *r, const struct rw_cut_rule *rule)
 {
     RW_TRY(agree(r, skim_part(r)));
     struct rw_dataset *documents = r->binned.documents;
-    RW_TRY(rw_together_check(r->ctx, r->part, 1, documents));
+    RW_TRY(rw_together_check(r->ctx, r->paths, r->part, 1, documents));
     RW_TRY(rw_cut_sample_init(r->ctx, &r->sample, documents));
     RW_TRY(agree(r, hold_sampled(r, rule)));
     RW_TRY(rw_pieces_find_bounds(&r->pieces));

@@ -259,7 +259,7 @@ int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_pat
     reader->part = &part;
     rw_own_part_files(&part, &reader->next_path, &reader->end_path);
     RW_TRY_OUT(rw_comm_agree(ctx, read_values_of(ctx, reader, take, user, out)));
-    RW_TRY_OUT(rw_together_check(ctx, &part, 1, *out));
+    RW_TRY_OUT(rw_together_check(ctx, paths, &part, 1, *out));
     status = rw_together_note_clamped(ctx, (*out)->n_clamped);
 out:
     rw_reader_close(reader);
@@ -319,7 +319,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     status = part.is_cache ? read_cache_part(ctx, paths[0], goal->rule, &part, out)
                            : rw_own_part_read(ctx, paths, n_paths, &part, &out->documents);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_together_check(ctx, &part, notice, out->documents));
+    RW_TRY_OUT(rw_together_check(ctx, paths, &part, notice, out->documents));
     by_words = out->documents->lexicon != NULL; /* words become codes when all are known */
     RW_TRY_OUT(rw_comm_max(ctx, &by_words, 1));
     if (goal->rule && !out->bins && !by_words) {

@@ -9,11 +9,12 @@ struct told {
     struct rw_place begin, end;
     uint64_t n_docs, n_lines;
     uint32_t has_weight, weight_by_query;
-    int32_t n_tables;
+    int32_t n_tables, n_more_labels;
 };
 
 struct joint {
     struct rw_ctx *ctx;             /* borrowed */
+    const char *const *paths;       /* [n_paths] borrowed */
     const struct rw_own_part *part; /* borrowed */
     struct rw_dataset *documents;   /* borrowed */
     struct told *told;              /* [n_ranks] owned */
@@ -32,6 +33,7 @@ static int tell(struct joint *j)
     own.has_weight = documents->weight != NULL;
     own.weight_by_query = (uint32_t)documents->weight_by_query;
     own.n_tables = j->ctx->n_tables;
+    own.n_more_labels = documents->n_more_labels;
     RW_TRY(rw_comm_agree(j->ctx, RW_NEW(j->ctx, j->told, (size_t)j->n_ranks)));
     return rw_comm_all_gather(j->ctx, &own, j->told, sizeof(own));
 }
@@ -81,6 +83,21 @@ static int weigh(const struct joint *j)
     for (uint32_t i = 0; i < documents->n_docs; i++)
         documents->weight[i] = 1.0;
     return RW_OK;
+}
+
+/* All documents have as many further labels as those of the first rank that has some. */
+static int check_more_labels(const struct joint *j)
+{
+    const struct told *first = j->told, *own = &j->told[j->rank];
+    while (first < own && first->n_docs == 0)
+        first++;
+    if (own->n_docs == 0 || own->n_more_labels == first->n_more_labels)
+        return RW_OK;
+    return rw_fail(j->ctx, RW_ERR_DATA,
+                   "'%.400s' and the files before it: documents with %d label%s and with %d; "
+                   "expected as many of each",
+                   j->paths[j->part->begin.file], own->n_more_labels + 1,
+                   own->n_more_labels ? "s" : "", first->n_more_labels + 1);
 }
 
 /* ---- names of features ---- */
@@ -318,10 +335,11 @@ out:
     return status;
 }
 
-int rw_together_check(struct rw_ctx *ctx, const struct rw_own_part *part, int notice,
-                      struct rw_dataset *documents)
+int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_own_part *part,
+                      int notice, struct rw_dataset *documents)
 {
     struct joint j = {.ctx = ctx,
+                      .paths = paths,
                       .part = part,
                       .documents = documents,
                       .rank = rw_rank(ctx),
@@ -331,6 +349,7 @@ int rw_together_check(struct rw_ctx *ctx, const struct rw_own_part *part, int no
     RW_TRY_OUT(rw_comm_agree(ctx, check_parts(&j)));
     count_lines(&j);
     RW_TRY_OUT(rw_comm_agree(ctx, weigh(&j)));
+    RW_TRY_OUT(rw_comm_agree(ctx, check_more_labels(&j)));
     RW_TRY_OUT(share_names(&j));
     if (notice)
         status = check_ids(&j);

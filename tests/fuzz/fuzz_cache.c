@@ -51,7 +51,10 @@ static void use(const struct rw_dataset *dataset)
         check(rw_dataset_query_id(dataset, query)[0] != 0);
     }
     for (uint32_t doc = 0; doc < n_docs; doc++) {
-        check(dataset->label[doc] >= 0 && isfinite(dataset->label[doc]));
+        for (int k = 0; k <= dataset->n_more_labels; k++) {
+            const float label = rw_dataset_labels_of(dataset, k)[doc];
+            check(label >= 0 && isfinite(label));
+        }
         (void)strlen(rw_dataset_comment(dataset, doc));
         rw_dataset_doc_id(dataset, doc, id, sizeof(id));
     }
@@ -92,6 +95,22 @@ static uint32_t read_pieces(struct rw_ctx *ctx, const char *path)
     return n_docs;
 }
 
+/* The queries behind the middle, as a rank reads them. */
+static void read_part(struct rw_ctx *ctx, const char *path, const struct rw_dataset *whole)
+{
+    const struct rw_range range = {.begin = whole->query_offset[whole->n_queries / 2],
+                                   .end = whole->n_docs};
+    struct rw_binned part = {.documents = NULL};
+    struct rw_input *input;
+    check(rw_input_open(ctx, path, &input) == RW_OK);
+    check(rw_cache_read_part(ctx, input, &range, NULL, &part) == RW_OK);
+    rw_input_close(input);
+    use(part.documents);
+    check(part.documents->n_docs == range.end - range.begin);
+    check(part.documents->n_more_labels == whole->n_more_labels);
+    rw_binned_release(&part);
+}
+
 static void read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
 {
     struct fuzz_file file;
@@ -106,6 +125,8 @@ static void read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
     if (rw_dataset_read(ctx, &path, 1, &dataset) == RW_OK) {
         use(dataset);
         check(read_pieces(ctx, path) == dataset->n_docs);
+        if (size >= sizeof(header) && memcmp(data, RW_CACHE_MAGIC, sizeof(header.magic)) == 0)
+            read_part(ctx, path, dataset);
         rw_dataset_free(dataset);
     } else {
         check(dataset == NULL && rw_last_error(ctx)[0] != 0);
@@ -126,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(sealed, data, size);
         memcpy(&header, data, sizeof(header));
         memcpy(header.magic, RW_CACHE_MAGIC, sizeof(header.magic));
-        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_WORDS)
+        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_LABELS)
             header.version = RW_CACHE_VERSION;
         header.byte_order = RW_CACHE_BYTE_ORDER;
         header.file_bytes = size;

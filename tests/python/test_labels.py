@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import rankwood
 from conftest import Made
 from ranks_in_threads import run
 from rankwood import Dataset, Ranker, train
+from rankwood._core import context, lib
+from rankwood._params import Params
 
 WEIGHTS = {"label_weights": [1, 0.5, 2]}
 
@@ -64,6 +67,33 @@ def test_order_and_resume(made: Made, more: Any, small: dict[str, Any], tmp_path
     assert train(params, data, resume=path).to_bytes() == whole.to_bytes()
     with pytest.raises(rankwood.DataError, match="more-labels"):
         train(params, made.dataset(more_labels=more[::-1]), resume=path)
+
+
+def write_cache(data: Dataset, path: Path) -> Path:
+    status = lib.rw_dataset_write_cache(context(), data._with_values(), Params().c, os.fsencode(path))
+    assert status == 0
+    return path
+
+
+def test_a_cache_keeps_them(made: Made, more: Any, small: dict[str, Any], tmp_path: Path) -> None:
+    params = small | WEIGHTS
+    expected = train(params, made.dataset(more_labels=more)).to_bytes()
+    path = write_cache(made.dataset(more_labels=more), tmp_path / "three.rwb")
+    assert train(params, Dataset(path)).to_bytes() == expected
+    again = write_cache(Dataset(path), tmp_path / "again.rwb")
+    assert again.read_bytes() == path.read_bytes()
+    assert run(2, lambda here: train(params, Dataset(path)).to_bytes()) == [expected] * 2
+    other = write_cache(made.dataset(more_labels=more[:, ::-1]), tmp_path / "other.rwb")
+    assert train(params, Dataset(other)).to_bytes() != expected
+    assert train(params, Dataset(other, more_labels=more)).to_bytes() == expected
+    one = train(small, made.dataset())
+    assert rankwood.evaluate(Dataset(path), one) == rankwood.evaluate(made.dataset(), one)
+    plain = write_cache(made.dataset(), tmp_path / "plain.rwb")
+    assert plain.read_bytes()[8] == 2, "without them it is what it was"
+    with pytest.raises(rankwood.ParameterError, match="has 3 weights, but the training set has 1 label a document"):
+        train(params, Dataset(plain))
+    with pytest.raises(rankwood.DataError, match=r"three\.rwb and .*plain\.rwb: documents with 3 labels and with 1"):
+        train(params, Dataset([path, write_cache(Dataset(made.X, made.y, qid=made.qid + 1000), plain)]))
 
 
 def test_weights_of_0_leave_one_label(made: Made, more: Any, small: dict[str, Any]) -> None:

@@ -244,6 +244,25 @@ def test_check_of_memory_is_that_of_a_file(tmp_path: Path) -> None:
     assert memory.counts["documents"] == 75
 
 
+def test_check_compares_categories_by_word() -> None:
+    pd = pytest.importorskip("pandas")
+
+    def shops(words: list[str], order: list[str]) -> rw.Dataset:
+        column = pd.Categorical(words * 20, categories=order)
+        frame = pd.DataFrame({"shop": column, "x": np.arange(80.0) % 7})
+        return rw.Dataset(frame, np.arange(80) % 3, qid=np.arange(80) // 4)
+
+    first = shops(["a", "b", "c", "d"], ["a", "b", "c", "d"])
+    same = rw.check(first, against=shops(["d", "c", "b", "a"], ["d", "a", "c", "b"])).features[0]
+    assert same.categorical and np.isnan(same.least)
+    assert (same.drift, same.moved) == (0.0, None)
+    assert np.isnan(same.moved_from)
+    other = rw.check(first, against=shops(["d", "d", "b", "a"], ["d", "a", "c", "b"])).features[0]
+    assert (other.drift, other.moved, other.moved_from, other.moved_to) == (0.25, "c", 0.25, 0.0)
+    numbers = rw.check(first).features[1]
+    assert (numbers.categorical, numbers.most, numbers.moved) == (False, 6.0, None)
+
+
 def test_check_refuses(tmp_path: Path) -> None:
     with pytest.raises(rw.FileError, match=r"none\.txt"):
         rw.check(tmp_path / "none.txt")

@@ -318,3 +318,78 @@ Test(check_data_set, every_allocation_may_fail)
         cr_assert_eq(status, RW_ERR_MEMORY, "%ld: %s", n, rw_last_error(scratch_ctx));
     }
 }
+/* 60 queries of 4, of shops by turns from `first` on; other shops have other numbers then. */
+static void write_shops(const char *name, uint32_t first, const char *const *shops, uint32_t n)
+{
+    FILE *file = fopen(name, "w");
+    cr_assert_not_null(file);
+    fputs("label,qid,shop,other,x\n", file);
+    for (uint32_t i = 0; i < 240; i++)
+        fprintf(file, "%u,%u,%s,%s,%u\n", i % 3, first + i / 4, shops[i % n],
+                i % 8 ? shops[i % n] : "", i % 5);
+    fclose(file);
+}
+
+static struct rw_check *check_shops(const char *against)
+{
+    static const char *const mine[] = {"d.csv"};
+    const struct rw_columns columns = {.categorical = "shop,other"};
+    struct rw_check *out;
+    cr_assert_eq(rw_ctx_set_columns(scratch_ctx, &columns), RW_OK);
+    cr_assert_eq(rw_check_new(scratch_ctx, mine, 1, &against, against != NULL, &out), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    return out;
+}
+
+Test(check_data_set, categories_are_compared_by_word)
+{
+    static const char *const shops[] = {"a", "b", "c", "d"}, *const turned[] = {"d", "c", "b", "a"},
+                             *const fewer[] = {"c", "d", "c", "a"};
+    write_shops("d.csv", 0, shops, 4);
+    write_shops("turned.csv", 100, turned, 4);
+    write_shops("fewer.csv", 200, fewer, 4);
+    struct rw_check *out = check_shops("turned.csv");
+    const struct rw_feature_check *f = out->features;
+    cr_expect(f[0].by_words && f[1].by_words && !f[2].by_words);
+    cr_expect(f[0].drift == 0 && f[0].moved == NULL);
+    cr_expect(isnan(f[0].least) && isnan(f[0].most) && f[2].most == 4);
+    cr_expect_eq(f[0].n_distinct, 4u);
+    cr_expect_eq(f[1].missing, 0.125);
+    cr_expect_str_eq(f[1].moved, "a", "of equal moves the first by bytes");
+    cr_expect(f[1].moved_from == 0.125 && f[1].moved_to == 0.25);
+    rw_check_free(out);
+    out = check_shops("fewer.csv");
+    f = out->features;
+    cr_expect_str_eq(f[0].moved, "b");
+    cr_expect(f[0].drift == 0.25 && f[0].moved_from == 0.25 && f[0].moved_to == 0);
+    cr_expect_str_eq(f[1].moved, "b");
+    cr_expect_null(strstr(found(out, "category-drift"), "2 '"));
+    cr_expect(strstr(found(out, "category-drift"), "feature 0 'b' 0.250 to 0.000, 1 'b' 0.250 to "),
+              "%s", found(out, "category-drift"));
+    cr_expect(strstr(found(out, "feature-drift"), "2 features are distributed differently"));
+    rw_check_free(out);
+    out = check_shops("d.csv");
+    cr_expect(out->n_shared_docs == 240 && out->features[0].drift == 0);
+    cr_expect_eq(out->features[1].duplicate_of, -1);
+    rw_check_free(out);
+}
+
+Test(check_data_set, words_and_numbers_are_not_compared)
+{
+    static const char *const shops[] = {"a", "b"};
+    write_shops("d.csv", 0, shops, 2);
+    scratch_text("n.csv", "label,qid,shop,other,x\n1,x,1,1,2\n0,x,0,1,2\n");
+    const struct rw_columns none = {.categorical = NULL};
+    struct rw_params *params;
+    const char *csv = "n.csv";
+    cr_assert_eq(rw_ctx_set_columns(scratch_ctx, &none), RW_OK);
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, &csv, 1, "n.rwb"), RW_OK);
+    rw_params_free(params);
+    struct rw_check *out = check_shops("n.rwb");
+    cr_expect(isnan(out->features[0].drift) && !out->features[0].moved);
+    cr_expect_str_eq(found(out, "features-by-words"),
+                     "2 features are words in one set and numbers in the other, and are not "
+                     "compared");
+    rw_check_free(out);
+}

@@ -373,18 +373,18 @@ Test(csv, damaged_cache)
         uint32_t value;
         const char *error;
     } cases[] = {
-        {0, 3, "its names' or weights' size is wrong"},
-        {0, UINT32_MAX, "its names' or weights' size is wrong"},
-        {4, 0, "its names' or weights' size is wrong"},
-        {4, 3, "its names' or weights' size is wrong"},
-        {8, UINT32_MAX, "its names' or weights' size is wrong"},
-        {16, 1, "a feature's name, a word or a weight is wrong"},
-        {20, RW_FEATURE_IDS, "a feature's name, a word or a weight is wrong"},
-        {24, 0, "a feature's name, a word or a weight is wrong"},
-        {24, 0x78787878, "a feature's name, a word or a weight is wrong"},
-        {36, 0xbff00000, "a feature's name, a word or a weight is wrong"},
-        {36, 0x7ff80000, "a feature's name, a word or a weight is wrong"},
-        {44, 0x40f00020, "a feature's name, a word or a weight is wrong"},
+        {0, 3, "its names', weights' or further labels' size is wrong"},
+        {0, UINT32_MAX, "its names', weights' or further labels' size is wrong"},
+        {4, 0, "its names', weights' or further labels' size is wrong"},
+        {4, 3, "its names', weights' or further labels' size is wrong"},
+        {8, UINT32_MAX, "its names', weights' or further labels' size is wrong"},
+        {16, 1, "a feature's name, a word, a weight or a further label is wrong"},
+        {20, RW_FEATURE_IDS, "a feature's name, a word, a weight or a further label is wrong"},
+        {24, 0, "a feature's name, a word, a weight or a further label is wrong"},
+        {24, 0x78787878, "a feature's name, a word, a weight or a further label is wrong"},
+        {36, 0xbff00000, "a feature's name, a word, a weight or a further label is wrong"},
+        {36, 0x7ff80000, "a feature's name, a word, a weight or a further label is wrong"},
+        {44, 0x40f00020, "a feature's name, a word, a weight or a further label is wrong"},
     };
     struct rw_params *params;
     struct rw_cache_header header;
