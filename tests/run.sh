@@ -20,7 +20,8 @@ results=$builds/results
 : >"$results"
 export LC_ALL=C
 unset CFLAGS LDFLAGS CC MAKEFLAGS 2>/dev/null
-# Several builds compile the same files alike: where there is a ccache, once.
+# The release build and the Python package's compile the same files alike: where there is a ccache, once. Meson
+# calls it by itself only where CC is not set.
 export CCACHE_DIR="$builds/ccache" CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 # Kernels that no GPU here will run are compiled, but hardly optimised, in a quarter of the time.
 command -v nvidia-smi >/dev/null 2>&1 || export NVCC_APPEND_FLAGS="-Xptxas=-O0 -Xcicc=-O1"
@@ -101,7 +102,7 @@ script() { # name command...
 }
 
 stage_release() {
-    if CC=gcc configure "$builds/release" --buildtype=release && build "$builds/release"; then
+    if CC=$shared_gcc configure "$builds/release" --buildtype=release && build "$builds/release"; then
         result "ok release: builds"
         meson_tests release "$builds/release"
     else
@@ -120,9 +121,12 @@ stage_kills() {
     fi
 }
 
+configure_sanitizers() {
+    CC=gcc configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
+        -Dcuda=disabled -Db_sanitize=address,undefined
+}
 stage_sanitizers() {
-    if CC=gcc configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
-        -Dcuda=disabled -Db_sanitize=address,undefined && build "$builds/sanitizers"; then
+    if configure_sanitizers && build "$builds/sanitizers"; then
         result "ok sanitizers: builds"
         # not what runs no more of our code than the rest does
         meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static --no-suite mpi \
@@ -177,12 +181,16 @@ stage_quality() {
 # The package in an environment of its own, built by pip from the tree; its tools come through pip. Most of
 # the time one process works or waits for the network, so it goes on beside the other stages.
 begin_python() {
-    nice sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
+    CC=$shared_gcc nice sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
     echo $? >"$builds/python.status"
 }
 stage_python() {
     wait "$python"
     script python sh -c 'cat "$1.out" && exit "$(cat "$1.status")"' sh "$builds/python"
+    # here, and not beside the others, for the library that stage sanitizers built
+    "$builds/python/venv/bin/python" -c 'import rankwood' 2>/dev/null || return
+    { [ -f "$builds/sanitizers/build.ninja" ] || configure_sanitizers; } && build "$builds/sanitizers" src/librankwood.a
+    script python_leaks sh tests/python/python_leaks.sh "$builds/python" "$builds/sanitizers/src/librankwood.a"
 }
 
 stage_recipes() {
@@ -198,6 +206,8 @@ sh tests/install_deps.sh test || {
     note "0 passed, 1 failed, 0 skipped"
     exit 1
 }
+shared_gcc=gcc
+! has ccache || shared_gcc="ccache gcc"
 [ -d "$RANKWOOD_DATA" ] || note "note: no folder '$RANKWOOD_DATA': tests on real data are skipped"
 
 # A locale with a decimal comma, which no number may notice: made here, not installed.

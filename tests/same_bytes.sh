@@ -248,10 +248,14 @@ for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc
         echo "skip same_bytes: $name: no $2 here"
         continue
     fi
-    # run.sh has a build of other optimisation already
-    program=$builds/sanitizers/src/cli/rankwood
-    if [ "$name" = gcc-O0 ] && [ -x "$program" ]; then
-        same_program gcc-O1-sanitized
+    # run.sh has builds of other optimisation, and for this processor, already
+    case $name in
+    gcc-O0) program=$builds/sanitizers/src/cli/rankwood built=gcc-O1-sanitized ;;
+    gcc-native) program=$builds/recipes/build/src/cli/rankwood built="gcc-native, with all recipes" ;;
+    *) program= built= ;;
+    esac
+    if [ -x "$program" ]; then
+        same_program "$built"
         continue
     fi
     if ! build "$@"; then

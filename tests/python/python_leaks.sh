@@ -1,48 +1,64 @@
 #!/bin/sh
-# Failing calls of the Python package lose no memory: leaks.py on the package that is installed, and on a
-# build of its own under AddressSanitizer, which looks for what nothing points to any more, and for reading
-# and writing where nothing is. Prints a line a test: ok, not ok or skip. Called by python.sh, with its
-# environment's python and pip first on PATH.
+# Failing calls of the Python package lose no memory: leaks.py on the package that python.sh installed, and on the
+# same over a library under AddressSanitizer, which looks for what nothing points to any more, and for reading
+# and writing where nothing is. Prints a line a test: ok, not ok or skip.
 #
-#   sh tests/python/python_leaks.sh FOLDER     FOLDER: for the build; what is there stays
+#   sh tests/python/python_leaks.sh FOLDER LIBRARY     FOLDER: python.sh's; LIBRARY: librankwood.a of a build with
+#                                                      -Db_sanitize=address,undefined
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
-mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
+mkdir -p "$1/leaks" && folder=$(cd "$1/leaks" && pwd) || exit 2
+library=$2
+PATH=$folder/../venv/bin:$PATH
+PYTHONPYCACHEPREFIX=$folder/../pycache
+export PATH PYTHONPYCACHEPREFIX
 failed=0
 
-if python "$root/tests/python/leaks.py" >"$folder/leaks.log" 2>&1; then
+asan=$(gcc -print-file-name=libasan.so 2>/dev/null)
+# under the loader's name for it: a link script or nothing is no library
+has_asan() {
+    [ -e "$asan" ] && LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0 python -c '' 2>/dev/null
+}
+# The package as it is installed, but for its module.
+make_package() {
+    installed=$(python -c 'import os, rankwood; print(os.path.dirname(rankwood.__file__))') || return 1
+    rm -rf "$folder/asan" && mkdir "$folder/asan" && cp -R "$installed" "$folder/asan" || return 1
+    python "$root/python/make_ffi.py" "$root/src/rankwood_score.h" "$root/src/rankwood.h" "$folder/_ffi.c" || return 1
+    gcc -shared -fPIC -O1 -g -fsanitize=address,undefined -DPy_LIMITED_API=0x030b0000 -I "$root/src" \
+        -I "$(python -c 'import sysconfig; print(sysconfig.get_path("include"))')" "$folder/_ffi.c" \
+        -o "$folder/asan/rankwood/"_ffi.*so "$library" -lz -ljansson -lexpat -lm -ldl -pthread
+}
+
+python "$root/tests/python/leaks.py" >"$folder/leaks.log" 2>&1 &
+plain=$!
+if ! has_asan; then
+    echo "skip python: AddressSanitizer does not start here"
+elif ! make_package >"$folder/asan.log" 2>&1; then
+    tail -n 30 "$folder/asan.log"
+    echo "not ok python: does not build under AddressSanitizer"
+    failed=1
+else
+    # Python's own allocator hides what it holds from the sanitizer. What the interpreter and other packages
+    # lose, some objects made once, is not ours.
+    LD_PRELOAD=$asan PYTHONMALLOC=malloc PYTHONPATH=$folder/asan \
+        ASAN_OPTIONS=detect_leaks=1:leak_check_at_exit=0:malloc_context_size=12 \
+        python "$root/tests/python/leaks.py" --sanitizer >"$folder/asan.log" 2>&1
+    status=$?
+    calls=$(grep 'failing calls' "$folder/asan.log")
+    if [ "$status" -gt 1 ] || [ -z "$calls" ] ||
+        grep -qE '_ffi|[ /]_?rw_|ERROR: AddressSanitizer|runtime error' "$folder/asan.log"; then
+        tail -n 100 "$folder/asan.log"
+        echo "not ok python: failing calls under AddressSanitizer"
+        failed=1
+    else
+        echo "ok python: under AddressSanitizer, $calls"
+    fi
+fi
+if wait "$plain"; then
     echo "ok python: $(tail -n 1 "$folder/leaks.log")"
 else
     cat "$folder/leaks.log"
     echo "not ok python: failing calls leak"
     failed=1
-fi
-
-asan=$(gcc -print-file-name=libasan.so 2>/dev/null)
-# under the loader's name for it: a link script or nothing is no library
-if [ ! -e "$asan" ] || ! LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0 python -c '' 2>/dev/null; then
-    echo "skip python: AddressSanitizer does not start here"
-    exit $failed
-fi
-if ! CC=gcc pip install -q "$root" --no-deps --upgrade --target "$folder/asan" -Cbuild-dir="$folder/build-asan" \
-    -Csetup-args=-Dcuda=disabled -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Doptimization=1 \
-    -Csetup-args=-Db_sanitize=address -Csetup-args=-Db_lundef=false >"$folder/asan.log" 2>&1; then
-    tail -n 30 "$folder/asan.log"
-    echo "not ok python: does not build under AddressSanitizer"
-    exit 1
-fi
-# Python's own allocator hides what it holds from the sanitizer. What the interpreter and other packages
-# lose, some objects made once, is not ours.
-LD_PRELOAD=$asan PYTHONMALLOC=malloc PYTHONPATH=$folder/asan \
-    ASAN_OPTIONS=detect_leaks=1:leak_check_at_exit=0:malloc_context_size=12 \
-    python "$root/tests/python/leaks.py" --sanitizer >"$folder/asan.log" 2>&1
-status=$?
-calls=$(grep 'failing calls' "$folder/asan.log")
-if [ "$status" -gt 1 ] || [ -z "$calls" ] || grep -qE '_ffi|[ /]_?rw_|ERROR: AddressSanitizer' "$folder/asan.log"; then
-    tail -n 100 "$folder/asan.log"
-    echo "not ok python: failing calls under AddressSanitizer"
-    failed=1
-else
-    echo "ok python: under AddressSanitizer, $calls"
 fi
 exit $failed
