@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "boost/features.h"
+#include "each.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;
@@ -176,8 +177,17 @@ FEATURES_TEST(penalty_lists)
     for (int f = 0; f <= RW_MAX_FEATURE; f++)
         penalty[f] = 1.2345678901234567e-300 * (f + 1); /* the longest text */
     cr_assert_eq(rw_penalty_text(ctx, penalty, &text), RW_OK);
-    cr_assert_eq(rw_penalty_parse(ctx, text, NULL, 0, again), RW_OK);
-    cr_assert_eq(memcmp(penalty, again, sizeof(again)), 0);
+    /* AddressSanitizer reads a text to its end for each number of it: of the last ones there. */
+    const int first = RW_FEATURE_IDS - RW_FEATURE_IDS / EACH(16);
+    const char *rest = text;
+    for (int f = 0; f < first; f++)
+        rest = (const char *)rawmemchr(rest, ',') + 1;
+    cr_assert_eq(rw_penalty_parse(ctx, rest, NULL, 0, again), RW_OK);
+    for (int f = 0; f < first; f++)
+        cr_assert_eq(again[f], 0.0);
+    cr_assert_eq(
+        memcmp(penalty + first, again + first, (RW_FEATURE_IDS - (size_t)first) * sizeof(*again)),
+        0);
     rw_mem_free(text);
     static const char *const bad[] = {"3",     "3:",   ":3",     "3:x",     "3:-1", "3:1,",
                                       "3:nan", "3:1x", "3:1e31", "3:1,3:1", "x:1"};
