@@ -28,7 +28,6 @@ static struct {
     struct rw_trec trec;
     double *scores;  /* [room] */
     double *printed; /* [room] of --probability */
-    int32_t *leaves; /* [room][n_trees] */
     uint32_t room;
     unsigned char seen[RW_FEATURE_IDS]; /* 1: a piece had it */
 } job;
@@ -39,10 +38,8 @@ static void make_room(uint32_t n)
         return;
     free(job.scores);
     free(job.printed);
-    free(job.leaves);
     job.scores = rw_need(n, sizeof(*job.scores));
     job.printed = rw_need(probability ? n : 0, sizeof(*job.printed));
-    job.leaves = rw_need(leaf_ids ? (size_t)n * (size_t)job.n_trees : 0, sizeof(*job.leaves));
     job.room = n;
 }
 
@@ -50,24 +47,12 @@ static void make_room(uint32_t n)
 static int write_lines(struct rw_cli *cli, const struct rw_dataset *piece)
 {
     const uint32_t n = rw_dataset_n_docs(piece);
-    const size_t n_trees = (size_t)job.n_trees;
-    const double *printed = probability ? job.printed : job.scores;
-    char figure[RW_FIGURE_ROOM];
-    if (probability)
+    if (leaf_ids)
+        RW_STEP(rw_leaf_lines(cli->ctx, cli->model, piece, job.n_trees, &cli->out));
+    else if (probability)
         RW_STEP(rw_model_probabilities(cli->ctx, cli->model, job.scores, n, job.printed));
-    for (uint32_t d = 0; d < n && !leaf_ids; d++) {
-        const int length = rw_load_exact(printed[d], figure);
-        figure[length] = '\n';
-        fwrite(figure, 1, (size_t)length + 1, cli->out.file);
-    }
     if (!leaf_ids)
-        return 0;
-    RW_STEP(rw_predict_leaves(cli->ctx, cli->model, piece, job.n_trees, job.leaves));
-    for (uint32_t d = 0; d < n; d++) {
-        for (size_t t = 0; t < n_trees; t++)
-            fprintf(cli->out.file, t ? " %d" : "%d", (int)job.leaves[d * n_trees + t]);
-        fputc('\n', cli->out.file);
-    }
+        RW_STEP(rw_exact_lines(cli->ctx, probability ? job.printed : job.scores, n, &cli->out));
     return 0;
 }
 
@@ -75,10 +60,7 @@ static int score_piece(struct rw_cli *cli, const struct rw_dataset *piece)
 {
     const uint32_t *offset = rw_dataset_query_offsets(piece);
     make_room(rw_dataset_n_docs(piece));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (!job.seen[f])
-            job.seen[f] = rw_dataset_has_feature(piece, f) != 0;
-    }
+    rw_dataset_note_features(piece, job.seen);
     if (cli->predictor)
         RW_STEP(rw_predictor_run(cli->predictor, piece, job.scores));
     if (cli->out.file)

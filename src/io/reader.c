@@ -1,5 +1,5 @@
 /* Files as one data set, or in pieces. A piece is what a format gives at a time: a block of text,
- * some documents of a cache. */
+ * all of a cache. */
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/dataset_codes.h"
@@ -114,14 +114,33 @@ static int next_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_bu
     return RW_OK;
 }
 
+/* If the next file's format gives it at once, it is a piece: *out. */
+static int next_whole(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
+{
+    struct rw_binned read = {.documents = NULL};
+    if (!reader->input)
+        RW_TRY(open_file(ctx, reader));
+    if (reader->state || !reader->format->whole)
+        return RW_OK;
+    RW_TRY(reader->format->whole(ctx, reader->input, NULL, &read));
+    close_file(reader);
+    reader->n_clamped += read.documents->n_clamped;
+    *out = read.documents;
+    return RW_OK;
+}
+
 int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     struct rw_builder_list list = {0};
     int status = RW_OK, more = reader->input || reader->next_path < reader->end_path;
     *out = NULL;
-    while (list.n == 0 && more)
+    while (list.n == 0 && more) {
+        RW_TRY_OUT(next_whole(ctx, reader, out));
+        if (*out)
+            goto out;
         RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+    }
     if (list.n == 0) {
         rw_data_format_note_clamped(ctx, reader->n_clamped);
         reader->n_clamped = 0;
