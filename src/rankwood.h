@@ -483,6 +483,12 @@ RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_
 RW_API double rw_predictor_one(const struct rw_predictor *predictor, const float *values,
                                size_t n_values);
 RW_API void rw_predictor_close(struct rw_predictor *predictor);
+/* rw_reader_next, and the scores of its documents: *scores [n_docs], the reader's until its next call. Once the
+ * CPU is known to score, each thread does so with the lines of text that it has read, and the dataset has no
+ * features. seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
+RW_API int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader,
+                            struct rw_predictor *predictor, unsigned char *seen,
+                            struct rw_dataset **out, const double **scores);
 /* rw_predict on a device: open, run, close. */
 RW_API int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
                          const struct rw_dataset *dataset, int n_trees, const char *device,
