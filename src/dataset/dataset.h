@@ -155,8 +155,7 @@ struct rw_builder {
         *entry_value; /* [n_entries] of rw_mem_new_large: freed, they are not kept by the process */
     size_t entry_value_room;
     uint64_t n_entries;
-    double *
-        score; /* [n_docs] made of the values, which are not here any more; NULL: they are; owned */
+    double *score; /* [n_docs] of the values, which are not here any more; NULL: they are; owned */
     int is_placed; /* the values are not here, but in early columns, from document `placed` on */
     uint32_t placed;
     uint32_t *query_offset;

@@ -184,8 +184,14 @@ struct score_job {
 static int score_lines(void *user, struct rw_builder *lines)
 {
     const struct score_job *job = user;
-    RW_TRY(RW_NEW_RAW(NULL, lines->score, lines->n_docs));
-    RW_TRY(rw_packed_lines(job->packed, lines, lines->score));
+    double *score;
+    RW_TRY(RW_NEW_RAW(NULL, score, lines->n_docs));
+    const int status = rw_packed_lines(job->packed, lines, score);
+    if (status < 0) {
+        rw_mem_free(score);
+        return status;
+    }
+    lines->score = score;
     for (uint64_t i = 0; i < lines->n_features; i++)
         __atomic_store_n(&job->seen[lines->entry_feature[i]], 1, __ATOMIC_RELAXED);
     rw_builder_drop_values(lines);

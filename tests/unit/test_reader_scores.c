@@ -6,7 +6,7 @@
 
 TestSuite(reader_scores, .init = scratch_begin, .fini = scratch_end, .timeout = 120);
 
-enum { N_DOCS = 80000, N_FEATURES = 12, N_TREES = 60, LINE_BYTES = 400 };
+enum { N_DOCS = 80000, N_FEATURES = 12, N_TREES = 60 };
 
 /* Documents with all features, in runs, and documents with a few, with values that are
  * thresholds of the model or missing, and features that it does not know. */
