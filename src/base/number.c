@@ -392,9 +392,9 @@ static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
     const uint64_t below = (uint64_t)(scaled >> shift);
     const int up = rest * 2 > unit || (rest * 2 == unit && below % 2);
     const uint128 off = up ? unit - rest : rest;
-    /* the double below a power of two is half as far away as the one above */
-    const int parts = m == UINT64_C(1) << 52 && !up ? 4 : 2;
-    *back = off * (unsigned)parts < five[p];
+    /* The double below a power of two is half as far away; but those here, 2^-13 to 2^49, have at
+     * most 15 digits, so that nothing is off. */
+    *back = off * 2 < five[p];
     return below + (uint64_t)up;
 }
 
