@@ -433,8 +433,8 @@ RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *pa
 struct rw_reader;
 RW_API int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_reader **out);
-/* The next documents, a bounded number, as a dataset of their own (a query may go on in the next
- * piece); *out is NULL at the end. A query id that comes back later is not noticed here. */
+/* The next documents, a bounded number, or all of a cache, which is in memory at once, as a dataset of their
+ * own (a query may go on in the next piece); *out is NULL at the end. A query id that comes back later is not noticed here. */
 RW_API int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out);
 RW_API void rw_reader_close(struct rw_reader *reader);
 
@@ -483,6 +483,12 @@ RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_
 RW_API double rw_predictor_one(const struct rw_predictor *predictor, const float *values,
                                size_t n_values);
 RW_API void rw_predictor_close(struct rw_predictor *predictor);
+/* rw_reader_next, and the scores of its documents: *scores [n_docs], the reader's until its next call. Once the
+ * CPU is known to score, each thread does so with the lines of text that it has read, and the dataset has no
+ * features. seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
+RW_API int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader,
+                            struct rw_predictor *predictor, unsigned char *seen,
+                            struct rw_dataset **out, const double **scores);
 /* rw_predict on a device: open, run, close. */
 RW_API int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
                          const struct rw_dataset *dataset, int n_trees, const char *device,
@@ -1193,6 +1199,18 @@ RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int t
 /* leaves: [n_docs][n_trees], written. */
 RW_API int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
                              const struct rw_dataset *dataset, int n_trees, int32_t *leaves);
+/* The same as text, a line a document: its leaves with a blank between them, made by all threads, and of few
+ * documents at a time. */
+struct rw_out_file;
+RW_API int rw_leaf_lines(struct rw_ctx *ctx, const struct rw_model *model,
+                         const struct rw_dataset *dataset, int n_trees, struct rw_out_file *out);
+/* The text of a number, the shortest of what C's %.15g, %.16g and %.17g print that reads back as the same,
+ * whatever the locale; returns its length. */
+enum { RW_EXACT_ROOM = 32 };
+RW_API int rw_exact_text(double value, char buffer[RW_EXACT_ROOM]);
+/* Such texts, a number a line, as files of scores have them: made by all threads. */
+RW_API int rw_exact_lines(struct rw_ctx *ctx, const double *values, size_t n,
+                          struct rw_out_file *out);
 /* One document. values: [n_values] by feature id; ids past the end are absent. For many, one at a
  * time, rw_predictor_one is quicker. */
 RW_API double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
@@ -1203,6 +1221,8 @@ RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dat
 /* The same, feature by feature, for data read in pieces: does a feature appear in the data (1, 0);
  * did it in the training set? */
 RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature);
+/* seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
+RW_API void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *seen);
 RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 
 /* --- why a score is what it is --- */
@@ -1378,6 +1398,9 @@ struct rw_out_file {
 /* Opens PATH.tmp-PID beside `path`, or beside what a link there leads to; "-" is standard output. A
  * directory, a missing folder etc. is RW_ERR_IO now, before work is done. */
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
+/* As fwrite to `file`, but a failure is told at once. */
+RW_API int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,
+                             size_t n_bytes);
 /* Could it be opened? */
 RW_API int rw_out_file_check(struct rw_ctx *ctx, const char *path);
 /* Removes temporary files of `path` that processes which were killed left behind, but none that is being

@@ -18,6 +18,8 @@
 #include "base/system.h"
 #include "rankwood.h"
 
+__extension__ typedef unsigned __int128 uint128;
+
 enum {
     MOST_POWER = 70,
     EXACT_POWER = 22,  /* 10^22 is the largest power of ten that a double holds exactly */
@@ -25,7 +27,8 @@ enum {
     /* Beyond these many digits the rest only says "a little more": the middle of two floats has at
      * most 113 significant digits, of two doubles 768. */
     FLOAT_DIGITS = 120,
-    DOUBLE_DIGITS = 780
+    DOUBLE_DIGITS = 780,
+    PLAIN_LEAD = 9 /* whole numbers up to so many digits and one are short without an exponent */
 };
 
 #define EXPONENT_LIMIT INT64_C(100000000000000000)
@@ -221,20 +224,25 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
     return p;
 }
 
-/* digits x 10^exponent as text: plain where that is short, else with an exponent. */
-static int write_decimal(int negative, uint64_t digits, int exponent, char *buffer)
+/* digits x 10^exponent as text: plain where its first digit stands for 10^-4 to 10^most_lead, else
+ * with an exponent. */
+static int write_decimal(int negative, uint64_t digits, int exponent, int most_lead, char *buffer)
 {
-    char text[24];
+    char room[24], *text = room + sizeof(room);
     while (digits % 10 == 0 && digits) {
         digits /= 10;
         exponent++;
     }
-    const int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)digits);
+    do {
+        *--text = (char)('0' + digits % 10);
+        digits /= 10;
+    } while (digits);
+    const int n = (int)(room + sizeof(room) - text);
     const int lead = n - 1 + exponent; /* power of ten of the first digit */
     char *p = buffer;
     if (negative)
         *p++ = '-';
-    if (lead < -4 || lead > 9) {
+    if (lead < -4 || lead > most_lead) {
         *p++ = text[0];
         if (n > 1) {
             *p++ = '.';
@@ -285,7 +293,7 @@ int rw_number_write(float value, char *buffer)
     if (isinf(x))
         return snprintf(buffer, 16, "%sinf", negative ? "-" : "");
     if (x < 16777216.0f && x == (float)(uint32_t)x)
-        return write_decimal(negative, (uint32_t)x, 0, buffer);
+        return write_decimal(negative, (uint32_t)x, 0, PLAIN_LEAD, buffer);
     int lead = 0;
     while (lead < 38 && (double)x >= power_of_ten[lead + 1])
         lead++;
@@ -300,7 +308,7 @@ int rw_number_write(float value, char *buffer)
         for (int i = 0; i < 2; i++) {
             const uint64_t digits = below + (uint64_t)(i == 0 ? up : !up);
             if (digits && float_of(digits, exponent) == x)
-                return write_decimal(negative, digits, exponent, buffer);
+                return write_decimal(negative, digits, exponent, PLAIN_LEAD, buffer);
         }
     }
     return snprintf(buffer, 16, "nan"); /* not reached: 9 digits tell all floats apart */
@@ -327,12 +335,89 @@ int rw_number_write_double(double value, char *buffer)
         }
         digit_text[n_digits] = 0;
         const uint64_t digits = strtoull(digit_text, NULL, 10);
-        const int length = write_decimal(value < 0, digits, atoi(p + 1) - (n_digits - 1), buffer);
+        const int length =
+            write_decimal(value < 0, digits, atoi(p + 1) - (n_digits - 1), PLAIN_LEAD, buffer);
         double back;
         int clamped;
         rw_number_parse_double(buffer, buffer + length, &back, &clamped);
         if ((back == value && !clamped) || n >= 17)
             return length;
+    }
+}
+
+/* As the C library prints it. */
+static int write_exact_slowly(double value, char *buffer)
+{
+    int length = 0;
+    pthread_once(&c_locale_once, make_c_locale);
+    const locale_t before = uselocale(c_locale);
+    for (int n = 15; n <= 17; n++) {
+        length = snprintf(buffer, 32, "%.*g", n, value);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    (void)uselocale(before);
+    return length;
+}
+
+/* The nearest decimal of n digits, 15 to 17, to m x 2^e, whose first digit stands for 10^lead; a
+ * tie goes to the even one. Scaled by 10^p it is m x 5^p / 2^shift, which 128 bits hold. *back: no
+ * other double is nearer to the decimal, or as near. */
+static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
+{
+    static const uint64_t five[] = {1,
+                                    5,
+                                    25,
+                                    125,
+                                    625,
+                                    3125,
+                                    15625,
+                                    78125,
+                                    390625,
+                                    1953125,
+                                    9765625,
+                                    48828125,
+                                    244140625,
+                                    1220703125,
+                                    6103515625,
+                                    30517578125,
+                                    152587890625,
+                                    762939453125,
+                                    3814697265625,
+                                    19073486328125,
+                                    95367431640625};
+    const int p = n - 1 - lead, shift = -(e + p);
+    const uint128 scaled = (uint128)m * five[p], unit = (uint128)1 << shift;
+    const uint128 rest = scaled & (unit - 1);
+    const uint64_t below = (uint64_t)(scaled >> shift);
+    const int up = rest * 2 > unit || (rest * 2 == unit && below % 2);
+    const uint128 off = up ? unit - rest : rest;
+    /* The double below a power of two is half as far away; but those here, 2^-13 to 2^49, have at
+     * most 15 digits, so that nothing is off. */
+    *back = off * 2 < five[p];
+    return below + (uint64_t)up;
+}
+
+/* Where digits and exponent are few enough for exact integers; 1e-4 to 1e-1, as doubles, are a
+ * little more than these powers of ten, and nothing is between, so that `lead` is exact. */
+int rw_number_write_exact(double value, char *buffer)
+{
+    enum { LEAST_LEAD = -4, MOST_LEAD = 14 };
+    static const double least[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,
+                                   1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const double x = fabs(value);
+    if (!(x >= least[0] && x < least[MOST_LEAD - LEAST_LEAD + 1]))
+        return write_exact_slowly(value, buffer);
+    const uint64_t bits = rw_bits_of_double(x);
+    const uint64_t m = (bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52;
+    const int e = (int)(bits >> 52) - 1023 - 52;
+    int lead = LEAST_LEAD, back = 0;
+    while (x >= least[lead - LEAST_LEAD + 1])
+        lead++;
+    for (int n = 15;; n++) {
+        const uint64_t digits = nearest_digits(m, e, lead, n, &back);
+        if (back || n == 17)
+            return write_decimal(value < 0, digits, lead - n + 1, MOST_LEAD, buffer);
     }
 }
 

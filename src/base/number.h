@@ -17,6 +17,9 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
 int rw_number_write(float value, char *buffer);
 /* The same for double; at least 32 bytes of room. */
 int rw_number_write_double(double value, char *buffer);
+/* As C prints the double by %.15g, or by %.16g or %.17g if it takes so many digits to read back as
+ * the same: at least 32 bytes of room, a 0 behind the text; returns the length. */
+int rw_number_write_exact(double value, char *buffer);
 
 /* All of `text` is digits, and a number up to `most`; 0 if it is not that. */
 int rw_number_whole(const char *text, uint64_t most, uint64_t *value);

@@ -239,6 +239,12 @@ static int flush_all(struct rw_out_file *out)
     return (out->n_reserved && ftruncate(fd, ftello(out->file)) != 0) ? -1 : fsync(fd);
 }
 
+int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,
+                      size_t n_bytes)
+{
+    return fwrite(bytes, 1, n_bytes, out->file) == n_bytes ? RW_OK : cannot_write(ctx, out->path);
+}
+
 int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out)
 {
     int status = flush_all(out) == 0 ? RW_OK : cannot_write(ctx, out->path);

@@ -149,7 +149,7 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
     }
     RW_STEP(open_in(cli, "scores.txt"));
     for (uint32_t i = 0; i < rw_dataset_n_docs(cli->dataset); i++) {
-        rw_load_exact(cv->scores[i], figure);
+        rw_exact_text(cv->scores[i], figure);
         fprintf(out->file, "%s\n", figure);
     }
     RW_STEP(rw_out_file_commit(cli->ctx, out));

@@ -92,7 +92,7 @@ static int write_per_query(struct rw_cli *cli, const struct rw_eval *eval)
         for (int m = 0; m < eval->n_metrics; m++) {
             const double value = eval->metrics[m].per_query[q];
             if (!isnan(value))
-                rw_load_exact(value, figure);
+                rw_exact_text(value, figure);
             fprintf(out, "\t%s", isnan(value) ? "nan" : figure);
         }
         fputc('\n', out);

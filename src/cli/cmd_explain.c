@@ -195,7 +195,7 @@ static void write_all(const struct rw_cli *cli, const double *shap)
 {
     char figure[RW_FIGURE_ROOM];
     for (int i = 0; i < job.n; i++) {
-        rw_load_exact(shap[i], figure);
+        rw_exact_text(shap[i], figure);
         fprintf(cli->out.file, "\t%s", figure);
     }
 }
@@ -210,7 +210,7 @@ static void write_top(const struct rw_cli *cli, double *shap)
             best = fabs(shap[i]) > fabs(shap[best]) ? i : best;
         if (shap[best] == 0.0)
             break;
-        rw_load_exact(shap[best], figure);
+        rw_exact_text(shap[best], figure);
         fprintf(cli->out.file, "\t%u:%s", job.feature[best].feature, figure);
         shap[best] = 0.0;
     }
@@ -234,7 +234,7 @@ static void write_doc_head(const struct rw_cli *cli)
 {
     FILE *out = cli->out.file;
     char base[RW_FIGURE_ROOM];
-    rw_load_exact(rw_explainer_base(job.explainer), base);
+    rw_exact_text(rw_explainer_base(job.explainer), base);
     if (json) {
         json_t *ids = json_array();
         for (int i = 0; i < job.n; i++)
@@ -263,7 +263,7 @@ static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, do
         write_json(cli, query, id, job.scores[doc], shap);
         return;
     }
-    rw_load_exact(job.scores[doc], score);
+    rw_exact_text(job.scores[doc], score);
     fprintf(cli->out.file, "%s\t%s\t%s", rw_dataset_query_id(cli->dataset, query), id, score);
     if (job.n_top)
         write_top(cli, shap);

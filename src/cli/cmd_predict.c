@@ -26,9 +26,7 @@ static struct {
     int n_trees;
     struct rw_out_file trec_out; /* the scores go to cli->out */
     struct rw_trec trec;
-    double *scores;  /* [room] */
-    double *printed; /* [room] of --probability */
-    int32_t *leaves; /* [room][n_trees] */
+    double *number; /* [room] of a piece: probabilities, or scores beside leaves */
     uint32_t room;
     unsigned char seen[RW_FEATURE_IDS]; /* 1: a piece had it */
 } job;
@@ -37,60 +35,50 @@ static void make_room(uint32_t n)
 {
     if (n <= job.room)
         return;
-    free(job.scores);
-    free(job.printed);
-    free(job.leaves);
-    job.scores = rw_need(n, sizeof(*job.scores));
-    job.printed = rw_need(probability ? n : 0, sizeof(*job.printed));
-    job.leaves = rw_need(leaf_ids ? (size_t)n * (size_t)job.n_trees : 0, sizeof(*job.leaves));
+    free(job.number);
+    job.number = rw_need(n, sizeof(*job.number));
     job.room = n;
 }
 
-/* One line a document: its score, its probability or its leaves. */
-static int write_lines(struct rw_cli *cli, const struct rw_dataset *piece)
+/* The next piece, cli->dataset, and its scores, if any are wanted. Leaves are found by values, of
+ * which rw_reader_scores need not leave any. */
+static int next_piece(struct rw_cli *cli, struct rw_reader *reader, const double **scores)
 {
-    const uint32_t n = rw_dataset_n_docs(piece);
-    const size_t n_trees = (size_t)job.n_trees;
-    const double *printed = probability ? job.printed : job.scores;
-    char figure[RW_FIGURE_ROOM];
-    if (probability)
-        RW_STEP(rw_model_probabilities(cli->ctx, cli->model, job.scores, n, job.printed));
-    for (uint32_t d = 0; d < n && !leaf_ids; d++) {
-        const int length = rw_load_exact(printed[d], figure);
-        figure[length] = '\n';
-        fwrite(figure, 1, (size_t)length + 1, cli->out.file);
-    }
     if (!leaf_ids)
+        return rw_reader_scores(cli->ctx, reader, cli->predictor, job.seen, &cli->dataset, scores);
+    RW_STEP(rw_reader_next(cli->ctx, reader, &cli->dataset));
+    if (!cli->dataset)
         return 0;
-    RW_STEP(rw_predict_leaves(cli->ctx, cli->model, piece, job.n_trees, job.leaves));
-    for (uint32_t d = 0; d < n; d++) {
-        for (size_t t = 0; t < n_trees; t++)
-            fprintf(cli->out.file, t ? " %d" : "%d", (int)job.leaves[d * n_trees + t]);
-        fputc('\n', cli->out.file);
-    }
-    return 0;
+    rw_dataset_note_features(cli->dataset, job.seen);
+    make_room(rw_dataset_n_docs(cli->dataset));
+    *scores = job.number;
+    return cli->predictor ? rw_predictor_run(cli->predictor, cli->dataset, job.number) : 0;
 }
 
-static int score_piece(struct rw_cli *cli, const struct rw_dataset *piece)
+/* One line a document: its score, its probability or its leaves. */
+static int write_lines(struct rw_cli *cli, const double *scores)
+{
+    const uint32_t n = rw_dataset_n_docs(cli->dataset);
+    if (leaf_ids)
+        return rw_leaf_lines(cli->ctx, cli->model, cli->dataset, job.n_trees, &cli->out);
+    if (!probability)
+        return rw_exact_lines(cli->ctx, scores, n, &cli->out);
+    make_room(n);
+    RW_STEP(rw_model_probabilities(cli->ctx, cli->model, scores, n, job.number));
+    return rw_exact_lines(cli->ctx, job.number, n, &cli->out);
+}
+
+static int add_to_run(const struct rw_dataset *piece, const double *scores)
 {
     const uint32_t *offset = rw_dataset_query_offsets(piece);
-    make_room(rw_dataset_n_docs(piece));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (!job.seen[f])
-            job.seen[f] = rw_dataset_has_feature(piece, f) != 0;
-    }
-    if (cli->predictor)
-        RW_STEP(rw_predictor_run(cli->predictor, piece, job.scores));
-    if (cli->out.file)
-        RW_STEP(write_lines(cli, piece));
-    for (uint32_t q = 0; q < rw_dataset_n_queries(piece) && run_output; q++) {
+    for (uint32_t q = 0; q < rw_dataset_n_queries(piece); q++) {
         if (strchr(rw_dataset_query_id(piece, q), ' ')) {
             rw_msg_error("a TREC run cannot hold the query id '%.200s': it has a blank",
                          rw_dataset_query_id(piece, q));
             return RW_EXIT_FAILURE;
         }
         for (uint32_t d = offset[q]; d < offset[q + 1]; d++)
-            rw_trec_add(&job.trec, piece, q, d, job.scores[d]);
+            rw_trec_add(&job.trec, piece, q, d, scores[d]);
     }
     return 0;
 }
@@ -148,11 +136,14 @@ static int run(struct rw_cli *cli)
         RW_STEP(rw_out_file_open(ctx, &cli->out, output ? output : "-"));
     job.trec.file = job.trec_out.file;
     for (;;) {
-        /* cli->dataset: the piece */
-        RW_STEP(rw_reader_next(ctx, reader, &cli->dataset));
+        const double *scores = NULL;
+        RW_STEP(next_piece(cli, reader, &scores));
         if (!cli->dataset)
             break;
-        RW_STEP(score_piece(cli, cli->dataset));
+        if (cli->out.file)
+            RW_STEP(write_lines(cli, scores));
+        if (run_output)
+            RW_STEP(add_to_run(cli->dataset, scores));
         rw_dataset_free(cli->dataset);
         cli->dataset = NULL;
     }

@@ -26,8 +26,8 @@ static int show_calibration(const struct rw_model *model)
     }
     rw_load_print_calibration(&map);
     for (int i = 0; i < map.n_knots; i++) {
-        rw_load_exact(map.score[i], score);
-        rw_load_exact(map.probability[i], probability);
+        rw_exact_text(map.score[i], score);
+        rw_exact_text(map.probability[i], probability);
         printf("%s %s\n", score, probability);
     }
     return 0;

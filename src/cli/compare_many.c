@@ -96,7 +96,7 @@ static void put_exact(double value)
 {
     char figure[RW_FIGURE_ROOM] = "";
     if (!isnan(value))
-        rw_load_exact(value, figure);
+        rw_exact_text(value, figure);
     printf(",%s", figure);
 }
 
@@ -244,7 +244,7 @@ int rw_compare_many_gate(const struct rw_compare_many *many, double least)
         if (worst >= least)
             continue;
         code = RW_EXIT_BELOW;
-        rw_load_exact(least, limit);
+        rw_exact_text(least, limit);
         if (isnan(worst))
             rw_msg_error("%s: %s: under 2 queries count, which show no improvement of at least %s",
                          many->system->text[1 + i % n], comparison->metric, limit);

@@ -95,7 +95,7 @@ static int write_per_query(struct rw_cli *cli, const struct measured *measured, 
             for (int m = 0; m < first->n_metrics; m++) {
                 const double value = measured->eval[r]->metrics[m].per_query[q];
                 if (!isnan(value))
-                    rw_load_exact(value, figure);
+                    rw_exact_text(value, figure);
                 fprintf(out, "\t%s", isnan(value) ? "nan" : figure);
             }
             fputc('\n', out);

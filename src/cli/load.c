@@ -257,17 +257,6 @@ const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM])
     return buffer;
 }
 
-int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM])
-{
-    int length = 0;
-    for (int digits = 15; digits <= 17; digits++) {
-        length = snprintf(buffer, RW_FIGURE_ROOM, "%.*g", digits, value);
-        if (strtod(buffer, NULL) == value)
-            break;
-    }
-    return length;
-}
-
 json_t *rw_load_json_param(const char *name, const char *value)
 {
     const struct rw_param_info *info;
@@ -313,8 +302,8 @@ void rw_load_print_calibration(const struct rw_calibration *map)
         printf("%d knots\n", map->n_knots);
         return;
     }
-    rw_load_exact(map->slope, slope);
-    rw_load_exact(map->intercept, intercept);
+    rw_exact_text(map->slope, slope);
+    rw_exact_text(map->intercept, intercept);
     printf("slope %s, intercept %s\n", slope, intercept);
 }
 

@@ -51,8 +51,6 @@ int rw_load_check_like(const struct rw_cli *cli, const char *like);
 /* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
 enum { RW_FIGURE_ROOM = 32 };
 const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM]);
-/* Fewest digits that read back as the same double; returns their number. */
-int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM]);
 
 /* A JSON string of any bytes: what is not UTF-8 is shown as '?'. */
 json_t *rw_load_json_text(const char *text);

@@ -27,7 +27,7 @@ void rw_trec_finish(struct rw_trec *trec)
     if (trec->n > 0)
         qsort(trec->doc, trec->n, sizeof(*trec->doc), by_rank);
     for (size_t i = 0; i < trec->n; i++) {
-        rw_load_exact(trec->doc[i].score, figure);
+        rw_exact_text(trec->doc[i].score, figure);
         fprintf(trec->file, "%s Q0 %s %zu %s rankwood\n", trec->query, trec->doc[i].id, i + 1,
                 figure);
         free(trec->doc[i].id);

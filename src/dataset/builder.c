@@ -19,6 +19,7 @@ void rw_builder_release(struct rw_builder *builder)
     rw_mem_free(builder->file);
     rw_mem_free(builder->weight);
     rw_mem_free(builder->more_label);
+    rw_mem_free(builder->score);
     rw_names_free(builder->name, builder->n_names);
     rw_lexicon_free(builder->lexicon);
     memset(builder, 0, sizeof(*builder));
@@ -188,10 +189,16 @@ void rw_builder_count(const struct rw_builder *builder, uint32_t *counts)
     }
 }
 
+void rw_builder_drop_values(struct rw_builder *builder)
+{
+    builder->n_runs = 0;
+    builder->n_features = builder->n_entries = 0;
+}
+
 void rw_builder_empty(struct rw_builder *builder)
 {
-    builder->n_docs = builder->n_queries = builder->n_runs = builder->n_locations = 0;
-    builder->n_features = builder->n_entries = 0;
+    rw_builder_drop_values(builder);
+    builder->n_docs = builder->n_queries = builder->n_locations = 0;
     builder->query_id_bytes = builder->comment_bytes = 0;
     builder->any_comment = builder->has_weight = builder->n_more_labels = 0;
     builder->n_clamped = 0;
@@ -232,8 +239,7 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
     from->entry_feature = NULL;
     from->entry_value = NULL;
     from->run_room = from->entry_feature_room = from->entry_value_room = 0;
-    from->n_runs = 0;
-    from->n_features = from->n_entries = 0;
+    rw_builder_drop_values(from);
     to->lexicon = from->lexicon;
     from->lexicon = NULL;
     return RW_OK;
@@ -255,8 +261,10 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
                               .has_weight = from->has_weight,
                               .n_more_labels = from->n_more_labels,
                               .n_clamped = from->n_clamped,
+                              .score = from->score,
                               .is_placed = from->is_placed,
                               .placed = from->placed};
+    from->score = NULL;
     RW_TRY(COPY_PART(ctx, to, from, label, label_room, n_docs));
     RW_TRY(COPY_PART(ctx, to, from, run, run_room, from->n_runs));
     RW_TRY(COPY_PART(ctx, to, from, entry_feature, entry_feature_room, from->n_features));

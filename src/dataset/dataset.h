@@ -155,6 +155,7 @@ struct rw_builder {
         *entry_value; /* [n_entries] of rw_mem_new_large: freed, they are not kept by the process */
     size_t entry_value_room;
     uint64_t n_entries;
+    double *score; /* [n_docs] of the values, which are not here any more; NULL: they are; owned */
     int is_placed; /* the values are not here, but in early columns, from document `placed` on */
     uint32_t placed;
     uint32_t *query_offset;
@@ -219,6 +220,11 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
 /* Moves the values to `to`, which is empty, as documents of one query; the rest stays, as documents
  * without features. After a failure both are to be released. */
 int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
+/* Takes the values of a builder that a thread has just filled, and leaves their scores in their
+ * place; threads may call it side by side. */
+typedef int rw_take_lines_fn(void *user, struct rw_builder *lines);
+/* Without features; room for values is kept. */
+void rw_builder_drop_values(struct rw_builder *builder);
 /* Without documents again; its room is kept. */
 void rw_builder_empty(struct rw_builder *builder);
 /* What `from` holds, in arrays of just its size; `from` is empty then and keeps its room. After a

@@ -69,8 +69,11 @@ static int open_text(struct rw_ctx *ctx, struct rw_input *input, struct rw_range
     letor->by_pieces = rw_input_is_seekable(input, &n_bytes);
     if (letor->by_pieces) {
         letor->n_pieces = (range_bytes(letor, n_bytes) + chunk_bytes - 1) / chunk_bytes;
-        if (seen || range) /* pieces take no room for text, so there may be many */
-            letor->n_chunks = BATCH_CHUNKS * ctx->n_threads;
+        /* pieces take no room for text, so there may be many */
+        letor->few_chunks = letor->n_chunks;
+        letor->n_chunks = BATCH_CHUNKS * ctx->n_threads;
+        if (seen || range)
+            letor->few_chunks = letor->n_chunks;
         if ((uint64_t)letor->n_chunks > letor->n_pieces)
             letor->n_chunks = (int)letor->n_pieces;
         if (letor->n_threads > letor->n_chunks)
@@ -282,11 +285,14 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
                        int *more)
 {
     const uint64_t left = letor->n_pieces - letor->next_piece;
-    const int n = left < (uint64_t)letor->n_chunks ? (int)left : letor->n_chunks;
+    const int most = letor->take ? letor->n_chunks : letor->few_chunks;
+    const int n = left < (uint64_t)most ? (int)left : most;
     RW_TRY(open_early(ctx, letor, list));
     for (int i = 0; i < n; i++) {
         letor->chunk[i].want = letor->want;
         letor->chunk[i].lexicon = letor->lexicon;
+        letor->chunk[i].take = letor->take;
+        letor->chunk[i].take_user = letor->take_user;
         letor->chunk[i].early = list->early;
         letor->chunk[i].number = letor->next_piece + (uint64_t)i;
     }
@@ -299,6 +305,8 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
 int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
                   int *more)
 {
+    letor->take = letor->lexicon ? NULL : list->take; /* words are no values yet */
+    letor->take_user = list->take_user;
     if (letor->by_pieces)
         RW_TRY(next_pieces(ctx, letor, list, more));
     else
@@ -356,8 +364,10 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor)
 static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
                        void **state)
 {
-    /* a chunk's text and values stay in the cache */
-    return rw_letor_open(ctx, input, seen, rw_letor_chunk_bytes(ctx, RW_LETOR_CHUNK_BYTES / 2),
+    /* A chunk's text and values stay in the cache. Where its values may not be kept, it need not be
+     * smaller for many threads: the more documents of a chunk, the quicker they are scored. */
+    const size_t most = RW_LETOR_CHUNK_BYTES / 2;
+    return rw_letor_open(ctx, input, seen, seen ? rw_letor_chunk_bytes(ctx, most) : most,
                          (struct rw_letor **)state);
 }
 

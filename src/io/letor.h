@@ -6,6 +6,7 @@
 #define RW_IO_LETOR_H
 
 #include "binning/cuts.h"
+#include "dataset/dataset.h"
 #include "io/input.h"
 #include "io/other_formats.h"
 
@@ -14,6 +15,9 @@ struct rw_builder_list {
     size_t n, room;
     int is_whole;           /* the builders of one file, and of all of it, come here */
     struct rw_early *early; /* NULL, or where values may have gone already; owned */
+    /* NULL, or what takes a chunk's values; a format need not call it. Borrowed with its user. */
+    rw_take_lines_fn *take;
+    void *take_user;
 };
 /* Releases the builders too. */
 void rw_builder_list_release(struct rw_builder_list *list);
@@ -77,7 +81,9 @@ struct rw_letor_location {
 struct rw_letor_chunk {
     const char *begin, *end; /* borrowed, RW_LETOR_PAD bytes readable on either side */
     enum rw_letor_want want;
-    struct rw_early *early;         /* NULL: the values stay in the builder; borrowed */
+    struct rw_early *early; /* NULL: the values stay in the builder; borrowed */
+    rw_take_lines_fn *take; /* as of the list */
+    void *take_user;
     struct rw_lexicon *lexicon;     /* NULL: all values are numbers; borrowed */
     uint64_t number;                /* of the chunk, for `early` */
     struct rw_letor_worker *worker; /* borrowed while it is parsed */

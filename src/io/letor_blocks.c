@@ -144,6 +144,8 @@ static void take_chunk(struct rw_letor *letor, int i, int thread)
     struct rw_letor_chunk *chunk = &letor->chunk[i];
     chunk->want = letor->want;
     chunk->lexicon = letor->lexicon;
+    chunk->take = letor->take;
+    chunk->take_user = letor->take_user;
     if (letor->each)
         chunk->status = letor->each(letor->each_user, letor->n_cut + (uint64_t)i, thread);
     else

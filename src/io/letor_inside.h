@@ -20,7 +20,10 @@ struct rw_letor {
     int n_threads;
     struct rw_letor_worker *worker; /* [n_threads]; owned */
     int n_chunks;                   /* most that are parsed at a time */
-    struct rw_letor_chunk *chunk;   /* [n_chunks]; owned */
+    int few_chunks;                 /* the same of pieces whose values are wanted soon */
+    rw_take_lines_fn *take;         /* as of the list at hand */
+    void *take_user;
+    struct rw_letor_chunk *chunk; /* [n_chunks]; owned */
     int by_pieces;
     uint64_t n_pieces, next_piece;
     struct rw_range *range;     /* of a plain file's bytes, or NULL: all of them; borrowed */

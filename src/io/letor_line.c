@@ -488,10 +488,13 @@ void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *
             changed(chunk);
         return;
     }
-    const int status =
-        chunk->early && chunk->status == RW_OK
-            ? rw_early_pack(chunk->early, chunk->number, &worker->builder, &chunk->builder)
-            : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
+    int status = chunk->take && chunk->status == RW_OK
+                     ? chunk->take(chunk->take_user, &worker->builder)
+                     : RW_OK;
+    if (status >= 0)
+        status = chunk->early && chunk->status == RW_OK
+                     ? rw_early_pack(chunk->early, chunk->number, &worker->builder, &chunk->builder)
+                     : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
         no_memory(chunk, status);
 }

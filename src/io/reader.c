@@ -1,5 +1,5 @@
 /* Files as one data set, or in pieces. A piece is what a format gives at a time: a block of text,
- * some documents of a cache. */
+ * all of a cache. */
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/dataset_codes.h"
@@ -10,6 +10,8 @@
 #include "io/own_part.h"
 #include "io/spool.h"
 #include "io/together.h"
+#include "model/packed.h"
+#include "model/predictor.h"
 
 struct rw_reader {
     char **path; /* [n_paths]; owned */
@@ -20,6 +22,9 @@ struct rw_reader {
     void *state;
     struct rw_seen *seen; /* NULL: queries that come back are not noticed; owned */
     uint64_t n_clamped;
+    double *score; /* [score_room] of the piece at hand; owned */
+    size_t score_room;
+    uint32_t n_lines_scored; /* documents of the last piece that were scored while it was read */
 };
 
 /* At least one, and standard input at most once. */
@@ -76,6 +81,7 @@ void rw_reader_close(struct rw_reader *reader)
     for (int i = 0; i < reader->n_paths; i++)
         rw_mem_free(reader->path[i]);
     rw_mem_free(reader->path);
+    rw_mem_free(reader->score);
     rw_mem_free(reader);
 }
 
@@ -114,23 +120,121 @@ static int next_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_bu
     return RW_OK;
 }
 
+/* The next file, if its format gives it at once: it is a piece. */
+static int next_whole(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
+{
+    struct rw_binned read = {.documents = NULL};
+    if (!reader->input)
+        RW_TRY(open_file(ctx, reader));
+    if (reader->state || !reader->format->whole)
+        return RW_OK;
+    RW_TRY(reader->format->whole(ctx, reader->input, NULL, &read));
+    close_file(reader);
+    *out = read.documents;
+    return RW_OK;
+}
+
+/* The next documents: builders, or a data set, *out; neither behind the last. */
+static int next_documents(struct rw_ctx *ctx, struct rw_reader *reader,
+                          struct rw_builder_list *list, struct rw_dataset **out)
+{
+    int more = reader->input || reader->next_path < reader->end_path;
+    while (list->n == 0 && !*out && more) {
+        RW_TRY(next_whole(ctx, reader, out));
+        if (!*out)
+            RW_TRY(next_piece(ctx, reader, list, &more));
+    }
+    if (list->n == 0 && !*out) {
+        rw_data_format_note_clamped(ctx, reader->n_clamped);
+        reader->n_clamped = 0;
+    }
+    return RW_OK;
+}
+
+static int finish_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_builder_list *list,
+                        struct rw_dataset **out)
+{
+    if (list->n > 0)
+        RW_TRY(rw_builder_finish(ctx, list->builder, (int)list->n, out));
+    if (*out)
+        reader->n_clamped += (*out)->n_clamped;
+    return RW_OK;
+}
+
 int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     struct rw_builder_list list = {0};
-    int status = RW_OK, more = reader->input || reader->next_path < reader->end_path;
+    int status;
     *out = NULL;
-    while (list.n == 0 && more)
-        RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
-    if (list.n == 0) {
-        rw_data_format_note_clamped(ctx, reader->n_clamped);
-        reader->n_clamped = 0;
-        goto out;
-    }
-    RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, out));
-    reader->n_clamped += (*out)->n_clamped;
+    RW_TRY_OUT(next_documents(ctx, reader, &list, out));
+    status = finish_piece(ctx, reader, &list, out);
 out:
     rw_builder_list_release(&list);
+    return status;
+}
+
+/* ---- and their scores ---- */
+
+struct score_job {
+    const struct rw_packed *packed; /* borrowed, as is */
+    unsigned char *seen;
+};
+
+static int score_lines(void *user, struct rw_builder *lines)
+{
+    const struct score_job *job = user;
+    double *score;
+    RW_TRY(RW_NEW_RAW(NULL, score, lines->n_docs));
+    const int status = rw_packed_lines(job->packed, lines, score);
+    if (status < 0) {
+        rw_mem_free(score);
+        return status;
+    }
+    lines->score = score;
+    for (uint64_t i = 0; i < lines->n_features; i++)
+        __atomic_store_n(&job->seen[lines->entry_feature[i]], 1, __ATOMIC_RELAXED);
+    rw_builder_drop_values(lines);
+    return RW_OK;
+}
+
+/* Those that lines left behind, end to end. They are of all builders, or of none. */
+static int join_scores(struct rw_ctx *ctx, struct rw_reader *reader,
+                       const struct rw_builder_list *list)
+{
+    reader->n_lines_scored = 0;
+    for (size_t i = 0; i < list->n && list->builder[i].score; i++) {
+        const uint32_t n = reader->n_lines_scored, n_docs = list->builder[i].n_docs;
+        RW_TRY(RW_GROW(ctx, reader->score, reader->score_room, (size_t)n + n_docs));
+        memcpy(reader->score + n, list->builder[i].score, n_docs * sizeof(double));
+        reader->n_lines_scored += n_docs;
+    }
+    return RW_OK;
+}
+
+int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_predictor *predictor,
+                     unsigned char *seen, struct rw_dataset **out, const double **scores)
+{
+    RW_DEFAULT_FPENV;
+    struct score_job job = {rw_predictor_packed(predictor, reader->n_lines_scored), seen};
+    struct rw_builder_list list = {.take = job.packed ? score_lines : NULL, .take_user = &job};
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(next_documents(ctx, reader, &list, out));
+    RW_TRY_OUT(join_scores(ctx, reader, &list));
+    RW_TRY_OUT(finish_piece(ctx, reader, &list, out));
+    if (*out && reader->n_lines_scored == 0) {
+        rw_dataset_note_features(*out, seen);
+        RW_TRY_OUT(RW_GROW(ctx, reader->score, reader->score_room, (*out)->n_docs));
+        RW_TRY_OUT(rw_predictor_run(predictor, *out, reader->score));
+    }
+    *scores = reader->score;
+out:
+    rw_builder_list_release(&list);
+    if (status < 0) {
+        rw_dataset_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 

@@ -8,6 +8,12 @@ int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature)
     return rw_dataset_column(dataset, feature) != NULL;
 }
 
+void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *seen)
+{
+    for (uint32_t i = 0; i < dataset->n_columns; i++)
+        seen[dataset->column[i].feature] = 1;
+}
+
 int rw_model_had_feature(const struct rw_model *model, uint32_t feature)
 {
     const uint32_t at = rw_numbers_under(model->feature, model->n_features, feature);

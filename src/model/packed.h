@@ -141,6 +141,11 @@ int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
 int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const struct rw_rows *rows,
                    double *scores);
 
+/* The same of lines that are no data set yet, by the calling thread, of a model without categories.
+ */
+struct rw_builder;
+int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lines, double *scores);
+
 /* Expected of a model before it is packed: nanoseconds of a document by one thread, and of packing.
  */
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);

@@ -119,12 +119,13 @@ void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *c
 struct walk_job {
     const struct rw_flat *flat; /* borrowed, for the call */
     const struct rw_column *const *column;
-    uint32_t n_docs, block_docs;
+    uint32_t begin, end; /* documents */
+    uint32_t block_docs;
     size_t buffer_floats; /* of a thread */
     float *buffer;        /* [n_threads][buffer_floats]: [block_docs][n_used], a column */
     /* where the leaves go: two are NULL */
     double *scores;
-    int32_t *leaves;
+    int32_t *leaves; /* [end - begin][n_trees] */
     uint32_t *counts;
 };
 
@@ -145,7 +146,7 @@ static void walk_block(const struct walk_job *job, uint32_t begin, uint32_t end,
             if (job->scores)
                 job->scores[doc] += (double)flat->leaf[first_leaf + (uint64_t)leaf];
             else if (job->leaves)
-                job->leaves[(size_t)doc * n_trees + (size_t)i] = leaf;
+                job->leaves[(size_t)(doc - job->begin) * n_trees + (size_t)i] = leaf;
             else
                 __atomic_fetch_add(&job->counts[first_leaf + (uint64_t)leaf], 1, __ATOMIC_RELAXED);
         }
@@ -157,25 +158,21 @@ static int walk_blocks(void *user, struct rw_share *share)
     const struct walk_job *job = user;
     float *buffer = job->buffer + (size_t)share->thread * job->buffer_floats;
     for (uint64_t block, end; rw_share_next(share, &block, &end);) {
-        const uint32_t first = (uint32_t)block * job->block_docs, left = job->n_docs - first;
-        walk_block(job, first, left < job->block_docs ? job->n_docs : first + job->block_docs,
-                   buffer);
+        const uint32_t first = job->begin + (uint32_t)block * job->block_docs;
+        const uint32_t left = job->end - first;
+        walk_block(job, first, left < job->block_docs ? job->end : first + job->block_docs, buffer);
     }
     return RW_OK;
 }
 
-static int walk(struct rw_ctx *ctx, struct walk_job *job, const struct rw_dataset *dataset)
+static int walk(struct rw_ctx *ctx, struct walk_job *job)
 {
-    const uint32_t n_used = job->flat->n_used, n_docs = dataset->n_docs;
-    const struct rw_column **column;
-    RW_TRY(rw_flat_columns(ctx, job->flat, dataset, &column));
+    const uint32_t n_used = job->flat->n_used;
     uint32_t docs = n_used ? BLOCK_FLOATS / n_used : BLOCK_DOCS_MOST;
     docs = docs < BLOCK_DOCS_LEAST ? BLOCK_DOCS_LEAST : docs;
     docs = docs > BLOCK_DOCS_MOST ? BLOCK_DOCS_MOST : docs;
-    const int64_t n_blocks = ((int64_t)n_docs + docs - 1) / docs;
+    const int64_t n_blocks = ((int64_t)(job->end - job->begin) + docs - 1) / docs;
     const int n_threads = ctx->n_threads < n_blocks ? ctx->n_threads : (int)n_blocks;
-    job->column = column;
-    job->n_docs = n_docs;
     job->block_docs = docs;
     /* The last 16 floats keep two threads out of one cache line. */
     job->buffer_floats = (size_t)docs * n_used + docs + 16;
@@ -183,6 +180,16 @@ static int walk(struct rw_ctx *ctx, struct walk_job *job, const struct rw_datase
     if (status >= 0)
         rw_parallel(ctx, n_threads, (uint64_t)n_blocks, 1, walk_blocks, job);
     rw_mem_free(job->buffer);
+    return status;
+}
+
+static int walk_all(struct rw_ctx *ctx, struct walk_job *job, const struct rw_dataset *dataset)
+{
+    const struct rw_column **column;
+    RW_TRY(rw_flat_columns(ctx, job->flat, dataset, &column));
+    job->column = column;
+    job->end = dataset->n_docs;
+    const int status = walk(ctx, job);
     rw_mem_free(column);
     return status;
 }
@@ -191,14 +198,23 @@ int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct 
                    double *scores)
 {
     struct walk_job job = {.flat = flat, .scores = scores};
-    return walk(ctx, &job, dataset);
+    return walk_all(ctx, &job, dataset);
 }
 
 int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                   uint32_t *counts)
 {
     struct walk_job job = {.flat = flat, .counts = counts};
-    return walk(ctx, &job, dataset);
+    return walk_all(ctx, &job, dataset);
+}
+
+int rw_flat_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
+                   const struct rw_column *const *column, uint32_t begin, uint32_t end,
+                   int32_t *leaves)
+{
+    struct walk_job job = {
+        .flat = flat, .column = column, .begin = begin, .end = end, .leaves = leaves};
+    return walk(ctx, &job);
 }
 
 /* ---- the strategy ---- */
@@ -281,7 +297,7 @@ int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
     struct rw_flat flat;
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
     struct walk_job job = {.flat = &flat, .leaves = leaves};
-    const int status = walk(ctx, &job, dataset);
+    const int status = walk_all(ctx, &job, dataset);
     rw_flat_release(&flat);
     return status;
 }

@@ -40,6 +40,10 @@ double rw_strategy_doc_ns(const struct rw_flat *flat);
  * is the caller's (rw_mem_free); the others are the dataset's. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
+/* The leaves of documents [begin, end), by their columns: [end - begin][n_trees], written. */
+int rw_flat_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
+                   const struct rw_column *const *column, uint32_t begin, uint32_t end,
+                   int32_t *leaves);
 /* Values of documents [begin, end) by row: [end - begin][n_used], written. scratch: [end - begin].
  */
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,

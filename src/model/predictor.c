@@ -155,6 +155,13 @@ int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *da
                               scores);
 }
 
+const struct rw_packed *rw_predictor_packed(struct rw_predictor *predictor, uint32_t n_docs)
+{
+    if (predictor->undecided)
+        choose(predictor, n_docs);
+    return predictor->scorer || predictor->flat.set_of ? NULL : predictor->strategy.packed;
+}
+
 double rw_predictor_one(const struct rw_predictor *predictor, const float *values, size_t n_values)
 {
     RW_DEFAULT_FPENV;

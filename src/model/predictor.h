@@ -29,4 +29,10 @@ struct rw_device_scorer {
 int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                                struct rw_device_scorer **out);
 
+/* What scores lines as they are read, when it is known that this is the quickest; else NULL: data
+ * sets are scored. n_docs: documents that it has scored since the last call. Valid until the
+ * predictor's next call. */
+struct rw_packed;
+const struct rw_packed *rw_predictor_packed(struct rw_predictor *predictor, uint32_t n_docs);
+
 #endif

@@ -225,6 +225,53 @@ Test(number, what_is_written_reads_back)
     }
 }
 
+static void assert_exact(double value)
+{
+    char text[32], expected[32];
+    int length = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        length = snprintf(expected, sizeof(expected), "%.*g", digits, value);
+        if (strtod(expected, NULL) == value)
+            break;
+    }
+    cr_assert_eq(rw_number_write_exact(value, text), length, "%a", value);
+    cr_assert_str_eq(text, expected, "%a", value);
+}
+
+/* The value and its neighbours. */
+static void assert_exact_near(double value)
+{
+    double below = value, above = value;
+    assert_exact(value);
+    for (int i = 0; i < 20; i++) {
+        assert_exact(below = nextafter(below, -INFINITY));
+        assert_exact(above = nextafter(above, INFINITY));
+    }
+}
+
+Test(number, exact_as_the_c_library)
+{
+    const double doubles[] = {0,       -0.0, NAN,  INFINITY, 5e-324, DBL_MIN, DBL_MAX, 0.1, 1.0 / 3,
+                              2.0 / 3, 0.3,  1e22, 0.5,      0.375,  1e300,   123456,  1e5, 7};
+    for (size_t i = 0; i < sizeof(doubles) / sizeof(*doubles); i++) {
+        assert_exact(doubles[i]);
+        assert_exact(-doubles[i]);
+    }
+    for (int power = -7; power < 18; power++) /* where digits become more */
+        assert_exact_near(pow(10, power));
+    for (int power = -20; power < 60; power++) /* below these, doubles stand closer */
+        assert_exact_near(ldexp(1, power));
+    uint64_t state = 1;
+    for (int i = 0; i < 200000; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const double part = (double)(state >> 11);
+        assert_exact(ldexp(part, (int)(state % 70) - 70));
+        assert_exact((double)(state >> 40) / 64); /* some lie in the middle of two decimals */
+        assert_exact((double)(float)ldexp(part, -53) - (double)(float)ldexp(part, -55));
+        assert_exact(rw_double_of_bits(state ^ state >> 29));
+    }
+}
+
 Test(number, no_locale_matters)
 {
     if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8"))
@@ -234,6 +281,11 @@ Test(number, no_locale_matters)
     char text[32];
     rw_number_write_double(1.0 / 3, text);
     cr_assert_str_eq(text, "0.3333333333333333");
+    rw_number_write_exact(1.0 / 3, text);
+    cr_assert_str_eq(text, "0.3333333333333333");
+    rw_number_write_exact(1e20 / 3, text);
+    cr_assert_str_eq(text, "3.333333333333333e+19");
+    cr_assert_str_eq(localeconv()->decimal_point, ",");
 }
 
 Test(number, device_numbers)
