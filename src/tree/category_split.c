@@ -36,6 +36,7 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
         rw_cell_add(&node.all, &cell[code]);
     node.parent_gain = rw_side_gain(rule, &node.all);
     const uint32_t n = sort_codes(rule, cell, n_codes, sorted);
+    node.n_seen = n;
     struct rw_cell left = {0, 0, 0};
     if (missing->n > 0)
         rw_category_try(&node, RW_CANDIDATE_MISSING, &left, &best);
