@@ -120,7 +120,8 @@ case ${device:-} in cuda*) ;; *) case ${two:-} in cuda*) ;; *)
     cat >>configurations <<'END'
 categories    |lc.txt|lvc.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --categorical 101-105
 categories-n  |lc.txt|lvc.txt|--rounds 8 --leaves 31 --min-docs 2 --split newton --categorical 101,103-104 --absent missing --sample-features 0.7
-categories-few|lc.txt|lvc.txt|--rounds 6 --leaves 63 --min-docs 1 --split mart --categorical 101-104 --bins 15 --category-smoothing 0 --sample-queries 0.8
+categories-few|lc.txt|lvc.txt|--rounds 6 --leaves 63 --min-docs 1 --split mart --categorical 101-104 --bins 15 --category-smoothing 0 --category-penalty 0 --sample-queries 0.8
+categories-dear|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 1 --split newton --categorical 101-104 --category-penalty 3.5 --sample-docs 0.7
 categories-on |lc.txt|lvc.txt|--rounds 5 --leaves 31 --min-docs 2 --split newton --init c.model --categorical 105
 categories-re |lc.txt|lvc.txt|--refit c.model --refit-decay 0.3 --metric ndcg@5
 END

@@ -100,6 +100,7 @@ class Ranker(BaseEstimator):
         feature_penalty: Mapping[Any, float] | str = "",
         categorical: Any = "",
         category_smoothing: float = 10,
+        category_penalty: float = 0.7,
         sample_queries: float = 1,
         sample_docs: float = 1,
         sample_features: float | str = "auto",
@@ -150,6 +151,7 @@ class Ranker(BaseEstimator):
         self.feature_penalty = feature_penalty
         self.categorical = categorical
         self.category_smoothing = category_smoothing
+        self.category_penalty = category_penalty
         self.sample_queries = sample_queries
         self.sample_docs = sample_docs
         self.sample_features = sample_features

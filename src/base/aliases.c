@@ -204,8 +204,11 @@ static const struct rw_alias aliases[] = {
          " bagging-freq subsample-freq sampling-frequency sampling-unit bag rtype "),
     NONE("a tree of every round counts once: there are no forests in a round",
          " num-parallel-tree "),
+    NONE("sets of categories are not limited: 'category-penalty' takes from a gain what chance has"
+         " of the choice among many",
+         " max-cat-threshold max-cat-to-onehot min-data-per-group cat-l2 "),
     NONE("categories are split by sets of any size ('categorical'), and never become numbers",
-         " max-cat-threshold max-cat-to-onehot min-data-per-group cat-l2 enable-categorical"
+         " enable-categorical"
          " one-hot-max-size simple-ctr combinations-ctr max-ctr-complexity"
          " counter-calc-method per-feature-ctr text-features embedding-features tokenizers"
          " dictionaries feature-calcers ctr-leaf-count-limit ctr-target-border-count"

@@ -550,6 +550,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
          "with propensities, which are not estimated then"},
         {RW_AT_PARAM_propensities, params->debias != RW_DEBIAS_IPW, "without debias ipw"},
         {RW_AT_PARAM_category_smoothing, !params->categorical[0], "without categorical"},
+        {RW_AT_PARAM_category_penalty, !params->categorical[0], "without categorical"},
         {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
         {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
         {RW_AT_PARAM_gpu_memory,

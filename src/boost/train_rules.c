@@ -29,6 +29,7 @@ void rw_train_engine_rules(const struct rw_params *p, const struct rw_grow_rules
         .newton = p->split == RW_SPLIT_NEWTON,
         .split_l2 = p->split_l2,
         .category_smoothing = p->category_smoothing,
+        .category_penalty = p->category_penalty,
         .min_docs = (uint32_t)p->min_docs,
         .min_hessian = p->min_hessian,
         .min_gain = p->min_gain,

@@ -261,7 +261,7 @@ int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result
 }
 
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
-                              int64_t hess_q_sum)
+                              const struct rw_quantised_sums *sums)
 {
     const struct rw_engine_rules *rules = &engine->rules;
     struct rw_split_rule *rule = &engine->split_rule;
@@ -275,9 +275,13 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? hess_unit : 0));
     rule->l2 = rules->split_l2;
     rule->category_prior = rules->category_smoothing;
+    /* what a split that says nothing gains on average: Q^2 / n of a document */
+    double chance = root->sum.n ? (double)sums->lambda_squares / (double)root->sum.n : 0.0;
     if (rules->newton && root->sum.n) {
-        const double mean = (double)hess_q_sum / (double)root->sum.n;
+        const double mean = (double)sums->hess / (double)root->sum.n;
         rule->l2 = rules->split_l2 * mean;
         rule->category_prior = rules->category_smoothing * mean;
+        chance = mean > 0.0 ? chance / mean : 0.0;
     }
+    rule->category_cost = rules->category_penalty * chance * rule->gain_scale;
 }

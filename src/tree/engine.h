@@ -46,6 +46,7 @@ struct rw_engine_rules {
     int newton;                /* histograms hold hessians too */
     double split_l2;           /* k, in average documents */
     double category_smoothing; /* the same, of the order of categories */
+    double category_penalty;   /* what a bit of a set's choice costs, in gains by chance */
     uint32_t min_docs;
     double min_hessian, min_gain;
     int bits, nearest; /* of quantised lambdas */
@@ -272,10 +273,15 @@ int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result
 #include "tree/engines.def"
 #undef RW_ENGINE
 
-/* Shared by engines on the host (engine.c): the rule of splits of a tree from its root.
- */
+/* Sums over the sampled documents of all ranks. */
+struct rw_quantised_sums {
+    int64_t hess;            /* newton only, else 0 */
+    uint64_t lambda_squares; /* 0 where no feature is split by categories */
+};
+
+/* Shared by engines (engine.c): the rule of splits of a tree from its root. */
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
-                              int64_t hess_q_sum);
+                              const struct rw_quantised_sums *sums);
 
 #ifdef __cplusplus
 }

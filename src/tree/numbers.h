@@ -113,6 +113,7 @@ struct rw_split_rule {
     uint64_t min_docs;
     double min_hessian, min_gain;
     double category_prior; /* --category-smoothing, in the unit of l2 */
+    double category_cost;  /* --category-penalty, in gain: what a bit of a set's choice costs */
 };
 
 RW_HD double rw_side_gain(const struct rw_split_rule *rule, const struct rw_cell *side)

@@ -1,6 +1,7 @@
 """Features whose values are categories, for oracle.py: docs/categories.md, step by step."""
 
 import collections
+import math
 
 
 def features(text):
@@ -51,6 +52,13 @@ def candidates(by_code, prior, newton):
         yield tuple(in_order[:n])
 
 
+def cost(bit_cost, n_seen, size):
+    """Of a set of `size` of the n_seen categories that a node has."""
+    share = 4 * size * (n_seen - size) / (n_seen * n_seen)
+    bits = (n_seen - 2) * math.sqrt(share * math.sqrt(share))
+    return bit_cost * bits if n_seen > 2 else 0.0
+
+
 def best(search, docs, feature):
     """(gain, feature, codes that go left, missing_left), or None."""
     column, found = search.data.value[feature], None
@@ -68,7 +76,7 @@ def best(search, docs, feature):
             if not left[0] or not right[0] or not search.allowed(left) or not search.allowed(right):
                 continue
             gain = (search.side(left) + search.side(right) - search.side(whole)) * search.scale
-            gain -= search.penalty.get(feature, 0.0)
+            gain -= search.penalty.get(feature, 0.0) + cost(search.bit_cost, len(by_code), len(left_codes))
             if gain > search.opt['min-gain'] and (found is None or gain > found[0]):
                 found = (gain, left_codes, missing_left, left[0] > right[0])
     if found is None:

@@ -87,6 +87,8 @@ static int option(struct job *job, const char *text)
         return rw_params_set(NULL, job->params, "categorical", value);
     else if (NAMED("category-smoothing"))
         job->rules.category_smoothing = real;
+    else if (NAMED("category-penalty"))
+        job->rules.category_penalty = real;
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))

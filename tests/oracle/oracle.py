@@ -207,6 +207,8 @@ class Search:
         self.penalty = penalties(opt)
         mean = sum(out['hess_q'][d] for d in docs) / len(docs) if self.newton else 1
         self.k, self.prior = opt['split-l2'] * mean, opt['category-smoothing'] * mean
+        squares = sum(out['lambda_q'][d] ** 2 for d in docs)
+        self.bit_cost = opt['category-penalty'] * (squares / len(docs) / mean if mean > 0 else 0.0) * self.scale
         columns = [f for f in data.features if self.can_split(f)]
         kept = sample(opt, opt['sample-features'], columns, out['tree'], 3)
         self.features = [f for f, keep in zip(columns, kept) if keep]
@@ -397,7 +399,7 @@ DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absen
             'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
             'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2, 'monotone': '',
             'interactions': '', 'feature-penalty': '', 'sample-docs': 1.0, 'sample-features-node': 1.0,
-            'categorical': '', 'category-smoothing': 10.0}
+            'categorical': '', 'category-smoothing': 10.0, 'category-penalty': 0.7}
 
 CASES = [
     ('mart', {}),
@@ -461,6 +463,9 @@ CASES = [
     ('categories', {'categorical': '60-63', 'min-docs': 2, 'leaves': 24}),
     ('categories-newton', {'categorical': '60-63', 'min-docs': 1, 'split': 'newton', 'leaves': 24,
                            'absent': 'missing', 'category-smoothing': 2.0, 'split-l2': 3.0}),
+    ('categories-free', {'categorical': '60-63', 'min-docs': 2, 'leaves': 24, 'category-penalty': 0.0}),
+    ('categories-dear', {'categorical': '60-63', 'min-docs': 2, 'split': 'newton', 'category-penalty': 3.3,
+                         'sample-queries': 0.7, 'min-gain': 0.01}),
     ('categories-shape', {'categorical': '60-63', 'interactions': '1-13,61;40-62', 'min-docs': 2,
                           'feature-penalty': '61:0.3,63:0.05', 'sample-docs': 0.8}),
     ('categories-plain', {'categorical': '61,63', 'min-docs': 3, 'category-smoothing': 0.0,

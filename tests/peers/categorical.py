@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """NDCG@10 of Rankwood, LightGBM, XGBoost and CatBoost on two made sets with categories: in `matters` what a
-document is worth follows its shop (one of 2,000, some far more common than others) and its brand (one of 60), in
-`matters-not` the same columns say nothing.
+document is worth follows its shop (one of 2,000, or of --shops; some are far more common than others) and its brand
+(one of 60), in `matters-not` the same columns say nothing.
 
 Each trainer runs at its own defaults for ranking and its own way with categories, stops by validation queries after
 50 rounds without a better NDCG@10, and is measured on others. `codes` are rows of Rankwood to whom the categories
 are numbers. Differences are of all measured queries, paired, with 95 % bootstrap intervals.
 
-    python3 tests/peers/categorical.py [--queries N] [--seed S] [--sets matters,matters-not]
+    python3 tests/peers/categorical.py [--queries N] [--shops N] [--seed S] [--sets matters,matters-not]
 
 It needs numpy, pandas, the rankwood package (pip install .), lightgbm, xgboost and catboost.
 """
@@ -22,21 +22,21 @@ import pandas as pd
 
 import rankwood
 
-N_SHOPS, N_BRANDS, N_NUMBERS, PATIENCE, MOST = 2000, 60, 8, 50, 1000
+N_BRANDS, N_NUMBERS, PATIENCE, MOST = 60, 8, 50, 1000
 CATEGORIES = ["shop", "brand"]
 NUMBERS = [f"x{i}" for i in range(N_NUMBERS)]
 FEATURES = CATEGORIES + NUMBERS
 
 
-def made(matters, seed, sizes):
+def made(matters, seed, sizes, n_shops):
     """A frame of queries for each of `sizes`, which share shops, brands and the limits of labels."""
     rng = np.random.default_rng([seed, matters])
-    common = 1.0 / np.arange(1, N_SHOPS + 1) ** 0.8
-    worth = [rng.normal(0, 1, n) * matters for n in (N_SHOPS, N_BRANDS)]
-    names = [rng.permutation([f"{what}{i:04d}" for i in range(n)]) for what, n in (("s", N_SHOPS), ("b", N_BRANDS))]
+    common = 1.0 / np.arange(1, n_shops + 1) ** 0.8
+    worth = [rng.normal(0, 1, n) * matters for n in (n_shops, N_BRANDS)]
+    names = [rng.permutation([f"{what}{i:04d}" for i in range(n)]) for what, n in (("s", n_shops), ("b", N_BRANDS))]
     documents = rng.integers(20, 61, sum(sizes))
     n = documents.sum()
-    shop = rng.choice(N_SHOPS, n, p=common / common.sum())
+    shop = rng.choice(n_shops, n, p=common / common.sum())
     brand = rng.integers(0, N_BRANDS, n)
     x = rng.random((n, N_NUMBERS)).astype(np.float32)
     score = worth[0][shop] + 0.7 * worth[1][brand] + rng.normal(0, 0.7, n)
@@ -114,7 +114,7 @@ TRAINERS = {"rankwood": rankwood_scores, "codes": codes_scores, "lightgbm": ligh
 
 
 def measure(name, args):
-    parts = made(name == "matters", args.seed, [args.queries, args.queries // 2, args.measured])
+    parts = made(name == "matters", args.seed, [args.queries, args.queries // 2, args.measured], args.shops)
     data = rankwood.Dataset(parts[2], "label", qid="qid")
     print(f"{name}: {len(parts[0])} documents to train on, {len(parts[1])} to stop by, {len(parts[2])} of "
           f"{args.measured} queries to measure on")  # fmt: skip
@@ -138,6 +138,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--queries", type=int, default=800, help="to train on; half as many to stop by [800]")
     parser.add_argument("--measured", type=int, default=1000, help="queries to measure on [1000]")
+    parser.add_argument("--shops", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sets", default="matters,matters-not")
     parser.add_argument("--trainers", default=",".join(TRAINERS), help="rankwood is among them in any case")

@@ -53,6 +53,20 @@ def test_better_than_codes(model: rankwood.Model) -> None:
     assert model.categories == {"shop": SHOPS}
 
 
+def test_what_says_nothing() -> None:
+    """Such categories are split less where the choice of a set costs more, and at last none is."""
+    table, rng = frame(1), np.random.default_rng(5)
+    table["brand"] = pd.Categorical.from_codes(rng.integers(0, 120, len(table)), [f"brand {i}" for i in range(120)])
+    data = rankwood.Dataset(table, "label", qid="qid")
+    splits = {}
+    for penalty in (0, 2, 1e6):
+        nodes = rankwood.train({**PARAMS, "category_penalty": penalty}, data).trees_to_dataframe()
+        splits[penalty] = [(nodes["feature"] == name).sum() for name in ("shop", "brand")]
+    assert splits[2][1] < splits[0][1] / 2
+    assert splits[2][0] > splits[0][0] / 2
+    assert splits[1e6] == [0, 0]
+
+
 @pytest.mark.parametrize("kind", ["permuted", "more", "fewer", "objects"])
 def test_scores_by_word(model: rankwood.Model, kind: str) -> None:
     test = frame(2)
@@ -302,3 +316,5 @@ def test_wrong() -> None:
         rankwood.Dataset(table, "label", qid="qid", categorical_features=[1.5])
     with pytest.raises(rankwood.ParameterError, match="category_smoothing"):
         rankwood.train({"category_smoothing": 3}, rankwood.Dataset(table.drop(columns="shop"), "label", qid="qid"))
+    with pytest.raises(rankwood.ParameterError, match="category_penalty"):
+        rankwood.train({"category_penalty": 1}, rankwood.Dataset(table.drop(columns="shop"), "label", qid="qid"))

@@ -227,7 +227,8 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
         root.hess_shift =
             rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
     RW_TRY(rw_cuda_ranks_begin(cuda, &root, &hess_q_sum));
-    rw_engine_set_split_rule(engine, &root, hess_q_sum);
+    /* without the squares: no feature is split by categories here */
+    rw_engine_set_split_rule(engine, &root, &(struct rw_quantised_sums){.hess = hess_q_sum});
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;

@@ -426,6 +426,38 @@ static int64_t quantise(const struct rw_host *host, const int64_t *values, int s
     return job.sum;
 }
 
+struct squares_job {
+    const struct rw_host *host;
+    uint64_t sum;
+};
+
+static int square_some(void *user, struct rw_share *share)
+{
+    struct squares_job *job = user;
+    const struct rw_host *host = job->host;
+    uint64_t own = 0;
+    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
+        for (uint64_t doc = first; doc < end; doc++) {
+            const int64_t q = host->sampled[doc] ? host->lambda_q[doc] : 0;
+            own += (uint64_t)(q * q);
+        }
+    }
+    rw_share_lock(share);
+    job->sum += own;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+/* Over the sampled documents of this rank; 0 where nobody asks. */
+static uint64_t lambda_squares(const struct rw_host *host)
+{
+    struct squares_job job = {.host = host, .sum = 0};
+    if (host->base.cuts->by_category)
+        rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
+                    square_some, &job);
+    return job.sum;
+}
+
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
@@ -443,16 +475,18 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
-    int64_t hess_q_sum = 0;
+    struct rw_quantised_sums sums = {.lambda_squares = lambda_squares(host)};
     if (rules->newton) {
         root->hess_shift = rw_quantise_shift(extent.hess, rules->bits);
-        hess_q_sum =
+        sums.hess =
             quantise(host, host->hess, root->hess_shift, RW_STREAM_ROUND_HESS, host->hess_q);
-        RW_TRY(rw_comm_sum(host->base.ctx, (uint64_t *)&hess_q_sum, 1));
     }
+    if (rules->newton || host->base.cuts->by_category)
+        RW_TRY(rw_comm_sum(host->base.ctx, (uint64_t *)(void *)&sums,
+                           sizeof(sums) / sizeof(uint64_t)));
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];
-    rw_engine_set_split_rule(&host->base, root, hess_q_sum);
+    rw_engine_set_split_rule(&host->base, root, &sums);
     *out = *root;
     return RW_OK;
 }

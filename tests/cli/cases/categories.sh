@@ -123,6 +123,8 @@ try train train.txt --refit whole --categorical 1 --quiet -o no
 try train train.txt --categorical 1 --device cuda --quiet -o no
 try train train.txt --categorical 1 --for ranklib --quiet -o no
 try train train.txt --category-smoothing 3 --quiet -o no
+try train train.txt --category-penalty 3 --quiet -o no
+try train train.txt --categorical 1 --category-penalty -1 --quiet -o no
 for format in ranklib solr catboost; do
     try export whole --to $format -o no
 done

@@ -66,7 +66,7 @@ train train.csv --categorical shop,town --checkpoint ck --rounds 4 -o first
 train train.rwb --resume ck -o cached
 train train.csv --categorical shop,town -o other
 say 'a checkpoint of the table is resumed by its cache' cmp other cached
-"$RANKWOOD" cv train.rwb --folds 3 --rounds 3 --min-docs 3 --quiet -o folds >cv.txt
+"$RANKWOOD" cv train.rwb --folds 3 --rounds 3 --min-docs 3 --ties mean --quiet -o folds >cv.txt
 say 'cross-validated' sh -c 'grep -q "^categories 2" folds/fold-1.txt'
 # Text: ids that are too large for a float.
 awk '{ print $1, $2, "1:" 2147483000 + NR % 7, "2:" NR % 11 }' >ids.txt <<'END'

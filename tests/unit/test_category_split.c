@@ -1,0 +1,107 @@
+/* Splits by sets of categories: what the choice among many sets costs. */
+#include <math.h>
+
+#include <criterion/criterion.h>
+
+#include "tree/category_split.h"
+#include "tree/engine.h"
+
+/* Counts as weights, a gain as it is, one unit of cost a bit. */
+static struct rw_split_rule rule_at(double cost)
+{
+    const struct rw_split_rule rule = {.gain_scale = 1.0, .min_docs = 1, .category_cost = cost};
+    return rule;
+}
+
+static double entropy(double p)
+{
+    return -p * log2(p) - (1.0 - p) * log2(1.0 - p);
+}
+
+Test(category_split, cost_is_the_bits_of_a_set)
+{
+    const struct rw_split_rule rule = rule_at(1.0);
+    for (uint32_t all = 3; all <= RW_MAX_CATEGORY_CODES; all++) {
+        cr_assert_eq(rw_category_cost(&rule, all, 0), 0.0);
+        for (uint32_t size = 1; size < all; size++) {
+            const double cost = rw_category_cost(&rule, all, size), free = (double)all - 2.0;
+            const double bits = free * entropy((double)size / (double)all);
+            cr_assert_eq(cost, rw_category_cost(&rule, all, all - size), "%u of %u", size, all);
+            cr_assert_lt(fabs(cost - bits), 0.0081 * free, "%u of %u", size, all);
+        }
+    }
+    cr_assert_eq(rw_category_cost(&rule, 8, 4), 6.0);
+    cr_assert_eq(rw_category_cost(&rule, 2, 1), 0.0, "two are split in one way");
+    cr_assert_eq(rw_category_cost(&rule, 1, 1), 0.0);
+}
+
+Test(category_split, candidates_have_sizes)
+{
+    cr_assert_eq(rw_category_size(RW_CANDIDATE_MISSING), 0);
+    cr_assert_eq(rw_category_size(RW_CANDIDATE_ONE), 1);
+    cr_assert_eq(rw_category_size(RW_CANDIDATE_FIRST - 1), 1);
+    cr_assert_eq(rw_category_size(RW_CANDIDATE_FIRST), 1);
+    cr_assert_eq(rw_category_size(RW_CANDIDATE_FIRST + 1), 2);
+}
+
+/* Eight categories of ten documents: one is far lower than the others, three more are lower. */
+static const struct rw_cell cells[8] = {{10, 0, 20},  {10, 0, -60}, {10, 0, 20},  {10, 0, -20},
+                                        {10, 0, -20}, {10, 0, 40},  {10, 0, -20}, {10, 0, 40}};
+
+static struct rw_category_split split_at(double cost, const struct rw_cell *missing)
+{
+    const struct rw_split_rule rule = rule_at(cost);
+    struct rw_category_split split;
+    rw_category_split(&rule, 0.0, cells, 8, missing, &split);
+    return split;
+}
+
+Test(category_split, a_larger_set_has_to_gain_more)
+{
+    const struct rw_cell none = {0, 0, 0};
+    const double half = 120.0 * 120.0 / 40.0 * 2.0;             /* of 1, 3, 4 and 6 */
+    const double one = 60.0 * 60.0 / 10.0 + 60.0 * 60.0 / 70.0; /* of 1 */
+    const struct rw_split_rule unit = rule_at(1.0);
+    const double cost_of_one = rw_category_cost(&unit, 8, 1);
+    cr_assert_eq(unit.category_cost, 1.0);
+    struct rw_category_split split = split_at(0.0, &none);
+    cr_assert_eq(split.gain, half);
+    cr_assert_eq(split.left.word[0], 1u << 1 | 1u << 3 | 1u << 4 | 1u << 6);
+    split = split_at(20.0, &none); /* half of them: 6 bits */
+    cr_assert_eq(split.gain, half - 120.0);
+    cr_assert_eq(split.n_left, 40);
+    split = split_at(115.0, &none);
+    cr_assert_eq(split.left.word[0], 1u << 1);
+    cr_assert_eq(split.n_left, 10);
+    cr_assert_eq(split.gain, one - 115.0 * cost_of_one, "%.17g", split.gain);
+    split = split_at(300.0, &none);
+    cr_assert_eq(split.gain, 0.0);
+}
+
+Test(category_split, missing_values_against_all_others_are_free)
+{
+    const struct rw_cell missing = {10, 0, 30}, none = {0, 0, 0};
+    const double whole = 30.0 * 30.0 / 90.0;
+    const struct rw_category_split split = split_at(1e9, &missing);
+    cr_assert_eq(split.gain, 30.0 * 30.0 / 10.0 + 0.0 - whole);
+    cr_assert_eq(split.missing_left, 1);
+    cr_assert_eq(split.n_left, 10);
+    cr_assert_eq(split_at(1e9, &none).gain, 0.0);
+}
+
+Test(category_split, chance_is_the_mean_square_of_a_document)
+{
+    struct rw_engine engine = {.rules = {.category_penalty = 0.5, .category_smoothing = 3.0}};
+    const struct rw_root root = {.sum = {.n = 10}, .lambda_shift = 3, .lambda_exponent = 4};
+    const struct rw_quantised_sums sums = {.hess = 40, .lambda_squares = 80};
+    rw_engine_set_split_rule(&engine, &root, &sums);
+    cr_assert_eq(engine.split_rule.category_cost, 0.5 * 8.0 * engine.split_rule.gain_scale);
+    cr_assert_eq(engine.split_rule.category_prior, 3.0);
+    engine.rules.newton = 1;
+    rw_engine_set_split_rule(&engine, &root, &sums);
+    cr_assert_eq(engine.split_rule.category_cost, 0.5 * 2.0 * engine.split_rule.gain_scale);
+    cr_assert_eq(engine.split_rule.category_prior, 12.0);
+    rw_engine_set_split_rule(&engine, &(struct rw_root){.lambda_shift = 3},
+                             &(struct rw_quantised_sums){.hess = 0});
+    cr_assert_eq(engine.split_rule.category_cost, 0.0, "a tree without documents");
+}
