@@ -1042,11 +1042,14 @@ struct rw_plan_part {
 struct rw_plan {
     char device[160];  /* "cpu", or "cuda:0, " and the GPU's name */
     int on_gpu;        /* bytes are the GPU's; else the host's */
+    int n_threads;     /* that the host's part of the work would take */
     int n_parts;
     struct rw_plan_part part[12]; /* [n_parts] */
     uint64_t bytes;      /* their sum: what the engine holds while it trains */
     uint64_t most_bytes; /* the most at a time, with what loading and the first tree give back; 0 on the host */
     uint64_t free_bytes; /* of the GPU, or as many of them as `gpu-memory` allows; 0 on the host */
+    uint64_t host_free_bytes; /* of the host that this process could get now, beside what it has, under its control
+                                 groups' limits, too; 0: not known */
     uint64_t far_bytes;  /* page-locked memory of the host, for codes that do not fit the GPU */
     double link_rate;    /* bytes a second that cross to the GPU, as a rule measured; 0: no codes do */
     double tree_ms;      /* expected of a tree */

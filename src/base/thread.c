@@ -9,7 +9,7 @@
 
 #include "base/ctx.h"
 #include "base/fpenv.h"
-#include "base/system.h"
+#include "base/limits.h"
 
 /* How often a thread looks before it sleeps: some 50 to 150 microseconds, longer than the pauses
  * between the loops of a tree. */
@@ -67,8 +67,9 @@ static void watch_forks(void)
 
 int rw_processors(void)
 {
-    const long n = rw_system_processors();
-    return n > 0 && n < RW_MAX_THREADS ? (int)n : 1;
+    struct rw_cpu_limits limits;
+    rw_cpu_limits_find("", &limits);
+    return limits.threads < RW_MAX_THREADS ? limits.threads : RW_MAX_THREADS;
 }
 
 /* ------------------------------------------------------------------ sharing */

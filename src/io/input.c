@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/limits.h"
 #include "base/system.h"
 #include "io/checksum.h"
 #include "io/spool.h"
@@ -445,12 +446,14 @@ static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
 
 int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
 {
-    const uint64_t there = rw_system_available_bytes();
-    if (there == 0 || bytes <= there)
+    struct rw_memory_limits memory;
+    rw_memory_limits_find("", &memory);
+    if (memory.free_bytes == 0 || bytes <= memory.free_bytes)
         return RW_OK;
     return rw_fail(ctx, RW_ERR_MEMORY,
-                   "out of memory: '%s' needs %.1f MB, and %.1f MB are available", input->name,
-                   (double)bytes / 1e6, (double)there / 1e6);
+                   "out of memory: '%s' needs %.1f MB, and %.1f MB are available%s%s", input->name,
+                   (double)bytes / 1e6, (double)memory.free_bytes / 1e6,
+                   memory.free_file[0] ? " under " : "", memory.free_file);
 }
 
 /* A regular file, by all threads. */
