@@ -1,6 +1,6 @@
 # Under a control group of 2 processors and 2 GB, then of half a processor and little memory: how many threads
-# long
 # 'auto' starts, what a plan says is available, and what does not fit. Where this machine lets one make groups.
+# long
 unset SLURM_CPUS_PER_TASK
 not_here() {
     echo "$* here" >&2
@@ -67,6 +67,11 @@ check() { # THREADS BYTES
 echo '2 processors, 2 GB'
 limit 200000 2000000000
 check 2 2000000000
+within doctor --json >found || echo "doctor: exit $?"
+say 'doctor: processors' grep -q '"cgroup_processors": 2\.0,$' found
+say 'doctor: their file' grep -q "\"cgroup_file\": \"$cpu/cpu\.[a-z_]*\",$" found
+say 'doctor: memory' eval 'test "$(sed -n "s/^  \"cgroup_bytes\": \([0-9]*\),$/\1/p" found)" -le 2000000000'
+say 'doctor: its file' grep -q "\"cgroup_file\": \"$memory/memory\.[a-z_]*\",$" found
 echo 'one and a half'
 limit 150000 2000000000
 check 2 2000000000
