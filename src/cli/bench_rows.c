@@ -16,8 +16,8 @@ enum { DEVICE_COLUMNS = 9, LONGEST_METHOD = 21, LONGEST_ROW = 37 };
 const char *rw_bench_rows_cell(const struct rw_bench_field *field, char buffer[RW_ROWS_CELL])
 {
     if (field->kind == RW_BENCH_TEXT)
-        snprintf(buffer, RW_ROWS_CELL, "%s", field->text);
-    else if (field->kind == RW_BENCH_INTEGER)
+        return field->text;
+    if (field->kind == RW_BENCH_INTEGER)
         snprintf(buffer, RW_ROWS_CELL, "%.0f", field->number);
     else if (field->kind == RW_BENCH_REAL)
         snprintf(buffer, RW_ROWS_CELL, "%.*f", field->decimals, field->number);
@@ -67,9 +67,10 @@ static void print_head(struct rw_shown_rows *shown, const struct rw_bench_row *r
 
 static void print_device(const struct rw_bench_row *row)
 {
-    char cell[DEVICE_COLUMNS][RW_ROWS_CELL];
+    char buffer[DEVICE_COLUMNS][RW_ROWS_CELL];
+    const char *cell[DEVICE_COLUMNS];
     for (int i = 0; i < DEVICE_COLUMNS && i < row->n_fields; i++)
-        rw_bench_rows_cell(&row->field[i], cell[i]);
+        cell[i] = rw_bench_rows_cell(&row->field[i], buffer[i]);
     if (row->n_fields < DEVICE_COLUMNS) { /* not the laboratory's */
         printf("suite '%s': device %s, threads %s, data of seed %s", row->suite, cell[0], cell[1],
                cell[2]);
@@ -91,10 +92,11 @@ int rw_bench_rows_show(struct rw_shown_rows *shown, const struct rw_bench_row *r
         print_head(shown, row);
     for (int i = 0; i < shown->n_columns; i++) {
         const struct rw_bench_field *field = &row->field[i];
-        const int cell = (int)strlen(rw_bench_rows_cell(field, buffer));
-        if (cell > shown->width[i])
-            shown->width[i] = cell;
-        print_cell(shown, field, i, buffer);
+        const char *cell = rw_bench_rows_cell(field, buffer);
+        const int length = (int)strlen(cell);
+        if (length > shown->width[i])
+            shown->width[i] = length;
+        print_cell(shown, field, i, cell);
     }
     putchar('\n');
     return fflush(stdout);

@@ -15,7 +15,7 @@ struct rw_shown_rows {
 /* A row of a table, below the table's name and columns if it is the first. Nonzero: it cannot be
  * written. */
 int rw_bench_rows_show(struct rw_shown_rows *shown, const struct rw_bench_row *row);
-/* The cell as a person reads it; longer text is cut. */
+/* The cell as a person reads it: in `buffer`, or the row's own text. */
 const char *rw_bench_rows_cell(const struct rw_bench_field *field, char buffer[RW_ROWS_CELL]);
 /* Adds the row's fields to an object. */
 void rw_bench_rows_json(const struct rw_bench_row *row, json_t *to);

@@ -39,9 +39,7 @@ static int print_fields(struct rw_shown_rows *shown, const struct rw_bench_row *
         if (is_bytes)
             snprintf(cell, sizeof(cell), "%.2f GB", field->number / 1e9);
         printf("  %-20s  %s\n", field->name,
-               is_bytes                       ? cell
-               : field->kind == RW_BENCH_TEXT ? field->text
-                                              : rw_bench_rows_cell(field, cell));
+               is_bytes ? cell : rw_bench_rows_cell(field, cell));
     }
     return fflush(stdout);
 }
