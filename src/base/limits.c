@@ -6,6 +6,8 @@
 
 #include "base/system.h"
 
+enum { MOST_PROCESSORS = 1 << 20 };
+
 /* ------------------------------------------------------------------ text */
 
 /* A whole number without a sign, and what follows it, or NULL. */
@@ -201,26 +203,31 @@ static void lower(struct rw_cpu_limits *out, int threads, const char *from)
     out->from = from;
 }
 
-void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out)
+void rw_cpu_limits_again(struct rw_cpu_limits *out)
 {
-    enum { MOST = 1 << 20 };
     const char *slurm = getenv("SLURM_CPUS_PER_TASK");
-    const long online = rw_system_online(), affinity = rw_system_affinity();
+    const long affinity = rw_system_affinity();
     uint64_t number = 0;
-    *out = (struct rw_cpu_limits){.online = online > 0 && online < MOST ? (int)online : 1,
-                                  .affinity = affinity > 0 && affinity < MOST ? (int)affinity : 0};
     const char *rest = slurm ? take_number(slurm, &number) : NULL;
-    if (rest && *rest == 0 && number < MOST)
-        out->slurm = (int)number;
-    look_at_groups(root, "cpu", look_at_quota, out);
+    out->affinity = affinity > 0 && affinity < MOST_PROCESSORS ? (int)affinity : 0;
+    out->slurm = rest && *rest == 0 && number < MOST_PROCESSORS ? (int)number : 0;
     out->threads = out->online;
     out->from = "processors";
     lower(out, out->affinity, "affinity");
-    if (out->quota > 0.0 && out->quota < MOST) {
+    if (out->quota > 0.0 && out->quota < MOST_PROCESSORS) {
         const int whole = (int)out->quota;
         lower(out, whole + (out->quota > whole), "cgroup");
     }
     lower(out, out->slurm, "SLURM_CPUS_PER_TASK");
+}
+
+void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out)
+{
+    const long online = rw_system_online();
+    memset(out, 0, sizeof(*out));
+    out->online = online > 0 && online < MOST_PROCESSORS ? (int)online : 1;
+    look_at_groups(root, "cpu", look_at_quota, out);
+    rw_cpu_limits_again(out);
 }
 
 /* ------------------------------------------------------------------ memory */

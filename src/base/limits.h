@@ -25,6 +25,9 @@ struct rw_cpu_limits {
     const char *from; /* "processors", "affinity", "cgroup", "SLURM_CPUS_PER_TASK" */
 };
 void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out);
+/* What may change from moment to moment, without reading a file: affinity, Slurm, and the outcome.
+ */
+void rw_cpu_limits_again(struct rw_cpu_limits *out);
 
 struct rw_memory_limits {
     uint64_t system_bytes;          /* that there are; 0: not known */

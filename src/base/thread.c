@@ -65,10 +65,20 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, count_fork);
 }
 
+/* Files are read once: a server may have a context for each request. */
+static struct rw_cpu_limits first_limits;
+
+static void find_limits(void)
+{
+    rw_cpu_limits_find("", &first_limits);
+}
+
 int rw_processors(void)
 {
-    struct rw_cpu_limits limits;
-    rw_cpu_limits_find("", &limits);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_limits);
+    struct rw_cpu_limits limits = first_limits;
+    rw_cpu_limits_again(&limits);
     return limits.threads < RW_MAX_THREADS ? limits.threads : RW_MAX_THREADS;
 }
 

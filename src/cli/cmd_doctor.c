@@ -38,8 +38,7 @@ static int print_fields(struct rw_shown_rows *shown, const struct rw_bench_row *
         const int is_bytes = field->kind == RW_BENCH_INTEGER && ends_with(field->name, "_bytes");
         if (is_bytes)
             snprintf(cell, sizeof(cell), "%.2f GB", field->number / 1e9);
-        printf("  %-20s  %s\n", field->name,
-               is_bytes ? cell : rw_bench_rows_cell(field, cell));
+        printf("  %-20s  %s\n", field->name, is_bytes ? cell : rw_bench_rows_cell(field, cell));
     }
     return fflush(stdout);
 }
