@@ -1444,8 +1444,9 @@ RW_API int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *opti
 /* The same of scores of dense documents in memory. */
 RW_API int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
                             rw_bench_row_fn row, void *user);
-/* What this machine is and has, and whether the engines agree on it, in a second or two and what opening each GPU takes. A table has one row, but
- * `gpu`, `check` and `auto`, which have as many as there are; a field that is not known, or does not apply, is null.
+/* What this machine is and has, and whether the engines agree on it, in a second or two and what opening each GPU
+ * takes. A table has one row, but `gpu`, `check` and `auto`, which have as many as there are; a field that is not
+ * known, or does not apply, is RW_BENCH_NONE.
  *   program    version, and the system that it runs on
  *   cpu        its name, processors, what limits them (affinity, the control group's quota and its file, Slurm),
  *              threads of 'auto' and what decides them, instruction sets and the one that is taken

@@ -8,6 +8,9 @@ not_here() {
 }
 [ "$(id -u)" = 0 ] || not_here "only root makes control groups, and the tests are not root's"
 
+# What follows is of limits that this makes, under none.
+"$RANKWOOD" doctor --json | grep -q '"cgroup_[bp][a-z]*": [0-9]' && not_here "groups are limited already"
+
 # folder_of CONTROLLER: of the group that this shell is in; sets $folder and $version
 folder_of() {
     mount=$(awk -v c="$1" '$(NF - 2) == "cgroup" && index("," $NF ",", "," c ",") && $4 == "/" { print $5; exit }' /proc/self/mountinfo)
