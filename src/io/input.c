@@ -446,7 +446,10 @@ static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
 
 int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
 {
+    enum { SMALL = 1 << 20 }; /* not worth the files that have to be read */
     struct rw_memory_limits memory;
+    if (bytes < SMALL)
+        return RW_OK;
     rw_memory_limits_find("", &memory);
     if (memory.free_bytes == 0 || bytes <= memory.free_bytes)
         return RW_OK;
