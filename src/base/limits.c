@@ -295,3 +295,15 @@ void rw_memory_limits_find(const char *root, struct rw_memory_limits *out)
     close_file(file);
     look_at_groups(root, "memory", look_at_memory, out);
 }
+
+int rw_memory_lacks(uint64_t bytes, char text[RW_LIMIT_TEXT])
+{
+    struct rw_memory_limits memory;
+    rw_memory_limits_find("", &memory);
+    if (memory.free_bytes == 0 || bytes <= memory.free_bytes)
+        return 0;
+    snprintf(text, RW_LIMIT_TEXT, "%.1f MB, and %.1f MB are available%s%s", (double)bytes / 1e6,
+             (double)memory.free_bytes / 1e6, memory.free_file[0] ? " under " : "",
+             memory.free_file);
+    return 1;
+}

@@ -37,6 +37,10 @@ struct rw_memory_limits {
     char free_file[RW_LIMIT_PATH]; /* the limit that leaves no more; "": the system does not */
 };
 void rw_memory_limits_find(const char *root, struct rw_memory_limits *out);
+/* Can this process not get so much now? 1, and for a message "5.0 MB, and 2.0 MB are available",
+ * with the limit's file if there is one. Reads files: not for what is small. */
+enum { RW_LIMIT_TEXT = RW_LIMIT_PATH + 128 };
+int rw_memory_lacks(uint64_t bytes, char text[RW_LIMIT_TEXT]);
 
 #ifdef __cplusplus
 }

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/system.h"
 #include "io/checksum.h"
 #include "io/spool.h"
@@ -446,17 +446,11 @@ static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
 
 int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
 {
-    enum { SMALL = 1 << 20 }; /* not worth the files that have to be read */
-    struct rw_memory_limits memory;
-    if (bytes < SMALL)
+    char lack[RW_LIMIT_TEXT];
+    if (bytes <= PIECE_BYTES ||
+        !rw_memory_lacks(bytes, lack)) /* of a piece it is not worth asking */
         return RW_OK;
-    rw_memory_limits_find("", &memory);
-    if (memory.free_bytes == 0 || bytes <= memory.free_bytes)
-        return RW_OK;
-    return rw_fail(ctx, RW_ERR_MEMORY,
-                   "out of memory: '%s' needs %.1f MB, and %.1f MB are available%s%s", input->name,
-                   (double)bytes / 1e6, (double)memory.free_bytes / 1e6,
-                   memory.free_file[0] ? " under " : "", memory.free_file);
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' needs %s", input->name, lack);
 }
 
 /* A regular file, by all threads. */

@@ -75,15 +75,11 @@ static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
     if (rw_cuda_is_dry(cuda)) {
         cuda->host.plan->far_bytes += bytes;
     } else {
-        struct rw_memory_limits memory;
-        rw_memory_limits_find("", &memory);
-        if (memory.free_bytes && bytes > memory.free_bytes)
+        char lack[RW_LIMIT_TEXT];
+        if (rw_memory_lacks(bytes, lack))
             return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need %.1f MB of the "
-                           "host's memory, and %.1f MB are available%s%s",
-                           cuda->device->number, (double)bytes / 1e6,
-                           (double)memory.free_bytes / 1e6, memory.free_file[0] ? " under " : "",
-                           memory.free_file);
+                           "out of memory: codes that do not fit cuda:%d need, of the host's, %s",
+                           cuda->device->number, lack);
         if (rw_transfer_pinned_alloc(ctx, &p, bytes) < 0)
             return rw_fail(ctx, RW_ERR_MEMORY,
                            "out of memory: codes that do not fit cuda:%d need %.1f MB of the "
