@@ -1048,11 +1048,14 @@ struct rw_plan_part {
 struct rw_plan {
     char device[160];  /* "cpu", or "cuda:0, " and the GPU's name */
     int on_gpu;        /* bytes are the GPU's; else the host's */
+    int n_threads;     /* that the host's part of the work would take */
     int n_parts;
     struct rw_plan_part part[12]; /* [n_parts] */
     uint64_t bytes;      /* their sum: what the engine holds while it trains */
     uint64_t most_bytes; /* the most at a time, with what loading and the first tree give back; 0 on the host */
     uint64_t free_bytes; /* of the GPU, or as many of them as `gpu-memory` allows; 0 on the host */
+    uint64_t host_free_bytes; /* of the host that this process could get now, beside what it has, under its control
+                                 groups' limits, too; 0: not known */
     uint64_t far_bytes;  /* page-locked memory of the host, for codes that do not fit the GPU */
     double link_rate;    /* bytes a second that cross to the GPU, as a rule measured; 0: no codes do */
     double tree_ms;      /* expected of a tree */
@@ -1464,6 +1467,23 @@ RW_API int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *opti
 /* The same of scores of dense documents in memory. */
 RW_API int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
                             rw_bench_row_fn row, void *user);
+/* What this machine is and has, and whether the engines agree on it, in a second or two and what opening each GPU
+ * takes. A table has one row, but `gpu`, `check` and `auto`, which have as many as there are; a field that is not
+ * known, or does not apply, is RW_BENCH_NONE.
+ *   program    version, and the system that it runs on
+ *   cpu        its name, processors, what limits them (affinity, the control group's quota and its file, Slurm),
+ *              threads of 'auto' and what decides them, instruction sets and the one that is taken
+ *   memory     of the system; the control group's limit and its file; available to this process now
+ *   cuda       the CUDA version of the build, and the oldest driver that serves it; the driver, and the newest CUDA
+ *              version that it serves; CUDA_VISIBLE_DEVICES; GPUs that are seen, and why there are none
+ *   gpu        each of them: name, compute capability, memory, multiprocessors, clocks, whether it is a part (MIG)
+ *   libraries  files of MPI's part and of NCCL, or why they are not there
+ *   check      two trees each of made data on each instruction set and GPU: result is "ok" if the model's bytes are
+ *              those of the reference, "differs: ..." or "failed: ...", or "not used: ..." of a GPU that is too old
+ *   auto       for some sizes of data: milliseconds that a tree should take on the CPU and on a GPU, and the device
+ *              that `auto` would take for it
+ * *n_wrong: how many checks differ or failed. RW_ERR_INTERRUPTED: `row` asked to stop. */
+RW_API int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong);
 /* The name of the i-th suite of a bench, "train", "load" or "predict", and what it measures; returns
  * 0 past the end, else 1. */
 RW_API int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about);

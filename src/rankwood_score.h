@@ -65,7 +65,7 @@ enum rw_log_level { RW_LOG_DEBUG = 0, RW_LOG_NOTE = 1, RW_LOG_WARNING = 2 };
 /* One line without a newline. Called from the calling thread only. */
 typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line);
 RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
-/* 0: all processors. Never changes a result. A training goes on with those it began with. */
+/* 0: as many as processors, affinity, control groups and SLURM_CPUS_PER_TASK allow, as at first. Never changes a result. A training goes on with those it began with. */
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 
 /* --- models --- */

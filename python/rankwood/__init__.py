@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rankwood._check import DataCheck, FeatureCheck, Finding, check
     from rankwood._comparisons import Compared, Comparisons, compare_all, compare_runs
     from rankwood._cv import CrossValidation, Fold, cv
+    from rankwood._doctor import doctor
     from rankwood._explain import Explanation, Permuted
     from rankwood._ranks import Carrier, Ranks, ranks
     from rankwood._refit import Pruned, PrunedRow
@@ -91,6 +92,7 @@ __all__ = [
     "compare_all",
     "compare_runs",
     "cv",
+    "doctor",
     "evaluate",
     "evaluate_runs",
     "from_catboost",
@@ -133,6 +135,7 @@ _LATER = {
     "compare_all": "_comparisons",
     "compare_runs": "_comparisons",
     "cv": "_cv",
+    "doctor": "_doctor",
     "from_catboost": "migrate",
     "from_lightgbm": "migrate",
     "from_xgboost": "migrate",

@@ -4,13 +4,14 @@
 #include <string.h>
 
 static const char *const names[] = {"plain", "avx2", "avx512"};
+static _Thread_local int forced = -1;
 
 const char *rw_isa_name(enum rw_isa isa)
 {
     return names[isa];
 }
 
-static enum rw_isa of_processor(void)
+enum rw_isa rw_isa_most(void)
 {
 #if RW_HAS_X86
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
@@ -25,9 +26,16 @@ static enum rw_isa of_processor(void)
 #endif
 }
 
+void rw_isa_force(int isa)
+{
+    forced = isa;
+}
+
 enum rw_isa rw_isa(void)
 {
-    const enum rw_isa most = of_processor();
+    const enum rw_isa most = rw_isa_most();
+    if (forced >= 0)
+        return (enum rw_isa)forced;
     const char *asked = getenv("RANKWOOD_ISA");
     for (int isa = RW_ISA_PLAIN; asked && isa < (int)most; isa++) {
         if (strcmp(asked, names[isa]) == 0)

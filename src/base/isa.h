@@ -47,6 +47,11 @@ enum rw_isa {
 
 /* What this processor has, and RANKWOOD_ISA allows. Reads the environment: not for loops. */
 enum rw_isa rw_isa(void);
+/* What this processor has. */
+enum rw_isa rw_isa_most(void);
+/* The calling thread gets `isa` from now on, one that the processor has, whatever RANKWOOD_ISA
+ * says; -1: as at first. */
+void rw_isa_force(int isa);
 const char *rw_isa_name(enum rw_isa isa);
 
 #ifdef __cplusplus

@@ -25,15 +25,21 @@
 #define RW_ON_LINUX 0
 #endif
 
-/* Processors that this process may use; 0 or less: not known. */
-static inline long rw_system_processors(void)
+/* Processors that there are; 0 or less: not known. */
+static inline long rw_system_online(void)
+{
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Of them, those that this process may run on; 0: not known. */
+static inline long rw_system_affinity(void)
 {
 #if RW_ON_LINUX
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set);
+    cpu_set_t sets[64] = {0}; /* one holds 1,024 processors, and the system refuses what is short */
+    if (sched_getaffinity(0, sizeof(sets), sets) == 0)
+        return CPU_COUNT_S(sizeof(sets), sets);
 #endif
-    return sysconf(_SC_NPROCESSORS_ONLN);
+    return 0;
 }
 
 /* The most memory that this process has held, in bytes. */
@@ -47,23 +53,6 @@ static inline size_t rw_system_peak_bytes(void)
 #else
     return (size_t)usage.ru_maxrss * 1024;
 #endif
-}
-
-/* Memory that the system could give now, in bytes; 0: not known. */
-static inline uint64_t rw_system_available_bytes(void)
-{
-    unsigned long long kb = 0;
-#if RW_ON_LINUX
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "MemAvailable: %llu kB", &kb) == 1)
-            break;
-    }
-    if (file)
-        fclose(file);
-#endif
-    return (uint64_t)kb * 1024;
 }
 
 /* Private memory of zeros, in whole pages, to be freed by munmap(); or MAP_FAILED. written_soon:

@@ -9,7 +9,7 @@
 
 #include "base/ctx.h"
 #include "base/fpenv.h"
-#include "base/system.h"
+#include "base/limits.h"
 
 /* How often a thread looks before it sleeps: some 50 to 150 microseconds, longer than the pauses
  * between the loops of a tree. */
@@ -65,10 +65,21 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, count_fork);
 }
 
+/* Files are read once: a server may have a context for each request. */
+static struct rw_cpu_limits first_limits;
+
+static void find_limits(void)
+{
+    rw_cpu_limits_find("", &first_limits);
+}
+
 int rw_processors(void)
 {
-    const long n = rw_system_processors();
-    return n > 0 && n < RW_MAX_THREADS ? (int)n : 1;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_limits);
+    struct rw_cpu_limits limits = first_limits;
+    rw_cpu_limits_again(&limits);
+    return limits.threads < RW_MAX_THREADS ? limits.threads : RW_MAX_THREADS;
 }
 
 /* ------------------------------------------------------------------ sharing */

@@ -58,7 +58,8 @@ static inline void rw_pause(void)
 
 /* Ends a context's threads; pool: NULL is fine. */
 void rw_pool_free(struct rw_pool *pool);
-/* Processors that this process may run on, at least 1. */
+/* Threads that this process should take unless it is told how many, at least 1 (base/limits.h). A
+ * control group's quota is what it was when the process first asked. */
 int rw_processors(void);
 
 #ifdef __cplusplus

@@ -11,40 +11,27 @@
 
 /* ------------------------------------------------------------------ as a table */
 
-enum {
-    MOST_COLUMNS = 32,
-    CELL_ROOM = 128,
-    DEVICE_COLUMNS = 9,
-    LONGEST_METHOD = 21,
-    LONGEST_ROW = 37
-};
+enum { DEVICE_COLUMNS = 9, LONGEST_METHOD = 21, LONGEST_ROW = 37 };
 
-/* Rows are shown as they come: a column is as wide as its widest cell so far. */
-struct shown {
-    char table[64]; /* that the last row was of */
-    int n_columns, width[MOST_COLUMNS];
-};
-
-/* The cell as a person reads it. */
-static const char *cell_text(const struct rw_bench_field *field, char buffer[CELL_ROOM])
+const char *rw_bench_rows_cell(const struct rw_bench_field *field, char buffer[RW_ROWS_CELL])
 {
     if (field->kind == RW_BENCH_TEXT)
-        snprintf(buffer, CELL_ROOM, "%s", field->text);
-    else if (field->kind == RW_BENCH_INTEGER)
-        snprintf(buffer, CELL_ROOM, "%.0f", field->number);
+        return field->text;
+    if (field->kind == RW_BENCH_INTEGER)
+        snprintf(buffer, RW_ROWS_CELL, "%.0f", field->number);
     else if (field->kind == RW_BENCH_REAL)
-        snprintf(buffer, CELL_ROOM, "%.*f", field->decimals, field->number);
+        snprintf(buffer, RW_ROWS_CELL, "%.*f", field->decimals, field->number);
     else
-        snprintf(buffer, CELL_ROOM, "-");
+        snprintf(buffer, RW_ROWS_CELL, "-");
     return buffer;
 }
 
 static int column_count(const struct rw_bench_row *row)
 {
-    return row->n_fields < MOST_COLUMNS ? row->n_fields : MOST_COLUMNS;
+    return row->n_fields < RW_ROWS_MOST_COLUMNS ? row->n_fields : RW_ROWS_MOST_COLUMNS;
 }
 
-static void print_cell(const struct shown *shown, const struct rw_bench_field *field, int i,
+static void print_cell(const struct rw_shown_rows *shown, const struct rw_bench_field *field, int i,
                        const char *text)
 {
     const int is_last = i + 1 == shown->n_columns;
@@ -54,9 +41,9 @@ static void print_cell(const struct shown *shown, const struct rw_bench_field *f
         printf("%s%*s", i ? "  " : "", shown->width[i], text);
 }
 
-static void print_head(struct shown *shown, const struct rw_bench_row *row)
+static void print_head(struct rw_shown_rows *shown, const struct rw_bench_row *row)
 {
-    char buffer[CELL_ROOM];
+    char buffer[RW_ROWS_CELL];
     snprintf(shown->table, sizeof(shown->table), "%s", row->table);
     shown->n_columns = column_count(row);
     printf("\n%s\n", row->table);
@@ -64,7 +51,8 @@ static void print_head(struct shown *shown, const struct rw_bench_row *row)
         static const int least[] = {
             [RW_BENCH_TEXT] = 10, [RW_BENCH_INTEGER] = 6, [RW_BENCH_REAL] = 9, [RW_BENCH_NONE] = 6};
         const struct rw_bench_field *field = &row->field[i];
-        const int name = (int)strlen(field->name), cell = (int)strlen(cell_text(field, buffer));
+        const int name = (int)strlen(field->name),
+                  cell = (int)strlen(rw_bench_rows_cell(field, buffer));
         int width = least[field->kind];
         width = name > width ? name : width;
         if (strcmp(field->name, "method") == 0) /* whichever comes first, the longest must fit */
@@ -79,9 +67,10 @@ static void print_head(struct shown *shown, const struct rw_bench_row *row)
 
 static void print_device(const struct rw_bench_row *row)
 {
-    char cell[DEVICE_COLUMNS][CELL_ROOM];
+    char buffer[DEVICE_COLUMNS][RW_ROWS_CELL];
+    const char *cell[DEVICE_COLUMNS];
     for (int i = 0; i < DEVICE_COLUMNS && i < row->n_fields; i++)
-        cell_text(&row->field[i], cell[i]);
+        cell[i] = rw_bench_rows_cell(&row->field[i], buffer[i]);
     if (row->n_fields < DEVICE_COLUMNS) { /* not the laboratory's */
         printf("suite '%s': device %s, threads %s, data of seed %s", row->suite, cell[0], cell[1],
                cell[2]);
@@ -96,24 +85,28 @@ static void print_device(const struct rw_bench_row *row)
            cell[8]);
 }
 
-static int show_row(void *user, const struct rw_bench_row *row)
+int rw_bench_rows_show(struct rw_shown_rows *shown, const struct rw_bench_row *row)
 {
-    struct shown *shown = user;
-    char buffer[CELL_ROOM];
-    if (strcmp(row->table, "device") == 0) {
-        print_device(row);
-        return fflush(stdout);
-    }
+    char buffer[RW_ROWS_CELL];
     if (strcmp(shown->table, row->table) != 0 || shown->n_columns != column_count(row))
         print_head(shown, row);
     for (int i = 0; i < shown->n_columns; i++) {
         const struct rw_bench_field *field = &row->field[i];
-        const int cell = (int)strlen(cell_text(field, buffer));
-        if (cell > shown->width[i])
-            shown->width[i] = cell;
-        print_cell(shown, field, i, buffer);
+        const char *cell = rw_bench_rows_cell(field, buffer);
+        const int length = (int)strlen(cell);
+        if (length > shown->width[i])
+            shown->width[i] = length;
+        print_cell(shown, field, i, cell);
     }
     putchar('\n');
+    return fflush(stdout);
+}
+
+static int show_row(void *user, const struct rw_bench_row *row)
+{
+    if (strcmp(row->table, "device") != 0)
+        return rw_bench_rows_show(user, row);
+    print_device(row);
     return fflush(stdout);
 }
 
@@ -137,6 +130,12 @@ static json_t *json_field(const struct rw_bench_field *field)
     }
 }
 
+void rw_bench_rows_json(const struct rw_bench_row *row, json_t *to)
+{
+    for (int i = 0; i < row->n_fields; i++)
+        json_object_set_new(to, row->field[i].name, json_field(&row->field[i]));
+}
+
 static int keep_row(void *user, const struct rw_bench_row *row)
 {
     struct document *document = user;
@@ -144,8 +143,7 @@ static int keep_row(void *user, const struct rw_bench_row *row)
     json_t *to = is_device ? document->head : json_object();
     if (!is_device)
         json_object_set_new(to, "table", json_string(row->table));
-    for (int i = 0; i < row->n_fields; i++)
-        json_object_set_new(to, row->field[i].name, json_field(&row->field[i]));
+    rw_bench_rows_json(row, to);
     if (!is_device && json_array_append_new(document->rows, to) < 0)
         rw_no_memory();
     return 0;
@@ -193,7 +191,7 @@ static int run_json(struct rw_ctx *ctx, const char *bench, rw_bench_fn run,
 int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
                   const struct rw_bench_options *options, int json)
 {
-    struct shown shown = {.n_columns = 0};
+    struct rw_shown_rows shown = {.n_columns = 0};
     if (json)
         return run_json(cli->ctx, bench, run, options);
     const int status = run(cli->ctx, options, show_row, &shown);

@@ -530,7 +530,7 @@ static int plan(struct rw_cli *cli)
     if (plan.n_parts > 0)
         rw_train_plan_print(&plan);
     training_release(&t);
-    return status;
+    return status ? status : rw_train_plan_fits(&plan);
 }
 
 static int print_config(struct rw_cli *cli)

@@ -83,7 +83,7 @@ void rw_train_positions_print(const struct rw_positions *found)
 
 void rw_train_plan_print(const struct rw_plan *plan)
 {
-    printf("device          %s\n", plan->device);
+    printf("device          %s\n%-15s %15d\n", plan->device, "threads", plan->n_threads);
     for (int i = 0; i < plan->n_parts; i++)
         printf("%-15s %15llu bytes\n", plan->part[i].name, (unsigned long long)plan->part[i].bytes);
     printf("%-15s %15llu bytes of %s\n", "in all", (unsigned long long)plan->bytes,
@@ -97,8 +97,22 @@ void rw_train_plan_print(const struct rw_plan *plan)
         printf("%-15s %15llu bytes of the host's memory, page-locked\n"
                "%-15s %15.3g GB/s between them\n",
                "other codes", (unsigned long long)plan->far_bytes, "link", plan->link_rate / 1e9);
+    if (plan->host_free_bytes)
+        printf("%-15s %15llu bytes of the host's memory\n", "available",
+               (unsigned long long)plan->host_free_bytes);
     printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
     for (int i = 0; i < 3 && plan->many[i].n_gpus; i++)
         printf("  on %d GPUs     %15.3g ms by a model, %.3g of them for what they exchange\n",
                plan->many[i].n_gpus, plan->many[i].tree_ms, plan->many[i].exchange_ms);
+}
+
+int rw_train_plan_fits(const struct rw_plan *plan)
+{
+    const uint64_t needed = plan->on_gpu ? plan->far_bytes : plan->bytes;
+    if (plan->host_free_bytes == 0 || needed <= plan->host_free_bytes)
+        return 0;
+    rw_msg_error("out of memory: training needs %.1f MB beside the data, and %.1f MB are available",
+                 (double)needed / 1e6, (double)plan->host_free_bytes / 1e6);
+    rw_msg_hint("'rankwood doctor' says what limits it");
+    return RW_EXIT_MACHINE;
 }

@@ -31,5 +31,7 @@ void rw_train_positions_print(const struct rw_positions *found);
 
 /* To standard output. */
 void rw_train_plan_print(const struct rw_plan *plan);
+/* 0, or, after an error, an exit code: the host has too little memory for it. */
+int rw_train_plan_fits(const struct rw_plan *plan);
 
 #endif

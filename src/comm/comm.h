@@ -98,6 +98,9 @@ int rw_comm_has_failed(const struct rw_ctx *ctx);
  * sum. */
 int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset);
 
+/* Where the library of a communicator is ("mpi"), as rw_comm_open looks for it; 0: nowhere. */
+int rw_comm_find(const char *name, char *path, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -80,6 +80,16 @@ static int find(const struct module *module, char *out)
     return access(out, R_OK) == 0;
 }
 
+int rw_comm_find(const char *name, char *path, size_t size)
+{
+    char found[PATH_SIZE];
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+        if (strcmp(modules[i].name, name) == 0 && find(&modules[i], found))
+            return (size_t)snprintf(path, size, "%s", found) < size;
+    }
+    return 0;
+}
+
 /* ---- opening ---- */
 
 static int open_module(struct rw_ctx *ctx, const struct module *module, rw_comm_module_fn **out)

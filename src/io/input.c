@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/system.h"
 #include "io/checksum.h"
@@ -445,12 +446,11 @@ static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
 
 int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
 {
-    const uint64_t there = rw_system_available_bytes();
-    if (there == 0 || bytes <= there)
+    char lack[RW_LIMIT_TEXT];
+    if (bytes <= PIECE_BYTES ||
+        !rw_memory_lacks(bytes, lack)) /* of a piece it is not worth asking */
         return RW_OK;
-    return rw_fail(ctx, RW_ERR_MEMORY,
-                   "out of memory: '%s' needs %.1f MB, and %.1f MB are available", input->name,
-                   (double)bytes / 1e6, (double)there / 1e6);
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' needs %s", input->name, lack);
 }
 
 /* A regular file, by all threads. */

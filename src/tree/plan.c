@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
+
 /* The host's figures, for one thread of a server of 2023, from a profile of `train`, 360 thousand
  * documents of 136 features, 255 leaves: updates of histograms a second, and nanoseconds for a cell
  * of a node, a pair, and a document at a level. Threads beyond the first count for less. */
@@ -113,6 +115,10 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
         return rw_fail(engine->ctx, RW_ERR_UNSUPPORTED,
                        "device '%s' has no plan; expected cpu, cuda or auto", engine->ops->name);
     snprintf(out->device, sizeof(out->device), "%s", engine->ops->name);
+    struct rw_memory_limits memory;
+    rw_memory_limits_find("", &memory);
+    out->host_free_bytes = memory.free_bytes;
+    out->n_threads = engine->n_threads;
     struct rw_plan_work work;
     rw_plan_work_of(&work, &engine->rules, data);
     for (int i = 0; i < 3 && strcmp(engine->ops->name, "cuda") == 0; i++) {

@@ -441,3 +441,42 @@ def test_runs_are_measured_by_judgments_of_a_file(tmp_path: Path) -> None:
         rw.evaluate_runs(qrels, [run, qrels])
     with pytest.raises(rw.ParameterError, match="trec_eval has no metric 'err@2'"):
         rw.evaluate_runs(qrels, run, "err@2")
+
+
+def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
+    monkeypatch.setenv("RANKWOOD_ISA", "plain")
+    found = rw.doctor()
+    assert found.keys() == {"program", "cpu", "memory", "cuda", "gpu", "libraries", "check", "auto", "wrong"}
+    assert found["program"]["version"] == rw.__version__
+    cpu = found["cpu"]
+    assert (cpu["threads_auto"], cpu["slurm_cpus_per_task"], cpu["instructions_taken"]) == (1, 1, "plain")
+    assert 1 <= cpu["affinity"] <= cpu["processors"]
+    assert isinstance(cpu["cgroup_processors"], float | None)
+    assert 0 < found["memory"]["available_bytes"] <= found["memory"]["system_bytes"]
+    assert found["wrong"] == 0
+    on_cpu = [row for row in found["check"] if row["device"] == "cpu"]
+    assert [row["instructions"] for row in on_cpu] == cpu["instructions"].split()
+    assert {row["result"] for row in on_cpu} == {"ok"}
+    assert found["cuda"]["gpus"] == len(found["gpu"])
+    assert [row["documents"] for row in found["auto"]] == [10_000, 100_000, 1_000_000, 10_000_000]
+
+
+def test_threads_of_a_process(tmp_path: Path) -> None:
+    """What a process is limited to when it starts is what its trainings take; the model does not depend on it."""
+    script = """if True:
+        import os, sys
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        import numpy as np, rankwood
+        random = np.random.default_rng(1)
+        x = random.normal(size=(600, 6)).astype(np.float32)
+        train_set = rankwood.Dataset(x, np.round(np.abs(x[:, 0])).clip(0, 4), qid=np.arange(600) // 15)
+        model = rankwood.train({"rounds": 15, "leaves": 6, "min_docs": 5, **eval(sys.argv[2])}, train_set)
+        model.save(sys.argv[1])
+        print(rankwood.doctor()["cpu"]["threads_auto"])
+    """
+    for name, params in ("auto", {}), ("two", {"threads": 2}):
+        arguments = [sys.executable, "-c", script, str(tmp_path / name), repr(params)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        assert done.stdout == "1\n"
+    assert (tmp_path / "auto").read_bytes() == (tmp_path / "two").read_bytes()

@@ -23,6 +23,9 @@ int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_c
  * time has passed, RW_ERR_MACHINE, after which nothing that was enqueued is waited for any more. */
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
 
+/* Is there an NCCL? text: the file that it was read from, or why there is none. */
+int rw_nccl_find(char *text, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

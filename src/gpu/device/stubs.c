@@ -1,6 +1,9 @@
 /* Stands in for what is made for CUDA, so that nobody above needs an #if. */
+#include <stdio.h>
+
 #include "base/status.h"
-#include "gpu/device/device.h"
+#include "gpu/device/device_facts.h"
+#include "gpu/device/nccl.h"
 #include "model/predictor.h"
 #include "tree/engine.h"
 
@@ -35,6 +38,24 @@ int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, i
     *out = NULL;
     return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                    "device 'cuda' is not there: this program was built without CUDA");
+}
+
+int rw_nccl_find(char *text, size_t size)
+{
+    snprintf(text, size, "this program was built without CUDA");
+    return 0;
+}
+
+void rw_cuda_find(struct rw_cuda_facts *out)
+{
+    *out = (struct rw_cuda_facts){.why_not = "this program was built without CUDA"};
+}
+
+int rw_device_find(int number, struct rw_device_facts *out)
+{
+    (void)number;
+    *out = (struct rw_device_facts){0};
+    return 0;
 }
 
 int rw_gpu_count(void)

@@ -13,7 +13,7 @@
 
 #include "base/ctx.h"
 #include "base/mem.h"
-#include "base/system.h"
+#include "base/limits.h"
 #include "base/thread.h"
 #include "gpu/device/tuning.h"
 #include "tree/placement.h"
@@ -75,12 +75,11 @@ static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
     if (rw_cuda_is_dry(cuda)) {
         cuda->host.plan->far_bytes += bytes;
     } else {
-        const uint64_t there = rw_system_available_bytes();
-        if (there && bytes > there)
+        char lack[RW_LIMIT_TEXT];
+        if (rw_memory_lacks(bytes, lack))
             return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need %.1f MB of the "
-                           "host's memory, and %.1f MB are available",
-                           cuda->device->number, (double)bytes / 1e6, (double)there / 1e6);
+                           "out of memory: codes that do not fit cuda:%d need, of the host's, %s",
+                           cuda->device->number, lack);
         if (rw_transfer_pinned_alloc(ctx, &p, bytes) < 0)
             return rw_fail(ctx, RW_ERR_MEMORY,
                            "out of memory: codes that do not fit cuda:%d need %.1f MB of the "

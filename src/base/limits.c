@@ -1,0 +1,309 @@
+#include "base/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system.h"
+
+enum { MOST_PROCESSORS = 1 << 20 };
+
+/* ------------------------------------------------------------------ text */
+
+/* A whole number without a sign, and what follows it, or NULL. */
+static const char *take_number(const char *text, uint64_t *out)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return NULL;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return errno ? NULL : end;
+}
+
+/* Is there such a word among those that commas separate? */
+static int has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == 0))
+            return 1;
+    }
+    return 0;
+}
+
+static FILE *open_at(const char *root, const char *path)
+{
+    char whole[2 * RW_LIMIT_PATH];
+    const int n = snprintf(whole, sizeof(whole), "%s%s", root, path);
+    return n > 0 && (size_t)n < sizeof(whole) ? fopen(whole, "r") : NULL;
+}
+
+/* A line without its end, cut to fit. */
+static int next_line(FILE *file, char *line, int size)
+{
+    if (!file || !fgets(line, size, file))
+        return 0;
+    char *end = strchr(line, '\n');
+    for (int c = 0; !end && c != '\n' && c != EOF;)
+        c = fgetc(file);
+    if (end)
+        *end = 0;
+    return 1;
+}
+
+static void close_file(FILE *file)
+{
+    if (file)
+        fclose(file);
+}
+
+/* ------------------------------------------------------------------ groups */
+
+/* Where the groups of a process are found in the file system. */
+struct place {
+    const char *root;
+    const char *controller; /* "cpu" */
+    int version;
+    char folder[RW_LIMIT_PATH]; /* of a group, without `root` */
+};
+typedef void look_fn(const struct place *place, void *out);
+
+/* A file of the group: its first line. */
+static int read_line(const struct place *place, const char *name, char *line, int size,
+                     char path[RW_LIMIT_PATH])
+{
+    const int n = snprintf(path, RW_LIMIT_PATH, "%s/%s", place->folder, name);
+    if (n >= RW_LIMIT_PATH)
+        return 0;
+    FILE *file = open_at(place->root, path);
+    const int there = next_line(file, line, size);
+    close_file(file);
+    return there;
+}
+
+/* mountinfo writes a blank in a path as \040. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *c = text; *c; to++) {
+        const int is_octal = c[0] == '\\' && c[1] >= '0' && c[1] <= '3' && c[2] >= '0' &&
+                             c[2] <= '7' && c[3] >= '0' && c[3] <= '7';
+        *to = is_octal ? (char)((c[1] - '0') * 64 + (c[2] - '0') * 8 + (c[3] - '0')) : *c;
+        c += is_octal ? 4 : 1;
+    }
+    *to = 0;
+}
+
+/* Where a group is under a mount whose top is the group `top`; NULL: it is not there. A container
+ * without a name space of its own sees the host's paths, and mounts its own group. */
+static const char *below(const char *group, const char *top)
+{
+    const size_t n = strcmp(top, "/") == 0 ? 0 : strlen(top);
+    if (strncmp(group, "/..", 3) == 0)
+        return NULL;
+    if (strncmp(group, top, n) == 0 && (group[n] == '/' || group[n] == 0))
+        return group + n;
+    return strncmp(top, "/..", 3) == 0 ? "" : NULL; /* a group above, which limits this one, too */
+}
+
+/* From the group itself up to the mount's top. */
+static void walk_up(struct place *place, const char *point, const char *group, look_fn *look,
+                    void *out)
+{
+    const size_t least = strcmp(point, "/") == 0 ? 0 : strlen(point);
+    const int n = snprintf(place->folder, RW_LIMIT_PATH, "%.*s%s", (int)least, point,
+                           strcmp(group, "/") == 0 ? "" : group);
+    if (n >= RW_LIMIT_PATH)
+        return;
+    for (size_t length = (size_t)n; length > least;) {
+        look(place, out);
+        while (length > least && place->folder[--length] != '/')
+            continue;
+        place->folder[length] = 0;
+    }
+    look(place, out);
+}
+
+/* group: the path in /proc/self/cgroup. */
+static void look_in_mounts(struct place *place, const char *group, look_fn *look, void *out)
+{
+    char line[4096], top[RW_LIMIT_PATH], point[RW_LIMIT_PATH], type[32], options[1024];
+    FILE *file = open_at(place->root, "/proc/self/mountinfo");
+    while (next_line(file, line, sizeof(line))) {
+        const char *rest = strstr(line, " - ");
+        if (!rest || sscanf(line, "%*s %*s %*s %1023s %1023s", top, point) != 2 ||
+            sscanf(rest, " - %31s %*s %1023s", type, options) != 2)
+            continue;
+        if (place->version == 2
+                ? strcmp(type, "cgroup2") != 0
+                : strcmp(type, "cgroup") != 0 || !has_word(options, place->controller))
+            continue;
+        unescape(top);
+        unescape(point);
+        const char *under = below(group, top);
+        if (under)
+            walk_up(place, point, under, look, out);
+    }
+    close_file(file);
+}
+
+/* Looks at each group that this process is in and that the controller may limit. */
+static void look_at_groups(const char *root, const char *controller, look_fn *look, void *out)
+{
+    char line[4096];
+    FILE *file = open_at(root, "/proc/self/cgroup");
+    while (next_line(file, line, sizeof(line))) { /* 4:memory:/a, or 0::/a */
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group)
+            continue;
+        *group++ = 0;
+        struct place place = {root, controller, controllers[1] ? 1 : 2, ""};
+        if (place.version == 2 || has_word(controllers + 1, controller))
+            look_in_mounts(&place, group, look, out);
+    }
+    close_file(file);
+}
+
+/* ------------------------------------------------------------------ processors */
+
+/* "150000 100000" of version 2, with "max" for no limit; version 1 has a file for each, and -1. */
+static void look_at_quota(const struct place *place, void *user)
+{
+    struct rw_cpu_limits *out = user;
+    char line[64], period_line[64], path[RW_LIMIT_PATH], period_path[RW_LIMIT_PATH];
+    const char *const name = place->version == 2 ? "cpu.max" : "cpu.cfs_quota_us";
+    uint64_t quota, period;
+    if (!read_line(place, name, line, sizeof(line), path))
+        return;
+    const char *rest = take_number(line, &quota);
+    if (place->version == 1)
+        rest = rest && read_line(place, "cpu.cfs_period_us", period_line, sizeof(period_line),
+                                 period_path)
+                   ? period_line
+                   : NULL;
+    else if (rest)
+        rest += *rest == ' ';
+    if (!rest || !take_number(rest, &period) || quota == 0 || period == 0)
+        return;
+    const double processors = (double)quota / (double)period;
+    if (out->quota > 0.0 && processors >= out->quota)
+        return;
+    out->quota = processors;
+    memcpy(out->quota_file, path, sizeof(path));
+}
+
+static void lower(struct rw_cpu_limits *out, int threads, const char *from)
+{
+    if (threads < 1 || threads >= out->threads)
+        return;
+    out->threads = threads;
+    out->from = from;
+}
+
+void rw_cpu_limits_again(struct rw_cpu_limits *out)
+{
+    const char *slurm = getenv("SLURM_CPUS_PER_TASK");
+    const long affinity = rw_system_affinity();
+    uint64_t number = 0;
+    const char *rest = slurm ? take_number(slurm, &number) : NULL;
+    out->affinity = affinity > 0 && affinity < MOST_PROCESSORS ? (int)affinity : 0;
+    out->slurm = rest && *rest == 0 && number < MOST_PROCESSORS ? (int)number : 0;
+    out->threads = out->online;
+    out->from = "processors";
+    lower(out, out->affinity, "affinity");
+    if (out->quota > 0.0 && out->quota < MOST_PROCESSORS) {
+        const int whole = (int)out->quota;
+        lower(out, whole + (out->quota > whole), "cgroup");
+    }
+    lower(out, out->slurm, "SLURM_CPUS_PER_TASK");
+}
+
+void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out)
+{
+    const long online = rw_system_online();
+    memset(out, 0, sizeof(*out));
+    out->online = online > 0 && online < MOST_PROCESSORS ? (int)online : 1;
+    look_at_groups(root, "cpu", look_at_quota, out);
+    rw_cpu_limits_again(out);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+/* What a group's memory.stat counts of files, which the system drops when memory is wanted. */
+static uint64_t file_bytes(const struct place *place)
+{
+    static const char *const names[2][2] = {{"total_inactive_file ", "total_active_file "},
+                                            {"inactive_file ", "active_file "}};
+    char path[RW_LIMIT_PATH], line[128];
+    uint64_t sum = 0, number;
+    if (snprintf(path, sizeof(path), "%s/memory.stat", place->folder) >= (int)sizeof(path))
+        return 0;
+    FILE *file = open_at(place->root, path);
+    while (next_line(file, line, sizeof(line))) {
+        for (int i = 0; i < 2; i++) {
+            const char *name = names[place->version - 1][i];
+            if (strncmp(line, name, strlen(name)) == 0 && take_number(line + strlen(name), &number))
+                sum += number;
+        }
+    }
+    close_file(file);
+    return sum;
+}
+
+static void look_at_memory(const struct place *place, void *user)
+{
+    static const char *const names[2][2] = {{"memory.limit_in_bytes", "memory.usage_in_bytes"},
+                                            {"memory.max", "memory.current"}};
+    const char *const *name = names[place->version - 1];
+    struct rw_memory_limits *out = user;
+    char line[64], path[RW_LIMIT_PATH], used_path[RW_LIMIT_PATH];
+    const uint64_t whole = out->system_bytes ? out->system_bytes : UINT64_MAX / 4;
+    uint64_t limit, used = 0;
+    if (!read_line(place, name[0], line, sizeof(line), path) || !take_number(line, &limit) ||
+        limit >= whole) /* version 1 says "no limit" by a number close to 2^63 */
+        return;
+    if (out->limit_bytes == 0 || limit < out->limit_bytes) {
+        out->limit_bytes = limit ? limit : 1;
+        memcpy(out->limit_file, path, sizeof(path));
+    }
+    if (read_line(place, name[1], line, sizeof(line), used_path))
+        take_number(line, &used);
+    const uint64_t files = file_bytes(place);
+    used -= files < used ? files : used;
+    const uint64_t left = used < limit ? limit - used : 1;
+    if (out->free_bytes == 0 || left < out->free_bytes) {
+        out->free_bytes = left;
+        memcpy(out->free_file, path, sizeof(path));
+    }
+}
+
+void rw_memory_limits_find(const char *root, struct rw_memory_limits *out)
+{
+    char line[128];
+    memset(out, 0, sizeof(*out));
+    FILE *file = open_at(root, "/proc/meminfo");
+    while (next_line(file, line, sizeof(line))) {
+        unsigned long long kb;
+        if (sscanf(line, "MemTotal: %llu kB", &kb) == 1)
+            out->system_bytes = (uint64_t)kb * 1024;
+        if (sscanf(line, "MemAvailable: %llu kB", &kb) == 1)
+            out->free_bytes = kb ? (uint64_t)kb * 1024 : 1;
+    }
+    close_file(file);
+    look_at_groups(root, "memory", look_at_memory, out);
+}
+
+int rw_memory_lacks(uint64_t bytes, char text[RW_LIMIT_TEXT])
+{
+    struct rw_memory_limits memory;
+    rw_memory_limits_find("", &memory);
+    if (memory.free_bytes == 0 || bytes <= memory.free_bytes)
+        return 0;
+    snprintf(text, RW_LIMIT_TEXT, "%.1f MB, and %.1f MB are available%s%s", (double)bytes / 1e6,
+             (double)memory.free_bytes / 1e6, memory.free_file[0] ? " under " : "",
+             memory.free_file);
+    return 1;
+}

@@ -1,0 +1,305 @@
+#include "bench/doctor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/ctx.h"
+#include "base/fpenv.h"
+#include "base/isa.h"
+#include "base/limits.h"
+#include "boost/params.h"
+#include "comm/comm.h"
+#include "gpu/device/device.h"
+#include "gpu/device/device_facts.h"
+#include "gpu/device/nccl.h"
+#include "tree/plan.h"
+
+enum { PATH_SIZE = 4096 };
+
+/* ------------------------------------------------------------------ fields */
+
+/* NULL, "": not known. */
+static void add_text(struct rw_bench_line *line, const char *name, const char *text)
+{
+    if (text && text[0])
+        rw_bench_add_text(line, name, text);
+    else
+        rw_bench_add_none(line, name);
+}
+
+/* 0: not known, or no limit. */
+static void add_number(struct rw_bench_line *line, const char *name, double number)
+{
+    if (number > 0.0)
+        rw_bench_add_integer(line, name, number);
+    else
+        rw_bench_add_none(line, name);
+}
+
+/* 13.0 of 13000. */
+static const char *version_text(int version, char text[16])
+{
+    snprintf(text, 16, version > 0 ? "%d.%d" : "", version / 1000, version % 1000 / 10);
+    return text;
+}
+
+/* The first line of a file that begins with `start`, behind a colon if there is one; "" if there is
+ * none. */
+static const char *line_of(const char *path, const char *start, char *line, int size)
+{
+    FILE *file = fopen(path, "r");
+    int found = 0;
+    while (file && !found && fgets(line, size, file))
+        found = strncmp(line, start, strlen(start)) == 0;
+    if (file)
+        fclose(file);
+    if (!found)
+        return "";
+    line[strcspn(line, "\n")] = 0;
+    const char *colon = strchr(line, ':');
+    return colon ? colon + 1 + strspn(colon + 1, " \t") : line;
+}
+
+/* ------------------------------------------------------------------ the host */
+
+static int send_program(struct rw_bench *bench)
+{
+    struct rw_bench_line line = {.n = 0};
+    struct utsname about;
+    char system[sizeof(about)] = "";
+    if (uname(&about) == 0)
+        snprintf(system, sizeof(system), "%s %s %s", about.sysname, about.release, about.machine);
+    rw_bench_add_text(&line, "version", RW_VERSION);
+    add_text(&line, "system", system);
+    return rw_bench_send(bench, "program", &line);
+}
+
+static int send_cpu(struct rw_bench *bench)
+{
+    struct rw_bench_line line = {.n = 0};
+    struct rw_cpu_limits limits;
+    char name[256], instructions[64] = "";
+    rw_cpu_limits_find("", &limits);
+    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa_most(); isa++) {
+        const size_t n = strlen(instructions);
+        snprintf(instructions + n, sizeof(instructions) - n, "%s%s", n ? " " : "",
+                 rw_isa_name((enum rw_isa)isa));
+    }
+    add_text(&line, "name", line_of("/proc/cpuinfo", "model name", name, sizeof(name)));
+    rw_bench_add_integer(&line, "processors", limits.online);
+    add_number(&line, "affinity", limits.affinity);
+    if (limits.quota > 0.0)
+        rw_bench_add_real(&line, "cgroup_processors", limits.quota, 2);
+    else
+        rw_bench_add_none(&line, "cgroup_processors");
+    add_text(&line, "cgroup_file", limits.quota_file);
+    add_number(&line, "slurm_cpus_per_task", limits.slurm);
+    rw_bench_add_integer(&line, "threads_auto", rw_processors());
+    rw_bench_add_text(&line, "threads_by", limits.from);
+    rw_bench_add_text(&line, "instructions", instructions);
+    rw_bench_add_text(&line, "instructions_taken", rw_isa_name(rw_isa()));
+    add_text(&line, "RANKWOOD_ISA", getenv("RANKWOOD_ISA"));
+    return rw_bench_send(bench, "cpu", &line);
+}
+
+static int send_memory(struct rw_bench *bench)
+{
+    struct rw_bench_line line = {.n = 0};
+    struct rw_memory_limits limits;
+    rw_memory_limits_find("", &limits);
+    add_number(&line, "system_bytes", (double)limits.system_bytes);
+    add_number(&line, "cgroup_bytes", (double)limits.limit_bytes);
+    add_text(&line, "cgroup_file", limits.limit_file);
+    add_number(&line, "available_bytes", (double)limits.free_bytes);
+    add_text(&line, "available_by",
+             limits.free_bytes == 0 ? ""
+             : limits.free_file[0]  ? limits.free_file
+                                    : "system");
+    return rw_bench_send(bench, "memory", &line);
+}
+
+/* ------------------------------------------------------------------ GPUs */
+
+/* The driver's version, 580.65.06, among the words of its own file; else "". */
+static const char *driver_version(char *line, int size)
+{
+    const char *text = line_of("/proc/driver/nvidia/version", "NVRM version", line, size);
+    for (; *text; text += strspn(text, " ")) {
+        const size_t n = strcspn(text, " ");
+        if (n >= 3 && strspn(text, "0123456789.") == n && memchr(text, '.', n)) {
+            line[text + n - line] = 0;
+            return text;
+        }
+        text += n;
+    }
+    return "";
+}
+
+static int send_cuda(struct rw_bench *bench, const struct rw_cuda_facts *cuda)
+{
+    struct rw_bench_line line = {.n = 0};
+    char built[16], served[16], driver[512];
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    add_text(&line, "built_with", version_text(cuda->runtime, built));
+    add_number(&line, "oldest_driver", cuda->oldest_driver);
+    add_text(&line, "driver", driver_version(driver, sizeof(driver)));
+    add_text(&line, "driver_serves", version_text(cuda->driver, served));
+    if (visible) /* empty hides all of them */
+        rw_bench_add_text(&line, "CUDA_VISIBLE_DEVICES", visible);
+    else
+        rw_bench_add_none(&line, "CUDA_VISIBLE_DEVICES");
+    rw_bench_add_integer(&line, "gpus", cuda->n_devices);
+    add_text(&line, "why_none", cuda->why_not);
+    return rw_bench_send(bench, "cuda", &line);
+}
+
+static int send_gpu(struct rw_bench *bench, int number)
+{
+    struct rw_bench_line line = {.n = 0};
+    struct rw_device_facts gpu;
+    char capability[32];
+    if (!rw_device_find(number, &gpu))
+        return RW_OK;
+    snprintf(capability, sizeof(capability), "%d.%d", gpu.major, gpu.minor);
+    rw_bench_add_integer(&line, "gpu", number);
+    rw_bench_add_text(&line, "name", gpu.name);
+    rw_bench_add_text(&line, "capability", capability);
+    rw_bench_add_integer(&line, "memory_bytes", (double)gpu.memory_bytes);
+    add_number(&line, "free_bytes", (double)rw_device_free_bytes(number));
+    rw_bench_add_integer(&line, "multiprocessors", gpu.n_multiprocessors);
+    add_number(&line, "clock_mhz", gpu.clock_mhz);
+    add_number(&line, "memory_clock_mhz", gpu.memory_clock_mhz);
+    rw_bench_add_text(&line, "mig", gpu.is_mig ? "yes" : "no");
+    return rw_bench_send(bench, "gpu", &line);
+}
+
+static int send_libraries(struct rw_bench *bench)
+{
+    struct rw_bench_line line = {.n = 0};
+    char mpi[PATH_SIZE] = "", nccl[PATH_SIZE] = "";
+    const int has_mpi = rw_comm_find("mpi", mpi, sizeof(mpi));
+    const int has_nccl = rw_nccl_find(nccl, sizeof(nccl));
+    add_text(&line, "mpi", has_mpi ? mpi : "");
+    add_text(&line, "nccl", has_nccl ? nccl : "");
+    add_text(&line, "why_no_nccl", has_nccl ? "" : nccl);
+    return rw_bench_send(bench, "libraries", &line);
+}
+
+/* ------------------------------------------------------------------ auto */
+
+/* What a training of such data is under the defaults, without a validation set. */
+static int work_of(struct rw_ctx *ctx, double n_docs, uint32_t n_features, struct rw_params *params,
+                   struct rw_plan_work *work)
+{
+    enum { BINS = 255 };
+    RW_TRY(rw_params_resolve(ctx, params, (uint32_t)n_docs, n_features, 0));
+    *work = (struct rw_plan_work){.docs = n_docs,
+                                  .features = n_features * params->sample_features,
+                                  .leaves = params->leaves,
+                                  .visits = n_docs * params->truncation,
+                                  .newton = params->split == RW_SPLIT_NEWTON};
+    work->row_bytes = work->features;
+    work->bins = work->features * BINS;
+    return RW_OK;
+}
+
+/* The first GPU, opened for what it expects of a tree; NULL: none that can be used. */
+static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
+{
+    const uint64_t all = (uint64_t)1 << 32;
+    const struct rw_engine_rules rules = {.cut = {.bins = 255},
+                                          .objective = &rw_objective_lambdarank,
+                                          .lambda = {.sigma = 1.0f, .truncation = 30},
+                                          .min_docs = 1,
+                                          .bits = 8,
+                                          .query_threshold = all,
+                                          .feature_threshold = all,
+                                          .max_slots = 1,
+                                          .leaves = 2};
+    *out = NULL;
+    if (n_gpus > 0 && rw_engine_open(ctx, "cuda", &rules, out) < 0)
+        *out = NULL;
+}
+
+static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_docs,
+                     uint32_t n_features)
+{
+    struct rw_bench_line line = {.n = 0};
+    struct rw_plan_work work;
+    struct rw_params *params;
+    RW_TRY(rw_params_new(bench->ctx, &params));
+    const int status = work_of(bench->ctx, n_docs, n_features, params, &work);
+    const int rounds = params->rounds;
+    rw_params_free(params);
+    RW_TRY(status);
+    const double cpu_ms = rw_plan_cpu_ms(&work, bench->ctx->n_threads);
+    const double gpu_ms = gpu ? gpu->ops->tree_ms(gpu, &work) : 0.0;
+    const int pays = gpu && rw_plan_gpu_pays(cpu_ms, gpu_ms, rounds);
+    rw_bench_add_integer(&line, "documents", n_docs);
+    rw_bench_add_integer(&line, "features", n_features);
+    rw_bench_add_integer(&line, "leaves", work.leaves);
+    rw_bench_add_integer(&line, "rounds", rounds);
+    rw_bench_add_real(&line, "cpu_ms", cpu_ms, 2);
+    if (gpu)
+        rw_bench_add_real(&line, "gpu_ms", gpu_ms, 2);
+    else
+        rw_bench_add_none(&line, "gpu_ms");
+    rw_bench_add_text(&line, "device", pays ? "cuda" : "cpu");
+    rw_bench_add_text(&line, "because",
+                      !gpu ? "there is no GPU to use"
+                      : pays
+                          ? "all rounds should take less on the GPU, with half a second to open it"
+                          : "the GPU should not save the half a second that opening it takes");
+    return rw_bench_send(bench, "auto", &line);
+}
+
+static int send_choices(struct rw_bench *bench, int n_gpus)
+{
+    static const struct {
+        double n_docs;
+        uint32_t n_features;
+    } sizes[] = {{1e4, 46}, {1e5, 136}, {1e6, 136}, {1e7, 136}};
+    struct rw_engine *gpu;
+    int status = RW_OK;
+    open_gpu(bench->ctx, n_gpus, &gpu);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && status >= 0; i++)
+        status = send_auto(bench, gpu, sizes[i].n_docs, sizes[i].n_features);
+    rw_engine_close(gpu);
+    return status;
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static int examine(struct rw_bench *bench, int *n_wrong)
+{
+    struct rw_cuda_facts cuda;
+    rw_cuda_find(&cuda);
+    RW_TRY(send_program(bench));
+    RW_TRY(send_cpu(bench));
+    RW_TRY(send_memory(bench));
+    RW_TRY(send_cuda(bench, &cuda));
+    for (int gpu = 0; gpu < cuda.n_devices; gpu++)
+        RW_TRY(send_gpu(bench, gpu));
+    RW_TRY(send_libraries(bench));
+    RW_TRY(rw_doctor_check(bench, cuda.n_devices, n_wrong));
+    return send_choices(bench, cuda.n_devices);
+}
+
+int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_bench bench = {.name = "doctor", .row = row, .user = user};
+    *n_wrong = 0;
+    /* of its own: no ranks, and nothing is logged of what is trained */
+    int status = rw_ctx_new(&bench.ctx);
+    if (status >= 0)
+        status = rw_ctx_set_threads(bench.ctx, ctx->n_threads);
+    if (status >= 0)
+        status = examine(&bench, n_wrong);
+    if (status < 0)
+        rw_fail(ctx, status, "%s", bench.ctx ? rw_last_error(bench.ctx) : "out of memory");
+    rw_ctx_free(bench.ctx);
+    return status;
+}

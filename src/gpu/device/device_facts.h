@@ -1,0 +1,34 @@
+/* What is known of CUDA, its driver and each GPU, without opening one: for people. */
+#ifndef RW_GPU_DEVICE_FACTS_H
+#define RW_GPU_DEVICE_FACTS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_cuda_facts {
+    int runtime;       /* that the program was built with, 13000 for 13.0; 0: built without */
+    int oldest_driver; /* that serves it, 580 for 580.x; 0: not known */
+    int driver;        /* the newest runtime that the driver serves; 0: there is none */
+    int n_devices;
+    char why_not[256]; /* there is no GPU that can be used; "" */
+};
+void rw_cuda_find(struct rw_cuda_facts *out);
+
+struct rw_device_facts {
+    char name[128];
+    int major, minor; /* compute capability */
+    uint64_t memory_bytes;
+    int n_multiprocessors;
+    int clock_mhz, memory_clock_mhz; /* at most; 0: not known */
+    int is_mig;                      /* a part of a GPU, a device by itself */
+};
+/* 0: there is no such device. */
+int rw_device_find(int number, struct rw_device_facts *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,149 @@
+/* The checks of `rankwood doctor`, with models that can be spoiled on their way: what it is for
+ * must not be rare. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rankwood.h"
+
+static int n_models, spoiled = -1, failing = -1;
+
+static int write_model(struct rw_ctx *ctx, const struct rw_model *model, char **out, size_t *n)
+{
+    const int status = rw_model_write_memory(ctx, model, out, n);
+    if (n_models == failing) {
+        rw_text_free(*out);
+        *out = NULL;
+    }
+    if (n_models == spoiled)
+        strstr(*out, "\ntree 2")[1] = 'T';
+    return n_models++ == failing ? RW_ERR_MACHINE : status;
+}
+#define rw_model_write_memory write_model
+#include "bench/doctor_check.c"
+#undef rw_model_write_memory
+#include "base/limits.h"
+
+static char seen[20000]; /* a line for each row: its table, and name=value */
+
+static int on_row(void *user, const struct rw_bench_row *row)
+{
+    (void)user;
+    size_t n = strlen(seen);
+    n += (size_t)snprintf(seen + n, sizeof(seen) - n, "%s:", row->table);
+    for (int i = 0; i < row->n_fields; i++) {
+        const struct rw_bench_field *field = &row->field[i];
+        if (field->kind == RW_BENCH_TEXT)
+            n += (size_t)snprintf(seen + n, sizeof(seen) - n, " %s=%s", field->name, field->text);
+        else if (field->kind != RW_BENCH_NONE && strcmp(field->name, "ms") != 0)
+            n += (size_t)snprintf(seen + n, sizeof(seen) - n, " %s=%.10g", field->name,
+                                  field->number);
+    }
+    snprintf(seen + n, sizeof(seen) - n, "\n");
+    return 0;
+}
+
+static int examine(void)
+{
+    struct rw_ctx *ctx;
+    int n_wrong = -1;
+    seen[0] = 0;
+    n_models = 0;
+    cr_assert_eq(setenv("CUDA_VISIBLE_DEVICES", "-1", 1), 0); /* no GPU in a child of Criterion's */
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    cr_assert_eq(rw_ctx_set_threads(ctx, 1), RW_OK);
+    cr_assert_eq(rw_doctor(ctx, on_row, NULL, &n_wrong), RW_OK, "%s", rw_last_error(ctx));
+    rw_ctx_free(ctx);
+    return n_wrong;
+}
+
+static int has(const char *text)
+{
+    return strstr(seen, text) != NULL;
+}
+
+Test(doctor, all_is_well)
+{
+    cr_assert_eq(setenv("RANKWOOD_ISA", "plain", 1), 0);
+    cr_assert_eq(examine(), 0, "%s", seen);
+    cr_assert(has("program: version=" RW_VERSION));
+    cr_assert(has(" instructions_taken=plain RANKWOOD_ISA=plain"));
+    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa_most(); isa++) { /* whatever is taken */
+        char row[64];
+        snprintf(row, sizeof(row), "check: device=cpu instructions=%s result=ok\n",
+                 rw_isa_name((enum rw_isa)isa));
+        cr_assert(has(row), "%s in %s", row, seen);
+    }
+    cr_assert_eq(rw_isa(), RW_ISA_PLAIN); /* and afterwards it is as it was */
+    struct rw_cpu_limits limits;
+    char threads[64];
+    rw_cpu_limits_find("", &limits);
+    snprintf(threads, sizeof(threads), " threads_auto=%d threads_by=%s ", limits.threads,
+             limits.from);
+    cr_assert(has(threads));
+    cr_assert(has("auto: documents=10000 features=46 leaves=8 rounds=300 "));
+    cr_assert(has(" device=cpu because=there is no GPU to use\n"));
+}
+
+/* Models 0 and 1 are the reference's, then come two for each instruction set. */
+Test(doctor, a_model_that_differs)
+{
+    spoiled = 3;
+    cr_assert_eq(examine(), 1, "%s", seen);
+    cr_assert(has("check: device=cpu instructions=plain result=differs: split newton, line "));
+    cr_assert(has(" of the model is 'Tree 2"));
+    cr_assert(has(", not 'tree 2"));
+    spoiled = 0; /* then all others are wrong */
+    cr_assert_eq(examine(), 1 + (int)rw_isa_most(), "%s", seen);
+    cr_assert_not(has("result=ok"));
+}
+
+Test(doctor, a_training_that_fails)
+{
+    failing = 2;
+    cr_assert_eq(examine(), 1, "%s", seen);
+    cr_assert(has("check: device=cpu instructions=plain result=failed: "));
+    cr_assert(rw_isa_most() == RW_ISA_PLAIN || has("result=ok"));
+}
+
+static int stop(void *user, const struct rw_bench_row *row)
+{
+    (void)row;
+    return --*(int *)user == 0;
+}
+
+Test(doctor, it_can_be_stopped)
+{
+    struct rw_ctx *ctx;
+    int n_wrong;
+    cr_assert_eq(setenv("CUDA_VISIBLE_DEVICES", "-1", 1), 0);
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    for (int rows = 1; rows <= 7; rows++) {
+        int left = rows;
+        cr_assert_eq(rw_doctor(ctx, stop, &left, &n_wrong), RW_ERR_INTERRUPTED);
+        cr_assert_eq(left, 0);
+    }
+    rw_ctx_free(ctx);
+}
+
+Test(doctor, where_models_differ)
+{
+    static const struct {
+        const char *expected, *given, *text;
+    } cases[] = {
+        {"a\nb\nc\n", "a\nx\nc\n", "line 2 of the model is 'x', not 'b'"},
+        {"a\nbcd", "a\nbce", "line 2 of the model is 'bce', not 'bcd'"},
+        {"a\n", "a\nb\n", "line 2 of the model is 'b', not ''"},
+        {"a\nb\n", "a\n", "line 2 of the model is '', not 'b'"},
+        {"", "a", "line 1 of the model is 'a', not ''"},
+    };
+    char text[RW_DOCTOR_TEXT], longer[600];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rw_doctor_difference(cases[i].expected, strlen(cases[i].expected), cases[i].given,
+                             strlen(cases[i].given), text);
+        cr_assert_str_eq(text, cases[i].text);
+    }
+    memset(longer, 'x', sizeof(longer));
+    rw_doctor_difference(longer, sizeof(longer), longer, sizeof(longer) - 1, text);
+    cr_assert_lt(strlen(text), RW_DOCTOR_TEXT);
+}
