@@ -4,7 +4,7 @@
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
 #   sh tests/run.sh [STAGE]...        stages: release kills quality recipes sanitizers threads same_bytes
-#                                   fuzz cuda python; all by default
+#                                   fuzz cuda emulated python; all by default
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release kills quality recipes sanitizers threads same_bytes fuzz cuda python}
+stages=${*:-release kills quality recipes sanitizers threads same_bytes fuzz cuda emulated python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
@@ -201,6 +201,11 @@ stage_cuda() {
     script cuda_option sh tests/cuda_option.sh "$builds"
 }
 
+# What CUDA code does, where nothing but the processor runs it.
+stage_emulated() {
+    script emulated env CC="$shared_gcc" sh tests/emulated.sh "$builds"
+}
+
 sh tests/install_deps.sh test || {
     note "not ok: what a build needs is missing and could not be installed"
     note "0 passed, 1 failed, 0 skipped"
@@ -231,7 +236,7 @@ case " $stages " in
 esac
 for stage in $stages; do
     case $stage in
-    release | kills | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;
+    release | kills | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda | emulated) ;;
     *)
         note "no stage '$stage'"
         exit 2

@@ -1,0 +1,66 @@
+#!/bin/sh
+# The GPU engine on a machine without a GPU: kernels compiled for the processor (emulator/README.md), whose models
+# must be the CPU's, byte for byte. Prints a line a test: ok, not ok or skip.
+#
+#   sh tests/emulated.sh BUILDS [all]    BUILDS: a folder for the build; all: every configuration, method and check,
+#                                        which takes an hour
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
+mkdir -p "$1" && builds=$(cd "$1" && pwd) || exit 2
+all=${2:-}
+failed=0
+if ! command -v g++ >/dev/null || ! command -v python3 >/dev/null; then
+    echo "skip emulated: needs g++ and Python"
+    exit 0
+fi
+build=$builds/emulated log=$builds/emulated.build.log
+program=$build/src/cli/rankwood
+checks="check_predict ${all:+check check_lambda check_keep}"
+begin() {
+    sh "$root/tests/emulator/make.sh" "$builds/emulator" || return 1
+    . "$builds/emulator/env"
+    again=
+    [ -f "$build/build.ninja" ] && again=--reconfigure
+    meson setup $again "$build" "$root" --buildtype=debugoptimized -Doptimization=1 -Dcuda=enabled &&
+        ninja -C "$build" src/cli/rankwood $(printf 'tests/check/%s ' $checks)
+}
+if ! (begin) >"$log" 2>&1; then
+    tail -n 30 "$log"
+    echo "not ok emulated: does not build"
+    exit 1
+fi
+echo "ok emulated: kernels build for the processor"
+
+# Of each kind of work one: objectives, growth, samples, constraints, codes of 8 and 16 bits.
+[ -n "$all" ] || {
+    NAMES='^(mslr-7|mslr-1023|letor-weights-n|letor-residual) '
+    PARTS=configurations
+    export NAMES PARTS
+}
+same() { # what, environment...
+    what=$1
+    shift
+    if env "$@" sh "$root/tests/same_bytes_cuda.sh" "$program" cpu cuda >"$builds/emulated.$what.log" 2>&1; then
+        echo "ok emulated: $what: $(tail -n 1 "$builds/emulated.$what.log")"
+    else
+        tail -n 30 "$builds/emulated.$what.log"
+        echo "not ok emulated: $what"
+        failed=1
+    fi
+}
+same models EMULATED_GPUS=1
+for check in $checks; do
+    case $check in
+    check | check_predict) options="--device cuda" ;;
+    *) options= ;;
+    esac
+    [ -n "$all" ] || options="$options --most-docs 2000"
+    if "$build/tests/check/$check" $options >"$builds/emulated.$check.log" 2>&1; then
+        echo "ok emulated: $check: $(tail -n 1 "$builds/emulated.$check.log")"
+    else
+        tail -n 30 "$builds/emulated.$check.log"
+        echo "not ok emulated: $check"
+        failed=1
+    fi
+done
+exit $failed

@@ -1,0 +1,372 @@
+/* The runtime's interface: devices, memory, streams and graphs, whose work is done when it is asked
+ * for. */
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "cuda_runtime.h"
+
+struct emulated_graph {
+    std::vector<std::function<void()>> work;
+};
+struct emulated_stream {
+    emulated_graph *capture = nullptr;
+};
+struct emulated_event {
+    std::chrono::steady_clock::time_point at;
+    emulated_graph *capture = nullptr;
+};
+
+namespace
+{
+
+struct machine {
+    std::mutex lock;
+    std::map<char *, std::pair<size_t, int>> memory; /* from an address: bytes, device */
+    std::vector<size_t> used;
+    size_t all;
+    machine() : used(number("EMULATED_GPUS", 1)), all(number("EMULATED_GPU_MIB", 4096) << 20)
+    {
+    }
+    static size_t number(const char *name, size_t otherwise)
+    {
+        const char *text = std::getenv(name);
+        return text ? std::strtoull(text, nullptr, 10) : otherwise;
+    }
+};
+
+machine &the_machine()
+{
+    static machine one;
+    return one;
+}
+
+thread_local cudaError_t last_error = cudaSuccess;
+thread_local int device = 0;
+
+cudaError_t failed(cudaError_t error)
+{
+    last_error = error;
+    return error;
+}
+
+/* Now, or whenever the graph runs that is being captured. */
+void in_order(cudaStream_t stream, std::function<void()> work)
+{
+    if (stream && stream->capture)
+        stream->capture->work.push_back(std::move(work));
+    else
+        work();
+}
+
+/* Are these bytes a device's? Part of them is an error. */
+bool is_of_device(const void *p, size_t bytes)
+{
+    machine &m = the_machine();
+    std::lock_guard<std::mutex> guard(m.lock);
+    auto after = m.memory.upper_bound((char *)p);
+    if (after == m.memory.begin())
+        return false;
+    --after;
+    return (char *)p + bytes <= after->first + after->second.first;
+}
+
+} // namespace
+
+cudaError_t emulated::launch(const config &at, std::function<void()> kernel)
+{
+    const uint64_t threads = (uint64_t)at.block.x * at.block.y * at.block.z;
+    if (threads < 1 || threads > MOST_THREADS || at.shared > MOST_SHARED || at.grid.x < 1 ||
+        at.grid.y < 1 || at.grid.z < 1 || at.grid.y > 65535 || at.grid.z > 65535)
+        return failed(cudaErrorInvalidConfiguration);
+    in_order(at.stream, [at, kernel] { run_grid(at, kernel); });
+    return cudaSuccess;
+}
+
+extern "C" {
+
+cudaError_t cudaGetLastError(void)
+{
+    const cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorInvalidValue:
+        return "invalid argument";
+    case cudaErrorInvalidConfiguration:
+        return "invalid configuration argument";
+    case cudaErrorNoDevice:
+        return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice:
+        return "invalid device ordinal";
+    default:
+        return "unknown error";
+    }
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+    *n = (int)the_machine().used.size();
+    return *n > 0 ? cudaSuccess : failed(cudaErrorNoDevice);
+}
+
+cudaError_t cudaGetDevice(int *out)
+{
+    *out = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int number)
+{
+    if (number < 0 || number >= (int)the_machine().used.size())
+        return failed(cudaErrorInvalidDevice);
+    device = number;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int number)
+{
+    if (number < 0 || number >= (int)the_machine().used.size())
+        return failed(cudaErrorInvalidDevice);
+    *out = {"emulated GPU", {{(char)number}}, the_machine().all, emulated::MOST_SHARED, 9, 0, 4,
+            1 << 20,        emulated::WARP};
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int)
+{
+    switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = 9;
+        break;
+    case cudaDevAttrGlobalMemoryBusWidth:
+        *value = 256;
+        break;
+    default: /* kHz */
+        *value = 1000000;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+    machine &m = the_machine();
+    std::lock_guard<std::mutex> guard(m.lock);
+    if (bytes == 0 || bytes > m.all - m.used[(size_t)device])
+        return failed(bytes ? cudaErrorMemoryAllocation : cudaErrorInvalidValue);
+    if (posix_memalign(out, 256, bytes) != 0)
+        return failed(cudaErrorMemoryAllocation);
+    std::memset(*out, 0xA5, bytes);
+    m.memory[(char *)*out] = {bytes, device};
+    m.used[(size_t)device] += bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+    machine &m = the_machine();
+    std::lock_guard<std::mutex> guard(m.lock);
+    const auto found = m.memory.find((char *)p);
+    if (!p)
+        return cudaSuccess;
+    if (found == m.memory.end())
+        return failed(cudaErrorInvalidValue);
+    m.used[(size_t)found->second.second] -= found->second.first;
+    m.memory.erase(found);
+    std::free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned)
+{
+    return posix_memalign(out, 256, bytes) == 0 ? cudaSuccess : failed(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    std::free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes)
+{
+    machine &m = the_machine();
+    std::lock_guard<std::mutex> guard(m.lock);
+    *all_bytes = m.all;
+    *free_bytes = m.all - m.used[(size_t)device];
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+{
+    if (!is_of_device(to, bytes))
+        return failed(cudaErrorInvalidValue);
+    in_order(stream, [=] { std::memset(to, value, bytes); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes)
+{
+    return cudaMemsetAsync(to, value, bytes, nullptr);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (kind != cudaMemcpyDefault &&
+        (is_of_device(to, bytes) != to_device || is_of_device(from, bytes) != from_device))
+        return failed(cudaErrorInvalidValue);
+    in_order(stream, [=] { std::memmove(to, from, bytes); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned)
+{
+    *out = new emulated_stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int)
+{
+    return cudaStreamCreateWithFlags(out, flags);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    return stream && stream->capture ? failed(cudaErrorNotSupported) : cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    return cudaStreamSynchronize(stream);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+    if (event->capture)
+        stream->capture = event->capture;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode)
+{
+    stream->capture = new emulated_graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
+{
+    *out = stream->capture;
+    stream->capture = nullptr;
+    return *out ? cudaSuccess : failed(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    *status =
+        stream && stream->capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *out)
+{
+    *out = new emulated_event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned)
+{
+    return cudaEventCreate(out);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    event->capture = stream ? stream->capture : nullptr;
+    event->at = std::chrono::steady_clock::now();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
+{
+    *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long)
+{
+    *out = new emulated_graph(*graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t)
+{
+    for (const std::function<void()> &work : graph->work)
+        work();
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
+{
+    delete graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    delete graph;
+    return cudaSuccess;
+}
+
+} /* extern "C" */

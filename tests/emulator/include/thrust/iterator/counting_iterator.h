@@ -1,0 +1,20 @@
+#ifndef EMULATED_COUNTING_ITERATOR_H
+#define EMULATED_COUNTING_ITERATOR_H
+
+namespace thrust
+{
+
+template <class T> struct counting_iterator {
+    T first;
+    explicit counting_iterator(T first) : first(first)
+    {
+    }
+    T operator[](long i) const
+    {
+        return first + (T)i;
+    }
+};
+
+} // namespace thrust
+
+#endif

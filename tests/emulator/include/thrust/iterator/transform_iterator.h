@@ -1,0 +1,23 @@
+#ifndef EMULATED_TRANSFORM_ITERATOR_H
+#define EMULATED_TRANSFORM_ITERATOR_H
+
+namespace thrust
+{
+
+template <class OF, class FROM> struct transform_iterator {
+    FROM from;
+    OF of;
+    auto operator[](long i) const
+    {
+        return of(from[i]);
+    }
+};
+template <class OF, class FROM>
+transform_iterator<OF, FROM> make_transform_iterator(FROM from, OF of)
+{
+    return {from, of};
+}
+
+} // namespace thrust
+
+#endif
