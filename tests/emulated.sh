@@ -33,7 +33,7 @@ echo "ok emulated: kernels build for the processor"
 
 # Of each kind of work one: objectives, growth, samples, constraints, codes of 8 and 16 bits.
 [ -n "$all" ] || {
-    NAMES='^(mslr-7|mslr-1023|letor-weights-n|letor-residual) '
+    NAMES='^(mslr-7|mslr-1023|letor-weights-n|letor-yeti-lab|categories-few|categories-255) *\|'
     PARTS=configurations
     export NAMES PARTS
 }
@@ -54,7 +54,7 @@ for check in $checks; do
     check | check_predict) options="--device cuda" ;;
     *) options= ;;
     esac
-    [ -n "$all" ] || options="$options --most-docs 2000"
+    [ -n "$all" ] || options="$options --most-docs 400"
     if "$build/tests/check/$check" $options >"$builds/emulated.$check.log" 2>&1; then
         echo "ok emulated: $check: $(tail -n 1 "$builds/emulated.$check.log")"
     else

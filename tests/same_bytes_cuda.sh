@@ -100,10 +100,10 @@ same() { # name, what it is: compared with the configuration's first training
     fi
 }
 # What a method cannot hold, it says, and the configuration must be so: more codes than it takes, of no
-# more than --bins and a missing one.
+# more than --bins, one of all other categories and a missing one, counted in fours.
 refused() { # name method most
     set -- "$3" $(sed -n "s/^.*histogram method '$2' takes at most \([0-9]*\) bins, not \([0-9]*\).*/\1 \2/p" "$1.err")
-    [ $# = 3 ] && [ "$3" -gt "$2" ] && [ "$3" -le $(($1 + 1)) ]
+    [ $# = 3 ] && [ "$3" -gt "$2" ] && [ "$3" -le $((($1 + 5) / 4 * 4)) ]
 }
 each() { # what to do with each configuration: $config, $n, $data, $valid, $rest
     n=0

@@ -122,7 +122,8 @@ void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint
                    struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
 
 /* Finds out about one column, whose values are in memory: finder->found[c] and, unless codes is
- * NULL, its codes. scratch: made for finder->sample. Never touches the context. */
+ * NULL, its codes. scratch: made for finder->sample; of a feature by categories it may be NULL.
+ * Never touches the context. */
 int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
                         const struct rw_column *column, uint32_t c, struct rw_rank_scratch *scratch,
                         struct rw_codes *codes);

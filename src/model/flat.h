@@ -27,9 +27,9 @@ struct rw_flat {
 /* A slot's value from the code of the feature's category, or from the feature's own value. */
 static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, float value)
 {
-    if (!flat->set_of || !flat->set_of[slot] || value != value)
-        return value;
-    return rw_set_has(&flat->set[flat->set_of[slot] - 1], (uint32_t)value) ? 0.0f : 1.0f;
+    return flat->set_of && flat->set_of[slot]
+               ? rw_set_value(&flat->set[flat->set_of[slot] - 1], value)
+               : value;
 }
 /* The same of a row's value: a category is a whole number there. */
 float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);

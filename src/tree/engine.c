@@ -42,9 +42,6 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
         struct rw_engine *engine;
-        if (rules->cut.categories && strcmp(engines[i].name, "cuda") == 0)
-            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                           "device %s does not split by categories; expected auto or cpu", device);
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->ctx = ctx;
         engine->n_threads = ctx->n_threads;

@@ -68,7 +68,9 @@ enum check_column {
     COLUMN_HIGH_WITH_MISSING, /* few values; nodes often lack the low ones but not the missing */
     COLUMN_RAMP,              /* rises with the document */
     COLUMN_SPARSE_MISSING,
-    N_COLUMNS
+    N_COLUMNS,
+    COLUMN_CATEGORIES = N_COLUMNS, /* spec.categories codes; every other column, if that is not 0 */
+    COLUMN_CATEGORIES_MISSING,     /* and in every second of these some documents have none */
 };
 
 enum check_objective { CHECK_LAMBDARANK, CHECK_REGRESSION, CHECK_HANDED_OVER };
@@ -84,8 +86,9 @@ struct check_spec {
     enum check_gradients gradients;
     enum check_objective objective;
     int newton, bits, nearest, bins, absent_missing, norm, cached, ignore;
-    int monotone; /* 1: some features rise or fall; 2: all do */
-    int groups;   /* of features that may be used together; 0: all may */
+    int monotone;   /* 1: some features rise or fall; 2: all do */
+    int groups;     /* of features that may be used together; 0: all may */
+    int categories; /* codes of features by categories, 2 to 256; 0: there are none */
     double sigma, split_l2, min_hessian, min_gain, sample_queries, sample_features;
     double penalty;                  /* of a feature, at most; 0: none has one */
     double sample_docs, sample_node; /* 0: all */
@@ -103,6 +106,7 @@ struct check_case {
     uint8_t *ignore;
     int8_t *monotone;
     double *penalty;
+    uint16_t *categories;
     struct rw_interactions interactions;
     int n_sets;
     int far; /* the device gets too little memory for all codes */

@@ -204,6 +204,43 @@ static const struct check_spec table[] = {
     {BASE, .name = "penalty/custom", .penalty = 1e6, .objective = CHECK_HANDED_OVER,
      .gradients = GRADIENTS_HUGE, .newton = 1},
     {BASE, .name = "penalty/min-gain", .penalty = 0.02, .min_gain = 0.01},
+    /* categories: a code a bit of a set's words, their number beside a power of two, and one more
+     * than 8 bits hold, for missing values */
+    {BASE, .name = "categories", .categories = 20},
+    {BASE, .name = "categories/newton", .categories = 20, .newton = 1, .n_queries = 60,
+     .leaves = 40, .min_docs = 1},
+    {BASE, .name = "categories/2", .categories = 2},
+    {BASE, .name = "categories/3", .categories = 3, .min_docs = 1, .split_l2 = 2.0},
+    {BASE, .name = "categories/15", .categories = 15, .bins = 15, .n_queries = 40},
+    {BASE, .name = "categories/16", .categories = 16, .bins = 15, .n_queries = 40, .newton = 1},
+    {BASE, .name = "categories/33", .categories = 33, .n_queries = 40, .absent_missing = 1},
+    {BASE, .name = "categories/255", .categories = 255, .n_queries = 200, .split_l2 = 3.0,
+     .leaves = 30, .min_docs = 1},
+    {BASE, .name = "categories/256", .categories = 256, .n_queries = 400, .newton = 1,
+     .split_l2 = 1.0, .leaves = 60, .n_threads = 7},
+    {BASE, .name = "categories/256/one", .categories = 256, .n_queries = 100, .n_features = 1},
+    {BASE, .name = "categories/bins", .categories = 200, .bins = 1024, .n_queries = 120,
+     .min_hessian = 0.01, .newton = 1},
+    {BASE, .name = "categories/many", .categories = 60, .n_features = 300, .n_trees = 2,
+     .columns = 1u << COLUMN_HOT | 1u << COLUMN_REAL, .leaves = 30},
+    {BASE, .name = "categories/bits16", .categories = 30, .bits = 16, .n_queries = 1800,
+     .query_min = 40, .query_max = 40, .n_features = 3, .leaves = 30, .n_trees = 1, .newton = 1},
+    {BASE, .name = "categories/one-sign", .categories = 30, .bits = 16, .n_queries = 2000,
+     .query_min = 40, .query_max = 40, .n_features = 3, .leaves = 6, .n_trees = 1,
+     .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_ONE_SIGN},
+    {BASE, .name = "categories/sampled", .categories = 40, .sample_docs = 0.6,
+     .sample_queries = 0.8, .sample_features = 0.6, .n_queries = 60, .min_docs = 1},
+    {BASE, .name = "categories/node", .categories = 40, .groups = 3, .sample_node = 0.6,
+     .n_queries = 60, .newton = 1},
+    {BASE, .name = "categories/penalty", .categories = 40, .penalty = 0.02, .n_queries = 60,
+     .min_gain = 0.001},
+    {BASE, .name = "categories/shape", .categories = 100, .penalty = 0.02, .groups = 2,
+     .monotone = 2, .n_queries = 80, .newton = 1, .sample_docs = 0.8, .split_l2 = 2.0},
+    {BASE, .name = "categories/cached", .categories = 100, .cached = 1, .n_queries = 60},
+    {BASE, .name = "categories/regression", .categories = 50, .objective = CHECK_REGRESSION,
+     .n_queries = 60, .min_docs = 1, .leaves = 60},
+    {BASE, .name = "categories/large", .categories = 120, .n_queries = 2500, .query_min = 30,
+     .query_max = 34, .n_features = 8, .n_trees = 2, .leaves = 60, .n_threads = 7},
     /* samples */
     {BASE, .name = "sample/docs", .sample_docs = 0.5, .n_queries = 40},
     {BASE, .name = "sample/docs/newton", .sample_docs = 0.3, .sample_queries = 0.6,
@@ -299,6 +336,7 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->penalty = check_chance(&random, 0.7) ? 0.0 : exp2(check_unit(&random) * 30.0 - 20.0);
     s->sample_docs = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
     s->sample_node = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
+    s->categories = check_chance(&random, 0.6) ? 0 : 2 + (int)check_below(&random, 255);
 }
 
 int check_spec_at(int i, int n_random, uint64_t seed, struct check_spec *out)

@@ -43,6 +43,17 @@ static float extreme(struct check_random *random)
     return value;
 }
 
+/* A code, some of them far more frequent, and the label says something of it; some have no
+ * document.
+ */
+static float category_of(struct check_random *random, uint32_t n_codes, float label, int other_set)
+{
+    uint32_t code = check_below(random, 1 + check_below(random, n_codes));
+    if (check_chance(random, 0.6))
+        code = ((uint32_t)label * 37 + 3 * check_below(random, 4)) % n_codes;
+    return (float)(!other_set && code % 7 == 5 ? code - 1 : code);
+}
+
 /* One value; RW_ABSENT_BITS where the document does not mention the feature. */
 static float value_of(struct check_random *random, enum check_column kind, uint32_t distinct,
                       uint32_t doc, uint32_t n_docs, float label, int other_set)
@@ -50,6 +61,11 @@ static float value_of(struct check_random *random, enum check_column kind, uint3
     const float missing = rw_float_of_bits(RW_MISSING_BITS);
     const float absent = rw_float_of_bits(RW_ABSENT_BITS);
     const float signal = label * 0.5f + (float)check_unit(random) * 2.0f - 1.0f;
+    if (kind >= COLUMN_CATEGORIES) { /* distinct: their number */
+        const double share = kind == COLUMN_CATEGORIES_MISSING ? 0.2 : other_set ? 0.05 : 0.0;
+        return check_chance(random, share) ? missing
+                                           : category_of(random, distinct, label, other_set);
+    }
     /* other sets have what the training set has not: missing values, values out of its range */
     if (other_set && check_chance(random, 0.05))
         return check_chance(random, 0.5) ? missing : extreme(random);
@@ -113,8 +129,10 @@ static int add_doc(struct rw_ctx *ctx, struct rw_builder *builder, const struct 
     for (uint32_t f = 0; f < spec->n_features; f++) {
         if (set == 2 && f % 4 == 1) /* a feature that this set never has */
             continue;
+        const uint32_t distinct =
+            kinds[f] < COLUMN_CATEGORIES ? spec->distinct : (uint32_t)spec->categories;
         const float value =
-            value_of(random, kinds[f], spec->distinct, builder->n_docs, n_docs, label, set > 0);
+            value_of(random, kinds[f], distinct, builder->n_docs, n_docs, label, set > 0);
         if (rw_is_absent(value))
             continue;
         features[n] = (uint16_t)(spec->first_feature + f * spec->feature_gap);
@@ -176,11 +194,13 @@ static void make_rules(const struct check_spec *spec, struct check_case *c)
         .cut = {.bins = spec->bins,
                 .absent_missing = spec->absent_missing,
                 .min_docs = spec->min_docs,
-                .ignore = c->ignore},
+                .ignore = c->ignore,
+                .categories = c->categories},
         .objective = objectives[spec->objective],
         .lambda = {.sigma = (float)spec->sigma, .truncation = spec->truncation, .norm = spec->norm},
         .newton = spec->newton,
         .split_l2 = spec->split_l2,
+        .category_smoothing = spec->split_l2 > 0.0 ? 10.0 : 0.0,
         .min_docs = spec->min_docs,
         .min_hessian = spec->min_hessian,
         .min_gain = spec->min_gain,
@@ -224,8 +244,10 @@ static int make_shape(struct rw_ctx *ctx, const struct check_spec *spec,
 static int make_cached(struct rw_ctx *ctx, struct check_case *c)
 {
     struct rw_cuts *cuts;
-    const struct rw_cut_rule rule = {
-        .bins = c->spec.bins, .absent_missing = c->spec.absent_missing, .min_docs = 1};
+    const struct rw_cut_rule rule = {.bins = c->spec.bins,
+                                     .absent_missing = c->spec.absent_missing,
+                                     .min_docs = 1,
+                                     .categories = c->categories};
     RW_TRY(rw_cuts_make(ctx, c->set[0], &rule, &cuts));
     const int status = rw_bins_make(ctx, c->set[0], cuts, &rule, 1, &c->bins);
     if (status < 0)
@@ -248,6 +270,8 @@ int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t 
         while (!(columns >> kind & 1))
             kind = f < N_COLUMNS ? (kind + 1) % N_COLUMNS : check_below(&random, N_COLUMNS);
         kinds[f] = (enum check_column)kind;
+        if (spec->categories && f % 2 == 0)
+            kinds[f] = f % 4 == 0 ? COLUMN_CATEGORIES : COLUMN_CATEGORIES_MISSING;
     }
     for (; out->n_sets < 3; out->n_sets++)
         RW_TRY_OUT(make_set(ctx, spec, kinds, &random, out->n_sets, &out->set[out->n_sets]));
@@ -257,6 +281,10 @@ int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t 
     out->gains = malloc((train->n_docs + 1) * sizeof(*out->gains));
     out->ignore = spec->ignore ? calloc(RW_FEATURE_IDS, 1) : NULL;
     out->monotone = spec->monotone ? calloc(RW_FEATURE_IDS, 1) : NULL;
+    if (spec->categories)
+        RW_TRY_OUT(RW_NEW(ctx, out->categories, RW_FEATURE_IDS));
+    for (uint32_t f = 0; out->categories && f < spec->n_features; f += 2)
+        out->categories[spec->first_feature + f * spec->feature_gap] = (uint16_t)spec->categories;
     if (!out->gains || (spec->ignore && !out->ignore) || (spec->monotone && !out->monotone)) {
         status = RW_ERR_MEMORY;
         goto out;
@@ -267,9 +295,9 @@ int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t 
         out->ignore[spec->first_feature + f * spec->feature_gap] = 1;
     for (uint32_t f = 0; out->monotone && f < spec->n_features; f++)
         out->monotone[spec->first_feature + f * spec->feature_gap] =
-            spec->monotone == 1 && f % 2 ? 0
-            : check_chance(&random, 0.5) ? 1
-                                         : -1;
+            kinds[f] >= COLUMN_CATEGORIES || (spec->monotone == 1 && f % 2) ? 0
+            : check_chance(&random, 0.5)                                    ? 1
+                                                                            : -1;
     RW_TRY_OUT(make_shape(ctx, spec, &random, out));
     make_rules(spec, out);
     if (spec->cached)
@@ -289,5 +317,6 @@ void check_case_release(struct check_case *c)
     free(c->ignore);
     free(c->monotone);
     rw_mem_free(c->penalty);
+    rw_mem_free(c->categories);
     rw_mem_free(c->interactions.groups);
 }

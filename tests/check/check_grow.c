@@ -5,6 +5,14 @@
 #include "check.h"
 #include "tree/grower.h"
 
+static int same_sets(const struct rw_tree *a, const struct rw_tree *b)
+{
+    const size_t n = (size_t)a->n_leaves - 1;
+    if (!a->by_set || !b->by_set)
+        return !a->by_set && !b->by_set;
+    return memcmp(a->by_set, b->by_set, n) == 0 && memcmp(a->set, b->set, n * sizeof(*a->set)) == 0;
+}
+
 static int same_trees(const struct rw_tree *a, const struct rw_tree *b)
 {
     const size_t n = (size_t)a->n_leaves - 1;
@@ -13,7 +21,7 @@ static int same_trees(const struct rw_tree *a, const struct rw_tree *b)
            memcmp(a->feature, b->feature, n * sizeof(*a->feature)) == 0 &&
            memcmp(a->cut, b->cut, n * sizeof(*a->cut)) == 0 &&
            memcmp(a->missing_left, b->missing_left, n) == 0 &&
-           memcmp(a->gain, b->gain, n * sizeof(*a->gain)) == 0 &&
+           memcmp(a->gain, b->gain, n * sizeof(*a->gain)) == 0 && same_sets(a, b) &&
            memcmp(a->leaf, b->leaf, (n + 1) * sizeof(*a->leaf)) == 0;
 }
 

@@ -9,14 +9,16 @@ uint32_t check_count_left(const struct check_run *run, const struct rw_split *sp
     const uint32_t column = (uint32_t)split->column;
     const uint32_t n_bins = rw_cuts_n_bins(bins->cuts, column);
     struct rw_split *out = (struct rw_split *)split; /* a random bin is brought into range */
-    out->bin %= n_bins;
+    out->bin = split->is_set ? 0 : split->bin % n_bins;
     out->feature = bins->cuts->feature[column];
-    out->cut = bins->cuts->cut[bins->cuts->offset[column] + out->bin];
+    out->cut = split->is_set ? 0.0f : bins->cuts->cut[bins->cuts->offset[column] + out->bin];
     uint32_t left = 0;
     for (uint32_t doc = 0; doc < bins->n_docs; doc++) {
         const uint32_t code = rw_bins_code(bins, column, doc);
-        left += ref->slot_of_doc[doc] == split->slot &&
-                (code == n_bins ? split->missing_left : code <= split->bin);
+        const int goes_left = code == n_bins  ? split->missing_left
+                              : split->is_set ? rw_set_has(&split->set, code)
+                                              : code <= split->bin;
+        left += ref->slot_of_doc[doc] == split->slot && goes_left;
     }
     return left;
 }

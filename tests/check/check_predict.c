@@ -18,42 +18,49 @@
 enum { SKIPPED = 77 };
 
 static const struct spec specs[] = {
-    {"no documents", 0, 5, 3, 0, {31}, 0, 1, 0, 0, 0, 0},
-    {"one document", 1, 5, 7, 0, {31}, 0, 1, 0, 0, 0, 0},
-    {"no trees", 100, 5, 0, 0, {1}, 0, 1, 0, 0, 0, 0},
-    {"one leaf", 100, 5, 40, 0, {1}, 0, 1, 0, 0, 0, 0},
-    {"two leaves", 777, 3, 100, 0, {2}, 0, 1, 1, 0, 0, 0},
-    {"one feature", 3001, 1, 5, 0, {31}, 0, 1, 0, 0, 0, 0},
-    {"31 leaves", 3001, 20, 70, 0, {31}, 0, 2, 0, 0, 0, 0},
-    {"255 leaves", 2049, 136, 50, 0, {255}, 0, 1, 0, 0, 0, 0},
-    {"mixed, absent is missing", 2047, 136, 61, 0, {255, 1, 31, 2}, 0, 3, 1, 1, 1, 0},
-    {"mixed, absent is zero", 1025, 40, 61, 0, {255, 1, 31, 2}, 0, 3, 0, 1, 1, 0},
-    {"first trees", 1000, 30, 61, 33, {255, 31}, 0, 1, 0, 0, 0, 0},
-    {"first tree", 1000, 30, 61, 1, {255, 31}, 0, 1, 0, 0, 0, 0},
-    {"first tree of one leaf", 1000, 30, 61, 1, {1, 31}, 0, 1, 0, 0, 0, 0},
-    {"chains", 500, 9, 40, 0, {255, 31}, 1, 1, 1, 0, 0, 0},
-    {"a chain of 65,535 nodes", 130, 4, 3, 0, {65536, 7}, 1, 1, 0, 0, 0, 0},
-    {"65,536 leaves", 300, 50, 4, 0, {31, 65536}, 0, 1, 0, 1, 0, 0},
-    {"every feature id", 70, 65535, 2, 0, {65537}, 0, 1, 0, 0, 0, 0},
-    {"300 features", 400, 300, 30, 0, {255}, 0, 2, 1, 0, 0, 0},
-    {"700 features", 400, 700, 30, 0, {255, 1}, 0, 1, 0, 1, 0, 0},
-    {"2,000 features", 400, 2000, 40, 0, {255}, 0, 1, 0, 0, 1, 0},
-    {"several chunks", 47003, 136, 9, 0, {255, 31}, 0, 1, 0, 0, 0, 0},
-    {"several chunks of one feature", 4200001, 1, 2, 0, {31, 2}, 0, 1, 0, 0, 0, 0},
-    {"31 cuts", 700, 1, 60, 0, {31}, 0, 1, 1, 0, 0, 31},
-    {"32 cuts", 700, 1, 60, 0, {31}, 0, 1, 1, 0, 0, 32},
-    {"100 cuts", 1500, 7, 90, 0, {31, 64, 33}, 0, 1, 0, 1, 0, 100},
-    {"255 cuts", 1300, 2, 90, 0, {255, 256}, 0, 1, 1, 0, 0, 255},
-    {"256 cuts", 1300, 2, 90, 0, {255, 257}, 0, 1, 1, 0, 0, 256},
-    {"3,000 cuts", 1111, 3, 400, 0, {255, 600, 3}, 0, 1, 0, 1, 0, 3000},
-    {"254 cuts", 1200, 3, 90, 0, {255, 256}, 0, 1, 1, 0, 0, 254},
-    {"64 features", 600, 64, 200, 0, {31, 3}, 0, 1, 1, 0, 0, 20},
-    {"65 features", 600, 65, 193, 0, {31, 1, 4}, 0, 1, 0, 1, 0, 16},
-    {"128 features", 600, 128, 64, 0, {64, 30}, 0, 3, 0, 0, 0, 17},
-    {"129 features", 600, 129, 65, 0, {63, 30}, 0, 1, 1, 0, 0, 15},
-    {"256 features", 600, 256, 63, 0, {255, 30}, 0, 1, 0, 0, 0, 40},
-    {"257 features", 600, 257, 40, 0, {255}, 0, 1, 1, 0, 0, 40},
-    {"70,000 cuts", 65, 1, 8, 0, {65536}, 0, 1, 0, 0, 0, 70000},
+    {"no documents", 0, 5, 3, 0, {31}, 0, 1, 0, 0, 0, 0, 0},
+    {"one document", 1, 5, 7, 0, {31}, 0, 1, 0, 0, 0, 0, 0},
+    {"no trees", 100, 5, 0, 0, {1}, 0, 1, 0, 0, 0, 0, 0},
+    {"one leaf", 100, 5, 40, 0, {1}, 0, 1, 0, 0, 0, 0, 0},
+    {"two leaves", 777, 3, 100, 0, {2}, 0, 1, 1, 0, 0, 0, 0},
+    {"one feature", 3001, 1, 5, 0, {31}, 0, 1, 0, 0, 0, 0, 0},
+    {"31 leaves", 3001, 20, 70, 0, {31}, 0, 2, 0, 0, 0, 0, 0},
+    {"255 leaves", 2049, 136, 50, 0, {255}, 0, 1, 0, 0, 0, 0, 0},
+    {"mixed, absent is missing", 2047, 136, 61, 0, {255, 1, 31, 2}, 0, 3, 1, 1, 1, 0, 0},
+    {"mixed, absent is zero", 1025, 40, 61, 0, {255, 1, 31, 2}, 0, 3, 0, 1, 1, 0, 0},
+    {"first trees", 1000, 30, 61, 33, {255, 31}, 0, 1, 0, 0, 0, 0, 0},
+    {"first tree", 1000, 30, 61, 1, {255, 31}, 0, 1, 0, 0, 0, 0, 0},
+    {"first tree of one leaf", 1000, 30, 61, 1, {1, 31}, 0, 1, 0, 0, 0, 0, 0},
+    {"chains", 500, 9, 40, 0, {255, 31}, 1, 1, 1, 0, 0, 0, 0},
+    {"a chain of 65,535 nodes", 130, 4, 3, 0, {65536, 7}, 1, 1, 0, 0, 0, 0, 0},
+    {"65,536 leaves", 300, 50, 4, 0, {31, 65536}, 0, 1, 0, 1, 0, 0, 0},
+    {"every feature id", 70, 65535, 2, 0, {65537}, 0, 1, 0, 0, 0, 0, 0},
+    {"300 features", 400, 300, 30, 0, {255}, 0, 2, 1, 0, 0, 0, 0},
+    {"700 features", 400, 700, 30, 0, {255, 1}, 0, 1, 0, 1, 0, 0, 0},
+    {"2,000 features", 400, 2000, 40, 0, {255}, 0, 1, 0, 0, 1, 0, 0},
+    {"several chunks", 47003, 136, 9, 0, {255, 31}, 0, 1, 0, 0, 0, 0, 0},
+    {"several chunks of one feature", 4200001, 1, 2, 0, {31, 2}, 0, 1, 0, 0, 0, 0, 0},
+    {"31 cuts", 700, 1, 60, 0, {31}, 0, 1, 1, 0, 0, 31, 0},
+    {"32 cuts", 700, 1, 60, 0, {31}, 0, 1, 1, 0, 0, 32, 0},
+    {"100 cuts", 1500, 7, 90, 0, {31, 64, 33}, 0, 1, 0, 1, 0, 100, 0},
+    {"255 cuts", 1300, 2, 90, 0, {255, 256}, 0, 1, 1, 0, 0, 255, 0},
+    {"256 cuts", 1300, 2, 90, 0, {255, 257}, 0, 1, 1, 0, 0, 256, 0},
+    {"3,000 cuts", 1111, 3, 400, 0, {255, 600, 3}, 0, 1, 0, 1, 0, 3000, 0},
+    {"254 cuts", 1200, 3, 90, 0, {255, 256}, 0, 1, 1, 0, 0, 254, 0},
+    {"64 features", 600, 64, 200, 0, {31, 3}, 0, 1, 1, 0, 0, 20, 0},
+    {"65 features", 600, 65, 193, 0, {31, 1, 4}, 0, 1, 0, 1, 0, 16, 0},
+    {"128 features", 600, 128, 64, 0, {64, 30}, 0, 3, 0, 0, 0, 17, 0},
+    {"129 features", 600, 129, 65, 0, {63, 30}, 0, 1, 1, 0, 0, 15, 0},
+    {"256 features", 600, 256, 63, 0, {255, 30}, 0, 1, 0, 0, 0, 40, 0},
+    {"257 features", 600, 257, 40, 0, {255}, 0, 1, 1, 0, 0, 40, 0},
+    {"70,000 cuts", 65, 1, 8, 0, {65536}, 0, 1, 0, 0, 0, 70000, 0},
+    {"sets", 3001, 20, 70, 0, {31}, 0, 2, 0, 0, 0, 0, 6},
+    {"sets, absent is missing", 2047, 40, 61, 0, {255, 1, 31, 2}, 0, 3, 1, 1, 1, 0, 20},
+    {"sets of one feature", 1500, 1, 40, 0, {31}, 0, 1, 1, 0, 0, 0, 3},
+    {"sets, first trees", 1000, 30, 61, 33, {255, 31}, 0, 1, 0, 1, 0, 0, 50},
+    {"thousands of sets", 700, 20, 80, 0, {255}, 0, 1, 0, 0, 0, 0, 1000},
+    {"sets, several chunks", 21003, 30, 9, 0, {255, 31}, 0, 1, 1, 0, 0, 0, 40},
+    {"sets, many chunks", 130001, 30, 9, 0, {255, 31}, 0, 1, 1, 0, 0, 0, 40},
 };
 
 /* ---- the kernel on the host ---- */
@@ -104,6 +111,23 @@ static void run_block(const struct rw_predict_args *args, uint32_t block, int ba
         args->d_score[h.b.begin + doc] = h.score[doc];
 }
 
+/* What the device makes of a chunk's columns before the kernel runs. */
+static void look_up(const struct rw_predict_plan *plan, const struct rw_flat *flat,
+                    const float *from, uint32_t n_docs, int backward, float *to)
+{
+    const struct rw_predict_look_up l = {.d_from = from,
+                                         .d_slot = plan->slot,
+                                         .d_set = flat->set,
+                                         .n_used = flat->n_used,
+                                         .n_docs = n_docs,
+                                         .d_to = to};
+    const uint64_t n = (uint64_t)flat->n_used * n_docs;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = backward ? n - 1 - i : i;
+        predict_look_up(&l, (uint32_t)(at / n_docs), (uint32_t)(at % n_docs));
+    }
+}
+
 /* Chunk by chunk, block by block, as gpu/predict/predict_cuda.c sends them. Returns 1 if something
  * was written past shared memory, or it is larger than it may be. */
 static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
@@ -113,7 +137,7 @@ static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
     struct rw_predict_plan plan;
     const struct rw_column **column;
     unsigned char *shared;
-    float *values;
+    float *values, *looked_up;
     int wrong = 0;
     RW_TRY(rw_predict_plan_init(ctx, &plan, flat, shared_bytes));
     RW_TRY(rw_flat_columns(ctx, flat, data, &column));
@@ -122,22 +146,26 @@ static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
     wrong |= room > shared_bytes;
     RW_TRY(RW_NEW(ctx, shared, room + FENCE));
     const uint32_t most_docs = data->n_docs < chunk_docs ? data->n_docs : chunk_docs;
-    RW_TRY(RW_NEW(ctx, values, (size_t)most_docs * flat->n_used));
+    RW_TRY(RW_NEW(ctx, values, (size_t)most_docs * plan.n_columns));
+    RW_TRY(RW_NEW(ctx, looked_up, plan.slot ? (size_t)most_docs * flat->n_used : 0));
     args.d_node = flat->node;
     args.d_leaf = flat->leaf;
     args.d_tree = plan.tree;
     args.d_batch = plan.batch;
-    args.d_value = values;
+    args.d_value = plan.slot ? looked_up : values;
     for (uint32_t begin = 0; begin < data->n_docs; begin += chunk_docs) {
         args.n_docs = data->n_docs - begin < chunk_docs ? data->n_docs - begin : chunk_docs;
         args.d_score = scores + begin;
-        for (uint32_t slot = 0; slot < flat->n_used; slot++) {
-            float *to = values + (size_t)slot * args.n_docs;
-            if (column[slot])
-                rw_column_values(column[slot], begin, begin + args.n_docs, flat->absent, to);
-            for (uint32_t i = 0; !column[slot] && i < args.n_docs; i++)
+        for (uint32_t c = 0; c < plan.n_columns; c++) {
+            const struct rw_column *from = column[plan.first_slot[c]];
+            float *to = values + (size_t)c * args.n_docs;
+            if (from)
+                rw_column_values(from, begin, begin + args.n_docs, flat->absent, to);
+            for (uint32_t i = 0; !from && i < args.n_docs; i++)
                 to[i] = flat->absent;
         }
+        if (plan.slot)
+            look_up(&plan, flat, values, args.n_docs, backward, looked_up);
         const uint32_t n_blocks = (args.n_docs + args.tile_docs - 1) / args.tile_docs;
         for (uint32_t block = 0; block < n_blocks; block++) {
             run_block(&args, block, backward, shared);
@@ -146,6 +174,7 @@ static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
         }
     }
     rw_mem_free(values);
+    rw_mem_free(looked_up);
     rw_mem_free(shared);
     rw_mem_free(column);
     rw_predict_plan_release(&plan);
@@ -267,11 +296,15 @@ static void check_spec(struct rw_ctx *ctx, const struct spec *spec, uint64_t see
     int status = RW_OK;
     RW_TRY_OUT(make_model(ctx, spec, &random, &model));
     RW_TRY_OUT(make_data(ctx, spec, &random, &data));
+    if (spec->sets)
+        RW_TRY_OUT(make_sets(ctx, spec, &random, model, data));
     RW_TRY_OUT(RW_NEW(ctx, want, (size_t)spec->n_docs + FENCE));
     RW_TRY_OUT(RW_NEW(ctx, got, (size_t)spec->n_docs + FENCE));
     RW_TRY_OUT(score_plainly(ctx, model, data, spec->use, want));
-    check_packed(ctx, spec, model, data, want, got, totals);
-    check_single(ctx, spec, model, data, want, got, totals);
+    if (!spec->sets) { /* tests/unit/test_categories.c has those */
+        check_packed(ctx, spec, model, data, want, got, totals);
+        check_single(ctx, spec, model, data, want, got, totals);
+    }
     check_kernel(ctx, spec, model, data, want, got, totals);
     check_device(ctx, spec, model, data, device, want, got, totals);
 out:
@@ -302,7 +335,7 @@ static int is_there(struct rw_ctx *ctx, const char *device, int aloud)
  */
 static void check_auto(struct rw_ctx *ctx, uint64_t seed, struct totals *totals)
 {
-    static const struct spec spec = {"auto", 60000, 20, 300, 0, {255}, 0, 1, 0, 0, 0, 0};
+    static const struct spec spec = {"auto", 60000, 20, 300, 0, {255}, 0, 1, 0, 0, 0, 0, 0};
     const char *device = is_there(ctx, "cuda", 0) ? "cuda" : "cpu";
     struct random random = {.seed = seed};
     struct rw_model *model = NULL;

@@ -84,6 +84,17 @@ int check_same_sum(const struct rw_sum *a, const struct rw_sum *b)
 
 /* ---- growing by splits of ref's or at random ---- */
 
+/* Some of the codes. */
+static struct rw_code_set random_set(struct check_run *run, uint32_t n_codes)
+{
+    struct rw_code_set set = {{0}};
+    for (uint32_t code = 0; code < n_codes; code++) {
+        if (check_chance(&run->random, 0.5))
+            rw_set_add(&set, code);
+    }
+    return set;
+}
+
 /* A split at random that leaves documents on both sides; 0 if none was found. */
 static int random_split(struct check_run *run, const struct check_node *node,
                         struct rw_split *split)
@@ -94,6 +105,9 @@ static int random_split(struct check_run *run, const struct check_node *node,
         split->column = (int32_t)check_below(&run->random, info->n_features);
         split->bin = check_bits(&run->random);
         split->missing_left = (int)check_below(&run->random, 2);
+        split->is_set = rw_cuts_by_category(run->ref->cuts, (uint32_t)split->column);
+        if (split->is_set)
+            split->set = random_set(run, rw_cuts_n_bins(run->ref->cuts, (uint32_t)split->column));
         const uint32_t left = check_count_left(run, split);
         split->n_left = left;
         if (left > 0 && left < node->n)

@@ -38,6 +38,11 @@ static int make_tree(struct check_run *run, struct rw_tree *tree, int32_t *leaf_
         tree->feature[s] = run->split[s].feature;
         tree->cut[s] = run->split[s].cut;
         tree->missing_left[s] = (uint8_t)run->split[s].missing_left;
+        if (run->split[s].is_set) {
+            RW_TRY(rw_tree_add_sets(run->ref_ctx, tree));
+            tree->by_set[s] = 1;
+            tree->set[s] = run->split[s].set;
+        }
     }
     return rw_tree_check(run->ref_ctx, tree);
 }
@@ -107,7 +112,7 @@ void check_scores(struct check_run *run)
         add(run, set, &tree, NULL);
     if (check_chance(&run->random, 0.3))
         add(run, 0, &tree, NULL);
-    if (tree.n_leaves > 1)
+    if (tree.n_leaves > 1 && !rw_tree_by_set(&tree, 0))
         add_foreign(run, &tree);
     if (check_chance(&run->random, 0.3))
         set_some(run, (int)check_below(&run->random, (uint32_t)run->c->n_sets));

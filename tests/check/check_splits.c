@@ -12,6 +12,8 @@ int check_same_split(const struct rw_split *a, const struct rw_split *b)
     return a->column < 0 ||
            (a->feature == b->feature && a->column == b->column && a->bin == b->bin &&
             memcmp(&a->cut, &b->cut, sizeof(a->cut)) == 0 && a->missing_left == b->missing_left &&
+            a->is_set == b->is_set &&
+            (!a->is_set || memcmp(&a->set, &b->set, sizeof(a->set)) == 0) &&
             memcmp(&a->gain, &b->gain, sizeof(a->gain)) == 0 && a->n_left == b->n_left);
 }
 

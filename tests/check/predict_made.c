@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -166,7 +167,13 @@ struct plain {
 
 static double plain_one(const void *user, const float *values, size_t n_values)
 {
+    static float coded[RW_FEATURE_IDS];
     const struct plain *plain = user;
+    if (plain->model->categories.n) {
+        memcpy(coded, values, n_values * sizeof(*coded));
+        codes_of_row(plain->model, coded);
+        values = coded;
+    }
     return rw_model_score(plain->model, plain->n_trees, values, n_values);
 }
 

@@ -18,6 +18,7 @@ struct spec {
     int lacking, unknown; /* 1: the data lacks every third feature; has features of its own */
     uint32_t distinct;    /* cuts of a feature, each in some node; 0: a small set of odd ones, and
                              leaves so different that another order gives another sum */
+    uint32_t sets; /* different sets of categories of every other feature; 0: all are numbers */
 };
 
 struct random {
@@ -33,6 +34,11 @@ int make_model(struct rw_ctx *ctx, const struct spec *spec, struct random *rando
 /* Columns dense and sparse by turns. */
 int make_data(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
               struct rw_dataset **out);
+/* Every other feature gets categories, whose sets trees ask for, and the data numbers of them. A
+ * row's values become codes. */
+int make_sets(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
+              struct rw_model *model, struct rw_dataset *data);
+void codes_of_row(const struct rw_model *model, float *values);
 /* A document's score. values: [n_values] by feature id, absent is resolved. */
 typedef double (*one_fn)(const void *user, const float *values, size_t n_values);
 /* Document by document. */

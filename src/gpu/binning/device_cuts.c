@@ -133,6 +133,14 @@ static int search_init(struct cut_search *s)
     return RW_OK;
 }
 
+/* Of a feature by categories, whose cuts are known: what documents have of it is left to count. */
+static int find_categories(struct rw_cut_finder *finder, uint32_t c)
+{
+    const struct rw_column *column = &finder->dataset->column[c];
+    const int status = rw_cuts_find_column(finder, rw_isa(), column, c, NULL, NULL);
+    return status < 0 ? rw_fail(finder->ctx, status, "out of memory while finding cuts") : status;
+}
+
 static int find_on_device(void *user, struct rw_cut_finder *finder)
 {
     struct cut_search s = {.device = user, .finder = finder};
@@ -148,6 +156,10 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
         const struct entries entries = entries_of(&dataset->column[c]);
         if (rw_cuts_decided(&dataset->column[c], finder->rule, &finder->found[c]))
             continue;
+        if (rw_cut_rule_categories(finder->rule, dataset->column[c].feature)) {
+            RW_TRY_OUT(find_categories(finder, c));
+            continue;
+        }
         s.column[s.n] = c;
         RW_TRY_OUT(send(finder->ctx, pipe, &entries, find_chunk, &s, &entries));
         if (++s.n == BATCH)

@@ -1,7 +1,8 @@
 /* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
  * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits),
- * cu_partition.cu (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to
- * scores), cu_columns.cu (columns from tiles), cu_answer.cu (what the host waits for).
+ * cu_category.cu (best splits by categories), cu_partition.cu (documents of nodes, sums of leaves),
+ * cu_scores.cu (a tree's leaves added to scores), cu_columns.cu (columns from tiles), cu_answer.cu
+ * (what the host waits for).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's position is its index in the list of documents,
@@ -70,7 +71,7 @@ int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *
 /* What the host must know of a tree's start. */
 struct rw_cuda_begin {
     struct rw_sum sum; /* of the sampled documents */
-    int64_t hess_q_sum;
+    struct rw_quantised_sums quantised;
     struct rw_cuda_lambda_info info;
 };
 
@@ -110,6 +111,7 @@ struct rw_cuda_quantise {
     uint32_t tree, n_docs;
     uint32_t first_doc; /* its number among all ranks' */
     int bits, nearest;
+    int squares;                         /* of lambdas are summed, too */
     const uint8_t *d_sampled;            /* [n_docs] NULL: all */
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
     int32_t *d_lambda_q, *d_hess_q;      /* [n_docs] of sampled documents; hessians: or NULL */
@@ -132,17 +134,30 @@ struct rw_cuda_cells {
 
 struct rw_cuda_feature {
     uint32_t column;              /* the engine's feature */
-    uint32_t n_bins, has_missing; /* the missing values' code is n_bins */
+    uint32_t n_bins, has_missing; /* the missing values' code is n_bins; by categories: both 0 */
     uint32_t zero_bin;            /* the first bin with a cut of at least 0 */
+};
+
+/* A feature whose values are categories, which cu_category.cu searches. */
+struct rw_cuda_category {
+    uint32_t feature, column; /* of the cells; the engine's */
+    uint32_t n_codes, has_missing;
+};
+
+/* Those of a group. */
+struct rw_cuda_categories {
+    const struct rw_cuda_category *d_category; /* [n] */
+    uint32_t n, first;                         /* there are `first` of other groups before them */
 };
 
 struct rw_cuda_found {
     double gain;
     int32_t column; /* -1: no split */
-    uint32_t bin;
+    uint32_t bin;   /* of a feature by categories: RW_CUDA_BY_SET | its number among them */
     int32_t missing_left;
     uint32_t n_left; /* documents that go left */
 };
+#define RW_CUDA_BY_SET 0x80000000u
 
 /* What the host looks at while it waits: memory of the host that the device writes. */
 struct rw_cuda_reply {
@@ -161,18 +176,26 @@ struct rw_cuda_search {
     uint32_t launch;              /* another than the one before */
     int narrow;                   /* all sums of a node have less than 2^31 */
     uint32_t n;
-    uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes */
+    uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes, and n_sets */
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] of each node searched */
     const double *d_penalty;                /* by the engine's feature; NULL: no feature has one */
     const uint32_t
         *d_allowed; /* [n][n_allowed_words] bits by the engine's feature; NULL: all are */
     uint32_t n_allowed_words;
+    uint32_t n_sets;               /* features by categories, of all groups */
+    struct rw_code_set *d_set;     /* [n][n_sets] scratch: what goes left */
+    struct rw_code_set *reply_set; /* [n] as reply, of the splits by sets */
 };
 /* Searches the features of one group, whose blocks come after first_block others of a node. */
 uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells,
                                uint32_t n_nodes); /* n_features at most */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          uint32_t first_block, void *stream);
+/* After all groups: the group's features by categories, a block each. */
+int rw_cuda_search_categories(const struct rw_cuda_search *search,
+                              const struct rw_cuda_cells *cells,
+                              const struct rw_cuda_categories *categories, uint32_t first_block,
+                              void *stream);
 
 /* ---- histograms of many ranks: cu_ranks.cu ---- */
 
@@ -257,10 +280,16 @@ struct rw_cuda_part {   /* one node's */
     uint32_t bin, missing_code;
     int32_t missing_left;
     int32_t whole; /* 1: positions are documents; its list is not read */
+    int32_t set;   /* which codes go left, in place of bin; -1: bin says it */
     struct rw_cuda_column column;
 };
 
-enum { RW_CUDA_MOST_PARTS = 32 };
+enum { RW_CUDA_MOST_PARTS = 32, RW_CUDA_MOST_PART_SETS = 24 };
+
+/* Those of a partition's parts that are split by categories. */
+struct rw_cuda_part_sets {
+    struct rw_code_set set[RW_CUDA_MOST_PART_SETS];
+};
 
 /* All of it goes with the launch, so that no copy has to come first; neither need what is small and
  * asked for by the next kernels: it is carried to the device, too. */
@@ -278,8 +307,10 @@ struct rw_cuda_partition {
     uint32_t carried[RW_CUDA_CARRIED];
 };
 /* Documents of a child keep their order within a chunk; chunks come in any. Nodes' positions do not
- * overlap, nor do those that are read and those that are written. */
-int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream);
+ * overlap, nor do those that are read and those that are written. sets: NULL, if no part has one.
+ */
+int rw_cuda_partition(const struct rw_cuda_partition *partition,
+                      const struct rw_cuda_part_sets *sets, void *stream);
 
 /* d_to[position] = d_from[d_list[position]], n positions. */
 int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to,
@@ -310,9 +341,10 @@ int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value, const ui
                        uint32_t n_docs, double *d_score, void *stream);
 
 struct rw_cuda_walk {
-    const struct rw_coded_node *d_node; /* [n_leaves - 1] */
+    const struct rw_coded_node *d_node; /* [n_leaves - 1] with sets on the device */
     const float *d_leaf;                /* [n_leaves] */
     uint32_t n_leaves, n_docs;
+    int32_t by_set;                        /* 1: some nodes have sets */
     const struct rw_cuda_column *d_column; /* of the set */
     const uint8_t *d_skip;                 /* [n_docs] not 0: left as they are; NULL: none */
     double *d_score;                       /* [n_docs] */

@@ -178,7 +178,7 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
     }
     __syncthreads();
     struct rw_sum sum = {0, 0, 0, 0, 0};
-    int64_t hess_q_sum = 0;
+    struct rw_quantised_sums quantised = {0, 0};
     for (uint64_t doc = blockIdx.x * (uint64_t)THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * THREADS) {
         if (a.d_sampled && !a.d_sampled[doc])
@@ -191,6 +191,7 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
             a.nearest ? 0
                       : rw_cuda_random(a.seed, a.first_doc + doc, a.tree, RW_STREAM_ROUND_LAMBDA));
         a.d_lambda_q[doc] = lambda_q;
+        quantised.lambda_squares += (uint64_t)((int64_t)lambda_q * lambda_q);
         if (!a.d_hess_q)
             continue;
         const int32_t hess_q = rw_quantise(
@@ -198,18 +199,20 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
             a.nearest ? 0
                       : rw_cuda_random(a.seed, a.first_doc + doc, a.tree, RW_STREAM_ROUND_HESS));
         a.d_hess_q[doc] = hess_q;
-        hess_q_sum += hess_q;
+        quantised.hess += hess_q;
     }
-    const long long mine[6] = {(long long)sum.n,         (long long)sum.lambda_hi,
+    const long long mine[7] = {(long long)sum.n,         (long long)sum.lambda_hi,
                                (long long)sum.lambda_lo, (long long)sum.hess_hi,
-                               (long long)sum.hess_lo,   (long long)hess_q_sum};
-    unsigned long long *const to[6] = {(unsigned long long *)&a.d_begin->sum.n,
+                               (long long)sum.hess_lo,   (long long)quantised.hess,
+                               (long long)quantised.lambda_squares};
+    unsigned long long *const to[7] = {(unsigned long long *)&a.d_begin->sum.n,
                                        (unsigned long long *)&a.d_begin->sum.lambda_hi,
                                        (unsigned long long *)&a.d_begin->sum.lambda_lo,
                                        (unsigned long long *)&a.d_begin->sum.hess_hi,
                                        (unsigned long long *)&a.d_begin->sum.hess_lo,
-                                       (unsigned long long *)&a.d_begin->hess_q_sum};
-    for (int i = 0; i < 6; i++) {
+                                       (unsigned long long *)&a.d_begin->quantised.hess,
+                                       (unsigned long long *)&a.d_begin->quantised.lambda_squares};
+    for (int i = 0; i < (a.squares ? 7 : 6); i++) {
         const long long all = reduce(shared).Sum(mine[i]);
         if (threadIdx.x == 0 && all != 0)
             atomicAdd(to[i], (unsigned long long)all);

@@ -45,6 +45,8 @@ extern "C" int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_valu
     return cudaGetLastError();
 }
 
+/* BY_SET: some nodes may have sets. */
+template <int BY_SET>
 static __global__ void __launch_bounds__(THREADS) walk_kernel(const struct rw_cuda_walk a)
 {
     for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < a.n_docs;
@@ -56,7 +58,9 @@ static __global__ void __launch_bounds__(THREADS) walk_kernel(const struct rw_cu
         while (at >= 0) {
             const struct rw_coded_node node = a.d_node[at];
             const uint32_t code = rw_cuda_code_of(&a.d_column[node.column], doc);
-            const int left = code == node.missing_code ? node.missing_left : code <= node.bin;
+            const int left = BY_SET                      ? rw_coded_goes_left(&node, code)
+                             : code == node.missing_code ? node.missing_left
+                                                         : code <= node.bin;
             at = left ? node.left : node.right;
         }
         a.d_score[doc] += (double)a.d_leaf[~at];
@@ -65,10 +69,13 @@ static __global__ void __launch_bounds__(THREADS) walk_kernel(const struct rw_cu
 
 extern "C" int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream)
 {
-    const uint64_t blocks = ((uint64_t)walk->n_docs + THREADS - 1) / THREADS;
+    const uint64_t chunks = ((uint64_t)walk->n_docs + THREADS - 1) / THREADS;
+    const unsigned blocks = (unsigned)(chunks > 65535 ? 65535 : chunks);
     if (blocks == 0)
         return cudaSuccess;
-    walk_kernel<<<(unsigned)(blocks > 65535 ? 65535 : blocks), THREADS, 0, (cudaStream_t)stream>>>(
-        *walk);
+    if (walk->by_set)
+        walk_kernel<1><<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*walk);
+    else
+        walk_kernel<0><<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*walk);
     return cudaGetLastError();
 }

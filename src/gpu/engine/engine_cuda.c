@@ -5,74 +5,6 @@
 #include "base/rng.h"
 #include "gpu/device/tuning.h"
 
-/* ---- memory and copies ---- */
-
-static int wait_for_device(struct rw_cuda *cuda)
-{
-    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
-    cuda->stage.used = 0;
-    return RW_OK;
-}
-
-int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
-{
-    struct rw_cuda_stage *stage = &cuda->stage;
-    const size_t bytes = (n_bytes + 255) / 256 * 256;
-    *out = (struct rw_cuda_piece){NULL, NULL};
-    if (bytes > stage->bytes)
-        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
-                       bytes);
-    if (bytes > stage->bytes - stage->used)
-        RW_TRY(wait_for_device(cuda));
-    out->host = stage->host + stage->used;
-    out->d = stage->d + stage->used;
-    stage->used += bytes;
-    return RW_OK;
-}
-
-int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
-{
-    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
-                                    bytes);
-}
-
-int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
-                     const void *second, size_t second_bytes, void **d)
-{
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, first_bytes + second_bytes, &piece));
-    memcpy(piece.host, first, first_bytes);
-    memcpy((char *)piece.host + first_bytes, second, second_bytes);
-    *d = piece.d;
-    return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
-}
-
-int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
-{
-    if (bytes > cuda->answer_bytes)
-        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
-    const struct rw_transfer_reply reply = {
-        .word = cuda->answer_word, .n = 1, .bytes = bytes, .value = ++cuda->n_answers};
-    RW_CUDA_TRY(cuda, 1,
-                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), cuda->answer,
-                                    cuda->answer_word, reply.value, rw_cuda_stream(cuda)));
-    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
-    cuda->stage.used = 0;
-    return RW_OK;
-}
-
-int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
-{
-    const struct rw_transfer_reply reply = {.word = &cuda->reply->launch,
-                                            .stride = sizeof(*cuda->reply),
-                                            .n = n,
-                                            .bytes = n * sizeof(*cuda->reply),
-                                            .value = cuda->n_searches};
-    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
-    cuda->stage.used = 0;
-    return RW_OK;
-}
-
 /* ---- the start of a tree ---- */
 
 /* Which features are of this tree, group by group. */
@@ -196,6 +128,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .first_doc = cuda->host.base.first_doc,
                                               .bits = rules->bits,
                                               .nearest = rules->nearest,
+                                              .squares = cuda->host.base.cuts->by_category != NULL,
                                               .d_sampled = cuda->d_sampled,
                                               .d_pair = cuda->d_pair,
                                               .d_lambda_q = cuda->d_lambda_q,
@@ -217,7 +150,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     RW_TRY(make_integers(cuda, tree));
     RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));
     const struct rw_cuda_begin *begin = cuda->answer;
-    int64_t hess_q_sum = begin->hess_q_sum;
+    struct rw_quantised_sums quantised = begin->quantised;
     cuda->n[0] = (uint32_t)begin->sum.n;
     root.sum = begin->sum;
     root.lambda_exponent = begin->info.lambda_exponent;
@@ -226,13 +159,12 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     if (engine->rules.newton)
         root.hess_shift =
             rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
-    RW_TRY(rw_cuda_ranks_begin(cuda, &root, &hess_q_sum));
-    /* without the squares: no feature is split by categories here */
-    rw_engine_set_split_rule(engine, &root, &(struct rw_quantised_sums){.hess = hess_q_sum});
+    RW_TRY(rw_cuda_ranks_begin(cuda, &root, &quantised));
+    rw_engine_set_split_rule(engine, &root, &quantised);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
-    cuda->partition.n_parts = cuda->partition.n_chunks = 0;
+    cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_sets = 0;
     cuda->moves = -1;
     cuda->first[0] = 0;
     *out = root;
@@ -292,15 +224,26 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     partition->d_carried = cuda->d_carried;
     if (partition->n_chunks > 0) { /* a rank may have no documents of these nodes */
         partition->launch = ++cuda->n_partitions;
-        RW_CUDA_TRY(cuda, 1, rw_cuda_partition(partition, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, 1,
+                    rw_cuda_partition(partition, cuda->n_part_sets ? &cuda->part_sets : NULL,
+                                      rw_cuda_stream(cuda)));
     }
-    partition->n_parts = partition->n_chunks = partition->n_carried = 0;
+    partition->n_parts = partition->n_chunks = partition->n_carried = cuda->n_part_sets = 0;
     return RW_OK;
 }
 
 int rw_cuda_flush_parts(struct rw_cuda *cuda)
 {
     return cuda->ranks ? rw_cuda_ranks_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
+}
+
+/* Where the next part finds its split's set. */
+static int32_t add_part_set(struct rw_cuda *cuda, const struct rw_split *split)
+{
+    if (!split->is_set)
+        return -1;
+    cuda->part_sets.set[cuda->n_part_sets] = split->set;
+    return (int32_t)cuda->n_part_sets++;
 }
 
 static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
@@ -315,7 +258,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         const uint32_t column = (uint32_t)splits[i].column;
         if (splits[i].n_left > rw_cuda_all_n(cuda, slot))
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
-        if (partition->n_parts == RW_CUDA_MOST_PARTS)
+        if (partition->n_parts == RW_CUDA_MOST_PARTS || cuda->n_part_sets == RW_CUDA_MOST_PART_SETS)
             RW_TRY(rw_cuda_flush_parts(cuda));
         RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
         if (partition->n_parts == 0)
@@ -330,6 +273,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
             .missing_code = rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
             .missing_left = splits[i].missing_left,
             .whole = slot == 0 && !cuda->is_listed,
+            .set = add_part_set(cuda, &splits[i]),
             .column = cuda->split_column[column]};
         partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
         if (partition->n_chunks > cuda->most_chunks)
@@ -411,20 +355,15 @@ static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
-    const size_t n = (size_t)tree->n_leaves, node_bytes = (n - 1) * sizeof(*cuda->coded);
-    void *d_node;
+    struct rw_cuda_walk walk = {.n_docs = cuda->host.base.n_docs[set],
+                                .d_column = cuda->set[set].d_column,
+                                .d_skip = d_skip,
+                                .d_score = cuda->set[set].d_score};
+    const void *d;
     if (cuda->set[set].is_far)
         return rw_cuda_far_walk(cuda, set, tree, d_skip);
     RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
-    RW_TRY(rw_cuda_send_two(cuda, cuda->coded, node_bytes, tree->leaf, n * sizeof(*tree->leaf),
-                            &d_node));
-    const struct rw_cuda_walk walk = {.d_node = d_node,
-                                      .d_leaf = (const void *)((char *)d_node + node_bytes),
-                                      .n_leaves = (uint32_t)n,
-                                      .n_docs = cuda->host.base.n_docs[set],
-                                      .d_column = cuda->set[set].d_column,
-                                      .d_skip = d_skip,
-                                      .d_score = cuda->set[set].d_score};
+    RW_TRY(rw_cuda_send_tree(cuda, tree, "", 0, &walk, &d));
     RW_CUDA_TRY(cuda, 1, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
     return RW_OK;
 }

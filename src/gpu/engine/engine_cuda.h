@@ -58,6 +58,7 @@ struct rw_cuda_group {
      */
     struct rw_cuda_cells built, cells;
     uint32_t first_own;
+    struct rw_cuda_categories categories; /* of those that are searched */
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
     int chosen;
@@ -163,9 +164,11 @@ struct rw_cuda {
     struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
     uint32_t *parent;          /* [most_nodes] their parents' buffers; owned */
     uint32_t most_nodes;
-    uint64_t most_chunks;         /* of a launch */
-    unsigned long long *d_placed; /* [2][RW_CUDA_MOST_PARTS] */
-    uint32_t n_partitions;        /* so far */
+    uint64_t most_chunks;               /* of a launch */
+    unsigned long long *d_placed;       /* [2][RW_CUDA_MOST_PARTS] */
+    uint32_t n_partitions;              /* so far */
+    struct rw_cuda_part_sets part_sets; /* of the partition that waits */
+    uint32_t n_part_sets;
     /* A partition that is not launched yet: the next histograms' nodes go with it. */
     struct rw_cuda_partition partition;
     const struct rw_split *waiting; /* of its first part, the others behind it; many ranks only */
@@ -179,11 +182,15 @@ struct rw_cuda {
     uint32_t most_searched;      /* nodes of one search */
     uint32_t n_searches;         /* so far */
     struct rw_cuda_reply *reply; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
-    uint32_t *d_n_listed;        /* documents of a sample */
-    uint16_t *d_leaf_of;         /* [n_docs] */
-    struct rw_sum *d_sum;        /* [max_slots] */
-    int32_t *summed;             /* [max_slots] the leaves that d_leaf_of knows; owned */
-    int32_t n_summed;            /* 0: nothing */
+    /* of features by categories that are searched here; NULL: there are none */
+    uint32_t n_sets;
+    struct rw_code_set *d_set;     /* [most_searched][n_sets] */
+    struct rw_code_set *reply_set; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
+    uint32_t *d_n_listed;          /* documents of a sample */
+    uint16_t *d_leaf_of;           /* [n_docs] */
+    struct rw_sum *d_sum;          /* [max_slots] */
+    int32_t *summed;               /* [max_slots] the leaves that d_leaf_of knows; owned */
+    int32_t n_summed;              /* 0: nothing */
     void *d_hist_scratch;
     size_t hist_scratch_bytes;  /* until methods are chosen, what any candidate needs */
     size_t least_scratch_bytes; /* what the favourite needs */
@@ -259,6 +266,11 @@ int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
 /* A table of the training set's on the device. */
 int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size);
 
+/* A finished tree as walks read it, on its way to the device behind `first`: its nodes, which are
+ * in cuda->coded, and leaves. Returns where `first` is, in *d. */
+int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
+                      size_t first_bytes, struct rw_cuda_walk *walk, const void **d);
+
 /* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
 struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
                                       const struct rw_hist_node *node, uint32_t n_nodes,
@@ -326,10 +338,11 @@ void rw_cuda_unload(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
-/* engine_cuda_rules.c: tables of features, when the training set is loaded; then what the operation
- * `allow` says, of which a node takes so many bytes (0: it is not asked for), and which goes to a
- * search. */
+/* engine_cuda_rules.c: tables of features, when the training set is loaded, by groups of those that
+ * have categories; then what the operation `allow` says, of which a node takes so many bytes (0: it
+ * is not asked for), and which goes to a search. */
 int rw_cuda_send_rules(struct rw_cuda *cuda);
+int rw_cuda_send_categories(struct rw_cuda *cuda);
 size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda);
 int rw_cuda_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features);
 int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
@@ -350,8 +363,9 @@ int rw_cuda_ranks_ready(struct rw_cuda *cuda);
 /* Between drawing queries, or documents, and spreading them. first: the first one's number among
  * those of all ranks. */
 int rw_cuda_ranks_keep_one(struct rw_cuda *cuda, uint32_t first);
-/* A root's sums, and those of quantised hessians, of all ranks. */
-int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root, int64_t *hess_q_sum);
+/* A root's sums, and those of quantised numbers, of all ranks. */
+int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root,
+                        struct rw_quantised_sums *quantised);
 /* The largest of all ranks' numbers; user: the struct rw_cuda. n: at most 4. */
 int rw_cuda_ranks_max(void *user, uint64_t *d_numbers, uint32_t n);
 /* Only with many ranks: the histograms of siblings whose nodes and parents are in cuda->node and

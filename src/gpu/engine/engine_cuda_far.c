@@ -427,22 +427,13 @@ int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                      const uint8_t *d_skip)
 {
     const uint32_t n_docs = cuda->host.base.n_docs[set];
-    const size_t n = (size_t)tree->n_leaves, node_bytes = (n - 1) * sizeof(*cuda->coded);
     const size_t column_bytes = cuda->host.base.info.n_features * sizeof(*cuda->walk_column);
-    struct rw_cuda_piece piece;
+    struct rw_cuda_walk walk;
+    const void *d;
     RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
     const uint32_t most = lay_out_walk(cuda, cuda->coded, tree->n_leaves - 1);
-    RW_TRY(rw_cuda_room(cuda, column_bytes + node_bytes + n * sizeof(*tree->leaf), &piece));
-    char *to = piece.host;
-    memcpy(to, cuda->walk_column, column_bytes);
-    memcpy(to + column_bytes, cuda->coded, node_bytes);
-    memcpy(to + column_bytes + node_bytes, tree->leaf, n * sizeof(*tree->leaf));
-    RW_TRY(rw_cuda_send(cuda, &piece, column_bytes + node_bytes + n * sizeof(*tree->leaf)));
-    const char *d = piece.d;
-    struct rw_cuda_walk walk = {.d_column = (const void *)d,
-                                .d_node = (const void *)(d + column_bytes),
-                                .d_leaf = (const void *)(d + column_bytes + node_bytes),
-                                .n_leaves = (uint32_t)n};
+    RW_TRY(rw_cuda_send_tree(cuda, tree, cuda->walk_column, column_bytes, &walk, &d));
+    walk.d_column = d;
     for (uint32_t first = 0; first < n_docs; first += walk.n_docs) {
         walk.n_docs = n_docs - first < most ? n_docs - first : most;
         walk.d_skip = d_skip ? d_skip + first : NULL;

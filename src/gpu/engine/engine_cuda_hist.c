@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tree/category_split.h"
+
 /* ---- the choice of a method ---- */
 
 struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
@@ -243,12 +245,20 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 
 /* ---- splits ---- */
 
+/* set: what goes left, of a feature by categories. */
 static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
-                                const struct rw_cuda_found *found)
+                                const struct rw_cuda_found *found, const struct rw_code_set *set)
 {
     struct rw_split split = {.slot = slot, .column = found->column};
     if (found->column < 0)
         return split;
+    if (rw_cuts_by_category(cuts, (uint32_t)found->column)) {
+        const struct rw_category_split by_set = {.left = *set,
+                                                 .missing_left = found->missing_left,
+                                                 .gain = found->gain,
+                                                 .n_left = found->n_left};
+        return rw_host_set_split(cuts, slot, (uint32_t)found->column, &by_set);
+    }
     split.feature = cuts->feature[found->column];
     split.bin = found->bin;
     split.cut = cuts->cut[cuts->offset[found->column] + found->bin];
@@ -256,6 +266,31 @@ static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
     split.gain = found->gain;
     split.n_left = found->n_left;
     return split;
+}
+
+/* Searches of all features, those by categories last: cu_category.cu says why. */
+static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
+{
+    uint32_t first_block = 0;
+    search->n_blocks = cuda->n_sets;
+    for (int g = 0; g < cuda->n_groups; g++)
+        search->n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, search->n);
+    for (int g = 0; g < cuda->n_groups; g++) {
+        RW_CUDA_TRY(
+            cuda, 1,
+            rw_cuda_search_group(search, &cuda->group[g].cells, first_block, rw_cuda_stream(cuda)));
+        first_block += rw_cuda_search_blocks(&cuda->group[g].cells, search->n);
+    }
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_categories *categories = &cuda->group[g].categories;
+        if (categories->n == 0)
+            continue;
+        RW_CUDA_TRY(cuda, 1,
+                    rw_cuda_search_categories(search, &cuda->group[g].cells, categories,
+                                              first_block, rw_cuda_stream(cuda)));
+        first_block += categories->n;
+    }
+    return RW_OK;
 }
 
 static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
@@ -271,25 +306,21 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
                                     .launch = ++cuda->n_searches,
                                     .narrow = (uint64_t)rw_cuda_all_n(cuda, 0) * most < (uint64_t)1
                                                                                             << 31,
-                                    .n = n};
-    uint32_t first_block = 0;
+                                    .n = n,
+                                    .n_sets = cuda->n_sets,
+                                    .d_set = cuda->d_set,
+                                    .reply_set = cuda->reply_set};
     for (uint32_t i = 0; i < n; i++) {
         if (cuda->buffer_of[slots[i]] < 0)
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
         search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
     RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
-    for (int g = 0; g < cuda->n_groups; g++)
-        search.n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, n);
-    for (int g = 0; g < cuda->n_groups; g++) {
-        RW_CUDA_TRY(cuda, 1,
-                    rw_cuda_search_group(&search, &cuda->group[g].cells, first_block,
-                                         rw_cuda_stream(cuda)));
-        first_block += rw_cuda_search_blocks(&cuda->group[g].cells, n);
-    }
+    RW_TRY(launch_search(cuda, &search));
     RW_TRY(rw_cuda_await(cuda, n));
     for (uint32_t i = 0; i < n; i++)
-        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &cuda->reply[i].found);
+        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &cuda->reply[i].found,
+                          cuda->reply_set + (cuda->reply_set ? i : 0));
     return RW_OK;
 }
 

@@ -50,13 +50,16 @@ static int serves(const struct rw_device_spare *spare, const void *user)
 /* ---- taking and leaving ---- */
 
 /* A method that is forced may need columns of codes that no other training wants. Memory that the
- * user limits is not to be kept, and codes that are not all on the device are of no use to others.
- */
+ * user limits is not to be kept, and codes that are not all on the device are of no use to others;
+ * nor are those of categories, which a training numbers for itself. */
 static void **owner_of(const struct rw_cuda *cuda)
 {
     struct rw_keep *keep = cuda->host.base.keep;
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    return keep && !rules->hist && !rules->device_bytes && !cuda->place.is_far ? &keep->made : NULL;
+    return keep && !rules->hist && !rules->device_bytes && !rules->cut.categories &&
+                   !cuda->place.is_far
+               ? &keep->made
+               : NULL;
 }
 
 void rw_cuda_take_codes(struct rw_cuda *cuda)

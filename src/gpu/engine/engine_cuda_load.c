@@ -256,11 +256,14 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
 
 /* ---- tables of the training set ---- */
 
+/* Of a feature by categories searches of cuts know none. */
 static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t column)
 {
     const uint32_t n_bins = rw_cuts_n_bins(cuts, column);
     const float *cut = cuts->cut + cuts->offset[column];
     uint32_t zero_bin = 0;
+    if (rw_cuts_by_category(cuts, column))
+        return (struct rw_cuda_feature){.column = column};
     while (zero_bin < n_bins && !(0.0f <= cut[zero_bin]))
         zero_bin++;
     return (struct rw_cuda_feature){.column = column,
@@ -414,6 +417,9 @@ static int make_host_side(struct rw_cuda *cuda)
     const size_t reply_bytes = RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply);
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, reply_bytes));
     memset(cuda->reply, 0, reply_bytes); /* launches are counted from 1 */
+    if (cuda->n_sets)
+        RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply_set,
+                                        RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply_set)));
     cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
     RW_TRY(rw_transfer_pinned_alloc(ctx, &cuda->answer,
                                     cuda->answer_bytes + sizeof(*cuda->answer_word)));
@@ -427,15 +433,19 @@ static int make_search(struct rw_cuda *cuda)
 {
     const size_t n_slots = cuda->host.base.rules.max_slots;
     const size_t n_features = cuda->host.base.info.n_features;
-    uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->d_best) / (n_features + 1);
+    const size_t n_blocks = n_features + cuda->n_sets; /* of a node */
+    uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->d_best) / (n_blocks + 1);
     searched = searched < 1 ? 1 : searched;
     searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
     cuda->most_searched = (uint32_t)searched;
     cuda->host.part = "scratch";
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_best, searched * n_features));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_best, searched * n_blocks));
+    if (cuda->n_sets)
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_set, searched * cuda->n_sets));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_done, searched));
     RW_TRY(clear(cuda, cuda->d_done, searched * sizeof(*cuda->d_done)));
-    /* the largest pieces: a leaf, two coded nodes, the columns of a walk; several at a time */
+    /* the largest pieces: a leaf, two coded nodes and their sets, the columns of a walk; several
+     * at a time */
     cuda->stage.bytes =
         (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
     cuda->stage.bytes += searched * rw_cuda_allowed_bytes(cuda);
@@ -470,6 +480,7 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(rw_cuda_list_candidates(cuda));
     RW_TRY(make_groups(cuda));
     RW_TRY(make_tables(cuda));
+    RW_TRY(rw_cuda_send_categories(cuda));
     RW_TRY(rw_cuda_send_rules(cuda));
     RW_TRY(make_set(cuda, 0, source));
     RW_TRY(make_lambdas(cuda, source));
@@ -563,6 +574,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);
     rw_transfer_pinned_free(cuda->reply);
+    rw_transfer_pinned_free(cuda->reply_set);
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
     void *const owned[] = {cuda->n,        cuda->first,        cuda->buffer_of,   cuda->child,

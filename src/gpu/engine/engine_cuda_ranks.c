@@ -249,17 +249,21 @@ int rw_cuda_ranks_keep_one(struct rw_cuda *cuda, uint32_t first)
                : rw_transfer_write(engine->ctx, cuda->device, &cuda->d_low[1], &some, sizeof(some));
 }
 
-int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root, int64_t *hess_q_sum)
+int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root,
+                        struct rw_quantised_sums *quantised)
 {
-    enum { SUM_WORDS = sizeof(root->sum) / sizeof(uint64_t) };
-    uint64_t words[SUM_WORDS + 1];
+    enum {
+        SUM_WORDS = sizeof(root->sum) / sizeof(uint64_t),
+        WORDS = SUM_WORDS + sizeof(*quantised) / sizeof(uint64_t)
+    };
+    uint64_t words[WORDS];
     if (!cuda->ranks)
         return RW_OK;
     memcpy(words, &root->sum, sizeof(root->sum));
-    words[SUM_WORDS] = (uint64_t)*hess_q_sum;
-    RW_TRY(rw_comm_sum(ctx_of(cuda), words, SUM_WORDS + 1));
+    memcpy(words + SUM_WORDS, quantised, sizeof(*quantised));
+    RW_TRY(rw_comm_sum(ctx_of(cuda), words, WORDS));
     memcpy(&root->sum, words, sizeof(root->sum));
-    *hess_q_sum = (int64_t)words[SUM_WORDS];
+    memcpy(quantised, words + SUM_WORDS, sizeof(*quantised));
     cuda->ranks->all_n[0] = (uint32_t)root->sum.n;
     return RW_OK;
 }

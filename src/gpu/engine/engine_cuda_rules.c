@@ -1,5 +1,5 @@
-/* What searches know of the rules: features' directions and penalties, and the features that each
- * node may be split by. */
+/* What searches know of the rules: features' directions and penalties, which have categories, and
+ * the features that each node may be split by. */
 #include "base/mem.h"
 #include "gpu/engine/engine_cuda.h"
 
@@ -39,6 +39,37 @@ int rw_cuda_send_rules(struct rw_cuda *cuda)
 {
     RW_TRY(send_directions(cuda));
     return send_penalties(cuda);
+}
+
+/* Those of a group that are this rank's, by their places in its histograms. */
+static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
+{
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    struct rw_cuda_category *category = NULL;
+    uint32_t n = 0;
+    void *d;
+    RW_TRY(RW_NEW(cuda->host.base.ctx, category, group->n_features));
+    for (uint32_t f = 0; f < group->cells.n_features; f++) {
+        const uint32_t column = group->column[group->first_own + f];
+        if (rw_cuts_by_category(cuts, column))
+            category[n++] = (struct rw_cuda_category){.feature = f,
+                                                      .column = column,
+                                                      .n_codes = rw_cuts_n_bins(cuts, column),
+                                                      .has_missing = cuts->has_missing[column]};
+    }
+    const int status = n ? rw_cuda_send_table(cuda, &d, category, n, sizeof(*category)) : RW_OK;
+    if (n && status >= 0)
+        group->categories = (struct rw_cuda_categories){d, n, cuda->n_sets};
+    cuda->n_sets += n;
+    rw_mem_free(category);
+    return status;
+}
+
+int rw_cuda_send_categories(struct rw_cuda *cuda)
+{
+    for (int g = 0; g < cuda->n_groups; g++)
+        RW_TRY(send_categories(cuda, &cuda->group[g]));
+    return RW_OK;
 }
 
 size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda)

@@ -5,7 +5,8 @@
  *
  * Decomposition: a block a tile of documents; a thread a document and every n-th tree of a batch,
  * so that a warp walks 32 documents down one tree; the first threads then add a document's
- * leaves in tree order while the others fetch the next batch. */
+ * leaves in tree order while the others fetch the next batch. look_up_kernel: a thread a document,
+ * grid y slots. */
 #include <cuda_runtime.h>
 
 #include "gpu/predict/predict_block.h"
@@ -40,6 +41,27 @@ static __global__ void __launch_bounds__(PREDICT_THREADS, RW_TUNE_PREDICT_BLOCKS
     }
     if (thread < b.n_docs)
         args.d_score[b.begin + thread] = score;
+}
+
+enum { LOOK_UP_THREADS = 256, MOST_GRID_Y = 65535 };
+
+static __global__ void __launch_bounds__(LOOK_UP_THREADS)
+    look_up_kernel(const struct rw_predict_look_up look_up)
+{
+    const uint32_t doc = blockIdx.x * LOOK_UP_THREADS + threadIdx.x;
+    for (uint32_t slot = blockIdx.y; doc < look_up.n_docs && slot < look_up.n_used;
+         slot += gridDim.y)
+        predict_look_up(&look_up, slot, doc);
+}
+
+extern "C" int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stream)
+{
+    const uint32_t blocks = (look_up->n_docs + LOOK_UP_THREADS - 1) / LOOK_UP_THREADS;
+    const uint32_t slots = look_up->n_used < MOST_GRID_Y ? look_up->n_used : MOST_GRID_Y;
+    if (blocks == 0 || slots == 0)
+        return cudaSuccess;
+    look_up_kernel<<<dim3(blocks, slots), LOOK_UP_THREADS, 0, (cudaStream_t)stream>>>(*look_up);
+    return cudaGetLastError();
 }
 
 template <bool VALUES_IN_SHARED>

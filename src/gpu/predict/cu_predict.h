@@ -3,11 +3,15 @@
  *
  * A block takes a tile of documents, which keep their values in shared memory, and all trees, a
  * batch at a time: the batch's nodes and leaves come to shared memory, every (document, tree) finds
- * its leaf's value, and then each document's values are added in tree order. */
+ * its leaf's value, and then each document's values are added in tree order.
+ *
+ * Of a model with sets of categories (model/flat.h) a feature's codes come once, and become the
+ * values of its sets' slots on the device, by a kernel of their own. */
 #ifndef RW_GPU_CU_PREDICT_H
 #define RW_GPU_CU_PREDICT_H
 
 #include "base/status.h"
+#include "dataset/code_set.h"
 #include "model/walk.h"
 
 #ifdef __cplusplus
@@ -46,6 +50,20 @@ struct rw_predict_args {
     double *d_score; /* [n_docs] written */
 };
 
+/* Where a slot's values come from. */
+struct rw_predict_slot {
+    uint32_t column, set_of; /* of those that are sent; 1 + the set, 0: none */
+};
+
+/* A chunk's values by slots, out of those that were sent. */
+struct rw_predict_look_up {
+    const float *d_from;                  /* [columns][n_docs] */
+    const struct rw_predict_slot *d_slot; /* [n_used] */
+    const struct rw_code_set *d_set;
+    uint32_t n_used, n_docs;
+    float *d_to; /* [n_used][n_docs] written */
+};
+
 /* The shared memory of a block: nodes and leaves, found values [most_trees][tile_docs], values
  * [n_used][tile_docs] if they are there. */
 size_t rw_predict_shared_bytes(const struct rw_predict_args *args);
@@ -54,6 +72,10 @@ struct rw_predict_plan {
     struct rw_predict_tree *tree;   /* [n_trees] owned */
     struct rw_predict_batch *batch; /* [args.n_batches] owned */
     struct rw_predict_args args;    /* without pointers and documents */
+    /* What is sent: features, each once. Without sets they are the slots. */
+    uint32_t n_columns;
+    uint32_t *first_slot;         /* [n_columns] a slot of each; owned */
+    struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set; owned */
 };
 /* shared_bytes: that a block may ask for. */
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
@@ -62,6 +84,7 @@ void rw_predict_plan_release(struct rw_predict_plan *plan);
 
 /* Returns a cudaError_t. `stream` is a cudaStream_t. */
 int rw_cuda_predict(const struct rw_predict_args *args, void *stream);
+int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stream);
 
 #ifdef __cplusplus
 }

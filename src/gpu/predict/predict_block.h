@@ -29,6 +29,15 @@ RW_HD struct predict_block predict_block_of(const struct rw_predict_args *args,
     return b;
 }
 
+/* Of a slot and a document: before any block of the kernel begins. */
+RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, uint32_t doc)
+{
+    const struct rw_predict_slot from = l->d_slot[slot];
+    const float value = l->d_from[(size_t)from.column * l->n_docs + doc];
+    l->d_to[(size_t)slot * l->n_docs + doc] =
+        from.set_of ? rw_set_value(&l->d_set[from.set_of - 1], value) : value;
+}
+
 /* Neighbouring threads take neighbouring documents of one feature. */
 RW_HD void predict_load_values(const struct rw_predict_args *args, const struct predict_block *b,
                                uint32_t thread)

@@ -20,9 +20,12 @@ struct scorer_cuda {
     struct rw_device_scorer base; /* first: handed out by its address */
     struct rw_device *device;
     struct rw_device_tables tables; /* of the model */
+    struct rw_predict_plan plan;    /* owned */
     struct rw_predict_args args;
-    double *d_score;   /* owned */
-    size_t score_room; /* documents of d_score */
+    struct rw_predict_look_up look_up;
+    float *d_looked_up; /* [streams][n_used][chunk_docs]; NULL: no slot has a set; owned */
+    double *d_score;    /* owned */
+    size_t score_room;  /* documents of d_score */
     uint32_t chunk_docs;
     struct rw_transfer_pipe *pipe;
 };
@@ -39,6 +42,8 @@ static void close_cuda(struct rw_device_scorer *base)
     rw_transfer_pipe_free(s->pipe); /* waits, so that nothing below is in use */
     rw_device_tables_free(&s->tables);
     rw_device_free(s->d_score);
+    rw_device_free(s->d_looked_up);
+    rw_predict_plan_release(&s->plan);
     rw_device_close(s->device);
     rw_mem_free(s);
 }
@@ -46,7 +51,7 @@ static void close_cuda(struct rw_device_scorer *base)
 /* ---- a run ---- */
 
 struct fill_job {
-    const struct rw_flat *flat;
+    const struct scorer_cuda *scorer;
     const struct rw_column *const *column; /* [n_used] */
     uint32_t begin, n;                     /* documents */
     uint64_t n_pieces;                     /* of each column */
@@ -58,28 +63,46 @@ static int fill_pieces(void *user, struct rw_share *share)
     const struct fill_job *job = user;
     for (uint64_t k, end; rw_share_next(share, &k, &end);) {
         for (; k < end; k++) {
-            const uint32_t slot = (uint32_t)(k / job->n_pieces), n = job->n;
+            const uint32_t c = (uint32_t)(k / job->n_pieces), n = job->n;
             const uint32_t from = (uint32_t)(k % job->n_pieces) * PIECE_DOCS;
             const uint32_t to = n - from < PIECE_DOCS ? n : from + PIECE_DOCS;
-            float *values = job->chunk + (size_t)slot * n + from;
-            if (job->column[slot])
-                rw_column_values(job->column[slot], job->begin + from, job->begin + to,
-                                 job->flat->absent, values);
-            for (uint32_t i = 0; !job->column[slot] && i < to - from; i++)
-                values[i] = job->flat->absent;
+            const struct rw_column *column = job->column[job->scorer->plan.first_slot[c]];
+            const float absent = job->scorer->base.flat->absent;
+            float *values = job->chunk + (size_t)c * n + from;
+            if (column)
+                rw_column_values(column, job->begin + from, job->begin + to, absent, values);
+            for (uint32_t i = 0; !column && i < to - from; i++)
+                values[i] = absent;
         }
     }
     return RW_OK;
 }
 
-/* Columns of documents [begin, begin + n) as they will lie on the device: [n_used][n]. */
+/* Columns of documents [begin, begin + n) as they will lie on the device: [n_columns][n]. */
 static void fill_chunk(const struct scorer_cuda *s, const struct rw_column *const *column,
                        uint32_t begin, uint32_t n, float *chunk)
 {
-    const struct rw_flat *flat = s->base.flat;
     const uint64_t n_pieces = ((uint64_t)n + PIECE_DOCS - 1) / PIECE_DOCS;
-    struct fill_job job = {flat, column, begin, n, n_pieces, chunk};
-    rw_parallel(s->base.ctx, s->base.ctx->n_threads, n_pieces * flat->n_used, 0, fill_pieces, &job);
+    struct fill_job job = {s, column, begin, n, n_pieces, chunk};
+    rw_parallel(s->base.ctx, s->base.ctx->n_threads, n_pieces * s->plan.n_columns, 0, fill_pieces,
+                &job);
+}
+
+/* What was sent becomes the slots' values, where some of these are of sets. */
+static int look_up(struct scorer_cuda *s, const struct rw_transfer_chunk *chunk, uint32_t n_docs,
+                   const float **d_value)
+{
+    struct rw_predict_look_up look_up = s->look_up;
+    *d_value = chunk->d_data;
+    if (!s->d_looked_up)
+        return RW_OK;
+    look_up.d_from = chunk->d_data;
+    look_up.n_docs = n_docs;
+    look_up.d_to = s->d_looked_up + (size_t)chunk->place * s->chunk_docs * look_up.n_used;
+    *d_value = look_up.d_to;
+    rw_transfer_launched(s->device, 1);
+    RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict_look_up(&look_up, chunk->stream));
+    return RW_OK;
 }
 
 static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
@@ -87,7 +110,7 @@ static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
     const struct chunk_note *note = user;
     struct scorer_cuda *s = note->scorer;
     struct rw_predict_args args = s->args;
-    args.d_value = chunk->d_data;
+    RW_TRY(look_up(s, chunk, note->n_docs, &args.d_value));
     args.n_docs = note->n_docs;
     args.d_score = s->d_score + note->begin;
     rw_transfer_launched(s->device, 1);
@@ -104,7 +127,7 @@ static int send_all(struct scorer_cuda *s, const struct rw_column *const *column
         note.n_docs = n_docs - begin < s->chunk_docs ? n_docs - begin : s->chunk_docs;
         RW_TRY(rw_transfer_pipe_room(s->pipe, &room));
         fill_chunk(s, column, begin, note.n_docs, room);
-        const size_t bytes = (size_t)note.n_docs * s->base.flat->n_used * sizeof(float);
+        const size_t bytes = (size_t)note.n_docs * s->plan.n_columns * sizeof(float);
         RW_TRY(rw_transfer_pipe_send(s->pipe, room, bytes, score_chunk, &note, NULL));
         begin += note.n_docs;
     }
@@ -142,7 +165,7 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     rw_log(base->ctx, RW_LOG_DEBUG,
            "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
            "launches, %llu bytes sent, %llu fetched",
-           s->device->number, s->device->name, n_docs, base->flat->n_used, base->flat->n_trees,
+           s->device->number, s->device->name, n_docs, s->plan.n_columns, base->flat->n_trees,
            s->args.n_batches, rw_clock_ms() - start,
            (unsigned long long)(after.launches - before.launches),
            (unsigned long long)(after.bytes_to_device - before.bytes_to_device),
@@ -154,8 +177,9 @@ out:
 
 static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
 {
+    const struct scorer_cuda *s = (const struct scorer_cuda *)base;
     const double sent_ms =
-        n_docs * (double)base->flat->n_used * sizeof(float) / RW_TUNE_PREDICT_BYTES_MS;
+        n_docs * (double)s->plan.n_columns * sizeof(float) / RW_TUNE_PREDICT_BYTES_MS;
     const double walk_ms = n_docs * rw_flat_steps(base->flat) / RW_TUNE_PREDICT_STEPS_MS;
     return RW_TUNE_PREDICT_START_MS + (sent_ms > walk_ms ? sent_ms : walk_ms);
 }
@@ -168,17 +192,27 @@ static int load_model(struct scorer_cuda *s)
     struct rw_predict_args *args = &s->args;
     const struct rw_flat *flat = s->base.flat;
     const size_t n_trees = (size_t)flat->n_trees;
-    struct rw_predict_plan plan;
-    int status = RW_OK;
-    RW_TRY(rw_predict_plan_init(s->base.ctx, &plan, flat, s->device->shared_bytes));
-    *args = plan.args;
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_node, flat->node, flat->first_node[n_trees]));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_leaf, flat->leaf, flat->first_leaf[n_trees]));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_tree, plan.tree, n_trees));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_batch, plan.batch, args->n_batches));
-out:
-    rw_predict_plan_release(&plan);
-    return status;
+    RW_TRY(rw_predict_plan_init(s->base.ctx, &s->plan, flat, s->device->shared_bytes));
+    *args = s->plan.args;
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_node, flat->node, flat->first_node[n_trees]));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_leaf, flat->leaf, flat->first_leaf[n_trees]));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_tree, s->plan.tree, n_trees));
+    return RW_DEVICE_TABLE(tables, args->d_batch, s->plan.batch, args->n_batches);
+}
+
+/* Where slots find their sets, and room for what they make of a chunk on each stream. */
+static int load_sets(struct scorer_cuda *s)
+{
+    struct rw_device_tables *tables = &s->tables;
+    const struct rw_flat *flat = s->base.flat;
+    if (!s->plan.slot)
+        return RW_OK;
+    s->look_up.n_used = flat->n_used;
+    RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_slot, s->plan.slot, flat->n_used));
+    RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_set, flat->set, flat->n_sets));
+    return rw_device_alloc(s->base.ctx, (void **)&s->d_looked_up,
+                           (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used *
+                               sizeof(*s->d_looked_up));
 }
 
 static int load(struct scorer_cuda *s)
@@ -192,7 +226,9 @@ static int load(struct scorer_cuda *s)
     const size_t docs = RW_TUNE_PREDICT_CHUNK_BYTES / doc_bytes;
     const uint32_t tile = s->args.tile_docs;
     s->chunk_docs = docs < tile ? tile : (uint32_t)(docs / tile * tile);
-    return rw_transfer_pipe_new(ctx, s->device, s->chunk_docs * doc_bytes, RW_TUNE_PREDICT_STREAMS,
+    RW_TRY(load_sets(s));
+    const size_t sent_bytes = (s->plan.n_columns ? s->plan.n_columns : 1) * sizeof(float);
+    return rw_transfer_pipe_new(ctx, s->device, s->chunk_docs * sent_bytes, RW_TUNE_PREDICT_STREAMS,
                                 &s->pipe);
 }
 

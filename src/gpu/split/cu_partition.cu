@@ -28,16 +28,45 @@ enum {
 };
 #define ALL_LANES 0xffffffffu
 static_assert(RW_CUDA_CHUNK % THREADS == 0, "a chunk is whole rounds of its block");
-static_assert(sizeof(struct rw_cuda_partition) <= 4096, "the arguments of a launch");
+static_assert(sizeof(struct rw_cuda_partition) + sizeof(struct rw_cuda_part_sets) <= 4096,
+              "the arguments of a launch");
 static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
 static_assert(WORDS == 2 * WARP, "two words of bits a lane of the warp that adds them up");
 
 /* ---- partition ---- */
 
+/* The sets of a launch; or none, so that nothing looks for them where no feature is split by
+ * categories. */
+struct with_sets : rw_cuda_part_sets {
+    enum { BY_SET = 1 };
+};
+struct no_sets {
+    enum { BY_SET = 0 };
+};
+
+/* The part's set, to where all threads of the block read it; NULL: it has none. */
+static __device__ const struct rw_code_set *
+take_set(const struct with_sets &sets, const struct rw_cuda_part &part, struct rw_code_set *shared)
+{
+    if (part.set < 0)
+        return NULL;
+    if (threadIdx.x < RW_SET_WORDS)
+        shared->word[threadIdx.x] = sets.set[part.set].word[threadIdx.x];
+    __syncthreads();
+    return shared;
+}
+
+static __device__ const struct rw_code_set *take_set(const struct no_sets &,
+                                                     const struct rw_cuda_part &,
+                                                     struct rw_code_set *)
+{
+    return NULL;
+}
+
 /* Bit r: item r goes left. The codes of all items are asked for before the first is looked at. */
-template <class ELEMENT>
-static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const uint32_t (&doc)[ITEMS],
-                                     uint32_t n)
+template <class ELEMENT, int BY_SET>
+static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const struct rw_code_set *set,
+                                     const uint32_t (&doc)[ITEMS], uint32_t n)
 {
     uint32_t element[ITEMS], left = 0;
 #pragma unroll
@@ -47,7 +76,9 @@ static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const uint
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t code = rw_cuda_code_in(&part.column, element[r], doc[r]);
-        const int goes = code == part.missing_code ? part.missing_left != 0 : code <= part.bin;
+        const int goes = code == part.missing_code ? part.missing_left != 0
+                         : BY_SET && set           ? rw_set_has(set, code)
+                                                   : code <= part.bin;
         left |= (uint32_t)(goes && r * THREADS + threadIdx.x < n) << r;
     }
     return left;
@@ -79,11 +110,15 @@ static __device__ unsigned long long take_places(const struct rw_cuda_partition 
     return atomicAdd(&d_placed[part], (unsigned long long)n_right << 32 | n_left);
 }
 
+template <class SETS>
 static __global__ void __launch_bounds__(THREADS)
-    partition_kernel(const __grid_constant__ struct rw_cuda_partition a)
+    partition_kernel(const __grid_constant__ struct rw_cuda_partition a,
+                     const __grid_constant__ SETS sets)
 {
+    enum { BY_SET = SETS::BY_SET };
     __shared__ uint32_t flags[WORDS], before[WORDS];
     __shared__ unsigned long long placed;
+    __shared__ struct rw_code_set of_block;
     const uint32_t lane = threadIdx.x % WARP;
     const uint32_t number = find_chunk(a.part, a.n_parts, blockIdx.x);
     const struct rw_cuda_part part = a.part[number];
@@ -103,9 +138,11 @@ static __global__ void __launch_bounds__(THREADS)
         lambda[r] = a.d_lambda && i < n ? a.d_lambda[from + i] : 0;
         hess[r] = a.d_hess && i < n ? a.d_hess[from + i] : 0;
     }
-    const uint32_t left = part.column.bytes == 1   ? goes_left<uint8_t>(part, doc, n)
-                          : part.column.bytes == 2 ? goes_left<uint16_t>(part, doc, n)
-                                                   : goes_left<uint32_t>(part, doc, n);
+    const struct rw_code_set *const set = take_set(sets, part, &of_block);
+    const uint32_t left = part.column.bytes == 1 ? goes_left<uint8_t, BY_SET>(part, set, doc, n)
+                          : part.column.bytes == 2
+                              ? goes_left<uint16_t, BY_SET>(part, set, doc, n)
+                              : goes_left<uint32_t, BY_SET>(part, set, doc, n);
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t word = __ballot_sync(ALL_LANES, (int)(left >> r & 1));
@@ -140,11 +177,16 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream)
+extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition,
+                                 const struct rw_cuda_part_sets *sets, void *stream)
 {
-    if (partition->n_chunks == 0)
+    const uint32_t n = partition->n_chunks;
+    if (n == 0)
         return cudaSuccess;
-    partition_kernel<<<partition->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*partition);
+    if (sets)
+        partition_kernel<<<n, THREADS, 0, (cudaStream_t)stream>>>(*partition, with_sets{*sets});
+    else
+        partition_kernel<<<n, THREADS, 0, (cudaStream_t)stream>>>(*partition, no_sets{});
     return cudaGetLastError();
 }
 

@@ -8,9 +8,8 @@
  * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, BINS neighbouring bins
  * a thread. Threads add up their bins, warps and then the warps of a feature the threads'. A
  * block's cuts are first told apart roughly, in float; those that may be its best have their gains
- * made by the functions of tree/numbers.h from exact sums, missing values left and then right. The
- * block that is the last of its node to finish picks the best of all blocks, and writes it where
- * the host looks.
+ * made by the functions of tree/numbers.h from exact sums, missing values left and then right. How
+ * blocks end is in search_end.cuh.
  *
  * The choice is by (gain, feature, bin), so that no order of threads matters. */
 #include <cuda_runtime.h>
@@ -18,10 +17,10 @@
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
 #include "gpu/device/launch_after.cuh"
+#include "gpu/split/search_end.cuh"
 #include "gpu/device/tuning.h"
 
-enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS = 8 };
-#define ALL_LANES 0xffffffffu
+enum { WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS = 8 };
 static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
 static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
 
@@ -267,47 +266,6 @@ static __device__ void try_cut(const struct rw_split_rule &rule, int direction, 
     }
 }
 
-/* Higher gain, then lower column, then lower bin. Within one (column, bin) there is one thread. */
-static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b)
-{
-    if (a.gain != b.gain)
-        return a.gain > b.gain;
-    return a.column != b.column ? a.column < b.column : a.bin < b.bin;
-}
-
-/* The best of a block: thread 0's is right. A warp that has none has little to do. */
-static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
-                                                     struct rw_cuda_found *of_warp)
-{
-    const uint32_t lane = threadIdx.x % WARP;
-    const int any = __any_sync(ALL_LANES, best.gain > 0.0);
-    for (uint32_t step = any ? WARP / 2 : 0; step > 0; step /= 2) {
-        struct rw_cuda_found other;
-        other.gain = __shfl_xor_sync(ALL_LANES, best.gain, step);
-        other.column = __shfl_xor_sync(ALL_LANES, best.column, step);
-        other.bin = __shfl_xor_sync(ALL_LANES, best.bin, step);
-        other.missing_left = __shfl_xor_sync(ALL_LANES, best.missing_left, step);
-        other.n_left = __shfl_xor_sync(ALL_LANES, best.n_left, step);
-        if (beats(other, best))
-            best = other;
-    }
-    if (lane == 0)
-        of_warp[threadIdx.x / WARP] = best;
-    __syncthreads();
-    for (int w = 0; w < WARPS && threadIdx.x == 0; w++) {
-        if (beats(of_warp[w], best))
-            best = of_warp[w];
-    }
-    return best;
-}
-
-/* Does the node leave a feature in? */
-static __device__ int allows(const struct rw_cuda_search &a, uint32_t column)
-{
-    return !a.d_allowed ||
-           (a.d_allowed[(uint64_t)blockIdx.y * a.n_allowed_words + column / 32] >> column % 32 & 1);
-}
-
 /* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if it is not of
  * this tree. All threads of a block call it. */
 template <class S, int BINS>
@@ -410,47 +368,15 @@ static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 
                   uint32_t first_block)
 {
     __shared__ struct rw_cuda_found of_warp[WARPS];
-    __shared__ uint32_t n_done;
     const uint32_t f = blockIdx.x * (WARPS / warps) + threadIdx.x / (warps * WARP);
-    struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
     search_bins<S, BINS>(a, cells, f, warps, &best);
-    best = best_of_block(best, of_warp);
-    if (threadIdx.x == 0) {
-        d_best[first_block + blockIdx.x] = best;
-        __threadfence(); /* the last block reads it */
-        n_done = atomicAdd(&a.d_done[blockIdx.y], 1u) + 1;
-    }
-    __syncthreads();
-    if (n_done != a.n_blocks)
+    best = best_of_block<WARPS>(best, of_warp);
+    if (!is_last_of_node(a, best, first_block + blockIdx.x))
         return;
-    __threadfence();
-    best = rw_cuda_found{0.0, INT32_MAX, 0, 0, 0};
-    for (uint32_t b = threadIdx.x; b < a.n_blocks; b += THREADS) {
-        const volatile struct rw_cuda_found *const d_one = &d_best[b];
-        struct rw_cuda_found one;
-        one.gain = d_one->gain;
-        one.column = d_one->column;
-        one.bin = d_one->bin;
-        one.missing_left = d_one->missing_left;
-        one.n_left = d_one->n_left;
-        if (beats(one, best))
-            best = one;
-    }
-    best = best_of_block(best, of_warp);
-    if (threadIdx.x > 0)
-        return;
-    if (!(best.gain > 0.0))
-        best.column = -1;
-    a.d_done[blockIdx.y] = 0;
-    volatile struct rw_cuda_reply *const to = &a.reply[blockIdx.y];
-    to->found.gain = best.gain;
-    to->found.column = best.column;
-    to->found.bin = best.bin;
-    to->found.missing_left = best.missing_left;
-    to->found.n_left = best.n_left;
-    __threadfence_system(); /* who sees the launch sees the rest */
-    to->launch = a.launch;
+    best = best_of_node<WARPS>(a, of_warp);
+    if (threadIdx.x == 0)
+        reply(a, best);
 }
 
 /* Warps that share a feature: no more than it has bins for, while there are not too many blocks for

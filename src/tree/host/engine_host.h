@@ -138,7 +138,7 @@ int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
 int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw_tree *tree,
                  struct rw_coded_node *nodes);
 
-static inline int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
+RW_HD int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
 {
     if (code == node->missing_code)
         return node->missing_left;

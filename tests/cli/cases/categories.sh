@@ -120,7 +120,6 @@ try train train.txt --categorical shop --quiet -o no
 try train train.csv --categorical shops --quiet -o no
 try train train.txt --categorical 1 --monotone 1:+ --quiet -o no
 try train train.txt --refit whole --categorical 1 --quiet -o no
-try train train.txt --categorical 1 --device cuda --quiet -o no
 try train train.txt --categorical 1 --for ranklib --quiet -o no
 try train train.txt --category-smoothing 3 --quiet -o no
 try train train.txt --category-penalty 3 --quiet -o no

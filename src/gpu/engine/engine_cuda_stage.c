@@ -1,0 +1,98 @@
+/* The stage of the engine for GPUs, by which small pieces go to the device, and its answers. */
+#include <string.h>
+
+#include "gpu/engine/engine_cuda.h"
+
+static int wait_for_device(struct rw_cuda *cuda)
+{
+    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
+{
+    struct rw_cuda_stage *stage = &cuda->stage;
+    const size_t bytes = (n_bytes + 255) / 256 * 256;
+    *out = (struct rw_cuda_piece){NULL, NULL};
+    if (bytes > stage->bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
+                       bytes);
+    if (bytes > stage->bytes - stage->used)
+        RW_TRY(wait_for_device(cuda));
+    out->host = stage->host + stage->used;
+    out->d = stage->d + stage->used;
+    stage->used += bytes;
+    return RW_OK;
+}
+
+int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
+{
+    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
+                                    bytes);
+}
+
+int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
+                     const void *second, size_t second_bytes, void **d)
+{
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, first_bytes + second_bytes, &piece));
+    memcpy(piece.host, first, first_bytes);
+    memcpy((char *)piece.host + first_bytes, second, second_bytes);
+    *d = piece.d;
+    return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
+}
+
+int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
+{
+    if (bytes > cuda->answer_bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
+    const struct rw_transfer_reply reply = {
+        .word = cuda->answer_word, .n = 1, .bytes = bytes, .value = ++cuda->n_answers};
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), cuda->answer,
+                                    cuda->answer_word, reply.value, rw_cuda_stream(cuda)));
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
+{
+    const struct rw_transfer_reply reply = {.word = &cuda->reply->launch,
+                                            .stride = sizeof(*cuda->reply),
+                                            .n = n,
+                                            .bytes = n * sizeof(*cuda->reply),
+                                            .value = cuda->n_searches};
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+/* Sets stand between nodes, which are of 8-byte words, and leaves. */
+int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
+                      size_t first_bytes, struct rw_cuda_walk *walk, const void **d)
+{
+    const size_t n = (size_t)tree->n_leaves, leaf_bytes = n * sizeof(*tree->leaf);
+    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
+    const size_t set_bytes = tree->set ? (n - 1) * sizeof(*tree->set) : 0;
+    const size_t at_sets = first_bytes + node_bytes, at_leaves = at_sets + set_bytes;
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, at_leaves + leaf_bytes, &piece));
+    char *to = piece.host;
+    const char *from = piece.d;
+    const struct rw_code_set *d_set = (const void *)(from + at_sets);
+    for (size_t k = 0; set_bytes && k < n - 1; k++)
+        cuda->coded[k].set = cuda->coded[k].set ? d_set + k : NULL;
+    memcpy(to, first, first_bytes);
+    memcpy(to + first_bytes, cuda->coded, node_bytes);
+    if (set_bytes)
+        memcpy(to + at_sets, tree->set, set_bytes);
+    memcpy(to + at_leaves, tree->leaf, leaf_bytes);
+    walk->d_node = (const void *)(from + first_bytes);
+    walk->d_leaf = (const void *)(from + at_leaves);
+    walk->n_leaves = (uint32_t)n;
+    walk->by_set = set_bytes > 0;
+    *d = from;
+    return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
+}

@@ -1,0 +1,121 @@
+/* The best split of a node by a feature whose values are categories, by a block of a thread a code:
+ * what its threads do between two barriers, one function a phase. The kernel calls them with its
+ * own thread, and tests/check/check_category.c on the host for each thread in turn. In a phase no
+ * thread reads what another one writes, so that their order cannot matter.
+ *
+ * A thread counts how many codes stand before its own, which is its place in the order; sums are
+ * added up along the order; a thread tries its own code, and the categories up to its place. */
+#ifndef RW_GPU_CATEGORY_BLOCK_H
+#define RW_GPU_CATEGORY_BLOCK_H
+
+#include "tree/category_split.h"
+
+enum { CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };
+
+struct category_block {
+    struct rw_cell cell[CATEGORY_THREADS];   /* by code; of no documents from n_codes on */
+    struct rw_cell sum[2][CATEGORY_THREADS]; /* by place, up to it; one is read, one written */
+    double key[CATEGORY_THREADS];            /* by code */
+    struct rw_category_found found[CATEGORY_THREADS];
+    struct rw_cell missing;
+    struct rw_code_set left;
+    uint32_t n_seen; /* codes that documents have */
+    uint16_t place[CATEGORY_THREADS];
+};
+
+/* 1: cell: of the thread's code, {0} if it is none. missing: of thread 0. */
+RW_HD void category_load(struct category_block *b, const struct rw_split_rule *rule,
+                         const struct rw_cell *cell, const struct rw_cell *missing, uint32_t thread)
+{
+    b->cell[thread] = *cell;
+    b->key[thread] = cell->n ? rw_category_key(rule, cell) : 0.0;
+    if (thread == 0)
+        b->missing = *missing;
+}
+
+/* 2: codes that no document has come last. */
+RW_HD void category_place(struct category_block *b, uint32_t n_codes, uint32_t thread)
+{
+    const int is_seen = b->cell[thread].n > 0;
+    const double own = b->key[thread];
+    uint32_t n_seen = 0, n_unseen = 0, n_before = 0; /* n_unseen: of lower codes */
+    for (uint32_t code = 0; code < n_codes; code++) {
+        const double key = b->key[code];
+        if (b->cell[code].n == 0) {
+            n_unseen += code < thread;
+            continue;
+        }
+        n_seen++;
+        n_before += key < own || (key == own && code < thread);
+    }
+    const uint32_t place = thread >= n_codes ? thread : is_seen ? n_before : n_seen + n_unseen;
+    b->place[thread] = (uint16_t)place;
+    b->sum[0][place] = b->cell[thread];
+    if (thread == 0)
+        b->n_seen = n_seen;
+}
+
+/* 3: for step = 1, 2, 4, ... under CATEGORY_THREADS, from sum[from] to the other one. */
+RW_HD void category_add_up(struct category_block *b, int from, uint32_t step, uint32_t thread)
+{
+    struct rw_cell sum = b->sum[from][thread];
+    if (thread >= step)
+        rw_cell_add(&sum, &b->sum[from][thread - step]);
+    b->sum[!from][thread] = sum;
+}
+
+/* 4: a thread's candidates. from: the sums that were written last. */
+RW_HD void category_try(struct category_block *b, const struct rw_split_rule *rule, double penalty,
+                        int from, uint32_t thread)
+{
+    struct rw_category_node node = {
+        rule, b->sum[from][CATEGORY_THREADS - 1], b->missing, 0.0, penalty, b->n_seen};
+    struct rw_category_found best = {0.0, 0, UINT32_MAX, 0};
+    const struct rw_cell none = {0, 0, 0};
+    rw_cell_add(&node.all, &b->missing);
+    node.parent_gain = rw_side_gain(rule, &node.all);
+    if (thread == 0 && b->missing.n > 0)
+        rw_category_try(&node, RW_CANDIDATE_MISSING, &none, &best);
+    if (b->cell[thread].n > 0)
+        rw_category_try(&node, RW_CANDIDATE_ONE + thread, &b->cell[thread], &best);
+    if (thread > 0 && thread + 2 < b->n_seen)
+        rw_category_try(&node, RW_CANDIDATE_FIRST + thread, &b->sum[from][thread], &best);
+    b->found[thread] = best;
+}
+
+/* 5: for step = CATEGORY_THREADS / 2, ..., 2, 1. */
+RW_HD void category_pick(struct category_block *b, uint32_t step, uint32_t thread)
+{
+    if (thread < step && rw_category_beats(&b->found[thread + step], &b->found[thread]))
+        b->found[thread] = b->found[thread + step];
+}
+
+/* 6: the set of the best one, a word a thread. from: as in 4. */
+RW_HD void category_mark(struct category_block *b, uint32_t n_codes, int from, uint32_t thread)
+{
+    const uint64_t n_all = b->sum[from][CATEGORY_THREADS - 1].n + b->missing.n;
+    if (thread >= RW_SET_WORDS)
+        return;
+    b->left.word[thread] = 0;
+    for (uint32_t code = 32 * thread; code < n_codes && code < 32 * (thread + 1); code++) {
+        if (b->found[0].gain > 0.0 &&
+            rw_category_goes_left(&b->found[0], n_all, code, &b->cell[code], b->place[code]))
+            rw_set_add(&b->left, code);
+    }
+}
+
+/* 7: by any thread. */
+RW_HD struct rw_category_split category_result(const struct category_block *b, uint32_t n_codes)
+{
+    struct rw_category_split split = {{{0}}, 0, 0.0, 0};
+    const struct rw_category_found best = b->found[0];
+    if (!(best.gain > 0.0))
+        return split;
+    split.left = b->left;
+    split.missing_left = b->missing.n > 0 ? best.missing_left : rw_set_has(&b->left, n_codes - 1);
+    split.gain = best.gain;
+    split.n_left = best.n_left;
+    return split;
+}
+
+#endif

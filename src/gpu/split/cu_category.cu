@@ -1,0 +1,110 @@
+/* Why: the best splits of features whose values are categories. They are few beside the others, and
+ * a split takes a sort of at most 256 codes, so that a kernel of their own leaves that of the
+ * others, cu_split.cu, as it is.
+ *
+ * Shapes: cells as cu_split.cu has them; the best of each (node, block), as there, and its set.
+ *
+ * Decomposition: a block a feature, grid y = a node; a thread a code. What the threads do between
+ * barriers is in category_block.h. It is launched behind the searches of all other features, so
+ * that the block that is the last of its node to finish is one of these, if there are any: no other
+ * kernel knows of sets. */
+#include <cuda_runtime.h>
+
+#include "gpu/device/launch_after.cuh"
+#include "gpu/engine/cu_engine.h"
+#include "gpu/split/category_block.h"
+#include "gpu/split/search_end.cuh"
+
+enum { THREADS = CATEGORY_THREADS, WARPS = THREADS / WARP };
+static_assert(THREADS % WARP == 0, "whole warps");
+static_assert(sizeof(struct category_block) <= 46 * 1024, "shared memory that needs no asking");
+
+static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
+{
+    const struct rw_cell cell = {cells.d_count[at], cells.d_hess ? cells.d_hess[at] : 0,
+                                 cells.d_lambda[at]};
+    return cell;
+}
+
+/* All threads of a block call it. */
+static __device__ struct rw_category_split
+search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
+             const struct rw_cuda_category &category, struct category_block *b)
+{
+    const uint32_t thread = threadIdx.x, n_codes = category.n_codes;
+    const uint64_t first =
+        (uint64_t)a.buffer[blockIdx.y] * cells.n_cells +
+        (cells.d_row ? cells.d_row[category.feature] : category.feature * cells.n_bins);
+    const double penalty = a.d_penalty ? a.d_penalty[category.column] : 0.0;
+    const struct rw_split_rule rule = a.rule;
+    const struct rw_cell none = {0, 0, 0};
+    const struct rw_cell cell = thread < n_codes ? cell_at(cells, first + thread) : none;
+    const struct rw_cell missing =
+        thread == 0 && category.has_missing ? cell_at(cells, first + n_codes) : none;
+    int from = 0;
+    category_load(b, &rule, &cell, &missing, thread);
+    __syncthreads();
+    category_place(b, n_codes, thread);
+    __syncthreads();
+    for (uint32_t step = 1; step < THREADS; step *= 2, from = !from) {
+        category_add_up(b, from, step, thread);
+        __syncthreads();
+    }
+    category_try(b, &rule, penalty, from, thread);
+    __syncthreads();
+    for (uint32_t step = THREADS / 2; step > 0; step /= 2) {
+        category_pick(b, step, thread);
+        __syncthreads();
+    }
+    category_mark(b, n_codes, from, thread);
+    __syncthreads();
+    return category_result(b, n_codes);
+}
+
+static __device__ void copy_set(const volatile struct rw_code_set *from,
+                                volatile struct rw_code_set *to)
+{
+    for (int w = 0; w < RW_SET_WORDS; w++)
+        to->word[w] = from->word[w];
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    category_kernel(const __grid_constant__ struct rw_cuda_search a,
+                    const __grid_constant__ struct rw_cuda_cells cells,
+                    const __grid_constant__ struct rw_cuda_categories of, uint32_t first_block)
+{
+    __shared__ struct category_block shared;
+    __shared__ struct rw_cuda_found of_warp[WARPS];
+    const struct rw_cuda_category category = of.d_category[blockIdx.x];
+    const uint32_t number = of.first + blockIdx.x;
+    struct rw_code_set *const d_set = a.d_set + (uint64_t)blockIdx.y * a.n_sets;
+    struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
+    wait_for_launch_before(); /* its cells, and what the others noted */
+    if (cells.d_sampled[category.feature] && allows(a, category.column)) {
+        const struct rw_category_split split = search_codes(a, cells, category, &shared);
+        best = rw_cuda_found{split.gain, (int32_t)category.column, RW_CUDA_BY_SET | number,
+                             split.missing_left, (uint32_t)split.n_left};
+        if (threadIdx.x == 0)
+            copy_set(&split.left, &d_set[number]);
+    }
+    if (!is_last_of_node(a, best, first_block + blockIdx.x))
+        return;
+    best = best_of_node<WARPS>(a, of_warp);
+    if (threadIdx.x > 0)
+        return;
+    if (best.gain > 0.0 && best.bin & RW_CUDA_BY_SET)
+        copy_set(&d_set[best.bin & ~RW_CUDA_BY_SET], &a.reply_set[blockIdx.y]);
+    reply(a, best);
+}
+
+extern "C" int rw_cuda_search_categories(const struct rw_cuda_search *search,
+                                         const struct rw_cuda_cells *cells,
+                                         const struct rw_cuda_categories *categories,
+                                         uint32_t first_block, void *stream)
+{
+    if (search->n == 0 || categories->n == 0)
+        return cudaSuccess;
+    const dim3 grid(categories->n, search->n);
+    return launch_after(category_kernel, grid, THREADS, 0, (cudaStream_t)stream, *search, *cells,
+                        *categories, first_block);
+}

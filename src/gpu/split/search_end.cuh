@@ -1,0 +1,107 @@
+/* How the blocks of a search end: a block notes its best split of a node; the one that is the last
+ * of the node to finish picks the best of all blocks, and writes it where the host looks. A node is
+ * grid y; its blocks may be of several launches. */
+#ifndef RW_GPU_SEARCH_END_CUH
+#define RW_GPU_SEARCH_END_CUH
+
+#include "gpu/engine/cu_engine.h"
+
+enum { WARP = 32 };
+#define ALL_LANES 0xffffffffu
+
+/* Higher gain, then lower column, then lower bin. Within one (column, bin) there is one thread. */
+static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b)
+{
+    if (a.gain != b.gain)
+        return a.gain > b.gain;
+    return a.column != b.column ? a.column < b.column : a.bin < b.bin;
+}
+
+/* The best of a block: thread 0's is right. A warp that has none has little to do. */
+template <int WARPS>
+static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
+                                                     struct rw_cuda_found *of_warp)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    const int any = __any_sync(ALL_LANES, best.gain > 0.0);
+    for (uint32_t step = any ? WARP / 2 : 0; step > 0; step /= 2) {
+        struct rw_cuda_found other;
+        other.gain = __shfl_xor_sync(ALL_LANES, best.gain, step);
+        other.column = __shfl_xor_sync(ALL_LANES, best.column, step);
+        other.bin = __shfl_xor_sync(ALL_LANES, best.bin, step);
+        other.missing_left = __shfl_xor_sync(ALL_LANES, best.missing_left, step);
+        other.n_left = __shfl_xor_sync(ALL_LANES, best.n_left, step);
+        if (beats(other, best))
+            best = other;
+    }
+    if (lane == 0)
+        of_warp[threadIdx.x / WARP] = best;
+    __syncthreads();
+    for (int w = 0; w < WARPS && threadIdx.x == 0; w++) {
+        if (beats(of_warp[w], best))
+            best = of_warp[w];
+    }
+    return best;
+}
+
+/* Does the node leave a feature in? */
+static __device__ int allows(const struct rw_cuda_search &a, uint32_t column)
+{
+    return !a.d_allowed ||
+           (a.d_allowed[(uint64_t)blockIdx.y * a.n_allowed_words + column / 32] >> column % 32 & 1);
+}
+
+/* Notes this block's best, which is thread 0's; block: its number among its node's. Is it the last
+ * of them? All threads of the block call it. */
+static __device__ int is_last_of_node(const struct rw_cuda_search &a,
+                                      const struct rw_cuda_found &best, uint32_t block)
+{
+    __shared__ uint32_t n_done;
+    if (threadIdx.x == 0) {
+        a.d_best[(uint64_t)blockIdx.y * a.n_blocks + block] = best;
+        __threadfence(); /* the last block reads it */
+        n_done = atomicAdd(&a.d_done[blockIdx.y], 1u) + 1;
+    }
+    __syncthreads();
+    return n_done == a.n_blocks;
+}
+
+/* The best of all blocks, by the last one: thread 0's is right. */
+template <int WARPS>
+static __device__ struct rw_cuda_found best_of_node(const struct rw_cuda_search &a,
+                                                    struct rw_cuda_found *of_warp)
+{
+    struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
+    struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
+    __threadfence();
+    for (uint32_t b = threadIdx.x; b < a.n_blocks; b += WARPS * WARP) {
+        const volatile struct rw_cuda_found *const d_one = &d_best[b];
+        struct rw_cuda_found one;
+        one.gain = d_one->gain;
+        one.column = d_one->column;
+        one.bin = d_one->bin;
+        one.missing_left = d_one->missing_left;
+        one.n_left = d_one->n_left;
+        if (beats(one, best))
+            best = one;
+    }
+    return best_of_block<WARPS>(best, of_warp);
+}
+
+/* To the host, with all that this thread wrote there before. */
+static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_found best)
+{
+    if (!(best.gain > 0.0))
+        best.column = -1;
+    a.d_done[blockIdx.y] = 0;
+    volatile struct rw_cuda_reply *const to = &a.reply[blockIdx.y];
+    to->found.gain = best.gain;
+    to->found.column = best.column;
+    to->found.bin = best.bin;
+    to->found.missing_left = best.missing_left;
+    to->found.n_left = best.n_left;
+    __threadfence_system(); /* who sees the launch sees the rest */
+    to->launch = a.launch;
+}
+
+#endif
