@@ -112,6 +112,14 @@ each() { # what to do with each configuration: $config, $n, $data, $valid, $rest
         "$@"
     done <configurations
 }
+each_grown() { # without those whose trees are there already, and not grown by any method
+    grep -v -e '--refit' configurations >grown
+    all=$n
+    mv configurations configurations.all && mv grown configurations
+    each "$@"
+    mv configurations.all configurations
+    n=$all
+}
 timed() { # part
     echo "$1: $(($(date +%s) - started)) s"
     started=$(date +%s)
@@ -163,12 +171,12 @@ case $gpu$parts in 1*methods*)
     methods=$(sed -n 's/^RW_HIST_METHOD(\([a-z_]*\)).*/\1/p' "$root/src/gpu/hist/methods.def" | tr _ -)
     [ "$(echo $methods | wc -w)" -ge 8 ] || no "methods are not found in src/gpu/hist/methods.def: $methods"
     : >methods.refused
-    each ask_methods >jobs
+    each_grown ask_methods >jobs
     run_jobs
-    each see_methods
+    each_grown see_methods
     for method in $methods; do
         times=$(grep -cx "$method" methods.refused)
-        echo "--hist $method: trained $((n - times)) times, refused $times"
+        echo "--hist $method: trained $(($(grep -vc -e '--refit' configurations) - times)) times, refused $times"
         [ $method = collision-free ] && continue # few bins
         [ "$times" -le 3 ] || [ -n "${NAMES:-}" ] || no "--hist $method refuses $times of $n configurations"
     done
@@ -191,9 +199,9 @@ see_batches() {
     same "$config.b" "$config: $one --threads 2 and --batch"
 }
 case $parts in *batches*)
-    each ask_batches >jobs
+    each_grown ask_batches >jobs
     run_jobs
-    each see_batches
+    each_grown see_batches
     timed batches
     ;;
 esac
@@ -213,18 +221,25 @@ least_memory() {
 }
 ask_memory() {
     size=$(least_memory)
-    [ -n "$size" ] || size=0 # and train says why not
+    if [ -z "$size" ]; then
+        echo "$config" >>memory.none
+        return
+    fi
     echo "$config.m1|$two|$data|$valid|$rest --gpu-memory $size"
     echo "$config.m2|$two|$data|$valid|$rest --gpu-memory $((size + 60000))"
 }
 see_memory() {
+    [ -e "$config.m1.err" ] || return # so few codes that they fit with whatever a training needs
     same "$config.m1" "$config: $two --gpu-memory, the least"
     same "$config.m2" "$config: $two --gpu-memory, a little more"
 }
 case $gpu$parts in 1*memory*)
-    each ask_memory >jobs
+    : >memory.none
+    each_grown ask_memory >jobs
     run_jobs
-    each see_memory
+    each_grown see_memory
+    echo "memory: too few codes to stay in the host's: $(echo $(cat memory.none))"
+    [ "$(wc -l <memory.none)" -le 5 ] || no "--gpu-memory tried with few configurations"
     timed memory
     ;;
 esac

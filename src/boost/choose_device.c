@@ -9,8 +9,6 @@ static int open_auto(struct rw_ctx *ctx, const struct rw_choice_of_device *choic
                      struct rw_engine **out)
 {
     struct rw_plan_work work;
-    if (choice->rules->cut.categories) /* which only processors split by */
-        return rw_engine_open(ctx, "cpu", choice->rules, out);
     rw_plan_work_of(&work, choice->rules, &choice->data);
     const double cpu_ms = rw_plan_cpu_ms(&work, ctx->n_threads);
     if (rw_plan_gpu_pays(cpu_ms, 0.0, choice->rounds) &&

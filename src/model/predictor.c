@@ -71,8 +71,6 @@ int rw_predictor_open(struct rw_ctx *ctx, const struct rw_model *model, int n_tr
     int status = rw_flat_init(ctx, &predictor->flat, model, n_trees);
     if (status >= 0)
         status = rw_single_new(ctx, &predictor->flat, rw_isa(), &predictor->single);
-    if (predictor->flat.set_of)
-        predictor->undecided = 0; /* a GPU only if it is asked for: docs/devices.md, categories */
     if (status >= 0)
         status = open_scorer(predictor, predictor->is_auto ? "cpu" : device, &predictor->scorer);
     if (status < 0) {

@@ -125,11 +125,9 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    int batch; /* nodes that it is best asked for at once; 0: one */
-    /* 1: computes RW_OBJECTIVE_NEIGHBOURS; else its rules have no objective then. cuda's kernels do
-     * (cu_neighbours.cu), but stay off until check_lambda has compared them on a GPU. */
-    int neighbours;
-    int by_codes; /* 1: trees of other trainings are added by codes, not by values: add_tree */
+    int batch;      /* nodes that it is best asked for at once; 0: one */
+    int neighbours; /* 1: computes RW_OBJECTIVE_NEIGHBOURS; else its rules have no objective then */
+    int by_codes;   /* 1: trees of other trainings are added by codes, not by values: add_tree */
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first. bins: its cuts and codes, which must outlive the
      * engine, for then nobody looks at its values; NULL, as of the other sets: the engine makes

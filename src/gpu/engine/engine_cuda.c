@@ -474,6 +474,7 @@ static void cuda_close(struct rw_engine *engine)
 static const struct rw_engine_ops cuda_ops = {
     .name = "cuda",
     .batch = RW_TUNE_GROWTH_BATCH,
+    .neighbours = 1,
     .by_codes = 1,
     .close = cuda_close,
     .load = rw_cuda_load,
