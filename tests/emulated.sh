@@ -16,9 +16,10 @@ fi
 build=$builds/emulated log=$builds/emulated.build.log
 program=$build/src/cli/rankwood
 checks="check_predict ${all:+check check_lambda check_keep}"
+emulator=$(mktemp -d) && trap 'rm -rf "$emulator"' EXIT # Meson wants no dependency from within the tree
 begin() {
-    sh "$root/tests/emulator/make.sh" "$builds/emulator" || return 1
-    . "$builds/emulator/env"
+    sh "$root/tests/emulator/make.sh" "$emulator" || return 1
+    . "$emulator/env"
     again=
     [ -f "$build/build.ninja" ] && again=--reconfigure
     meson setup $again "$build" "$root" --buildtype=debugoptimized -Doptimization=1 -Dcuda=enabled &&

@@ -75,8 +75,10 @@ class FeatureCheck:
         of the documents; NaN without a second, or if one has words and the other numbers.
     moved : str | None
         The category whose share differs most; None if none does.
-    moved_from, moved_to : float
-        Its share of the first set's documents, and of the second's; NaN without one.
+    moved_from : float
+        Its share of the first set's documents; NaN without one.
+    moved_to : float
+        Of the second's.
     """
 
     feature: int
