@@ -4,7 +4,7 @@
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
 #   sh tests/run.sh [STAGE]...        stages: release kills quality recipes sanitizers threads same_bytes
-#                                   fuzz cuda emulated python; all by default
+#                                   fuzz cuda python, by default; emulated
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release kills quality recipes sanitizers threads same_bytes fuzz cuda emulated python}
+stages=${*:-release kills quality recipes sanitizers threads same_bytes fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
