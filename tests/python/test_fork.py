@@ -12,24 +12,13 @@ import numpy as np
 import pytest
 
 import rankwood
-from conftest import Made, make
+from conftest import Made
+from fork_job import PARAMS, job, many
 from rankwood import Dataset, Model, Ranker, train
 
-PARAMS: dict[str, Any] = {"rounds": 8, "leaves": 6, "min_docs": 2, "l2": 5, "threads": 2}
-SECONDS = 60
+SECONDS = 300  # of a deadlock, not of a machine with other work
 _DATA: Dataset | None = None
 _MODEL: Model | None = None
-
-
-def many() -> Made:
-    """Enough that loops are shared among threads."""
-    return make(11, 600)
-
-
-def job(_: int) -> tuple[bytes, bytes, float]:
-    made = many()
-    model = train(PARAMS, made.dataset())
-    return model.to_bytes(), model.predict(made.X).tobytes(), rankwood.evaluate(made.dataset(), model)["ndcg@10"]
 
 
 def job_with_what_the_parent_made(_: int) -> tuple[bytes, bytes, float]:
