@@ -31,7 +31,7 @@ else
 fi
 if ! PATH="/usr/local/cuda/bin:/opt/cuda/bin:$PATH" command -v nvcc >/dev/null; then
     echo "skip cuda: no nvcc here: nothing of CUDA is built"
-elif meson setup "$dir/build" "$root" -Dcuda=auto >"$dir/log" 2>&1 && grep -q 'CUDA: built' "$dir/log"; then
+elif meson setup "$dir/build" "$root" -Dcuda=auto -Dgpu_arch=sm_90 >"$dir/log" 2>&1 && grep -q 'CUDA: built' "$dir/log"; then
     echo "ok cuda: auto takes the nvcc of this machine"
 elif grep -q 'going on without CUDA' "$dir/log"; then
     echo "skip cuda: the nvcc here does not work: $(grep -im1 error "$dir/log")"

@@ -102,7 +102,7 @@ script() { # name command...
 }
 
 stage_release() {
-    if CC=$shared_gcc configure "$builds/release" --buildtype=release && build "$builds/release"; then
+    if CC=$shared_gcc configure "$builds/release" --buildtype=release -Dgpu_arch=sm_90 && build "$builds/release"; then
         result "ok release: builds"
         meson_tests release "$builds/release"
     else

@@ -60,16 +60,15 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times,
     return b->hooks->on_round(b->hooks->user, &round);
 }
 
-/* What the engine chose by itself in the first round. */
+/* What the engine chose by itself in this round. */
 static void tell_choices(struct booster *b)
 {
     char text[1024];
     double ms;
-    for (int item = 0; b->engine->ops->tell && b->hooks && b->hooks->on_stage; item++) {
-        if (!b->engine->ops->tell(b->engine, item, text, sizeof(text), &ms))
-            return;
+    if (!b->engine->ops->tell || !b->hooks || !b->hooks->on_stage)
+        return;
+    while (b->engine->ops->tell(b->engine, text, sizeof(text), &ms))
         b->hooks->on_stage(b->hooks->user, text, ms, rw_mem_peak_bytes());
-    }
 }
 
 static int has_more_rounds(const struct booster *b)
@@ -110,8 +109,7 @@ static int run_round(struct booster *b, int *more)
     struct rw_tree *tree = &model->tree[model->n_trees];
     rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->round));
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
-    if (b->round == b->resumed_round)
-        tell_choices(b);
+    tell_choices(b);
     /* With sampling, or gradients that are drawn or from outside, the next may still be split. */
     const int may_change = rw_booster_hands_gradients(b) || rw_booster_objective(b)->draws ||
                            b->params.sample_queries < 1.0 || b->params.sample_docs < 1.0 ||

@@ -179,10 +179,10 @@ struct rw_engine_ops {
      * NULL: the engine does not tell. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
                          int32_t *hess_q, uint8_t *sampled);
-    /* What the engine decided for itself, item by item from 0, and what deciding cost: for
-     * --verbose and the log. Known after the first tree. Returns 0 past the last item. NULL:
-     * nothing. */
-    int (*tell)(struct rw_engine *, int item, char *text, size_t size, double *ms);
+    /* What the engine decided for itself since it was asked last, a decision a call, and what
+     * deciding cost: for --verbose and the log. Most is decided in the first tree. Returns 0 if
+     * there is nothing more. NULL: it decides nothing. */
+    int (*tell)(struct rw_engine *, char *text, size_t size, double *ms);
     /* Of the tree that was added last. NULL: all codes are where the work is done. */
     int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);
     /* A pair (tree/plan.h), before anything is loaded; NULL: the engine has no plan. */

@@ -26,8 +26,12 @@ struct machine {
     std::mutex lock;
     std::map<char *, std::pair<size_t, int>> memory; /* from an address: bytes, device */
     std::vector<size_t> used;
-    size_t all;
-    machine() : used(number("EMULATED_GPUS", 1)), all(number("EMULATED_GPU_MIB", 4096) << 20)
+    size_t all, shared, capability, khz;
+    machine()
+        : used(number("EMULATED_GPUS", 1)), all(number("EMULATED_GPU_MIB", 4096) << 20),
+          shared(number("EMULATED_GPU_SHARED_KIB", emulated::MOST_SHARED >> 10) << 10),
+          capability(number("EMULATED_GPU_CAPABILITY", 90)),
+          khz(number("EMULATED_GPU_KHZ", 1000000))
     {
     }
     static size_t number(const char *name, size_t otherwise)
@@ -78,7 +82,7 @@ bool is_of_device(const void *p, size_t bytes)
 cudaError_t emulated::launch(const config &at, std::function<void()> kernel)
 {
     const uint64_t threads = (uint64_t)at.block.x * at.block.y * at.block.z;
-    if (threads < 1 || threads > MOST_THREADS || at.shared > MOST_SHARED || at.grid.x < 1 ||
+    if (threads < 1 || threads > MOST_THREADS || at.shared > the_machine().shared || at.grid.x < 1 ||
         at.grid.y < 1 || at.grid.z < 1 || at.grid.y > 65535 || at.grid.z > 65535)
         return failed(cudaErrorInvalidConfiguration);
     in_order(at.stream, [at, kernel] { run_grid(at, kernel); });
@@ -138,8 +142,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int number)
 {
     if (number < 0 || number >= (int)the_machine().used.size())
         return failed(cudaErrorInvalidDevice);
-    *out = {"emulated GPU", {{(char)number}}, the_machine().all, emulated::MOST_SHARED, 9, 0, 4,
-            1 << 20,        emulated::WARP};
+    const machine &m = the_machine();
+    *out = {"emulated GPU",         {{(char)number}},       m.all, m.shared, (int)m.capability / 10,
+            (int)m.capability % 10, 4 /* multiprocessors */, 1 << 20, emulated::WARP};
     return cudaSuccess;
 }
 
@@ -147,13 +152,13 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 {
     switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
-        *value = 9;
+        *value = (int)the_machine().capability / 10;
         break;
     case cudaDevAttrGlobalMemoryBusWidth:
         *value = 256;
         break;
     default: /* kHz */
-        *value = 1000000;
+        *value = (int)the_machine().khz;
     }
     return cudaSuccess;
 }

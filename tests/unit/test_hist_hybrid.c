@@ -129,19 +129,6 @@ Test(hist_hybrid, rule)
     cr_expect_null(rw_hist_rule(&neither, 2));
 }
 
-Test(hist_hybrid, pick)
-{
-    const struct rw_hist_timing timing[] = {{&rw_hist_multi, 0, 0.75},
-                                            {&rw_hist_lanes, 0, 1.0},
-                                            {&rw_hist_collision, 1, 0.72},
-                                            {&rw_hist_collision, 0, 0.72}};
-    const struct rw_hist_timing fast[] = {{&rw_hist_lanes, 0, 1.0}, {&rw_hist_collision, 1, 0.6}};
-    cr_expect_eq(rw_hist_pick(timing, 4, NULL), &timing[2]);
-    cr_expect_eq(rw_hist_pick(timing, 4, &rw_hist_lanes), &timing[1]);
-    cr_expect_eq(rw_hist_pick(timing, 1, &rw_hist_lanes), &timing[0], "not among them");
-    cr_expect_eq(rw_hist_pick(fast, 2, &rw_hist_lanes), &fast[1]);
-}
-
 Test(hist_hybrid, force)
 {
     struct rw_ctx *ctx;

@@ -8,9 +8,10 @@
 #include "gpu/device/cu_check.h"
 #include "gpu/device/spare.h"
 #include "gpu/device/transfer.h"
+#include "gpu/device/tuning.h"
 
-/* The kernels use native integer atomics, 32-bit warp reductions and large shared memory. */
-enum { LEAST_MAJOR = 8 };
+/* The oldest compute capability that the kernels are compiled for. */
+enum { LEAST_MAJOR = 7, LEAST_MINOR = 5 };
 
 /* This GPU or driver never will. */
 static int is_unsupported(cudaError_t error)
@@ -72,11 +73,11 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "device cuda:%d is not there; expected 0 to %d",
                        number, n_devices - 1);
     RW_CU(ctx, cudaGetDeviceProperties(&properties, number));
-    if (properties.major < LEAST_MAJOR)
+    if (10 * properties.major + properties.minor < 10 * LEAST_MAJOR + LEAST_MINOR)
         return rw_fail(
             ctx, RW_ERR_UNSUPPORTED,
-            "GPU '%s' is too old: its compute capability is %d.%d; expected %d.0 or newer",
-            properties.name, properties.major, properties.minor, LEAST_MAJOR);
+            "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
+            properties.name, properties.major, properties.minor, LEAST_MAJOR, LEAST_MINOR);
     RW_CU(ctx, cudaSetDevice(number));
     RW_TRY(RW_NEW(ctx, device, 1));
     const int status = describe(ctx, &properties, number, device);
@@ -139,20 +140,33 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int time_runs(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
-                     int (*run)(void *user), void *user, cudaEvent_t begin, cudaEvent_t end,
-                     float *ms)
+static int time_run(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
+                    void *user, cudaEvent_t begin, cudaEvent_t end, float *ms)
 {
     cudaStream_t stream = (cudaStream_t)device->stream;
-    for (int i = -1; i < n_runs; i++) { /* -1: the warm-up */
-        RW_CU(ctx, cudaEventRecord(begin, stream));
-        RW_TRY(run(user));
-        RW_CU(ctx, cudaEventRecord(end, stream));
-        RW_CU(ctx, cudaEventSynchronize(end));
-        if (i >= 0)
-            RW_CU(ctx, cudaEventElapsedTime(&ms[i], begin, end));
-    }
+    RW_CU(ctx, cudaEventRecord(begin, stream));
+    RW_TRY(run(user));
+    RW_CU(ctx, cudaEventRecord(end, stream));
+    RW_CU(ctx, cudaEventSynchronize(end));
+    RW_CU(ctx, cudaEventElapsedTime(ms, begin, end));
     return RW_OK;
+}
+
+static int time_runs(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
+                     int (*run)(void *user), void *user, float *ms)
+{
+    cudaEvent_t begin, end;
+    int status = RW_OK;
+    RW_CU(ctx, cudaEventCreate(&begin));
+    if (cudaEventCreate(&end) != cudaSuccess) {
+        (void)cudaEventDestroy(begin);
+        return rw_cu_fail(ctx, cudaErrorUnknown, "cudaEventCreate", __FILE__, __LINE__);
+    }
+    for (int i = 0; i < n_runs && status >= 0; i++)
+        status = time_run(ctx, device, run, user, begin, end, &ms[i]);
+    (void)cudaEventDestroy(begin);
+    (void)cudaEventDestroy(end);
+    return status;
 }
 
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
@@ -160,23 +174,34 @@ int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_run
                    double *most_ms)
 {
     enum { MOST_RUNS = 1000 };
-    float ms[MOST_RUNS];
-    cudaEvent_t begin, end;
+    float all[1 + MOST_RUNS], *ms = all + 1; /* the first is the warm-up */
     if (n_runs < 1 || n_runs > MOST_RUNS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs, MOST_RUNS);
-    RW_CU(ctx, cudaEventCreate(&begin));
-    if (cudaEventCreate(&end) != cudaSuccess) {
-        (void)cudaEventDestroy(begin);
-        return rw_cu_fail(ctx, cudaErrorUnknown, "cudaEventCreate", __FILE__, __LINE__);
-    }
-    const int status = time_runs(ctx, device, n_runs, run, user, begin, end, ms);
-    (void)cudaEventDestroy(begin);
-    (void)cudaEventDestroy(end);
-    if (status < 0)
-        return status;
+    RW_TRY(time_runs(ctx, device, 1 + n_runs, run, user, all));
     qsort(ms, (size_t)n_runs, sizeof(ms[0]), by_size);
     *median_ms = (double)ms[n_runs / 2];
     *least_ms = (double)ms[0];
     *most_ms = (double)ms[n_runs - 1];
     return RW_OK;
+}
+
+int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
+                        void *user, double *ms)
+{
+    float one;
+    RW_TRY(time_runs(ctx, device, 1, run, user, &one));
+    *ms = (double)one;
+    return RW_OK;
+}
+
+double rw_device_bandwidth(const struct rw_device *device)
+{
+    int clock_khz = 0, bus_bits = 0; /* two transfers a clock and wire */
+    if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device->number) !=
+            cudaSuccess ||
+        cudaDeviceGetAttribute(&bus_bits, cudaDevAttrGlobalMemoryBusWidth, device->number) !=
+            cudaSuccess)
+        (void)cudaGetLastError();
+    const double bandwidth = 2e3 * clock_khz * bus_bits / 8;
+    return bandwidth > 0.0 ? bandwidth : RW_TUNE_PLAN_BANDWIDTH;
 }

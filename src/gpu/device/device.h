@@ -41,11 +41,17 @@ int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, doub
 /* Opens the device and measures that, and the rate at which a kernel reads rows of 128 bytes of
  * such memory, at a fixed distance from each other. */
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
+/* Bytes a second that its memory moves, by its clock and wires; RW_TUNE_PLAN_BANDWIDTH where it
+ * does not say. */
+double rw_device_bandwidth(const struct rw_device *device);
 /* Milliseconds that `run` takes on the stream, by events: the median of n_runs after one warm-up.
  */
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
                    int (*run)(void *user), void *user, double *median_ms, double *least_ms,
                    double *most_ms);
+/* Of one run, without a warm-up. */
+int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
+                        void *user, double *ms);
 
 #ifdef __cplusplus
 }

@@ -76,9 +76,15 @@
  * `collision-free` where `lanes` is no candidate (Table 7 of weighted histogramming). */
 #define RW_TUNE_HYBRID_FEW_LANES 16
 #define RW_TUNE_HYBRID_FEW_FREE  16
-/* Runs of a candidate, after a first one which must be within so many times the best so far. */
-#define RW_TUNE_HYBRID_RUNS     3
+/* Runs of a candidate; after two it must be within so many times the best so far. */
+#define RW_TUNE_HYBRID_TURNS    4
 #define RW_TUNE_HYBRID_HOPELESS 1.5
+/* Times are believed if `lanes` takes at most so many times what the memory's bandwidth and a
+ * launch say (the 4065 above are 1.2 times). A choice other than `lanes` is looked at again at the
+ * root of tree number so many. */
+#define RW_TUNE_HYBRID_BELIEVED  6.0
+#define RW_TUNE_HYBRID_LAUNCH_MS 0.02
+#define RW_TUNE_HYBRID_AGAIN     8
 /* What another method than `lanes`, which takes batches of nodes and their siblings at once, must
  * take of its time at the root to be chosen: at 1,024 bins `multi` takes 0.81 of it there, which
  * says nothing of small nodes; on 10,045 documents of 46 features `collision` is rightly taken. */

@@ -70,12 +70,13 @@ static int sample_docs(struct rw_cuda *cuda, uint32_t tree)
     return RW_OK;
 }
 
-/* Have all groups that chose a method chosen one that takes lambdas by position? */
+/* Does each group take lambdas by position, or may it, once it has chosen a method? */
 static int may_move(const struct rw_cuda *cuda)
 {
     int may = cuda->d_lambda_position != NULL;
     for (int g = 0; g < cuda->n_groups; g++)
-        may &= !cuda->group[g].chosen || cuda->group[g].choice.method->by_position;
+        may &=
+            rw_cuda_may_choose(cuda, &cuda->group[g]) || cuda->group[g].choice.method->by_position;
     return may;
 }
 
@@ -143,6 +144,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
+    cuda->n_trees++;
     RW_TRY(rw_cuda_ranks_ready(cuda));
     RW_TRY(rw_cuda_far_begin_tree(cuda));
     RW_TRY(rw_cuda_keep_columns(cuda));
@@ -205,10 +207,10 @@ void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, u
 /* Whether lambdas move with the documents in this tree: its first histograms are done. */
 static int decide_moves(const struct rw_cuda *cuda)
 {
-    int all_chose = 1;
+    int moves = cuda->d_lambda_position != NULL;
     for (int g = 0; g < cuda->n_groups; g++)
-        all_chose &= cuda->group[g].chosen;
-    return all_chose && may_move(cuda);
+        moves &= cuda->group[g].chosen && cuda->group[g].choice.method->by_position;
+    return moves;
 }
 
 int rw_cuda_flush(struct rw_cuda *cuda)

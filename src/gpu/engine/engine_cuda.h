@@ -62,6 +62,8 @@ struct rw_cuda_group {
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
     int chosen;
+    int is_looked_at; /* the choice, in a later tree */
+    int is_told;      /* the choice, to who asks what was chosen */
 };
 
 /* Columns of features that split large nodes most. */
@@ -180,6 +182,7 @@ struct rw_cuda {
     struct rw_cuda_found *d_best;
     uint32_t *d_done;            /* [most_searched] */
     uint32_t most_searched;      /* nodes of one search */
+    uint32_t n_trees;            /* begun so far */
     uint32_t n_searches;         /* so far */
     struct rw_cuda_reply *reply; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
     /* of features by categories that are searched here; NULL: there are none */
@@ -347,7 +350,9 @@ size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda);
 int rw_cuda_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features);
 int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
                          struct rw_cuda_search *search);
-int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms);
+/* Whether the method of the tree's histograms may become another one than `choice` says. */
+int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);
+int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms);
 
 /* engine_cuda_ranks.c. With one rank, none of them does anything. */
 int rw_cuda_device_of_rank(const struct rw_ctx *ctx);

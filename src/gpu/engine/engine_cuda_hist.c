@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "gpu/device/tuning.h"
 #include "tree/category_split.h"
 
 /* ---- the choice of a method ---- */
@@ -43,6 +44,25 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
     RW_TRY(rw_hist_choose(ctx, cuda->device, root, &group->candidates, &group->choice));
     group->chosen = 1;
     return rw_transfer_wait(ctx, cuda->device);
+}
+
+int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group)
+{
+    return !group->chosen || (cuda->n_trees == RW_TUNE_HYBRID_AGAIN && !group->is_looked_at);
+}
+
+/* Some trees later, at the root. Another choice than before is the favourite, for which scratch was
+ * planned, and which leaves it clean. */
+static int choose_again(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_group *group = &cuda->group[g];
+    const int changed =
+        rw_hist_choose_again(ctx, cuda->device, root, &group->candidates, &group->choice);
+    RW_TRY(changed);
+    group->is_looked_at = 1;
+    group->is_told &= !changed;
+    return RW_OK;
 }
 
 /* Scratch is made smaller if that is enough for the methods chosen. */
@@ -88,12 +108,13 @@ static int settle(struct rw_cuda *cuda)
     return rw_cuda_settle_columns(cuda);
 }
 
-int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms)
+int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     for (int g = 0; g < cuda->n_groups; g++) {
-        if (!cuda->group[g].chosen || item-- > 0)
+        if (!cuda->group[g].chosen || cuda->group[g].is_told)
             continue;
+        cuda->group[g].is_told = 1;
         static const char before[] = "histograms: ";
         snprintf(text, size, "%s", before);
         if (size > sizeof(before))
@@ -111,7 +132,7 @@ int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, do
 static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nodes, int32_t buffer)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    const struct rw_cuda_group *group = &cuda->group[g];
+    struct rw_cuda_group *group = &cuda->group[g];
     const uint64_t at = (uint64_t)buffer * group->built.n_cells;
     struct rw_hist_call call = *nodes;
     call.d_count += at;
@@ -120,6 +141,8 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
         call.d_hess_sum += at;
     if (!group->chosen)
         RW_TRY(choose(cuda, g, &call));
+    else if (rw_cuda_may_choose(cuda, group))
+        RW_TRY(choose_again(cuda, g, &call));
     call.zero_skip = group->choice.zero_skip;
     if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes)
         return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");

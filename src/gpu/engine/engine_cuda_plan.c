@@ -389,19 +389,6 @@ out:
     return status;
 }
 
-/* Bytes a second that the memory moves: two a clock and wire. */
-static double bandwidth_of(const struct rw_device *device)
-{
-    int clock_khz = 0, bus_bits = 0;
-    if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device->number) !=
-            cudaSuccess ||
-        cudaDeviceGetAttribute(&bus_bits, cudaDevAttrGlobalMemoryBusWidth, device->number) !=
-            cudaSuccess)
-        (void)cudaGetLastError();
-    const double bandwidth = 2e3 * clock_khz * bus_bits / 8;
-    return bandwidth > 0.0 ? bandwidth : RW_TUNE_PLAN_BANDWIDTH;
-}
-
 /* Bytes of a document's codes in the host's memory: as they were placed, or, before that is known,
  * what of them does not fit beside about as many bytes as the rest takes. */
 static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *work)
@@ -445,6 +432,6 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
         work->leaves * work->bins * cell_bytes * RW_TUNE_PLAN_CELL_PASSES;
     const double pair_ms = work->visits * RW_TUNE_PLAN_PAIR_NS / 1e6 *
                            (RW_TUNE_PLAN_MULTIPROCESSORS / device->n_multiprocessors);
-    return bytes / (bandwidth_of(device) * RW_TUNE_PLAN_BANDWIDTH_SHARE) * 1e3 + pair_ms +
+    return bytes / (rw_device_bandwidth(device) * RW_TUNE_PLAN_BANDWIDTH_SHARE) * 1e3 + pair_ms +
            batches * RW_TUNE_PLAN_BATCH_US / 1e3 + far_ms(rw_cuda_of(engine), work);
 }

@@ -78,28 +78,27 @@ static int run_timed(void *user)
     return rw_hist_run(timed->ctx, timed->method, &timed->call, timed->device->stream);
 }
 
-/* One run says whether more are worth it. */
-static int time_one(struct timed *timed, double best_ms, double *ms)
+static int time_once(void *user, const struct rw_hist_timing *contestant, double *ms)
 {
-    double least, most;
-    RW_TRY(rw_device_time(timed->ctx, timed->device, 1, run_timed, timed, ms, &least, &most));
-    if (best_ms > 0.0 && *ms > RW_TUNE_HYBRID_HOPELESS * best_ms)
-        return RW_OK;
-    return rw_device_time(timed->ctx, timed->device, RW_TUNE_HYBRID_RUNS, run_timed, timed, ms,
-                          &least, &most);
+    struct timed *timed = user, one = *timed;
+    one.method = contestant->method;
+    one.call.zero_skip = contestant->zero_skip;
+    return rw_device_time_once(one.ctx, one.device, run_timed, &one, ms);
 }
 
-const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
-                                          const struct rw_hist_method *favourite)
+/* By times of the choice's contestants. */
+static int choose_among(struct rw_ctx *ctx, const struct rw_device *device,
+                        const struct rw_hist_call *call, const struct rw_hist_method *favourite,
+                        struct rw_hist_choice *out)
 {
-    const struct rw_hist_timing *best = timing, *favoured = NULL;
-    for (int i = 0; i < n; i++) {
-        if (timing[i].ms < best->ms)
-            best = &timing[i];
-        if (timing[i].method == favourite && (!favoured || timing[i].ms < favoured->ms))
-            favoured = &timing[i];
-    }
-    return favoured && best->ms > RW_TUNE_HYBRID_FAVOUR * favoured->ms ? favoured : best;
+    struct timed timed = {ctx, device, NULL, *call};
+    const double expected_ms = rw_hist_expected_ms(call, rw_device_bandwidth(device));
+    RW_TRY(rw_hist_time_in_turns(out->timing, out->n_timings, favourite, time_once, &timed));
+    const struct rw_hist_timing *pick =
+        rw_hist_pick(out->timing, out->n_timings, favourite, expected_ms);
+    out->method = pick->method;
+    out->zero_skip = pick->zero_skip;
+    return RW_OK;
 }
 
 static int time_all(struct rw_ctx *ctx, const struct rw_device *device,
@@ -107,32 +106,45 @@ static int time_all(struct rw_ctx *ctx, const struct rw_device *device,
                     struct rw_hist_choice *out)
 {
     int refused = RW_OK;
-    double best_ms = 0.0;
     out->how = RW_HIST_BY_TIMING;
     for (int i = 0; i < candidates->n; i++) {
         const struct rw_hist_method *method = candidates->method[i];
         for (int skip = 0; skip <= can_skip(method, call); skip++) {
-            struct timed timed = {ctx, device, method, with_skip(call, skip)};
-            const int status = rw_hist_check(ctx, method, &timed.call);
-            if (status < 0) {
+            const struct rw_hist_call one = with_skip(call, skip);
+            const int status = rw_hist_check(ctx, method, &one);
+            if (status < 0)
                 refused = status;
-                continue;
-            }
-            struct rw_hist_timing *timing = &out->timing[out->n_timings];
-            *timing = (struct rw_hist_timing){.method = method, .zero_skip = skip};
-            RW_TRY(time_one(&timed, best_ms, &timing->ms));
-            if (out->n_timings++ == 0 || timing->ms < best_ms)
-                best_ms = timing->ms;
+            else
+                out->timing[out->n_timings++] =
+                    (struct rw_hist_timing){.method = method, .zero_skip = skip};
         }
     }
     if (out->n_timings == 0)
         return refused < 0 ? refused
                            : rw_fail(ctx, RW_ERR_ARGUMENT, "no histogram method to choose from");
-    const struct rw_hist_timing *pick =
-        rw_hist_pick(out->timing, out->n_timings, candidates->favourite);
-    out->method = pick->method;
-    out->zero_skip = pick->zero_skip;
-    return RW_OK;
+    return choose_among(ctx, device, call, candidates->favourite, out);
+}
+
+int rw_hist_choose_again(struct rw_ctx *ctx, const struct rw_device *device,
+                         const struct rw_hist_call *call,
+                         const struct rw_hist_candidates *candidates, struct rw_hist_choice *choice)
+{
+    const double start = rw_clock_ms();
+    const struct rw_hist_method *before = choice->method, *favourite = candidates->favourite;
+    const int before_skip = choice->zero_skip;
+    int n = 0;
+    if (choice->how != RW_HIST_BY_TIMING || before == favourite)
+        return 0;
+    for (int i = 0; i < choice->n_timings; i++) {
+        const struct rw_hist_timing *timing = &choice->timing[i];
+        if (timing->method == favourite ||
+            (timing->method == before && timing->zero_skip == before_skip))
+            choice->timing[n++] = *timing;
+    }
+    choice->n_timings = n;
+    RW_TRY(choose_among(ctx, device, call, favourite, choice));
+    choice->choosing_ms = rw_clock_ms() - start;
+    return choice->method != before;
 }
 
 int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,

@@ -2,8 +2,9 @@
  * histogramming on GPUs with CUDA", section 4.5).
  *
  * Few bins by rule; otherwise the methods that can take the call are timed on it, with and without
- * zero-skip where they declare it, and the fastest is kept. All methods give the same integers, so
- * the choice never changes a model.
+ * zero-skip where they declare it, and the fastest is kept (hist_trial.h); one that is not the
+ * favourite is looked at again later. All methods give the same integers, so the choice never
+ * changes a model.
  *
  * The rule: a group of at most RW_TUNE_HYBRID_FEW_LANES codes takes `lanes`; without `lanes` among
  * the candidates, one of at most RW_TUNE_HYBRID_FEW_FREE codes takes `collision-free`, as the
@@ -12,7 +13,7 @@
 #define RW_GPU_HIST_HYBRID_H
 
 #include "gpu/device/device.h"
-#include "gpu/hist/hist.h"
+#include "gpu/hist/hist_trial.h"
 
 enum { RW_HIST_MOST_CANDIDATES = 32 };
 
@@ -22,12 +23,6 @@ struct rw_hist_candidates {
     /* Of many small nodes, of which a timed root says little, it is the best known: another must
      * take less than RW_TUNE_HYBRID_FAVOUR of its time. NULL: none. */
     const struct rw_hist_method *favourite;
-};
-
-struct rw_hist_timing {
-    const struct rw_hist_method *method;
-    int zero_skip;
-    double ms; /* median of the runs */
 };
 
 struct rw_hist_choice {
@@ -50,16 +45,18 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
 const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
                                           uint32_t n_bins);
 
-/* The timing to go by, the first of equals; n: at least 1. */
-const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
-                                          const struct rw_hist_method *favourite);
-
 /* Chooses for calls like this one, which is run, so that its results are written. Zero-skip is
  * tried where the call has d_frequent; the call's own zero_skip is not looked at. Waits for the
  * device. RW_ERR_UNSUPPORTED if no candidate can take the call, with the last one's reason. */
 int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,
                    const struct rw_hist_call *call, const struct rw_hist_candidates *candidates,
                    struct rw_hist_choice *out);
+/* Chooses again, between what was chosen and the favourite. Returns 1 if the choice is another one
+ * then, 0 if it stays. The call is run as by rw_hist_choose. */
+int rw_hist_choose_again(struct rw_ctx *ctx, const struct rw_device *device,
+                         const struct rw_hist_call *call,
+                         const struct rw_hist_candidates *candidates,
+                         struct rw_hist_choice *choice);
 /* The choice that the user made. RW_ERR_UNSUPPORTED with the method's limit if it cannot take the
  * call. */
 int rw_hist_force(struct rw_ctx *ctx, const struct rw_hist_call *call,

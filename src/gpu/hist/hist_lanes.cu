@@ -248,7 +248,7 @@ put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
  * grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in shared
  * memory. */
 template <bool WEIGHTS>
-__global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
+__global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     finish_kernel(const __grid_constant__ struct plan plan,
                   const __grid_constant__ struct finished out, uint32_t most_groups)
 {
@@ -355,24 +355,23 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
     return cudaGetLastError();
 }
 
-/* Newton in one launch, or its hessians in a second one. */
+/* Newton in one launch, or its hessians in a second one, for the shapes that need it. */
 template <class S>
 static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
                                struct plan &plan, cudaStream_t stream)
 {
-    if (call->sums == RW_HIST_NEWTON && !layout.apart)
-        return launch<S, RW_HIST_NEWTON>(plan, stream);
-    const cudaError_t error = launch<S, RW_HIST_MART>(plan, stream);
-    if constexpr (S::BITS == 16) {
-        if (layout.apart && error == cudaSuccess) {
+    if constexpr (S::CODES == 1) {
+        if (layout.apart) {
+            const cudaError_t lambdas = launch<S, ONLY_LAMBDAS>(plan, stream);
             const uint32_t room = plan.room;
             plan.room = UINT32_MAX / (uint32_t)call->largest;
             const cudaError_t hessians = launch<S, ONLY_HESSIANS>(plan, stream);
             plan.room = room;
-            return hessians;
+            return lambdas == cudaSuccess ? hessians : lambdas;
         }
     }
-    return error;
+    return call->sums == RW_HIST_NEWTON ? launch<S, RW_HIST_NEWTON>(plan, stream)
+                                        : launch<S, RW_HIST_MART>(plan, stream);
 }
 
 static cudaError_t launch_bits(const struct rw_hist_call *call, const struct layout &layout,
@@ -397,7 +396,7 @@ static cudaError_t launch_bits(const struct rw_hist_call *call, const struct lay
         return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
     case 1256:
         return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
-    default: /* shared memory of under 64 KB */
+    default: /* a block shares too little for lambdas alone: under 48 KB */
         return cudaErrorInvalidConfiguration;
     }
 }

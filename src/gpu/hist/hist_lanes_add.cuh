@@ -5,12 +5,17 @@
 
 #include <cuda_runtime.h>
 
+#include "gpu/device/architecture.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
 
 extern __shared__ uint4 shared_cells[];
 
-/* Sums beyond those of hist.h: newton's hessians in a launch of their own. */
-enum { ONLY_HESSIANS = RW_HIST_FLOAT + 1 };
+/* Sums beyond those of hist.h: newton's in two launches, where its cells do not fit one. */
+enum { ONLY_LAMBDAS = RW_HIST_FLOAT + 1, ONLY_HESSIANS };
+static __host__ __device__ constexpr bool has_hessians(int sums)
+{
+    return sums == RW_HIST_NEWTON || sums == ONLY_HESSIANS;
+}
 enum : uint32_t { NO_DOC = 0xffffffffu };
 
 /* What a kernel is compiled for. BINS: that a code has room for, 4 and 8 bits. IN_PART: codes of
@@ -429,13 +434,10 @@ template <int SUMS> static __device__ __forceinline__ bool holds_any(const struc
     return SUMS == ONLY_HESSIANS ? d.hess != 0 : d.count != 0;
 }
 
-/* Words of a drained cell, plan.words, where the compiler can know them: count and lambda in one
- * or, WIDE, in two, and newton's hess. */
-template <class S, int SUMS, bool WIDE>
-static __device__ __forceinline__ uint32_t words_a_cell(const struct plan &plan)
+/* Words of a drained cell, plan.words, as the compiler knows them: count and lambda in one or,
+ * WIDE, in two, and newton's hess. */
+template <int SUMS, bool WIDE> static __device__ constexpr uint32_t words_a_cell()
 {
-    if (S::BITS == 16 && SUMS == RW_HIST_MART)
-        return (uint32_t)plan.words; /* newton's hessians may come in a launch of their own */
     return 1 + WIDE + (SUMS == RW_HIST_MART ? 0 : 1);
 }
 
@@ -452,7 +454,7 @@ static __device__ __forceinline__ void add_drained(const struct drained &d,
             atomicAdd(d_out, (unsigned long long)(uint32_t)d.lambda << 32 | low);
         }
     }
-    if (SUMS != RW_HIST_MART)
+    if (has_hessians(SUMS))
         atomicAdd(d_out + 1 + WIDE, d.hess);
 }
 
@@ -487,7 +489,7 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
     const int shift = SUMS == ONLY_HESSIANS ? 0 : plan.shift;
     const uint32_t full = SUMS == ONLY_HESSIANS ? 0 : plan.room / RW_TUNE_LANES_FULL;
     const uint32_t lane = threadIdx.x % WARP, least = (full + 1) << shift;
-    const uint32_t words = words_a_cell<S, SUMS, WIDE>(plan), stride = row.lanes * words;
+    const uint32_t words = words_a_cell<SUMS, WIDE>(), stride = row.lanes * words;
     const uint32_t n = row.n_bins * S::CODES;
     uint32_t *cell = first_cell<S, SUMS>(), most = 0;
     unsigned long long *d_out = drained_to(plan, row, node) + (lane & (row.lanes - 1)) * words;
@@ -518,7 +520,7 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
         }
         cell += LOOK_ROWS * next_cell<S, SUMS>();
     }
-    most = __reduce_max_sync(0xffffffffu, most >> shift);
+    most = rw_warp_max(most >> shift);
     if (lane == 0 && most)
         atomicMax(fullest, most);
     if (threadIdx.x == 0)
@@ -531,7 +533,7 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
 template <class S, int SUMS, bool WIDE>
 static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
 {
-    const uint32_t words = words_a_cell<S, SUMS, WIDE>(plan);
+    const uint32_t words = words_a_cell<SUMS, WIDE>();
     const uint32_t lane = threadIdx.x % WARP, n = row.n_bins * S::CODES, lanes = row.lanes;
     const uint32_t *cell = first_cell<S, SUMS>();
     uint32_t i = threadIdx.x / WARP;
@@ -553,7 +555,7 @@ static __device__ void drain_all(const struct plan &plan, const struct plan_row 
         struct drained d = drained_of<SUMS>(plan, *cell, heavy);
         d.count = sum_copies(d.count, lanes);
         d.lambda = sum_copies(d.lambda, lanes);
-        if (SUMS != RW_HIST_MART)
+        if (has_hessians(SUMS))
             d.hess = sum_copies(d.hess, lanes);
         if (lane < lanes && holds_any<SUMS>(d))
             add_drained<SUMS, WIDE>(d, d_out);

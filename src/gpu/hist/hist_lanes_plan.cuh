@@ -93,8 +93,16 @@ static struct layout layout_of(const struct rw_hist_call *call)
     const size_t room =
         call->shared_bytes - 1024 - stage_bytes(newton); /* the kernel's own: 1024 */
     struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0};
-    if (bits == 8)
+    if (bits == 8) {
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
+        /* where a block shares 64 KB, one code alone in each of two launches */
+        l.apart = newton && cell_bytes_of(newton, 256 / (int)l.room_bins, l.room_bins) > room;
+        if (l.apart) {
+            newton = 0;
+            l.n_codes = 1;
+            l.room_bins = 256;
+        }
+    }
     if (bits == 16) {
         l.apart = newton && cell_bytes_of(newton, 1, l.n_bins) > room;
         newton = newton && !l.apart;

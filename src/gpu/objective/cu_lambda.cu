@@ -17,6 +17,7 @@
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
 #include "gpu/device/launch_after.cuh"
+#include "gpu/device/architecture.cuh"
 #include "gpu/device/tuning.h"
 #include "objective/lambda.h"
 
@@ -324,10 +325,10 @@ __device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
             struct rw_bounded_parts hessian = {0u - K * RW_BOUNDED_HIGH_BIAS,
                                                0u - K * RW_BOUNDED_LOW_BIAS};
             bounded_pairs<K>(bounded, bounded.stage[j], own, lambda, hessian);
-            lambda.high = __reduce_add_sync(~0u, lambda.high);
-            lambda.low = __reduce_add_sync(~0u, lambda.low);
-            hessian.high = __reduce_add_sync(~0u, hessian.high);
-            hessian.low = __reduce_add_sync(~0u, hessian.low);
+            lambda.high = rw_warp_add(lambda.high);
+            lambda.low = rw_warp_add(lambda.low);
+            hessian.high = rw_warp_add(hessian.high);
+            hessian.low = rw_warp_add(hessian.low);
             if (lane == j) {
                 lambda_sum = lambda;
                 hessian_sum = hessian;

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "gpu/device/architecture.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "objective/lambda.h"
 
@@ -13,9 +14,9 @@ __device__ __forceinline__ long long lambda_warp_sum(long long v)
 {
     const unsigned long long bits = (unsigned long long)v;
     const uint32_t part = (1u << 27) - 1;
-    const uint32_t low = __reduce_add_sync(~0u, (uint32_t)bits & part);
-    const uint32_t middle = __reduce_add_sync(~0u, (uint32_t)(bits >> 27) & part);
-    const uint32_t high = __reduce_add_sync(~0u, (uint32_t)(bits >> 54));
+    const uint32_t low = rw_warp_add((uint32_t)bits & part);
+    const uint32_t middle = rw_warp_add((uint32_t)(bits >> 27) & part);
+    const uint32_t high = rw_warp_add((uint32_t)(bits >> 54));
     return (long long)((unsigned long long)low + ((unsigned long long)middle << 27) +
                        ((unsigned long long)high << 54));
 }
@@ -36,8 +37,8 @@ __device__ __forceinline__ void lambda_shared_add(unsigned long long *sum, long 
  * calls. */
 __device__ __forceinline__ void lambda_raise(uint64_t *largest, uint64_t v)
 {
-    const uint32_t high = (uint32_t)(v >> 32), most = __reduce_max_sync(~0u, high);
-    v = (uint64_t)most << 32 | __reduce_max_sync(~0u, high == most ? (uint32_t)v : 0);
+    const uint32_t high = (uint32_t)(v >> 32), most = rw_warp_max(high);
+    v = (uint64_t)most << 32 | rw_warp_max(high == most ? (uint32_t)v : 0);
     if (threadIdx.x % 32 == 0 && v > __ldcg(reinterpret_cast<unsigned long long *>(largest)))
         atomicMax(reinterpret_cast<unsigned long long *>(largest), (unsigned long long)v);
 }
