@@ -5,7 +5,8 @@ standard output. Needs numpy, and the peer that the job names.
 Jobs (`job`):
   probe    can the peer train on the device at all? {"version"}
   trees    trains settings on made data: {"rows": [{"ms", "least_ms", ..., "mean_leaves"}]}
-  scores   trains on one file, writes scores of another, a line each: {"mean_leaves", "seconds"}
+  scores   trains on one file, stops by a second (`stop`, if given), writes scores of another, a line each:
+           {"trees", "mean_leaves", "seconds"}
   race     trains XGBoost by one process a GPU, writes scores of another file after every so many
            trees: {"seconds": [of training until then, ...], "load_seconds"}
   like     makes data with another generator, split into two caches
@@ -21,32 +22,53 @@ import time
 
 import numpy
 
-from common import Library
+from common import TOP, Library
 
 FIRST_TREE = 10
 
 
 # ---------------------------------------------------------------- peers
-# Each: train(data, setting, device, threads, n_trees) -> (predict, seconds a tree, leaves a tree).
+# Each: train(data, setting, device, threads, n_trees, stop) -> (predict, seconds a tree, leaves a tree).
 # Equal settings where a peer has them: lambdarank, leaves, rate 0.1, bins, 20 documents a leaf.
+# stop: (data to stop by, trees to wait for a better NDCG@10), or None. The trees until the best are used.
 
 
-def lightgbm_train(data, setting, device, threads, n_trees):
+class Best:
+    """The tree after which NDCG was best."""
+
+    def __init__(self, patience):
+        self.patience, self.trees, self.value = patience, 0, -1.0
+
+    def is_past(self, trees, value):
+        """Whether `value`, after so many trees, is the one to stop at."""
+        if value > self.value:
+            self.trees, self.value = trees, value
+        return trees - self.trees >= self.patience
+
+
+def lightgbm_train(data, setting, device, threads, n_trees, stop=None):
     import lightgbm
 
     params = {"objective": "lambdarank", "num_leaves": setting["leaves"], "learning_rate": 0.1,
               "min_data_in_leaf": 20, "max_bin": setting["bins"], "num_threads": threads,
               "device_type": device, "seed": setting["seed"], "deterministic": True,
-              "verbosity": -1}
+              "verbosity": -1, "metric": "ndcg" if stop else "none", "eval_at": [TOP]}
     made = lightgbm.Dataset(data[0], data[1], group=data[2], params=params)
     model = lightgbm.Booster(params, made)
+    if stop:
+        held = lightgbm.Dataset(stop[0][0], stop[0][1], group=stop[0][2], reference=made)
+        model.add_valid(held, "stop")
+        best = Best(stop[1])
     seconds = []
-    for _ in range(n_trees):
+    for i in range(n_trees):
         start = time.perf_counter()
         model.update()
         seconds.append(time.perf_counter() - start)
-    leaves = [int(n) for n in re.findall(r"^num_leaves=(\d+)$", model.model_to_string(), re.M)]
-    return (lambda values: model.predict(values, num_threads=threads)), seconds, leaves
+        if stop and best.is_past(i + 1, model.eval_valid()[0][2]):
+            break
+    n_used = best.trees if stop else n_trees
+    leaves = [int(n) for n in re.findall(r"^num_leaves=(\d+)$", model.model_to_string(num_iteration=n_used), re.M)]
+    return (lambda values: model.predict(values, num_iteration=n_used, num_threads=threads)), seconds, leaves
 
 
 def xgboost_params(setting, device, threads):
@@ -67,50 +89,61 @@ def xgboost_matrix(data, setting, threads):
                                    nthread=threads)
 
 
-def xgboost_train(data, setting, device, threads, n_trees):
+def xgboost_train(data, setting, device, threads, n_trees, stop=None):
     import xgboost
 
     made = xgboost_matrix(data, setting, threads)
-    model = xgboost.Booster(xgboost_params(setting, device, threads), [made])
+    params = {**xgboost_params(setting, device, threads), "eval_metric": f"ndcg@{TOP}"}
+    model = xgboost.Booster(params, [made])
+    if stop:
+        qid = numpy.repeat(numpy.arange(len(stop[0][2])), stop[0][2])
+        held = xgboost.DMatrix(stop[0][0], stop[0][1], qid=qid, nthread=threads)
+        best = Best(stop[1])
     seconds = []
     for i in range(n_trees):
         start = time.perf_counter()
         model.update(made, i)
         seconds.append(time.perf_counter() - start)
+        if stop and best.is_past(i + 1, float(model.eval(held).rsplit(":", 1)[1])):
+            break
     used = json.loads(model.save_config())["learner"]["generic_param"]["device"]
     if used.split(":")[0] != device:  # it goes on without a GPU, with a warning
         raise SystemExit(f"XGBoost trained on '{used}'")
-    leaves = [tree.count("leaf=") for tree in model.get_dump()]
+    n_used = best.trees if stop else n_trees
+    leaves = [tree.count("leaf=") for tree in model.get_dump()[:n_used]]
 
     def predict(values):
-        return model.predict(xgboost.DMatrix(values, nthread=threads))
+        return model.predict(xgboost.DMatrix(values, nthread=threads), iteration_range=(0, n_used))
 
     return predict, seconds, leaves
 
 
-def catboost_train(data, setting, device, threads, n_trees):
-    """The time of a tree is the slope between a short and a long training."""
+def catboost_train(data, setting, device, threads, n_trees, stop=None):
+    """The time of a tree is the slope between a short and a long training; with `stop`, the long one's mean."""
     import catboost
 
-    ids = numpy.repeat(numpy.arange(len(data[2])), data[2])
+    def pool_of(values, labels, sizes):
+        return catboost.Pool(values, labels, group_id=numpy.repeat(numpy.arange(len(sizes)), sizes))
+
     if setting["bins"] > 255:
         raise SystemExit("CatBoost has at most 255 borders here")
-    pool = catboost.Pool(data[0], data[1], group_id=ids)
+    pool = pool_of(*data)
+    stopped = {"eval_set": pool_of(*stop[0]), "early_stopping_rounds": stop[1]} if stop else {}
 
     def fit(n):
         model = catboost.CatBoost({
-            "loss_function": "YetiRank", "iterations": n, "learning_rate": 0.1,
+            "loss_function": "YetiRank", "eval_metric": f"NDCG:top={TOP}", "iterations": n, "learning_rate": 0.1,
             "grow_policy": "Lossguide", "max_leaves": min(setting["leaves"], 64),
             "min_data_in_leaf": 20, "border_count": setting["bins"], "thread_count": threads,
             "task_type": "GPU" if device == "cuda" else "CPU",
             "random_seed": setting["seed"], "logging_level": "Silent",
             "allow_writing_files": False})
         start = time.perf_counter()
-        model.fit(pool)
+        model.fit(pool, **stopped)
         return model, time.perf_counter() - start
 
-    few = max(1, n_trees // 10)
-    short, (model, long) = fit(few)[1], fit(n_trees)
+    few = 0 if stop else max(1, n_trees // 10)
+    short, (model, long) = fit(few)[1] if few else 0.0, fit(n_trees)
     seconds = [(long - short) / max(1, n_trees - few)] * n_trees
     return model.predict, seconds, list(model.get_tree_leaf_counts())
 
@@ -155,15 +188,16 @@ def job_trees(job):
 def job_scores(job):
     library = Library(job["library"], job["threads"])
     train = library.arrays(library.read([job["train"]]))
+    stop = (library.arrays(library.read([job["stop"]])), job["patience"]) if job.get("stop") else None
     start = time.perf_counter()
     predict, _, leaves = TRAIN[job["peer"]](train, job["setting"], job["device"], job["threads"],
-                                            job["trees"])
+                                            job["trees"], stop)
     seconds = time.perf_counter() - start
     del train
     test = library.arrays(library.read([job["test"]]))[0]
     with open(job["scores"], "w") as file:
         file.writelines(f"{float(s)!r}\n" for s in predict(test))
-    return {"mean_leaves": float(numpy.mean(leaves)), "seconds": seconds}
+    return {"trees": len(leaves), "mean_leaves": float(numpy.mean(leaves)), "seconds": seconds}
 
 
 def share(data, rank, n_ranks):
