@@ -29,6 +29,36 @@ def outwards(c, model, docs_path, what, x):
     c.add(f"catboost, {what}", BY, model, docs_path, booster.predict(x), booster.calc_leaf_indexes(x), False, 53)
 
 
+def with_words(columns, **more):
+    """A pool of columns: numbers, and words, of which a missing one is the empty text."""
+    words = [i for i, column in enumerate(columns) if isinstance(column[0], str)]
+    return catboost.Pool([list(row) for row in zip(*columns)], cat_features=words, **more)
+
+
+def outwards_words(c, model, docs_path, what, columns):
+    c.run("export", model, "--to", "catboost", "--feature-base", "0", "--verify", docs_path, "-o", "out.catboost")
+    booster, pool = loaded("out.catboost"), with_words(columns)
+    c.add(f"catboost, {what}", BY, model, docs_path, booster.predict(pool), booster.calc_leaf_indexes(pool), False, 53)
+
+
+def train_words(what, columns, y, group, rounds):
+    """All categories are compared with one by one: no statistics of the labels."""
+    model = catboost.CatBoost({**QUIET, **MODELS[what], "one_hot_max_size": 255, "iterations": rounds})
+    pool = with_words(columns, label=y, group_id=group)
+    model.fit(pool)
+    return model, pool
+
+
+def inwards_words(c, docs_path, what, columns, trained_on, y, group):
+    pool = with_words(columns)
+    for which, trees in (("YetiRank", "oblivious"), ("lossguide", "lossguide")):
+        model, seen = train_words(which, trained_on, y, group, 20)
+        model.save_model("in.catboost", format="json", pool=seen)
+        c.run("import", "in.catboost", "--from", "catboost", "--feature-base", "0", "-o", "in.model")
+        c.add(f"from catboost, {what}, {trees}", BY, "in.model", docs_path, model.predict(pool),
+              model.calc_leaf_indexes(pool), False)
+
+
 def train(what, x, y, group, rounds):
     model = catboost.CatBoost({**QUIET, **MODELS[what], "iterations": rounds})
     model.fit(catboost.Pool(x, y, group_id=group))
@@ -59,9 +89,9 @@ def golden(folder, training, documents, write_case):
     group = np.repeat(np.arange(len(sizes)), sizes)
     most = np.finfo(np.float32).min, np.finfo(np.float32).max
 
-    def save(model, name):
+    def save(model, name, pool=None):
         path = os.path.join(folder, name + ".catboost")
-        model.save_model(path, format="json")
+        model.save_model(path, format="json", pool=pool)
         with open(path, encoding="utf-8") as file:
             text = json.load(file)
         # Times, ids and the computer's threads are nobody's business.
@@ -76,6 +106,22 @@ def golden(folder, training, documents, write_case):
         # Borders may be the smallest float, which parts what is missing from all else.
         docs = np.clip(documents(borders_of(save(model, name))), *most)
         write_case(name, docs, model.predict(docs), False)
+
+    def columns_of(values):
+        """Feature 1 is a category, and its numbers' decimals are the words."""
+        return [["" if np.isnan(v) else f"{v:g}" for v in column] if i == 1 else column
+                for i, column in enumerate(np.transpose(values))]
+
+    def rounded(values):
+        values = np.array(values)
+        values[:, 1] = np.abs(values[:, 1]).round().clip(0, 20)
+        return values
+
+    for name, what in (("cat_one_hot", "RMSE, NaN high"), ("cat_one_hot_lossguide", "lossguide")):
+        model, pool = train_words(what, columns_of(rounded(x)), y, group, 6)
+        docs = rounded(np.clip(documents(borders_of(save(model, name, pool))), *most))
+        docs[::7, 1] += 21  # not seen in training
+        write_case(name, docs, model.predict(with_words(columns_of(docs))), False, (1,))
 
     def refused(name, params, **pool):
         values = pool.pop("x", x)

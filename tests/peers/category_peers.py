@@ -1,12 +1,13 @@
 """Splits by categories for formats.py, both ways. Features 11 and 12 are categories, known ones, others and missing
 ones: whole numbers, or words, which C takes by a function of its own, and LightGBM, XGBoost and PMML from data
-frames."""
+frames; CatBoost knows words alone, a number's decimal and for a missing one the empty text."""
 import ctypes
 import os
 import random
 import subprocess
 import tempfile
 
+import catboost_peers
 import lightgbm as lgb
 import numpy as np
 import onnx_peers
@@ -51,6 +52,14 @@ class Compiled:
                                                         ctypes.POINTER(ctypes.c_float))) for i in range(len(x))])
 
 
+def columns_of(table, missing=""):
+    """Of a matrix or a frame, for CatBoost."""
+    columns = table.items() if isinstance(table, pd.DataFrame) else enumerate(np.transpose(table))
+    return [[missing if pd.isna(v) else v if isinstance(v, str) else f"{v:g}" for v in column]
+            if name in BY_CATEGORY or name in [f"f{f}" for f in BY_CATEGORY] else np.asarray(column, dtype=np.float32)
+            for name, column in columns]
+
+
 # ---- whole numbers
 
 def xgboost_data(x, *more, **fields):
@@ -73,6 +82,7 @@ def numbers_out(c, train, docs, matrix):
         onnx_peers.outwards(c, "m.txt", "docs.txt", what, x.astype(np.float32))
         c.run("export", "m.txt", "--to", "c", "--feature-base", "0", "--verify", "docs.txt", "-o", "out.c")
         c.add(f"c, {what}", "a C compiler", "m.txt", "docs.txt", Compiled("out.c").scores(x), None, True, 53)
+        catboost_peers.outwards_words(c, "m.txt", "docs.txt", what, columns_of(x))
         if absent == "zero":  # those who take what is absent for missing would be given zeros
             continue
         for name, ending in KINDS:
@@ -94,6 +104,8 @@ def numbers_in(c, train, docs, matrix):
     c.run("import", "in.lightgbm", "--from", "lightgbm", "--feature-base", "0", "-o", "in.model")
     c.add("from lightgbm, categories", LIGHTGBM, "in.model", "docs.txt", booster.predict(x, raw_score=True),
           booster.predict(x, pred_leaf=True), True)
+    catboost_peers.inwards_words(c, "docs.txt", "categories", columns_of(x), columns_of(matrix(train, np.nan)), y,
+                                 [q for q, _, _ in train])
     booster = xgb.train(TO_XGBOOST, xgboost_data(matrix(train, np.nan), y, group=group), 20)
     values = xgboost_data(matrix(docs, np.nan))
     for name, ending in KINDS:
@@ -148,6 +160,7 @@ def words_out(c, train, docs, matrix):
                        for f, v in enumerate(row)] for row in given.itertuples(index=False)])
         c.add("c, words", "a C compiler", "m.txt", "docs.csv", model.scores(x), None, True, 53)
         pmml_peers.outwards(c, "m.txt", "docs.csv", "words", given.astype(object).to_numpy(), fields)
+        catboost_peers.outwards_words(c, "m.txt", "docs.csv", "words", columns_of(given))
 
 
 def words_in(c, train, docs, matrix):
@@ -161,6 +174,8 @@ def words_in(c, train, docs, matrix):
     c.run("import", "in.lightgbm", "--from", "lightgbm", "--feature-base", "0", "-o", "in.model")
     c.add("from lightgbm, words", LIGHTGBM, "in.model", "docs.csv", booster.predict(given, raw_score=True),
           booster.predict(given, pred_leaf=True), True)
+    catboost_peers.inwards_words(c, "docs.csv", "words", columns_of(given), columns_of(frame(train, matrix)), y,
+                                 [q for q, _, _ in train])
     known = [{doc.get(f) for _, _, doc in train} for f in BY_CATEGORY]
     docs = [row for row in docs if all(row[2].get(f, np.nan) != row[2].get(f, np.nan) or row[2][f] in of
                                        for f, of in zip(BY_CATEGORY, known))]

@@ -290,7 +290,25 @@ def test_words_in_lightgbm(model: rankwood.Model, tmp_path) -> None:
     assert np.allclose(scores, model.predict(test), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("format", ["lightgbm", "xgboost", "xgboost-ubj", "onnx", "onnx5"])
+def test_words_in_catboost(tmp_path) -> None:
+    """Missing ones are empty texts there; among the words are such as training never saw."""
+    table, test = frame(1), frame(2)
+    table.loc[::9, "shop"] = test.loc[::7, "shop"] = np.nan
+    model = rankwood.train(PARAMS, rankwood.Dataset(table, "label", qid="qid"))
+    model.export(tmp_path / "model.json", "catboost", feature_base=0)
+    test = recoded(test.assign(shop=test["shop"].astype(object).replace("shop 07", "unseen")), ["unseen", *SHOPS])
+    back = rankwood.Model.import_from(tmp_path / "model.json", "catboost", feature_base=0)
+    assert set(back.categories["shop"]) <= set(model.categories["shop"])
+    assert (back.predict(test) == model.predict(test)).all()
+    catboost = pytest.importorskip("catboost")
+    theirs = catboost.CatBoost()
+    theirs.load_model(str(tmp_path / "model.json"), format="json")
+    given = test[["shop", "x"]].assign(shop=test["shop"].astype(object).fillna(""))
+    scores = theirs.predict(catboost.Pool(given, cat_features=["shop"]))
+    assert np.allclose(scores, model.predict(test), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("format", ["lightgbm", "xgboost", "xgboost-ubj", "onnx", "onnx5", "catboost"])
 def test_numbers_out_and_in_again(format: str, tmp_path) -> None:
     table = frame(1)
     x = np.column_stack([table["shop"].cat.codes, table["x"]]).astype(np.float32)

@@ -40,7 +40,8 @@ static void same_scores(const struct rw_model *a, const struct rw_model *b, cons
 
 Test(convert_categories, out_and_in_again)
 {
-    static const char *const formats[] = {"lightgbm", "xgboost", "xgboost-ubj", "onnx", "onnx5"};
+    static const char *const formats[] = {"lightgbm", "xgboost", "xgboost-ubj",
+                                          "onnx",     "onnx5",   "catboost"};
     for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
         const struct rw_model_format *format = convert_format(formats[f]);
         for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -99,7 +100,7 @@ Test(convert_categories, verified)
             rw_model_free(model);
         }
     }
-    cr_assert_geq(n, 7);
+    cr_assert_geq(n, 8);
     rw_dataset_free(data);
 }
 

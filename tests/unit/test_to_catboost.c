@@ -222,13 +222,12 @@ Test(to_catboost, refused_features)
 {
     convert_refused("catboost", "[]", "file: no 'features_info'; expected an object");
     convert_refused("catboost", "{\"features_info\":{\"categorical_features\":[{}]}}",
-                    "file: 'categorical_features' has 1: only float features are carried, not "
-                    "categorical");
+                    "file: no 'flat_feature_index'; expected a whole number");
     convert_refused("catboost", "{\"features_info\":{\"ctrs\":[{},{}]}}",
-                    "file: 'ctrs' has 2: only float features are carried, not categories' "
-                    "statistics (ctr)");
-    convert_refused("catboost", "{\"features_info\":{\"text_features\":[1]}}",
-                    "file: 'text_features' has 1: only float features are carried, not text");
+                    "file: no 'ctr_type'; expected a text");
+    convert_refused(
+        "catboost", "{\"features_info\":{\"text_features\":[1]}}",
+        "file: 'text_features' has 1: features of numbers and categories are carried, not text");
     convert_refused("catboost", "{\"features_info\":{\"embedding_features\":7}}",
                     "file: wrong 'embedding_features'; expected an array");
     convert_refused("catboost",
@@ -258,12 +257,13 @@ Test(to_catboost, refused_features)
 Test(to_catboost, refused_splits)
 {
     convert_refused("catboost", FILE_OF(NESTED(SPLIT("3"))),
-                    "file: 'split_index' is 3, but there are 3 borders");
+                    "file: 'split_index' is 3, but there are 3 borders and categories");
     convert_refused("catboost", FILE_OF(NESTED(SPLIT("-1"))),
                     "file: 'split_index': expected a whole number from 0 to 2147483647");
-    convert_refused("catboost", FILE_OF(NESTED("{\"split_type\":\"OneHotFeature\"}")),
+    convert_refused("catboost",
+                    FILE_OF(NESTED("{\"split_index\":0,\"split_type\":\"OneHotFeature\"}")),
                     "file: a split of type 'OneHotFeature'; expected 'FloatFeature'");
-    convert_refused("catboost", FILE_OF(NESTED("{\"split_type\":7}")),
+    convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":0,\"split_type\":7}")),
                     "file: a split of type '?'; expected 'FloatFeature'");
     convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":1,\"border\":0.2}")),
                     "file: 'split_index' 1 is the border 0.1, not 0.2");
@@ -435,8 +435,8 @@ Test(to_catboost, buckets_of_16_bits)
         cr_assert_eq(status, n_cuts == 254 ? RW_OK : RW_ERR_UNSUPPORTED);
         if (status < 0) {
             cr_assert_str_eq(rw_last_error(ctx),
-                             "65537 buckets of 254 thresholds of a feature; CatBoost "
-                             "has numbers for 65536");
+                             "65537 buckets of 254 thresholds of a feature, or of a set of "
+                             "categories; CatBoost has numbers for 65536");
         } else {
             rw_put_bytes(&put, "", 1);
             assert_borders(put.text, (size_t)n_cuts);

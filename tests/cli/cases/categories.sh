@@ -109,6 +109,15 @@ say explained test -s explained
 printf '1 qid:1 1:999 2:0.5\n0 qid:1 1:2147483647 2:0.5\n' >unseen.txt
 "$RANKWOOD" predict whole unseen.txt --quiet -o scores
 say 'unseen ones are alike' sh -c 'test $(sort -u scores | wc -l) = 1'
+# In CatBoost's terms, and back: the same scores, though sides may have changed places.
+try export whole --to catboost --verify test.txt -o whole.catboost
+try export named --to catboost --verify test.csv -o named.catboost
+try import whole.catboost --from catboost -o back --feature-base 0
+"$RANKWOOD" predict whole test.txt --quiet -o a
+"$RANKWOOD" predict back test.txt --quiet -o b
+say 'the same scores' cmp a b
+train train.txt --categorical 1 --for catboost --rounds 12 -o other
+say 'for CatBoost' cmp whole other
 # What is wrong.
 for value in 2147483648 -1 1.5 shop; do
     printf '1 qid:1 1:5 2:1\n0 qid:1 1:%s 2:1\n' "$value" >wrong.txt
@@ -124,6 +133,6 @@ try train train.txt --categorical 1 --for ranklib --quiet -o no
 try train train.txt --category-smoothing 3 --quiet -o no
 try train train.txt --category-penalty 3 --quiet -o no
 try train train.txt --categorical 1 --category-penalty -1 --quiet -o no
-for format in ranklib solr catboost; do
+for format in ranklib solr vespa; do
     try export whole --to $format -o no
 done
