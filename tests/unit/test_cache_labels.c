@@ -2,10 +2,8 @@
  * what is read is checked. */
 #include <float.h>
 
-#include "io/cache.h"
-#include "io/checksum.h"
+#include "cache_fixture.h"
 #include "io/data_format.h"
-#include "scratch_file.h"
 
 TestSuite(cache_labels, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
 
@@ -138,36 +136,11 @@ Test(cache_labels, without_them_the_version_is_what_it_was)
 
 /* ---- hostile files ---- */
 
-static int read_sealed(char *bytes, size_t n)
-{
-    const char *path = "bad.rwb";
-    struct rw_dataset *dataset;
-    const uint32_t crc = rw_checksum(0, bytes, n - sizeof(crc));
-    memcpy(bytes + n - sizeof(crc), &crc, sizeof(crc));
-    scratch_write("bad.rwb", bytes, n);
-    const int status = rw_dataset_read(scratch_ctx, &path, 1, &dataset);
-    rw_dataset_free(dataset);
-    return status;
-}
-
 Test(cache_labels, any_changed_byte_is_read_or_refused)
 {
-    static const unsigned char changes[] = {0, 1, 2, 3, 0x20, 0x7f, 0x80, 0xff};
     size_t n;
-    struct rw_cache_layout layout;
-    struct rw_cache_header header;
     char *bytes = make_cache(WITH_ALL, N_MORE, &n);
-    memcpy(&header, bytes, sizeof(header));
-    cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
-    for (size_t at = layout.table; at + 4 < n; at++) {
-        const char was = bytes[at];
-        for (size_t k = 0; k < sizeof(changes); k++) {
-            bytes[at] = (char)changes[k];
-            const int status = read_sealed(bytes, n);
-            cr_assert(status == RW_OK || status == RW_ERR_FORMAT, "byte %zu: %d", at, status);
-        }
-        bytes[at] = was;
-    }
+    cache_change_bytes(bytes, n);
     free(bytes);
 }
 
@@ -205,7 +178,7 @@ Test(cache_labels, what_is_wrong_is_refused)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memcpy(bytes, good, n);
         memcpy(bytes + cases[i].at, cases[i].bytes, 4);
-        cr_assert_eq(read_sealed(bytes, n), RW_ERR_FORMAT, "case %zu", i);
+        cr_assert_eq(cache_read_sealed(bytes, n), RW_ERR_FORMAT, "case %zu", i);
         cr_assert(strstr(rw_last_error(scratch_ctx), cases[i].error), "case %zu: %s", i,
                   rw_last_error(scratch_ctx));
     }
