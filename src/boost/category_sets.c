@@ -136,11 +136,8 @@ static int warn_of_lacking(struct rw_ctx *ctx, const struct rw_dataset *document
     RW_TRY_OUT(rw_comm_all_reduce(ctx, has, n, RW_COMM_U32, RW_COMM_MAX));
     for (uint32_t i = 0; i < n; i++)
         n_lacking += !has[i];
-    if (n_lacking > 0)
-        rw_log(ctx, RW_LOG_WARNING,
-               "the model to continue from has %u feature%s by categories that the training set "
-               "lacks: absent in every document",
-               n_lacking, n_lacking == 1 ? "" : "s");
+    rw_lacking_warn(ctx, "the model to continue from has", n_lacking, " by categories",
+                    "the training set");
 out:
     rw_mem_free(has);
     return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "boost/features.h"
 #include "boost/params_table.h"
 #include "comm/comm.h"
 #include "tree/monotone.h"
@@ -238,13 +239,9 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
 
 static void warn_of_features(const struct rw_continuation *from)
 {
-    const uint32_t n_missing = rw_model_n_lacking(from->init, from->feature, from->n_features);
-    if (n_missing > 0)
-        rw_log(
-            from->ctx, RW_LOG_WARNING,
-            "the model to continue from asks for %u feature%s that the training set lacks: absent "
-            "in every document",
-            n_missing, n_missing == 1 ? "" : "s");
+    rw_lacking_warn(from->ctx, "the model to continue from asks for",
+                    rw_model_n_lacking(from->init, from->feature, from->n_features), "",
+                    "the training set");
 }
 
 void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)

@@ -158,11 +158,8 @@ static int check_features(const struct refit *r)
             r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
                             "the data has none of the %u features that the model to refit asks for",
                             n_used));
-    else if (n_lacking > 0)
-        rw_log(r->ctx, RW_LOG_WARNING,
-               "the model to refit asks for %u feature%s that the data lacks: absent in every "
-               "document",
-               n_lacking, n_lacking == 1 ? "" : "s");
+    else
+        rw_lacking_warn(r->ctx, "the model to refit asks for", n_lacking, "", "the data");
 out:
     rw_mem_free(has);
     return status;
