@@ -6,15 +6,12 @@ not by codes; scores of both, ==; and the values of new leaves. Of a refit: word
 Leaves are computed in double arithmetic and agree to 1e-5 relative: lambdas of pairs are made in float. Standard
 library only."""
 
-import argparse
 import collections
 import csv
-import random
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
+import cases
 from floats import to_float
 from lambdas import query_lambdas
 
@@ -236,20 +233,12 @@ class Case:
         return self.n
 
 
-def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("program")
-    arguments.add_argument("--seed", type=int, default=1)
-    given = arguments.parse_args()
-    rng = random.Random(given.seed)
-    n = 0
-    for objective, *bins in (("regression", 255, 255), ("lambdarank", 60, 90), ("regression", 60, 60),
-                             ("lambdarank", 255, 255)):
-        with tempfile.TemporaryDirectory() as folder:
-            n += Case(given.program, rng, Path(folder), objective, bins).check()
-    print(f"{n} figures agree")
-    return 0 if n > 5000 else 1
+def check(objective, *bins):
+    return lambda program, rng, folder: Case(program, rng, folder, objective, bins).check()
 
+
+CASES = [check("regression", 255, 255), check("lambdarank", 60, 90), check("regression", 60, 60),
+         check("lambdarank", 255, 255)]
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(CASES, 5000))

@@ -5,16 +5,15 @@ The program rounds a query's value to multiples of 2^-40, so that figures agree 
 corrected p of `compare` are made of the printed ones, by the definition of Holm 1979 rather than by
 steps: ==. Standard library only."""
 
-import argparse
 import csv
 import io
 import math
-import random
 import struct
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+import cases
 
 METRICS = ["ndcg", "ndcg@1", "ndcg@5", "ndcg@1000", "map", "map@3", "mrr", "p@1", "p@10", "recall@1", "recall@10"]
 
@@ -138,19 +137,5 @@ def check_holm(program, folder, paths):
     return len(rows)
 
 
-def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("program")
-    arguments.add_argument("--seed", type=int, default=1)
-    given = arguments.parse_args()
-    rng = random.Random(given.seed)
-    n = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(40):
-            n += check_case(given.program, rng, Path(folder))
-    print(f"{n} figures agree")
-    return 0 if n > 1000 else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run([check_case] * 40, 1000))
