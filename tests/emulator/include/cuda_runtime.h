@@ -228,29 +228,30 @@ template <class T> T __reduce_min_sync(unsigned mask, T value)
 }
 
 /* A device's blocks and threads take turns, between which nothing is half done. */
-template <class T> T atomicAdd(T *at, std::common_type_t<T> value)
+namespace emulated
+{
+template <class T, class Next> T atomically(T *at, Next next)
 {
     const T before = *at;
-    *at = before + value;
+    *at = next(before);
     return before;
+}
+} // namespace emulated
+template <class T> T atomicAdd(T *at, std::common_type_t<T> value)
+{
+    return emulated::atomically(at, [=](T before) { return before + value; });
 }
 template <class T> T atomicMax(T *at, std::common_type_t<T> value)
 {
-    const T before = *at;
-    *at = value > before ? value : before;
-    return before;
+    return emulated::atomically(at, [=](T before) { return value > before ? value : before; });
 }
 template <class T> T atomicMin(T *at, std::common_type_t<T> value)
 {
-    const T before = *at;
-    *at = value < before ? value : before;
-    return before;
+    return emulated::atomically(at, [=](T before) { return value < before ? value : before; });
 }
 template <class T> T atomicOr(T *at, std::common_type_t<T> value)
 {
-    const T before = *at;
-    *at = before | value;
-    return before;
+    return emulated::atomically(at, [=](T before) { return before | value; });
 }
 
 /* ---- arithmetic ---- */
