@@ -125,4 +125,15 @@ static inline struct rw_dataset *fixture_dataset(struct rw_ctx *ctx, uint32_t n_
     return data;
 }
 
+/* A copy of the text with its first `old` replaced; freed by the test's end. */
+static inline char *fixture_replaced(const char *text, const char *old, const char *new)
+{
+    const char *at = strstr(text, old);
+    cr_assert_not_null(at, "%s", old);
+    const size_t size = strlen(text) + strlen(new) + 1;
+    char *out = malloc(size);
+    snprintf(out, size, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+    return out;
+}
+
 #endif

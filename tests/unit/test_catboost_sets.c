@@ -200,11 +200,9 @@ Test(catboost_sets, read)
 
 static void wrong(const char *old, const char *new, const char *message)
 {
-    char text[2 * sizeof(whole)];
-    const char *at = strstr(whole, old);
-    cr_assert_not_null(at, "%s", old);
-    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - whole), whole, new, at + strlen(old));
+    char *text = fixture_replaced(whole, old, new);
     convert_refused("catboost", text, message);
+    free(text);
 }
 
 #define EXPECTED "; expected 'Buckets' of one feature, above 0 where a category is of a class"

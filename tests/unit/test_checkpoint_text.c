@@ -161,12 +161,9 @@ Test(checkpoint_text, a_bit_flipped_anywhere)
 static void changed(const char *from, const char *to, const char *message)
 {
     size_t n;
-    char *text = print(&made, &n), *body = malloc(n + strlen(to) + 1);
-    n -= RW_CHECKSUM_LINE_BYTES;
-    text[n] = 0;
-    char *at = strstr(text, from);
-    cr_assert_not_null(at, "%s", from);
-    snprintf(body, n + strlen(to) + 1, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    char *text = print(&made, &n);
+    text[n - RW_CHECKSUM_LINE_BYTES] = 0;
+    char *body = fixture_replaced(text, from, to);
     char *whole = fixture_sum(body, strlen(body), &n);
     refused(whole, n, message);
     free(whole);

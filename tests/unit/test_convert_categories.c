@@ -232,12 +232,9 @@ Test(convert_categories, words_of_pandas)
 
 static void wrong(const char *old, const char *new, const char *message)
 {
-    static const char good[] = HEAD("0:1 [0:1]") TREE "\npandas_categorical:[]\n";
-    char text[2 * sizeof(good)];
-    const char *at = strstr(good, old);
-    cr_assert_not_null(at, "%s", old);
-    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, new, at + strlen(old));
+    char *text = fixture_replaced(HEAD("0:1 [0:1]") TREE "\npandas_categorical:[]\n", old, new);
     convert_refused("lightgbm", text, message);
+    free(text);
 }
 
 Test(convert_categories, lightgbm_refused)
@@ -279,12 +276,11 @@ Test(convert_categories, lightgbm_refused)
 static char *xgboost_with(const char *cats)
 {
     static const char before[] = "\"gbtree_model_param\"";
+    char with[1000];
     size_t n;
-    char *text = stump_as("xgboost", "1-2", "left", &n), *out = NULL;
-    const char *at = strstr(text, before);
-    cr_assert_not_null(at);
-    cr_assert_eq(RW_NEW(scratch_ctx, out, n + strlen(cats) + 16), RW_OK);
-    sprintf(out, "%.*s\"cats\":%s,%s", (int)(at - text), text, cats, at);
+    char *text = stump_as("xgboost", "1-2", "left", &n);
+    snprintf(with, sizeof(with), "\"cats\":%s,%s", cats, before);
+    char *out = fixture_replaced(text, before, with);
     rw_mem_free(text);
     return out;
 }
@@ -306,13 +302,13 @@ Test(convert_categories, words_of_xgboost)
     cr_assert_str_eq(model->categories.of[0].word[0], "70000000000");
     cr_assert_str_eq(model->categories.of[0].word[1], "77");
     rw_model_free(model);
-    rw_mem_free(text);
+    free(text);
     text = xgboost_with("{\"enc\":[]}"); /* of no data frame */
     cr_assert_eq(
         convert_read(scratch_ctx, text, strlen(text), convert_format("xgboost"), 0, &model), RW_OK);
     cr_assert_str_eq(model->categories.of[0].word[0], "35");
     rw_model_free(model);
-    rw_mem_free(text);
+    free(text);
 }
 
 static void wrong_cats(const char *enc, const char *message)
@@ -321,7 +317,7 @@ static void wrong_cats(const char *enc, const char *message)
     snprintf(cats, sizeof(cats), "{\"enc\":[%s]}", enc);
     char *text = xgboost_with(cats);
     convert_refused("xgboost", text, message);
-    rw_mem_free(text);
+    free(text);
 }
 
 Test(convert_categories, words_of_xgboost_refused)

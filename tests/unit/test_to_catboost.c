@@ -14,11 +14,10 @@ static const char small_model[] =
 
 static struct rw_model *small(struct rw_ctx *ctx, const char *side)
 {
-    char text[1000];
-    const char *mark = strstr(small_model, "SIDE");
-    snprintf(text, sizeof(text), "%.*s%s%s", (int)(mark - small_model), small_model, side,
-             mark + 4);
-    return fixture_model(ctx, text);
+    char *text = fixture_replaced(small_model, "SIDE", side);
+    struct rw_model *model = fixture_model(ctx, text);
+    free(text);
+    return model;
 }
 
 #define HEAD                                                                                 \

@@ -87,12 +87,9 @@ Test(to_lightgbm, names)
 /* The text with its first `old` replaced. */
 static void refused(const char *old, const char *new, const char *message)
 {
-    const char good[] = HEAD "\n" TREE END;
-    char text[2 * sizeof(good)];
-    const char *at = strstr(good, old);
-    cr_assert_not_null(at, "%s", old);
-    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, new, at + strlen(old));
+    char *text = fixture_replaced(HEAD "\n" TREE END, old, new);
     convert_refused("lightgbm", text, message);
+    free(text);
 }
 
 Test(to_lightgbm, refused_header)

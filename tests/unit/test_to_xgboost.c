@@ -17,12 +17,9 @@
 
 static void refused(const char *old, const char *new, const char *message)
 {
-    const char good[] = MODEL;
-    char text[2 * sizeof(good)];
-    const char *at = strstr(good, old);
-    cr_assert_not_null(at, "%s", old);
-    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, new, at + strlen(old));
+    char *text = fixture_replaced(MODEL, old, new);
     convert_refused("xgboost", text, message);
+    free(text);
 }
 
 Test(to_xgboost, round_trip)
