@@ -223,15 +223,34 @@ int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const char *
     return RW_OK;
 }
 
-/* Everything is on the disk, and nothing of what was reserved beyond. */
+/* Why an earlier write failed, which nobody kept: it most likely fails again. Only where that does
+ * no harm: to a file that will not stay, or to a device that is no terminal. */
+static int why_earlier(const struct rw_out_file *out)
+{
+    static const char zeros[PROBE];
+    const int fd = fileno(out->file);
+    struct stat info;
+    size_t left = sizeof(zeros);
+    if (!out->temporary && (fstat(fd, &info) != 0 || !S_ISCHR(info.st_mode) || isatty(fd)))
+        return EIO;
+    while (left > 0) {
+        const ssize_t n = write(fd, zeros, left);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        left -= n > 0 ? (size_t)n : 0;
+    }
+    return EIO;
+}
+
+/* Everything is on the disk, and nothing of what was reserved beyond. Else errno is that of the
+ * call that failed. */
 static int flush_all(struct rw_out_file *out)
 {
     const int fd = fileno(out->file), earlier = ferror(out->file);
-    errno = 0;
-    if (fflush(out->file) != 0 || earlier) {
-        if (errno == 0) /* an earlier write failed; most likely it would fail again */
-            errno = rw_system_reserve(fd, lseek(fd, 0, SEEK_END), PROBE);
-        errno = errno && errno != EOPNOTSUPP ? errno : EIO;
+    if (fflush(out->file) != 0)
+        return -1;
+    if (earlier) {
+        errno = why_earlier(out);
         return -1;
     }
     if (!out->temporary)

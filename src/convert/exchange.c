@@ -1,5 +1,4 @@
 /* The public functions: files in other programs' formats out, in, and checked. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/fpenv.h"
@@ -148,15 +147,13 @@ out:
 static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *path)
 {
     struct rw_out_file file;
+    int status;
     RW_TRY(rw_out_file_open(ctx, &file, path));
-    errno = 0;
-    /* said here: once a write has failed, commit cannot tell why */
-    if (put->n > 0 && fwrite(put->text, 1, put->n, file.file) != put->n) {
-        const int status = rw_fail_io(ctx, errno ? errno : EIO, "cannot write '%s'", file.path);
-        rw_out_file_abandon(&file);
-        return status;
-    }
+    RW_TRY_OUT(rw_out_file_write(ctx, &file, put->text, put->n));
     return rw_out_file_commit(ctx, &file);
+out:
+    rw_out_file_abandon(&file);
+    return status;
 }
 
 int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,

@@ -1,6 +1,9 @@
 #include "scratch_file.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +95,32 @@ Test(atomic, full_disk)
     struct stat info;
     cr_assert_eq(stat("/dev/full", &info), 0);
     cr_assert(S_ISCHR(info.st_mode), "a device is not replaced by a file");
+}
+
+/* Nothing is left to write, and errno is of another call. */
+static void expect_earlier(struct rw_out_file *out, const char *message, int status)
+{
+    setvbuf(out->file, NULL, _IONBF, 0);
+    for (int i = 0; i < 5000; i++)
+        fputs("x", out->file);
+    errno = ENOTTY;
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, out), status);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), message);
+}
+
+Test(atomic, why_an_earlier_write_failed)
+{
+    struct rw_out_file out;
+    const struct rlimit most = {4096, 4096};
+    if (access("/dev/full", W_OK) == 0) {
+        cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "/dev/full"), RW_OK);
+        expect_earlier(&out, "cannot write '/dev/full': No space left on device", RW_ERR_MACHINE);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
+    expect_earlier(&out, "cannot write 'a': File too large", RW_ERR_IO);
+    cr_assert_eq(n_files(), 0);
 }
 
 Test(atomic, a_link_stays_a_link)
