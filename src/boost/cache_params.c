@@ -7,6 +7,7 @@
 #include "comm/comm.h"
 #include "boost/params.h"
 #include "io/cache.h"
+#include "io/columns.h"
 #include "io/data_format.h"
 #include "tree/engine.h"
 
@@ -79,6 +80,7 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                        rw_n_ranks(ctx));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
     RW_TRY_OUT(check_columns(ctx, params, rw_ctx_n_tables(ctx) - n_before));
+    RW_TRY_OUT(rw_columns_check_categorical(ctx, binned.documents));
     if (params->labels[0])
         RW_TRY_OUT(rw_dataset_read_more_labels(ctx, binned.documents, params->labels));
     if (binned.bins) {

@@ -359,6 +359,7 @@ int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     *out = NULL;
     RW_TRY_OUT(RW_NEW(ctx, c, 1));
     RW_TRY_OUT(rw_dataset_read_split(ctx, paths, n_paths, &c->dataset));
+    RW_TRY_OUT(rw_columns_check_categorical(ctx, c->dataset));
     if (n_against > 0) {
         RW_TRY_OUT(rw_columns_like(ctx, c->dataset));
         status = rw_dataset_read_split(ctx, against, n_against, &c->other);

@@ -156,6 +156,35 @@ out:
     return status;
 }
 
+int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset)
+{
+    const struct rw_table_columns *columns = ctx->columns;
+    const char *list = columns && columns->categorical ? columns->categorical : "";
+    struct rw_feature_name *names = NULL;
+    int status = RW_OK;
+    if (dataset->name)
+        RW_TRY(rw_names_for_model(ctx, dataset->name, dataset->n_names, &names));
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        int any = 0;
+        long first, last;
+        RW_TRY_OUT(rw_list_item(ctx, "categorical", list, length, names ? names : columns->called,
+                                names ? dataset->n_names : columns->n_called, &first, &last));
+        for (uint32_t c = 0; c < dataset->n_columns && !any; c++)
+            any = dataset->column[c].feature >= first && dataset->column[c].feature <= last;
+        if (!any) {
+            status = rw_fail(ctx, RW_ERR_ARGUMENT,
+                             "categorical: expected features that the data has, found '%.*s'",
+                             (int)(length > 64 ? 64 : length), list);
+            break;
+        }
+        RW_TRY_OUT(rw_list_next(ctx, "categorical", length, &list));
+    }
+out:
+    rw_names_free(names, dataset->n_names);
+    return status;
+}
+
 static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_table_columns *to)
 {
     const struct rw_model *model = from->model;

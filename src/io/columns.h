@@ -30,6 +30,9 @@ struct rw_table_columns {
  * no feature's values are words; the context's. */
 int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                        struct rw_lexicon **out);
+/* Has the data set, which was read so, what each item of the list of categorical features names, of
+ * a range at least one? (Training sees to that itself.) */
+int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
 
 /* 1: by the caller, so that text which looks like a table may be taken for one. */
 int rw_columns_are_given(const struct rw_table_columns *columns);

@@ -125,6 +125,11 @@ for value in 2147483648 -1 1.5 shop; do
 done
 try predict whole wrong.txt -o no
 try train train.txt --categorical 9 --rounds 1 --quiet -o no
+for list in 9 1,8-9 shop 2147483648; do
+    try check train.txt --categorical $list
+    try bin train.txt --categorical $list -o no
+done
+try check train.csv --categorical shop,9
 try train train.txt --categorical shop --quiet -o no
 try train train.csv --categorical shops --quiet -o no
 try train train.txt --categorical 1 --monotone 1:+ --quiet -o no
