@@ -55,10 +55,6 @@ for device in "$one" "$two"; do
 done
 
 . "$root/tests/configurations.sh"
-if [ -n "${NAMES:-}" ]; then
-    mv configurations all
-    grep -E "$NAMES" all >configurations
-fi
 
 # --- jobs: a line a training, NAME|DEVICE|DATA|VALID|OPTIONS, which leaves NAME.model and NAME.metrics
 train() { # name device data valid options...

@@ -5,7 +5,8 @@
 #   sh tests/same_bytes_ranks.sh PROGRAM [DEVICE]       cpu, if none is named; a GPU stands for all of them
 #
 # Ranks are threads of one process (RANKS, "1 2 3 4 5 6 7 8" unless given) and processes of mpirun (MPI_RANKS,
-# "1 2 4"; none where there is no mpirun or rankwood_comm_mpi.so). EACH=1 takes one of each for a
+# "1 2 4"; none where there is no mpirun or rankwood_comm_mpi.so). NAMES, an extended regular expression, picks
+# configurations. EACH=1 takes one of each for a
 # configuration, in turn, in place of all. SCALE (1) multiplies the queries of the made data; JOBS is how many
 # trainings run at once (the processors, at most 8). MORE are options for the trainings by several ranks alone,
 # '--threads 3'. FAR=1 gives each of several ranks the least memory of its GPU that will do, so that codes stay
@@ -116,7 +117,7 @@ see() {
 each ask >jobs
 run_jobs
 each see
-[ "$n" -ge 24 ] || no "only $n configurations"
+[ "$n" -ge 24 ] || [ -n "${NAMES:-}" ] || no "only $n configurations"
 echo "same_bytes_ranks: $n configurations on $device, threads: $ranks; mpirun -n: ${mpi_ranks:--}: $passed comparisons, $failed failed${FAR:+; $far with codes in the host's memory}"
 [ -z "${FAR:-}" ] || [ "$far" -ge $((passed * 3 / 4)) ] || no "too few with codes in the host's memory: a larger SCALE"
 [ "$failed" = 0 ]
