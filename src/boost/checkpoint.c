@@ -86,10 +86,7 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
         return RW_OK;
     RW_TRY(rw_checkpoint_read(ctx, how->resume, &c->resumed));
     if (strcmp(c->resumed.program, RW_VERSION) != 0)
-        rw_log(ctx, RW_LOG_WARNING,
-               "'%s' was written by version %s: this one, %s, may go on to another model than it "
-               "would have",
-               how->resume, c->resumed.program, RW_VERSION);
+        return rw_checkpoint_fail_program(ctx, how->resume, c->resumed.program);
     if (how->path && strcmp(how->path, how->resume) == 0) {
         c->kept_round = c->resumed.model->n_trees;
         c->kept_is_ended = c->resumed.is_ended;

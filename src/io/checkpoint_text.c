@@ -146,6 +146,30 @@ static int grammar(struct rw_words *w, struct rw_checkpoint *c)
 
 /* ------------------------------------------------------------------ reading and writing */
 
+int rw_checkpoint_fail_program(struct rw_ctx *ctx, const char *path, const char *program)
+{
+    return rw_fail(ctx, RW_ERR_FORMAT,
+                   "%s:2: a checkpoint of rankwood %.40s; this is %s, which may go on to another "
+                   "model\nhint: rankwood %.40s resumes it; without the file, training starts anew",
+                   path, program, RW_VERSION, program);
+}
+
+/* Whatever else has changed, the second line says who resumes it. */
+static int fail_version(struct rw_words *w)
+{
+    char *program = NULL;
+    const int32_t version = w->version;
+    const int is_known = rw_words_newline(w) == RW_OK &&
+                         rw_words_text(w, "program ", "a version", &program) == RW_OK &&
+                         strcmp(program, RW_VERSION) != 0;
+    const int status =
+        is_known ? rw_checkpoint_fail_program(w->ctx, w->path, program)
+                 : rw_fail(w->ctx, RW_ERR_FORMAT, "%s:1: a checkpoint of version %d; expected %d",
+                           w->path, version, RW_CHECKPOINT_VERSION);
+    rw_mem_free(program);
+    return status;
+}
+
 static int read_header(struct rw_words *w)
 {
     char expected[48];
@@ -162,8 +186,7 @@ static int read_header(struct rw_words *w)
         return rw_words_fail(w, expected);
     RW_TRY(rw_words_count(w, "", "a version", INT32_MAX, &w->version));
     if (w->version != RW_CHECKPOINT_VERSION)
-        return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:1: a checkpoint of version %d; expected %d",
-                       w->path, w->version, RW_CHECKPOINT_VERSION);
+        return fail_version(w);
     return rw_words_newline(w);
 }
 

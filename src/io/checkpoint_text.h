@@ -17,8 +17,8 @@
  *
  *   checksum 0badcafe
  *
- * A version is read as long as nothing of it changes: a new version of the model's text makes a new
- * one here. */
+ * A new version of the model's text makes a new one here. The first two lines stay as they are:
+ * they say which program resumes it, and no other does (boost/checkpoint.c). */
 #ifndef RW_IO_CHECKPOINT_TEXT_H
 #define RW_IO_CHECKPOINT_TEXT_H
 
@@ -63,11 +63,13 @@ struct rw_checkpoint {
 };
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint); /* of one that was read, or zeroed */
 
-/* RW_ERR_FORMAT: the file is no checkpoint, cut or damaged. */
+/* RW_ERR_FORMAT: the file is no checkpoint, cut or damaged; or of a version that is not read. */
 int rw_checkpoint_read(struct rw_ctx *ctx, const char *path, struct rw_checkpoint *out);
 /* The same of a text in memory; path is for messages. */
 int rw_checkpoint_parse(struct rw_ctx *ctx, const char *path, const char *text, size_t n,
                         struct rw_checkpoint *out);
+/* RW_ERR_FORMAT, and who resumes it: a checkpoint that another version of the program wrote. */
+int rw_checkpoint_fail_program(struct rw_ctx *ctx, const char *path, const char *program);
 /* Its text, not followed by 0; *out is owned by the caller (rw_mem_free). */
 int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoint, char **out,
                         size_t *n);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ import scipy.sparse
 import rankwood
 from conftest import Made
 from rankwood import Model, train
+
+VERSIONS = Path(__file__).parents[1] / "golden" / "versions"
 
 
 @pytest.fixture(scope="module")
@@ -369,3 +372,14 @@ def test_pickles_of_other_versions(made: Made, model: Model) -> None:
     older.__setstate__({name: value for name, value in ranker.__getstate__().items() if name != "missing"})
     assert repr(older.get_params()) == repr(ranker.get_params())
     assert np.array_equal(older.predict(made.X), ranker.predict(made.X))
+
+
+@pytest.mark.parametrize("path", sorted(VERSIONS.glob("*.model")), ids=lambda path: f"version {path.stem}")
+def test_every_version_scores_as_it_did(path: Path) -> None:
+    model = Model.load(path)
+    table = path.with_suffix(".csv")
+    data = table if table.exists() else VERSIONS / "documents.txt"
+    assert np.array_equal(model.predict(data), np.loadtxt(path.with_suffix(".scores")))
+    probabilities = path.with_suffix(".probabilities")
+    if probabilities.exists():
+        assert np.array_equal(model.predict(data, probability=True), np.loadtxt(probabilities))

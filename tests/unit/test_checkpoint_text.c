@@ -174,6 +174,10 @@ static void changed(const char *from, const char *to, const char *message)
 Test(checkpoint_text, lines_that_none_has)
 {
     changed("checkpoint 1", "checkpoint 2", "ck:1: a checkpoint of version 2; expected 1");
+    changed("checkpoint 1\nprogram 0.1.0", "checkpoint 2\nprogram 9.8.7\nwhatever",
+            "ck:2: a checkpoint of rankwood 9.8.7; this is " RW_VERSION);
+    changed("checkpoint 1\nprogram 0.1.0", "checkpoint 2\npro",
+            "ck:1: a checkpoint of version 2; expected 1");
     changed("rankwood checkpoint 1", "rankwood model 2",
             "ck:1: a model, which a training continues from (init); expected a checkpoint");
     changed("rankwood", "runkwood", "ck:1:1: expected 'rankwood checkpoint 1', found 'runkwood'");

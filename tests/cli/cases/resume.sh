@@ -58,6 +58,14 @@ head -c 2000 ck >cut
 try train train.txt "$@" --rounds 12 --quiet --resume cut -o model.txt
 try train train.txt "$@" --rounds 12 --quiet --resume part.txt -o model.txt
 try info ck
+# One that another version wrote, whatever stands in its lines below.
+for version in 1 2; do
+    sed "1s/1\$/$version/; 2s/.*/program 0.0.9/; \$d" ck >body
+    sum=$(gzip -c body | tail -c 8 | od -An -N4 -tx4 | tr -d ' ')
+    { cat body; echo "checksum $sum"; } >old
+    try train train.txt "$@" --rounds 12 --quiet --resume old -o model.txt
+done
+rm body old
 try train train.txt "$@" --rounds 5 --quiet --checkpoint ck -o model.txt
 # How it is said.
 try train train.txt -o model.txt --resume nothing
