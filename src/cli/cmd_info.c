@@ -27,17 +27,30 @@ struct sums {
     uint64_t splits;
 };
 
+static void print_use(const struct rw_feature_use *use, const struct sums *sums)
+{
+    printf("  %7.2f %8llu %10.4g %7u  ", sums->gain > 0 ? 100 * use->gain / sums->gain : 0.0,
+           (unsigned long long)use->n_splits, use->gain, use->feature);
+    rw_msg_put(stdout, use->name);
+    putchar('\n');
+}
+
 static void print_uses(const char *title, const struct rw_feature_use *uses, int n,
                        const struct sums *sums)
 {
     const int shown = all || n <= MOST_SHOWN ? n : MOST_SHOWN;
     printf("\n%s\n  %7s %8s %10s %7s  %s\n", title, "gain %", "splits", "gain", "feature", "name");
     for (int i = 0; i < shown; i++)
-        printf("  %7.2f %8llu %10.4g %7u  %s\n",
-               sums->gain > 0 ? 100 * uses[i].gain / sums->gain : 0.0,
-               (unsigned long long)uses[i].n_splits, uses[i].gain, uses[i].feature, uses[i].name);
+        print_use(&uses[i], sums);
     if (shown < n)
         printf("  ... and %d more: --all shows them\n", n - shown);
+}
+
+static void print_param(const struct rw_run_param *param)
+{
+    printf("  %-16s ", param->name);
+    rw_msg_put(stdout, param->value);
+    puts(param->is_auto ? "  (auto: chosen by size)" : "");
 }
 
 /* The parameters of each training. */
@@ -52,8 +65,7 @@ static void print_runs(const struct rw_model *model)
             printf("\nparameters of training %d of %d, which added %d trees\n", run + 1, n_runs,
                    rw_model_run_trees(model, run));
         for (int i = 0; rw_model_run_param(model, run, i, &param); i++)
-            printf("  %-16s %s%s\n", param.name, param.value,
-                   param.is_auto ? "  (auto: chosen by size)" : "");
+            print_param(&param);
     }
 }
 

@@ -122,8 +122,10 @@ static void print_features(const struct rw_selected *selected)
     for (uint32_t i = 0; i < selected->n_features; i++) {
         const struct rw_permuted *one = &selected->features[i];
         const char *name = name_of(one->feature);
-        printf("%8u  %10s  %10s%s%s\n", one->feature, rw_compare_signed(0.0 - one->loss, lost),
-               rw_load_figure(one->deviation, deviation), *name ? "  " : "", name);
+        printf("%8u  %10s  %10s%s", one->feature, rw_compare_signed(0.0 - one->loss, lost),
+               rw_load_figure(one->deviation, deviation), *name ? "  " : "");
+        rw_msg_put(stdout, name);
+        putchar('\n');
     }
 }
 

@@ -8,6 +8,13 @@
 
 /* ------------------------------------------------------------------ all documents */
 
+static void print_feature(FILE *out, const struct rw_explained_feature *feature)
+{
+    fprintf(out, "  %7u  ", feature->feature);
+    rw_msg_put(out, feature->name);
+    fputc('\n', out);
+}
+
 static void print_rest(FILE *out, int shown, int n)
 {
     if (shown < n)
@@ -42,7 +49,7 @@ void rw_explain_print_summary(FILE *out, const struct rw_explain_summary *summar
         if (summary->n_repeats > 0)
             fprintf(out, "  %10s  %10s", rw_load_figure(feature->permuted.loss, figure),
                     rw_load_figure(feature->permuted.deviation, deviation));
-        fprintf(out, "  %7u  %s\n", feature->feature, feature->name);
+        print_feature(out, feature);
     }
     print_rest(out, shown, summary->n);
     if (summary->n_repeats > 0)
@@ -180,7 +187,7 @@ static void print_features(FILE *out, const struct rw_explain_pair *pair,
             fprintf(out, "  %+10.6f", pair->side[s].shap[at]);
         for (int s = 0; s < pair->n_sides; s++)
             fprintf(out, "  %*s", two ? 12 : 10, value_text(pair->side[s].value[at], figure));
-        fprintf(out, "  %7u  %s\n", pair->feature[at].feature, pair->feature[at].name);
+        print_feature(out, &pair->feature[at]);
     }
     print_rest(out, top < n ? top : n, n);
     fprintf(out, "  %+10.6f  in all\n", sum);

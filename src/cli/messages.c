@@ -33,6 +33,17 @@ int rw_msg_is_verbose(void)
     return verbosity.verbose;
 }
 
+static int moves_the_cursor(char c)
+{
+    return (unsigned char)c < 32 || c == 127;
+}
+
+void rw_msg_put(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        fputc(moves_the_cursor(*text) ? '?' : *text, out);
+}
+
 /* Names and values come from the user: bytes that would move the cursor are shown as '?'. A text of
  * several lines keeps its newlines. */
 static void print(const char *kind, const char *format, va_list args)
@@ -42,7 +53,7 @@ static void print(const char *kind, const char *format, va_list args)
         return;
     vsnprintf(text, sizeof(text), format, args);
     for (char *c = text; *c; c++) {
-        if (((unsigned char)*c < 32 && *c != '\n' && *c != '\t') || *c == 127)
+        if (moves_the_cursor(*c) && *c != '\n' && *c != '\t')
             *c = '?';
     }
     rw_progress_clear();

@@ -24,6 +24,9 @@ void rw_msg_silence(int is_silent);
 int rw_msg_is_quiet(void);
 int rw_msg_is_verbose(void);
 
+/* A name or value that a file has: what would move the cursor, a line's end also, is '?'. */
+void rw_msg_put(FILE *out, const char *text);
+
 /* "rankwood: error: ..." and so on, one line each, in place of the progress bar. */
 void rw_msg_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void rw_msg_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
