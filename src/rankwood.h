@@ -985,7 +985,7 @@ struct rw_resumed {
  * and data from others. A training that resumes from it, with the same parameters and data, ends with the model
  * of one that was never ended, byte for byte; its device and number of threads may be others, and `rounds`
  * may be more. Scores are made again from the trees, so gradients and metrics of the caller's must depend on
- * scores and data alone.
+ * scores and data alone. RW_ERR_FORMAT: another version of the library wrote it, which the message names.
  * They are written beside training, by a thread of their own; one that cannot be written is a warning. The
  * last one is written when training ends: by itself, by should_stop, or by an error. A training that had ended
  * by itself gives its model again at once. */
@@ -1470,7 +1470,7 @@ RW_API int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *o
 /* What this machine is and has, and whether the engines agree on it, in a second or two and what opening each GPU
  * takes. A table has one row, but `gpu`, `check` and `auto`, which have as many as there are; a field that is not
  * known, or does not apply, is RW_BENCH_NONE.
- *   program    version, and the system that it runs on
+ *   program    version, how it was built, and the system that it runs on
  *   cpu        its name, processors, what limits them (affinity, the control group's quota and its file, Slurm),
  *              threads of 'auto' and what decides them, instruction sets and the one that is taken
  *   memory     of the system; the control group's limit and its file; available to this process now
@@ -1484,6 +1484,9 @@ RW_API int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *o
  *              that `auto` would take for it
  * *n_wrong: how many checks differ or failed. RW_ERR_INTERRUPTED: `row` asked to stop. */
 RW_API int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong);
+/* How the library was built, in three lines for people: kind of build, compiler and processor; CUDA version and
+ * architectures; the instruction sets of this processor, and the one that is taken. At most size - 1 bytes of it. */
+RW_API void rw_build_text(char *text, size_t size);
 /* The name of the i-th suite of a bench, "train", "load" or "predict", and what it measures; returns
  * 0 past the end, else 1. */
 RW_API int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about);

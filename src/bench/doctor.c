@@ -72,21 +72,29 @@ static int send_program(struct rw_bench *bench)
     if (uname(&about) == 0)
         snprintf(system, sizeof(system), "%s %s %s", about.sysname, about.release, about.machine);
     rw_bench_add_text(&line, "version", RW_VERSION);
+    rw_bench_add_text(&line, "build", RW_BUILD);
     add_text(&line, "system", system);
     return rw_bench_send(bench, "program", &line);
+}
+
+/* Those of this processor, "plain avx2". */
+static const char *instruction_sets(char *text, size_t size)
+{
+    *text = 0;
+    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa_most(); isa++) {
+        const size_t n = strlen(text);
+        snprintf(text + n, size - n, "%s%s", n ? " " : "", rw_isa_name((enum rw_isa)isa));
+    }
+    return text;
 }
 
 static int send_cpu(struct rw_bench *bench)
 {
     struct rw_bench_line line = {.n = 0};
     struct rw_cpu_limits limits;
-    char name[256], instructions[64] = "";
+    char name[256], instructions[64];
     rw_cpu_limits_find("", &limits);
-    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa_most(); isa++) {
-        const size_t n = strlen(instructions);
-        snprintf(instructions + n, sizeof(instructions) - n, "%s%s", n ? " " : "",
-                 rw_isa_name((enum rw_isa)isa));
-    }
+    instruction_sets(instructions, sizeof(instructions));
     add_text(&line, "name", line_of("/proc/cpuinfo", "model name", name, sizeof(name)));
     rw_bench_add_integer(&line, "processors", limits.online);
     add_number(&line, "affinity", limits.affinity);
@@ -302,4 +310,14 @@ int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong)
         rw_fail(ctx, status, "%s", bench.ctx ? rw_last_error(bench.ctx) : "out of memory");
     rw_ctx_free(bench.ctx);
     return status;
+}
+
+void rw_build_text(char *text, size_t size)
+{
+    char cuda[16], instructions[64];
+    const int runtime = rw_cuda_runtime();
+    snprintf(text, size, "build: %s\nCUDA: %s%s%s\ninstruction sets: %s; %s is taken\n", RW_BUILD,
+             runtime ? version_text(runtime, cuda) : "none", runtime ? ", for " : "",
+             runtime ? RW_GPU_ARCHS : "", instruction_sets(instructions, sizeof(instructions)),
+             rw_isa_name(rw_isa()));
 }

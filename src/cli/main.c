@@ -30,11 +30,11 @@ static void help(FILE *out)
         fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->brief);
     fputs("\n"
           "  'rankwood COMMAND --help' lists a command's options; 'rankwood --version' prints the\n"
-          "  version. Data are files of LETOR text ('label qid:N i:v ...'), plain or gzip, or\n"
-          "  caches made by 'bin'; '-' is standard input. Results go to standard output, messages\n"
-          "  to standard error. The exit code is 0; 1 for a failure; 2 for wrong usage; 3 if\n"
-          "  memory, a disk or a GPU failed and trying again may help; 4 where compare's\n"
-          "  --fail-below says so; 130 or 143 after a signal.\n"
+          "  version and how it was built. Data are files of LETOR text ('label qid:N i:v\n"
+          "  ...'), plain or gzip, or caches made by 'bin'; '-' is standard input. Results go to\n"
+          "  standard output, messages to standard error. The exit code is 0; 1 for a failure; 2\n"
+          "  for wrong usage; 3 if memory, a disk or a GPU failed and trying again may help; 4\n"
+          "  where compare's --fail-below says so; 130 or 143 after a signal.\n"
           "\n"
           "  For example:\n"
           "    rankwood train train.txt --valid vali.txt -o model.txt\n"
@@ -65,7 +65,9 @@ static int run(int argc, char **argv)
     char *word = argv[1], option[] = "--help",
          *help_line[] = {argv[argc > 2 ? 2 : 1], option, NULL};
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        puts("rankwood " RW_VERSION);
+        char build[512];
+        rw_build_text(build, sizeof(build));
+        printf("rankwood %s\n%s", RW_VERSION, build);
         return RW_EXIT_OK;
     }
     const int asks_help = strcmp(word, "help") == 0;

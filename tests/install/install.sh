@@ -33,12 +33,20 @@ libs=$(pkg-config --libs rankwood)
 static_libs=$(pkg-config --libs --static rankwood | sed 's/-lrankwood/-l:librankwood.a/')
 
 # Only the public functions are exported, and all of them.
-nm -D --defined-only "$shared" | awk '{ print $3 }' | sed 's/@.*//' | sort >exported
+nm -D --defined-only "$shared" | awk '$2 != "A" { print $3 }' >symbols
+grep -v '@@RANKWOOD_[0-9.]*$' symbols && fail "exported without a version (src/librankwood.map)"
+sed 's/@.*//' symbols | sort >exported
 grep -v '^rw_' exported && fail "exported, but not of the public header"
 cat "$source/src/rankwood_score.h" "$source/src/rankwood.h" | tr '\n' ' ' | grep -o 'RW_API [^;]*;' | grep -v '__attribute__' |
     sed 's/(.*//; s/.*[ *]//' | sort >declared
 [ -s declared ] || fail "no RW_API function found in the public header"
 diff declared exported >difference || fail "declared (<) and exported (>) differ: $(cat difference)"
+# docs/security.md: nothing is called that connects, or that starts a program.
+for file in "$shared" "$(one rankwood)"; do
+    nm -D --undefined-only "$file" | awk '{ print $NF }' | sed 's/@.*//' |
+        grep -x 'socket\|connect\|bind\|listen\|accept4*\|send\(to\|msg\)*\|getaddrinfo\|gethostby.*\|system\|popen\|v*fork\|exec[vl].*\|posix_spawn.*' &&
+        fail "$file calls that"
+done
 soname=$(objdump -p "$shared" | awk '/SONAME/ { print $2 }')
 case $soname in
 librankwood.so.*) ;;

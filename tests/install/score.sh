@@ -38,7 +38,7 @@ for library in "$shared" "$static"; do
     echo "score: $(basename "$library") has $bytes bytes stripped"
 done
 
-nm -D --defined-only "$shared" | awk '{ print $3 }' | sed 's/@.*//' | sort >exported
+nm -D --defined-only "$shared" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort >exported
 header=$(find "$root" -name rankwood_score.h)
 tr '\n' ' ' <"$header" | grep -o 'RW_API [^;]*;' | grep -v '__attribute__' |
     sed 's/(.*//; s/.*[ *]//' | sort >declared

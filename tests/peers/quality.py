@@ -321,7 +321,7 @@ def main():
     if not args.json:
         print(f"NDCG@{TOP}, empty queries 0, {args.part} parts; "
               + "".join(f"{p} {versions[p]}, " for p in versions)
-              + run([args.rankwood, "--version"]).strip() + "\n"
+              + run([args.rankwood, "--version"]).splitlines()[0] + "\n"
               + ("\n" if args.markdown else "") + head(args), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         sets = Sets(args, folder)

@@ -327,7 +327,7 @@ def check_model(page, made):
         elif isinstance(value, float):
             value = f"{value:g}"
         same(f"parameter {name}", rows[name], str(value) + (" (auto)" if name in said["auto"] else ""))
-    same("version", "rankwood " + rows["rankwood"], made.run("--version").strip())
+    same("version", "rankwood " + rows["rankwood"], made.run("--version").splitlines()[0])
 
 
 def check_figures(text, made):

@@ -471,7 +471,7 @@ def processor():
 def heading(args, show, versions):
     commit, _ = attempt(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"])
     commit = commit.strip() if commit else "unknown"
-    version = run([args.rankwood, "--version"]).strip()
+    version = run([args.rankwood, "--version"]).splitlines()[0]
     load = os.getloadavg()[0]
     show.text(f"commit {commit}, {version}; {processor()}, {args.cores} cores; medians of "
               f"{args.reps} turns; load before it {load:.1f}")

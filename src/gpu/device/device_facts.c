@@ -19,6 +19,11 @@ static int oldest_driver(int runtime)
     return 0;
 }
 
+int rw_cuda_runtime(void)
+{
+    return CUDART_VERSION;
+}
+
 void rw_cuda_find(struct rw_cuda_facts *out)
 {
     memset(out, 0, sizeof(*out));

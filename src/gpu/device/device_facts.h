@@ -16,6 +16,7 @@ struct rw_cuda_facts {
     char why_not[256]; /* there is no GPU that can be used; "" */
 };
 void rw_cuda_find(struct rw_cuda_facts *out);
+int rw_cuda_runtime(void); /* facts.runtime, without asking the driver */
 
 struct rw_device_facts {
     char name[128];

@@ -51,6 +51,11 @@ void rw_cuda_find(struct rw_cuda_facts *out)
     *out = (struct rw_cuda_facts){.why_not = "this program was built without CUDA"};
 }
 
+int rw_cuda_runtime(void)
+{
+    return 0;
+}
+
 int rw_device_find(int number, struct rw_device_facts *out)
 {
     (void)number;

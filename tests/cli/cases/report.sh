@@ -20,7 +20,7 @@ mean() {
 has 'the mean of eval' ">$(mean valid.txt.gz --model model.txt)<"
 has 'the conventions of eval' "$("$RANKWOOD" eval valid.txt.gz --model model.txt 2>talk | tail -n 1)"
 has 'the checksum of the file' "$(sed -n 's/^checksum //p' model.txt)"
-has 'the version' "$("$RANKWOOD" --version)"
+has 'the version' "$("$RANKWOOD" --version | head -n 1)"
 has 'a curve of each set' '>valid2 map<'
 losses() {
     "$RANKWOOD" explain model.txt valid.txt.gz --repeats 1 --top 5 | awk '/^features/ { on = 1; next } on && NF > 5 && $1 + 0 > 0 { print $4 }'
