@@ -68,6 +68,11 @@ def main() -> None:
     ffi.cdef(CALLBACKS)
     ffi.set_source("rankwood._ffi", '#include "rankwood.h"\n')
     ffi.emit_c_code(out)
+    # cffi's code calls memset and alloca; the limited interface of Python 3.13's headers does not declare them.
+    with open(out, encoding="utf-8") as file:
+        code = file.read()
+    with open(out, "w", encoding="utf-8") as file:
+        file.write("#include <stdlib.h>\n#include <string.h>\n" + code)
 
 
 if __name__ == "__main__":
