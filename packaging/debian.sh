@@ -39,7 +39,7 @@ if ! make_root build "build-essential,ca-certificates,lintian"; then
 fi
 mount -t proc proc "$work/build/proc" 2>/dev/null
 mkdir "$work/build/src" "$work/build/src/rankwood" && git -C "$source" archive HEAD | tar -x -C "$work/build/src/rankwood" || exit 2
-inside "$work/build" sh -c 'cd /src/rankwood && apt-get -q -y build-dep --no-install-recommends .' >"$folder/build-dep.log" 2>&1 ||
+inside "$work/build" sh -c 'apt-get -q update && cd /src/rankwood && apt-get -q -y build-dep --no-install-recommends .' >"$folder/build-dep.log" 2>&1 ||
     fail "apt-get build-dep" "$folder/build-dep.log"
 inside "$work/build" sh -c 'cd /src/rankwood && dpkg-buildpackage -us -uc' >"$folder/buildpackage.log" 2>&1 ||
     fail "dpkg-buildpackage" "$folder/buildpackage.log"
@@ -56,7 +56,7 @@ make_root clean "ca-certificates" || fail "a second root" "$folder/clean.log"
 mkdir "$work/clean/debs" "$work/clean/tree" && cp "$folder"/*.deb "$work/clean/debs/"
 rm -f "$work/clean/debs/"*dbgsym*
 git -C "$source" archive HEAD packaging examples | tar -x -C "$work/clean/tree"
-inside "$work/clean" sh -c 'apt-get -q -y install --no-install-recommends /debs/rankwood_*.deb /debs/librankwood0_*.deb /debs/python3-rankwood_*.deb' \
+inside "$work/clean" sh -c 'apt-get -q update && apt-get -q -y install --no-install-recommends /debs/rankwood_*.deb /debs/librankwood0_*.deb /debs/python3-rankwood_*.deb' \
     >"$folder/install.log" 2>&1 || fail "the packages cannot be installed" "$folder/install.log"
 inside "$work/clean" python3 -c 'import rankwood; print(rankwood.__version__)' >>"$folder/install.log" 2>&1 ||
     fail "the Python package needs more than its package says" "$folder/install.log"
