@@ -422,7 +422,7 @@ def train(
     DataError
         Data without labels, too large, or from which no tree can be made; other data than the checkpoint's.
     FormatError
-        The file of `resume` is no checkpoint, or damaged; that of `featureset` is no feature set.
+        The file of `resume` is no checkpoint, damaged, or another version's; that of `featureset` is no feature set.
     OutOfMemoryError, UnsupportedError
         The device has too little memory, is not there, or is not built in; the format of `export_for` may not be
         able to say the model.

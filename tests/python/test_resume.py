@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,16 @@ def test_what_is_no_checkpoint(made: Made, params: dict[str, Any], tmp_path: Pat
         train(params, made.dataset(), checkpoint=tmp_path / "ck", checkpoint_every=1.5)  # type: ignore[arg-type]
     with pytest.raises(rankwood.ParameterTypeError, match="expected a path"):
         train(params, made.dataset(), resume=3)  # type: ignore[arg-type]
+
+
+def test_another_version(made: Made, params: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "ck"
+    train(params, made.dataset(), checkpoint=path)
+    head, _, rest = path.read_bytes().partition(f"program {rankwood.__version__}\n".encode())
+    body = (head + b"program 9.8.7\n" + rest)[: -len("checksum 01234567\n")]
+    path.write_bytes(body + b"checksum %08x\n" % zlib.crc32(body))
+    with pytest.raises(rankwood.FormatError, match=r"a checkpoint of rankwood 9\.8\.7; this is"):
+        train(params, made.dataset(), resume=path)
 
 
 PROGRAM = """
