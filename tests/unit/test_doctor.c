@@ -62,6 +62,23 @@ static int has(const char *text)
     return strstr(seen, text) != NULL;
 }
 
+Test(doctor, how_it_was_built)
+{
+    char text[512], cut[8];
+    cr_assert_eq(setenv("RANKWOOD_ISA", "plain", 1), 0);
+    rw_build_text(text, sizeof(text));
+    cr_assert_eq(strncmp(text, "build: ", 7), 0, "%s", text);
+    cr_assert_not_null(strstr(text, "\nCUDA: "), "%s", text);
+    cr_assert_not_null(strstr(text, "\ninstruction sets: plain"), "%s", text);
+    cr_assert_str_eq(text + strlen(text) - strlen("; plain is taken\n"), "; plain is taken\n");
+    rw_build_text(cut, sizeof(cut));
+    cr_assert_str_eq(cut, "build: ");
+    cr_assert_eq(examine(), 0);
+    char build[256];
+    snprintf(build, sizeof(build), " build=%.*s ", (int)strcspn(text + 7, "\n"), text + 7);
+    cr_assert(has(build), "%s in %s", build, seen);
+}
+
 Test(doctor, all_is_well)
 {
     cr_assert_eq(setenv("RANKWOOD_ISA", "plain", 1), 0);
