@@ -116,6 +116,12 @@ for set in l lv; do
            print $0 " 101:" c " 102:" (NR % 7 ? 3 * l + NR % 5 : "nan") (NR % 3 ? "" : " 103:" 2147483000 + NR % 11) \
                " 104:" int(c / 100) " 105:" NR % 2 " 106:" (NR % 11 ? (NR * NR + 41 * l) % 700 : "nan") }' "$set.txt" >"${set}c.txt"
 done
+# Several hundred, of which a few are frequent: 107, with missing values, and 108; 109 has over 1,024.
+for set in l lv; do
+    awk '{ sub(/ *#.*/, ""); l = int($1) + 0; c = NR * 7919 % 1009; d = NR * NR % 641
+           print $0 " 107:" (NR % 13 ? (NR % 3 ? c : c % 40) + 3 * l : "nan") " 108:" (d * 31 + 2 * l) % 700 \
+               " 109:" (NR * 6007 + NR % 5) % 1283 }' "${set}c.txt" >"${set}w.txt"
+done
 # Without thresholds, which a GPU cannot go on from if its cuts lack them.
 "$program" train lvc.txt --rounds 4 --leaves 15 --min-docs 3 --categorical 101-104 --features 101-104 --quiet -o c.model || exit 2
 cat >>configurations <<'END'
@@ -129,6 +135,9 @@ categories-all|lc.txt|lvc.txt|--rounds 4 --leaves 31 --min-docs 2 --split newton
 categories-63 |lc.txt|lvc.txt|--rounds 5 --grow levels --depth 6 --min-docs 2 --split newton --categorical 101-106 --bins 63 --min-hessian 0.01
 categories-16 |lc.txt|lvc.txt|--rounds 4 --leaves 255 --min-docs 1 --split mart --categorical 101,102,106 --bits 16 --bins 16
 categories-big|lc.txt|lvc.txt|--rounds 4 --leaves 31 --min-docs 2 --split newton --categorical 101-106 --bins 1023 --bits 12 --rounding nearest
+categories-1023|lw.txt|lvw.txt|--rounds 5 --leaves 63 --min-docs 1 --split mart --categorical 107-108 --bins 1023
+categories-1024|lw.txt|lvw.txt|--rounds 4 --leaves 31 --min-docs 2 --split newton --categorical 101-109 --bins 1024 --category-penalty 0.2 --category-smoothing 1 --absent missing
+categories-400|lw.txt|lvw.txt|--rounds 4 --leaves 63 --min-docs 1 --split newton --categorical 106-107,109 --features 101-109 --bins 400 --category-penalty 0 --sample-docs 0.8
 categories-docs|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 2 --split mart --categorical 101-106 --sample-docs 0.6 --sample-queries 0.8 --query-weights l.weights
 categories-shape|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 3 --split newton --categorical 101-106 --interactions 1-30,101;102-106;5,104 --feature-penalty 1-20:0.01,101-103:0.005 --sample-features-node 0.7 --monotone 1-15:+
 categories-cost|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 3 --split mart --categorical 101-106 --feature-penalty 101:0.02,106:0.01 --min-gain 0.001

@@ -1,5 +1,7 @@
 #include "boost/category_sets.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "boost/features.h"
 #include "comm/comm.h"
@@ -151,6 +153,20 @@ const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets
 
 /* ---- all ---- */
 
+static void note_shared(struct rw_ctx *ctx, const struct rw_shared_codes *shared)
+{
+    char more[64] = "";
+    if (shared->n_features == 0)
+        return;
+    if (shared->n_features > 1)
+        snprintf(more, sizeof(more), ", and %u more feature%s too many", shared->n_features - 1,
+                 shared->n_features == 2 ? " has" : "s have");
+    rw_log(ctx, RW_LOG_NOTE,
+           "feature %u has %zu categories%s: %u keep a code of their own, the others share one "
+           "(--bins says how many, up to %d)",
+           shared->feature, shared->n_words, more, shared->n_kept, RW_MAX_CATEGORIES);
+}
+
 /* What this rank can say of its features. wanted: as all ranks have it. */
 static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_t *wanted,
                  const struct rw_model *init, struct rw_category_sets *sets)
@@ -177,6 +193,7 @@ int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_model *init, struct rw_category_sets *sets)
 {
     const struct rw_categories *kept = init ? &init->categories : NULL;
+    struct rw_shared_codes shared;
     uint8_t *wanted = NULL;
     int any = 0;
     int status;
@@ -187,7 +204,8 @@ int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
     sets->absent_missing = params->absent == 1;
     RW_TRY_OUT(rw_comm_agree(ctx, check(ctx, train, wanted, init, sets)));
     RW_TRY_OUT(rw_categories_make(ctx, wanted, documents, (uint32_t)params->bins,
-                                  sets->absent_missing, kept, &sets->categories));
+                                  sets->absent_missing, kept, &sets->categories, &shared));
+    note_shared(ctx, &shared);
     for (uint32_t i = 0; i < sets->categories.n; i++)
         sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
     if (kept && kept->n) {

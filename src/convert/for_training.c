@@ -103,8 +103,9 @@ static int add_categories(struct rw_ctx *ctx, struct rw_model *model, size_t *ro
                           const struct rw_params *params, const struct rw_dataset *data,
                           const uint8_t *categorical, const struct rw_categories *kept)
 {
+    struct rw_shared_codes shared;
     RW_TRY(rw_categories_make(ctx, categorical, data, (uint32_t)params->bins, model->absent_missing,
-                              kept, &model->categories));
+                              kept, &model->categories, &shared));
     for (uint32_t i = 0; i < model->categories.n; i++) {
         const struct rw_feature_categories *of = &model->categories.of[i];
         int missing;

@@ -109,9 +109,14 @@ static int gather_categories(struct raising *r, const struct rw_ensemble *from)
             if (node->n_listed == 0)
                 continue;
             RW_TRY(RW_GROW(r->ctx, of->category, of->room, (size_t)of->n + node->n_listed));
-            for (uint32_t k = 0; k < node->n_listed; k++)
-                of->category[of->n + k] = (struct raised_category){.number = node->listed[k]};
-            of->n += node->n_listed;
+            const uint32_t n_known = of->n;
+            for (uint32_t k = 0; k < node->n_listed; k++) {
+                const struct raised_category one = {.number = node->listed[k]};
+                if (!bsearch(&one, of->category, n_known, sizeof(one), by_category))
+                    of->category[of->n++] = one;
+            }
+            if (of->n == n_known) /* as of most nodes */
+                continue;
             qsort(of->category, of->n, sizeof(*of->category), by_category);
             uint32_t n = 0;
             for (uint32_t k = 0; k < of->n; k++) {
@@ -120,8 +125,10 @@ static int gather_categories(struct raising *r, const struct rw_ensemble *from)
             }
             of->n = n;
             if (n > RW_MAX_CATEGORIES)
-                return refuse_feature(r, node->column,
-                                      "has over 255 of them in its splits, and ours have no more");
+                return rw_fail(r->ctx, RW_ERR_FORMAT,
+                               "%s: feature %u, by categories, has over %d of them in its splits, "
+                               "and ours have no more",
+                               r->path, node->column, RW_MAX_CATEGORIES);
         }
     }
     return RW_OK;

@@ -39,6 +39,8 @@ int rw_categories_index(struct rw_ctx *ctx, struct rw_categories *categories);
 /* NULL: the feature's values are numbers. */
 const struct rw_feature_categories *rw_categories_find(const struct rw_categories *categories,
                                                        uint32_t feature);
+/* Codes of the feature that has most, with that of all other words. */
+uint32_t rw_categories_most_codes(const struct rw_categories *categories);
 
 uint32_t rw_category_of_word(const struct rw_feature_categories *of, const char *word);
 /* Whole and from 0 on; what is beyond 2^24 need not have been that number in the data. */
@@ -49,6 +51,13 @@ static inline int rw_is_category(float value)
 /* Of a value that is a number and not missing; what is no whole number is none of the words. */
 uint32_t rw_category_of_number(const struct rw_feature_categories *of, float value);
 
+/* Features with more words than codes, and the one with most words. */
+struct rw_shared_codes {
+    uint32_t n_features;
+    uint32_t feature, n_kept;
+    size_t n_words;
+};
+
 /* Finds the words of a training set: of each feature that is wanted and that some rank's documents
  * have, the `most` (RW_MAX_CATEGORIES, at most) that most documents have, of equals those that come
  * first by bytes. wanted: [RW_FEATURE_IDS]. kept: NULL, or categories of a model, on all ranks: its
@@ -57,7 +66,7 @@ uint32_t rw_category_of_number(const struct rw_feature_categories *of, float val
  * category. */
 int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
                        uint32_t most, int absent_missing, const struct rw_categories *kept,
-                       struct rw_categories *out);
+                       struct rw_categories *out, struct rw_shared_codes *shared);
 
 /* values: [n_docs], written: the codes of a feature's documents, NaN (RW_MISSING_BITS) where
  * missing. RW_ERR_DATA: a value is no category. */

@@ -9,6 +9,9 @@
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
 
+_Static_assert((int)RW_MAX_CATEGORIES + 1 == (int)RW_MAX_BINS,
+               "with the code of the rest, a bin each");
+
 /* One word of a feature, and how many documents have it. The empty one only says that a rank has
  * the feature. */
 struct counted {
@@ -148,10 +151,23 @@ static size_t new_words(const struct rw_feature_categories *kept, struct counted
     return n_new;
 }
 
+static void add_shared(struct rw_shared_codes *shared, const struct rw_feature_categories *of,
+                       size_t n_words)
+{
+    if (n_words <= of->n)
+        return;
+    shared->n_features++;
+    if (n_words > shared->n_words) {
+        shared->feature = of->feature;
+        shared->n_words = n_words;
+        shared->n_kept = of->n;
+    }
+}
+
 /* words: [n] of the feature; kept: what a model has of it, or NULL. */
 static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *kept,
                       struct counted *words, size_t n, uint32_t most,
-                      struct rw_feature_categories *of)
+                      struct rw_feature_categories *of, struct rw_shared_codes *shared)
 {
     const char *chosen[RW_MAX_CATEGORIES];
     const size_t n_kept = kept ? kept->n : 0, room = most > n_kept ? most - n_kept : 0;
@@ -168,11 +184,13 @@ static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *ke
     RW_TRY(RW_NEW(ctx, of->word, n_chosen));
     for (; of->n < n_chosen; of->n++)
         RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], chosen[of->n]));
+    add_shared(shared, of, n_kept + n_new);
     return RW_OK;
 }
 
 static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint32_t most,
-                    const struct rw_categories *kept, struct rw_categories *out)
+                    const struct rw_categories *kept, struct rw_categories *out,
+                    struct rw_shared_codes *shared)
 {
     enum { LEAST_BYTES = sizeof(uint32_t) + sizeof(uint64_t) + 1 };
     struct counted *words;
@@ -194,7 +212,7 @@ static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint3
             out->of[out->n].feature = feature;
             out->n++;
             RW_TRY_OUT(keep_words(ctx, is_kept ? &kept->of[k] : NULL, words + i, end - i, most,
-                                  &out->of[out->n - 1]));
+                                  &out->of[out->n - 1], shared));
         }
         k += (uint32_t)is_kept;
     }
@@ -206,19 +224,20 @@ out:
 
 int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
                        uint32_t most, int absent_missing, const struct rw_categories *kept,
-                       struct rw_categories *out)
+                       struct rw_categories *out, struct rw_shared_codes *shared)
 {
     struct message own = {0};
     void *all = NULL;
     size_t *begin = NULL;
     int status;
     memset(out, 0, sizeof(*out));
+    memset(shared, 0, sizeof(*shared));
     status = RW_NEW(ctx, begin, (size_t)rw_n_ranks(ctx) + 1);
     status = status < 0 ? status : count_all(ctx, wanted, dataset, absent_missing, &own);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
     RW_TRY_OUT(rw_comm_gather_all(ctx, own.bytes, own.n, &all, begin));
     status = keep_all(ctx, all, begin[rw_n_ranks(ctx)],
-                      most < RW_MAX_CATEGORIES ? most : RW_MAX_CATEGORIES, kept, out);
+                      most < RW_MAX_CATEGORIES ? most : RW_MAX_CATEGORIES, kept, out, shared);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
 out:
     rw_mem_free(own.bytes);

@@ -140,7 +140,8 @@ static int grammar(struct rw_words *w, struct rw_checkpoint *c)
     RW_TRY(rw_words_option(w, "with categories", &has_categories));
     if (has_categories)
         RW_TRY(rw_words_newline(w));
-    w->version = has_categories ? RW_MODEL_VERSION_WITH_CATEGORIES : RW_MODEL_VERSION;
+    /* many or few */
+    w->version = has_categories ? RW_MODEL_VERSION_WITH_MANY : RW_MODEL_VERSION;
     return rw_model_grammar(w, c->model);
 }
 

@@ -16,9 +16,11 @@ static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of
         return rw_words_fail(w, "ids that ascend");
     }
     RW_TRY(rw_words_count_of(w, " words ", "the number of words", LEAST_BYTES, &n));
-    if (n > RW_MAX_CATEGORIES)
+    const int32_t most = w->version < RW_MODEL_VERSION_WITH_MANY ? RW_MODEL_FEW_CATEGORIES
+                                                                 : (int32_t)RW_MAX_CATEGORIES;
+    if (n > most)
         return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d words, found %d", w->path,
-                       w->line, RW_MAX_CATEGORIES, n);
+                       w->line, most, n);
     RW_TRY(rw_words_newline(w));
     if (!w->is_writing)
         RW_TRY(RW_NEW(w->ctx, of->word, (size_t)n));

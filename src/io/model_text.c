@@ -351,6 +351,15 @@ static int ending_lines(struct rw_words *w, struct rw_model *model)
     return rw_words_newline(w);
 }
 
+int rw_model_version(const struct rw_model *model)
+{
+    if (rw_categories_most_codes(&model->categories) > RW_MODEL_FEW_CATEGORIES + 1)
+        return RW_MODEL_VERSION_WITH_MANY;
+    if (model->categories.n)
+        return RW_MODEL_VERSION_WITH_CATEGORIES;
+    return model->map.kind != RW_SCORE_MAP_NONE ? RW_MODEL_VERSION_WITH_MAP : RW_MODEL_VERSION;
+}
+
 int rw_model_grammar(struct rw_words *w, struct rw_model *model)
 {
     RW_TRY(rw_words_choice(w, "absent ", "missing", "zero", &model->absent_missing));
@@ -452,6 +461,13 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
     struct rw_model *model = NULL;
     RW_TRY_OUT(rw_model_new(ctx, &model));
     RW_TRY_OUT(rw_model_grammar(&words, model));
+    if (words.version == RW_MODEL_VERSION_WITH_MANY && rw_model_version(model) != words.version) {
+        status = rw_fail(ctx, RW_ERR_FORMAT,
+                         "%s:1: a model of version %d; expected version %d, for no feature has "
+                         "more than %d categories",
+                         path, words.version, rw_model_version(model), RW_MODEL_FEW_CATEGORIES);
+        goto out;
+    }
     *out = model;
     model = NULL;
 out:

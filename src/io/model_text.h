@@ -54,6 +54,9 @@
  *
  * A map, if the model has one, follows the trees, as in version 3.
  *
+ * Version 5 is version 4 of a model with a feature of more than 255 words, up to 1023, and of no
+ * other: readers that know no more than 255 refuse it by its first line.
+ *
  * Version 1 is read for ever. It has neither the lines finished and empty-rounds nor the section
  * `earlier`, and it calls min-hessian min-weight. */
 #ifndef RW_IO_MODEL_TEXT_H
@@ -68,12 +71,16 @@ enum {
     RW_MODEL_VERSION = 2, /* of a model without a map */
     RW_MODEL_VERSION_WITH_MAP = 3,
     RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* and with a map, or without */
-    RW_MODEL_VERSION_LAST = RW_MODEL_VERSION_WITH_CATEGORIES,
+    RW_MODEL_VERSION_WITH_MANY = 5,       /* the same, and a feature with more words than: */
+    RW_MODEL_FEW_CATEGORIES = 255,
+    RW_MODEL_VERSION_LAST = RW_MODEL_VERSION_WITH_MANY,
     RW_CHECKSUM_DIGITS = 8,
     RW_CHECKSUM_LINE_BYTES = 18
 };
 
 struct rw_words;
+/* The version of a model's text. */
+int rw_model_version(const struct rw_model *model);
 /* All between the first line and the checksum, read or written (io/model_words.h). */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
 

@@ -20,12 +20,7 @@ static int print(struct rw_words *w, const struct rw_model *model)
 
 int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out, size_t *n)
 {
-    const int has_map = model->map.kind != RW_SCORE_MAP_NONE;
-    struct rw_words words = {.ctx = ctx,
-                             .is_writing = 1,
-                             .version = model->categories.n ? RW_MODEL_VERSION_WITH_CATEGORIES
-                                        : has_map           ? RW_MODEL_VERSION_WITH_MAP
-                                                            : RW_MODEL_VERSION};
+    struct rw_words words = {.ctx = ctx, .is_writing = 1, .version = rw_model_version(model)};
     *out = NULL;
     *n = 0;
     RW_TRY(rw_model_check(ctx, model));

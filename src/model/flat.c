@@ -89,12 +89,29 @@ static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, u
     for (; i < numbering->n_by_set && numbering->by_set[i].feature == feature; i++) {
         if (is_new_set(numbering, i)) {
             flat->feature[*slot] = feature;
-            flat->set[flat->n_sets++] = *numbering->by_set[i].set;
+            memcpy(flat->set_word + (size_t)flat->n_sets++ * flat->set_words,
+                   numbering->by_set[i].set->word, flat->set_words * sizeof(*flat->set_word));
             flat->set_of[(*slot)++] = flat->n_sets;
         }
         numbering->slot_at[numbering->by_set[i].node] = *slot - 1;
     }
     return i;
+}
+
+/* Words that the widest set needs: of categories whose codes the caller has made, all that there
+ * are.
+ */
+static uint32_t most_set_words(const struct rw_categories *categories,
+                               const struct numbering *numbering)
+{
+    uint32_t most = 0;
+    for (uint64_t i = 0; i < numbering->n_by_set; i++) {
+        const struct rw_feature_categories *of =
+            rw_categories_find(categories, numbering->by_set[i].feature);
+        const uint32_t words = of ? rw_set_words(of->n + 1) : RW_SET_WORDS;
+        most = words > most ? words : most;
+    }
+    return most;
 }
 
 static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
@@ -111,8 +128,9 @@ static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struc
     RW_TRY(RW_NEW_RAW(ctx, flat->feature, flat->n_used));
     if (n_sets) {
         RW_TRY(RW_NEW(ctx, flat->set_of, flat->n_used));
-        RW_TRY(RW_NEW(ctx, flat->set, n_sets));
         RW_TRY(rw_categories_copy(ctx, &model->categories, &flat->categories));
+        flat->set_words = most_set_words(&model->categories, numbering);
+        RW_TRY(RW_NEW(ctx, flat->set_word, (size_t)n_sets * flat->set_words));
     }
     for (uint32_t f = 0; f <= RW_MAX_FEATURE; f++) {
         if (numbering->slot_of[f]) {
@@ -187,7 +205,7 @@ void rw_flat_release(struct rw_flat *flat)
     rw_mem_free(flat->first_leaf);
     rw_categories_release(&flat->categories);
     rw_mem_free(flat->set_of);
-    rw_mem_free(flat->set);
+    rw_mem_free(flat->set_word);
     memset(flat, 0, sizeof(*flat));
 }
 

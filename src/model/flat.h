@@ -21,14 +21,16 @@ struct rw_flat {
     struct rw_categories categories; /* the model's; owned */
     uint32_t *set_of; /* [n_used] 1 + the slot's set, 0: none; NULL: no slot has one; owned */
     uint32_t n_sets;
-    struct rw_code_set *set; /* [n_sets]; owned */
+    uint32_t set_words; /* of a set: as many as the feature with most categories needs */
+    uint32_t *set_word; /* [n_sets][set_words]; owned */
 };
 
 /* A slot's value from the code of the feature's category, or from the feature's own value. */
 static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, float value)
 {
     return flat->set_of && flat->set_of[slot]
-               ? rw_set_value(&flat->set[flat->set_of[slot] - 1], value)
+               ? rw_set_value(flat->set_word + (size_t)(flat->set_of[slot] - 1) * flat->set_words,
+                              value)
                : value;
 }
 /* The same of a row's value: a category is a whole number there. */

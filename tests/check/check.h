@@ -88,7 +88,7 @@ struct check_spec {
     int newton, bits, nearest, bins, absent_missing, norm, cached, ignore;
     int monotone;   /* 1: some features rise or fall; 2: all do */
     int groups;     /* of features that may be used together; 0: all may */
-    int categories; /* codes of features by categories, 2 to 256; 0: there are none */
+    int categories; /* codes of features by categories, 2 to 1024; 0: there are none */
     double sigma, split_l2, min_hessian, min_gain, sample_queries, sample_features;
     double penalty;                  /* of a feature, at most; 0: none has one */
     double sample_docs, sample_node; /* 0: all */

@@ -219,6 +219,12 @@ static const struct check_spec table[] = {
     {BASE, .name = "categories/256", .categories = 256, .n_queries = 400, .newton = 1,
      .split_l2 = 1.0, .leaves = 60, .n_threads = 7},
     {BASE, .name = "categories/256/one", .categories = 256, .n_queries = 100, .n_features = 1},
+    {BASE, .name = "categories/257", .categories = 257, .n_queries = 200, .min_docs = 2},
+    {BASE, .name = "categories/700", .categories = 700, .n_queries = 300, .newton = 1,
+     .absent_missing = 1, .leaves = 40, .min_docs = 1},
+    {BASE, .name = "categories/1024", .categories = 1024, .n_queries = 400, .split_l2 = 2.0,
+     .leaves = 60, .min_docs = 1, .n_threads = 7},
+    {BASE, .name = "categories/1024/one", .categories = 1024, .n_queries = 150, .n_features = 1},
     {BASE, .name = "categories/bins", .categories = 200, .bins = 1024, .n_queries = 120,
      .min_hessian = 0.01, .newton = 1},
     {BASE, .name = "categories/many", .categories = 60, .n_features = 300, .n_trees = 2,
@@ -336,7 +342,9 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->penalty = check_chance(&random, 0.7) ? 0.0 : exp2(check_unit(&random) * 30.0 - 20.0);
     s->sample_docs = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
     s->sample_node = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
-    s->categories = check_chance(&random, 0.6) ? 0 : 2 + (int)check_below(&random, 255);
+    s->categories = check_chance(&random, 0.6)   ? 0
+                    : check_chance(&random, 0.8) ? 2 + (int)check_below(&random, 255)
+                                                 : 257 + (int)check_below(&random, 768);
 }
 
 int check_spec_at(int i, int n_random, uint64_t seed, struct check_spec *out)

@@ -46,7 +46,10 @@ static void make_node(struct random *random, struct node *node)
 {
     const int kind = (int)below(random, 3), newton = (int)below(random, 2);
     memset(node, 0, sizeof(*node));
-    node->n_codes = below(random, 4) ? 1 + below(random, MOST) : 1 + below(random, 5);
+    const uint32_t most = below(random, 16) ? CATEGORY_FEW_THREADS : MOST;
+    node->n_codes = below(random, 4) ? 1 + below(random, most) : 1 + below(random, 5);
+    if (below(random, 64) == 0)
+        node->n_codes = most;
     node->rule = (struct rw_split_rule){.newton = newton,
                                         .l2 = below(random, 2) ? 0.0 : 7.5,
                                         .gain_scale = 0x1p-8,
@@ -63,12 +66,12 @@ static void make_node(struct random *random, struct node *node)
 }
 
 /* phase 3 goes from sum[from]; step: of 3 and 5. */
-static void run_phase(struct category_block *b, const struct node *node, int phase, int from,
+static void run_phase(const struct category_block *b, const struct node *node, int phase, int from,
                       uint32_t step, int backward)
 {
     const struct rw_cell none = {0, 0, 0};
-    for (uint32_t i = 0; i < CATEGORY_THREADS; i++) {
-        const uint32_t thread = backward ? CATEGORY_THREADS - 1 - i : i;
+    for (uint32_t i = 0; i < b->n_threads; i++) {
+        const uint32_t thread = backward ? b->n_threads - 1 - i : i;
         if (phase == 1)
             category_load(b, &node->rule, thread < node->n_codes ? &node->cell[thread] : &none,
                           thread == 0 ? &node->missing : &none, thread);
@@ -85,17 +88,20 @@ static void run_phase(struct category_block *b, const struct node *node, int pha
     }
 }
 
-static struct rw_category_split run_block(const struct node *node, int backward)
+static struct rw_category_split run_block(const struct node *node, unsigned char *shared,
+                                          int backward)
 {
-    static struct category_block b;
+    const uint32_t n_threads =
+        node->n_codes <= CATEGORY_FEW_THREADS ? CATEGORY_FEW_THREADS : CATEGORY_THREADS;
+    const struct category_block b = category_block_of(shared, n_threads);
     int from = 0;
-    memset(&b, backward ? 0xb5 : 0x3c, sizeof(b));
+    memset(shared, backward ? 0xb5 : 0x3c, CATEGORY_BYTES(n_threads));
     run_phase(&b, node, 1, from, 0, backward);
     run_phase(&b, node, 2, from, 0, backward);
-    for (uint32_t step = 1; step < CATEGORY_THREADS; step *= 2, from = !from)
+    for (uint32_t step = 1; step < n_threads; step *= 2, from = !from)
         run_phase(&b, node, 3, from, step, backward);
     run_phase(&b, node, 4, from, 0, backward);
-    for (uint32_t step = CATEGORY_THREADS / 2; step > 0; step /= 2)
+    for (uint32_t step = n_threads / 2; step > 0; step /= 2)
         run_phase(&b, node, 5, from, step, backward);
     run_phase(&b, node, 6, from, 0, backward);
     return category_result(&b, node->n_codes);
@@ -111,7 +117,8 @@ int main(int argc, char **argv)
 {
     struct random random = {.seed = 1};
     static struct node node;
-    int n_failed = 0, n_found = 0;
+    unsigned char *shared = malloc(CATEGORY_BYTES(CATEGORY_THREADS));
+    int n_failed = 0, n_found = 0, n_wide = 0;
     if (argc == 3 && strcmp(argv[1], "--seed") == 0) {
         random.seed = strtoull(argv[2], NULL, 0);
     } else if (argc != 1) {
@@ -124,8 +131,9 @@ int main(int argc, char **argv)
         rw_category_split(&node.rule, node.penalty, node.cell, node.n_codes, &node.missing,
                           &wanted);
         n_found += wanted.gain > 0.0;
+        n_wide += node.n_codes > CATEGORY_FEW_THREADS;
         for (int backward = 0; backward < 2; backward++) {
-            const struct rw_category_split found = run_block(&node, backward);
+            const struct rw_category_split found = run_block(&node, shared, backward);
             if (same(&wanted, &found))
                 continue;
             if (n_failed++ == 0)
@@ -137,6 +145,8 @@ int main(int argc, char **argv)
     }
     if (n_found < N_NODES / 2 && ++n_failed)
         printf("not ok: only %d nodes have a split\n", n_found);
-    printf("%d nodes, %d with a split, %d failed\n", N_NODES, n_found, n_failed);
+    printf("%d nodes, %d with a split, %d of over %d codes, %d failed\n", N_NODES, n_found, n_wide,
+           CATEGORY_FEW_THREADS, n_failed);
+    free(shared);
     return n_failed > 0;
 }

@@ -117,7 +117,8 @@ static void look_up(const struct rw_predict_plan *plan, const struct rw_flat *fl
 {
     const struct rw_predict_look_up l = {.d_from = from,
                                          .d_slot = plan->slot,
-                                         .d_set = flat->set,
+                                         .d_set = flat->set_word,
+                                         .set_words = flat->set_words,
                                          .n_used = flat->n_used,
                                          .n_docs = n_docs,
                                          .d_to = to};

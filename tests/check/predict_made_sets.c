@@ -7,7 +7,7 @@
 #include "predict_made.h"
 
 /* Words are FIRST_WORD, FIRST_WORD + 1, ..., so that codes are the numbers above the first one. */
-enum { FIRST_WORD = 100, MOST_WORDS = 255 };
+enum { FIRST_WORD = 100, MANY_WORDS = 255, MOST_WORDS = 1023 };
 
 static uint32_t below(struct random *random, uint32_t n)
 {
@@ -76,7 +76,9 @@ int make_sets(struct rw_ctx *ctx, const struct spec *spec, struct random *random
     struct rw_categories *categories = &model->categories;
     RW_TRY(RW_NEW(ctx, categories->of, model->n_features));
     for (uint32_t i = 0; i < model->n_features; i += 2) {
-        const uint32_t n = i % 4 ? MOST_WORDS : 1 + below(random, 40);
+        const uint32_t n = i % 4 == 0   ? 1 + below(random, 40)
+                           : i % 8 == 2 ? MANY_WORDS
+                                        : MOST_WORDS;
         RW_TRY(make_words(ctx, &categories->of[categories->n++], model->feature[i], n));
     }
     RW_TRY(rw_categories_index(ctx, categories));

@@ -20,7 +20,7 @@ def put_values(rng, label, put):
     put(63, rng.randrange(200) if rng.random() < 0.5 else rng.randrange(200, 1000) + label)
 
 
-def codes(path, feature, absent_is_missing):
+def codes(path, feature, absent_is_missing, bins):
     """Each document's code, None where missing, and how many codes there are."""
     words = []
     for line in open(path):
@@ -28,7 +28,7 @@ def codes(path, feature, absent_is_missing):
         word = values.get(str(feature), None if absent_is_missing else '0')
         words.append(None if word == 'NaN' else word)
     count = collections.Counter(w for w in words if w is not None)
-    kept = sorted(sorted(count, key=lambda w: (-count[w], w.encode()))[:255])
+    kept = sorted(sorted(count, key=lambda w: (-count[w], w.encode()))[:min(bins, 1023)])
     code = {word: k for k, word in enumerate(kept)}
     return [None if w is None else code.get(w, len(kept)) for w in words], len(kept) + 1
 

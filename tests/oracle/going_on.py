@@ -158,7 +158,7 @@ class Case:
     def __init__(self, program, rng, folder, objective, bins):
         """bins: the most words of the first training, and of the one that goes on."""
         self.program, self.folder, self.objective, self.bins, self.n = program, folder, objective, bins, 0
-        write_table(rng, folder / "old.csv", 60, 1, 0)
+        write_table(rng, folder / "old.csv", 60 if bins[0] <= 255 else 250, 1, 0)
         write_table(rng, folder / "new.csv", rng.choice([3, 50]), 1000, 1)
         self.old, self.new = Table(folder / "old.csv"), Table(folder / "new.csv")
 
@@ -224,6 +224,7 @@ class Case:
         n_first = 3
         first = self.grow("old.csv", "first", n_first, "--categorical", "shop,town", "--bins", self.bins[0])
         need(first.words[0] == expected_words(self.old, 0, [], self.bins[0]), "other words of the first")
+        need(self.bins[0] <= 255 or len(first.words[0]) > 255, f"only {len(first.words[0])} words")
         sets = sum(node[2] == "in" for nodes, _ in first.trees for node in nodes)
         need(sets > 5 and len(first.trees) == n_first, f"{sets} sets in {len(first.trees)} trees")
         need(len(expected_words(self.old, 0, [], 400)) > self.bins[1] or self.bins[0] > 90, "no word is left out")
@@ -238,7 +239,7 @@ def check(objective, *bins):
 
 
 CASES = [check("regression", 255, 255), check("lambdarank", 60, 90), check("regression", 60, 60),
-         check("lambdarank", 255, 255)]
+         check("lambdarank", 255, 255), check("regression", 300, 1023)]
 
 if __name__ == "__main__":
     sys.exit(cases.run(CASES, 5000))

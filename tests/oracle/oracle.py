@@ -70,7 +70,7 @@ def make_data(rng, path, n_queries, longest, outliers, with_categories):
 
 
 class Data:
-    def __init__(self, path, absent_is_missing, by_category):
+    def __init__(self, path, absent_is_missing, by_category, bins):
         self.label, self.query, self.doc, ids = [], [], [], []
         for line in open(path):
             words = line.split()
@@ -93,7 +93,7 @@ class Data:
                 column.append(None if v is None or v != v else v)
             self.value[f] = column
         for f in by_category:
-            self.value[f], self.n_codes[f] = categories.codes(path, f, absent_is_missing)
+            self.value[f], self.n_codes[f] = categories.codes(path, f, absent_is_missing, bins)
         # the values that can be told apart, and the cut after each
         self.cut = {}
         for f in self.features:
@@ -470,6 +470,9 @@ CASES = [
                           'feature-penalty': '61:0.3,63:0.05', 'sample-docs': 0.8}),
     ('categories-plain', {'categorical': '61,63', 'min-docs': 3, 'category-smoothing': 0.0,
                           'grow': 'levels', 'depth': 4, 'weights': 'doc', 'bits': 12}),
+    ('categories-many', {'categorical': '60-63', 'min-docs': 2, 'leaves': 24, 'bins': 1023}),
+    ('categories-many-newton', {'categorical': '61-63', 'min-docs': 1, 'split': 'newton', 'leaves': 24, 'bins': 300,
+                                'absent': 'missing', 'category-penalty': 0.1}),
     ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
     ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
     ('interactions', {'interactions': '1,2;3-8;5,11', 'min-docs': 2, 'leaves': 24, 'trees': 5}),
@@ -500,7 +503,7 @@ def run_case(dump, engine, name, changes, seed):
         path = os.path.join(folder, 'data.txt')
         outliers, start = opt.pop('outliers', False), opt.pop('start', 0.0)
         make_data(rng, path, 25, 28, outliers, opt['categorical'])
-        data = Data(path, opt['absent'] == 'missing', categories.features(opt['categorical']))
+        data = Data(path, opt['absent'] == 'missing', categories.features(opt['categorical']), opt['bins'])
         weights = [1.0] * data.n
         kind = opt.pop('weights', None)
         args = [dump, engine, path] + ['%s=%s' % item for item in opt.items()]

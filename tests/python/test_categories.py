@@ -322,6 +322,44 @@ def test_numbers_out_and_in_again(format: str, tmp_path) -> None:
     assert (back.predict(x) == model.predict(x)).all()
 
 
+def many(n_shops: int, seed: int = 1) -> pd.DataFrame:
+    """Labels that follow one of many shops."""
+    rng = np.random.default_rng(seed)
+    effect = np.random.default_rng(98).uniform(-1.5, 1.5, n_shops)
+    shop, x = rng.integers(0, n_shops, 6000), rng.random(6000)
+    score = effect[shop] + x + rng.normal(0, 0.3, 6000)
+    names = [f"shop {i:04d}" for i in range(n_shops)]
+    columns = {"label": np.digitize(score, [0.2, 0.9, 1.6]), "qid": np.repeat(np.arange(300), 20), "x": x}
+    return pd.DataFrame({**columns, "shop": pd.Categorical.from_codes(shop, names)})
+
+
+def test_more_than_255(tmp_path, caplog: pytest.LogCaptureFixture) -> None:
+    table, test = many(700), many(700, 2)
+    data = rankwood.Dataset(table, "label", qid="qid")
+    with caplog.at_level("INFO", logger="rankwood"):
+        few = rankwood.train(PARAMS, data)
+    shared = [record.message for record in caplog.records if "share one" in record.message]
+    assert len(shared) == 1
+    assert "feature 1 has 700 categories: 255 keep" in shared[0]
+    assert "bins" in shared[0]
+    caplog.clear()
+    model = rankwood.train({**PARAMS, "bins": 1023}, data)
+    assert not [record for record in caplog.records if "share one" in record.message]
+    assert [len(one.categories["shop"]) for one in (few, model)] == [255, 700]
+    assert [one.to_bytes()[:16] for one in (few, model)] == [b"rankwood model 4", b"rankwood model 5"]
+    measured = [rankwood.evaluate(rankwood.Dataset(test, "label", qid="qid"), one)["ndcg@10"] for one in (few, model)]
+    assert measured[1] > measured[0] + 0.02
+    words = list(np.random.default_rng(3).permutation(table["shop"].cat.categories))
+    assert (model.predict(recoded(test, words)) == model.predict(test)).all()
+    model.save(tmp_path / "model")
+    assert rankwood.Model.load(tmp_path / "model").to_bytes() == model.to_bytes()
+    wider = rankwood.Dataset(many(900), "label", qid="qid")
+    assert len(rankwood.train({**PARAMS, "bins": 1023, "rounds": 3}, wider, init=model).categories["shop"]) == 900
+    rows = rankwood.Dataset(test.head(60), "label", qid="qid")
+    values, base, _ = model.shap_values(rows, cover=data)
+    assert np.allclose(values.sum(axis=1) + base, model.predict(rows), rtol=0, atol=1e-9)
+
+
 def test_wrong() -> None:
     table = frame(1, 10)
     with pytest.raises(rankwood.DataError, match="no column 'shops' of categories"):

@@ -8,7 +8,7 @@
 #include "train_fixture.h"
 #include "model_bodies.h"
 
-enum { N_QUERIES = 60, LENGTH = 10, N_DOCS = N_QUERIES * LENGTH, N_WORDS = 30 };
+enum { N_QUERIES = 200, LENGTH = 10, N_DOCS = N_QUERIES * LENGTH, N_WORDS = 30, MANY_WORDS = 1023 };
 
 static void setup(void)
 {
@@ -22,9 +22,9 @@ static void teardown(void)
 
 TestSuite(categories, .init = setup, .fini = teardown, .timeout = 60);
 
-/* Feature 1: a category that the label follows; feature 2: the same with missing ones; 3: a number.
- * rows: [N_DOCS][3], written. */
-static struct rw_dataset *made_data(uint64_t seed, float *rows)
+/* Feature 1: a category, one of n_words, that the label follows; feature 2: the same with missing
+ * ones; 3: a number. rows: [N_DOCS][3], written. */
+static struct rw_dataset *made_many(uint64_t seed, uint32_t n_words, float *rows)
 {
     float labels[N_DOCS];
     uint32_t offsets[N_QUERIES + 1];
@@ -32,13 +32,13 @@ static struct rw_dataset *made_data(uint64_t seed, float *rows)
     for (uint32_t q = 0; q <= N_QUERIES; q++)
         offsets[q] = q * LENGTH;
     for (uint32_t i = 0; i < N_DOCS; i++) {
-        const uint32_t category = (uint32_t)(fixture_unit(seed, i) * N_WORDS);
+        const uint32_t category = (uint32_t)(fixture_unit(seed, i) * n_words);
         const double x = fixture_unit(seed, N_DOCS + i);
         rows[3 * i] = (float)category;
         rows[3 * i + 1] =
             i % 5 ? (float)(category * 7 % 11 + 100) : rw_float_of_bits(RW_MISSING_BITS);
         rows[3 * i + 2] = (float)x;
-        labels[i] = (float)((category * 11 % N_WORDS) / 10 + (x > 0.7));
+        labels[i] = (float)((category * 11 % n_words) * 3 / n_words + (x > 0.7));
     }
     cr_assert_eq(
         rw_dataset_from_memory(ctx, rows, labels, offsets, N_DOCS, 3, N_QUERIES, 1, &dataset),
@@ -46,7 +46,12 @@ static struct rw_dataset *made_data(uint64_t seed, float *rows)
     return dataset;
 }
 
-static struct rw_model *trained(const struct rw_dataset *data)
+static struct rw_dataset *made_data(uint64_t seed, float *rows)
+{
+    return made_many(seed, N_WORDS, rows);
+}
+
+static struct rw_model *trained_by(const struct rw_dataset *data, const char *bins)
 {
     static const char *const given[][2] = {{"categorical", "1-2"}, {"rounds", "12"},
                                            {"leaves", "8"},        {"min-docs", "2"},
@@ -56,10 +61,16 @@ static struct rw_model *trained(const struct rw_dataset *data)
     cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         cr_assert_eq(rw_params_set(ctx, params, given[i][0], given[i][1]), RW_OK);
+    cr_assert_eq(rw_params_set(ctx, params, "bins", bins), RW_OK);
     cr_assert_eq(rw_train(ctx, params, data, NULL, 0, NULL, &model), RW_OK, "%s",
                  rw_last_error(ctx));
     rw_params_free(params);
     return model;
+}
+
+static struct rw_model *trained(const struct rw_dataset *data)
+{
+    return trained_by(data, "255");
 }
 
 /* By codes and plain trees. */
@@ -84,13 +95,13 @@ static void expect_equal(const double *scores, const double *expected, const cha
                      scores[i], expected[i]);
 }
 
-Test(categories, every_way_of_scoring_gives_the_same_bits)
+static void check_scores(uint32_t n_words)
 {
     static float rows[3 * N_DOCS], again[3 * N_DOCS];
     static double expected[N_DOCS], scores[N_DOCS];
     static int32_t leaves[N_DOCS * 12];
-    struct rw_dataset *train = made_data(1, rows), *data = made_data(2, again);
-    struct rw_model *model = trained(train);
+    struct rw_dataset *train = made_many(1, n_words, rows), *data = made_many(2, n_words, again);
+    struct rw_model *model = trained_by(train, "1023");
     const struct rw_rows by_rows = {again, N_DOCS, 3, 1};
     struct rw_flat flat;
     struct rw_scorer *scorer;
@@ -138,6 +149,44 @@ Test(categories, every_way_of_scoring_gives_the_same_bits)
     expect_equal(scores, expected, "leaves");
     rw_model_free(model);
     rw_dataset_free(train);
+    rw_dataset_free(data);
+}
+
+Test(categories, every_way_of_scoring_gives_the_same_bits)
+{
+    check_scores(N_WORDS);
+    check_scores(MANY_WORDS);
+}
+
+/* `bins` words have codes, up to 1023, the most frequent ones, and the model's text is version 5
+ * where some feature has more than 255. */
+Test(categories, as_many_words_as_bins)
+{
+    static const struct {
+        const char *bins, *first_line;
+        uint32_t n;
+    } row[] = {{"255", "rankwood model 4\n", 255},
+               {"256", "rankwood model 5\n", 256},
+               {"1023", "rankwood model 5\n", 1023},
+               {"1024", "rankwood model 5\n", 1023}};
+    static float rows[3 * N_DOCS];
+    struct rw_dataset *data = made_data(1, rows);
+    for (uint32_t d = 0; d < N_DOCS; d++) /* 1,500 words, of which 300 are twice */
+        data->column[0].value[d] = (float)(d < 1500 ? d : (d - 1500) % 300 + 1000);
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        struct rw_model *model = trained_by(data, row[i].bins);
+        const struct rw_feature_categories *of = rw_categories_find(&model->categories, 1);
+        char *text;
+        size_t n;
+        cr_assert_eq(of->n, row[i].n, "%s: %u words", row[i].bins, of->n);
+        for (uint32_t word = 1000; word < 1255; word++)
+            cr_assert_lt(rw_category_of_number(of, (float)word), of->n, "%u", word);
+        cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
+        cr_assert_eq(strncmp(text, row[i].first_line, strlen(row[i].first_line)), 0, "%.20s", text);
+        round_trip(model);
+        rw_mem_free(text);
+        rw_model_free(model);
+    }
     rw_dataset_free(data);
 }
 
@@ -189,6 +238,9 @@ Test(categories, words_count_and_not_their_numbers)
 
 #define HEAD4  "rankwood model 4\nabsent zero\nbest-round 0\nfinished yes\nempty-rounds 0\n\n"
 #define BEGIN4 HEAD4 "params 0\n\nearlier 0\n\nfeatures 2\n1-2\n\nnames 0\n\n"
+#define BEGIN5                                                                                  \
+    "rankwood model 5\nabsent zero\nbest-round 0\nfinished yes\nempty-rounds 0\n\nparams 0\n\n" \
+    "earlier 0\n\nfeatures 2\n1-2\n\nnames 0\n\n"
 #define CATEGORIES4 \
     "categories 1\nfeature 1 words 3\ncategory a\ncategory b b\ncategory \xc3\xa9\n\n"
 #define TREE4(codes)                                                            \
@@ -216,13 +268,50 @@ Test(categories, sets_read_back)
     }
 }
 
+/* A feature with so many words, and a split by the last code, as a text of that version. */
+static int parse_many(int version, uint32_t n_words, struct rw_model **model)
+{
+    static char text[65536];
+    size_t n, at;
+    at = (size_t)snprintf(text, sizeof(text), BEGIN5 "categories 1\nfeature 1 words %u\n", n_words);
+    text[strlen("rankwood model ")] = (char)('0' + version);
+    for (uint32_t i = 0; i < n_words; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "category w%04u\n", i);
+    snprintf(text + at, sizeof(text) - at, "\n" TREE4("in 0,%u"), n_words);
+    char *whole = fixture_sum(text, strlen(text), &n);
+    const int status = parse(whole, n, model);
+    if (status == RW_OK)
+        round_trip(*model);
+    free(whole);
+    return status;
+}
+
+Test(categories, versions_of_many_words)
+{
+    struct rw_model *model;
+    cr_assert_eq(parse_many(4, 255, &model), RW_OK, "%s", rw_last_error(ctx));
+    rw_model_free(model);
+    cr_assert_eq(parse_many(5, 256, &model), RW_OK, "%s", rw_last_error(ctx));
+    rw_model_free(model);
+    cr_assert_eq(parse_many(5, 1023, &model), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert(rw_set_has(&model->tree[0].set[0], 1023));
+    rw_model_free(model);
+    cr_assert_eq(parse_many(4, 256, &model), RW_ERR_FORMAT);
+    cr_assert_str_eq(rw_last_error(ctx), "m:17: expected at most 255 words, found 256");
+    cr_assert_eq(parse_many(5, 1024, &model), RW_ERR_FORMAT);
+    cr_assert_str_eq(rw_last_error(ctx), "m:17: expected at most 1023 words, found 1024");
+    cr_assert_eq(parse_many(5, 255, &model), RW_ERR_FORMAT);
+    cr_assert_str_eq(rw_last_error(ctx), "m:1: a model of version 5; expected version 4, for no "
+                                         "feature has more than 255 categories");
+}
+
 Test(categories, hostile_sets_and_words)
 {
     static const char *const bad[][2] = {
         {BEGIN4 CATEGORIES4 TREE4("<= 1"), "expected 'in'"},
         {BEGIN4 CATEGORIES4 TREE4("in "), "expected a code"},
         {BEGIN4 CATEGORIES4 TREE4("in 4"), "expected codes of the feature that ascend"},
-        {BEGIN4 CATEGORIES4 TREE4("in 0-256"), "expected a code"},
+        {BEGIN4 CATEGORIES4 TREE4("in 0-1024"), "expected a code"},
         {BEGIN4 CATEGORIES4 TREE4("in 0,1"), "expected codes of the feature that ascend"},
         {BEGIN4 CATEGORIES4 TREE4("in 2-2"), "expected codes of the feature that ascend"},
         {BEGIN4 CATEGORIES4 TREE4("in 2,0"), "expected codes of the feature that ascend"},
@@ -231,6 +320,7 @@ Test(categories, hostile_sets_and_words)
         {BEGIN4 "categories 1\nfeature 1 words 2\ncategory b\ncategory a\n\n", "words that ascend"},
         {BEGIN4 "categories 1\nfeature 1 words 1\ncategory \n\n", "expected a word"},
         {BEGIN4 "categories 1\nfeature 1 words 256\n\n", "expected"},
+        {BEGIN5 CATEGORIES4 TREE4("in 0"), "1: a model of version 5; expected version 4"},
         {BEGIN4 "categories 2\nfeature 1 words 0\nfeature 1 words 0\n\n", "ids that ascend"},
         {BEGIN4 "categories 1\nfeature 65536 words 0\n\n", "expected a feature id"},
     };

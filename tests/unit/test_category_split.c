@@ -78,6 +78,35 @@ Test(category_split, a_larger_set_has_to_gain_more)
     cr_assert_eq(split.gain, 0.0);
 }
 
+/* As many codes as there can be, in an order in which none stands where its number says, and ties.
+ */
+Test(category_split, of_1024_codes)
+{
+    static struct rw_cell many[RW_MAX_CATEGORY_CODES];
+    const struct rw_cell none = {0, 0, 0};
+    const struct rw_split_rule rule = rule_at(0.0);
+    struct rw_category_split split;
+    for (uint32_t code = 0; code < RW_MAX_CATEGORY_CODES; code++)
+        many[code] = (struct rw_cell){10, 0, code % 3 == 1 ? -40 : 20 + (int64_t)(code * 7 % 5)};
+    rw_category_split(&rule, 0.0, many, RW_MAX_CATEGORY_CODES, &none, &split);
+    cr_assert_eq(split.n_left, 10 * (RW_MAX_CATEGORY_CODES / 3));
+    for (uint32_t code = 0; code < RW_MAX_CATEGORY_CODES; code++)
+        cr_assert_eq(rw_set_has(&split.left, code), code % 3 == 1, "%u", code);
+    cr_assert_eq(rw_set_has(&split.left, RW_MAX_CATEGORY_CODES), 0);
+    const double left = 40.0 * 341.0;
+    double all = -left, gain;
+    for (uint32_t code = 0; code < RW_MAX_CATEGORY_CODES; code++)
+        all += code % 3 == 1 ? 0.0 : 20.0 + code * 7 % 5;
+    gain = left * left / 3410.0 + (all + left) * (all + left) / 6830.0 - all * all / 10240.0;
+    cr_assert_eq(split.gain, gain, "%.17g, not %.17g", split.gain, gain);
+    /* all alike but the last two: the first of equal sets is the lowest codes' */
+    for (uint32_t code = 0; code < RW_MAX_CATEGORY_CODES; code++)
+        many[code] = (struct rw_cell){1, 0, code < 1022 ? -1 : 511};
+    rw_category_split(&rule, 0.0, many, RW_MAX_CATEGORY_CODES, &none, &split);
+    cr_assert_eq(split.n_left, 1022);
+    cr_assert_eq(split.left.word[31], 0x3fffffff);
+}
+
 Test(category_split, missing_values_against_all_others_are_free)
 {
     const struct rw_cell missing = {10, 0, 30}, none = {0, 0, 0};

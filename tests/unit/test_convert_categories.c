@@ -60,6 +60,68 @@ Test(convert_categories, out_and_in_again)
     }
 }
 
+/* A split of feature 3 by 1,023 words, 1000 to 2022, of which every third goes left. */
+static struct rw_model *many_words(void)
+{
+    static char body[65536];
+    size_t at = (size_t)snprintf(body, sizeof(body),
+                                 "rankwood model 5\nabsent zero\nbest-round 0\nfinished yes\n"
+                                 "empty-rounds 0\n\nparams 0\n\nearlier 0\n\nfeatures 2\n3-4\n\n"
+                                 "names 0\n\ncategories 1\nfeature 3 words %d\n",
+                                 RW_MAX_CATEGORIES);
+    for (int i = 0; i < RW_MAX_CATEGORIES; i++)
+        at += (size_t)snprintf(body + at, sizeof(body) - at, "category %d\n", 1000 + i);
+    at += (size_t)snprintf(body + at, sizeof(body) - at,
+                           "\nmetrics 0 rounds 0\n\ntrees 1\n\ntree 1 leaves 2\n"
+                           "node 0 feature 3 in 1");
+    for (int i = 4; i < RW_MAX_CATEGORIES; i += 3)
+        at += (size_t)snprintf(body + at, sizeof(body) - at, ",%d", i);
+    snprintf(body + at, sizeof(body) - at,
+             " left leaf 0 right leaf 1 missing right gain 1\nleaf 0 1\nleaf 1 2\n\n");
+    return fixture_model(scratch_ctx, body);
+}
+
+Test(convert_categories, many)
+{
+    enum { FIRST = 990, N = 1100 };
+    static float values[N * 4], labels[N];
+    static const uint32_t offsets[] = {0, N};
+    struct rw_model *model = many_words();
+    struct rw_model_format_info info;
+    struct rw_dataset *data;
+    for (int i = 0; i < N; i++)
+        values[4 * i + 3] = i == 5 ? NAN : (float)(FIRST + i);
+    cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, N, 4, 1, 0, &data),
+                 RW_OK);
+    for (int f = 0; rw_model_format_at(f, &info); f++) {
+        const struct rw_model_format *format = convert_format(info.name);
+        const struct rw_exchange how = {.format = info.name, .feature_base = 0};
+        struct rw_verify out;
+        struct rw_model *back;
+        if (format->categories == RW_SAYS_NO_CATEGORIES)
+            continue;
+        cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s: %s", info.name,
+                     rw_last_error(scratch_ctx));
+        cr_assert_eq(rw_model_verify(scratch_ctx, model, &how, "out", data, &out), RW_OK, "%s: %s",
+                     info.name, rw_last_error(scratch_ctx));
+        for (int k = 0; k < out.n; k++)
+            cr_assert_eq(out.by[k].n_differ, 0, "%s: %u differ", info.name, out.by[k].n_differ);
+        if (rw_model_import(scratch_ctx, "out", &how, &back) != RW_OK) {
+            cr_assert(strcmp(info.name, "pmml") == 0 || strcmp(info.name, "c") == 0, "%s: %s",
+                      info.name, rw_last_error(scratch_ctx));
+            continue;
+        }
+        for (int i = 0; i < N; i++)
+            cr_assert_eq(rw_predict_one(back, values + 4 * i, 4),
+                         i == 5 || i < 10 || (i - 10) % 3 != 1 || i - 10 >= RW_MAX_CATEGORIES ? 2
+                                                                                              : 1,
+                         "%s: %g", info.name, (double)values[4 * i + 3]);
+        rw_model_free(back);
+    }
+    rw_dataset_free(data);
+    rw_model_free(model);
+}
+
 static struct rw_dataset *documents(void)
 {
     static float values[N_DOCS * N_VALUES], labels[N_DOCS];
@@ -211,6 +273,34 @@ Test(convert_categories, lightgbm_read)
     model = read_lightgbm(HEAD("0:1 [0:1]") TREE "\npandas_categorical:null\n");
     cr_assert_str_eq(model->categories.of[0].word[1], "2");
     rw_model_free(model);
+}
+
+/* All of a split's categories have a code, up to 1,023. */
+Test(convert_categories, as_many_as_there_are_codes)
+{
+    for (int n = RW_MAX_CATEGORIES; n <= RW_MAX_CATEGORIES + 1; n++) {
+        char text[4096];
+        size_t at = (size_t)snprintf(text, sizeof(text), "%s", HEAD("0:1 [0:1]"));
+        at += (size_t)snprintf(text + at, sizeof(text) - at,
+                               "Tree=0\nnum_leaves=2\nnum_cat=1\nsplit_feature=0\nthreshold=0\n"
+                               "decision_type=1\nleft_child=-1\nright_child=-2\nleaf_value=1 2\n"
+                               "cat_boundaries=0 32\ncat_threshold=");
+        for (int word = 0; word < 31; word++)
+            at += (size_t)snprintf(text + at, sizeof(text) - at, "4294967295 ");
+        snprintf(text + at, sizeof(text) - at, "%s\n\n\nend of trees\n\n",
+                 n == RW_MAX_CATEGORIES ? "2147483647" : "4294967295");
+        if (n > RW_MAX_CATEGORIES) {
+            convert_refused("lightgbm", text,
+                            "file: feature 0, by categories, has over 1023 of them in its splits, "
+                            "and ours have no more");
+            continue;
+        }
+        struct rw_model *model = read_lightgbm(text);
+        cr_assert_eq(model->categories.of[0].n, 1023);
+        const float last[] = {1022}, beyond[] = {1023};
+        cr_assert(rw_predict_one(model, last, 1) == 1 && rw_predict_one(model, beyond, 1) == 2);
+        rw_model_free(model);
+    }
 }
 
 #define LIST3  "\"c\",7,\"\xc3\xa9\""

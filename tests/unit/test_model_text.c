@@ -232,10 +232,10 @@ Test(model_text, other_files)
 {
     refused_as_it_is("", 0, "m:1:1: expected 'rankwood model 2', found the end of the file");
     refused_as_it_is("2 qid:1 1:0.5\n", 14, "m:1:1: expected 'rankwood model 2', found '2'");
-    refused_as_it_is("rankwood model 5\n", 17,
-                     "m:1: a model of version 5; expected version 1 to 4");
+    refused_as_it_is("rankwood model 6\n", 17,
+                     "m:1: a model of version 6; expected version 1 to 5");
     refused_as_it_is("rankwood model 10\n", 18,
-                     "m:1: a model of version 10; expected version 1 to 4");
+                     "m:1: a model of version 10; expected version 1 to 5");
     refused_as_it_is("rankwood model x\n", 17, "m:1:16: expected a version, found 'x'");
     refused_as_it_is("rankwood model 1\r\n", 18,
                      "m:1:17: expected the end of the line, found '\\x0d'");
@@ -412,8 +412,8 @@ Test(model_text, hostile_features_and_names)
             "m:11:1: expected trainings of no more trees than there are, found 'earlier'");
     refused(HEAD2 PARAMS2 "earlier 1\nrun 1 trees 1 params 2\na = 1\na = 2\n\n",
             "m:14:1: expected a parameter that did not stand before, found 'a'");
-    refused("rankwood model 5\nabsent zero\n",
-            "m:1: a model of version 5; expected version 1 to 4");
+    refused("rankwood model 6\nabsent zero\n",
+            "m:1: a model of version 6; expected version 1 to 5");
     refused("rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 0\n\nnames 0\n\n"
             "metrics 0 rounds 1\n2\n\ntrees 0\n\n",
             "m:12:1: expected 1, found '2'");

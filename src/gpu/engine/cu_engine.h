@@ -148,6 +148,7 @@ struct rw_cuda_category {
 struct rw_cuda_categories {
     const struct rw_cuda_category *d_category; /* [n] */
     uint32_t n, first;                         /* there are `first` of other groups before them */
+    uint32_t most_codes;                       /* of one of them */
 };
 
 struct rw_cuda_found {
@@ -280,15 +281,16 @@ struct rw_cuda_part {   /* one node's */
     uint32_t bin, missing_code;
     int32_t missing_left;
     int32_t whole; /* 1: positions are documents; its list is not read */
-    int32_t set;   /* which codes go left, in place of bin; -1: bin says it */
+    int32_t set;   /* its first word: which codes go left, in place of bin; -1: bin says it */
     struct rw_cuda_column column;
 };
 
-enum { RW_CUDA_MOST_PARTS = 32, RW_CUDA_MOST_PART_SETS = 24 };
+enum { RW_CUDA_MOST_PARTS = 32, RW_CUDA_PART_SET_WORDS = 192 };
 
-/* Those of a partition's parts that are split by categories. */
+/* Those of a partition's parts that are split by categories: of each as many words as its feature's
+ * codes need. */
 struct rw_cuda_part_sets {
-    struct rw_code_set set[RW_CUDA_MOST_PART_SETS];
+    uint32_t word[RW_CUDA_PART_SET_WORDS];
 };
 
 /* All of it goes with the launch, so that no copy has to come first; neither need what is small and

@@ -166,7 +166,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
-    cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_sets = 0;
+    cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_words = 0;
     cuda->moves = -1;
     cuda->first[0] = 0;
     *out = root;
@@ -227,10 +227,10 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     if (partition->n_chunks > 0) { /* a rank may have no documents of these nodes */
         partition->launch = ++cuda->n_partitions;
         RW_CUDA_TRY(cuda, 1,
-                    rw_cuda_partition(partition, cuda->n_part_sets ? &cuda->part_sets : NULL,
+                    rw_cuda_partition(partition, cuda->n_part_words ? &cuda->part_sets : NULL,
                                       rw_cuda_stream(cuda)));
     }
-    partition->n_parts = partition->n_chunks = partition->n_carried = cuda->n_part_sets = 0;
+    partition->n_parts = partition->n_chunks = partition->n_carried = cuda->n_part_words = 0;
     return RW_OK;
 }
 
@@ -239,13 +239,20 @@ int rw_cuda_flush_parts(struct rw_cuda *cuda)
     return cuda->ranks ? rw_cuda_ranks_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
 }
 
+/* Words of its set that a launch carries. */
+static uint32_t part_words(const struct rw_cuda *cuda, const struct rw_split *split)
+{
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    return split->is_set ? rw_set_words(rw_cuts_n_bins(cuts, (uint32_t)split->column)) : 0;
+}
+
 /* Where the next part finds its split's set. */
 static int32_t add_part_set(struct rw_cuda *cuda, const struct rw_split *split)
 {
-    if (!split->is_set)
-        return -1;
-    cuda->part_sets.set[cuda->n_part_sets] = split->set;
-    return (int32_t)cuda->n_part_sets++;
+    const uint32_t first = cuda->n_part_words, n_words = part_words(cuda, split);
+    memcpy(cuda->part_sets.word + first, split->set.word, n_words * sizeof(split->set.word[0]));
+    cuda->n_part_words += n_words;
+    return n_words ? (int32_t)first : -1;
 }
 
 static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
@@ -260,7 +267,8 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         const uint32_t column = (uint32_t)splits[i].column;
         if (splits[i].n_left > rw_cuda_all_n(cuda, slot))
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
-        if (partition->n_parts == RW_CUDA_MOST_PARTS || cuda->n_part_sets == RW_CUDA_MOST_PART_SETS)
+        if (partition->n_parts == RW_CUDA_MOST_PARTS ||
+            cuda->n_part_words + part_words(cuda, &splits[i]) > RW_CUDA_PART_SET_WORDS)
             RW_TRY(rw_cuda_flush_parts(cuda));
         RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
         if (partition->n_parts == 0)

@@ -170,7 +170,7 @@ struct rw_cuda {
     unsigned long long *d_placed;       /* [2][RW_CUDA_MOST_PARTS] */
     uint32_t n_partitions;              /* so far */
     struct rw_cuda_part_sets part_sets; /* of the partition that waits */
-    uint32_t n_part_sets;
+    uint32_t n_part_words;
     /* A partition that is not launched yet: the next histograms' nodes go with it. */
     struct rw_cuda_partition partition;
     const struct rw_split *waiting; /* of its first part, the others behind it; many ranks only */

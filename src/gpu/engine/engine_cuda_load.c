@@ -444,8 +444,8 @@ static int make_search(struct rw_cuda *cuda)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_set, searched * cuda->n_sets));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_done, searched));
     RW_TRY(clear(cuda, cuda->d_done, searched * sizeof(*cuda->d_done)));
-    /* the largest pieces: a leaf, two coded nodes and their sets, the columns of a walk; several
-     * at a time */
+    /* the largest pieces: a leaf, a coded node and its set (172 bytes, most of them for a thousand
+     * categories), the columns of a walk; several at a time */
     cuda->stage.bytes =
         (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
     cuda->stage.bytes += searched * rw_cuda_allowed_bytes(cuda);

@@ -46,20 +46,23 @@ static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     struct rw_cuda_category *category = NULL;
-    uint32_t n = 0;
+    uint32_t n = 0, most_codes = 0;
     void *d;
     RW_TRY(RW_NEW(cuda->host.base.ctx, category, group->n_features));
     for (uint32_t f = 0; f < group->cells.n_features; f++) {
         const uint32_t column = group->column[group->first_own + f];
-        if (rw_cuts_by_category(cuts, column))
-            category[n++] = (struct rw_cuda_category){.feature = f,
-                                                      .column = column,
-                                                      .n_codes = rw_cuts_n_bins(cuts, column),
-                                                      .has_missing = cuts->has_missing[column]};
+        if (!rw_cuts_by_category(cuts, column))
+            continue;
+        const uint32_t n_codes = rw_cuts_n_bins(cuts, column);
+        most_codes = n_codes > most_codes ? n_codes : most_codes;
+        category[n++] = (struct rw_cuda_category){.feature = f,
+                                                  .column = column,
+                                                  .n_codes = n_codes,
+                                                  .has_missing = cuts->has_missing[column]};
     }
     const int status = n ? rw_cuda_send_table(cuda, &d, category, n, sizeof(*category)) : RW_OK;
     if (n && status >= 0)
-        group->categories = (struct rw_cuda_categories){d, n, cuda->n_sets};
+        group->categories = (struct rw_cuda_categories){d, n, cuda->n_sets, most_codes};
     cuda->n_sets += n;
     rw_mem_free(category);
     return status;

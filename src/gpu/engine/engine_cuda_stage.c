@@ -69,25 +69,45 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
     return RW_OK;
 }
 
+/* Words of a node's set. */
+static uint32_t set_words(const struct rw_coded_node *node)
+{
+    return node->set ? rw_set_words(node->missing_code) : 0;
+}
+
+/* Copies the sets to `to`, one behind another; nodes then know them by where that is on the device.
+ */
+static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to, const uint32_t *d)
+{
+    for (size_t k = 0; k < n_nodes; k++) {
+        const uint32_t n = set_words(&nodes[k]);
+        if (n == 0)
+            continue;
+        memcpy(to, nodes[k].set, n * sizeof(*to));
+        nodes[k].set = d;
+        to += n;
+        d += n;
+    }
+}
+
 /* Sets stand between nodes, which are of 8-byte words, and leaves. */
 int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
                       size_t first_bytes, struct rw_cuda_walk *walk, const void **d)
 {
     const size_t n = (size_t)tree->n_leaves, leaf_bytes = n * sizeof(*tree->leaf);
     const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
-    const size_t set_bytes = tree->set ? (n - 1) * sizeof(*tree->set) : 0;
+    size_t set_bytes = 0;
+    for (size_t k = 0; tree->set && k < n - 1; k++)
+        set_bytes += set_words(&cuda->coded[k]) * sizeof(uint32_t);
     const size_t at_sets = first_bytes + node_bytes, at_leaves = at_sets + set_bytes;
     struct rw_cuda_piece piece;
     RW_TRY(rw_cuda_room(cuda, at_leaves + leaf_bytes, &piece));
     char *to = piece.host;
     const char *from = piece.d;
-    const struct rw_code_set *d_set = (const void *)(from + at_sets);
-    for (size_t k = 0; set_bytes && k < n - 1; k++)
-        cuda->coded[k].set = cuda->coded[k].set ? d_set + k : NULL;
+    if (set_bytes)
+        place_sets(cuda->coded, n - 1, (void *)(to + at_sets), (const void *)(from + at_sets));
     memcpy(to, first, first_bytes);
     memcpy(to + first_bytes, cuda->coded, node_bytes);
-    if (set_bytes)
-        memcpy(to + at_sets, tree->set, set_bytes);
     memcpy(to + at_leaves, tree->leaf, leaf_bytes);
     walk->d_node = (const void *)(from + first_bytes);
     walk->d_leaf = (const void *)(from + at_leaves);

@@ -59,8 +59,8 @@ struct rw_predict_slot {
 struct rw_predict_look_up {
     const float *d_from;                  /* [columns][n_docs] */
     const struct rw_predict_slot *d_slot; /* [n_used] */
-    const struct rw_code_set *d_set;
-    uint32_t n_used, n_docs;
+    const uint32_t *d_set;                /* [sets][set_words] */
+    uint32_t set_words, n_used, n_docs;
     float *d_to; /* [n_used][n_docs] written */
 };
 

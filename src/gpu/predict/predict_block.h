@@ -35,7 +35,8 @@ RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, ui
     const struct rw_predict_slot from = l->d_slot[slot];
     const float value = l->d_from[(size_t)from.column * l->n_docs + doc];
     l->d_to[(size_t)slot * l->n_docs + doc] =
-        from.set_of ? rw_set_value(&l->d_set[from.set_of - 1], value) : value;
+        from.set_of ? rw_set_value(l->d_set + (size_t)(from.set_of - 1) * l->set_words, value)
+                    : value;
 }
 
 /* Neighbouring threads take neighbouring documents of one feature. */

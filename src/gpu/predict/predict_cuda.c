@@ -209,7 +209,9 @@ static int load_sets(struct scorer_cuda *s)
         return RW_OK;
     s->look_up.n_used = flat->n_used;
     RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_slot, s->plan.slot, flat->n_used));
-    RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_set, flat->set, flat->n_sets));
+    RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_set, flat->set_word,
+                           (size_t)flat->n_sets * flat->set_words));
+    s->look_up.set_words = flat->set_words;
     return rw_device_alloc(s->base.ctx, (void **)&s->d_looked_up,
                            (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used *
                                sizeof(*s->d_looked_up));

@@ -10,31 +10,60 @@
 
 #include "tree/category_split.h"
 
-enum { CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };
+/* Threads of a block: a power of two, at least the codes of its feature. */
+enum { CATEGORY_FEW_THREADS = 256, CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };
 
-struct category_block {
-    struct rw_cell cell[CATEGORY_THREADS];   /* by code; of no documents from n_codes on */
-    struct rw_cell sum[2][CATEGORY_THREADS]; /* by place, up to it; one is read, one written */
-    double key[CATEGORY_THREADS];            /* by code */
-    struct rw_category_found found[CATEGORY_THREADS];
+/* A block's shared memory. What was found takes the place of the sums that are no longer read: with
+ * them, CATEGORY_THREADS would need more than small devices have. */
+struct category_alone {
     struct rw_cell missing;
     struct rw_code_set left;
     uint32_t n_seen; /* codes that documents have */
-    uint16_t place[CATEGORY_THREADS];
 };
+struct category_block {
+    uint32_t n_threads;
+    struct category_alone *alone;
+    struct rw_cell *cell;            /* [n_threads] by code; of no documents from n_codes on */
+    struct rw_cell *sum[2];          /* [n_threads] by place, up to it; one is read, one written */
+    struct rw_category_found *found; /* [n_threads] once the sums are made */
+    double *key;                     /* [n_threads] by code */
+    uint16_t *place;                 /* [n_threads] */
+};
+/* Of a thread. */
+#define CATEGORY_THREAD_BYTES (3 * sizeof(struct rw_cell) + sizeof(double) + sizeof(uint16_t))
+#define CATEGORY_BYTES(n_threads) \
+    (sizeof(struct category_alone) + (n_threads)*CATEGORY_THREAD_BYTES)
+
+/* shared: CATEGORY_BYTES(n_threads), aligned as double is. */
+RW_HD struct category_block category_block_of(unsigned char *shared, uint32_t n_threads)
+{
+    struct category_block b;
+    int last = 0; /* the sums that are written last */
+    for (uint32_t step = 1; step < n_threads; step *= 2)
+        last = !last;
+    b.n_threads = n_threads;
+    b.alone = (struct category_alone *)(void *)shared;
+    b.cell = (struct rw_cell *)(void *)(b.alone + 1);
+    b.sum[0] = b.cell + n_threads;
+    b.sum[1] = b.sum[0] + n_threads;
+    b.found = (struct rw_category_found *)(void *)b.sum[!last];
+    b.key = (double *)(void *)(b.sum[1] + n_threads);
+    b.place = (uint16_t *)(void *)(b.key + n_threads);
+    return b;
+}
 
 /* 1: cell: of the thread's code, {0} if it is none. missing: of thread 0. */
-RW_HD void category_load(struct category_block *b, const struct rw_split_rule *rule,
+RW_HD void category_load(const struct category_block *b, const struct rw_split_rule *rule,
                          const struct rw_cell *cell, const struct rw_cell *missing, uint32_t thread)
 {
     b->cell[thread] = *cell;
     b->key[thread] = cell->n ? rw_category_key(rule, cell) : 0.0;
     if (thread == 0)
-        b->missing = *missing;
+        b->alone->missing = *missing;
 }
 
 /* 2: codes that no document has come last. */
-RW_HD void category_place(struct category_block *b, uint32_t n_codes, uint32_t thread)
+RW_HD void category_place(const struct category_block *b, uint32_t n_codes, uint32_t thread)
 {
     const int is_seen = b->cell[thread].n > 0;
     const double own = b->key[thread];
@@ -52,11 +81,11 @@ RW_HD void category_place(struct category_block *b, uint32_t n_codes, uint32_t t
     b->place[thread] = (uint16_t)place;
     b->sum[0][place] = b->cell[thread];
     if (thread == 0)
-        b->n_seen = n_seen;
+        b->alone->n_seen = n_seen;
 }
 
-/* 3: for step = 1, 2, 4, ... under CATEGORY_THREADS, from sum[from] to the other one. */
-RW_HD void category_add_up(struct category_block *b, int from, uint32_t step, uint32_t thread)
+/* 3: for step = 1, 2, 4, ... under n_threads, from sum[from] to the other one. */
+RW_HD void category_add_up(const struct category_block *b, int from, uint32_t step, uint32_t thread)
 {
     struct rw_cell sum = b->sum[from][thread];
     if (thread >= step)
@@ -65,42 +94,43 @@ RW_HD void category_add_up(struct category_block *b, int from, uint32_t step, ui
 }
 
 /* 4: a thread's candidates. from: the sums that were written last. */
-RW_HD void category_try(struct category_block *b, const struct rw_split_rule *rule, double penalty,
-                        int from, uint32_t thread)
+RW_HD void category_try(const struct category_block *b, const struct rw_split_rule *rule,
+                        double penalty, int from, uint32_t thread)
 {
     struct rw_category_node node = {
-        rule, b->sum[from][CATEGORY_THREADS - 1], b->missing, 0.0, penalty, b->n_seen};
+        rule, b->sum[from][b->n_threads - 1], b->alone->missing, 0.0, penalty, b->alone->n_seen};
     struct rw_category_found best = {0.0, 0, UINT32_MAX, 0};
     const struct rw_cell none = {0, 0, 0};
-    rw_cell_add(&node.all, &b->missing);
+    rw_cell_add(&node.all, &b->alone->missing);
     node.parent_gain = rw_side_gain(rule, &node.all);
-    if (thread == 0 && b->missing.n > 0)
+    if (thread == 0 && b->alone->missing.n > 0)
         rw_category_try(&node, RW_CANDIDATE_MISSING, &none, &best);
     if (b->cell[thread].n > 0)
         rw_category_try(&node, RW_CANDIDATE_ONE + thread, &b->cell[thread], &best);
-    if (thread > 0 && thread + 2 < b->n_seen)
+    if (thread > 0 && thread + 2 < b->alone->n_seen)
         rw_category_try(&node, RW_CANDIDATE_FIRST + thread, &b->sum[from][thread], &best);
     b->found[thread] = best;
 }
 
-/* 5: for step = CATEGORY_THREADS / 2, ..., 2, 1. */
-RW_HD void category_pick(struct category_block *b, uint32_t step, uint32_t thread)
+/* 5: for step = n_threads / 2, ..., 2, 1. */
+RW_HD void category_pick(const struct category_block *b, uint32_t step, uint32_t thread)
 {
     if (thread < step && rw_category_beats(&b->found[thread + step], &b->found[thread]))
         b->found[thread] = b->found[thread + step];
 }
 
 /* 6: the set of the best one, a word a thread. from: as in 4. */
-RW_HD void category_mark(struct category_block *b, uint32_t n_codes, int from, uint32_t thread)
+RW_HD void category_mark(const struct category_block *b, uint32_t n_codes, int from,
+                         uint32_t thread)
 {
-    const uint64_t n_all = b->sum[from][CATEGORY_THREADS - 1].n + b->missing.n;
+    const uint64_t n_all = b->sum[from][b->n_threads - 1].n + b->alone->missing.n;
     if (thread >= RW_SET_WORDS)
         return;
-    b->left.word[thread] = 0;
+    b->alone->left.word[thread] = 0;
     for (uint32_t code = 32 * thread; code < n_codes && code < 32 * (thread + 1); code++) {
         if (b->found[0].gain > 0.0 &&
             rw_category_goes_left(&b->found[0], n_all, code, &b->cell[code], b->place[code]))
-            rw_set_add(&b->left, code);
+            rw_set_add(&b->alone->left, code);
     }
 }
 
@@ -111,8 +141,9 @@ RW_HD struct rw_category_split category_result(const struct category_block *b, u
     const struct rw_category_found best = b->found[0];
     if (!(best.gain > 0.0))
         return split;
-    split.left = b->left;
-    split.missing_left = b->missing.n > 0 ? best.missing_left : rw_set_has(&b->left, n_codes - 1);
+    split.left = b->alone->left;
+    split.missing_left =
+        b->alone->missing.n > 0 ? best.missing_left : rw_set_has(&b->alone->left, n_codes - 1);
     split.gain = best.gain;
     split.n_left = best.n_left;
     return split;

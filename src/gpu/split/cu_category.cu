@@ -1,11 +1,12 @@
 /* Why: the best splits of features whose values are categories. They are few beside the others, and
- * a split takes a sort of at most 256 codes, so that a kernel of their own leaves that of the
- * others, cu_split.cu, as it is.
+ * a split takes a sort of its codes, so that a kernel of their own leaves that of the others,
+ * cu_split.cu, as it is.
  *
  * Shapes: cells as cu_split.cu has them; the best of each (node, block), as there, and its set.
  *
  * Decomposition: a block a feature, grid y = a node; a thread a code. What the threads do between
- * barriers is in category_block.h. It is launched behind the searches of all other features, so
+ * barriers is in category_block.h. Blocks have CATEGORY_FEW_THREADS where that is enough for all
+ * features of a launch. It is launched behind the searches of all other features, so
  * that the block that is the last of its node to finish is one of these, if there are any: no other
  * kernel knows of sets. */
 #include <cuda_runtime.h>
@@ -15,9 +16,11 @@
 #include "gpu/split/category_block.h"
 #include "gpu/split/search_end.cuh"
 
-enum { THREADS = CATEGORY_THREADS, WARPS = THREADS / WARP };
-static_assert(THREADS % WARP == 0, "whole warps");
-static_assert(sizeof(struct category_block) <= 46 * 1024, "shared memory that needs no asking");
+static_assert(CATEGORY_FEW_THREADS % WARP == 0 && CATEGORY_THREADS % WARP == 0, "whole warps");
+static_assert((int)CATEGORY_THREADS <= 1024, "threads of a block");
+static_assert(sizeof(struct rw_category_found) == sizeof(struct rw_cell), "one for the other");
+static_assert(CATEGORY_BYTES(CATEGORY_FEW_THREADS) <= 46 * 1024, "memory that needs no asking");
+static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 96 * 1024, "what capability 8.6 has");
 
 static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
 {
@@ -27,9 +30,10 @@ static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint
 }
 
 /* All threads of a block call it. */
+template <int THREADS>
 static __device__ struct rw_category_split
 search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
-             const struct rw_cuda_category &category, struct category_block *b)
+             const struct rw_cuda_category &category, const struct category_block *b)
 {
     const uint32_t thread = threadIdx.x, n_codes = category.n_codes;
     const uint64_t first =
@@ -61,31 +65,43 @@ search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
     return category_result(b, n_codes);
 }
 
+/* Some words at a time: the reads need not wait for each other. */
 static __device__ void copy_set(const volatile struct rw_code_set *from,
                                 volatile struct rw_code_set *to)
 {
-    for (int w = 0; w < RW_SET_WORDS; w++)
-        to->word[w] = from->word[w];
+    enum { SOME = 8 };
+    for (int first = 0; first < RW_SET_WORDS; first += SOME) {
+        uint32_t word[SOME];
+#pragma unroll
+        for (int w = 0; w < SOME; w++)
+            word[w] = from->word[first + w];
+#pragma unroll
+        for (int w = 0; w < SOME; w++)
+            to->word[first + w] = word[w];
+    }
 }
 
+template <int THREADS>
 static __global__ void __launch_bounds__(THREADS)
     category_kernel(const __grid_constant__ struct rw_cuda_search a,
                     const __grid_constant__ struct rw_cuda_cells cells,
                     const __grid_constant__ struct rw_cuda_categories of, uint32_t first_block)
 {
-    __shared__ struct category_block shared;
+    enum { WARPS = THREADS / WARP };
+    extern __shared__ __align__(16) unsigned char shared[];
     __shared__ struct rw_cuda_found of_warp[WARPS];
+    const struct category_block b = category_block_of(shared, THREADS);
     const struct rw_cuda_category category = of.d_category[blockIdx.x];
     const uint32_t number = of.first + blockIdx.x;
     struct rw_code_set *const d_set = a.d_set + (uint64_t)blockIdx.y * a.n_sets;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
     wait_for_launch_before(); /* its cells, and what the others noted */
     if (cells.d_sampled[category.feature] && allows(a, category.column)) {
-        const struct rw_category_split split = search_codes(a, cells, category, &shared);
+        const struct rw_category_split split = search_codes<THREADS>(a, cells, category, &b);
         best = rw_cuda_found{split.gain, (int32_t)category.column, RW_CUDA_BY_SET | number,
                              split.missing_left, (uint32_t)split.n_left};
         if (threadIdx.x == 0)
-            copy_set(&split.left, &d_set[number]);
+            copy_set(&b.alone->left, &d_set[number]);
     }
     if (!is_last_of_node(a, best, first_block + blockIdx.x))
         return;
@@ -97,6 +113,21 @@ static __global__ void __launch_bounds__(THREADS)
     reply(a, best);
 }
 
+template <int THREADS>
+static cudaError_t launch(const struct rw_cuda_search &search, const struct rw_cuda_cells &cells,
+                          const struct rw_cuda_categories &categories, uint32_t first_block,
+                          cudaStream_t stream)
+{
+    const size_t bytes = CATEGORY_BYTES(THREADS);
+    const dim3 grid(categories.n, search.n);
+    const cudaError_t error = cudaFuncSetAttribute(
+        category_kernel<THREADS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess)
+        return error;
+    return launch_after(category_kernel<THREADS>, grid, THREADS, bytes, stream, search, cells,
+                        categories, first_block);
+}
+
 extern "C" int rw_cuda_search_categories(const struct rw_cuda_search *search,
                                          const struct rw_cuda_cells *cells,
                                          const struct rw_cuda_categories *categories,
@@ -104,7 +135,9 @@ extern "C" int rw_cuda_search_categories(const struct rw_cuda_search *search,
 {
     if (search->n == 0 || categories->n == 0)
         return cudaSuccess;
-    const dim3 grid(categories->n, search->n);
-    return launch_after(category_kernel, grid, THREADS, 0, (cudaStream_t)stream, *search, *cells,
-                        *categories, first_block);
+    return categories->most_codes <= CATEGORY_FEW_THREADS
+               ? launch<CATEGORY_FEW_THREADS>(*search, *cells, *categories, first_block,
+                                              (cudaStream_t)stream)
+               : launch<CATEGORY_THREADS>(*search, *cells, *categories, first_block,
+                                          (cudaStream_t)stream);
 }

@@ -44,14 +44,16 @@ struct no_sets {
     enum { BY_SET = 0 };
 };
 
-/* The part's set, to where all threads of the block read it; NULL: it has none. */
+/* The part's set, to where all threads of the block read it; NULL: it has none. What stands behind
+ * it comes too: nobody asks for such codes. */
 static __device__ const struct rw_code_set *
 take_set(const struct with_sets &sets, const struct rw_cuda_part &part, struct rw_code_set *shared)
 {
     if (part.set < 0)
         return NULL;
-    if (threadIdx.x < RW_SET_WORDS)
-        shared->word[threadIdx.x] = sets.set[part.set].word[threadIdx.x];
+    const uint32_t word = (uint32_t)part.set + threadIdx.x;
+    if (threadIdx.x < RW_SET_WORDS && word < RW_CUDA_PART_SET_WORDS)
+        shared->word[threadIdx.x] = sets.word[word];
     __syncthreads();
     return shared;
 }

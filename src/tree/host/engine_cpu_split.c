@@ -84,7 +84,7 @@ static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const size_t n_words = (size_t)cpu->words.n_words;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-    struct rw_cell missing = {0, 0, 0}, cell[RW_MAX_CATEGORIES + 1];
+    struct rw_cell missing = {0, 0, 0}, cell[RW_MAX_CATEGORY_CODES];
     struct rw_category_split found;
     for (uint32_t b = 0; b < n_bins; b++)
         cell[b] = rw_cpu_decode(&cpu->words, cells + b * n_words);

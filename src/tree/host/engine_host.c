@@ -543,7 +543,7 @@ int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw
                                           .missing_left = tree->missing_left[k],
                                           .left = tree->left[k],
                                           .right = tree->right[k],
-                                          .set = by_set ? &tree->set[k] : NULL};
+                                          .set = by_set ? tree->set[k].word : NULL};
     }
     return RW_OK;
 }

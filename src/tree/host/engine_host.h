@@ -130,7 +130,7 @@ struct rw_coded_node {
     uint32_t column, bin, missing_code;
     int missing_left;
     int32_t left, right;
-    const struct rw_code_set *set; /* in place of bin; NULL: there is none; borrowed */
+    const uint32_t *set; /* words, in place of bin; NULL: there are none; borrowed */
 };
 /* nodes: [n_leaves - 1], written. A split that is none of the engine's is RW_ERR_UNSUPPORTED. */
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
@@ -142,7 +142,7 @@ RW_HD int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
 {
     if (code == node->missing_code)
         return node->missing_left;
-    return node->set ? rw_set_has(node->set, code) : code <= node->bin;
+    return node->set ? rw_words_have(node->set, code) : code <= node->bin;
 }
 
 /* What was found of a feature by categories, as a node's split. */
@@ -159,7 +159,7 @@ static inline struct rw_coded_node rw_coded_split(const struct rw_cuts *cuts,
     node.bin = split->bin;
     node.missing_code = rw_cuts_n_bins(cuts, node.column);
     node.missing_left = split->missing_left;
-    node.set = split->is_set ? &split->set : NULL;
+    node.set = split->is_set ? split->set.word : NULL;
     return node;
 }
 
