@@ -113,7 +113,7 @@ static int option(struct job *job, const char *text)
     else if (NAMED("label-weights"))
         return rw_params_set(NULL, job->params, "label-weights", value);
     else if (NAMED("bins"))
-        job->rules.cut.bins = (int)real;
+        job->rules.cut.bins = job->params->bins = (int)real;
     else if (NAMED("bits"))
         job->rules.bits = (int)real;
     else if (NAMED("seed"))
