@@ -116,11 +116,12 @@ for set in l lv; do
            print $0 " 101:" c " 102:" (NR % 7 ? 3 * l + NR % 5 : "nan") (NR % 3 ? "" : " 103:" 2147483000 + NR % 11) \
                " 104:" int(c / 100) " 105:" NR % 2 " 106:" (NR % 11 ? (NR * NR + 41 * l) % 700 : "nan") }' "$set.txt" >"${set}c.txt"
 done
-# Several hundred, of which a few are frequent: 107, with missing values, and 108; 109 has over 1,024.
+# Several hundred: 107, of which a few are frequent, with missing values, and 108; 109 has more than there are codes,
+# and missing values.
 for set in l lv; do
     awk '{ sub(/ *#.*/, ""); l = int($1) + 0; c = NR * 7919 % 1009; d = NR * NR % 641
            print $0 " 107:" (NR % 13 ? (NR % 3 ? c : c % 40) + 3 * l : "nan") " 108:" (d * 31 + 2 * l) % 700 \
-               " 109:" (NR * 6007 + NR % 5) % 1283 }' "${set}c.txt" >"${set}w.txt"
+               " 109:" (NR % 53 ? NR * 6007 % 1283 : "nan") }' "${set}c.txt" >"${set}w.txt"
 done
 # Without thresholds, which a GPU cannot go on from if its cuts lack them.
 "$program" train lvc.txt --rounds 4 --leaves 15 --min-docs 3 --categorical 101-104 --features 101-104 --quiet -o c.model || exit 2
