@@ -19,7 +19,7 @@ struct faults_plan faults_memory = {.error = ENOMEM}, faults_threads = {.error =
 static uintptr_t code_begin, code_end; /* whose calls count; 0: everybody's */
 static struct faults_report own_report;
 
-void faults_happened(void)
+__attribute__((noinline)) void faults_happened(void)
 {
     __asm__ volatile("");
 }

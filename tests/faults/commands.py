@@ -11,7 +11,7 @@ FORMATS = (
     "ranklib quickrank lightgbm xgboost xgboost-ubj xgboost-dump opensearch elasticsearch eslr-raw vespa c onnx onnx5"
     " solr catboost pmml"
 ).split()
-NOT_READ = ("opensearch", "elasticsearch", "eslr-raw", "vespa", "c")  # written only
+NOT_READ = ("xgboost-dump", "opensearch", "elasticsearch", "eslr-raw", "vespa", "c", "pmml")  # written only
 FIT = "--rounds 3 --leaves 4 --min-docs 2"
 ONE = "--threads 1 --quiet"
 
@@ -56,7 +56,7 @@ def commands() -> list[Command]:
         Command(
             "train, side files",
             f"train {train} --query-weights {d}weights --start-scores {d}start --labels {d}labels"
-            f" --label-weights 1,0.5 --names {d}names {FIT} {ONE} -o out",
+            f" --label-weights 1,0.5 {FIT} {ONE} -o out",
             out,
         ),
         Command(
@@ -69,7 +69,7 @@ def commands() -> list[Command]:
         Command(
             "train, levels and samples",
             f"train {train} --grow levels --depth 2 --split newton --sample-queries 0.7 --sample-features 0.5"
-            f" --rounds 3 --min-docs 2 --monotone 1:+ --feature-penalty {d}penalty {ONE} -o out",
+            f" --rounds 3 --min-docs 2 --monotone 1:+ --feature-penalty 1:2 {ONE} -o out",
             out,
         ),
         Command("train, a configuration", f"train {train} --config {d}config {ONE} -o out", out),
