@@ -17,7 +17,7 @@ int rw_train_log_open(struct rw_train_log *log, const char *path, int resumes)
         log->file = stdout;
     else /* "r+" leaves what is there, and makes no file */
         log->file = resumes ? fopen(path, "r+") : NULL;
-    if (!log->file)
+    if (!log->file && (!resumes || errno == ENOENT))
         log->file = fopen(path, "w");
     return log->file ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
 }
