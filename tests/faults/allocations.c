@@ -1,6 +1,6 @@
-/* malloc and its kin, of which the n-th call fails. What the C library allocates for itself (streams, qsort, locales)
- * comes through here, too. Compiled into a program with -fsanitize=address it stands before the sanitizer's, which
- * does the work. */
+/* malloc and its kin, of which the n-th call fails. What the C library allocates for itself
+ * (streams, qsort, locales) comes through here, too. Compiled into a program with
+ * -fsanitize=address it stands before the sanitizer's, which does the work. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -52,8 +52,8 @@ static int fails(const void *caller)
 /* ------------------------------------------------------------------ who does the work */
 
 /* glibc's own names for them, and the sanitizers', where one is there. */
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t),
-    *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
 __attribute__((weak)) void *__interceptor_malloc(size_t);
 __attribute__((weak)) void *__interceptor_calloc(size_t, size_t);
 __attribute__((weak)) void *__interceptor_realloc(void *, size_t);

@@ -1,6 +1,6 @@
-/* System calls of which the n-th fails, wherever in the process they are made: in the program, in zlib, in the C
- * library's streams. A filter of seccomp sends each call of one kind to a handler of SIGSYS, which makes it, or
- * does not. x86-64 only. */
+/* System calls of which the n-th fails, wherever in the process they are made: in the program, in
+ * zlib, in the C library's streams. A filter of seccomp sends each call of one kind to a handler of
+ * SIGSYS, which makes it, or does not. x86-64 only. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -86,8 +86,8 @@ static void on_call(int signal, siginfo_t *info, void *context)
         if (moves_bytes(number))
             n_bytes = (n_bytes + 1) / 2;
     }
-    r[REG_RAX] = faults_raw_call(number, r[REG_RDI], r[REG_RSI], n_bytes, r[REG_R10], r[REG_R8],
-                                 r[REG_R9]);
+    r[REG_RAX] =
+        faults_raw_call(number, r[REG_RDI], r[REG_RSI], n_bytes, r[REG_R10], r[REG_R8], r[REG_R9]);
 }
 
 static int install(const struct kind *kind)
@@ -95,7 +95,7 @@ static int install(const struct kind *kind)
     const uint64_t end = (uint64_t)(uintptr_t)faults_raw_call_end;
     struct sock_filter filter[16];
     unsigned short n = 0;
-#define STEP(...) filter[n++] = (struct sock_filter)__VA_ARGS__
+#define STEP(...)   filter[n++] = (struct sock_filter)__VA_ARGS__
 #define WORD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(field))
     STEP(WORD(offsetof(struct seccomp_data, arch)));
     STEP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0));

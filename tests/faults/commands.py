@@ -31,6 +31,7 @@ class Command:
     stdin: str = ""
     again: bool = False
     varies: bool = False  # its output is of the machine: only failures are looked at
+    slow: bool = False  # never more than 40 faults of a kind
 
 
 def commands() -> list[Command]:
@@ -160,7 +161,7 @@ def commands() -> list[Command]:
         Command("info, JSON", f"info {d}words.model --json"),
         Command("show", f"show {d}model --tree 1"),
         Command("show, dot", f"show {d}words.model --tree 1 --dot"),
-        Command("doctor", "doctor", varies=True),
+        Command("doctor", "doctor", varies=True, slow=True),
         Command("help", "train --help"),
     ]
     return made

@@ -1,11 +1,12 @@
 /* Faults on demand, for tests: an allocation or a system call that fails at its n-th call.
  *
- * Compiled into a library to be preloaded, it takes what to do from the environment, and counts from before main():
+ * Compiled into a library to be preloaded, it takes what to do from the environment, and counts
+ * from before main():
  *
- *   RANKWOOD_FAULT   "KIND N FAULT", such as "memory 17 ENOMEM" or "write 3 ENOSPC"; "N+" means the N-th call and
- *                    all after it. KIND is memory, thread, or one of the system calls in calls.c; FAULT an errno's
- *                    name, or "short": half of what was asked for is read or written.
- *   RANKWOOD_FAULT_REPORT   a file of sizeof(struct faults_report) bytes, in which the numbers are left
+ *   RANKWOOD_FAULT   "KIND N FAULT", such as "memory 17 ENOMEM" or "write 3 ENOSPC"; "N+" means the
+ * N-th call and all after it. KIND is memory, thread, or one of the system calls in calls.c; FAULT
+ * an errno's name, or "short": half of what was asked for is read or written. RANKWOOD_FAULT_REPORT
+ * a file of sizeof(struct faults_report) bytes, in which the numbers are left
  *
  * A debugger finds who asked by a breakpoint at faults_happened. */
 #ifndef FAULTS_H
@@ -34,16 +35,18 @@ int faults_strikes(struct faults_plan *plan);
 /* Does nothing. */
 void faults_happened(void);
 
-/* For a program that has it inside: the n-th allocation from now on fails, and all after it if goes_on; n = 0: none
- * does. */
+/* For a program that has it inside: the n-th allocation from now on fails, and all after it if
+ * goes_on; n = 0: none does. */
 void faults_arm(long n, int goes_on);
 /* How many allocations there were since then, and how many of them failed. */
 long faults_allocations(void);
 long faults_injected(void);
-/* Only what the code of one loaded object asks for counts, by a part of its file's name; NULL: all. 0: there is none. */
+/* Only what the code of one loaded object asks for counts, by a part of its file's name; NULL: all.
+ * 0: there is none. */
 int faults_only_from(const char *object);
 
-/* Begins to catch the system calls of a kind; 0: there is no such kind, or it cannot be done here. */
+/* Begins to catch the system calls of a kind; 0: there is no such kind, or it cannot be done here.
+ */
 int faults_catch_calls(const char *kind);
 
 #endif

@@ -1,10 +1,11 @@
-/* Every allocation that calls of the library make fails once, in one process: each time the call fails with
- * RW_ERR_MEMORY or does without, and the same calls with the same context then give what they gave before. Under
- * AddressSanitizer nothing is left that nobody points to.
+/* Every allocation that calls of the library make fails once, in one process: each time the call
+ * fails with RW_ERR_MEMORY or does without, and the same calls with the same context then give what
+ * they gave before. Under AddressSanitizer nothing is left that nobody points to.
  *
  *   library_faults [--step N] [SCENARIO]      every N-th allocation (1)
  *
- * Prints a line a scenario: ok or not ok. What allocates is allocations.c, which stands before malloc. */
+ * Prints a line a scenario: ok or not ok. What allocates is allocations.c, which stands before
+ * malloc. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,11 +26,11 @@
 enum { N_QUERIES = 8, LENGTH = 6, N_DOCS = N_QUERIES * LENGTH, N_FEATURES = 5, PATH_ROOM = 4096 };
 
 /* Goes to `out` at the first failure, with its status. */
-#define DO(call)          \
-    do {                  \
-        status = (call);  \
-        if (status < 0)   \
-            goto out;     \
+#define DO(call)         \
+    do {                 \
+        status = (call); \
+        if (status < 0)  \
+            goto out;    \
     } while (0)
 
 /* ------------------------------------------------------------------ what the calls are about */
@@ -44,6 +45,8 @@ static struct rw_model *model;
 
 /* What a scenario computed: the same each time. */
 static uint64_t sum;
+/* Why a context of its own failed. */
+static char own_error[256];
 
 static void add(const void *bytes, size_t n)
 {
@@ -106,6 +109,7 @@ static int contexts(struct rw_ctx *ctx)
     DO(rw_predict(own, model, valid, 0, scores));
     add(scores, sizeof(scores));
 out:
+    snprintf(own_error, sizeof(own_error), "%s", own ? rw_last_error(own) : "no memory");
     rw_ctx_free(own);
     return status;
 }
@@ -147,8 +151,10 @@ out:
 static int ways_to_grow(struct rw_ctx *ctx)
 {
     int status;
-    DO(trained(ctx, (const char *const[]){"grow", "levels", "depth", "2", "split", "newton", NULL}));
-    DO(trained(ctx, (const char *const[]){"sample-queries", "0.6", "sample-features", "0.5", NULL}));
+    DO(trained(ctx,
+               (const char *const[]){"grow", "levels", "depth", "2", "split", "newton", NULL}));
+    DO(trained(ctx,
+               (const char *const[]){"sample-queries", "0.6", "sample-features", "0.5", NULL}));
     DO(trained(ctx, (const char *const[]){"monotone", "1:+", "interactions", "1,2;3,4", NULL}));
     DO(trained(ctx, (const char *const[]){"categorical", "5", NULL}));
     DO(trained(ctx, (const char *const[]){"device", "ref", NULL}));
@@ -169,10 +175,9 @@ static int go_on(struct rw_ctx *ctx)
     DO(make_params(ctx, (const char *const[]){"early-stop", "9", "metric", "ndcg@5,map", NULL},
                    &params));
     DO(rw_train(ctx, params, train, sets, 1, &hooks, &made));
-    DO(make_params(ctx,
-                   (const char *const[]){"early-stop", "9", "metric", "ndcg@5,map", "rounds", "5",
-                                         NULL},
-                   &more));
+    DO(make_params(
+        ctx, (const char *const[]){"early-stop", "9", "metric", "ndcg@5,map", "rounds", "5", NULL},
+        &more));
     checkpoints.resume = path;
     checkpoints.or_start = 1; /* one that could not be written is a warning */
     DO(rw_train(ctx, more, train, sets, 1, &hooks, &resumed));
@@ -238,7 +243,8 @@ static int binned(struct rw_ctx *ctx)
     DO(rw_binned_read(ctx, params, (const char *const[]){path_of("train.txt", b)}, 1, &of_text));
     DO(rw_binned_read_valid(ctx, params, set, (const char *const[]){b}, 1, &other));
     DO(rw_train_plan_binned(ctx, params, set, NULL, 0, &plan));
-    DO(rw_train_binned(ctx, params, set, (const struct rw_dataset *const[]){other}, 1, NULL, &made));
+    DO(rw_train_binned(ctx, params, set, (const struct rw_dataset *const[]){other}, 1, NULL,
+                       &made));
     DO(add_model(ctx, made));
 out:
     rw_model_free(made);
@@ -301,7 +307,8 @@ static int side_data(struct rw_ctx *ctx)
     int status;
     for (int i = 0; i < N_DOCS; i++)
         each[i] = i % 3;
-    DO(rw_dataset_from_memory(ctx, values, labels, offsets, N_DOCS, N_FEATURES, N_QUERIES, 1, &set));
+    DO(rw_dataset_from_memory(ctx, values, labels, offsets, N_DOCS, N_FEATURES, N_QUERIES, 1,
+                              &set));
     DO(rw_dataset_set_weights(ctx, set, each, N_DOCS));
     DO(rw_dataset_set_start_scores(ctx, set, each, N_DOCS));
     DO(rw_dataset_set_more_labels(ctx, set, each, N_DOCS, 1));
@@ -319,7 +326,8 @@ out:
 
 static int measures(struct rw_ctx *ctx)
 {
-    const struct rw_eval_params how = {"ndcg@5,map,mrr,err,rmse", RW_EMPTY_SKIP, RW_TIES_FILE, NULL, 1, 1};
+    const struct rw_eval_params how = {
+        "ndcg@5,map,mrr,err,rmse", RW_EMPTY_SKIP, RW_TIES_FILE, NULL, 1, 1};
     const struct rw_eval_params one = RW_EVAL_DEFAULTS;
     struct rw_eval *eval = NULL, *like = NULL;
     struct rw_audit *audit = NULL;
@@ -573,8 +581,8 @@ static void write_files(void)
         for (int f = 0; f < N_FEATURES; f++)
             n += (size_t)sprintf(text + n, " %d:%g", f + 1, (double)values[i * N_FEATURES + f]);
         n += (size_t)sprintf(text + n, " # docid = d%d\n", i);
-        n_words += (size_t)sprintf(words + n_words, "%g,%d,shop %d,%d\n", (double)labels[i], i / LENGTH,
-                                   i * 7 % 9, i % 4);
+        n_words += (size_t)sprintf(words + n_words, "%g,%d,shop %d,%d\n", (double)labels[i],
+                                   i / LENGTH, i * 7 % 9, i % 4);
         n_qrels += (size_t)sprintf(qrels + n_qrels, "%d 0 d%d %d\n", i / LENGTH, i, i % 3);
         n_run += (size_t)sprintf(run + n_run, "%d Q0 d%d 1 %d t\n", i / LENGTH, i, i * 5 % 7);
     }
@@ -584,7 +592,8 @@ static void write_files(void)
     write_text("run", run);
     n = (size_t)sprintf(text, "{\"_source\":{\"featureset\":{\"name\":\"s\",\"features\":[");
     for (int f = 0; f < N_FEATURES; f++)
-        n += (size_t)sprintf(text + n, "%s{\"name\":\"f%d\",\"params\":[],\"template\":{}}", f ? "," : "", f);
+        n += (size_t)sprintf(text + n, "%s{\"name\":\"f%d\",\"params\":[],\"template\":{}}",
+                             f ? "," : "", f);
     sprintf(text + n, "]}}}");
     write_text("featureset.json", text);
 }
@@ -598,13 +607,16 @@ static int make_fixtures(struct rw_ctx *ctx)
     for (int i = 0; i < N_DOCS; i++) {
         labels[i] = (float)(i * 7 % 11 % 4);
         for (int f = 0; f < N_FEATURES; f++)
-            values[i * N_FEATURES + f] = f == 4 ? (float)(i % 5) : labels[i] + (float)((i * 13 + f * 5) % 17) * (float)(f + 1) / 16;
+            values[i * N_FEATURES + f] =
+                f == 4 ? (float)(i % 5)
+                       : labels[i] + (float)((i * 13 + f * 5) % 17) * (float)(f + 1) / 16;
     }
     for (uint32_t q = 0; q <= N_QUERIES; q++)
         offsets[q] = q * LENGTH;
     write_files();
     DO(rw_synth_write(ctx, &options, path_of("made.txt.gz", path)));
-    DO(rw_dataset_from_memory(ctx, values, labels, offsets, N_DOCS, N_FEATURES, N_QUERIES, 1, &train));
+    DO(rw_dataset_from_memory(ctx, values, labels, offsets, N_DOCS, N_FEATURES, N_QUERIES, 1,
+                              &train));
     DO(rw_dataset_read(ctx, (const char *const[]){path_of("train.txt", path)}, 1, &valid));
     DO(make_params(ctx, NULL, &params));
     DO(rw_dataset_write_cache(ctx, train, params, path_of("fixed.rwb", path)));
@@ -630,13 +642,15 @@ static int strike(struct rw_ctx *ctx, const struct scenario *scenario, long n, i
 {
     sum = 0;
     faults_arm(n, goes_on);
+    own_error[0] = 0;
     const int status = scenario->run(ctx);
     *injected = faults_injected();
     faults_arm(0, 0);
+    const char *why = own_error[0] ? own_error : rw_last_error(ctx);
     int is_wrong = 0;
-    if (status == RW_OK ? sum != whole : !is_about_memory(status, rw_last_error(ctx))) {
+    if (status == RW_OK ? sum != whole : !is_about_memory(status, why)) {
         printf("    allocation %ld%s: status %d, %s\n", n, goes_on ? " and on" : "", status,
-               status == RW_OK ? "another result" : rw_last_error(ctx));
+               status == RW_OK ? "another result" : why);
         is_wrong = 1;
     }
     sum = 0;
@@ -670,8 +684,8 @@ static int try_scenario(struct rw_ctx *ctx, const struct scenario *scenario, lon
         printf("    something is lost\n");
         n_wrong++;
     }
-    printf("%s library: %s: %ld allocations fail, %d wrong\n", n_wrong ? "not ok" : "ok", scenario->name,
-           n_faults, n_wrong);
+    printf("%s library: %s: %ld allocations fail, %d wrong\n", n_wrong ? "not ok" : "ok",
+           scenario->name, n_faults, n_wrong);
     fflush(stdout);
     return n_wrong;
 }
@@ -681,7 +695,7 @@ int main(int argc, char **argv)
     long step = 1;
     int n_wrong = 0, at = 1;
     struct rw_ctx *ctx = NULL;
-    const char *where = getenv("TMPDIR");
+    const char *where = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
     if (argc > at + 1 && strcmp(argv[at], "--step") == 0) {
         step = atol(argv[at + 1]);
         at += 2;
