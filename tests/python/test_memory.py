@@ -19,8 +19,10 @@ def test_every_allocation_fails_once(tmp_path: Path) -> None:
         pytest.skip("needs a C compiler and glibc")
     library = tmp_path / "faults.so"
     source = HERE.parent / "faults" / "allocations.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", str(source), "-o", str(library), "-ldl"], check=True)
-    environment = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": str(HERE)}
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", str(source), "-o", str(library), "-ldl"], check=True
+    )
+    environment = os.environ | {"LD_PRELOAD": str(library)}
     job = [sys.executable, str(HERE / "memory_job.py")]
     done = subprocess.run(job, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
