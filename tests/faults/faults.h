@@ -41,8 +41,8 @@ void faults_arm(long n, int goes_on);
 /* How many allocations there were since then, and how many of them failed. */
 long faults_allocations(void);
 long faults_injected(void);
-/* Only what the code of one loaded object asks for counts, by a part of its file's name; NULL: all.
- * 0: there is none. */
+/* Only what the code of one loaded object asks for counts, by a part of its file's name, "" being
+ * the program; NULL: all. 0: there is none. */
 int faults_only_from(const char *object);
 
 /* Begins to catch the system calls of a kind; 0: there is no such kind, or it cannot be done here.
