@@ -3,8 +3,10 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release kills quality recipes sanitizers threads same_bytes
+#   sh tests/run.sh [STAGE]...        stages: release kills faults quality recipes sanitizers threads same_bytes
 #                                   fuzz cuda python, by default; emulated
+#
+# What takes longer is tests/long.sh.
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
@@ -14,7 +16,7 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release kills quality recipes sanitizers threads same_bytes fuzz cuda python}
+stages=${*:-release kills faults quality recipes sanitizers threads same_bytes fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
@@ -118,6 +120,18 @@ stage_kills() {
         script kills sh tests/kills.sh "$builds/release/src/cli/rankwood" 20
         script rank_kills env STAGES='log cuts.and.codes "round":6,' \
             sh tests/rank_kills.sh "$builds/release/src/cli/rankwood"
+    fi
+}
+
+# Some of the faults of tests/long.sh: a few of each kind in each command. Those of calls of the library are
+# library_faults, among meson's tests.
+stage_faults() {
+    if [ ! -x "$builds/release/src/cli/rankwood" ]; then
+        result "not ok faults: there is no release build"
+    else
+        script faults python3 tests/faults/faults.py --program "$builds/release/src/cli/rankwood" \
+            --library "$builds/release/tests/faults/librankwood-faults.so" --most 2
+        script disks python3 tests/faults/disks.py --program "$builds/release/src/cli/rankwood"
     fi
 }
 
@@ -236,7 +250,7 @@ case " $stages " in
 esac
 for stage in $stages; do
     case $stage in
-    release | kills | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda | emulated) ;;
+    release | kills | faults | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda | emulated) ;;
     *)
         note "no stage '$stage'"
         exit 2

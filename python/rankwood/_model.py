@@ -274,10 +274,9 @@ class Model(Reworked):
 
     def _features_in_use(self) -> list[_Use]:
         n = lib.rw_model_features(self._c, ffi.NULL, 0)
-        if n < 0:
-            raise OutOfMemoryError("out of memory")
         uses = ffi.new("struct rw_feature_use[]", max(n, 1))
-        lib.rw_model_features(self._c, uses, n)
+        if n < 0 or lib.rw_model_features(self._c, uses, n) < 0:
+            raise OutOfMemoryError("out of memory")
         return [
             _Use(one.feature, text(one.name), one.n_splits, one.gain) for one in (uses[i] for i in range(n))
         ]

@@ -10,10 +10,18 @@
 enum { ALIGNMENT = 64 };
 
 static long fail_countdown; /* 0: off; tests only, single-threaded use */
+static int fail_once;
 
 void rw_mem_fail_from(long n)
 {
     fail_countdown = n;
+    fail_once = 0;
+}
+
+void rw_mem_fail_once(long n)
+{
+    fail_countdown = n;
+    fail_once = 1;
 }
 
 static int must_fail(void)
@@ -24,6 +32,8 @@ static int must_fail(void)
         fail_countdown--;
         return 0;
     }
+    if (fail_once)
+        fail_countdown = 0;
     return 1;
 }
 

@@ -38,6 +38,8 @@ void rw_mem_free_large(void *p, size_t n_bytes);
 
 /* Tests only: the n-th allocation from now on (1 = next), and all after it, fail; 0: none do. */
 void rw_mem_fail_from(long n);
+/* Tests only: the n-th allocation from now on alone fails. */
+void rw_mem_fail_once(long n);
 /* Peak resident memory of this process so far, in bytes; 0 where it is not known. */
 size_t rw_mem_peak_bytes(void);
 

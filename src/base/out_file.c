@@ -255,7 +255,12 @@ static int flush_all(struct rw_out_file *out)
     }
     if (!out->temporary)
         return 0;
-    return (out->n_reserved && ftruncate(fd, ftello(out->file)) != 0) ? -1 : fsync(fd);
+    if (out->n_reserved) {
+        const off_t end = ftello(out->file);
+        if (end < 0 || ftruncate(fd, end) != 0)
+            return -1;
+    }
+    return fsync(fd);
 }
 
 int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,

@@ -342,7 +342,7 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
             goto out;
         }
     }
-    if (ferror(file))
+    if (!feof(file)) /* getline failed, for want of memory perhaps */
         status = rw_fail_io(ctx, errno, "cannot read '%s'", path);
 out:
     free(line);

@@ -1,5 +1,6 @@
 /* rankwood compare: rankings of the same data, models' or files': two, or several and a baseline.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,17 +139,25 @@ static void print_json(struct rw_comparison *const *comparison, const struct rw_
 
 /* ------------------------------------------------------------------ the work */
 
-/* A model's file begins with these words; anything else is read as scores. */
-static int is_model(const char *path)
+/* A model's file begins with these words; anything else is read as scores. One that cannot be
+ * looked at is not, but that there is none is found when it is read. */
+static int find_kind(const char *path, int *is_model)
 {
     static const char begins[] = "rankwood model";
     char head[sizeof(begins)] = "";
-    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rb");
-    if (file) {
-        head[fread(head, 1, sizeof(begins) - 1, file)] = 0;
-        fclose(file);
-    }
-    return strcmp(head, begins) == 0;
+    int why = 0;
+    *is_model = 0;
+    if (strcmp(path, "-") == 0)
+        return 0;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot open '%s'", path);
+    head[fread(head, 1, sizeof(begins) - 1, file)] = 0;
+    if (ferror(file))
+        why = errno;
+    fclose(file);
+    *is_model = strcmp(head, begins) == 0;
+    return why ? rw_msg_errno(why, "cannot read '%s'", path) : 0;
 }
 
 /* What is compared: the first with each of the others. */
@@ -162,7 +171,9 @@ static struct rw_qrels *judged; /* owns the data set and the scores; NULL: there
 static int load(struct rw_cli *cli)
 {
     for (int i = 0; i < systems.n; i++) {
-        if (is_model(systems.text[i]))
+        int is_model;
+        RW_STEP(find_kind(systems.text[i], &is_model));
+        if (is_model)
             RW_STEP(rw_load_model(cli, systems.text[i], &models[i]));
         cli->model = cli->model ? cli->model : models[i];
     }
@@ -291,8 +302,8 @@ static int check(struct rw_cli *cli)
     RW_STEP(check_many(cli));
     if (qrels)
         return rw_qrels_files_check(cli, &like);
-    for (int i = 0; i < systems.n; i++)
-        n_models += is_model(systems.text[i]);
+    for (int i = 0, is_model; i < systems.n; i++, n_models += is_model)
+        RW_STEP(find_kind(systems.text[i], &is_model));
     if (rw_params_must_matter(cli->params, "device") && n_models == 0)
         return rw_wrong(cli, "'--device' has no effect without a model");
     return 0;

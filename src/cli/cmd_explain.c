@@ -54,7 +54,8 @@ static void list_features(const struct rw_model *model)
         rw_no_memory();
     struct rw_feature_use *uses = rw_need((size_t)n_named, sizeof(*uses));
     int *at = rw_need(RW_FEATURE_IDS, sizeof(*at));
-    rw_model_features(model, uses, n_named);
+    if (rw_model_features(model, uses, n_named) < 0)
+        rw_no_memory();
     job.feature = rw_need((size_t)n, sizeof(*job.feature));
     job.n = n;
     for (int i = 0; i < n; i++) {

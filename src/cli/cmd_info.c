@@ -145,7 +145,8 @@ static int run(struct rw_cli *cli)
     if (n < 0)
         rw_no_memory();
     struct rw_feature_use *uses = rw_need((size_t)n, sizeof(*uses));
-    rw_model_features(cli->model, uses, n);
+    if (rw_model_features(cli->model, uses, n) < 0)
+        rw_no_memory();
     if (json)
         print_json(cli->model, uses, n);
     else

@@ -1,6 +1,8 @@
 /* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, name
  * it below and in meson.build, and give it a section in docs/rankwood.1.in. */
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/messages.h"
@@ -84,8 +86,15 @@ static int run(int argc, char **argv)
     return unknown(argv[0]);
 }
 
+/* What is printed as JSON is made by calls that go on without what they could not get. */
+static void *json_memory(size_t n)
+{
+    return rw_need(n, 1);
+}
+
 int main(int argc, char **argv)
 {
+    json_set_alloc_funcs(json_memory, free);
     rw_output_catch_signals();
     return rw_output_end(run(argc, argv));
 }

@@ -114,7 +114,8 @@ int rw_msg_errno(int why, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     rw_msg_error("%s: %s", text, strerror(why));
-    return why == ENOSPC || why == EDQUOT || why == EIO || why == EMFILE || why == ENFILE
+    return why == ENOSPC || why == EDQUOT || why == EIO || why == EMFILE || why == ENFILE ||
+                   why == ENOMEM || why == EAGAIN
                ? RW_EXIT_MACHINE
                : RW_EXIT_FAILURE;
 }

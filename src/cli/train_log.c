@@ -17,7 +17,7 @@ int rw_train_log_open(struct rw_train_log *log, const char *path, int resumes)
         log->file = stdout;
     else /* "r+" leaves what is there, and makes no file */
         log->file = resumes ? fopen(path, "r+") : NULL;
-    if (!log->file)
+    if (!log->file && (!resumes || errno == ENOENT))
         log->file = fopen(path, "w");
     return log->file ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
 }
@@ -40,12 +40,15 @@ const char *rw_train_log_note(struct rw_train_log *log)
 
 void rw_train_log_begin(struct rw_train_log *log, const char *note, int round)
 {
-    struct stat about;
+    struct stat about = {.st_mode = S_IFREG};
     long long bytes = 0;
     log->resumed_round = round;
     log->is_waiting = 0;
-    if (!is_regular(log, &about))
+    if (!is_regular(log, &about)) {
+        if (S_ISREG(about.st_mode) && log->file && log->file != stdout) /* it could not be asked */
+            log->error = errno;
         return;
+    }
     if (sscanf(note, "log %lld", &bytes) != 1 || bytes < 0 || bytes > about.st_size) {
         rw_msg_warning("'%s' is not the log of what is resumed: it will begin with round %d",
                        log->path, round + 1);

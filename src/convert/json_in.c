@@ -8,10 +8,14 @@
 json_t *rw_json_load(struct rw_source *source, size_t flags)
 {
     json_error_t error;
+    rw_json_watch();
     json_t *root = json_loadb(source->text, source->n, JSON_REJECT_DUPLICATES | flags, &error);
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
+    if (rw_json_lacked_memory()) {
         rw_source_no_memory(source);
-    else if (!root)
+        json_decref(root);
+        return NULL;
+    }
+    if (!root)
         rw_refuse(source, "not JSON: line %d, column %d: %s", error.line, error.column, error.text);
     return root;
 }

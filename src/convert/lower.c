@@ -1,12 +1,11 @@
 /* Our trees in another program's terms. What the format cannot represent exactly is refused here,
  * by name. */
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "convert/convert.h"
+#include "convert/json_in.h"
 #include "dataset/dataset.h"
 
 struct lowering {
@@ -318,7 +317,10 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
     for (uint32_t i = 0; i < out->n_columns; i++) {
         const char *name = rw_model_feature_name(l->model, (uint32_t)((int64_t)i + l->base));
         char made[64];
+        rw_json_watch();
         if (*name && !name_fits(l->format, name)) {
+            if (rw_json_lacked_memory())
+                return rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
             if (!l->how->lossy)
                 return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
                                "the name of feature %u, '%s', has a character that '%s' cannot "

@@ -1,11 +1,10 @@
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "convert/convert.h"
+#include "convert/json_in.h"
 
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n)
 {
@@ -64,12 +63,15 @@ void rw_put_format(struct rw_put *put, const char *format, ...)
 
 void rw_put_json_text(struct rw_put *put, const char *text)
 {
+    rw_json_watch();
     json_t *string = json_string(text);
     char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
     if (quoted)
         rw_put_text(put, quoted);
-    else
+    else if (!rw_json_lacked_memory())
         rw_put_refuse(put, "a name that is not UTF-8: '%s'", text);
+    else if (put->status == RW_OK)
+        put->status = rw_fail(put->ctx, RW_ERR_MEMORY, "out of memory: a name between quotes");
     free(quoted);
     json_decref(string);
 }

@@ -90,7 +90,10 @@ static json_t *number(struct reading *r, int type)
 static json_t *text(struct reading *r)
 {
     const size_t n = length(r);
+    rw_json_watch();
     json_t *out = json_stringn((const char *)r->at, n);
+    if (rw_json_lacked_memory())
+        rw_source_no_memory(r->source);
     if (!out)
         return wrong(r, "a text that is not UTF-8");
     r->at += n;

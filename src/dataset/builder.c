@@ -245,7 +245,7 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
     return RW_OK;
 }
 
-int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to)
+static int pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to)
 {
     const size_t n_docs = from->n_docs, n_queries = from->n_queries;
     const size_t offsets = n_queries ? n_queries + 1 : 0;
@@ -288,8 +288,16 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
         if (value_bytes)
             memcpy(to->entry_value, from->entry_value, value_bytes);
     }
-    rw_builder_empty(from);
     return RW_OK;
+}
+
+int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to)
+{
+    const int status = pack(ctx, from, to);
+    if (status < 0)
+        rw_builder_release(to);
+    rw_builder_empty(from);
+    return status;
 }
 
 /* First entry of a column at or after document `doc`. */

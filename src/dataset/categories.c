@@ -26,9 +26,9 @@ int rw_categories_copy(struct rw_ctx *ctx, const struct rw_categories *from,
     if (from->n == 0)
         return RW_OK;
     RW_TRY(RW_NEW(ctx, to->of, from->n));
-    for (; to->n < from->n; to->n++) {
+    while (to->n < from->n) {
         const struct rw_feature_categories *one = &from->of[to->n];
-        struct rw_feature_categories *copy = &to->of[to->n];
+        struct rw_feature_categories *copy = &to->of[to->n++]; /* half of one is released, too */
         copy->feature = one->feature;
         RW_TRY(RW_NEW(ctx, copy->word, one->n));
         for (; copy->n < one->n; copy->n++)

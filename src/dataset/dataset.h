@@ -228,7 +228,7 @@ void rw_builder_drop_values(struct rw_builder *builder);
 /* Without documents again; its room is kept. */
 void rw_builder_empty(struct rw_builder *builder);
 /* What `from` holds, in arrays of just its size; `from` is empty then and keeps its room. After a
- * failure `to` is to be released. */
+ * failure both are empty. */
 int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
 /* One dataset of several builders in order. A query that ends one builder and begins the next under
  * the same id is one query. The builders are emptied, one after the other, while the columns fill.

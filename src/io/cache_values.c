@@ -32,6 +32,8 @@ out:
 
 int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values)
 {
+    if (!values->write_errno)
+        return rw_fail(ctx, RW_ERR_MACHINE, "cannot read what goes into '%s'", values->file.path);
     return rw_fail_io(ctx, values->write_errno, "cannot write '%s'", values->file.path);
 }
 

@@ -192,7 +192,7 @@ static void parse_piece(const struct rw_letor *letor, uint64_t piece,
     if (chunk->status < 0)
         return;
     rw_letor_chunk_parse(chunk, worker);
-    if (chunk->status == RW_OK && chunk->read_errno)
+    if ((chunk->status == RW_OK || chunk->want == RW_LETOR_PICK) && chunk->read_errno)
         chunk->status = RW_ERR_IO;
 }
 

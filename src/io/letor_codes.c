@@ -389,8 +389,13 @@ static int agree(struct reading *r, int status)
     struct rw_ctx *ctx = r->ctx;
     if (status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA) {
         struct rw_dataset *documents = NULL;
+        const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
         status = rw_own_part_read(ctx, r->paths, r->n_paths, r->part, &documents);
-        if (status >= 0)
+        if (status >= 0 && is_machines)
+            status = rw_fail(ctx, RW_ERR_MACHINE,
+                             "cannot read '%s'%s: it failed, and did not when it was tried again",
+                             r->paths[0], r->n_paths > 1 ? " or another" : "");
+        else if (status >= 0)
             status = rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was read", r->paths[0],
                              r->n_paths > 1 ? " or another" : "");
         rw_dataset_free(documents);

@@ -312,7 +312,9 @@ int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct
     int status = RW_OK;
     /* Of this thread only: a host program's locale may write 0,5. */
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    if (!plain)
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: no room for a locale");
+    const locale_t before = uselocale(plain);
     RW_TRY_OUT(rw_report_gather(ctx, how, model, dataset, options, &report));
     warn_of_ties(ctx, report.eval);
     errno = 0;
@@ -320,10 +322,8 @@ int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct
     if (fflush(out) != 0 || ferror(out))
         status = rw_fail_io(ctx, errno, "cannot write the page");
 out:
-    if (plain) {
-        uselocale(before);
-        freelocale(plain);
-    }
+    uselocale(before);
+    freelocale(plain);
     rw_report_release(&report);
     return status;
 }

@@ -27,11 +27,14 @@ static int list_features(struct rw_ctx *ctx, struct rw_report *report)
     struct rw_feature_use *uses = NULL;
     int status = RW_OK;
     const int n = rw_model_features(report->model, NULL, 0);
-    RW_TRY(n);
+    if (n < 0)
+        return rw_fail(ctx, n, "out of memory: features in use");
     RW_TRY_OUT(RW_NEW(ctx, report->feature, (size_t)n));
     RW_TRY_OUT(RW_NEW(ctx, uses, (size_t)n));
-    RW_TRY_OUT(rw_model_features(report->model, uses, n));
-    status = RW_OK;
+    if (rw_model_features(report->model, uses, n) < 0) {
+        status = rw_fail(ctx, RW_ERR_MEMORY, "out of memory: features in use");
+        goto out;
+    }
     report->n_features = n;
     for (int i = 0; i < n; i++) {
         report->feature[i].use = uses[i];

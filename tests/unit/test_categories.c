@@ -334,3 +334,23 @@ Test(categories, hostile_sets_and_words)
         free(whole);
     }
 }
+
+/* What was copied until memory ended is released: the sanitizers see it if not. */
+Test(categories, copies_that_lack_memory)
+{
+    char first[] = "7", second[] = "shoes";
+    char *words[] = {first, second};
+    struct rw_feature_categories of[] = {{.feature = 1, .n = 2, .word = words},
+                                         {.feature = 4, .n = 1, .word = words}};
+    const struct rw_categories from = {2, of};
+    int status = RW_ERR_MEMORY;
+    for (long n = 1; status != RW_OK; n++) {
+        struct rw_categories to;
+        rw_mem_fail_once(n);
+        status = rw_categories_copy(ctx, &from, &to);
+        rw_mem_fail_once(0);
+        cr_assert(status == RW_OK || status == RW_ERR_MEMORY);
+        cr_assert_eq(status == RW_OK, n == 9, "%ld", n);
+        rw_categories_release(&to);
+    }
+}

@@ -362,6 +362,23 @@ Test(letor, every_allocation_may_fail)
     cr_assert_fail("it never succeeded");
 }
 
+/* What one piece lacked is not missed later. */
+Test(letor, one_allocation_may_fail)
+{
+    const char *text = "1 qid:1 1:1 2:3 # x\n0 qid:2 3:1\n";
+    rw_ctx_set_threads(scratch_ctx, 1);
+    for (long n = 1; n < 100; n++) {
+        struct rw_dataset *dataset;
+        rw_mem_fail_once(n);
+        const int status = read_text(text, strlen(text), 8, &dataset);
+        rw_mem_fail_once(0);
+        cr_assert(status == RW_OK || status == RW_ERR_MEMORY, "%ld: %s", n,
+                  rw_last_error(scratch_ctx));
+        cr_assert_eq(status == RW_OK, dataset != NULL);
+        rw_dataset_free(dataset);
+    }
+}
+
 Test(letor, real_data)
 {
     const char *folder = getenv("RANKWOOD_DATA");

@@ -1,0 +1,201 @@
+/* malloc and its kin, of which the n-th call fails. What the C library allocates for itself
+ * (streams, qsort, locales) comes through here, too. Compiled into a program with
+ * -fsanitize=address it stands before the sanitizer's, which does the work. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults.h"
+
+struct faults_plan faults_memory = {.error = ENOMEM}, faults_threads = {.error = EAGAIN};
+
+static uintptr_t code_begin, code_end; /* whose calls count; 0: everybody's */
+static struct faults_report own_report;
+
+__attribute__((noinline)) void faults_happened(void)
+{
+    __asm__ volatile("");
+}
+
+int faults_strikes(struct faults_plan *plan)
+{
+    const long first = atomic_load(&plan->first);
+    if (first == 0 || !plan->report)
+        return 0;
+    const long i = atomic_fetch_add(&plan->report->n_calls, 1) + 1;
+    if (i != first && !(plan->goes_on && i > first))
+        return 0;
+    atomic_fetch_add(&plan->report->n_faults, 1);
+    faults_happened();
+    return 1;
+}
+
+static int fails(const void *caller)
+{
+    const uintptr_t at = (uintptr_t)caller;
+    if (code_end && (at < code_begin || at >= code_end))
+        return 0;
+    if (!faults_strikes(&faults_memory))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+#define FAILS() fails(__builtin_return_address(0))
+
+/* ------------------------------------------------------------------ who does the work */
+
+/* glibc's own names for them, and the sanitizers', where one is there. */
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
+__attribute__((weak)) void *__interceptor_malloc(size_t);
+__attribute__((weak)) void *__interceptor_calloc(size_t, size_t);
+__attribute__((weak)) void *__interceptor_realloc(void *, size_t);
+__attribute__((weak)) void *__interceptor_aligned_alloc(size_t, size_t);
+
+static void *aligned(size_t alignment, size_t n)
+{
+    return __interceptor_aligned_alloc ? __interceptor_aligned_alloc(alignment, n)
+                                       : __libc_memalign(alignment, n);
+}
+
+void *malloc(size_t n)
+{
+    if (FAILS())
+        return NULL;
+    return __interceptor_malloc ? __interceptor_malloc(n) : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    if (FAILS())
+        return NULL;
+    return __interceptor_calloc ? __interceptor_calloc(n, size) : __libc_calloc(n, size);
+}
+
+static void *resized(void *p, size_t n)
+{
+    return __interceptor_realloc ? __interceptor_realloc(p, n) : __libc_realloc(p, n);
+}
+
+void *realloc(void *p, size_t n)
+{
+    return FAILS() ? NULL : resized(p, n);
+}
+
+void *reallocarray(void *p, size_t n, size_t size)
+{
+    size_t bytes;
+    if (FAILS())
+        return NULL;
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return resized(p, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    return FAILS() ? NULL : aligned(alignment, n);
+}
+
+void *memalign(size_t alignment, size_t n)
+{
+    return FAILS() ? NULL : aligned(alignment, n);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t n)
+{
+    const int before = errno;
+    if (FAILS()) {
+        errno = before;
+        return ENOMEM;
+    }
+    void *made = aligned(alignment, n);
+    if (!made)
+        return ENOMEM;
+    *out = made;
+    return 0;
+}
+
+/* glibc's call its own malloc by another way in some versions. */
+char *strndup(const char *text, size_t most)
+{
+    const size_t n = strnlen(text, most);
+    char *copy = FAILS() ? NULL : resized(NULL, n + 1);
+    if (copy) {
+        memcpy(copy, text, n);
+        copy[n] = 0;
+    }
+    return copy;
+}
+
+char *strdup(const char *text)
+{
+    const size_t n = strlen(text) + 1;
+    char *copy = FAILS() ? NULL : resized(NULL, n);
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+/* ------------------------------------------------------------------ threads */
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*begin)(void *), void *arg)
+{
+    static create_fn *create;
+    if (!create)
+        *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    return faults_strikes(&faults_threads) ? EAGAIN : create(thread, how, begin, arg);
+}
+
+/* ------------------------------------------------------------------ for programs */
+
+void faults_arm(long n, int goes_on)
+{
+    atomic_store(&faults_memory.first, 0);
+    faults_memory.report = &own_report;
+    faults_memory.goes_on = goes_on;
+    atomic_store(&own_report.n_calls, 0);
+    atomic_store(&own_report.n_faults, 0);
+    atomic_store(&faults_memory.first, n);
+}
+
+long faults_allocations(void)
+{
+    return atomic_load(&own_report.n_calls);
+}
+
+long faults_injected(void)
+{
+    return atomic_load(&own_report.n_faults);
+}
+
+static int find_code(struct dl_phdr_info *info, size_t size, void *name)
+{
+    (void)size;
+    if (!info->dlpi_name || !strstr(info->dlpi_name, name))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && part->p_flags & PF_X) {
+            code_begin = info->dlpi_addr + part->p_vaddr;
+            code_end = code_begin + part->p_memsz;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int faults_only_from(const char *object)
+{
+    code_begin = code_end = 0;
+    return !object || dl_iterate_phdr(find_code, (void *)(uintptr_t)object);
+}

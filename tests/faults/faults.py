@@ -1,0 +1,335 @@
+"""Every allocation and every system call of the program fails once, and nothing is lost.
+
+    python3 tests/faults/faults.py --program BUILD/src/cli/rankwood --library BUILD/tests/faults/librankwood-faults.so
+
+Each command of commands.py runs once without a fault; then again and again, with a fault at the first call of a
+kind, at the second, and so on until the command meets no fault any more. Each time it must
+  - end with 0 and the output of the first run, or with an exit status that is documented and one line of error;
+  - not crash, nor take more than a minute;
+  - leave each file that it writes as it was before or as it is after, nothing temporary, and its input alone.
+
+--most N     at most so many faults of each kind a command (0: all): some at the beginning, others drawn evenly
+--only TEXT  commands that have it in their names
+--kind LIST  memory, thread, write, ..., with commas between them
+--fault "memory 17 ENOMEM"   that one alone, of the commands of --only, with all that it prints
+--jobs N     processes at a time
+
+Prints a line a command: calls of each kind, faults, how often the command went on in spite of one; exits 1 if any
+run is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import mmap
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from commands import Command, commands, make_data
+
+# What happens, by kind of call; "+": to that call and all after it.
+FAULTS = {
+    "memory": ("ENOMEM", "ENOMEM+"),
+    "thread": ("EAGAIN", "EAGAIN+"),
+    "write": ("ENOSPC", "ENOSPC+", "EIO", "EINTR", "short"),
+    "read": ("EIO", "EIO+", "EINTR", "short"),
+    "open": ("EMFILE", "EMFILE+", "EACCES", "EINTR"),
+    "close": ("EIO",),
+    "sync": ("EIO", "ENOSPC", "EINTR"),
+    "rename": ("EIO", "EACCES", "EROFS"),
+    "map": ("ENOMEM", "ENOMEM+"),
+    "truncate": ("ENOSPC", "EIO", "EINTR"),
+    "stat": ("EIO", "EACCES"),
+    "seek": ("EIO",),
+    "lock": ("EIO",),
+}
+# Exit status 3, "trying again may help", is for what the machine lacks (docs of the exit codes: rankwood help).
+OF_THE_MACHINE = ("ENOMEM", "EIO", "ENOSPC", "EMFILE", "EAGAIN")
+TIMES = re.compile(rb"\b\d+(\.\d+)?(e[-+]?\d+)? ?(s|ms|us|MB|GB|KiB)\b")
+FAR = 10**9  # no command calls so often
+LIMIT_S = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: bytes
+    err: bytes
+    files: dict[str, bytes]
+    n_calls: int
+    n_faults: int
+
+
+class Place:
+    """A folder for one command at a time, and the report of its faults."""
+
+    def __init__(self, root: Path, number: int) -> None:
+        self.work = root / f"work-{number}"
+        self.work.mkdir()
+        path = root / f"report-{number}"
+        path.write_bytes(bytes(24))
+        self.path = str(path)
+        with open(path, "r+b") as file:
+            self.map = mmap.mmap(file.fileno(), 24)
+
+    def empty(self) -> None:
+        """The folder itself stays: it may be where a disk is mounted."""
+        for path in self.work.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+    def numbers(self) -> tuple[int, int, int]:
+        return struct.unpack("lll", self.map[:24])
+
+
+class Bench:
+    def __init__(self, options: argparse.Namespace, root: Path) -> None:
+        self.options, self.root = options, root
+        self.data = root / "data"
+        self.data.mkdir()
+        make_data(options.program, self.data)
+        self.sums = self.sum_of_data()
+        self.places: SimpleQueue[Place] = SimpleQueue()
+        for i in range(options.jobs):
+            self.places.put(Place(root, i))
+
+    def sum_of_data(self) -> dict[str, str]:
+        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in self.data.iterdir()}
+
+    def run(self, command: Command, fault: str = "", has_old: bool = False, again: bool = False) -> Outcome:
+        """fault: as RANKWOOD_FAULT. has_old: files of before are in the way. again: in the same folder once more,
+        without a fault."""
+        place = self.places.get()
+        try:
+            place.empty()
+            (place.work / "tmp").mkdir()
+            for name, source in command.before.items():
+                shutil.copyfile(self.data / source, place.work / name)
+            if has_old:
+                for name in command.files:
+                    (place.work / name).parent.mkdir(exist_ok=True)
+                    (place.work / name).write_bytes(b"old\n")
+            outcome = self.run_in(command, fault, place)
+            if again and outcome.code != 0:
+                after = self.run_in(command, "", place)
+                outcome.files["after"] = after.files.get("out", b"") if after.code == 0 else after.err
+            return outcome
+        finally:
+            self.places.put(place)
+
+    def run_in(self, command: Command, fault: str, place: Place) -> Outcome:
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TMPDIR": "tmp", "CUDA_VISIBLE_DEVICES": "-1"}
+        place.map[:24] = bytes(24)
+        if fault:
+            environment |= {"LD_PRELOAD": self.options.library, "RANKWOOD_FAULT": fault}
+            environment["RANKWOOD_FAULT_REPORT"] = place.path
+        given = open(self.data / command.stdin, "rb") if command.stdin else None  # noqa: SIM115
+        feeder = None
+        if given:  # a pipe, not a file
+            feeder = subprocess.Popen(["cat"], stdin=given, stdout=subprocess.PIPE)
+        with subprocess.Popen(
+            [self.options.program, *command.line.split()],
+            cwd=place.work,
+            env=environment,
+            stdin=feeder.stdout if feeder else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            if feeder and feeder.stdout:
+                feeder.stdout.close()
+            try:
+                out, err = process.communicate(timeout=LIMIT_S)
+                code = process.returncode
+            except subprocess.TimeoutExpired:
+                process.kill()
+                out, err = process.communicate()
+                code = -999
+        if feeder and given:
+            feeder.wait()
+            given.close()
+        found = (p for p in place.work.rglob("*") if p.is_file())
+        files = {str(p.relative_to(place.work)): p.read_bytes() for p in found}
+        n_calls, n_faults, is_ready = place.numbers()
+        if fault and not is_ready:
+            raise RuntimeError(f"no faults of the kind of '{fault}' here")
+        return Outcome(code, out, err, files, n_calls, n_faults)
+
+
+def same(command: Command, name: str, a: bytes, b: bytes) -> bool:
+    """Are these the same outputs, but for times?"""
+    if name in command.lines:
+        if name == "ck":
+            return True  # its proof is what goes on from it
+
+        def lines(text: bytes) -> list[bytes]:
+            return [line for line in text.splitlines() if b'"timing"' not in line]
+
+        return lines(a) == lines(b)
+    return a == b or TIMES.sub(b"T", a) == TIMES.sub(b"T", b)
+
+
+def wrong(command: Command, whole: Outcome, got: Outcome, fault: str, has_old: bool) -> str:
+    """What is wrong with it; "": nothing."""
+    kind, _, what = fault.split()
+    if got.code == -999:
+        return f"hangs for {LIMIT_S} s"
+    if got.code < 0:
+        return f"ends by signal {-got.code}"
+    old = dict.fromkeys(command.files, b"old\n") if has_old else {}
+    for name, content in got.files.items():
+        if name == "after":
+            if content != whole.files["out"]:
+                return "does not go on: " + content[:300].decode(errors="replace")
+            continue
+        if name.startswith("tmp/"):  # the model, where there was no room for it
+            if content != whole.files.get("out", whole.out) or b"instead" not in got.err:
+                return f"leaves '{name}'"
+        elif name in command.files:
+            if not same(command, name, content, whole.files[name]) and content != old.get(name):
+                return f"half of '{name}' is written"
+        elif name not in command.lines and name not in command.before:
+            return f"leaves '{name}'"
+    if any(name not in got.files for name in old):
+        return "a file of before is gone"
+    if got.code == 0:
+        if not command.varies and not same(command, "", got.out, whole.out):
+            return "ends well with another standard output"
+        for name, content in whole.files.items():
+            if not same(command, name, got.files.get(name, b""), content) and name != "ck":
+                return f"ends well with another '{name}'"
+        return ""
+    if got.n_faults == 0:
+        return "fails without a fault: " + got.err.decode(errors="replace")[-300:]
+    if what == "short":
+        return "fails where less was read or written at a time: " + got.err.decode(errors="replace")[-300:]
+    errors = [line for line in got.err.splitlines() if line.startswith(b"rankwood: error: ")]
+    if not errors or len(errors) > 1 + ("+" in fault) or len(set(errors)) != len(errors):
+        return f"says {len(errors)} errors: " + got.err.decode(errors="replace")[-300:]
+    if kind == "memory" and not command.varies and not re.search(rb"memory|Cannot allocate", errors[0]):
+        return "does not say that it is memory: " + errors[0].decode(errors="replace")
+    if got.code not in (1, 3) or (got.code != 3 and what in OF_THE_MACHINE and kind != "stat" and not command.varies):
+        return f"exit status {got.code}: " + errors[0].decode(errors="replace")
+    return ""
+
+
+def chosen(n: int, most: int, seed: str) -> list[int]:
+    """Which of n calls are to fail."""
+    if most == 0 or n <= most:
+        return list(range(1, n + 1))
+    first = most // 4
+    rest = random.Random(seed).sample(range(first + 1, n + 1), most - first)
+    return [*range(1, first + 1), *sorted(rest)]
+
+
+class Tally:
+    def __init__(self) -> None:
+        self.faults: Counter[str] = Counter()
+        self.survived: Counter[str] = Counter()
+        self.wrong: list[str] = []
+        self.calls: dict[str, int] = {}
+
+
+def try_command(bench: Bench, pool: ThreadPoolExecutor, command: Command, kinds: list[str]) -> Tally:
+    tally = Tally()
+    whole = bench.run(command)
+    if whole.code != 0:
+        tally.wrong.append(f"does not work: {whole.err.decode(errors='replace')}")
+        return tally
+    most = bench.options.most
+    if command.slow and (most == 0 or most > 40):
+        most = 40
+
+    def one(kind: str, what: str, i: int) -> int:
+        fault = f"{kind} {i}{'+' if what.endswith('+') else ''} {what.rstrip('+')}"
+        has_old = i % 2 == 0 and not command.before
+        got = bench.run(command, fault, has_old, command.again)
+        why = wrong(command, whole, got, fault, has_old)
+        if why:
+            tally.wrong.append(f"'{fault}': {why}")
+        if got.n_faults:
+            tally.faults[kind] += 1
+            tally.survived[kind] += got.code == 0
+        return got.n_faults
+
+    for kind in kinds:
+        if kind == "memory" and command.by_libc:
+            continue
+        counted = bench.run(command, f"{kind} {FAR} {FAULTS[kind][0].rstrip('+')}")
+        tally.calls[kind] = n = counted.n_calls
+        for what in FAULTS[kind]:
+            which = chosen(n, most, command.name + what)
+            list(pool.map(lambda i, kind=kind, what=what: one(kind, what, i), which))
+            i = n + 1  # a fault that is survived may make more calls
+            while len(which) == n and one(kind, what, i) and i < 2 * n + 100:
+                i += 1
+    return tally
+
+
+def show_one(bench: Bench, command: Command) -> int:
+    whole = bench.run(command)
+    got = bench.run(command, bench.options.fault, False, command.again)
+    sys.stdout.write(got.out.decode(errors="replace")[-2000:] + got.err.decode(errors="replace"))
+    why = wrong(command, whole, got, bench.options.fault, False)
+    print(f"{command.name}: exit status {got.code}, {got.n_faults} faults in {got.n_calls} calls: {why or 'right'}")
+    return int(why != "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True, type=os.path.abspath)
+    parser.add_argument("--library", required=True, type=os.path.abspath)
+    parser.add_argument("--most", type=int, default=0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--kind", default=",".join(FAULTS))
+    parser.add_argument("--fault", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    memory = "/dev/shm"  # quicker than a disk
+    n_wrong = 0
+    totals, survived = Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        bench = Bench(options, Path(folder))
+        few = 0 < options.most < 10
+        asked = [c for c in commands() if options.only in c.name and not (few and c.slow)]
+        if options.fault:
+            return max(show_one(bench, c) for c in asked)
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for command in asked:
+                begun = time.monotonic()
+                tally = try_command(bench, pool, command, options.kind.split(","))
+                totals.update(tally.faults)
+                survived.update(tally.survived)
+                n_wrong += len(tally.wrong)
+                of = ", ".join(f"{kind} {tally.faults[kind]} of {n}" for kind, n in tally.calls.items() if n)
+                print(
+                    f"{'not ok' if tally.wrong else 'ok'} faults: {command.name}: {sum(tally.faults.values())} faults,"
+                    f" {sum(tally.survived.values())} survived, {len(tally.wrong)} wrong,"
+                    f" {time.monotonic() - begun:.1f} s; {of}"
+                )
+                for line in tally.wrong[:20]:
+                    print(f"    {line}")
+                if bench.sum_of_data() != bench.sums:
+                    print(f"not ok faults: {command.name}: its input is another")
+                    n_wrong += 1
+                sys.stdout.flush()
+    print("kind faults survived: " + ", ".join(f"{k} {n} {survived[k]}" for k, n in totals.items()))
+    print(f"{sum(totals.values())} faults in {len(asked)} commands, {n_wrong} wrong")
+    return int(n_wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+/* Reads what to do from the environment (faults.h), before main(). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+static const struct {
+    const char *name;
+    int error;
+} errors[] = {{"ENOMEM", ENOMEM}, {"EAGAIN", EAGAIN}, {"EIO", EIO},       {"ENOSPC", ENOSPC},
+              {"EINTR", EINTR},   {"EMFILE", EMFILE}, {"EACCES", EACCES}, {"EROFS", EROFS},
+              {"EDQUOT", EDQUOT}, {"short", 0}};
+
+static int error_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        if (strcmp(errors[i].name, name) == 0)
+            return errors[i].error;
+    }
+    return -1;
+}
+
+static struct faults_report *shared_report(void)
+{
+    const char *path = getenv("RANKWOOD_FAULT_REPORT");
+    const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    void *map = fd < 0 ? MAP_FAILED
+                       : mmap(NULL, sizeof(struct faults_report), PROT_READ | PROT_WRITE,
+                              MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *text = getenv("RANKWOOD_FAULT");
+    struct faults_report *report = text ? shared_report() : NULL;
+    char kind[32], number[32], fault[32];
+    if (!report || sscanf(text, "%31s %31s %31s", kind, number, fault) != 3 || error_of(fault) < 0)
+        return;
+    struct faults_plan *plan = strcmp(kind, "memory") == 0   ? &faults_memory
+                               : strcmp(kind, "thread") == 0 ? &faults_threads
+                                                             : &faults_calls;
+    plan->report = report;
+    plan->error = error_of(fault);
+    plan->goes_on = strchr(number, '+') != NULL;
+    if (plan == &faults_calls && !faults_catch_calls(kind))
+        return;
+    atomic_store(&report->is_ready, 1);
+    atomic_store(&plan->first, atol(number));
+}

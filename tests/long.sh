@@ -1,0 +1,102 @@
+#!/bin/sh
+# What takes longer than `sh tests/run.sh` may: minutes to hours each. Whatever it names can be had alone.
+#
+#   sh tests/long.sh [STAGE]...    all of these if none is named:
+#     faults      every allocation and every system call of every command fails once (tests/faults/faults.py)
+#     disks       full and read-only disks (tests/faults/disks.py)
+#     library     every allocation of calls of the library fails once, under AddressSanitizer and LeakSanitizer
+#     kills       500 trainings killed and resumed; ranks killed at every stage of a training
+#     numbers     10^8 decimals read as strtof reads them
+#     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
+#     fuzz        each parser for FUZZ_SECONDS in all (7,200)
+#     peers       quality and speed beside other programs (tests/peers/run.sh), which are built or installed first
+#
+# RANKWOOD_BUILDS, RANKWOOD_DATA, FUZZ_SECONDS as for run.sh. The last line is 'N passed, M failed'; exit 1 if M is
+# not 0.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
+cd "$root" || exit 2
+builds=${RANKWOOD_BUILDS:-$root/build-tests}
+mkdir -p "$builds" || exit 2
+export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
+stages=${*:-faults disks library kills numbers emulated fuzz peers}
+program=$builds/release/src/cli/rankwood
+passed=0 failed=0
+
+# name command...: what it prints goes to a log, and its last lines are shown
+step() {
+    name=$1 log=$builds/long-$1.log
+    shift
+    at=$(date +%s)
+    if "$@" >"$log" 2>&1; then
+        passed=$((passed + 1)) word=ok
+    else
+        failed=$((failed + 1)) word='not ok'
+        grep -A 5 '^not ok' "$log" | head -n 60
+    fi
+    tail -n 3 "$log" | sed 's/^/    /'
+    echo "$word $name: $(($(date +%s) - at)) s, $log"
+}
+
+# folder, options of meson...
+build() {
+    folder=$1
+    shift
+    [ -f "$folder/build.ninja" ] || meson setup "$folder" "$root" "$@" >"$folder.setup.log" 2>&1 || return 1
+    ninja -C "$folder" >"$folder.build.log" 2>&1
+}
+need_release() {
+    build "$builds/release" --buildtype=release || {
+        tail -n 20 "$builds/release.build.log"
+        exit 1
+    }
+}
+
+stage_faults() {
+    need_release
+    step faults python3 tests/faults/faults.py --program "$program" \
+        --library "$builds/release/tests/faults/librankwood-faults.so"
+}
+stage_disks() {
+    need_release
+    step disks python3 tests/faults/disks.py --program "$program"
+}
+stage_library() {
+    build "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled -Db_sanitize=address,undefined ||
+        exit 1
+    step library "$builds/sanitizers/tests/faults/library_faults"
+}
+stage_kills() {
+    need_release
+    step kills sh tests/kills.sh "$program" 500
+    step rank_kills sh tests/rank_kills.sh "$program"
+}
+stage_numbers() {
+    need_release
+    step numbers "$builds/release/tests/check/number_check" 100000000
+}
+stage_emulated() {
+    step emulated sh tests/emulated.sh "$builds" all
+}
+stage_fuzz() {
+    step fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-7200}" sh tests/run.sh fuzz
+}
+stage_peers() {
+    need_release
+    step peers sh tests/peers/run.sh
+}
+
+sh tests/install_deps.sh test || exit 2
+for stage in $stages; do
+    case $stage in
+    faults | disks | library | kills | numbers | emulated | fuzz | peers) ;;
+    *)
+        echo "no stage '$stage'"
+        exit 2
+        ;;
+    esac
+    echo "stage $stage"
+    "stage_$stage"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
