@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What quality.py runs in the peers' environment: quality_jobs.py JOB, as JSON; the answer is the last
-line of standard output. Needs numpy, and the peer that the job names.
+line of standard output. JOB `-`: a job a line of standard input, an answer a line of output. Needs numpy, and the
+peer that the job names.
 
 Jobs (`job`):
   versions  of the peers that can be imported: {peer: version}
@@ -19,6 +20,7 @@ the job's `params` over them. `objective`: a word of the peer's in place of its 
 import importlib
 import importlib.util
 import json
+import os
 import sys
 
 import numpy
@@ -58,7 +60,7 @@ def xgboost_scores(sets, settings, job):
 
     params = {"objective": job["objective"] or "rank:ndcg", "eval_metric": f"ndcg@{TOP}-", "nthread": job["threads"],
               "seed": job["seed"], "verbosity": 0}
-    params.update(job["params"])
+    params.update((name, str(value) if isinstance(value, list) else value) for name, value in job["params"].items())
     if settings in ("equal", "fixed"):
         params.update(tree_method="hist", grow_policy="lossguide", max_depth=0, eta=0.1,
                       max_leaves=255 if settings == "fixed" else 31, max_bin=255)
@@ -150,9 +152,16 @@ def job_like(job):
 
 
 def main():
-    job = json.loads(sys.argv[1])
     run = {"versions": job_versions, "train": job_train, "like": job_like}
-    print(json.dumps(run[job["job"]](job)))
+    if sys.argv[1] != "-":
+        job = json.loads(sys.argv[1])
+        print(json.dumps(run[job["job"]](job)))
+        return
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1) # what a peer prints is no answer
+    for line in sys.stdin:
+        job = json.loads(line)
+        print(json.dumps(run[job["job"]](job)), file=answers, flush=True)
 
 
 if __name__ == "__main__":
