@@ -42,6 +42,7 @@ SETS = {"mq2008": 5, "ohsumed": 5, "synth-yahoo": 2}  # folds, or made sets
 SETTINGS = {"rounds": 100, "leaves": 15, "rate": 0.1, "min_docs": 20}
 GOES_ON = {True: 0.5, False: 0.9}  # the cascade, after a click
 MAY_LOSE, MUST_LOSE = 0.005, 0.02
+ALWAYS = ("true labels", "clicks") # the others are compared with these
 
 
 # ---------------------------------------------------------------- data
@@ -280,7 +281,7 @@ def measure(args, trainers, library, name, fold, seed, figures):
         (values, labels, clicks, positions, sizes), ours.propensity = sessions_of(
             args, user, train, ranking, fold + 1 + 100 * (seed - 1))
         for trainer in trainers:
-            for way in trainer.ways:
+            for way in [way for way in trainer.ways if way in args.ways or not args.ways or way in ALWAYS]:
                 given = labels if way == "true labels" else clicks
                 scores = trainer.scores((values, sizes), given, positions, (test[0], test[2]), way)
                 figures.setdefault((name, user, trainer.name, way), {})[fold, seed] = ndcg(test, scores)
@@ -326,6 +327,9 @@ def main():
     parser.add_argument("--users", default="position,cascade")
     parser.add_argument("--folds", type=int, help="only so many of each set")
     parser.add_argument("--seeds", type=int, default=1, help="so many times, with other users and trainings [1]")
+    parser.add_argument("--ways", default="", type=lambda text: [f"clicks, {way}" for way in text.split(",") if way],
+                        metavar="LIST", help="besides true labels and clicks, of additive,ipw,ipw as additive found,"
+                        "ipw as it is [all]")
     parser.add_argument("--sessions", type=int, default=40, help="of a query [40]")
     parser.add_argument("--shown", type=int, default=10, help="documents of a session [10]")
     parser.add_argument("--eta", type=float, default=1.0, help="steepness of position bias [1]")
