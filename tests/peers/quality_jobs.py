@@ -17,6 +17,7 @@ round, at most `most` of them. Where a peer has no such setting, its default sta
 leaf's documents, CatBoost grows symmetric trees (depth 5 for 31 leaves, 8 for 255). `tuned` is `defaults` with
 the job's `params` over them. `objective`: a word of the peer's in place of its own for ranking by NDCG.
 """
+import functools
 import importlib
 import importlib.util
 import json
@@ -120,14 +121,20 @@ def number(text):
         return text
 
 
-def job_train(job):
-    job["params"] = {name: number(value) for name, value in job["params"].items()}
-    library = Library(job["library"], job["threads"])
-    sets, ids = [], None
-    for paths in job["task"]:
+@functools.lru_cache(maxsize=1)
+def arrays_of(task, path, threads):
+    """The sets of a task, kept for the next training on it."""
+    library, sets, ids = Library(path, threads), [], None
+    for paths in json.loads(task):
         data = library.read(paths)
         ids = ids or library.feature_ids(data) # the training set's
         sets.append(library.arrays(data, ids))
+    return sets
+
+
+def job_train(job):
+    job["params"] = {name: number(value) for name, value in job["params"].items()}
+    sets = arrays_of(json.dumps(job["task"]), job["library"], job["threads"])
     scores, rounds = SCORES[job["peer"]](sets, job["settings"], job)
     with open(job["scores"], "w") as file:
         file.writelines(f"{float(s)!r}\n" for s in scores)
