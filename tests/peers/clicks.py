@@ -10,13 +10,16 @@ times each. A user clicks a document that he examines with probability noise + (
 
 Every trainer then has the same queries, one a session, with the same documents and settings; only
 labels and what is done about positions differ. NDCG@10 is that of held-out queries, by their true
-labels. `loss` is what is lacking to the same trainer's model of true labels in place of clicks.
+labels. `loss` is what is lacking to the same trainer's model of true labels in place of clicks, with two
+standard errors: over --seeds, each of which has users and trainings of its own on the same queries, and
+over held-out queries (of each one's mean over seeds), which seeds without end would not make 0.
 
     python3 tests/peers/clicks.py --rankwood build/src/cli/rankwood --library build/src/librankwood.so
 
 Rankwood's rows: additive; ipw, which estimates propensities beside the trees; ipw as additive found,
 two trainings, of which the first says the odds of positions to the second; and ipw as it is, with the
-true ones. ipw is without the norm, which would even out what it weighs.
+true ones: of `cascade` users, the share of sessions in which a position was examined. ipw is without
+the norm, which would even out what it weighs.
 
 The interpreter needs numpy; LightGBM and XGBoost are measured if they can be imported. --bars exits
 with 1 if one of Rankwood's rows misses: at most .005 lost where plain clicks lose .02 or more.
@@ -33,12 +36,13 @@ import tempfile
 
 import numpy as np
 
-from common import ROOT, TOP, Library, add_program_arguments, run
+from common import ROOT, TOP, Library, add_program_arguments, run, standard_error
 
 SETS = {"mq2008": 5, "ohsumed": 5, "synth-yahoo": 2}  # folds, or made sets
 SETTINGS = {"rounds": 100, "leaves": 15, "rate": 0.1, "min_docs": 20}
 GOES_ON = {True: 0.5, False: 0.9}  # the cascade, after a click
 MAY_LOSE, MUST_LOSE = 0.005, 0.02
+ALWAYS = ("true labels", "clicks") # the others are compared with these
 
 
 # ---------------------------------------------------------------- data
@@ -85,7 +89,7 @@ def first_queries(data, n):
 
 
 def ndcg(data, scores):
-    """The mean NDCG@10 of queries with a relevant document."""
+    """NDCG@10 of each query with a relevant document."""
     _, labels, sizes = data
     figures, at = [], 0
     discounts = 1 / np.log2(np.arange(TOP) + 2.0)
@@ -97,25 +101,27 @@ def ndcg(data, scores):
             figures.append((gains[order] @ discounts[: len(order)]) /
                            (best @ discounts[: len(best)]))
         at += n
-    return float(np.mean(figures))
+    return np.array(figures)
 
 
 # ---------------------------------------------------------------- users
 
 
 def clicks_of(args, user, attraction, random):
-    """attraction: [sessions, documents], by position; the same shape, 1 where clicked."""
+    """attraction: [sessions, documents], by position; two of the same shape: where clicked, where examined."""
     n_sessions, n = attraction.shape
     attracted = random.random((n_sessions, n)) < attraction
     if user == "position":
-        return attracted & (random.random((n_sessions, n)) < propensities(args, n))
-    clicks = np.zeros((n_sessions, n), bool)
+        examined = random.random((n_sessions, n)) < propensities(args, n)
+        return attracted & examined, examined
+    clicks, examined = np.zeros((n_sessions, n), bool), np.zeros((n_sessions, n), bool)
     there = np.ones(n_sessions, bool)
     goes = random.random((n_sessions, n))
     for k in range(n):
+        examined[:, k] = there
         clicks[:, k] = there & attracted[:, k]
         there &= goes[:, k] < np.where(clicks[:, k], GOES_ON[True], GOES_ON[False])
-    return clicks
+    return clicks, examined
 
 
 def propensities(args, n):
@@ -123,25 +129,29 @@ def propensities(args, n):
 
 
 def sessions_of(args, user, data, ranking_scores, seed):
-    """(values, true labels, clicks, positions, sizes): what was shown, a query a session that has a
-    click, documents by position from 1."""
+    """((values, true labels, clicks, positions, sizes), propensity): what was shown, a query a session that has a
+    click, documents by position from 1; and of each position the share of all sessions that examined it."""
     values, labels, sizes = data
     random = np.random.default_rng(seed)
     most = 2.0 ** labels.max() - 1
     rows, clicked, positions, shown_sizes = [], [], [], []
+    seen, shown = np.zeros(args.shown), np.zeros(args.shown)
     begins = np.concatenate([[0], np.cumsum(sizes)])
     for begin, end in itertools.pairwise(begins):
         order = begin + np.argsort(-ranking_scores[begin:end], kind="stable")[: args.shown]
         attraction = args.noise + (1 - args.noise) * (2.0 ** labels[order] - 1) / most
-        clicks = clicks_of(args, user, np.tile(attraction, (args.sessions, 1)), random)
+        clicks, examined = clicks_of(args, user, np.tile(attraction, (args.sessions, 1)), random)
+        seen[: len(order)] += examined.sum(axis=0)
+        shown[: len(order)] += args.sessions
         clicks = clicks[clicks.any(axis=1)]
         rows.append(np.tile(order, len(clicks)))
         clicked.append(clicks.ravel())
         positions.append(np.tile(np.arange(1, len(order) + 1), len(clicks)))
         shown_sizes += [len(order)] * len(clicks)
     rows = np.concatenate(rows)
+    propensity = propensities(args, args.shown) if user == "position" else seen / shown
     return (values[rows], labels[rows], np.concatenate(clicked).astype(np.float32),
-            np.concatenate(positions), np.array(shown_sizes))
+            np.concatenate(positions), np.array(shown_sizes)), propensity
 
 
 # ---------------------------------------------------------------- trainers
@@ -153,6 +163,7 @@ class Rankwood:
 
     def __init__(self, args, library, folder):
         self.args, self.library, self.folder = args, library, folder
+        self.seed, self.propensity = 1, None # propensity: the users' own, by position
         self.ways = {"true labels": self.plain, "clicks": self.plain, "clicks, additive": self.additive,
                      "clicks, ipw": self.estimated, "clicks, ipw as additive found": self.found,
                      "clicks, ipw as it is": self.known}
@@ -163,8 +174,8 @@ class Rankwood:
     def train(self, *options):
         run([self.args.rankwood, "train", self.path("train.rwb"), "--rounds", str(SETTINGS["rounds"]),
              "--leaves", str(SETTINGS["leaves"]), "--rate", str(SETTINGS["rate"]), "--min-docs",
-             str(SETTINGS["min_docs"]), "--sample-features", "1", "--split", "mart", "--threads",
-             str(self.args.threads), "--log", self.path("log"), "--quiet", *options,
+             str(SETTINGS["min_docs"]), "--sample-features", "1", "--split", "mart", "--seed", str(self.seed),
+             "--threads", str(self.args.threads), "--log", self.path("log"), "--quiet", *options,
              "-o", self.path("model")])
 
     def plain(self):
@@ -192,7 +203,7 @@ class Rankwood:
                     for k, b in zip(said["position"], said["bias"])})
 
     def known(self):
-        self.given({k + 1: float(p) for k, p in enumerate(propensities(self.args, self.args.shown))})
+        self.given({k: float(p) for k, p in enumerate(self.propensity, 1)})
 
     def scores(self, train, labels, positions, test, way):
         """train, test: (values, sizes)"""
@@ -259,35 +270,46 @@ def trainers_of(args, library, folder):
 # ---------------------------------------------------------------- the measurement
 
 
-def measure(args, trainers, library, name, fold, figures):
+def measure(args, trainers, library, name, fold, seed, figures):
+    """figures: {(set, user, trainer, way): {(fold, seed): NDCG of each query}}"""
     train, test = task_of(args, library, name, fold)
     weak = first_queries(train, max(1, int(len(train[2]) * args.weak)))
-    ranking = trainers[0].scores((weak[0], weak[2]), weak[1], None, (train[0], train[2]), "true labels")
+    ours = trainers[0]
+    ours.seed = seed
+    ranking = ours.scores((weak[0], weak[2]), weak[1], None, (train[0], train[2]), "true labels")
     for user in args.users.split(","):
-        values, labels, clicks, positions, sizes = sessions_of(args, user, train, ranking, fold + 1)
-        shown = ndcg(train, ranking)
-        figures.setdefault((name, user, "shown", "ranking"), []).append(shown)
+        (values, labels, clicks, positions, sizes), ours.propensity = sessions_of(
+            args, user, train, ranking, fold + 1 + 100 * (seed - 1))
         for trainer in trainers:
-            for way in trainer.ways:
-                if way.endswith("as it is") and user != "position":
-                    continue
+            for way in [way for way in trainer.ways if way in args.ways or not args.ways or way in ALWAYS]:
                 given = labels if way == "true labels" else clicks
                 scores = trainer.scores((values, sizes), given, positions, (test[0], test[2]), way)
-                figures.setdefault((name, user, trainer.name, way), []).append(ndcg(test, scores))
-        print(f"{name} {user} fold {fold}: {len(sizes)} sessions, {len(values)} documents",
+                figures.setdefault((name, user, trainer.name, way), {})[fold, seed] = ndcg(test, scores)
+        print(f"{name} {user} fold {fold} seed {seed}: {len(sizes)} sessions, {len(values)} documents",
               file=sys.stderr)
+
+
+def loss_of(best, values):
+    """(loss, its standard error over seeds, that over queries) of two figures; folds weigh equally."""
+    folds, seeds = (sorted({key[i] for key in values}) for i in range(2))
+    lost = {key: best[key] - values[key] for key in values}
+    by_seed = [statistics.fmean(float(lost[fold, seed].mean()) for fold in folds) for seed in seeds]
+    by_query = [np.mean([lost[fold, seed] for seed in seeds], axis=0) for fold in folds]
+    variances = [one.var(ddof=1) / len(one) for one in by_query]
+    return statistics.fmean(by_seed), standard_error(by_seed), math.sqrt(sum(variances)) / len(folds)
 
 
 def print_table(figures):
     missed = []
-    print(f"{'set':14} {'user':9} {'trainer':9} {'trained on':29} {'NDCG@10':>8} {'loss':>8}")
+    print(f"{'set':14} {'user':9} {'trainer':9} {'trained on':29} {'NDCG@10':>8} {'loss':>8} {'se(seeds)':>9} "
+          f"{'se(queries)':>11}")
     for (name, user, trainer, way), values in figures.items():
-        if trainer == "shown":
-            continue
         best = figures[name, user, trainer, "true labels"]
-        loss = statistics.fmean(best) - statistics.fmean(values)
-        plain = statistics.fmean(best) - statistics.fmean(figures[name, user, trainer, "clicks"])
-        print(f"{name:14} {user:9} {trainer:9} {way:29} {statistics.fmean(values):8.4f} {loss:+8.4f}")
+        loss, se_seeds, se_queries = loss_of(best, values)
+        plain = loss_of(best, figures[name, user, trainer, "clicks"])[0]
+        mean = statistics.fmean(float(one.mean()) for one in values.values())
+        print(f"{name:14} {user:9} {trainer:9} {way:29} {mean:8.4f} {loss:+8.4f} "
+              f"{'-' if se_seeds is None else format(se_seeds, '.4f'):>9} {se_queries:11.4f}")
         if trainer == "Rankwood" and way not in ("true labels", "clicks") and \
                 plain >= MUST_LOSE and loss > MAY_LOSE:
             missed.append(f"{name}, {user} users, {way}: {loss:.4f} lost, by plain clicks {plain:.4f}")
@@ -304,6 +326,10 @@ def main():
     parser.add_argument("--sets", default="mq2008,ohsumed,synth-yahoo")
     parser.add_argument("--users", default="position,cascade")
     parser.add_argument("--folds", type=int, help="only so many of each set")
+    parser.add_argument("--seeds", type=int, default=1, help="so many times, with other users and trainings [1]")
+    parser.add_argument("--ways", default="", type=lambda text: [f"clicks, {way}" for way in text.split(",") if way],
+                        metavar="LIST", help="besides true labels and clicks, of additive,ipw,ipw as additive found,"
+                        "ipw as it is [all]")
     parser.add_argument("--sessions", type=int, default=40, help="of a query [40]")
     parser.add_argument("--shown", type=int, default=10, help="documents of a session [10]")
     parser.add_argument("--eta", type=float, default=1.0, help="steepness of position bias [1]")
@@ -321,7 +347,8 @@ def main():
         trainers = trainers_of(args, library, folder)
         for name in args.sets.split(","):
             for fold in range(args.folds or SETS[name]):
-                measure(args, trainers, library, name, fold, figures)
+                for seed in range(1, args.seeds + 1):
+                    measure(args, trainers, library, name, fold, seed, figures)
     missed = print_table(figures)
     return 1 if args.bars and missed else 0
 

@@ -12,12 +12,14 @@ weighs them equally. Settings (of the peers: quality_jobs.py):
   fixed     made sets only: 50 trees of 255 leaves, rate 0.1, 20 documents a leaf, 255 bins, no
             stopping; Rankwood at its defaults but for that
   tuned     --tuned N: each trainer's parameters chosen by N trials on stop parts (quality_tuned.py)
+  (--constraints LIST: rows of constraints and samples, the same for all trainers: quality_constraints.py)
   (--params, --variants: Rankwood's own)
 
 Printed: the standard error over seeds (of means over tasks), that over queries (how much the choice
 of queries moves the figure), and the difference to the best row of the set with the p value of a
 paired randomisation test of it over queries (two-sided, signs of the differences of seed-mean NDCG,
-10,000 draws). `fixed` rows have a best of their own.
+10,000 draws). `fixed` rows have a best of their own, and so have those of a constraint, which are also
+compared with the same trainer's row without it.
 
   --part test    measures on the measure part: for figures to publish
   --part valid   for choosing Rankwood's defaults: never reads the measure part. The stop part's
@@ -34,12 +36,14 @@ import json
 import os
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
 from common import HERE, PEERS, ROOT, TOP, add_program_arguments, make_venv, run
 from common import add_records_argument, standard_error
+from quality_constraints import DRAWN, TRAINERS, Constraints
 from quality_sets import FIVE_FOLD, MADE, PUBLIC, REAL, Sets, ndcg_by_query
 from quality_tables import head, tell, tell_not_measured
 from quality_tuned import choose
@@ -70,14 +74,32 @@ def rankwood_scores(args, params, task, seed, most, own):
     return scores, json.loads(run([args.rankwood, "info", model, "--json"]))["trees"]
 
 
+class Workers:
+    """Processes in the peers' environment, each of one peer: what importing one takes is paid once."""
+
+    def __init__(self, python):
+        self.command, self.idle = [python, os.path.join(HERE, "quality_jobs.py"), "-"], {}
+
+    def ask(self, job):
+        idle = self.idle.setdefault(job["peer"], [])
+        worker = idle.pop() if idle else subprocess.Popen(self.command, stdin=subprocess.PIPE,
+                                                          stdout=subprocess.PIPE, text=True)
+        worker.stdin.write(json.dumps(job) + "\n")
+        worker.stdin.flush()
+        answer = worker.stdout.readline()
+        if not answer:
+            raise SystemExit(f"{job['peer']}: no answer, exit {worker.wait()}")
+        idle.append(worker)
+        return json.loads(answer)
+
+
 def peer_scores(args, row, params, task, seed, most, own):
     scores = os.path.join(own, "scores")
     job = {"job": "train", "peer": row["trainer"], "settings": row["settings"],
            "objective": row["objective"], "params": dict(p.split("=", 1) for p in params.split()),
            "task": task, "seed": seed, "most": most, "threads": args.threads,
            "library": args.library, "scores": scores}
-    answer = run([args.python, os.path.join(HERE, "quality_jobs.py"), json.dumps(job)], cwd=own)
-    return scores, json.loads(answer.splitlines()[-1])["rounds"]
+    return scores, args.workers.ask(job)["rounds"]
 
 
 # ---------------------------------------------------------------- the measurement
@@ -123,9 +145,12 @@ def measure(args, sets, row, folder):
     tasks = sets.tasks(row["set"])
     if row["settings"] == "tuned":
         tune(args, sets, row, folder)
+    if row["constraint"]:
+        row["chosen"] = [args.constraint_params(row["constraint"], row["trainer"], task) for task in tasks]
     chosen = row.get("chosen") or [row["params"]] * len(tasks)
     seeds = args.made_seeds if row["set"] in MADE else args.seeds
-    seeds = seeds[:1] if row["trainer"] in SEEDLESS and not any(chosen) and not row["objective"] else seeds
+    drawn = row["constraint"] in DRAWN if row["constraint"] else row["objective"] or any(chosen)
+    seeds = seeds if drawn or row["trainer"] not in SEEDLESS else seeds[:1]
     jobs = [(seed, at) for seed in seeds for at in range(len(tasks))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         done = list(pool.map(lambda job: measure_one(args, sets, row, chosen[job[1]], tasks[job[1]],
@@ -176,18 +201,35 @@ def p_value(ours, best):
     return (far + 1) / (DRAWS + 1)
 
 
+def kind_of(row):
+    return row["settings"] == "fixed", row["constraint"]
+
+
+def compare_with(row, name, other):
+    """Sets to_NAME, se_to_NAME and p_NAME of a row."""
+    row[f"to_{name}"] = row["ndcg@10"] - other["ndcg@10"]
+    row[f"p_{name}"] = p_value(row["by_query"], other["by_query"])
+    row[f"se_to_{name}"] = standard_error([a - b for a, b in zip(row["by_query"], other["by_query"])])
+
+
 def compare(rows):
-    """Every row with the best of its kind: `fixed` or stopped."""
-    for fixed in (False, True):
-        kind = [row for row in rows if (row["settings"] == "fixed") == fixed]
-        best = max(kind, key=lambda row: row["ndcg@10"], default=None)
-        for row in kind:
-            row["to_best"] = row["ndcg@10"] - best["ndcg@10"]
-            row["p"] = None
-            if row is not best:
-                row["p"] = p_value(row["by_query"], best["by_query"])
-                row["se_to_best"] = standard_error(
-                    [a - b for a, b in zip(row["by_query"], best["by_query"])])
+    """Every row with the best of its kind: `fixed` or stopped, or of its constraint; that of a constraint also with
+    its trainer's without it."""
+    best, plain = {}, {}
+    for row in rows:
+        kind = kind_of(row)
+        if kind not in best or row["ndcg@10"] > best[kind]["ndcg@10"]:
+            best[kind] = row
+        if not row["constraint"] and not row["objective"]:
+            plain.setdefault((row["trainer"], row["settings"]), row)
+    for row in rows:
+        if row is best[kind_of(row)]:
+            row["to_best"], row["p"] = 0.0, None
+        else:
+            compare_with(row, "best", best[kind_of(row)])
+            row["p"] = row.pop("p_best")
+        if row["constraint"] and (row["trainer"], row["settings"]) in plain:
+            compare_with(row, "plain", plain[row["trainer"], row["settings"]])
 
 
 def say(text):
@@ -238,6 +280,8 @@ def parse_arguments():
                         help="measure the peers too, in an environment made for them")
     parser.add_argument("--peer-objectives", default="", metavar="LIST",
                         help="PEER=OBJECTIVE, with commas: rows of these besides those of --peers")
+    parser.add_argument("--constraints", default="", metavar="LIST", help="rows of each trainer with these: "
+                        + ",".join(TRAINERS))
     parser.add_argument("--python", help="an interpreter that has the peers, in place of that")
     parser.add_argument("--only-peers", action="store_true", help="leave Rankwood out")
     parser.add_argument("--jobs", default=1, type=int, help="trainings at a time [1]")
@@ -260,8 +304,12 @@ def parse_arguments():
         parser.error(f"--peer-objectives takes PEER=OBJECTIVE, of {','.join(PEERS)}")
     if any(p not in PEERS for p in args.peers):
         parser.error(f"--peers takes {','.join(PEERS)}")
-    if args.tuned and args.part == "valid":
-        parser.error("--tuned measures on measure parts")
+    args.constraints = [c for c in args.constraints.split(",") if c]
+    if any(c not in TRAINERS for c in args.constraints):
+        parser.error(f"--constraints takes {','.join(TRAINERS)}")
+    if (args.tuned or args.constraints) and args.part == "valid":
+        parser.error("--tuned and --constraints measure on measure parts")
+    args.constraint_params = Constraints(args.library).params if args.constraints else None
     if (args.peers or args.peer_objectives) and args.part == "valid":
         parser.error("--part valid is for Rankwood's own parameters")
     args.settings = args.settings or ("defaults,equal,fixed" if args.peers else "defaults")
@@ -285,8 +333,13 @@ def rows_of(args, name, variants, versions):
     if args.tuned:
         trainers = [] if args.only_peers else ["rankwood"]
         rows += [(trainer, "tuned", "", "") for trainer in trainers + [p for p in args.peers if p in versions]]
+    rows = [(*row, "") for row in rows]
+    for constraint in args.constraints:
+        rows += [(trainer, s, "", "", constraint) for trainer in ["rankwood"] * (not args.only_peers) + args.peers
+                 if trainer in TRAINERS[constraint] and trainer in ("rankwood", *versions)
+                 for s in (["defaults"] if trainer == "rankwood" else settings)]
     return [{"set": name, "part": args.part, "trainer": trainer, "settings": s, "params": params,
-             "objective": objective} for trainer, s, params, objective in rows]
+             "objective": objective, "constraint": constraint} for trainer, s, params, objective, constraint in rows]
 
 
 def read_variants(args):
@@ -301,6 +354,7 @@ def read_variants(args):
 def prepare_peers(args):
     """{peer: version} of the peers there are."""
     args.python = args.python or os.path.join(args.venv, "bin", "python")
+    args.workers = Workers(args.python)
     named = set(args.peers) | {peer for peer, _ in args.peer_objectives}
     if not named and not ("like" in args.sets and args.like):
         return {}

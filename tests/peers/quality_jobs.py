@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What quality.py runs in the peers' environment: quality_jobs.py JOB, as JSON; the answer is the last
-line of standard output. Needs numpy, and the peer that the job names.
+line of standard output. JOB `-`: a job a line of standard input, an answer a line of output. Needs numpy, and the
+peer that the job names.
 
 Jobs (`job`):
   versions  of the peers that can be imported: {peer: version}
@@ -16,9 +17,11 @@ round, at most `most` of them. Where a peer has no such setting, its default sta
 leaf's documents, CatBoost grows symmetric trees (depth 5 for 31 leaves, 8 for 255). `tuned` is `defaults` with
 the job's `params` over them. `objective`: a word of the peer's in place of its own for ranking by NDCG.
 """
+import functools
 import importlib
 import importlib.util
 import json
+import os
 import sys
 
 import numpy
@@ -58,7 +61,7 @@ def xgboost_scores(sets, settings, job):
 
     params = {"objective": job["objective"] or "rank:ndcg", "eval_metric": f"ndcg@{TOP}-", "nthread": job["threads"],
               "seed": job["seed"], "verbosity": 0}
-    params.update(job["params"])
+    params.update((name, str(value) if isinstance(value, list) else value) for name, value in job["params"].items())
     if settings in ("equal", "fixed"):
         params.update(tree_method="hist", grow_policy="lossguide", max_depth=0, eta=0.1,
                       max_leaves=255 if settings == "fixed" else 31, max_bin=255)
@@ -118,14 +121,20 @@ def number(text):
         return text
 
 
-def job_train(job):
-    job["params"] = {name: number(value) for name, value in job["params"].items()}
-    library = Library(job["library"], job["threads"])
-    sets, ids = [], None
-    for paths in job["task"]:
+@functools.lru_cache(maxsize=1)
+def arrays_of(task, path, threads):
+    """The sets of a task, kept for the next training on it."""
+    library, sets, ids = Library(path, threads), [], None
+    for paths in json.loads(task):
         data = library.read(paths)
         ids = ids or library.feature_ids(data) # the training set's
         sets.append(library.arrays(data, ids))
+    return sets
+
+
+def job_train(job):
+    job["params"] = {name: number(value) for name, value in job["params"].items()}
+    sets = arrays_of(json.dumps(job["task"]), job["library"], job["threads"])
     scores, rounds = SCORES[job["peer"]](sets, job["settings"], job)
     with open(job["scores"], "w") as file:
         file.writelines(f"{float(s)!r}\n" for s in scores)
@@ -150,9 +159,16 @@ def job_like(job):
 
 
 def main():
-    job = json.loads(sys.argv[1])
     run = {"versions": job_versions, "train": job_train, "like": job_like}
-    print(json.dumps(run[job["job"]](job)))
+    if sys.argv[1] != "-":
+        job = json.loads(sys.argv[1])
+        print(json.dumps(run[job["job"]](job)))
+        return
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1) # what a peer prints is no answer
+    for line in sys.stdin:
+        job = json.loads(line)
+        print(json.dumps(run[job["job"]](job)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

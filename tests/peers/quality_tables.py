@@ -16,7 +16,7 @@ def head(args):
 
 
 def parameters(row):
-    return row.get("objective") or row["params"] or "; ".join(row.get("chosen", []))
+    return row.get("constraint") or row.get("objective") or row["params"] or "; ".join(row.get("chosen", []))
 
 
 def show(row):
@@ -26,7 +26,8 @@ def show(row):
     return (f"{row['set']:<14} {row['trainer']:<9} {row['settings']:<8}  {row['ndcg@10']:.4f} "
             f"{number('se_seeds', '.4f'):>9} {number('se_queries', '.4f'):>11} "
             f"{number('to_best', '+.4f'):>7} {number('p', '.4f'):>7} {row['rounds']:>7.1f} "
-            f"{row['seconds']:>7.1f}  {parameters(row)}")
+            f"{row['seconds']:>7.1f}  {parameters(row)}"
+            + (f", {number('to_plain', '+.4f')} to without, p {number('p_plain', '.4f')}" if "to_plain" in row else ""))
 
 
 def short(value, text=".4f"):
@@ -36,7 +37,7 @@ def short(value, text=".4f"):
 
 def show_markdown(row):
     settings = row["settings"]
-    own = parameters(row) if settings in ("own", "tuned") or row.get("objective") else ""
+    own = parameters(row) if settings in ("own", "tuned") or row.get("objective") or row.get("constraint") else ""
     mean, se = row["ndcg@10"], row["se_queries"]
     interval = "-" if se is None else f"{short(mean - WIDTH * se)} to {short(mean + WIDTH * se)}"
     best = "best" if row.get("p") is None else (

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 from common import HERE, run
+from quality_constraints import correlation, ranks
 from quality_tuned import trials
 
 ROUNDS = 5
@@ -99,6 +100,35 @@ def check_tuned(build, rankwood, folder, task):
     check("--tuned measures it on the other part", abs(row["ndcg@10"] - wanted) < 1e-6, (row, wanted))
 
 
+def check_constraints(build, rankwood, folder, task):
+    """quality.py --constraints: the same for the program, by hand from the lines of the training part."""
+    labels, columns = [], {}
+    with open(task[0]) as file:
+        lines = [line.split("#")[0].split() for line in file]
+    ids = sorted({int(word.split(":")[0]) for line in lines for word in line[2:]})
+    for line in lines:
+        labels.append(float(line[0]))
+        values = dict(word.split(":") for word in line[2:])
+        for f in ids:
+            columns.setdefault(f, []).append(float(values.get(str(f), 0)))
+    rho = {f: correlation(ranks(columns[f]), ranks(labels)) for f in ids}
+    three = sorted(sorted(ids, key=lambda f: -abs(rho[f]))[:3])
+    half = len(ids) // 2
+    wanted = {"monotone": "monotone=" + ",".join(f"{f}:{'+' if rho[f] > 0 else '-'}" for f in three),
+              "interactions": f"interactions={ids[0]}-{ids[half - 1]};{ids[half]}-{ids[-1]}"}
+    record = os.path.join(folder, "constraint-records")
+    reproduce(build, folder, "--sets", "yahoo-set1", "--constraints", ",".join(wanted), "--records", record)
+    with open(record) as file:
+        rows = {row["constraint"]: row for row in map(json.loads, file)}
+    for name, params in wanted.items():
+        check(f"--constraints {name} is chosen by the training part", rows[name]["chosen"] == [params], (rows[name], params))
+        value = expected(rankwood, folder, [task], (1, 2), params)
+        check(f"--constraints {name} is measured with it", abs(rows[name]["ndcg@10"] - value) < 1e-6, (rows[name], value))
+        plain = rows[name]["ndcg@10"] - rows[""]["ndcg@10"]
+        check(f"--constraints {name} is compared with the row without", abs(rows[name]["to_plain"] - plain) < 1e-12, rows[name])
+    check("equal values share a rank", ranks([2, 1, 2, 5]) == [0, -1.5, 0, 1.5], ranks([2, 1, 2, 5]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
@@ -131,6 +161,7 @@ def main():
         check("--folds leaves the others out", len(rows) == 1 and
               abs(float(rows[0][3]) - expected(rankwood, folder, tasks["mslr-web30k"][1:])) < 0.5001e-4, rows)
         check_tuned(build, rankwood, folder, tasks["mslr-web30k"][1])
+        check_constraints(build, rankwood, folder, tasks["yahoo-set1"][0])
         os.rename(f"{folder}/MSLR-WEB30K", f"{folder}/elsewhere")
         rows = reproduce(build, f"{folder}/elsewhere", "--sets", "mslr-web30k")
         check("the set's own folder will do", [row[1] for row in rows] == ["all"] * 3 + ["Rankwood"], rows)
