@@ -9,6 +9,8 @@
 #     numbers     10^8 decimals read as strtof reads them
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
 #     fuzz        each parser for FUZZ_SECONDS in all (7,200)
+#     packages    Debian's, built and installed in a clean root; two builds give the same bytes; the library's
+#                 interface; the site
 #     peers       quality and speed beside other programs (tests/peers/run.sh), which are built or installed first
 #
 # RANKWOOD_BUILDS, RANKWOOD_DATA, FUZZ_SECONDS as for run.sh. The last line is 'N passed, M failed'; exit 1 if M is
@@ -19,7 +21,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library kills numbers emulated fuzz peers}
+stages=${*:-faults disks library kills numbers emulated fuzz packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -46,7 +48,7 @@ build() {
     ninja -C "$folder" >"$folder.build.log" 2>&1
 }
 need_release() {
-    build "$builds/release" --buildtype=release || {
+    build "$builds/release" --buildtype=release -Dgpu_arch=sm_90 || {
         tail -n 20 "$builds/release.build.log"
         exit 1
     }
@@ -81,6 +83,13 @@ stage_emulated() {
 stage_fuzz() {
     step fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-7200}" sh tests/run.sh fuzz
 }
+stage_packages() {
+    build "$builds/abi" --buildtype=debugoptimized -Dcuda=disabled -Dtests=disabled &&
+        step abi sh -c 'sh tests/abi.sh "$1"; s=$?; [ $s = 77 ] || exit $s' sh "$builds/abi"
+    step debian sh packaging/debian.sh "$builds/debian"
+    step reproducible sh packaging/reproducible.sh "$builds/reproducible"
+    step site sh docs/site.sh "$builds/site"
+}
 stage_peers() {
     need_release
     step peers sh tests/peers/run.sh
@@ -89,7 +98,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | kills | numbers | emulated | fuzz | peers) ;;
+    faults | disks | library | kills | numbers | emulated | fuzz | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2
