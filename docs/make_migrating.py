@@ -30,6 +30,8 @@ functions read: `python docs/make_migrating.py > docs/migrating.md`.
 | `early_stopping(50)`, `early_stopping_rounds=50` | `{"early_stop": 50}` |
 | `record_evaluation`, `evals_result` | `Model.evals_result` |
 | an objective, a metric that is a function | `{"objective": f, "metric": g}`, with the signs of LightGBM and XGBoost |
+| `YetiRank:decay=0.9;permutations=5` | `{"objective": "yetirank", "decay": 0.9, "permutations": 5}` |
+| `YetiRank:mode=MAP`, also DCG, MRR and ERR | `{"objective": "yetirank", "delta": "map"}`, without a decay |
 | `LGBMRanker`, `XGBRanker`, `CatBoostRanker` | `Ranker`, whose `fit` takes `qid` or `group` |
 | `cv` | `cv` |
 | `pred_contrib=True`, `pred_contribs=True`, `ShapValues` | `Model.explain` |
