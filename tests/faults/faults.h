@@ -1,7 +1,7 @@
 /* Faults on demand, for tests: an allocation or a system call that fails at its n-th call.
  *
  * Compiled into a library to be preloaded, it takes what to do from the environment, and counts
- * from before main():
+ * from main() on:
  *
  *   RANKWOOD_FAULT   "KIND N FAULT", such as "memory 17 ENOMEM" or "write 3 ENOSPC"; "N+" means the
  * N-th call and all after it. KIND is memory, thread, or one of the system calls in calls.c; FAULT

@@ -1,4 +1,7 @@
-/* Reads what to do from the environment (faults.h), before main(). */
+/* Reads what to do from the environment (faults.h) when main() begins. What runs before is the
+ * loader and, in a build with CUDA, the registering of kernels, which are not Rankwood's. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +40,7 @@ static struct faults_report *shared_report(void)
     return map == MAP_FAILED ? NULL : map;
 }
 
-__attribute__((constructor)) static void begin(void)
+static void begin(void)
 {
     const char *text = getenv("RANKWOOD_FAULT");
     struct faults_report *report = text ? shared_report() : NULL;
@@ -54,4 +57,27 @@ __attribute__((constructor)) static void begin(void)
         return;
     atomic_store(&report->is_ready, 1);
     atomic_store(&plan->first, atol(number));
+}
+
+typedef int main_fn(int, char **, char **);
+typedef int start_fn(main_fn *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+                     void *);
+
+static main_fn *main_of_program;
+
+static int begin_and_run(int argc, char **argv, char **environment)
+{
+    begin();
+    return main_of_program(argc, argv, environment);
+}
+
+/* glibc's, which calls main(). */
+start_fn __libc_start_main;
+int __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*loader_fini)(void), void *stack_end)
+{
+    start_fn *start;
+    *(void **)&start = dlsym(RTLD_NEXT, "__libc_start_main");
+    main_of_program = main;
+    return start(begin_and_run, argc, argv, init, fini, loader_fini, stack_end);
 }
