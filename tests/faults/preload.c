@@ -1,6 +1,5 @@
 /* Reads what to do from the environment (faults.h) when main() begins. What runs before is the
  * loader and, in a build with CUDA, the registering of kernels, which are not Rankwood's. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
