@@ -123,14 +123,14 @@ stage_kills() {
     fi
 }
 
-# Some of the faults of tests/long.sh: one of each kind in each command. Those of calls of the library are
+# Some of the faults of tests/long.sh: one of each kind in every fourth command. Those of calls of the library are
 # library_faults, among meson's tests.
 stage_faults() {
     if [ ! -x "$builds/release/src/cli/rankwood" ]; then
         result "not ok faults: there is no release build"
     else
         script faults python3 tests/faults/faults.py --program "$builds/release/src/cli/rankwood" \
-            --library "$builds/release/tests/faults/librankwood-faults.so" --most 1
+            --library "$builds/release/tests/faults/librankwood-faults.so" --most 1 --every 4
         script disks python3 tests/faults/disks.py --program "$builds/release/src/cli/rankwood"
     fi
 }

@@ -10,6 +10,7 @@ kind, at the second, and so on until the command meets no fault any more. Each t
 
 --most N     at most so many faults of each kind a command (0: all): some at the beginning, others drawn evenly
 --only TEXT  commands that have it in their names
+--every N    of these, every N-th alone
 --kind LIST  memory, thread, write, ..., with commas between them
 --fault "memory 17 ENOMEM"   that one alone, of the commands of --only, with all that it prints
 --jobs N     processes at a time
@@ -294,6 +295,7 @@ def main() -> int:
     parser.add_argument("--library", required=True, type=os.path.abspath)
     parser.add_argument("--most", type=int, default=0)
     parser.add_argument("--only", default="")
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--kind", default=",".join(FAULTS))
     parser.add_argument("--fault", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -304,7 +306,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         bench = Bench(options, Path(folder))
         few = 0 < options.most < 10
-        asked = [c for c in commands() if options.only in c.name and not (few and c.slow)]
+        asked = [c for c in commands() if options.only in c.name and not (few and c.slow)][:: options.every]
         if options.fault:
             return max(show_one(bench, c) for c in asked)
         with ThreadPoolExecutor(options.jobs) as pool:
