@@ -42,3 +42,20 @@ same_model() {
     train "$@" --rounds 6 --resume ck --device sim -o other
     say '  resumed' cmp whole other
 }
+
+# verified MODEL FORMAT DATA: the export, left as out.FORMAT, scores all documents of DATA as MODEL does.
+verified() {
+    "$RANKWOOD" export "$1" --to "$2" --verify "$3" -o "out.$2" >said 2>&1 || return 1
+    ! grep 'documents differ' said | grep -qv '^  0 of'
+}
+# come_back MODEL DATA FORMAT...: MODEL's exports out.FORMAT, imported again, score DATA to the same bytes.
+come_back() {
+    model=$1 data=$2
+    shift 2
+    "$RANKWOOD" predict "$model" "$data" --quiet -o ours
+    for format in "$@"; do
+        "$RANKWOOD" import "out.$format" --from "$format" -o back 2>/dev/null
+        "$RANKWOOD" predict back "$data" --quiet -o theirs
+        say "$format, and back" cmp ours theirs
+    done
+}

@@ -142,6 +142,18 @@ static inline void convert_fit(struct rw_model *model, const struct rw_rules *ru
     }
 }
 
+/* A model that was read is written as the text that it was read from. */
+static inline void convert_same_text(struct rw_ctx *ctx, const struct rw_model *back,
+                                     const struct rw_model_format *format, int base,
+                                     const char *text, size_t n)
+{
+    size_t n_again;
+    char *again = convert_write(ctx, back, format, base, &n_again);
+    cr_assert_eq(n, n_again);
+    cr_assert_arr_eq(text, again, n);
+    rw_mem_free(again);
+}
+
 /* Random models through the format and back, and once more: the same trees, then the same bytes. */
 static inline void convert_round_trip(const char *name, int with_gain)
 {
@@ -151,7 +163,7 @@ static inline void convert_round_trip(const char *name, int with_gain)
         struct rw_model *model = fixture_random_model(
             ctx, (int32_t)(seed % 7), seed == 9 ? 300 : (int32_t)(1 + seed), 6, seed);
         struct rw_model *back;
-        size_t n, n_again;
+        size_t n;
         convert_fit(model, &format->consumer[0].rules);
         if (model->n_trees == 0 && convert_needs_trees(ctx, model, format)) {
             rw_model_free(model);
@@ -161,13 +173,11 @@ static inline void convert_round_trip(const char *name, int with_gain)
         cr_assert_eq(convert_read(ctx, text, n, format, -1, &back), RW_OK, "%s: %s", name,
                      rw_last_error(ctx));
         convert_same_model(model, back, with_gain);
-        char *again = convert_write(ctx, back, format, -1, &n_again);
-        if (model->n_trees > 1) { /* else a format that counts no columns forgets unused ones */
-            cr_assert_eq(n, n_again);
-            cr_assert_arr_eq(text, again, n);
-        }
+        if (model->n_trees > 1) /* else a format that counts no columns forgets unused ones */
+            convert_same_text(ctx, back, format, -1, text, n);
+        else
+            rw_mem_free(convert_write(ctx, back, format, -1, &n));
         rw_mem_free(text);
-        rw_mem_free(again);
         rw_model_free(model);
         rw_model_free(back);
     }
