@@ -141,12 +141,12 @@ static void print_json(struct rw_comparison *const *comparison, const struct rw_
 
 /* A model's file begins with these words; anything else is read as scores. One that cannot be
  * looked at is not, but that there is none is found when it is read. */
-static int find_kind(const char *path, int *is_model)
+static int find_kind(const char *path, int *found_model)
 {
     static const char begins[] = "rankwood model";
     char head[sizeof(begins)] = "";
     int why = 0;
-    *is_model = 0;
+    *found_model = 0;
     if (strcmp(path, "-") == 0)
         return 0;
     FILE *file = fopen(path, "rb");
@@ -156,12 +156,13 @@ static int find_kind(const char *path, int *is_model)
     if (ferror(file))
         why = errno;
     fclose(file);
-    *is_model = strcmp(head, begins) == 0;
+    *found_model = strcmp(head, begins) == 0;
     return why ? rw_msg_errno(why, "cannot read '%s'", path) : 0;
 }
 
 /* What is compared: the first with each of the others. */
 static struct rw_list systems;
+static int *is_model;            /* [systems.n] 0: scores; NULL with judgments */
 static struct rw_model **models; /* [systems.n] NULL: scores */
 static const double **scores;    /* [systems.n][documents] */
 static const struct rw_dataset *dataset;
@@ -171,9 +172,7 @@ static struct rw_qrels *judged; /* owns the data set and the scores; NULL: there
 static int load(struct rw_cli *cli)
 {
     for (int i = 0; i < systems.n; i++) {
-        int is_model;
-        RW_STEP(find_kind(systems.text[i], &is_model));
-        if (is_model)
+        if (is_model[i])
             RW_STEP(rw_load_model(cli, systems.text[i], &models[i]));
         cli->model = cli->model ? cli->model : models[i];
     }
@@ -302,8 +301,11 @@ static int check(struct rw_cli *cli)
     RW_STEP(check_many(cli));
     if (qrels)
         return rw_qrels_files_check(cli, &like);
-    for (int i = 0, is_model; i < systems.n; i++, n_models += is_model)
-        RW_STEP(find_kind(systems.text[i], &is_model));
+    is_model = rw_need((size_t)systems.n, sizeof(*is_model));
+    for (int i = 0; i < systems.n; i++) {
+        RW_STEP(find_kind(systems.text[i], &is_model[i]));
+        n_models += is_model[i];
+    }
     if (rw_params_must_matter(cli->params, "device") && n_models == 0)
         return rw_wrong(cli, "'--device' has no effect without a model");
     return 0;
