@@ -97,12 +97,18 @@
  * for a block's best only 19. A partition of all documents 97: the memory gives 64 bytes a
  * document; waiting for the chunk before (a scan with look-back) in place of an atomic: no
  * difference. */
-#define RW_TUNE_QUANTISE_THREADS  256
-#define RW_TUNE_QUANTISE_BLOCKS   1056 /* 8 a multiprocessor of the H200 */
-#define RW_TUNE_SPLIT_WARPS       8
-#define RW_TUNE_SPLIT_BLOCKS      1200 /* of a search's warps, past which features share fewer */
-#define RW_TUNE_PARTITION_THREADS 256
-#define RW_TUNE_SCORES_THREADS    256
+#define RW_TUNE_QUANTISE_THREADS 256
+#define RW_TUNE_QUANTISE_BLOCKS  1056 /* 8 a multiprocessor of the H200 */
+#define RW_TUNE_SPLIT_WARPS      8
+#define RW_TUNE_SPLIT_BLOCKS     1200 /* of a search's warps, past which features share fewer */
+/* Nodes x features from which on a search is rough first, in two launches; warps of its blocks, and
+ * blocks a multiprocessor that registers must leave room for. Not measured. */
+#define RW_TUNE_SPLIT_ROUGH        1024
+#define RW_TUNE_SPLIT_ROUGH_WARPS  4
+#define RW_TUNE_SPLIT_ROUGH_BLOCKS 9 /* half as many where sums have 64 bits */
+#define RW_TUNE_SPLIT_EXACT_WARPS  8
+#define RW_TUNE_PARTITION_THREADS  256
+#define RW_TUNE_SCORES_THREADS     256
 /* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. */
 #define RW_TUNE_ENGINE_NODES 64
 /* Bytes that the best split of each (node, feature) of one launch may take. */

@@ -1,8 +1,8 @@
 /* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
- * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits),
- * cu_category.cu (best splits by categories), cu_partition.cu (documents of nodes, sums of leaves),
- * cu_scores.cu (a tree's leaves added to scores), cu_columns.cu (columns from tiles), cu_answer.cu
- * (what the host waits for).
+ * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu and, of many nodes,
+ * cu_split_rough.cu (best splits), cu_category.cu (best splits by categories), cu_partition.cu
+ * (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to scores),
+ * cu_columns.cu (columns from tiles), cu_answer.cu (what the host waits for).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's position is its index in the list of documents,
@@ -170,7 +170,10 @@ enum { RW_CUDA_MOST_SEARCHED = 128 };
 
 struct rw_cuda_search {
     struct rw_split_rule rule;
+    uint32_t least_n; /* of a side, documents and quantised hessian, as rw_side_allowed has them */
+    int64_t least_hess;
     struct rw_cuda_found *d_best; /* [n][n_blocks] scratch */
+    float *d_score;               /* [n][features of the group] scratch, of rough searches */
     uint32_t *d_done;             /* [n] scratch: 0 before the first group, and again at the end */
     struct rw_cuda_reply *reply;  /* [n] written with the last group; of the host, page-locked */
     const int8_t *d_direction;    /* by the engine's feature; NULL: no feature has one */
@@ -187,10 +190,16 @@ struct rw_cuda_search {
     struct rw_code_set *d_set;     /* [n][n_sets] scratch: what goes left */
     struct rw_code_set *reply_set; /* [n] as reply, of the splits by sets */
 };
+/* Blocks of a node that note what they found: n_features at most. */
+uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
+                               const struct rw_cuda_cells *cells);
 /* Searches the features of one group, whose blocks come after first_block others of a node. */
-uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells,
-                               uint32_t n_nodes); /* n_features at most */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
+                         uint32_t first_block, void *stream);
+/* The same in two launches and with one block a node, where that is the faster way: of many nodes
+ * whose features have neither directions nor penalties and may all split them. */
+int rw_cuda_is_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells);
+int rw_cuda_search_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          uint32_t first_block, void *stream);
 /* After all groups: the group's features by categories, a block each. */
 int rw_cuda_search_categories(const struct rw_cuda_search *search,

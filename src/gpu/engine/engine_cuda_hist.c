@@ -291,18 +291,42 @@ static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
     return split;
 }
 
-/* Searches of all features, those by categories last: cu_category.cu says why. */
+/* The least sums that rw_side_allowed allows. least_n is too much for any side if no hessian that a
+ * node's sums can be is enough. */
+static void set_least(struct rw_cuda_search *search)
+{
+    const struct rw_split_rule *rule = &search->rule;
+    struct rw_cell side = {.n = UINT64_MAX};
+    int64_t low = 1, high = search->narrow ? INT32_MAX : INT64_MAX;
+    while (rule->newton && low < high) {
+        side.hess = low + (high - low) / 2;
+        if (rw_side_allowed(rule, &side))
+            high = side.hess;
+        else
+            low = side.hess + 1;
+    }
+    side.hess = search->least_hess = low;
+    search->least_n = !rw_side_allowed(rule, &side) || rule->min_docs > UINT32_MAX ? UINT32_MAX
+                      : rule->min_docs > 1 ? (uint32_t)rule->min_docs
+                                           : 1;
+}
+
+/* Searches of all features, those by categories last: cu_category.cu says why. Rough scores come
+ * behind what blocks note, which leaves them room: it is of one block, in place of two or more. */
 static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
 {
     uint32_t first_block = 0;
     search->n_blocks = cuda->n_sets;
     for (int g = 0; g < cuda->n_groups; g++)
-        search->n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, search->n);
+        search->n_blocks += rw_cuda_search_blocks(search, &cuda->group[g].cells);
+    search->d_score = (float *)(void *)(search->d_best + (size_t)search->n * search->n_blocks);
     for (int g = 0; g < cuda->n_groups; g++) {
-        RW_CUDA_TRY(
-            cuda, 1,
-            rw_cuda_search_group(search, &cuda->group[g].cells, first_block, rw_cuda_stream(cuda)));
-        first_block += rw_cuda_search_blocks(&cuda->group[g].cells, search->n);
+        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        const int is_rough = rw_cuda_is_rough(search, cells);
+        RW_CUDA_TRY(cuda, is_rough ? 2 : 1,
+                    rw_cuda_search_group(search, cells, first_block, rw_cuda_stream(cuda)));
+        first_block += rw_cuda_search_blocks(search, cells);
+        search->d_score += is_rough ? (size_t)search->n * cells->n_features : 0;
     }
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_categories *categories = &cuda->group[g].categories;
@@ -338,6 +362,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
         search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
+    set_least(&search);
     RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
     RW_TRY(launch_search(cuda, &search));
     RW_TRY(rw_cuda_await(cuda, n));

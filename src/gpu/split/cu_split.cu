@@ -1,4 +1,4 @@
-/* Why: the best split of many nodes in one launch a group of features. Histograms are in the
+/* Why: the best split of some nodes in one launch a group of features. Histograms are in the
  * device's cache by then, so what this takes is the time of gains and of steps that wait for one
  * another.
  *
@@ -17,50 +17,12 @@
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
 #include "gpu/device/launch_after.cuh"
-#include "gpu/split/search_end.cuh"
+#include "gpu/split/search_bins.cuh"
 #include "gpu/device/tuning.h"
 
 enum { WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS = 8 };
 static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
 static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
-
-/* What sums a search adds up: SUM holds those of any node. ORDERED: features may have directions.
- * SHAPED, which is ORDERED, too: and penalties, and nodes features that may not split them. */
-template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
-    typedef SUM sum;
-    enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
-};
-
-template <class S> struct tally {
-    uint32_t n;
-    typename S::sum lambda, hess;
-};
-
-template <class S>
-static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t at)
-{
-    typedef typename S::sum sum;
-    const tally<S> cell = {cells.d_count[at], (sum)cells.d_lambda[at],
-                           S::NEWTON ? (sum)cells.d_hess[at] : 0};
-    return cell;
-}
-
-/* Four cells that stand on a multiple of four. */
-template <class S>
-static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
-{
-    typedef typename S::sum sum;
-    const uint4 n = *(const uint4 *)(cells.d_count + at);
-    const longlong2 none = {0, 0};
-    const longlong2 lambda[] = {*(const longlong2 *)(cells.d_lambda + at),
-                                *(const longlong2 *)(cells.d_lambda + at + 2)};
-    const longlong2 hess[] = {S::NEWTON ? *(const longlong2 *)(cells.d_hess + at) : none,
-                              S::NEWTON ? *(const longlong2 *)(cells.d_hess + at + 2) : none};
-    cell[0] = tally<S>{n.x, (sum)lambda[0].x, (sum)hess[0].x};
-    cell[1] = tally<S>{n.y, (sum)lambda[0].y, (sum)hess[0].y};
-    cell[2] = tally<S>{n.z, (sum)lambda[1].x, (sum)hess[1].x};
-    cell[3] = tally<S>{n.w, (sum)lambda[1].y, (sum)hess[1].y};
-}
 
 /* The cells of bins `bin` to bin + BINS of the row at `base`, without those from `end` on, asked
  * for at once. */
@@ -92,80 +54,6 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
     }
 }
 
-/* A side of a split: some bins, and the missing values or not. */
-template <class S>
-static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
-{
-    struct rw_cell side;
-    side.n = cell.n + (missing ? missing->n : 0);
-    side.hess = cell.hess + (missing ? missing->hess : 0);
-    side.lambda = cell.lambda + (missing ? missing->lambda : 0);
-    return side;
-}
-
-template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> &cell)
-{
-    to->n += cell.n;
-    to->lambda += cell.lambda;
-    if (S::NEWTON)
-        to->hess += cell.hess;
-}
-
-template <class S> static __device__ tally<S> without(const tally<S> &from, const tally<S> &cell)
-{
-    return {from.n - cell.n, from.lambda - cell.lambda, from.hess - cell.hess};
-}
-
-/* The sum over the lanes up to this one. */
-template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
-{
-    for (uint32_t step = 1; step < WARP; step *= 2) {
-        const uint32_t n = __shfl_up_sync(ALL_LANES, cell.n, step);
-        const typename S::sum lambda = __shfl_up_sync(ALL_LANES, cell.lambda, step);
-        const typename S::sum hess = S::NEWTON ? __shfl_up_sync(ALL_LANES, cell.hess, step) : 0;
-        if (lane >= step) {
-            cell.n += n;
-            cell.lambda += lambda;
-            cell.hess += hess;
-        }
-    }
-    return cell;
-}
-
-/* About (lambda sum)^2 / (n + l2), or its like of newton: what a side adds to a gain. Each of its
- * seven roundings is at most 2^-22 of it. */
-template <class S>
-static __device__ float rough_side(const struct rw_split_rule &rule, const tally<S> &side)
-{
-    const float q = (float)side.lambda;
-    const float d = (S::NEWTON ? (float)side.hess : (float)side.n) + (float)rule.l2;
-    return __fdividef(q * q, d);
-}
-
-/* About the gain of a cut, without the parent's part; -1 if it is not allowed. */
-template <class S>
-static __device__ float rough_gain(const struct rw_split_rule &rule, const tally<S> &left,
-                                   const tally<S> &right)
-{
-    const struct rw_cell l = side_of<S>(left, NULL), r = side_of<S>(right, NULL);
-    const int allowed =
-        l.n > 0 && r.n > 0 && rw_side_allowed(&rule, &l) && rw_side_allowed(&rule, &r);
-    return allowed ? rough_side<S>(rule, left) + rough_side<S>(rule, right) : -1.0f;
-}
-
-/* Of the better cut behind a bin: missing values right, or left. */
-template <class S>
-static __device__ float rough_score(const struct rw_split_rule &rule, const tally<S> &left,
-                                    const tally<S> &right, const tally<S> &missing)
-{
-    if (missing.n == 0)
-        return rough_gain<S>(rule, left, right);
-    tally<S> l = left, r = right;
-    add_cell<S>(&l, missing);
-    add_cell<S>(&r, missing);
-    return fmaxf(rough_gain<S>(rule, left, r), rough_gain<S>(rule, l, right));
-}
-
 /* About a side's value. Each of its five roundings is at most 2^-22 of it. */
 template <class S>
 static __device__ float rough_value(const struct rw_split_rule &rule, const tally<S> &side)
@@ -177,12 +65,12 @@ static __device__ float rough_value(const struct rw_split_rule &rule, const tall
 /* rough_gain of a cut of a feature with a direction, or 0 for one without; -1 if it surely does not
  * keep to it. *sure rises to that of a cut that surely does. */
 template <class S>
-static __device__ float rough_ordered_gain(const struct rw_split_rule &rule, int direction,
+static __device__ float rough_ordered_gain(const struct rw_cuda_search &a, int direction,
                                            const tally<S> &left, const tally<S> &right, float *sure)
 {
-    const float gain = rough_gain<S>(rule, left, right);
-    const float l = (float)direction * rough_value<S>(rule, left);
-    const float r = (float)direction * rough_value<S>(rule, right);
+    const float gain = rough_gain<S>(a, left, right);
+    const float l = (float)direction * rough_value<S>(a.rule, left);
+    const float r = (float)direction * rough_value<S>(a.rule, right);
     const float margin = (fabsf(l) + fabsf(r)) * RW_ORDER_MARGIN;
     if (r - l >= margin)
         *sure = fmaxf(*sure, gain);
@@ -191,37 +79,17 @@ static __device__ float rough_ordered_gain(const struct rw_split_rule &rule, int
 
 /* rough_score in the same way. */
 template <class S>
-static __device__ float rough_ordered_score(const struct rw_split_rule &rule, int direction,
+static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int direction,
                                             const tally<S> &left, const tally<S> &right,
                                             const tally<S> &missing, float *sure)
 {
     if (missing.n == 0)
-        return rough_ordered_gain<S>(rule, direction, left, right, sure);
+        return rough_ordered_gain<S>(a, direction, left, right, sure);
     tally<S> l = left, r = right;
     add_cell<S>(&l, missing);
     add_cell<S>(&r, missing);
-    return fmaxf(rough_ordered_gain<S>(rule, direction, left, r, sure),
-                 rough_ordered_gain<S>(rule, direction, l, right, sure));
-}
-
-/* All threads of a block call it. */
-static __device__ float largest_of_block(float largest, float *of_warp)
-{
-    for (uint32_t step = WARP / 2; step > 0; step /= 2)
-        largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, step));
-    if (threadIdx.x % WARP == 0)
-        of_warp[threadIdx.x / WARP] = largest;
-    __syncthreads();
-    for (int w = 0; w < WARPS; w++)
-        largest = fmaxf(largest, of_warp[w]);
-    return largest;
-}
-
-/* Under a block's largest rough score by so much, a cut cannot have the largest gain, nor an equal
- * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. */
-static __device__ float least_score(float largest)
-{
-    return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
+    return fmaxf(rough_ordered_gain<S>(a, direction, left, r, sure),
+                 rough_ordered_gain<S>(a, direction, l, right, sure));
 }
 
 /* The same where features have penalties: what is compared is a score less the feature's penalty,
@@ -235,35 +103,7 @@ static __device__ float least_net_score(const struct rw_split_rule &rule, double
     const float cost = fminf((float)(penalty / rule.gain_scale), 0x1p100f);
     const float net =
         largest >= 0.0f ? largest * (1.0f - margin) - cost * (1.0f + margin) : -0x1p126f;
-    return least_score(largest_of_block(net, of_warp) + cost * (1.0f - margin));
-}
-
-/* Tries the cut behind bin `bin`, missing values left before right. */
-template <class S>
-static __device__ void try_cut(const struct rw_split_rule &rule, int direction, double penalty,
-                               const tally<S> &left, const tally<S> &all, const tally<S> &missing,
-                               double parent, int zero_goes_left, uint32_t bin,
-                               struct rw_cuda_found *best)
-{
-    const tally<S> right = without<S>(without<S>(all, left), missing);
-    for (int missing_left = 1; missing_left >= 0; missing_left--) {
-        if (missing.n == 0 && missing_left != zero_goes_left)
-            continue;
-        const struct rw_cell l = side_of<S>(left, missing_left ? &missing : NULL);
-        const struct rw_cell r = side_of<S>(right, missing_left ? NULL : &missing);
-        if (l.n == 0 || r.n == 0)
-            continue;
-        double gain = S::ORDERED ? rw_ordered_gain(&rule, direction, &l, &r, parent)
-                                 : rw_split_gain(&rule, &l, &r, parent);
-        if (S::SHAPED)
-            gain = rw_net_gain(&rule, gain, penalty);
-        if (gain > best->gain) {
-            best->gain = gain;
-            best->bin = bin;
-            best->missing_left = missing_left;
-            best->n_left = (uint32_t)l.n;
-        }
-    }
+    return least_score(largest_of_block<WARPS>(net, of_warp) + cost * (1.0f - margin));
 }
 
 /* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if it is not of
@@ -282,7 +122,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     const uint32_t bin = (threadIdx.x - first_warp * WARP) * BINS;
     tally<S> cell[BINS], mine = none;
     struct rw_cuda_feature feature = {INT32_MAX, 0, 0, 0};
-    const int there = f < cells.n_features;
+    const int there = f < cells.n_features && cells.d_sampled[f];
     uint32_t begin = f * cells.n_bins, length = there ? cells.n_bins : 0;
     if (cells.d_row && there) {
         begin = cells.d_row[f];
@@ -293,7 +133,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     load_bins<S, BINS>(cells, first + begin, bin, length, cell);
     int direction = 0;
     double penalty = 0.0;
-    if (there && cells.d_sampled[f] && (!S::SHAPED || allows(a, cells.d_feature[f].column))) {
+    if (there && (!S::SHAPED || allows(a, cells.d_feature[f].column))) {
         feature = cells.d_feature[f];
         if (S::ORDERED && (!S::SHAPED || a.d_direction))
             direction = a.d_direction[feature.column];
@@ -332,14 +172,14 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
         if (S::ORDERED) {
             score[i] = -1.0f;
             if (bin + i < feature.n_bins)
-                score[i] = rough_ordered_score<S>(rule, direction, left, right, missing, &largest);
+                score[i] = rough_ordered_score<S>(a, direction, left, right, missing, &largest);
             continue;
         }
-        score[i] = bin + i < feature.n_bins ? rough_score<S>(rule, left, right, missing) : -1.0f;
+        score[i] = bin + i < feature.n_bins ? rough_score<S>(a, left, right, missing) : -1.0f;
         largest = fmaxf(largest, score[i]);
     }
     const float least = S::SHAPED ? least_net_score(rule, penalty, largest, largest_of)
-                                  : least_score(largest_of_block(largest, largest_of));
+                                  : least_score(largest_of_block<WARPS>(largest, largest_of));
     uint32_t worth = 0; /* bit i: its gain is asked for */
 #pragma unroll
     for (int i = 0; i < BINS; i++)
@@ -392,9 +232,12 @@ static uint32_t warps_of(const struct rw_cuda_cells *cells, uint32_t n_nodes)
     return warps;
 }
 
-extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells, uint32_t n_nodes)
+extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
+                                          const struct rw_cuda_cells *cells)
 {
-    const uint32_t features = WARPS / warps_of(cells, n_nodes); /* of a block */
+    if (rw_cuda_is_rough(search, cells))
+        return 1;
+    const uint32_t features = WARPS / warps_of(cells, search->n); /* of a block */
     return (cells->n_features + features - 1) / features;
 }
 
@@ -404,7 +247,7 @@ static cudaError_t launch(const struct rw_cuda_search *search, const struct rw_c
 {
     const uint32_t warps = warps_of(cells, search->n);
     const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
-    const dim3 grid(rw_cuda_search_blocks(cells, search->n), search->n);
+    const dim3 grid(rw_cuda_search_blocks(search, cells), search->n);
     return launch_after(bins <= 1   ? search_kernel<S, 1>
                         : bins <= 4 ? search_kernel<S, 4>
                                     : search_kernel<S, MOST_BINS>,
@@ -428,6 +271,8 @@ extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
 {
     if (search->n == 0 || cells->n_features == 0)
         return cudaSuccess;
+    if (rw_cuda_is_rough(search, cells))
+        return rw_cuda_search_rough(search, cells, first_block, stream);
     cudaStream_t const to = (cudaStream_t)stream;
     if (search->rule.newton)
         return search->narrow ? launch_sums<int32_t, 1>(search, cells, first_block, to)
