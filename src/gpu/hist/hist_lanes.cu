@@ -26,6 +26,7 @@
 
 #include "gpu/hist/hist_lanes_add.cuh"
 #include "gpu/hist/hist_lanes_far.cuh"
+#include "gpu/hist/hist_lanes_finish.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
 #include "gpu/device/launch_after.cuh"
 
@@ -189,136 +190,6 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
     add_chunk<S, SUMS, false>(plan, row, chunk);
 }
 
-/* ---- into the shape of hist.h ---- */
-
-enum : uint64_t { NO_CELL = UINT64_MAX };
-
-/* What finish_kernel writes to. */
-struct finished {
-    uint32_t n_bins;
-    const uint32_t *d_row; /* as the matrix has it */
-    uint64_t n_cells;      /* of a histogram */
-    struct rw_hist_pool result, parents;
-    const uint32_t *d_parent; /* NULL: no siblings */
-};
-
-/* A cell of a parent, and where it is. */
-struct parent_cell {
-    uint64_t at;
-    uint32_t count;
-    long long lambda, hess;
-};
-
-template <bool WEIGHTS>
-static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
-                                                               uint32_t parent, uint64_t cell)
-{
-    struct parent_cell p = {parent * out.n_cells + cell, 0, 0, 0};
-    p.count = out.parents.d_count[p.at];
-    if (out.result.d_lambda_sum)
-        p.lambda = out.parents.d_lambda_sum[p.at];
-    if (WEIGHTS)
-        p.hess = out.parents.d_hess_sum[p.at];
-    return p;
-}
-
-template <bool WEIGHTS>
-static __device__ __forceinline__ void
-put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
-         const struct parent_cell &p, uint32_t count, long long lambda, long long hess)
-{
-    const uint64_t at = node * out.n_cells + cell;
-    out.result.d_count[at] = count;
-    if (sibling)
-        out.parents.d_count[p.at] = p.count - count;
-    if (out.result.d_lambda_sum) {
-        out.result.d_lambda_sum[at] = lambda;
-        if (sibling)
-            out.parents.d_lambda_sum[p.at] = p.lambda - lambda;
-    }
-    if (WEIGHTS) {
-        out.result.d_hess_sum[at] = hess;
-        if (sibling)
-            out.parents.d_hess_sum[p.at] = p.hess - hess;
-    }
-}
-
-/* Siblings too: parents are read while the launch before ends. Drained cells are [bin][column]
- * words, a column a code and a lane, in the order of the tile's features. Block: 32 x 8 threads;
- * grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in shared
- * memory. */
-template <bool WEIGHTS>
-__global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
-    finish_kernel(const __grid_constant__ struct plan plan,
-                  const __grid_constant__ struct finished out, uint32_t most_groups)
-{
-    long long(*square)[33] = (long long(*)[33])shared_cells; /* [words * 32][33] */
-    const struct plan_row &row = plan.row[blockIdx.y / most_groups];
-    const uint32_t columns = row.n_codes * row.lanes, node = blockIdx.z, words = plan.words;
-    const uint32_t first = blockIdx.x * 32, first_column = blockIdx.y % most_groups * 32;
-    const uint32_t first_feature = row.first_code * row.lanes + first_column; /* of the tile */
-    /* a narrow tile has no documents in the bins from row.n_bins on */
-    const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
-    const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
-    const uint32_t my_bin = first + threadIdx.x;
-    struct parent_cell before[4];
-    int any = 0;
-    const auto cell_of = [&](uint32_t k) -> uint64_t {
-        const uint32_t feature = row.first_feature + first_feature + k;
-        const bool there = first_column + k < columns && first_feature + k < row.n_features;
-        if (!there || my_bin >= n_bins)
-            return NO_CELL;
-        if (!out.d_row)
-            return (uint64_t)feature * out.n_bins + row.first_bin + my_bin;
-        const uint32_t begin = __ldg(out.d_row + feature), end = __ldg(out.d_row + feature + 1);
-        const uint32_t cell = begin + row.first_bin + my_bin;
-        return cell < end ? cell : NO_CELL;
-    };
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint64_t cell = cell_of(threadIdx.y + 8 * i);
-        any |= cell != NO_CELL;
-        if (parent != RW_HIST_NO_PARENT && cell != NO_CELL)
-            before[i] = parent_of<WEIGHTS>(out, parent, cell);
-    }
-    wait_for_launch_before();
-    let_next_launch_begin();
-    if (first >= n_bins || first_column >= columns)
-        return;
-    /* No document has a code here. Only bin 0 has something to clear that is of no feature. */
-    if (!__syncthreads_or(any || first == 0))
-        return;
-    unsigned long long *const d_in = plan.d_cell + (node * plan.node_cells + row.cells);
-#pragma unroll
-    for (uint32_t y = threadIdx.y; y < 32; y += 8) {
-        const uint32_t bin = first + y, column = first_column + threadIdx.x;
-        const bool counted = bin < row.n_bins && column < columns;
-        const unsigned long long *d_at = d_in + ((uint64_t)bin * columns + column) * words;
-        square[y][threadIdx.x] = counted ? (long long)d_at[0] : 0;
-        if (words > 1)
-            square[32 + y][threadIdx.x] = counted ? (long long)d_at[1] : 0;
-        if (words > 2)
-            square[64 + y][threadIdx.x] = counted ? (long long)d_at[2] : 0;
-    }
-    for (uint32_t y = threadIdx.y; y < 32 && plan.clean; y += 8) { /* those of no feature, too */
-        const uint32_t bin = first + y, column = first_column + threadIdx.x;
-        for (uint32_t w = 0; w < words && bin < row.n_bins && column < columns; w++)
-            d_in[((uint64_t)bin * columns + column) * words + w] = 0;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint32_t k = threadIdx.y + 8 * i;
-        const uint64_t cell = cell_of(k);
-        if (cell == NO_CELL)
-            continue;
-        const long long value = square[threadIdx.x][k];
-        put_cell<WEIGHTS>(out, node, cell, parent != RW_HIST_NO_PARENT, before[i], (uint32_t)value,
-                          plan.wide ? square[32 + threadIdx.x][k] : value >> 32,
-                          WEIGHTS ? square[(words - 1) * 32 + threadIdx.x][k] : 0);
-    }
-}
-
 /* ---- launching ---- */
 
 /* The first launch of a call. What is before it in the stream may be anything; of a graph that is
@@ -427,18 +298,6 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->shift = (WARP + b + 1) / 2;
     plan->room = (1u << (WARP - plan->shift)) - 1;
     plan->one = (1u << plan->shift) + (uint32_t)plan->largest;
-}
-
-static struct finished finished_of(const struct rw_hist_call *call)
-{
-    struct finished out = {
-        call->matrix->n_bins,        call->matrix->d_row, rw_hist_matrix_cells(call->matrix),
-        {call->d_count, NULL, NULL}, call->parents,       call->d_parent};
-    if (call->sums != RW_HIST_COUNT)
-        out.result.d_lambda_sum = call->d_lambda_sum;
-    if (call->sums == RW_HIST_NEWTON)
-        out.result.d_hess_sum = call->d_hess_sum;
-    return out;
 }
 
 /* ---- codes in the host's memory ---- */
