@@ -21,6 +21,8 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     uint8_t *kept = piece.host, *drawn = kept + n_features;
     rw_host_draw(drawn, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
                  RW_STREAM_SAMPLE_FEATURE);
+    if (cuda->kept.drawn)
+        memcpy(cuda->kept.drawn, drawn, n_features);
     root->n_features = 0;
     for (int g = 0; g < cuda->n_groups; g++) {
         for (uint32_t f = 0; f < cuda->group[g].n_features; f++)
@@ -147,8 +149,9 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     cuda->n_trees++;
     RW_TRY(rw_cuda_ranks_ready(cuda));
     RW_TRY(rw_cuda_far_begin_tree(cuda));
-    RW_TRY(rw_cuda_keep_columns(cuda));
+    rw_cuda_fade_columns(cuda);
     RW_TRY(sample(cuda, tree, &root));
+    RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(make_integers(cuda, tree));
     RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));
     const struct rw_cuda_begin *begin = cuda->answer;

@@ -72,7 +72,8 @@ struct rw_cuda_kept {
     uint64_t column_bytes; /* of each */
     void *d;               /* [n] columns */
     int32_t *of;           /* [n] the engine's feature; -1: room; owned */
-    double *use; /* [n_features] documents of large nodes; older trees' count less; owned */
+    double *use;    /* [n_features] documents of large nodes; older trees' count less; owned */
+    uint8_t *drawn; /* [n_features] is it one of the tree's; owned */
 };
 
 /* Data on its way to the device: pinned memory and its mirror. A piece is left alone until the
@@ -330,9 +331,11 @@ int rw_cuda_far_hist_begin(struct rw_cuda *cuda);
 int rw_cuda_far_hist_end(struct rw_cuda *cuda);
 int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
 /* engine_cuda_columns.c: when methods are chosen; before a feature splits a node of n documents;
- * between two trees. */
+ * when a tree begins, and when its features are drawn: one that could not use a feature says
+ * nothing of it, and what will be of no use to it is not copied before it. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
+void rw_cuda_fade_columns(struct rw_cuda *cuda);
 int rw_cuda_keep_columns(struct rw_cuda *cuda);
 int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);

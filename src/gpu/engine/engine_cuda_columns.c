@@ -62,6 +62,8 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
         return RW_OK;
     RW_TRY(RW_NEW(ctx, kept->of, kept->n));
     RW_TRY(RW_NEW(ctx, kept->use, n_features));
+    RW_TRY(RW_NEW(ctx, kept->drawn, n_features));
+    memset(kept->drawn, 1, n_features);
     for (uint32_t i = 0; i < kept->n; i++)
         kept->of[i] = EMPTY;
     return RW_OK;
@@ -88,13 +90,14 @@ static int has_column(const struct rw_cuda *cuda, uint32_t feature)
     return cuda->split_column[feature].d_word != cuda->tile_column[feature].d_word;
 }
 
-/* The feature whose column would be of most use, of those without one; EMPTY: none was used. */
+/* The tree's feature whose column would be of most use, of those without one; EMPTY: none was used.
+ */
 static int32_t most_wanted(const struct rw_cuda *cuda)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
     int32_t best = EMPTY;
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
-        if (kept->use[f] > 0.0 && !has_column(cuda, f) &&
+        if (kept->drawn[f] && kept->use[f] > 0.0 && !has_column(cuda, f) &&
             (best == EMPTY || kept->use[f] > kept->use[best]))
             best = (int32_t)f;
     }
@@ -193,9 +196,14 @@ int rw_cuda_keep_columns(struct rw_cuda *cuda)
             break;
         RW_TRY(keep_at(cuda, at, wanted));
     }
-    for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++)
-        kept->use[f] *= RW_TUNE_COLUMNS_FADE;
     return RW_OK;
+}
+
+void rw_cuda_fade_columns(struct rw_cuda *cuda)
+{
+    struct rw_cuda_kept *kept = &cuda->kept;
+    for (uint32_t f = 0; kept->use && f < cuda->host.base.info.n_features; f++)
+        kept->use[f] *= kept->drawn[f] ? RW_TUNE_COLUMNS_FADE : 1.0;
 }
 
 /* d_sum: [n_features] zeroed. */

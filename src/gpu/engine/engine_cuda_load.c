@@ -580,7 +580,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     void *const owned[] = {cuda->n,        cuda->first,        cuda->buffer_of,   cuda->child,
                            cuda->stack,    cuda->summed,       cuda->coded,       cuda->node,
                            cuda->parent,   cuda->split_column, cuda->tile_column, cuda->kept.of,
-                           cuda->kept.use, cuda->walk_column,  cuda->allowed};
+                           cuda->kept.use, cuda->kept.drawn,   cuda->walk_column, cuda->allowed};
     rw_hist_far_close(&cuda->hist_far);
     for (int i = 0; i < 2; i++) {
         if (cuda->event[i])
