@@ -14,6 +14,8 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
 {
     const struct rw_cuda_group *group = &cuda->group[g];
     const int newton = cuda->host.base.rules.newton, by_position = d_list && cuda->moves == 1;
+    const uint8_t *const d_sampled =
+        cuda->ranks || cuda->knows_features ? NULL : group->cells.d_sampled;
     return (struct rw_hist_call){.matrix = cuda->set[0].matrix[g],
                                  .sums = newton ? RW_HIST_NEWTON : RW_HIST_MART,
                                  .d_list = d_list,
@@ -29,6 +31,7 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .d_count = group->built.d_count,
                                  .d_lambda_sum = group->built.d_lambda,
                                  .d_hess_sum = group->built.d_hess,
+                                 .d_asked = d_sampled,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
                                  .far = cuda->place.is_far ? &cuda->hist_far : NULL,

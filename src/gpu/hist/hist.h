@@ -169,6 +169,9 @@ struct rw_hist_call {
     int64_t *d_lambda_sum; /* the same shape; NULL for counts and floats */
     int64_t *d_hess_sum;   /* newton */
     float *d_float_sum;    /* RW_HIST_FLOAT */
+    /* [n_features] 0: nobody asks for the feature's cells, which may be left as they were, as may
+     * its sibling's. NULL: all are asked for. */
+    const uint8_t *d_asked;
     /* Siblings by subtraction: node i's histogram is taken from that of index d_parent[i] of
      * `parents`, which becomes the sibling's; RW_HIST_NO_PARENT: none. NULL: no node has one. Not
      * for floats. */

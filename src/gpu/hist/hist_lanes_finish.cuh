@@ -15,6 +15,7 @@ struct finished {
     uint64_t n_cells;      /* of a histogram */
     struct rw_hist_pool result, parents;
     const uint32_t *d_parent; /* NULL: no siblings */
+    const uint8_t *d_asked;   /* as the call has it */
 };
 
 /* A cell of a parent, and where it is. */
@@ -78,6 +79,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     const uint32_t my_bin = first + threadIdx.x;
     struct parent_cell before[4];
     int any = 0;
+    uint32_t asked = 0; /* bit i: for cell i */
     const auto cell_of = [&](uint32_t k) -> uint64_t {
         const uint32_t feature = row.first_feature + first_feature + k;
         const bool there = first_column + k < columns && first_feature + k < row.n_features;
@@ -89,11 +91,18 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         const uint32_t cell = begin + row.first_bin + my_bin;
         return cell < end ? cell : NO_CELL;
     };
+    /* of a feature that is there */
+    const auto is_asked = [&](uint32_t k) -> bool {
+        return !out.d_asked || __ldg(out.d_asked + row.first_feature + first_feature + k);
+    };
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const uint64_t cell = cell_of(threadIdx.y + 8 * i);
         any |= cell != NO_CELL;
-        if (parent != RW_HIST_NO_PARENT && cell != NO_CELL)
+        if (cell == NO_CELL || !is_asked(threadIdx.y + 8 * i))
+            continue;
+        asked |= 1u << i;
+        if (parent != RW_HIST_NO_PARENT)
             before[i] = parent_of<WEIGHTS>(out, parent, cell);
     }
     wait_for_launch_before();
@@ -104,10 +113,12 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     if (!__syncthreads_or(any || first == 0))
         return;
     unsigned long long *const d_in = plan.d_cell + (node * plan.node_cells + row.cells);
+    const bool is_read = first_column + threadIdx.x < columns &&
+                         first_feature + threadIdx.x < row.n_features && is_asked(threadIdx.x);
 #pragma unroll
     for (uint32_t y = threadIdx.y; y < 32; y += 8) {
         const uint32_t bin = first + y, column = first_column + threadIdx.x;
-        const bool counted = bin < row.n_bins && column < columns;
+        const bool counted = bin < row.n_bins && is_read;
         const unsigned long long *d_at = d_in + ((uint64_t)bin * columns + column) * words;
         square[y][threadIdx.x] = counted ? (long long)d_at[0] : 0;
         if (words > 1)
@@ -125,7 +136,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     for (int i = 0; i < 4; i++) {
         const uint32_t k = threadIdx.y + 8 * i;
         const uint64_t cell = cell_of(k);
-        if (cell == NO_CELL)
+        if (!(asked >> i & 1))
             continue;
         const long long value = square[threadIdx.x][k];
         put_cell<WEIGHTS>(out, node, cell, parent != RW_HIST_NO_PARENT, before[i], (uint32_t)value,
@@ -136,9 +147,13 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
 
 static struct finished finished_of(const struct rw_hist_call *call)
 {
-    struct finished out = {
-        call->matrix->n_bins,        call->matrix->d_row, rw_hist_matrix_cells(call->matrix),
-        {call->d_count, NULL, NULL}, call->parents,       call->d_parent};
+    struct finished out = {call->matrix->n_bins,
+                           call->matrix->d_row,
+                           rw_hist_matrix_cells(call->matrix),
+                           {call->d_count, NULL, NULL},
+                           call->parents,
+                           call->d_parent,
+                           call->d_asked};
     if (call->sums != RW_HIST_COUNT)
         out.result.d_lambda_sum = call->d_lambda_sum;
     if (call->sums == RW_HIST_NEWTON)
