@@ -3,7 +3,8 @@
  *
  * And sums over columns, which tell data apart.
  *
- * Decomposition: copy_kernel: a block takes DOCS documents, a thread every THREADS-th of them;
+ * Decomposition: copy_kernel: a block takes DOCS documents of a column, a thread every THREADS-th
+ * of them; blocks of the same documents are neighbours, so that what they share is read once.
  * sum_kernel: as many blocks a column as SUM_BLOCKS, each every SUM_BLOCKS-th run of THREADS. */
 #include <cuda_runtime.h>
 
@@ -12,11 +13,11 @@
 
 enum { THREADS = RW_TUNE_COLUMNS_THREADS, UNROLL = 8, DOCS = THREADS * UNROLL, SUM_BLOCKS = 64 };
 
+/* Tiles have words of narrow codes, or a code of 16 bits in 2 bytes. */
 template <class ELEMENT, class CODE>
-static __global__ void __launch_bounds__(THREADS)
-    copy_kernel(const __grid_constant__ struct rw_cuda_column from, uint32_t n_docs, CODE *d_to)
+static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &from,
+                                                  uint32_t n_docs, uint64_t first, CODE *d_to)
 {
-    const uint64_t first = blockIdx.x * (uint64_t)DOCS + threadIdx.x;
     ELEMENT element[UNROLL];
 #pragma unroll
     for (int i = 0; i < UNROLL; i++) {
@@ -33,17 +34,22 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Tiles have words of narrow codes, or a code of 16 bits in 2 bytes. */
-extern "C" int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
-                                   void *stream)
+static __global__ void __launch_bounds__(THREADS)
+    copy_kernel(const __grid_constant__ struct rw_cuda_copies a)
 {
-    const uint32_t blocks = n_docs / DOCS + 1;
-    if (from->bits == 16)
-        copy_kernel<uint16_t>
-            <<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*from, n_docs, (uint16_t *)d_to);
+    const uint32_t c = blockIdx.x % a.n;
+    const uint64_t first = blockIdx.x / a.n * (uint64_t)DOCS + threadIdx.x;
+    if (a.from[c].bits == 16)
+        copy_block<uint16_t>(a.from[c], a.n_docs, first, (uint16_t *)a.d_to[c]);
     else
-        copy_kernel<uint32_t>
-            <<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*from, n_docs, (uint8_t *)d_to);
+        copy_block<uint32_t>(a.from[c], a.n_docs, first, (uint8_t *)a.d_to[c]);
+}
+
+extern "C" int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream)
+{
+    const uint32_t blocks = (copies->n_docs / DOCS + 1) * copies->n;
+    if (blocks > 0)
+        copy_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*copies);
     return cudaGetLastError();
 }
 

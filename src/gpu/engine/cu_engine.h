@@ -52,10 +52,15 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
     return rw_cuda_code_in(column, element, doc);
 }
 
-/* d_to: [n_docs] codes, of 2 bytes if those of `from`, of tiles, have 16 bits, else of one:
- * cu_columns.cu. */
-int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
-                        void *stream);
+/* Columns from tiles, d_to: [n_docs] codes, of 2 bytes if those of `from` have 16 bits, else of
+ * one: cu_columns.cu. Those that stand together in rows are read once. */
+enum { RW_CUDA_MOST_COPIES = 8 };
+struct rw_cuda_copies {
+    uint32_t n, n_docs;
+    struct rw_cuda_column from[RW_CUDA_MOST_COPIES];
+    void *d_to[RW_CUDA_MOST_COPIES];
+};
+int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream);
 
 /* d_sum: [n_features] zeroed: for each column the sum over n_docs documents of
  * code x rw_code_weight(first_doc + document), modulo 2^64. d_column: [n_features] */

@@ -9,6 +9,7 @@
 #include "gpu/device/tuning.h"
 
 enum { EMPTY = -1 };
+_Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
 /* A group's columns stay if the method that was chosen reads them. */
 static int keeps_columns(const struct rw_cuda *cuda, int g)
@@ -117,15 +118,27 @@ static uint32_t least_useful(const struct rw_cuda_kept *kept)
     return least;
 }
 
-static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature)
+static int copy_columns(struct rw_cuda *cuda, struct rw_cuda_copies *copies)
+{
+    if (copies->n > 0)
+        RW_CUDA_TRY(cuda, 1, rw_cuda_copy_columns(copies, rw_cuda_stream(cuda)));
+    copies->n = 0;
+    return RW_OK;
+}
+
+/* What is on the device is copied later: with `copies`. */
+static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
+                   struct rw_cuda_copies *copies)
 {
     struct rw_cuda_kept *kept = &cuda->kept;
     const struct rw_cuda_column *from = &cuda->tile_column[feature];
     void *const d_to = (char *)kept->d + at * kept->column_bytes;
     if (cuda->place.is_far)
         RW_TRY(rw_cuda_far_fetch(cuda, from, d_to));
-    else
-        RW_CUDA_TRY(cuda, 1, rw_cuda_copy_column(from, cuda->n_docs, d_to, rw_cuda_stream(cuda)));
+    else {
+        copies->from[copies->n] = *from;
+        copies->d_to[copies->n++] = d_to;
+    }
     if (kept->of[at] != EMPTY)
         cuda->split_column[kept->of[at]] = cuda->tile_column[kept->of[at]];
     kept->of[at] = feature;
@@ -165,7 +178,7 @@ static int use_far_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
         return RW_OK;
     }
     RW_TRY(rw_cuda_flush_parts(cuda)); /* a partition that waits may read what goes */
-    return keep_at(cuda, at, (int32_t)feature);
+    return keep_at(cuda, at, (int32_t)feature, NULL);
 }
 
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
@@ -181,12 +194,15 @@ int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
         cuda->partition.n_parts > 0 || /* which may read what goes */
         !is_worth_it(cuda, (int32_t)feature, at, n))
         return RW_OK;
-    return keep_at(cuda, at, (int32_t)feature);
+    struct rw_cuda_copies copies = {.n_docs = cuda->n_docs};
+    RW_TRY(keep_at(cuda, at, (int32_t)feature, &copies));
+    return copy_columns(cuda, &copies);
 }
 
 int rw_cuda_keep_columns(struct rw_cuda *cuda)
 {
     struct rw_cuda_kept *kept = &cuda->kept;
+    struct rw_cuda_copies copies = {.n_docs = cuda->n_docs};
     if (!kept->use)
         return RW_OK;
     for (uint32_t n = 0; n < kept->n && n < RW_TUNE_COLUMNS_A_TREE; n++) {
@@ -194,9 +210,9 @@ int rw_cuda_keep_columns(struct rw_cuda *cuda)
         const uint32_t at = least_useful(kept);
         if (wanted == EMPTY || !is_worth_it(cuda, wanted, at, 0))
             break;
-        RW_TRY(keep_at(cuda, at, wanted));
+        RW_TRY(keep_at(cuda, at, wanted, &copies));
     }
-    return RW_OK;
+    return copy_columns(cuda, &copies);
 }
 
 void rw_cuda_fade_columns(struct rw_cuda *cuda)
