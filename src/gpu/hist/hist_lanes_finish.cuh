@@ -128,6 +128,8 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     }
     for (uint32_t y = threadIdx.y; y < 32 && plan.clean; y += 8) { /* those of no feature, too */
         const uint32_t bin = first + y, column = first_column + threadIdx.x;
+        if (is_read && square[y][threadIdx.x] == 0)
+            continue; /* clean, then, as are its other words: no document was counted */
         for (uint32_t w = 0; w < words && bin < row.n_bins && column < columns; w++)
             d_in[((uint64_t)bin * columns + column) * words + w] = 0;
     }
@@ -139,7 +141,8 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         if (!(asked >> i & 1))
             continue;
         const long long value = square[threadIdx.x][k];
-        put_cell<WEIGHTS>(out, node, cell, parent != RW_HIST_NO_PARENT, before[i], (uint32_t)value,
+        const bool is_sibling = parent != RW_HIST_NO_PARENT && value != 0; /* 0 changes nothing */
+        put_cell<WEIGHTS>(out, node, cell, is_sibling, before[i], (uint32_t)value,
                           plan.wide ? square[32 + threadIdx.x][k] : value >> 32,
                           WEIGHTS ? square[(words - 1) * 32 + threadIdx.x][k] : 0);
     }
