@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "base/hd.h"
+#include "gpu/device/tuning.h"
 #include "gpu/objective/lambda_cuda.h"
 #include "tree/host/engine_host.h"
 
@@ -281,7 +282,7 @@ int rw_cuda_ranks_unpack(const struct rw_cuda_exchange *exchange, void *stream);
 /* ---- documents of nodes: cu_partition.cu ---- */
 
 /* Documents that a block takes: positions are cut into chunks of so many, node by node. */
-enum { RW_CUDA_CHUNK = 2048 };
+enum { RW_CUDA_CHUNK = RW_TUNE_PARTITION_CHUNK };
 /* Words that a partition's launch carries: 32 nodes of a histogram call and their parents. */
 enum { RW_CUDA_CARRIED = 32 * 5 };
 

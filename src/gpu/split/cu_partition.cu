@@ -31,7 +31,7 @@ static_assert(RW_CUDA_CHUNK % THREADS == 0, "a chunk is whole rounds of its bloc
 static_assert(sizeof(struct rw_cuda_partition) + sizeof(struct rw_cuda_part_sets) <= 4096,
               "the arguments of a launch");
 static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
-static_assert(WORDS == 2 * WARP, "two words of bits a lane of the warp that adds them up");
+static_assert(WORDS % WARP == 0, "each lane of the warp that adds bits up has as many words");
 
 /* ---- partition ---- */
 
@@ -89,17 +89,23 @@ static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const stru
 /* flags -> how many bits are set in the words before each; returns the sum. A whole warp. */
 static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
 {
+    enum { EACH = WORDS / WARP };
     const uint32_t lane = threadIdx.x % WARP;
-    const uint32_t even = (uint32_t)__popc(flags[2 * lane]);
-    const uint32_t both = even + (uint32_t)__popc(flags[2 * lane + 1]);
-    uint32_t up_to = both;
+    uint32_t own[EACH], all = 0;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        own[k] = all;
+        all += (uint32_t)__popc(flags[EACH * lane + k]);
+    }
+    uint32_t up_to = all;
     for (uint32_t step = 1; step < WARP; step *= 2) {
         const uint32_t lower = __shfl_up_sync(ALL_LANES, up_to, step);
         if (lane >= step)
             up_to += lower;
     }
-    before[2 * lane] = up_to - both;
-    before[2 * lane + 1] = up_to - both + even;
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        before[EACH * lane + k] = up_to - all + own[k];
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
