@@ -103,21 +103,19 @@ static __device__ __forceinline__ void add_all(const struct plan &plan, const st
     if (threadIdx.x == 0)
         fullest_of[0] = 0;
     for (uint32_t look = 0;; look++) {
-        const uint32_t until = add.pause(from, (uint64_t)(plan.room - fullest - 1) * copies);
-        add.add(from, until);
+        uint32_t room = plan.room - fullest - 1;
+        if (in_halves<S, SUMS>() && row.lanes < WARP)
+            room = min(room, HALVES_WARP * WARPS / (uint32_t)plan.largest);
+        const uint32_t until = add.pause(from, (uint64_t)room * copies);
+        const int more = __syncthreads_or(!add.add(from, until));
         from = until;
-        __syncthreads();
         wait_for_launch_before();
-        if (from >= chunk.n)
+        if (!more)
             break;
-        uint32_t *now = &fullest_of[look % 2], *then = &fullest_of[(look + 1) % 2];
-        fullest = plan.wide ? drain_full<S, SUMS, true>(plan, row, chunk.node, now, then)
-                            : drain_full<S, SUMS, false>(plan, row, chunk.node, now, then);
+        fullest = drain_full<S, SUMS>(plan, row, chunk.node, &fullest_of[look % 2],
+                                      &fullest_of[(look + 1) % 2]);
     }
-    if (plan.wide)
-        drain_all<S, SUMS, true>(plan, row, chunk.node);
-    else
-        drain_all<S, SUMS, false>(plan, row, chunk.node);
+    drain_all<S, SUMS>(plan, row, chunk.node);
 }
 
 /* Of a list, or (not LIST) a range. */
@@ -129,6 +127,7 @@ add_ahead(const struct plan &plan, const struct plan_row &row, const struct chun
     struct listed<S, SUMS, LIST> add = {
         plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
     };
+    add.heavy = add.heavy_ahead = 0;
     /* a look leaves cells of room / FULL, and the next is one document short of the room */
     add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
     add_all<S, SUMS>(plan, row, chunk, add);
@@ -156,7 +155,7 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
         const char *first = lane_words<S>(row, lane);
         if (plan.d_list)
             add_ahead<S, SUMS, true>(plan, row, chunk, stage, first, lane_at);
-        else if constexpr (S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16)
+        else if constexpr ((S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16) || in_halves<S, SUMS>())
             add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
         else {
             struct ranged<S, SUMS> add = {
@@ -286,8 +285,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->node_cells = node_words(call);
     plan->n_nodes = call->n_nodes;
     plan->clean = call->clean_scratch;
-    plan->wide = is_wide(call);
-    plan->words = words_of(call);
+    set_words(call, plan);
     plan->cell_bytes = (uint32_t)layout.cell_bytes;
     /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2)
      */

@@ -26,19 +26,47 @@ template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
     static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
 };
 
+/* Hessians are halves of words: the four codes of a word fit a block in no other way. */
+template <class S, int SUMS> static __device__ constexpr bool in_halves()
+{
+    return SUMS == RW_HIST_NEWTON && S::BITS == 8 && S::CODES * S::BINS == HALVES_CELLS;
+}
+
 /* Cells stand in shared memory as [code][bin][32] words, 4 and 8 bits of newton as
- * [code][cell, hess][bin][32], codes of 16 bits of newton as [bin][cell, hess][32]. */
+ * [code][cell, hess][bin][32], codes of 16 bits of newton as [bin][cell, hess][32]; in halves as
+ * [code][bin][32] and, behind all of these, [pair of codes][bin][32], the even code's hess low. */
 template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
 {
+    constexpr int WORDS = SUMS == RW_HIST_NEWTON && !in_halves<S, SUMS>() ? 2 : 1;
     if (S::BITS == 16)
-        return bin * (SUMS == RW_HIST_NEWTON ? 2 * WARP : WARP);
-    return ((SUMS == RW_HIST_NEWTON ? 2 * j : j) * S::BINS + bin) * WARP;
+        return bin * (WORDS * WARP);
+    return (WORDS * j * S::BINS + bin) * WARP;
 }
-/* From a cell to its hess. */
-template <class S> static __device__ constexpr uint32_t weight_from_cell()
-{
-    return S::BITS == 16 ? WARP : S::BINS * WARP;
-}
+
+/* The hess of a code's cell. */
+template <class S, int SUMS> struct heavy_cell {
+    static __device__ __forceinline__ uint32_t *word(uint32_t *cell)
+    {
+        return cell + (S::BITS == 16 ? WARP : S::BINS * WARP);
+    }
+    static __device__ __forceinline__ uint16_t *half(uint32_t *cell, uint32_t code)
+    {
+        return (uint16_t *)(cell + (S::CODES + code / 2 - code) * (S::BINS * WARP)) + code % 2;
+    }
+    static __device__ __forceinline__ uint32_t read(uint32_t *cell, uint32_t code)
+    {
+        if (SUMS != RW_HIST_NEWTON)
+            return 0;
+        return in_halves<S, SUMS>() ? *half(cell, code) : *word(cell);
+    }
+    static __device__ __forceinline__ void clear(uint32_t *cell, uint32_t code)
+    {
+        if (in_halves<S, SUMS>())
+            *half(cell, code) = 0;
+        else if (SUMS == RW_HIST_NEWTON)
+            *word(cell) = 0;
+    }
+};
 
 /* ---- adding ---- */
 
@@ -53,13 +81,18 @@ template <class S, int SUMS, int J>
 static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte,
                                                 uint32_t packed, uint32_t heavy)
 {
-    constexpr int LINE = WARP * 4;
-    constexpr int FIRST = (SUMS == RW_HIST_NEWTON ? 2 * J : J) * S::BINS * LINE;
+    constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
     /* code * LINE + lane_at, in one instruction: the dot product with one byte of LINE */
     const uint32_t at = __dp4a(codes, (uint32_t)LINE << (8 * byte), lane_at);
-    add_cell<FIRST>(at, packed);
-    if (SUMS == RW_HIST_NEWTON)
-        add_cell<FIRST + S::BINS * LINE>(at, heavy);
+    if (in_halves<S, SUMS>()) {
+        add_cell<J * PLANE>(at, packed);
+        add_cell<(S::CODES + J / 2) * PLANE>(at, J % 2 ? heavy << 16 : heavy);
+    } else if (SUMS == RW_HIST_NEWTON) {
+        add_cell<2 * J * PLANE>(at, packed);
+        add_cell<(2 * J + 1) * PLANE>(at, heavy);
+    } else {
+        add_cell<J * PLANE>(at, packed);
+    }
 }
 
 /* Adds the codes of a lane's word. lane_at: of the lane's bank, in bytes. */
@@ -191,7 +224,8 @@ template <class S, int SUMS> struct stage {
 };
 
 /* Those that add the documents of a chunk. pause: where to stop after at most so many documents
- * from `from`; add: adds those of [from, until), as it said. */
+ * from `from`; add: adds those of [from, until), as it said, or fewer; is it done with all of them?
+ */
 
 /* All documents of a chunk that is a range, by whole warps: words at fixed offsets. */
 template <class S, int SUMS> struct ranged {
@@ -209,7 +243,7 @@ template <class S, int SUMS> struct ranged {
     {
         return n - from < most ? n : from + (uint32_t)most;
     }
-    __device__ __forceinline__ void add(uint32_t from, uint32_t until) const
+    __device__ __forceinline__ bool add(uint32_t from, uint32_t until) const
     {
         const uint32_t warp = threadIdx.x / WARP;
         uint32_t turn = 0;
@@ -233,6 +267,7 @@ template <class S, int SUMS> struct ranged {
         }
         if (until < n && threadIdx.x == 0)
             ask_for_rows(until);
+        return until == n;
     }
     /* Memory is kept busy while the cells are looked at: the rows after go to the L2 cache. */
     __device__ __forceinline__ void ask_for_rows(uint32_t from) const
@@ -250,7 +285,9 @@ template <class S, int SUMS> struct ranged {
 };
 
 /* The documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a turn
- * ahead, over the looks at the cells too, where these are far enough apart. */
+ * ahead, over the looks at the cells too, where these are far enough apart. In halves, a warp also
+ * stops when its documents' hessians might fill its share of a half; warps are then at different
+ * places. */
 template <class S, int SUMS, bool LIST> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
@@ -262,15 +299,16 @@ template <class S, int SUMS, bool LIST> struct listed {
     uint32_t lane_at, one;
     uint64_t begin;
     uint32_t n;
-    bool steady;            /* each run but the last is of whole pairs of turns */
-    uint32_t at, end, turn; /* the warp's place; the end of what may be read */
-    struct lane_doc next;   /* of this lane's place, one turn ahead */
-    uint32_t next_doc;      /* two turns ahead */
-    uint32_t even[N];       /* words of this turn */
+    bool steady;                 /* each run but the last is of whole pairs of turns */
+    uint32_t at, end, turn;      /* the warp's place; the end of what may be read */
+    struct lane_doc next;        /* of this lane's place, one turn ahead */
+    uint32_t next_doc;           /* two turns ahead */
+    uint32_t heavy, heavy_ahead; /* of turns since the last look; of the one that is staged */
+    uint32_t even[N];            /* words of this turn */
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
-        if (n - from <= most)
+        if (n - from <= most && !in_halves<S, SUMS>())
             return n;
         return from + (uint32_t)(steady ? most / (2 * STEP) * (2 * STEP) : most);
     }
@@ -285,7 +323,12 @@ template <class S, int SUMS, bool LIST> struct listed {
     __device__ __forceinline__ void turn_over()
     {
         turn++;
-        stage.put(turn, settled<SUMS>(one, next));
+        const struct lane_doc now = settled<SUMS>(one, next);
+        stage.put(turn, now);
+        if (in_halves<S, SUMS>()) {
+            heavy_ahead = rw_warp_add(now.heavy);
+            heavy += heavy_ahead;
+        }
         next = fetched<SUMS>(plan, begin + (at + 2 * STEP + stage.lane), next_doc);
         next_doc = doc_of(at + 3 * STEP);
     }
@@ -329,22 +372,23 @@ template <class S, int SUMS, bool LIST> struct listed {
         at += STEP;
         load(even);
     }
-    __device__ __forceinline__ void add(uint32_t from, uint32_t until)
+    __device__ __forceinline__ bool add(uint32_t from, uint32_t until)
     {
         uint32_t odd[N];
         if (from == 0 || !steady)
             start(from, steady ? n : until);
-        const uint32_t stop = until + threadIdx.x / WARP * N;
-        if (at >= end)
-            return;
-        for (;;) {
+        const uint32_t stop =
+            in_halves<S, SUMS>() ? at + (until - from) : until + threadIdx.x / WARP * N;
+        heavy = heavy_ahead;
+        while (at < end) {
             step(odd, even);
             if (at >= end)
-                return;
+                break;
             step(even, odd);
-            if (at >= end || at >= stop)
-                return;
+            if (at >= stop || (in_halves<S, SUMS>() && heavy > HALVES_WARP - N * plan.largest))
+                break;
         }
+        return in_halves<S, SUMS>() ? at >= end : until == n;
     }
 };
 
@@ -368,7 +412,7 @@ template <class S, int SUMS> struct narrow {
                : plan.d_list ? plan.d_list[begin + at]
                              : (uint32_t)(begin + at);
     }
-    __device__ __forceinline__ void add(uint32_t from, uint32_t until) const
+    __device__ __forceinline__ bool add(uint32_t from, uint32_t until) const
     {
         const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
         const uint32_t docs_a_warp = WARP / lanes, step = docs_a_warp * N;
@@ -393,6 +437,7 @@ template <class S, int SUMS> struct narrow {
                 add_word<S, SUMS>(lane_at, word[u], at_hand.packed, at_hand.heavy, row);
             }
         }
+        return until == n;
     }
 };
 
@@ -434,28 +479,27 @@ template <int SUMS> static __device__ __forceinline__ bool holds_any(const struc
     return SUMS == ONLY_HESSIANS ? d.hess != 0 : d.count != 0;
 }
 
-/* Words of a drained cell, plan.words, as the compiler knows them: count and lambda in one or,
- * WIDE, in two, and newton's hess. */
-template <int SUMS, bool WIDE> static __device__ constexpr uint32_t words_a_cell()
-{
-    return 1 + WIDE + (SUMS == RW_HIST_MART ? 0 : 1);
-}
-
-template <int SUMS, bool WIDE>
-static __device__ __forceinline__ void add_drained(const struct drained &d,
+/* Adds it to the words of a drained cell, which struct plan says. */
+template <int SUMS>
+static __device__ __forceinline__ void add_drained(const struct plan &plan, const struct drained &d,
                                                    unsigned long long *d_out)
 {
-    if (SUMS != ONLY_HESSIANS) {
-        const unsigned long long low = d.count;
-        if (WIDE) {
-            atomicAdd(d_out, low);
-            atomicAdd(d_out + 1, (unsigned long long)(long long)d.lambda);
-        } else {
-            atomicAdd(d_out, (unsigned long long)(uint32_t)d.lambda << 32 | low);
+    const unsigned long long lambda = (unsigned long long)(long long)d.lambda;
+    if (plan.wide) {
+        if (SUMS != ONLY_HESSIANS) {
+            atomicAdd(d_out, (unsigned long long)d.count);
+            atomicAdd(d_out + 1, lambda);
         }
+        if (has_hessians(SUMS))
+            atomicAdd(d_out + 2, d.hess);
+    } else if (has_hessians(SUMS) && plan.hess_at) {
+        atomicAdd(d_out, (lambda << plan.lambda_at) + (d.hess << plan.hess_at) + d.count);
+    } else {
+        if (SUMS != ONLY_HESSIANS)
+            atomicAdd(d_out, (lambda << plan.lambda_at) + d.count);
+        if (has_hessians(SUMS))
+            atomicAdd(d_out + 1, d.hess);
     }
-    if (has_hessians(SUMS))
-        atomicAdd(d_out + 1 + WIDE, d.hess);
 }
 
 /* Where a node's drained cells of a row begin. */
@@ -479,43 +523,47 @@ template <class S, int SUMS> static __device__ constexpr uint32_t next_cell()
     return BINS * WARP * (S::BITS == 16 && SUMS == RW_HIST_NEWTON ? 2 : 1);
 }
 
-/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full. Returns the largest count that
- * is left, the same for all threads, by way of *fullest, which is 0 before; *fullest_next is 0
- * after. All threads have added when this is called, and may add again when it returns. */
-template <class S, int SUMS, bool WIDE>
+/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full, or of a half that holds more
+ * than HALVES_LEFT. Returns the largest count that is left, the same for all threads, by way of
+ * *fullest, which is 0 before; *fullest_next is 0 after. All threads have added when this is
+ * called, and may add again when it returns. */
+template <class S, int SUMS>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
                                       uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
 {
+    using heavy_cell = struct heavy_cell<S, SUMS>;
     const int shift = SUMS == ONLY_HESSIANS ? 0 : plan.shift;
     const uint32_t full = SUMS == ONLY_HESSIANS ? 0 : plan.room / RW_TUNE_LANES_FULL;
     const uint32_t lane = threadIdx.x % WARP, least = (full + 1) << shift;
-    const uint32_t words = words_a_cell<SUMS, WIDE>(), stride = row.lanes * words;
-    const uint32_t n = row.n_bins * S::CODES;
+    const uint32_t code = threadIdx.x / WARP % S::CODES;
+    const uint32_t stride = row.lanes * plan.words, n = row.n_bins * S::CODES;
     uint32_t *cell = first_cell<S, SUMS>(), most = 0;
-    unsigned long long *d_out = drained_to(plan, row, node) + (lane & (row.lanes - 1)) * words;
+    unsigned long long *d_out = drained_to(plan, row, node) + (lane & (row.lanes - 1)) * plan.words;
     for (uint32_t i = threadIdx.x / WARP; i < n; i += LOOK_ROWS * WARPS) {
-        uint32_t packed[LOOK_ROWS], top = 0;
+        uint32_t packed[LOOK_ROWS], top = 0, top_heavy = 0;
 #pragma unroll
         for (int k = 0; k < LOOK_ROWS; k++) {
-            packed[k] = i + k * WARPS < n ? cell[k * next_cell<S, SUMS>()] : 0;
+            const bool there = i + k * WARPS < n;
+            packed[k] = there ? cell[k * next_cell<S, SUMS>()] : 0;
             top = max(top, packed[k]);
+            if (in_halves<S, SUMS>() && there)
+                top_heavy = max(top_heavy, heavy_cell::read(cell + k * next_cell<S, SUMS>(), code));
         }
-        if (top < least) {
+        if (top < least && top_heavy <= HALVES_LEFT) {
             most = max(most, top);
         } else {
 #pragma unroll
             for (int k = 0; k < LOOK_ROWS; k++) {
-                if (packed[k] < least) {
+                uint32_t *at = cell + k * next_cell<S, SUMS>();
+                const uint32_t heavy = packed[k] ? heavy_cell::read(at, code) : 0;
+                if (packed[k] < least && (!in_halves<S, SUMS>() || heavy <= HALVES_LEFT)) {
                     most = max(most, packed[k]);
                     continue;
                 }
-                uint32_t *at = cell + k * next_cell<S, SUMS>();
-                const uint32_t heavy = SUMS == RW_HIST_NEWTON ? at[weight_from_cell<S>()] : 0;
-                add_drained<SUMS, WIDE>(drained_of<SUMS>(plan, packed[k], heavy),
-                                        d_out + (i + k * WARPS) * stride);
+                add_drained<SUMS>(plan, drained_of<SUMS>(plan, packed[k], heavy),
+                                  d_out + (i + k * WARPS) * stride);
                 *at = 0;
-                if (SUMS == RW_HIST_NEWTON)
-                    at[weight_from_cell<S>()] = 0;
+                heavy_cell::clear(at, code);
             }
         }
         cell += LOOK_ROWS * next_cell<S, SUMS>();
@@ -530,37 +578,36 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
 }
 
 /* Drains all cells, copies added up first. */
-template <class S, int SUMS, bool WIDE>
+template <class S, int SUMS>
 static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
 {
-    const uint32_t words = words_a_cell<SUMS, WIDE>();
+    using heavy_cell = struct heavy_cell<S, SUMS>;
     const uint32_t lane = threadIdx.x % WARP, n = row.n_bins * S::CODES, lanes = row.lanes;
-    const uint32_t *cell = first_cell<S, SUMS>();
+    const uint32_t code = threadIdx.x / WARP % S::CODES;
+    uint32_t *cell = first_cell<S, SUMS>();
     uint32_t i = threadIdx.x / WARP;
-    unsigned long long *d_out = drained_to(plan, row, node) + (i * lanes + lane) * words;
+    unsigned long long *d_out = drained_to(plan, row, node) + (i * lanes + lane) * plan.words;
     if (lanes == WARP) {
 #pragma unroll 4
         for (; i < n; i += WARPS) {
-            const uint32_t heavy = SUMS == RW_HIST_NEWTON ? cell[weight_from_cell<S>()] : 0;
-            const struct drained d = drained_of<SUMS>(plan, *cell, heavy);
+            const struct drained d = drained_of<SUMS>(plan, *cell, heavy_cell::read(cell, code));
             if (holds_any<SUMS>(d))
-                add_drained<SUMS, WIDE>(d, d_out);
+                add_drained<SUMS>(plan, d, d_out);
             cell += next_cell<S, SUMS>();
-            d_out += WARPS * WARP * words;
+            d_out += WARPS * WARP * plan.words;
         }
         return;
     }
     for (; i < n; i += WARPS) {
-        const uint32_t heavy = SUMS == RW_HIST_NEWTON ? cell[weight_from_cell<S>()] : 0;
-        struct drained d = drained_of<SUMS>(plan, *cell, heavy);
+        struct drained d = drained_of<SUMS>(plan, *cell, heavy_cell::read(cell, code));
         d.count = sum_copies(d.count, lanes);
         d.lambda = sum_copies(d.lambda, lanes);
         if (has_hessians(SUMS))
             d.hess = sum_copies(d.hess, lanes);
         if (lane < lanes && holds_any<SUMS>(d))
-            add_drained<SUMS, WIDE>(d, d_out);
+            add_drained<SUMS>(plan, d, d_out);
         cell += next_cell<S, SUMS>();
-        d_out += WARPS * lanes * words;
+        d_out += WARPS * lanes * plan.words;
     }
 }
 

@@ -40,9 +40,13 @@ struct plan {
     uint32_t n_nodes, n_rows, n_blocks;
     uint32_t room; /* documents that fit into a packed cell */
     int shift, largest;
-    int clean;           /* drained cells are 0, and are left so */
-    int wide;            /* count and lambda in words of their own: sums may pass 2^31 */
-    int words;           /* of a drained cell: 1, or 2 if wide; one more for newton */
+    int clean; /* drained cells are 0, and are left so */
+    /* A drained cell has so many words of 64 bits: wide, where sums may pass 2^31, one each of
+     * count, lambda and hess; else lambda * 2^lambda_at + hess * 2^hess_at + count in one, but, if
+     * hess_at is 0, newton's hess in another. */
+    int wide, words, lambda_at, hess_at;
+    uint32_t count_mask;
+    long long hess_mask;
     uint32_t one;        /* a document of lambda 0, packed */
     uint32_t cell_bytes; /* of a block */
 };
@@ -51,6 +55,17 @@ static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &no
                                                    uint64_t docs_a_chunk)
 {
     return (node.n + docs_a_chunk - 1) / docs_a_chunk;
+}
+
+/* Where cells of newton have hessians in halves of words: so many of 32 lanes; what a look leaves
+ * in a half at most; and what a warp may add between two looks, however few cells it meets. */
+enum { HALVES_CELLS = 4 * 256, HALVES_LEFT = 511 };
+enum : uint32_t { HALVES_WARP = (65535 - HALVES_LEFT) / (THREADS / WARP) };
+
+/* Two turns of a warp must fit. */
+static bool may_halve(int32_t largest)
+{
+    return 2u * RW_TUNE_LANES_UNROLL * (uint32_t)largest <= HALVES_WARP;
 }
 
 /* Codes of a lane's word. */
@@ -96,6 +111,11 @@ static struct layout layout_of(const struct rw_hist_call *call)
     if (bits == 8) {
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
         /* where a block shares 64 KB, one code alone in each of two launches */
+        const size_t in_halves = (size_t)HALVES_CELLS * WARP * sizeof(uint32_t) * 3 / 2;
+        if (newton && l.room_bins == 256 && may_halve(call->largest) && in_halves <= room) {
+            l.cell_bytes = in_halves;
+            return l;
+        }
         l.apart = newton && cell_bytes_of(newton, 256 / (int)l.room_bins, l.room_bins) > room;
         if (l.apart) {
             newton = 0;
@@ -129,9 +149,34 @@ static int is_wide(const struct rw_hist_call *call)
     return longest_node(call) * (uint64_t)call->largest >= (uint64_t)1 << 31;
 }
 
+static int bits_of(uint64_t most)
+{
+    int bits = 0;
+    while (most >> bits)
+        bits++;
+    return bits;
+}
+
+/* The words of a drained cell. */
+static void set_words(const struct rw_hist_call *call, struct plan *plan)
+{
+    const uint64_t n = longest_node(call);
+    const int newton = call->sums == RW_HIST_NEWTON;
+    const int count_bits = bits_of(n), sum_bits = bits_of(n * (uint64_t)call->largest);
+    const int tight = newton && n > 0 && count_bits + 2 * sum_bits + 1 <= 64;
+    plan->wide = is_wide(call);
+    plan->words = 1 + plan->wide + (newton && !tight);
+    plan->hess_at = tight ? count_bits : 0;
+    plan->lambda_at = tight ? count_bits + sum_bits : 32;
+    plan->count_mask = tight ? (uint32_t)(((uint64_t)1 << count_bits) - 1) : UINT32_MAX;
+    plan->hess_mask = ((long long)1 << sum_bits) - 1;
+}
+
 static int words_of(const struct rw_hist_call *call)
 {
-    return 1 + is_wide(call) + (call->sums == RW_HIST_NEWTON);
+    struct plan plan;
+    set_words(call, &plan);
+    return plan.words;
 }
 
 /* Bins that a tile's codes can have. */
