@@ -10,7 +10,9 @@
  * then put into the shape of hist.h.
  *
  * Decomposition: a block = a row of the plan (a tile, some of the codes of its words, some of its
- * bins) and a chunk of a node's documents. A warp takes UNROLL documents at a time. Their places
+ * bins) and a chunk of a node's documents. Rows of few cells, whose time beside other rows' nobody
+ * can foretell (a few bytes of scattered documents), are carried: the blocks of the first row add
+ * them, too. A warp takes UNROLL documents at a time. Their places
  * and lambdas come through shared memory, read two turns ahead; of a list, the words too are read
  * while those before are added.
  *
@@ -169,24 +171,34 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
 template <class S, int SUMS>
 __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
 {
-    const struct plan_row &row = plan.row[row_of_block(plan)];
+    const uint32_t first = row_of_block(plan);
     struct rw_hist_node node = {0, 0};
+    struct chunk chunk;
     let_next_launch_begin();
     if (threadIdx.x < plan.n_nodes)
         node = plan.d_node[threadIdx.x];
-    const bool nibbles = S::BITS == 8 && row.bits == 4;
-    const size_t bytes =
-        nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
-    for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
-        shared_cells[i] = make_uint4(0, 0, 0, 0);
-    const struct chunk chunk = find_chunk(row, node);
-    if constexpr (S::BITS == 8) {
+    for (uint32_t r = first;;) {
+        const struct plan_row &row = plan.row[r];
+        const bool nibbles = S::BITS == 8 && row.bits == 4;
+        const size_t bytes =
+            nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
+        for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
+            shared_cells[i] = make_uint4(0, 0, 0, 0);
+        if (r == first)
+            chunk = find_chunk(row, node);
+        else
+            __syncthreads();
         if (nibbles) {
-            add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, chunk);
-            return;
+            if constexpr (S::BITS == 8)
+                add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, chunk);
+        } else {
+            add_chunk<S, SUMS, false>(plan, row, chunk);
         }
+        r = r == 0 ? plan.n_rows : r + 1;
+        if (first != 0 || r >= plan.n_rows + plan.n_carried)
+            break;
+        __syncthreads(); /* the cells are others now */
     }
-    add_chunk<S, SUMS, false>(plan, row, chunk);
 }
 
 /* ---- launching ---- */
@@ -310,7 +322,7 @@ static cudaError_t add_piece(const struct rw_hist_call *call, const struct layou
     plan.d_hess = plan.d_hess ? piece.d_hess : NULL;
     for (uint32_t r = 0; r < plan.n_rows; r++)
         plan.row[r].d_word = piece.d_row;
-    plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
+    plan.n_blocks = set_chunks(call, &plan);
     return launch_bits(call, layout, plan, stream);
 }
 
@@ -322,7 +334,7 @@ static cudaError_t add_here(const struct rw_hist_call *call, const struct layout
     part.node = order.here;
     part.d_list = plan.d_list = order.d_doc;
     plan.d_node = order.d_here;
-    plan.n_blocks = set_chunks(&part, plan.row, plan.n_rows);
+    plan.n_blocks = set_chunks(&part, &plan);
     return plan.n_blocks ? launch_bits(&part, layout, plan, stream) : cudaSuccess;
 }
 
@@ -371,7 +383,8 @@ static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout
 {
     const struct rw_hist_tile *tile = call->matrix->tile;
     if (!call->far) {
-        plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
+        carry_rows(&plan);
+        plan.n_blocks = set_chunks(call, &plan);
         return plan.n_blocks ? launch_bits(call, layout, plan, stream) : cudaSuccess;
     }
     struct plan near = plan;
@@ -381,7 +394,7 @@ static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout
         if (!tile[plan.row[r].tile].far_word)
             near.row[near.n_rows++] = plan.row[r];
     }
-    if (near.n_rows > 0 && (near.n_blocks = set_chunks(call, near.row, near.n_rows)) > 0)
+    if (near.n_rows > 0 && (near.n_blocks = set_chunks(call, &near)) > 0)
         TRY_CUDA(launch_bits(call, layout, near, stream));
     for (uint32_t r = 0; r < plan.n_rows; r = end) {
         const struct rw_hist_tile *of = &tile[plan.row[r].tile];
@@ -431,6 +444,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             most_bins = n_bins > most_bins ? n_bins : most_bins;
         }
         plan.n_rows = n;
+        plan.n_carried = 0;
         error = add_rows(call, layout, plan, stream, &far);
         if (error != cudaSuccess)
             break;

@@ -142,13 +142,14 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
             continue;
         const long long value = square[threadIdx.x][k];
         const bool is_sibling = parent != RW_HIST_NO_PARENT && value != 0; /* 0 changes nothing */
-        const long long lambda = plan.wide ? square[32 + threadIdx.x][k] : value >> plan.lambda_at;
+        const uint32_t count = (uint32_t)value & (WEIGHTS ? plan.count_mask : UINT32_MAX);
+        const long long lambda =
+            plan.wide ? square[32 + threadIdx.x][k] : value >> (WEIGHTS ? plan.lambda_at : 32);
         long long hess = 0;
         if (WEIGHTS)
             hess = plan.hess_at ? value >> plan.hess_at & plan.hess_mask
                                 : square[(words - 1) * 32 + threadIdx.x][k];
-        put_cell<WEIGHTS>(out, node, cell, is_sibling, before[i], (uint32_t)value & plan.count_mask,
-                          lambda, hess);
+        put_cell<WEIGHTS>(out, node, cell, is_sibling, before[i], count, lambda, hess);
     }
 }
 

@@ -4,6 +4,7 @@
 #define RW_GPU_HIST_LANES_PLAN_CUH
 
 #include <cuda_runtime.h>
+#include <string.h>
 
 #include "gpu/hist/hist.h"
 #include "gpu/device/tuning.h"
@@ -37,8 +38,10 @@ struct plan {
     int by_position;         /* these two are by position in the list, not by document */
     unsigned long long *d_cell;
     uint64_t node_cells; /* drained cells of a node */
-    uint32_t n_nodes, n_rows, n_blocks;
-    uint32_t room; /* documents that fit into a packed cell */
+    uint32_t n_nodes, n_blocks;
+    uint32_t n_rows;    /* with blocks of their own */
+    uint32_t n_carried; /* behind them, which the blocks of the first one add, too */
+    uint32_t room;      /* documents that fit into a packed cell */
     int shift, largest;
     int clean; /* drained cells are 0, and are left so */
     /* A drained cell has so many words of 64 bits: wide, where sums may pass 2^31, one each of
@@ -101,6 +104,14 @@ static __host__ __device__ constexpr size_t stage_bytes(int newton)
            (newton ? 3 : 2) * sizeof(uint32_t);
 }
 
+static uint64_t docs_of(const struct rw_hist_call *call)
+{
+    uint64_t docs = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        docs += call->node[i].n;
+    return docs;
+}
+
 static struct layout layout_of(const struct rw_hist_call *call)
 {
     const int bits = call->matrix->bits;
@@ -112,7 +123,8 @@ static struct layout layout_of(const struct rw_hist_call *call)
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
         /* where a block shares 64 KB, one code alone in each of two launches */
         const size_t in_halves = (size_t)HALVES_CELLS * WARP * sizeof(uint32_t) * 3 / 2;
-        if (newton && l.room_bins == 256 && may_halve(call->largest) && in_halves <= room) {
+        if (newton && l.room_bins == 256 && may_halve(call->largest) && in_halves <= room &&
+            docs_of(call) >= (uint64_t)RW_TUNE_LANES_HALVES_DOCS * call->n_multiprocessors) {
             l.cell_bytes = in_halves;
             return l;
         }
@@ -254,6 +266,28 @@ static double cost_of(const struct rw_hist_call *call, const struct plan_row *ro
     return row->lanes == WARP ? 1 : own + (1 - own) * row->lanes / WARP;
 }
 
+/* Moves narrow rows behind the others, to be carried by the first of these, if it will hardly be
+ * felt that more blocks clear and drain their cells. */
+static void carry_rows(struct plan *plan)
+{
+    struct plan_row narrow[MOST_ROWS];
+    uint32_t n_wide = 0, n_narrow = 0, cells = 0;
+    for (uint32_t r = 0; r < plan->n_rows; r++) {
+        const struct plan_row row = plan->row[r];
+        if (row.lanes == WARP) {
+            plan->row[n_wide++] = row;
+        } else {
+            narrow[n_narrow++] = row;
+            cells += (uint32_t)row.n_bins * row.n_codes;
+        }
+    }
+    memcpy(plan->row + n_wide, narrow, n_narrow * sizeof(*narrow));
+    if (cells > RW_TUNE_LANES_CARRIED * n_wide)
+        return;
+    plan->n_rows = n_wide;
+    plan->n_carried = n_narrow;
+}
+
 /* About chunks_of: one more for a node that is whole chunks. No division a node, since many sizes
  * are looked at. */
 static double chunks_about(const struct rw_hist_call *call, double docs_a_chunk)
@@ -268,20 +302,18 @@ static double chunks_about(const struct rw_hist_call *call, double docs_a_chunk)
 /* How long a launch takes with pieces of `size` documents of 32 lanes, in such documents: with a
  * block for each multiprocessor the largest piece, else what all take together and half of the
  * largest, for the blocks that begin last. */
-static double time_of(const struct rw_hist_call *call, const struct plan_row *row, uint32_t n_rows,
+static double time_of(const struct rw_hist_call *call, const double *cost, uint32_t n_rows,
                       double size, double docs)
 {
     const double longest = (double)longest_node(call);
-    double largest = 0, sum = 0, blocks = 0, cost = 0, chunks = 0;
+    double largest = 0, sum = 0, blocks = 0, chunks = 0;
     for (uint32_t r = 0; r < n_rows; r++) {
-        if (r == 0 || row[r].lanes != row[r - 1].lanes) {
-            cost = cost_of(call, &row[r]);
-            chunks = chunks_about(call, size / cost);
-        }
-        const double whole = size / cost < longest ? size / cost : longest;
+        if (r == 0 || cost[r] != cost[r - 1])
+            chunks = chunks_about(call, size / cost[r]);
+        const double whole = size / cost[r] < longest ? size / cost[r] : longest;
         blocks += chunks;
-        sum += docs * cost + chunks * RW_TUNE_LANES_BLOCK_DOCS;
-        largest = whole * cost > largest ? whole * cost : largest;
+        sum += docs * cost[r] + chunks * RW_TUNE_LANES_BLOCK_DOCS;
+        largest = whole * cost[r] > largest ? whole * cost[r] : largest;
     }
     largest += RW_TUNE_LANES_BLOCK_DOCS;
     const double shared = sum / call->n_multiprocessors;
@@ -291,31 +323,34 @@ static double time_of(const struct rw_hist_call *call, const struct plan_row *ro
 }
 
 /* Chunks of the size that should be done first. Returns their number, of all rows together. */
-static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows)
+static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
 {
-    double docs = 0, cost = 0, best = 0, best_size = 0;
+    const double docs = (double)docs_of(call);
+    double cost[MOST_ROWS], all_cost = 0, best = 0, best_size = 0;
     uint64_t blocks = 0;
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        docs += (double)call->node[i].n;
-    for (uint32_t r = 0; r < n_rows; r++)
-        cost += cost_of(call, &row[r]);
+    for (uint32_t r = 0; r < plan->n_rows + plan->n_carried; r++) {
+        cost[r] = cost_of(call, &plan->row[r]);
+        all_cost += cost[r];
+        if (r >= plan->n_rows)
+            cost[0] += cost[r];
+    }
     /* from half of a multiprocessor's share up; a few steps beyond its share all rounding is gone
      */
-    double size = docs * cost / call->n_multiprocessors / 2;
+    double size = docs * all_cost / call->n_multiprocessors / 2;
     for (int i = 0; i < 48; i++, size *= 1.05) {
         if (size < RW_TUNE_LANES_LEAST_DOCS)
             size = RW_TUNE_LANES_LEAST_DOCS;
-        const double time = time_of(call, row, n_rows, size, docs);
+        const double time = time_of(call, cost, plan->n_rows, size, docs);
         if (i == 0 || time < best) {
             best = time;
             best_size = size;
         }
     }
-    for (uint32_t r = 0; r < n_rows; r++) {
-        const double chunk = best_size / cost_of(call, &row[r]);
-        row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
-        row[r].first_block = (uint32_t)blocks;
-        blocks += chunks_of(call, row[r].docs_a_chunk);
+    for (uint32_t r = 0; r < plan->n_rows; r++) {
+        const double chunk = best_size / cost[r];
+        plan->row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
+        plan->row[r].first_block = (uint32_t)blocks;
+        blocks += chunks_of(call, plan->row[r].docs_a_chunk);
     }
     return (uint32_t)blocks;
 }
