@@ -197,6 +197,8 @@
  * Queries of up to 128 by counting, not sorting: 3 % less time for 31,531 queries, 36 % more for
  * 6,306. */
 #define RW_TUNE_RANK_THREADS 256
+/* Its blocks a multiprocessor that registers must leave room for. */
+#define RW_TUNE_RANK_BLOCKS 4
 /* Warps of a block of pairs: they share a query over 256 documents, or have one each. */
 #define RW_TUNE_LAMBDA_WARPS 4
 /* Documents of a thread in the kernel of bounded queries, which meet each upper one, whose sums are

@@ -1,6 +1,8 @@
 // Why: a document's lambda and a query's metric need every document's position. The order is total
-// (falling score, -0 as +0, then index), so any sort gives the host's; these are CUB's, stable,
-// over integer keys that rise where scores fall (metric/order.h), of 32 bits where those suffice.
+// (falling score, -0 as +0, then index), so any sort gives the host's. A block's and the long
+// queries' are CUB's, stable, over integer keys that rise where scores fall (metric/order.h), of 32
+// bits where those suffice. A warp sorts words in its registers that hold a document's index under
+// a key of the bits left, by a network of shuffles; by CUB where such keys do not suffice.
 //
 // Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
 //
@@ -10,8 +12,6 @@
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
-
-#include <type_traits>
 
 #include "base/search.h"
 #include "gpu/metric/rank_cuda.h"
@@ -48,9 +48,19 @@ struct rank_item {
     uint32_t key, index;
 };
 
+/* Sorted indices of a lane: few stores. */
+template <int ITEMS> struct alignas(ITEMS < 4 ? 4 * ITEMS : 16) rank_lane {
+    uint32_t index[ITEMS];
+};
+
+union rank_warp_shared {
+    typename rank_warp_sort<uint64_t, RANK_WARP_ITEMS>::TempStorage sort;
+    struct rank_lane<RANK_WARP_ITEMS> sorted[32];
+};
+
 /* The largest of each kind; smaller sorts fit into the same room. */
 union rank_shared {
-    typename rank_warp_sort<uint64_t, RANK_WARP_ITEMS>::TempStorage warp[RANK_WARPS];
+    union rank_warp_shared warp[RANK_WARPS];
     typename rank_block_sort<uint64_t, RANK_BLOCK_ITEMS>::TempStorage block;
     struct rank_item first[RANK_THREADS];
 };
@@ -75,6 +85,93 @@ __device__ __forceinline__ void rank_key_of(double score, uint64_t *key)
 __device__ __forceinline__ void rank_key_of(double score, uint32_t *key)
 {
     *key = rank_short_key(score);
+}
+
+/* ---- A warp's words ---- */
+
+/* The least and the largest score of a query, as floats. */
+struct rank_range {
+    float lowest, highest;
+};
+
+template <int ITEMS>
+__device__ __forceinline__ struct rank_range rank_range_of(const float (&score)[ITEMS])
+{
+    struct rank_range range = {score[0], score[0]};
+#pragma unroll
+    for (int k = 1; k < ITEMS; k++) {
+        range.lowest = fminf(range.lowest, score[k]);
+        range.highest = fmaxf(range.highest, score[k]);
+    }
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        range.lowest = fminf(range.lowest, __shfl_xor_sync(~0u, range.lowest, distance));
+        range.highest = fmaxf(range.highest, __shfl_xor_sync(~0u, range.highest, distance));
+    }
+    return range;
+}
+
+/* Buckets of one width that a query's scores fall into: numbers that rise where scores fall, all
+ * roundings being monotone. None is 2^bits - 1, and all are 0 if the range is no use for it. */
+struct rank_buckets {
+    float highest, scale;
+};
+
+__device__ __forceinline__ struct rank_buckets rank_buckets_of(struct rank_range range, int bits)
+{
+    const float width = range.highest - range.lowest;
+    const bool fits = width >= 0x1p-80f && width <= 0x1p120f;
+    return {range.highest, fits ? 0.999f * (float)(1u << bits) / width : 0.0f};
+}
+
+__device__ __forceinline__ uint32_t rank_bucket(const struct rank_buckets &buckets, float score)
+{
+    return buckets.scale > 0.0f ? (uint32_t)((buckets.highest - score) * buckets.scale) : 0;
+}
+
+/* The step of a bitonic network in which item i meets item i ^ WITH. Item k of lane l is number
+ * l * ITEMS + k. */
+template <int ITEMS, int WITH> __device__ __forceinline__ void rank_meet(uint32_t (&word)[ITEMS])
+{
+    constexpr int lanes = WITH / ITEMS, items = WITH % ITEMS;
+    if constexpr (lanes == 0) {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            if (k > (k ^ items))
+                continue;
+            const uint32_t a = word[k], b = word[k ^ items];
+            word[k] = min(a, b);
+            word[k ^ items] = max(a, b);
+        }
+    } else {
+        const bool is_lower = (threadIdx.x & lanes & ~(lanes >> 1)) == 0; /* its highest bit */
+        uint32_t other[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            other[k] = __shfl_xor_sync(~0u, word[k ^ items], lanes);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            word[k] = is_lower ? min(word[k], other[k]) : max(word[k], other[k]);
+    }
+}
+
+template <int ITEMS, int STEP> __device__ __forceinline__ void rank_meet_on(uint32_t (&word)[ITEMS])
+{
+    if constexpr (STEP > 0) {
+        rank_meet<ITEMS, STEP>(word);
+        rank_meet_on<ITEMS, STEP / 2>(word);
+    }
+}
+
+/* Runs of SIZE / 2 are sorted, and merged: each meets the next one from its end first. */
+template <int ITEMS, int SIZE = 2>
+__device__ __forceinline__ void rank_sort_words(uint32_t (&word)[ITEMS])
+{
+    if constexpr (SIZE <= 32 * ITEMS) {
+        rank_meet<ITEMS, SIZE - 1>(word);
+        rank_meet_on<ITEMS, SIZE / 4>(word);
+        rank_sort_words<ITEMS, 2 * SIZE>(word);
+    }
 }
 
 /* Item k of thread t is index t * ITEMS + k; what is past the end sorts last. */
@@ -104,12 +201,12 @@ __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query 
     }
 }
 
-/* Two neighbours whose short keys do not tell which of their scores is the higher. */
+/* Two neighbours that stand the wrong way round, for their short keys are the same. */
 __device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
                                              const struct rank_item &a, const struct rank_item &b)
 {
     return a.key == b.key && a.index < query.n && b.index < query.n &&
-           rw_falling_key(d_scores[query.first + a.index]) !=
+           rw_falling_key(d_scores[query.first + a.index]) >
                rw_falling_key(d_scores[query.first + b.index]);
 }
 
@@ -126,48 +223,91 @@ rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&
     return any;
 }
 
-/* Of a block's query, or of a warp's: by keys of 32 bits, which are sorted in less; again by keys
- * of 64 bits where scores are too near. */
-template <bool BLOCK, int ITEMS>
-__device__ __forceinline__ void rank_by(const double *d_scores, struct rank_query query,
-                                        union rank_shared &shared, uint32_t *d_order)
+/* Of a block's query: by keys of 32 bits, which are sorted in less; again by keys of 64 bits where
+ * scores are too near. */
+template <int ITEMS>
+__device__ __forceinline__ void rank_by_block(const double *d_scores, struct rank_query query,
+                                              union rank_shared &shared, uint32_t *d_order)
 {
-    using short_sort = std::conditional_t<BLOCK, rank_block_sort<uint32_t, ITEMS>,
-                                          rank_warp_sort<uint32_t, ITEMS>>;
-    using long_sort = std::conditional_t<BLOCK, rank_block_sort<uint64_t, ITEMS>,
-                                         rank_warp_sort<uint64_t, ITEMS>>;
-    constexpr size_t ROOM = BLOCK ? sizeof shared.block : sizeof shared.warp[0];
-    static_assert(sizeof(typename long_sort::TempStorage) <= ROOM &&
-                      sizeof(typename short_sort::TempStorage) <= ROOM,
+    using short_sort = rank_block_sort<uint32_t, ITEMS>;
+    using long_sort = rank_block_sort<uint64_t, ITEMS>;
+    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.block &&
+                      sizeof(typename short_sort::TempStorage) <= sizeof shared.block,
                   "a smaller sort needs less");
     uint32_t key[ITEMS], index[ITEMS];
-    const uint32_t thread = BLOCK ? threadIdx.x : threadIdx.x % 32;
-    void *const storage = BLOCK ? (void *)&shared.block : (void *)&shared.warp[threadIdx.x / 32];
-    rank_load<uint32_t, ITEMS>(d_scores, query, thread, key, index);
+    void *const storage = &shared.block;
+    rank_load<uint32_t, ITEMS>(d_scores, query, threadIdx.x, key, index);
     short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, index, rank_less());
     struct rank_item behind = {0, UINT32_MAX};
-    if constexpr (BLOCK) {
-        __syncthreads();
-        shared.first[threadIdx.x] = {key[0], index[0]};
-        __syncthreads();
-        if (threadIdx.x + 1 < RANK_THREADS)
-            behind = shared.first[threadIdx.x + 1];
-    } else {
-        behind = {__shfl_down_sync(~0u, key[0], 1), __shfl_down_sync(~0u, index[0], 1)};
-        if (thread == 31)
-            behind.index = UINT32_MAX;
-    }
-    const bool open = rank_any_open<ITEMS>(d_scores, query, key, index, behind);
-    if (BLOCK ? __syncthreads_or(open) : __any_sync(~0u, open)) {
+    __syncthreads();
+    shared.first[threadIdx.x] = {key[0], index[0]};
+    __syncthreads();
+    if (threadIdx.x + 1 < RANK_THREADS)
+        behind = shared.first[threadIdx.x + 1];
+    if (__syncthreads_or(rank_any_open<ITEMS>(d_scores, query, key, index, behind))) {
         uint64_t whole[ITEMS];
-        rank_load<uint64_t, ITEMS>(d_scores, query, thread, whole, index);
+        rank_load<uint64_t, ITEMS>(d_scores, query, threadIdx.x, whole, index);
         long_sort(*(typename long_sort::TempStorage *)storage)
             .StableSort(whole, index, rank_less());
     }
-    rank_store<ITEMS>(d_order, query, thread, index);
+    rank_store<ITEMS>(d_order, query, threadIdx.x, index);
 }
 
-__global__ void __launch_bounds__(RANK_THREADS)
+/* Of a warp's: by words of a bucket and an index; by keys of 64 bits where two scores of a bucket
+ * differ. */
+template <int ITEMS>
+__device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank_query query,
+                                             union rank_shared &shared, uint32_t *d_order)
+{
+    using long_sort = rank_warp_sort<uint64_t, ITEMS>;
+    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.warp[0],
+                  "a smaller sort needs less");
+    constexpr int BITS = ITEMS == 1 ? 27 : ITEMS == 2 ? 26 : ITEMS == 4 ? 25 : 24;
+    constexpr uint32_t MOST = 32 * ITEMS;
+    static_assert(MOST == 1u << (32 - BITS), "an index has the bits that a bucket has not");
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    float score[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) { /* past the end: any of the query's */
+        const uint32_t i = 32 * k + lane;
+        score[k] = (float)d_scores[query.first + (i < query.n ? i : 0)];
+    }
+    const struct rank_buckets buckets = rank_buckets_of(rank_range_of<ITEMS>(score), BITS);
+    uint32_t key[ITEMS], index[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const uint32_t i = 32 * k + lane;
+        key[k] = i < query.n ? rank_bucket(buckets, score[k]) * MOST + i : UINT32_MAX;
+    }
+    rank_sort_words<ITEMS>(key);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        index[k] = key[k] % MOST;
+        key[k] /= MOST;
+    }
+    struct rank_item behind = {__shfl_down_sync(~0u, key[0], 1),
+                               __shfl_down_sync(~0u, index[0], 1)};
+    if (lane == 31)
+        behind.index = UINT32_MAX;
+    if (__any_sync(~0u, rank_any_open<ITEMS>(d_scores, query, key, index, behind))) {
+        uint64_t whole[ITEMS];
+        rank_load<uint64_t, ITEMS>(d_scores, query, lane, whole, index);
+        long_sort(*(typename long_sort::TempStorage *)&shared.warp[warp].sort)
+            .StableSort(whole, index, rank_less());
+    }
+    __syncwarp(); /* the sort's memory is used again, so that neighbours are written together */
+    struct rank_lane<ITEMS> mine;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        mine.index[k] = index[k];
+    uint32_t *const sorted = (uint32_t *)&shared.warp[warp];
+    reinterpret_cast<struct rank_lane<ITEMS> *>(sorted)[lane] = mine;
+    __syncwarp();
+    for (uint32_t r = lane; r < query.n; r += 32)
+        d_order[query.first + r] = query.first + sorted[r];
+}
+
+__global__ void __launch_bounds__(RANK_THREADS, RW_TUNE_RANK_BLOCKS)
     rank_kernel(const __grid_constant__ struct rw_cuda_rank rank, const double *d_scores,
                 const uint8_t *d_sampled)
 {
@@ -185,19 +325,19 @@ __global__ void __launch_bounds__(RANK_THREADS)
     if (d_sampled && !d_sampled[query.first])
         return;
     if (by_block && query.n <= 2 * RANK_THREADS)
-        rank_by<true, 2>(d_scores, query, shared, rank.d_order);
+        rank_by_block<2>(d_scores, query, shared, rank.d_order);
     else if (by_block && query.n <= 4 * RANK_THREADS)
-        rank_by<true, 4>(d_scores, query, shared, rank.d_order);
+        rank_by_block<4>(d_scores, query, shared, rank.d_order);
     else if (by_block)
-        rank_by<true, RANK_BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
+        rank_by_block<RANK_BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
     else if (query.n <= 32)
-        rank_by<false, 1>(d_scores, query, shared, rank.d_order);
+        rank_by_warp<1>(d_scores, query, shared, rank.d_order);
     else if (query.n <= 64)
-        rank_by<false, 2>(d_scores, query, shared, rank.d_order);
+        rank_by_warp<2>(d_scores, query, shared, rank.d_order);
     else if (query.n <= 128)
-        rank_by<false, 4>(d_scores, query, shared, rank.d_order);
+        rank_by_warp<4>(d_scores, query, shared, rank.d_order);
     else
-        rank_by<false, RANK_WARP_ITEMS>(d_scores, query, shared, rank.d_order);
+        rank_by_warp<RANK_WARP_ITEMS>(d_scores, query, shared, rank.d_order);
 }
 
 /* ---- Long queries ---- */
