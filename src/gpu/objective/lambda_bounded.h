@@ -14,7 +14,8 @@
  *   between two floats were tried, all 68 million; lambda_bounded's test tries the worst of them.
  * - The unit 2^-40 multiplies the ideal's reciprocal in place of the results: powers of two.
  * - n x 355/512 is exact for |n| <= 58, and so is p 2^n: fused or not is the same.
- * - Rounding to an integer in two parts by additions of powers of two: exact differences.
+ * - Rounding to an integer in two parts by additions of powers of two: differences are exact but
+ *   the last, which rounds a float from 2^23 to 2^24.
  *
  * The host's functions are for tests: fmaf is slow there. */
 #ifndef RW_GPU_LAMBDA_BOUNDED_H
@@ -38,7 +39,7 @@ struct rw_bounded_parts {
 };
 
 #define RW_BOUNDED_HIGH_BIAS 0x56800000u /* 2^46: its neighbours are 2^23 apart */
-#define RW_BOUNDED_LOW_BIAS  0x4b400000u /* 1.5 x 2^23: 1 apart */
+#define RW_BOUNDED_LOW_BIAS  0x4b000000u /* 2^23: 1 apart */
 enum { RW_BOUNDED_HIGH_SHIFT = 23 };
 
 struct rw_bounded_pair {
@@ -82,13 +83,23 @@ RW_HD float rw_bounded_quotient(float a, float b, float y)
 #define EXP_LESS(c, a, b) rw_bounded_fma((a), -(b), (c))
 #include "base/exp_tmpl.h"
 
-/* The nearest integer of v in [0, 2^46), halves to even. The high part is at most 2^23, the low one
- * within 2^22 of 0. */
+/* v + 2^46, rounded down: v in [0, 2^46). */
+RW_HD float rw_bounded_high(float v)
+{
+#ifdef __CUDA_ARCH__
+    return __fadd_rd(v, 0x1p46f);
+#else
+    const float nearest = v + 0x1p46f;
+    return nearest - 0x1p46f > v ? nearest - 0x1p23f : nearest;
+#endif
+}
+
+/* The nearest integer of v in [0, 2^46), halves to even. Both parts are from 0 to 2^23. */
 RW_HD struct rw_bounded_parts rw_bounded_round(float v)
 {
     struct rw_bounded_parts parts;
-    const float high = v + 0x1p46f;
-    const float low = (v - (high - 0x1p46f)) + 12582912.0f;
+    const float high = rw_bounded_high(v);
+    const float low = v - (high - (0x1p46f + 0x1p23f));
     parts.high = rw_bits_of_float(high);
     parts.low = rw_bits_of_float(low);
     return parts;
