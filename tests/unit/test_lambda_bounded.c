@@ -40,16 +40,21 @@ Test(lambda_bounded, pairs_are_the_rules)
     }
 }
 
-Test(lambda_bounded, a_document_that_is_not_below_forms_no_pair)
+Test(lambda_bounded, no_gain_or_discount_is_no_pair_and_either_may_be_above)
 {
     const struct rw_bounded_query query = rw_bounded_query_of(3.0f, 1);
-    const float discounts[] = {-0.5f, 0.0f, 1.0f}, gains[] = {7.0f, 7.0f, 0.0f};
-    for (int i = 0; i < 3; i++) {
+    const float discounts[] = {0.0f, 1.0f}, gains[] = {7.0f, 0.0f};
+    for (int i = 0; i < 2; i++) {
         const struct rw_bounded_pair pair =
             rw_bounded_pair_of(&query, gains[i], discounts[i], 1.0f, 1.0f, 1.0f);
         cr_assert_eq(joined(pair.lambda), 0);
         cr_assert_eq(joined(pair.hessian), 0);
     }
+    const struct rw_bounded_pair pair = rw_bounded_pair_of(&query, 7.0f, 0.3f, 1.0f, 1.0f, 1.0f);
+    const struct rw_bounded_pair other = rw_bounded_pair_of(&query, 7.0f, -0.3f, 1.0f, 1.0f, 1.0f);
+    cr_assert_gt(joined(pair.lambda), 0);
+    cr_assert_eq(joined(other.lambda), joined(pair.lambda));
+    cr_assert_eq(joined(other.hessian), joined(pair.hessian));
 }
 
 /* a / b whose distance from the middle between two floats is `units` / (2^24 b), the least there

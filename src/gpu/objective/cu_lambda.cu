@@ -1,18 +1,19 @@
 // Why: LambdaRank's gradients, the integers of rw_lambda_query to the bit. Pairs are computed by
 // the same inline functions, or by lambda_bounded.h's, and added as integers, so any order will do.
 //
-// Shapes: rw_lambda_args in cu_lambda.h. A query's documents are kept by falling gain ("slots"),
-// an order that never changes: the documents whose gain differs from an upper one's are then two
-// ranges, so that no thread meets a pair of equal gains, and which document of a pair has the
-// larger gain is known without looking.
+// Shapes: rw_lambda_args in cu_lambda.h. A document's slot is its rank by falling gain, which never
+// changes. A tree's places are the upper documents (positions under the truncation) by slot, then
+// the others by slot. A run is the upper documents of one gain; those that it has pairs with are at
+// the places behind it but for one hole, the others of its gain: no thread meets a pair of equal
+// gains, none is met twice, and which document of a pair has the larger gain is known by its place.
 //
 // Decomposition: a block a query over 256 documents, else a warp a query; both, and a warp's
-// queries of up to 128 documents, in launches of their own, which differ in shared memory. The
-// upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS other
-// documents, keeps their sums in registers, and meets all upper documents of that gain in turn; the
-// upper document's sum is added over the warp. bounded queries (lambda_bounded.h) have a loop of
-// their own. Shared memory a document: score and discount, lambda, hessian, position, upper.
-// Queries with very many pairs: cu_lambda_spread.cu.
+// queries of up to 128 documents, in launches of their own, which differ in shared memory. Run by
+// run, a thread has SLOTS other documents, keeps their sums in registers, and meets all upper
+// documents of the run in turn; the upper document's sum is added over the warp. bounded queries
+// (lambda_bounded.h) have a loop of their own. Shared memory a document: score and discount,
+// lambda, hessian, slot, and two for the way to its place. Queries with very many pairs:
+// cu_lambda_spread.cu.
 #include "gpu/objective/cu_lambda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
@@ -24,13 +25,12 @@
 enum {
     WARPS = RW_TUNE_LAMBDA_WARPS,
     THREADS = 32 * WARPS,
-    SLOTS = RW_TUNE_LAMBDA_SLOTS,
-    PLAIN_SLOTS = 1, /* of queries that are not bounded, whose pairs take more registers */
+    SLOTS = RW_TUNE_LAMBDA_SLOTS, /* of bounded queries; else 1: such pairs take more registers */
 };
 
 /* ---- A query in shared memory ---- */
 
-enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 4 };
+enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 6 };
 
 /* Who works on a query: a warp, or the block. */
 template <bool BLOCK> struct lambda_group {
@@ -60,43 +60,56 @@ template <bool BLOCK> struct lambda_group {
     }
 };
 
-/* Scores and positions into their slots, sums cleared. */
+/* The places of positions, from the positions of slots; by one warp. */
+__device__ __forceinline__ void lambda_find_places(const struct lambda_query &query)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t n_upper = 0;
+    for (uint32_t base = 0; base < query.n; base += 32) {
+        const uint32_t slot = base + lane;
+        const uint32_t position = slot < query.n ? query.to_place[slot] : UINT32_MAX;
+        const bool upper = position < query.n_top;
+        const uint32_t who = __ballot_sync(~0u, upper);
+        const uint32_t before = n_upper + __popc(who & ((1u << lane) - 1));
+        const uint32_t place = upper ? before : query.n_top + slot - before;
+        if (slot < query.n) {
+            query.slot[place] = (uint16_t)slot;
+            query.place_at[position] = (uint16_t)place;
+        }
+        n_upper += __popc(who);
+    }
+}
+
+/* Documents to their places, sums cleared. */
 template <bool BLOCK>
 __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
                                             const struct lambda_query &query)
 {
-    for (uint32_t r = lambda_group<BLOCK>::thread(); r < query.n; r += lambda_group<BLOCK>::size) {
+    using group = lambda_group<BLOCK>;
+    for (uint32_t r = group::thread(); r < query.n; r += group::size)
+        query.to_place[a.d_slot[a.d_order[query.first + r]]] = (uint16_t)r;
+    group::sync();
+    if (group::warp() == 0)
+        lambda_find_places(query);
+    group::sync();
+    for (uint32_t r = group::thread(); r < query.n; r += group::size) {
         const uint32_t doc = a.d_order[query.first + r];
-        const uint32_t slot = a.d_slot[doc];
-        query.item[slot].score = a.d_scores[doc];
-        query.item[slot].discount = __ldg(a.d_discount + r);
-        query.position[slot] = (uint16_t)r;
-        query.lambda[slot] = 0;
-        query.hessian[slot] = 0;
+        const uint32_t place = query.place_at[r];
+        query.item[place].score = a.d_scores[doc];
+        query.item[place].discount = __ldg(a.d_discount + r);
+        query.lambda[place] = 0;
+        query.hessian[place] = 0;
+        query.to_place[doc - query.first] = (uint16_t)place;
     }
+    group::sync();
 }
 
-/* The upper documents' slots, in order; by one warp. */
-__device__ __forceinline__ void lambda_list_tops(const struct lambda_query &query)
+/* First slot from `begin` on whose gain is under `gain` (strict), or not over it. The lanes look at
+ * the ends of 32 segments, then into the first that has such a gain. Every lane calls. */
+__device__ __forceinline__ uint32_t lambda_bound(const double *d_gain, uint32_t begin, uint32_t n,
+                                                 double gain, bool strict)
 {
-    const uint32_t lane = threadIdx.x % 32;
-    uint32_t n = 0;
-    for (uint32_t base = 0; base < query.n; base += 32) {
-        const uint32_t slot = base + lane;
-        const bool upper = slot < query.n && query.position[slot] < query.n_top;
-        const uint32_t who = __ballot_sync(~0u, upper);
-        if (upper)
-            query.top[n + __popc(who & ((1u << lane) - 1))] = (uint16_t)slot;
-        n += __popc(who);
-    }
-}
-
-/* First slot whose gain is under `gain` (strict), or not over it. The lanes look at the ends of 32
- * segments, then into the first that has such a gain. Every lane calls. */
-__device__ __forceinline__ uint32_t lambda_bound(const double *d_gain, uint32_t n, double gain,
-                                                 bool strict)
-{
-    uint32_t begin = 0, end = n; /* the answer is in [begin, end] */
+    uint32_t end = n; /* the answer is in [begin, end] */
     while (begin < end) {
         const uint32_t step = (end - begin + 31) / 32;
         const uint32_t at = begin + (threadIdx.x % 32 + 1) * step - 1;
@@ -114,60 +127,67 @@ __device__ __forceinline__ uint32_t lambda_bound(const double *d_gain, uint32_t 
     return begin;
 }
 
-/* The end of the run of upper documents from `begin` on: those of slots under `below`. Every lane
- * calls. */
+/* The end of the run of upper documents from place `begin` on: those of slots under `below`. Every
+ * lane calls. */
 __device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin,
                                                    uint32_t below)
 {
     for (uint32_t base = begin + 1; base < query.n_top; base += 32) {
         const uint32_t j = base + threadIdx.x % 32;
-        const uint32_t who = __ballot_sync(~0u, j < query.n_top && query.top[j] >= below);
+        const uint32_t who = __ballot_sync(~0u, j < query.n_top && query.slot[j] >= below);
         if (who)
             return base + __ffs((int)who) - 1;
     }
     return query.n_top;
 }
 
-/* A run of upper documents of one gain, and the slots of other gains: [0, above) and [below, n). */
+/* Upper documents of one gain: places, and those that hold the others of it. */
 struct lambda_run {
     uint32_t begin, end;
-    uint32_t above, below;
+    uint32_t hole, hole_docs;
     double gain;
 };
 
-/* Own document k of a lane is the (base + 32 warps k + lane)-th of those of other gains. Its slot,
- * or UINT32_MAX past the end. */
-template <bool BLOCK>
-__device__ __forceinline__ uint32_t lambda_own_slot(const struct lambda_query &query,
-                                                    const struct lambda_run &run, uint32_t base,
-                                                    int k)
+/* The next run; below: the first slot of a gain less than those before, and than its own then.
+ * Every lane calls. */
+__device__ __forceinline__ void lambda_next_run(const struct lambda_query &query,
+                                                const double *d_gain, struct lambda_run &run,
+                                                uint32_t &below)
 {
-    const uint32_t same = run.below - run.above;
-    const uint32_t i = base + 32 * lambda_group<BLOCK>::warps * k + threadIdx.x % 32;
-    if (i >= query.n - same)
-        return UINT32_MAX;
-    return i < run.above ? i : i + same;
+    uint32_t above = below;
+    run.gain = __ldg(d_gain + query.slot[run.begin]);
+    if (__ldg(d_gain + above) != run.gain) /* a gain that no upper document has */
+        above = lambda_bound(d_gain, above, query.n, run.gain, false);
+    below = query.n;
+    if (__ldg(d_gain + query.n - 1) != run.gain)
+        below = lambda_bound(d_gain, above, query.n, run.gain, true);
+    run.end = lambda_run_end(query, run.begin, below);
+    run.hole = query.n_top + above - run.begin;
+    run.hole_docs = below - above - (run.end - run.begin);
 }
 
-/* Past the end a thread's document stands at position 0, above all others, and forms no pair. */
-template <bool BLOCK>
-__device__ __forceinline__ void lambda_take(const struct lambda_query &query, const double *d_gain,
-                                            const struct lambda_run &run, uint32_t base,
-                                            struct lambda_own<PLAIN_SLOTS> &own)
+/* How many documents a run's have pairs with. */
+__device__ __forceinline__ uint32_t lambda_others(const struct lambda_query &query,
+                                                  const struct lambda_run &run)
 {
-#pragma unroll
-    for (int k = 0; k < PLAIN_SLOTS; k++) {
-        const uint32_t slot = lambda_own_slot<BLOCK>(query, run, base, k);
-        own.lambda[k] = own.hessian[k] = 0;
-        own.position[k] = 0;
-        own.gain_diff[k] = 0.0f;
-        own.item[k].score = own.item[k].discount = 0.0;
-        if (slot == UINT32_MAX)
-            continue;
-        own.item[k] = query.item[slot];
-        own.position[k] = query.position[slot];
-        own.gain_diff[k] = (float)(__ldg(d_gain + slot) - run.gain);
-    }
+    return query.n - run.end - run.hole_docs;
+}
+
+/* Own document k of a lane is the (base + 32 warps k + lane)-th of those. Its place, or query.n or
+ * more past the end. */
+template <bool BLOCK>
+__device__ __forceinline__ uint32_t lambda_own_place(const struct lambda_run &run, uint32_t base,
+                                                     int k)
+{
+    const uint32_t place = run.end + base + 32 * lambda_group<BLOCK>::warps * k + threadIdx.x % 32;
+    return place < run.hole ? place : place + run.hole_docs;
+}
+
+/* Has the document at a place, not of the run's gain, a larger one? */
+__device__ __forceinline__ bool lambda_is_above(const struct lambda_query &query,
+                                                const struct lambda_run &run, uint32_t place)
+{
+    return place >= query.n_top && place < run.hole;
 }
 
 /* All pairs of a run's upper documents with the thread's; the sum of lambdas goes to hi and lo. */
@@ -176,45 +196,30 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
                                             const double *d_gain, const struct lambda_run &run,
                                             uint32_t base, long long &hi, long long &lo)
 {
-    constexpr uint32_t stride = 32 * lambda_group<BLOCK>::warps;
-    const uint32_t n = query.n - (run.below - run.above);
-    struct lambda_own<PLAIN_SLOTS> own;
-    lambda_take<BLOCK>(query, d_gain, run, base, own);
+    const uint32_t place = lambda_own_place<BLOCK>(run, base, 0);
+    const bool any = place < query.n;
+    const struct lambda_item own = query.item[any ? place : 0];
+    const float gain_diff = any ? (float)(__ldg(d_gain + query.slot[place]) - run.gain) : 0.0f;
+    long long own_lambda = 0, own_hessian = 0;
     for (uint32_t j = run.begin; j < run.end; j++) {
-        const uint32_t slot = query.top[j];
-        const uint32_t r = query.position[slot];
-        const struct lambda_item upper = query.item[slot];
-        long long lambda = 0, hessian = 0;
-#pragma unroll
-        for (int k = 0; k < PLAIN_SLOTS; k++) {
-            if (base + stride * k >= n) /* none of the warp's: the same in all lanes */
-                break;
-            if (own.position[k] <= r)
-                continue;
-            const struct rw_lambda_pair pair =
-                lambda_pair(query, sigma, upper, own.item[k], own.gain_diff[k]);
-            own.lambda[k] += pair.lambda;
-            own.hessian[k] += pair.hessian;
-            lambda -= pair.lambda;
-            hessian += pair.hessian;
-        }
+        struct rw_lambda_pair pair = {0, 0};
+        if (any)
+            pair = lambda_pair(query, sigma, query.item[j], own, gain_diff);
+        own_lambda += pair.lambda;
+        own_hessian += pair.hessian;
         __syncwarp();
-        lambda = lambda_warp_sum(lambda);
-        hessian = lambda_warp_sum(hessian);
+        const long long lambda = lambda_warp_sum(-pair.lambda);
+        const long long hessian = lambda_warp_sum(pair.hessian);
         if (threadIdx.x % 32 == 0) {
-            lambda_group<BLOCK>::add(&query.lambda[slot], lambda);
-            lambda_group<BLOCK>::add(&query.hessian[slot], hessian);
+            lambda_group<BLOCK>::add(&query.lambda[j], lambda);
+            lambda_group<BLOCK>::add(&query.hessian[j], hessian);
         }
     }
     __syncwarp(); /* sums that lane 0 wrote are added to by others now */
-#pragma unroll
-    for (int k = 0; k < PLAIN_SLOTS; k++) {
-        const uint32_t slot = lambda_own_slot<BLOCK>(query, run, base, k);
-        if (slot == UINT32_MAX)
-            continue;
-        lambda_group<BLOCK>::add(&query.lambda[slot], own.lambda[k]);
-        lambda_group<BLOCK>::add(&query.hessian[slot], own.hessian[k]);
-        const long long sum = slot < run.above ? own.lambda[k] : -own.lambda[k];
+    if (any) {
+        lambda_group<BLOCK>::add(&query.lambda[place], own_lambda);
+        lambda_group<BLOCK>::add(&query.hessian[place], own_hessian);
+        const long long sum = lambda_is_above(query, run, place) ? own_lambda : -own_lambda;
         hi += sum >> 32;
         lo += sum & 0xffffffff;
     }
@@ -226,7 +231,6 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
 struct lambda_bounded {
     struct rw_bounded_query query;
     float sigma;
-    struct lambda_item *stage; /* [32] of this warp: the upper documents at hand */
 };
 
 /* A document of a thread. */
@@ -237,18 +241,27 @@ struct bounded_own {
     struct rw_bounded_parts lambda, hessian; /* sums, with biases */
 };
 
+/* What is cheap to make is not made again for each pair. */
+__device__ __forceinline__ void bounded_keep(struct bounded_own &own)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+r"(own.side), "+f"(own.toward));
+#endif
+}
+
 /* Past the end: any document, without a gain. */
 template <bool BLOCK>
 __device__ __forceinline__ void bounded_take(const struct lambda_query &query, float sigma,
                                              const double *d_gain, const struct lambda_run &run,
-                                             uint32_t slot, struct bounded_own &own)
+                                             uint32_t place, struct bounded_own &own)
 {
-    const bool past = slot == UINT32_MAX;
-    slot = past ? 0 : slot;
-    own.item = query.item[slot];
-    own.gain_diff = past ? 0.0f : fabsf((float)(__ldg(d_gain + slot) - run.gain));
-    own.side = slot < run.above ? 1 : -1;
-    own.toward = slot < run.above ? sigma : -sigma;
+    const bool past = place >= query.n, above = lambda_is_above(query, run, place);
+    place = past ? 0 : place;
+    own.item = query.item[place];
+    own.gain_diff = past ? 0.0f : fabsf((float)(__ldg(d_gain + query.slot[place]) - run.gain));
+    own.side = above ? 1 : -1;
+    own.toward = above ? sigma : -sigma;
+    bounded_keep(own);
 }
 
 /* One upper document against the lane's K: their sums and, with their biases, its own. */
@@ -276,18 +289,18 @@ bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_item &up
 
 /* The lane's own sums of n pairs each go to shared memory and to hi and lo. */
 template <bool BLOCK>
-__device__ __forceinline__ void bounded_add(const struct lambda_query &query, uint32_t slot,
+__device__ __forceinline__ void bounded_add(const struct lambda_query &query, uint32_t place,
                                             uint32_t n, const struct bounded_own &own,
                                             long long &hi, long long &lo)
 {
-    if (slot == UINT32_MAX)
+    if (place >= query.n)
         return;
     const long long lambda = rw_bounded_join(own.lambda.high - n * RW_BOUNDED_HIGH_BIAS,
                                              own.lambda.low - n * RW_BOUNDED_LOW_BIAS);
     const long long hessian = rw_bounded_join(own.hessian.high - n * RW_BOUNDED_HIGH_BIAS,
                                               own.hessian.low - n * RW_BOUNDED_LOW_BIAS);
-    lambda_group<BLOCK>::add(&query.lambda[slot], own.side > 0 ? lambda : -lambda);
-    lambda_group<BLOCK>::add(&query.hessian[slot], hessian);
+    lambda_group<BLOCK>::add(&query.lambda[place], own.side > 0 ? lambda : -lambda);
+    lambda_group<BLOCK>::add(&query.hessian[place], hessian);
     hi += lambda >> 32;
     lo += lambda & 0xffffffff;
 }
@@ -307,24 +320,21 @@ __device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
 #pragma unroll
     for (int k = 0; k < K; k++) {
         bounded_take<BLOCK>(query, bounded.sigma, d_gain, run,
-                            lambda_own_slot<BLOCK>(query, run, base, k), own[k]);
+                            lambda_own_place<BLOCK>(run, base, k), own[k]);
         start.high += (uint32_t)own[k].side * RW_BOUNDED_HIGH_BIAS;
         start.low += (uint32_t)own[k].side * RW_BOUNDED_LOW_BIAS;
     }
     for (uint32_t begin = run.begin; begin < run.end; begin += 32) {
         const uint32_t n = run.end - begin < 32 ? run.end - begin : 32;
-        const uint32_t mine = query.top[lane < n ? begin + lane : begin];
-        bounded.stage[lane] = query.item[mine];
-        struct rw_bounded_parts lambda_sum = {0, 0}, hessian_sum = {0, 0};
 #pragma unroll
         for (int k = 0; k < K; k++)
             own[k].lambda = own[k].hessian = {0, 0};
-        __syncwarp();
+        struct rw_bounded_parts lambda_sum = {0, 0}, hessian_sum = {0, 0};
         for (uint32_t j = 0; j < n; j++) {
             struct rw_bounded_parts lambda = start;
             struct rw_bounded_parts hessian = {0u - K * RW_BOUNDED_HIGH_BIAS,
                                                0u - K * RW_BOUNDED_LOW_BIAS};
-            bounded_pairs<K>(bounded, bounded.stage[j], own, lambda, hessian);
+            bounded_pairs<K>(bounded, query.item[begin + j], own, lambda, hessian);
             lambda.high = rw_warp_add(lambda.high);
             lambda.low = rw_warp_add(lambda.low);
             hessian.high = rw_warp_add(hessian.high);
@@ -336,15 +346,14 @@ __device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
         }
 #pragma unroll
         for (int k = 0; k < K; k++)
-            bounded_add<BLOCK>(query, lambda_own_slot<BLOCK>(query, run, base, k), n, own[k], hi,
-                               lo);
+            bounded_add<BLOCK>(query, lambda_own_place<BLOCK>(run, base, k), n, own[k], hi, lo);
         if (lane < n) {
-            lambda_group<BLOCK>::add(&query.lambda[mine],
+            lambda_group<BLOCK>::add(&query.lambda[begin + lane],
                                      rw_bounded_join(lambda_sum.high, lambda_sum.low));
-            lambda_group<BLOCK>::add(&query.hessian[mine],
+            lambda_group<BLOCK>::add(&query.hessian[begin + lane],
                                      rw_bounded_join(hessian_sum.high, hessian_sum.low));
         }
-        __syncwarp(); /* the next ones' items and sums may be other lanes' */
+        __syncwarp(); /* the next ones may be other lanes' */
     }
 }
 
@@ -355,9 +364,8 @@ bounded_meet_up_to(const struct lambda_query &query, const struct lambda_bounded
                    const double *d_gain, const struct lambda_run &run, uint32_t base, long long &hi,
                    long long &lo)
 {
-    const uint32_t n = query.n - (run.below - run.above);
     if constexpr (K > 1) {
-        if (base + 32 * lambda_group<BLOCK>::warps * (K - 1) >= n) {
+        if (base + 32 * lambda_group<BLOCK>::warps * (K - 1) >= lambda_others(query, run)) {
             bounded_meet_up_to<BLOCK, K - 1>(query, bounded, d_gain, run, base, hi, lo);
             return;
         }
@@ -375,10 +383,10 @@ __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
     uint64_t largest_lambda = 0, largest_hessian = 0;
     for (uint32_t i = lambda_group<BLOCK>::thread(); i < query.n; i += lambda_group<BLOCK>::size) {
         const uint32_t doc = query.first + i;
-        const uint32_t slot = a.d_slot[doc];
+        const uint32_t place = query.to_place[i];
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
-        const int64_t lambda = rw_lambda_final((int64_t)query.lambda[slot], factor, by);
-        const int64_t hessian = rw_lambda_final((int64_t)query.hessian[slot], factor, by);
+        const int64_t lambda = rw_lambda_final((int64_t)query.lambda[place], factor, by);
+        const int64_t hessian = rw_lambda_final((int64_t)query.hessian[place], factor, by);
         a.d_pair[doc].lambda = lambda;
         a.d_pair[doc].hessian = hessian;
         const uint64_t lambda_size = lambda_magnitude(lambda);
@@ -400,13 +408,11 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
     using group = lambda_group<BLOCK>;
     const double *d_gain = a.d_gain + query.first;
     struct lambda_run run;
+    uint32_t below = 0;
     for (run.begin = 0; run.begin < query.n_top; run.begin = run.end) {
-        run.gain = __ldg(d_gain + query.top[run.begin]);
-        run.above = lambda_bound(d_gain, query.n, run.gain, false);
-        run.below = lambda_bound(d_gain, query.n, run.gain, true);
-        run.end = lambda_run_end(query, run.begin, run.below);
-        const uint32_t n = query.n - (run.below - run.above);
-        const uint32_t step = group::size * (BOUNDED ? SLOTS : PLAIN_SLOTS);
+        lambda_next_run(query, d_gain, run, below);
+        const uint32_t n = lambda_others(query, run);
+        const uint32_t step = group::size * (BOUNDED ? SLOTS : 1);
         for (uint32_t base = 32 * group::warp(); base < n; base += step) {
             if (BOUNDED)
                 bounded_meet_up_to<BLOCK, SLOTS>(query, bounded, d_gain, run, base, hi, lo);
@@ -418,9 +424,9 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
 
 /* A query of a warp or of the block. total: two words of shared memory of a block. */
 template <bool BLOCK>
-__device__ __forceinline__ void
-lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
-                struct lambda_item *stage, unsigned long long *total)
+__device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
+                                                struct lambda_query &query,
+                                                unsigned long long *total)
 {
     using group = lambda_group<BLOCK>;
     const double highest = a.d_scores[a.d_order[query.first]];
@@ -428,16 +434,12 @@ lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
     query.shift = rw_lambda_shift(query.n, &a.rule);
     query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - query.shift);
     query.norm = a.rule.norm && highest != lowest;
-    lambda_fill<BLOCK>(a, query);
     if (BLOCK && threadIdx.x < 2)
         total[threadIdx.x] = 0;
-    group::sync();
-    if (group::warp() == 0)
-        lambda_list_tops(query);
-    group::sync();
+    lambda_fill<BLOCK>(a, query);
     long long hi = 0, lo = 0;
     const struct lambda_bounded bounded = {rw_bounded_query_of(query.ideal, query.norm),
-                                           a.rule.sigma, stage};
+                                           a.rule.sigma};
     if (a.bounded && rw_bounded_scores(highest - lowest, a.rule.sigma))
         lambda_runs<BLOCK, true>(a, query, bounded, hi, lo);
     else
@@ -467,7 +469,6 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
                                            const struct lambda_jobs &jobs)
 {
     extern __shared__ __align__(16) unsigned char memory[];
-    __shared__ struct lambda_item stage[WARPS][32];
     __shared__ unsigned long long total[2];
     const uint32_t warp = threadIdx.x / 32;
     const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
@@ -492,9 +493,10 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
         memory + (BLOCK ? 0 : (size_t)warp * room * LAMBDA_DOC_BYTES));
     query.lambda = reinterpret_cast<unsigned long long *>(query.item + room);
     query.hessian = query.lambda + room;
-    query.position = reinterpret_cast<uint16_t *>(query.hessian + room);
-    query.top = query.position + room;
-    lambda_of_query<BLOCK>(a, query, stage[warp], total);
+    query.slot = reinterpret_cast<uint16_t *>(query.hessian + room);
+    query.to_place = query.slot + room;
+    query.place_at = query.to_place + room;
+    lambda_of_query<BLOCK>(a, query, total);
 }
 
 /* Launches of other queries may run beside this one; each ends after the one before it, so that

@@ -58,10 +58,11 @@ struct lambda_query {
     uint32_t first, n, n_top;
     float ideal, scale;
     int shift, norm;
-    struct lambda_item *item;             /* [n] by slot, as all of these */
+    struct lambda_item *item;             /* [n] by place, as the sums and slots */
     unsigned long long *lambda, *hessian; /* [n] sums */
-    uint16_t *position;                   /* [n] */
-    uint16_t *top;                        /* [n_top] slots of upper documents, ascending */
+    uint16_t *slot;                       /* [n] */
+    uint16_t *to_place;                   /* [n] by document; positions by slot before */
+    uint16_t *place_at;                   /* [n] by position */
 };
 
 /* The documents of a thread. */
@@ -72,16 +73,17 @@ template <int SLOTS> struct lambda_own {
     long long lambda[SLOTS], hessian[SLOTS];
 };
 
-/* One pair: an upper document and one of the thread's, whose gain is larger by gain_diff (or, if
- * that is negative, smaller). lambda: the own document's, with its sign. Negating an operand of a
- * difference, a product or a rounding negates the result: nothing else differs from the host's. */
+/* One pair: an upper document and one of the thread's, at whatever positions, whose gain is larger
+ * by gain_diff (or, if that is negative, smaller). lambda: the own document's, with its sign.
+ * Negating an operand of a difference, a product or a rounding negates the result: nothing else
+ * differs from the host's. */
 __device__ __forceinline__ struct rw_lambda_pair
 lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_item &upper,
             const struct lambda_item &own, float gain_diff)
 {
     const float sign = copysignf(1.0f, gain_diff);
     const struct rw_lambda_real real = rw_lambda_real_of_pair(
-        fabsf(gain_diff), (float)(upper.discount - own.discount),
+        fabsf(gain_diff), fabsf((float)(upper.discount - own.discount)),
         sign * (float)(own.score - upper.score), sigma, sigma, query.ideal, query.norm, 1);
     struct rw_lambda_pair pair;
     pair.lambda = rw_round_float(real.lambda * (sign * query.scale));

@@ -139,13 +139,11 @@ RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, flo
     return rw_bounded_quotient(a, divisor, rw_bounded_reciprocal(divisor));
 }
 
-/* Negative products, of no pair, become 0. */
-#define PAIR_FN    RW_HD
-#define PAIR_V     float
-#define PAIR(name) rw_bounded_##name
-#define PAIR_UNIT  const struct rw_bounded_query *
-#define PAIR_OVER(a, query) \
-    rw_bounded_quotient(fmaxf((a), 0.0f), (query)->unit, (query)->unit_reciprocal)
+#define PAIR_FN                  RW_HD
+#define PAIR_V                   float
+#define PAIR(name)               rw_bounded_##name
+#define PAIR_UNIT                const struct rw_bounded_query *
+#define PAIR_OVER(a, query)      rw_bounded_quotient((a), (query)->unit, (query)->unit_reciprocal)
 #define PAIR_NORMED(a, s, query) rw_bounded_normed((query), (a), (s))
 #define PAIR_LIMITED(x)          (x)
 #define PAIR_EXP                 rw_bounded_exp
@@ -154,15 +152,15 @@ RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, flo
     rw_bounded_reciprocal(rw_bounded_fma((p), rw_expf_power(shifted), 1.0f))
 #include "objective/pair_tmpl.h"
 
-/* A pair, or 0 if discount_diff is not above 0. gain_diff: its magnitude, or 0: no pair.
- * score_diff: of the two scores either way; toward: sigma, negative if score_diff is the lower
- * gain's score less the higher's. */
+/* A pair. gain_diff: its magnitude, or 0: no pair. discount_diff: either way round. score_diff: of
+ * the two scores either way; toward: sigma, negative if score_diff is the lower gain's score less
+ * the higher's. */
 RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *query,
                                                 float gain_diff, float discount_diff,
                                                 float score_diff, float toward, float sigma)
 {
-    const struct rw_bounded_real real =
-        rw_bounded_real_of_pair(gain_diff, discount_diff, score_diff, toward, sigma, query, 1, 0);
+    const struct rw_bounded_real real = rw_bounded_real_of_pair(
+        gain_diff, fabsf(discount_diff), score_diff, toward, sigma, query, 1, 0);
     struct rw_bounded_pair pair;
     pair.lambda = rw_bounded_round(real.lambda);
     pair.hessian = rw_bounded_round(real.hessian);
