@@ -438,12 +438,14 @@ __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
         total[threadIdx.x] = 0;
     lambda_fill<BLOCK>(a, query);
     long long hi = 0, lo = 0;
-    const struct lambda_bounded bounded = {rw_bounded_query_of(query.ideal, query.norm),
-                                           a.rule.sigma};
-    if (a.bounded && rw_bounded_scores(highest - lowest, a.rule.sigma))
-        lambda_runs<BLOCK, true>(a, query, bounded, hi, lo);
+    const struct rw_bounded_query numbers = rw_bounded_query_of(query.ideal, query.norm);
+    const float sigma = a.rule.sigma;
+    if (!a.bounded || !rw_bounded_scores(highest - lowest, sigma))
+        lambda_runs<BLOCK, false>(a, query, {numbers, sigma}, hi, lo);
+    else if (sigma == 1.0f) /* the same: products by 1 are not computed */
+        lambda_runs<BLOCK, true>(a, query, {numbers, 1.0f}, hi, lo);
     else
-        lambda_runs<BLOCK, false>(a, query, bounded, hi, lo);
+        lambda_runs<BLOCK, true>(a, query, {numbers, sigma}, hi, lo);
     hi = lambda_warp_sum(hi);
     lo = lambda_warp_sum(lo);
     if (BLOCK) {
