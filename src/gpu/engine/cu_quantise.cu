@@ -11,6 +11,7 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
+#include "gpu/device/architecture.cuh"
 #include "gpu/device/cu_random.cuh"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/split/load_gradient.cuh"
@@ -167,7 +168,8 @@ extern "C" int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, u
 
 /* ---- quantised lambdas ---- */
 
-static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct rw_cuda_quantise a)
+static __global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUNE_QUANTISE_HELD))
+    quantise_kernel(const struct rw_cuda_quantise a)
 {
     using reduce = cub::BlockReduce<long long, THREADS>;
     __shared__ typename reduce::TempStorage shared;
