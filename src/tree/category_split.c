@@ -67,7 +67,7 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
     if (!(best.gain > 0.0))
         return;
     for (uint32_t code = 0; code < n_codes; code++) {
-        if (rw_category_goes_left(&best, node.all.n, code, &cell[code], place[code]))
+        if (rw_category_goes_left(&best, node.all.n, code, cell[code].n > 0, place[code]))
             rw_set_add(&out->left, code);
     }
     out->gain = best.gain;

@@ -118,13 +118,13 @@ RW_HD int rw_category_beats(const struct rw_category_found *a, const struct rw_c
     return a->gain != b->gain ? a->gain > b->gain : a->candidate < b->candidate;
 }
 
-/* Does a code of the node's go left? n_all: documents of the node; place: of a code that some of
- * them have, where it stands in the order. A code that none of them has goes with the larger side,
+/* Does a code of the node's go left? n_all: documents of the node; is_seen: some of them have it;
+ * place: where it stands in the order then. A code that none of them has goes with the larger side,
  * to the right if both are as large. */
 RW_HD int rw_category_goes_left(const struct rw_category_found *best, uint64_t n_all, uint32_t code,
-                                const struct rw_cell *cell, uint32_t place)
+                                int is_seen, uint32_t place)
 {
-    if (cell->n == 0)
+    if (!is_seen)
         return best->n_left > n_all - best->n_left;
     if (best->candidate >= RW_CANDIDATE_FIRST)
         return place <= best->candidate - RW_CANDIDATE_FIRST;

@@ -72,15 +72,15 @@ static void run_phase(const struct category_block *b, const struct node *node, i
     const struct rw_cell none = {0, 0, 0};
     for (uint32_t i = 0; i < b->n_threads; i++) {
         const uint32_t thread = backward ? b->n_threads - 1 - i : i;
+        const struct rw_cell *own = thread < node->n_codes ? &node->cell[thread] : &none;
         if (phase == 1)
-            category_load(b, &node->rule, thread < node->n_codes ? &node->cell[thread] : &none,
-                          thread == 0 ? &node->missing : &none, thread);
+            category_load(b, &node->rule, own, thread == 0 ? &node->missing : &none, thread);
         if (phase == 2)
             category_place(b, node->n_codes, thread);
         if (phase == 3)
             category_add_up(b, from, step, thread);
         if (phase == 4)
-            category_try(b, &node->rule, node->penalty, from, thread);
+            category_try(b, &node->rule, node->penalty, own, from, thread);
         if (phase == 5)
             category_pick(b, step, thread);
         if (phase == 6)

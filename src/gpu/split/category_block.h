@@ -13,8 +13,10 @@
 /* Threads of a block: a power of two, at least the codes of its feature. */
 enum { CATEGORY_FEW_THREADS = 256, CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };
 
-/* A block's shared memory. What was found takes the place of the sums that are no longer read: with
- * them, CATEGORY_THREADS would need more than small devices have. */
+/* A block's shared memory. Sums take the place of cells, and what was found that of sums: else
+ * CATEGORY_THREADS would need more than small devices have. A thread knows the cell of its own
+ * code.
+ */
 struct category_alone {
     struct rw_cell missing;
     struct rw_code_set left;
@@ -23,14 +25,14 @@ struct category_alone {
 struct category_block {
     uint32_t n_threads;
     struct category_alone *alone;
-    struct rw_cell *cell;            /* [n_threads] by code; of no documents from n_codes on */
+    struct rw_cell *cell;            /* [n_threads] by code, until all have a place */
     struct rw_cell *sum[2];          /* [n_threads] by place, up to it; one is read, one written */
     struct rw_category_found *found; /* [n_threads] once the sums are made */
     double *key;                     /* [n_threads] by code */
     uint16_t *place;                 /* [n_threads] */
 };
 /* Of a thread. */
-#define CATEGORY_THREAD_BYTES (3 * sizeof(struct rw_cell) + sizeof(double) + sizeof(uint16_t))
+#define CATEGORY_THREAD_BYTES (2 * sizeof(struct rw_cell) + sizeof(double) + sizeof(uint16_t))
 #define CATEGORY_BYTES(n_threads) \
     (sizeof(struct category_alone) + (n_threads)*CATEGORY_THREAD_BYTES)
 
@@ -43,16 +45,15 @@ RW_HD struct category_block category_block_of(unsigned char *shared, uint32_t n_
         last = !last;
     b.n_threads = n_threads;
     b.alone = (struct category_alone *)(void *)shared;
-    b.cell = (struct rw_cell *)(void *)(b.alone + 1);
+    b.cell = b.sum[1] = (struct rw_cell *)(void *)(b.alone + 1);
     b.sum[0] = b.cell + n_threads;
-    b.sum[1] = b.sum[0] + n_threads;
     b.found = (struct rw_category_found *)(void *)b.sum[!last];
-    b.key = (double *)(void *)(b.sum[1] + n_threads);
+    b.key = (double *)(void *)(b.sum[0] + n_threads);
     b.place = (uint16_t *)(void *)(b.key + n_threads);
     return b;
 }
 
-/* 1: cell: of the thread's code, {0} if it is none. missing: of thread 0. */
+/* 1: cell: of the thread's code, {0} from n_codes on. missing: of thread 0. */
 RW_HD void category_load(const struct category_block *b, const struct rw_split_rule *rule,
                          const struct rw_cell *cell, const struct rw_cell *missing, uint32_t thread)
 {
@@ -93,9 +94,9 @@ RW_HD void category_add_up(const struct category_block *b, int from, uint32_t st
     b->sum[!from][thread] = sum;
 }
 
-/* 4: a thread's candidates. from: the sums that were written last. */
+/* 4: a thread's candidates. cell: as in 1; from: the sums that were written last. */
 RW_HD void category_try(const struct category_block *b, const struct rw_split_rule *rule,
-                        double penalty, int from, uint32_t thread)
+                        double penalty, const struct rw_cell *cell, int from, uint32_t thread)
 {
     struct rw_category_node node = {
         rule, b->sum[from][b->n_threads - 1], b->alone->missing, 0.0, penalty, b->alone->n_seen};
@@ -105,8 +106,8 @@ RW_HD void category_try(const struct category_block *b, const struct rw_split_ru
     node.parent_gain = rw_side_gain(rule, &node.all);
     if (thread == 0 && b->alone->missing.n > 0)
         rw_category_try(&node, RW_CANDIDATE_MISSING, &none, &best);
-    if (b->cell[thread].n > 0)
-        rw_category_try(&node, RW_CANDIDATE_ONE + thread, &b->cell[thread], &best);
+    if (cell->n > 0)
+        rw_category_try(&node, RW_CANDIDATE_ONE + thread, cell, &best);
     if (thread > 0 && thread + 2 < b->alone->n_seen)
         rw_category_try(&node, RW_CANDIDATE_FIRST + thread, &b->sum[from][thread], &best);
     b->found[thread] = best;
@@ -129,7 +130,8 @@ RW_HD void category_mark(const struct category_block *b, uint32_t n_codes, int f
     b->alone->left.word[thread] = 0;
     for (uint32_t code = 32 * thread; code < n_codes && code < 32 * (thread + 1); code++) {
         if (b->found[0].gain > 0.0 &&
-            rw_category_goes_left(&b->found[0], n_all, code, &b->cell[code], b->place[code]))
+            rw_category_goes_left(&b->found[0], n_all, code, b->place[code] < b->alone->n_seen,
+                                  b->place[code]))
             rw_set_add(&b->alone->left, code);
     }
 }

@@ -20,7 +20,7 @@ static_assert(CATEGORY_FEW_THREADS % WARP == 0 && CATEGORY_THREADS % WARP == 0, 
 static_assert((int)CATEGORY_THREADS <= 1024, "threads of a block");
 static_assert(sizeof(struct rw_category_found) == sizeof(struct rw_cell), "one for the other");
 static_assert(CATEGORY_BYTES(CATEGORY_FEW_THREADS) <= 46 * 1024, "memory that needs no asking");
-static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 96 * 1024, "what capability 8.6 has");
+static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 62 * 1024, "what capability 7.5 has");
 
 static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
 {
@@ -54,7 +54,7 @@ search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
         category_add_up(b, from, step, thread);
         __syncthreads();
     }
-    category_try(b, &rule, penalty, from, thread);
+    category_try(b, &rule, penalty, &cell, from, thread);
     __syncthreads();
     for (uint32_t step = THREADS / 2; step > 0; step /= 2) {
         category_pick(b, step, thread);
