@@ -27,14 +27,13 @@
  * leaves, ms, at 0.05 | 0.15 | 0.3 of a list: 1.176 | 0.996 | 1.038. */
 #define RW_TUNE_LANES_NARROW        0.03
 #define RW_TUNE_LANES_NARROW_LISTED 0.15
-/* Narrow rows are carried by others' blocks if they have so many rows of cells at most, for each
- * row that carries. A tile of 8 features of 4 bits, in blocks of its own, took 0.13 to 0.37 of a
- * row of 32 lanes a document, the more the rarer the documents, and up to 1.6 times as long as
- * these. */
-#define RW_TUNE_LANES_CARRIED 256
 /* Newton's four codes of a word are taken at once from so many documents a multiprocessor on;
  * fewer, two and two, which drains half as many cells. us, at once | two and two, with 28,500
- * documents 280 | 314, with 5,200 60 | 77, with 4,100 54 | 47. */
+ * documents 280 | 314, with 5,200 60 | 77, with 4,100 54 | 47. Narrow rows are then carried by
+ * others' blocks if they have so many rows of cells at most, for each row that carries: a tile of 8
+ * features of 4 bits, in blocks of its own, took up to 1.6 times as long as these. Failed: carried
+ * everywhere (5 us more for a call of few documents). */
+#define RW_TUNE_LANES_CARRIED     256
 #define RW_TUNE_LANES_HALVES_DOCS 3500
 /* Documents (of 32 lanes) that a block takes at least, and those in whose time a block clears and
  * drains its cells; the same builds differ by 1 % with half or twice as many. */

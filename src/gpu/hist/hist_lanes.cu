@@ -383,7 +383,8 @@ static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout
 {
     const struct rw_hist_tile *tile = call->matrix->tile;
     if (!call->far) {
-        carry_rows(&plan);
+        if (layout.halves)
+            carry_rows(&plan);
         plan.n_blocks = set_chunks(call, &plan);
         return plan.n_blocks ? launch_bits(call, layout, plan, stream) : cudaSuccess;
     }

@@ -83,6 +83,7 @@ struct layout {
     uint32_t room_bins; /* that a code has room for */
     uint32_t n_bins;    /* of a row */
     int apart;          /* newton: hessians in a launch of their own */
+    int halves;         /* newton: hessians in halves of words */
     size_t cell_bytes;
 };
 
@@ -118,7 +119,7 @@ static struct layout layout_of(const struct rw_hist_call *call)
     int newton = call->sums == RW_HIST_NEWTON;
     const size_t room =
         call->shared_bytes - 1024 - stage_bytes(newton); /* the kernel's own: 1024 */
-    struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0};
+    struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0, 0};
     if (bits == 8) {
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
         /* where a block shares 64 KB, one code alone in each of two launches */
@@ -126,6 +127,7 @@ static struct layout layout_of(const struct rw_hist_call *call)
         if (newton && l.room_bins == 256 && may_halve(call->largest) && in_halves <= room &&
             docs_of(call) >= (uint64_t)RW_TUNE_LANES_HALVES_DOCS * call->n_multiprocessors) {
             l.cell_bytes = in_halves;
+            l.halves = 1;
             return l;
         }
         l.apart = newton && cell_bytes_of(newton, 256 / (int)l.room_bins, l.room_bins) > room;
