@@ -172,6 +172,19 @@ static void stage_overflow(struct hist_run *run)
     }
 }
 
+/* The same in a tile of whole warps; each call comes with many multiprocessors and with few. */
+static void stage_wide(struct hist_run *run)
+{
+    hist_run_matrix(run, &(struct hist_matrix_spec){8, 256, 128, 20011, RW_CODES_EQUAL, 0});
+    for (int i = 0; i < 4 * RW_N_LAMBDAS; i++)
+        hist_run_call(run, &(struct hist_call_spec){.sums = RW_HIST_NEWTON,
+                                                    .list = i / 2 % 2 ? LIST_SHUFFLED : LIST_NONE,
+                                                    .nodes = RW_NODES_ONE,
+                                                    .lambdas = (enum rw_made_lambdas)(i / 4),
+                                                    .largest = 127,
+                                                    .zero_skip = 0});
+}
+
 /* Columns of made MSLR data: many values and few, many zeros, correlated within a query. */
 static void stage_synth(struct hist_run *run)
 {
@@ -375,13 +388,20 @@ static void stage_capture(struct hist_run *run)
 
 int main(int argc, char **argv)
 {
-    static const struct hist_stage stages[] = {
-        {"arguments", stage_arguments, 0}, {"empty", stage_empty, 0},
-        {"shapes", stage_shapes, 0},       {"distributions", stage_distributions, 0},
-        {"features", stage_features, 0},   {"nodes", stage_nodes, 0},
-        {"bits", stage_bits, 0},           {"overflow", stage_overflow, 0},
-        {"synth", stage_synth, 0},         {"capture", stage_capture, 0},
-        {"large", stage_large, 0},         {"big", stage_big, 1},
-        {"cuts", stage_cuts, 0},           {"philox", stage_philox, 0}};
+    static const struct hist_stage stages[] = {{"arguments", stage_arguments, 0},
+                                               {"empty", stage_empty, 0},
+                                               {"shapes", stage_shapes, 0},
+                                               {"distributions", stage_distributions, 0},
+                                               {"features", stage_features, 0},
+                                               {"nodes", stage_nodes, 0},
+                                               {"bits", stage_bits, 0},
+                                               {"overflow", stage_overflow, 0},
+                                               {"wide", stage_wide, 0},
+                                               {"synth", stage_synth, 0},
+                                               {"capture", stage_capture, 0},
+                                               {"large", stage_large, 0},
+                                               {"big", stage_big, 1},
+                                               {"cuts", stage_cuts, 0},
+                                               {"philox", stage_philox, 0}};
     return hist_program(argc, argv, stages, LENGTH(stages));
 }
