@@ -12,8 +12,8 @@
 // run, a thread has SLOTS other documents, keeps their sums in registers, and meets all upper
 // documents of the run in turn; the upper document's sum is added over the warp. bounded queries
 // (lambda_bounded.h) have a loop of their own. Shared memory a document: score and discount,
-// lambda, hessian, slot, and two for the way to its place. Queries with very many pairs:
-// cu_lambda_spread.cu.
+// lambda, hessian, slot, the end of a gain, and two for the way to its place. Queries with very
+// many pairs: cu_lambda_spread.cu.
 #include "gpu/objective/cu_lambda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
@@ -30,7 +30,7 @@ enum {
 
 /* ---- A query in shared memory ---- */
 
-enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 6 };
+enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 8 };
 
 /* Who works on a query: a warp, or the block. */
 template <bool BLOCK> struct lambda_group {
@@ -60,11 +60,12 @@ template <bool BLOCK> struct lambda_group {
     }
 };
 
-/* The places of positions, from the positions of slots; by one warp. */
-__device__ __forceinline__ void lambda_find_places(const struct lambda_query &query)
+/* The places of positions, from the positions of slots; and where gains end. By one warp. */
+__device__ __forceinline__ void lambda_find_places(const struct lambda_query &query,
+                                                   const double *d_gain)
 {
     const uint32_t lane = threadIdx.x % 32;
-    uint32_t n_upper = 0;
+    uint32_t n_upper = 0, n_gains = 0;
     for (uint32_t base = 0; base < query.n; base += 32) {
         const uint32_t slot = base + lane;
         const uint32_t position = slot < query.n ? query.to_place[slot] : UINT32_MAX;
@@ -72,11 +73,17 @@ __device__ __forceinline__ void lambda_find_places(const struct lambda_query &qu
         const uint32_t who = __ballot_sync(~0u, upper);
         const uint32_t before = n_upper + __popc(who & ((1u << lane) - 1));
         const uint32_t place = upper ? before : query.n_top + slot - before;
+        bool is_last = false;
         if (slot < query.n) {
             query.slot[place] = (uint16_t)slot;
             query.place_at[position] = (uint16_t)place;
+            is_last = slot + 1 == query.n || __ldg(d_gain + slot) != __ldg(d_gain + slot + 1);
         }
+        const uint32_t lasts = __ballot_sync(~0u, is_last);
+        if (is_last)
+            query.gain_end[n_gains + __popc(lasts & ((1u << lane) - 1))] = (uint16_t)(slot + 1);
         n_upper += __popc(who);
+        n_gains += __popc(lasts);
     }
 }
 
@@ -90,7 +97,7 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
         query.to_place[a.d_slot[a.d_order[query.first + r]]] = (uint16_t)r;
     group::sync();
     if (group::warp() == 0)
-        lambda_find_places(query);
+        lambda_find_places(query, a.d_gain + query.first);
     group::sync();
     for (uint32_t r = group::thread(); r < query.n; r += group::size) {
         const uint32_t doc = a.d_order[query.first + r];
@@ -104,35 +111,12 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
     group::sync();
 }
 
-/* First slot from `begin` on whose gain is under `gain` (strict), or not over it. The lanes look at
- * the ends of 32 segments, then into the first that has such a gain. Every lane calls. */
-__device__ __forceinline__ uint32_t lambda_bound(const double *d_gain, uint32_t begin, uint32_t n,
-                                                 double gain, bool strict)
-{
-    uint32_t end = n; /* the answer is in [begin, end] */
-    while (begin < end) {
-        const uint32_t step = (end - begin + 31) / 32;
-        const uint32_t at = begin + (threadIdx.x % 32 + 1) * step - 1;
-        bool found = at >= end;
-        if (!found) {
-            const double other = __ldg(d_gain + at);
-            found = strict ? other < gain : other <= gain;
-        }
-        const uint32_t who = __ballot_sync(~0u, found);
-        if (!who)
-            return end;
-        begin += (uint32_t)(__ffs((int)who) - 1) * step;
-        end = begin + step - 1 < end ? begin + step - 1 : end;
-    }
-    return begin;
-}
-
 /* The end of the run of upper documents from place `begin` on: those of slots under `below`. Every
  * lane calls. */
 __device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin,
                                                    uint32_t below)
 {
-    for (uint32_t base = begin + 1; base < query.n_top; base += 32) {
+    for (uint32_t base = begin; base < query.n_top; base += 32) {
         const uint32_t j = base + threadIdx.x % 32;
         const uint32_t who = __ballot_sync(~0u, j < query.n_top && query.slot[j] >= below);
         if (who)
@@ -148,19 +132,11 @@ struct lambda_run {
     double gain;
 };
 
-/* The next run; below: the first slot of a gain less than those before, and than its own then.
- * Every lane calls. */
-__device__ __forceinline__ void lambda_next_run(const struct lambda_query &query,
-                                                const double *d_gain, struct lambda_run &run,
-                                                uint32_t &below)
+/* The run from run.begin on, of the gain of slots [above, below); it may have none. Every lane
+ * calls. */
+__device__ __forceinline__ void lambda_find_run(const struct lambda_query &query, uint32_t above,
+                                                uint32_t below, struct lambda_run &run)
 {
-    uint32_t above = below;
-    run.gain = __ldg(d_gain + query.slot[run.begin]);
-    if (__ldg(d_gain + above) != run.gain) /* a gain that no upper document has */
-        above = lambda_bound(d_gain, above, query.n, run.gain, false);
-    below = query.n;
-    if (__ldg(d_gain + query.n - 1) != run.gain)
-        below = lambda_bound(d_gain, above, query.n, run.gain, true);
     run.end = lambda_run_end(query, run.begin, below);
     run.hole = query.n_top + above - run.begin;
     run.hole_docs = below - above - (run.end - run.begin);
@@ -408,9 +384,13 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
     using group = lambda_group<BLOCK>;
     const double *d_gain = a.d_gain + query.first;
     struct lambda_run run;
-    uint32_t below = 0;
-    for (run.begin = 0; run.begin < query.n_top; run.begin = run.end) {
-        lambda_next_run(query, d_gain, run, below);
+    run.begin = 0;
+    for (uint32_t i = 0, above = 0, below; run.begin < query.n_top; i++, above = below) {
+        below = query.gain_end[i];
+        lambda_find_run(query, above, below, run);
+        if (run.begin == run.end)
+            continue;
+        run.gain = __ldg(d_gain + above);
         const uint32_t n = lambda_others(query, run);
         const uint32_t step = group::size * (BOUNDED ? SLOTS : 1);
         for (uint32_t base = 32 * group::warp(); base < n; base += step) {
@@ -419,6 +399,7 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
             else
                 lambda_meet<BLOCK>(query, a.rule.sigma, d_gain, run, base, hi, lo);
         }
+        run.begin = run.end;
     }
 }
 
@@ -498,6 +479,7 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
     query.slot = reinterpret_cast<uint16_t *>(query.hessian + room);
     query.to_place = query.slot + room;
     query.place_at = query.to_place + room;
+    query.gain_end = query.place_at + room;
     lambda_of_query<BLOCK>(a, query, total);
 }
 
