@@ -148,11 +148,6 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int number)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetLimit(enum cudaLimit, size_t)
-{
-    return cudaSuccess;
-}
-
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int)
 {
     switch (attribute) {

@@ -57,15 +57,6 @@ int rw_gpu_count(void)
     return n_devices;
 }
 
-/* Partitions read one code of a row here and there. What the L2 cache fetches beside a sector of 32
- * bytes is of no use to them; nothing else needs it. A hint, which devices may decline. */
-static void fetch_sectors(void)
-{
-    if (RW_TUNE_L2_FETCH_BYTES > 0 &&
-        cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, RW_TUNE_L2_FETCH_BYTES) != cudaSuccess)
-        (void)cudaGetLastError();
-}
-
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
 {
     int n_devices = 0;
@@ -88,7 +79,6 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
             properties.name, properties.major, properties.minor, LEAST_MAJOR, LEAST_MINOR);
     RW_CU(ctx, cudaSetDevice(number));
-    fetch_sectors();
     RW_TRY(RW_NEW(ctx, device, 1));
     const int status = describe(ctx, &properties, number, device);
     if (status < 0) {

@@ -101,10 +101,6 @@
  * would also be slow. */
 #define RW_TUNE_HYBRID_SCRATCH 1073741824
 
-/* ---- device ---- Bytes that the L2 cache fetches at once: 32, 64 or 128; 0: as it does. Not
- * measured. */
-#define RW_TUNE_L2_FETCH_BYTES 32
-
 /* ---- engine ---- Searches of 48 nodes, us: every gain in double 25, float first 22, exact gains
  * for a block's best only 19. A partition of all documents 97: the memory gives 64 bytes a
  * document; waiting for the chunk before (a scan with look-back) in place of an atomic: no
