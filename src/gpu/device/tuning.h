@@ -117,11 +117,8 @@
 #define RW_TUNE_SPLIT_ROUGH_BLOCKS 9 /* half as many where sums have 64 bits */
 #define RW_TUNE_SPLIT_EXACT_WARPS  8
 #define RW_TUNE_PARTITION_THREADS  256
-/* 1: rows that a partition reads a code of leave the L2 cache before what it writes. Not measured.
- */
-#define RW_TUNE_PARTITION_STREAM 0
-#define RW_TUNE_PARTITION_CHUNK  2048 /* documents of a block: 1024, 2048 or 4096 */
-#define RW_TUNE_SCORES_THREADS   256
+#define RW_TUNE_PARTITION_CHUNK    2048 /* documents of a block: 1024, 2048 or 4096 */
+#define RW_TUNE_SCORES_THREADS     256
 /* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. */
 #define RW_TUNE_ENGINE_NODES 64
 /* Bytes that the best split of each (node, feature) of one launch may take. */

@@ -71,13 +71,10 @@ static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const stru
                                      const uint32_t (&doc)[ITEMS], uint32_t n)
 {
     uint32_t element[ITEMS], left = 0;
-    const int is_streamed = RW_TUNE_PARTITION_STREAM && part.column.lanes > 1;
 #pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        const ELEMENT *const at =
-            (const ELEMENT *)part.column.d_word + rw_cuda_element_of(&part.column, doc[r]);
-        element[r] = is_streamed ? __ldcs(at) : *at;
-    }
+    for (int r = 0; r < ITEMS; r++)
+        element[r] =
+            ((const ELEMENT *)part.column.d_word)[rw_cuda_element_of(&part.column, doc[r])];
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t code = rw_cuda_code_in(&part.column, element[r], doc[r]);
