@@ -431,7 +431,7 @@ static void stage_lambdas(struct lambda_run *run)
 static void stage_all_pairs(struct lambda_run *run)
 {
     static const uint32_t sizes[] = {1,   2,   31,  32,   33,   128,  256,  257,
-                                     511, 513, 600, 1024, 1025, 2048, 2049, 6000};
+                                     511, 513, 600, 1536, 1537, 2048, 2049, 6000};
     for (int s = 0; s < LENGTH(sizes); s++)
         for (int t = -1; t < 3; t++) {
             struct lambda_set set;

@@ -162,7 +162,7 @@ void lambda_set_sample(struct lambda_set *set, double share, uint64_t seed)
 
 static const uint32_t edges[] = {1,    2,    3,   31,   32,   33,   0,   63,   64,  65,
                                  127,  128,  129, 255,  256,  257,  511, 512,  513, 1023,
-                                 1024, 1025, 0,   2047, 2048, 2049, 1,   4097, 0};
+                                 1024, 1536, 0,   1537, 2048, 2049, 1,   4097, 0};
 enum { MOST_QUERIES = 4000 };
 
 void lambda_make_set(struct lambda_run *run, struct lambda_set *set, int shape)

@@ -79,6 +79,11 @@ bool is_of_device(const void *p, size_t bytes)
 
 } // namespace
 
+bool emulated::may_share(int bytes)
+{
+    return bytes >= 0 && (size_t)bytes <= the_machine().shared;
+}
+
 cudaError_t emulated::launch(const config &at, std::function<void()> kernel)
 {
     const uint64_t threads = (uint64_t)at.block.x * at.block.y * at.block.z;

@@ -110,15 +110,18 @@
 #define RW_TUNE_QUANTISE_HELD    8    /* that registers must leave room for: one wave */
 #define RW_TUNE_SPLIT_WARPS      8
 #define RW_TUNE_SPLIT_BLOCKS     1200 /* of a search's warps, past which features share fewer */
-/* Nodes x features from which on a search is rough first, in two launches; warps of its blocks, and
- * blocks a multiprocessor that registers must leave room for. Not measured. */
+/* Nodes x features from which on a search is rough first, in two launches (trees of 255 leaves,
+ * newton, ms, at 0 | 1024 | 4096 | never: 3.45 | 3.42 | 3.46 | 3.52); warps of its blocks, and
+ * blocks a multiprocessor that registers must leave room for, not measured. */
 #define RW_TUNE_SPLIT_ROUGH        1024
 #define RW_TUNE_SPLIT_ROUGH_WARPS  4
 #define RW_TUNE_SPLIT_ROUGH_BLOCKS 9 /* half as many where sums have 64 bits */
 #define RW_TUNE_SPLIT_EXACT_WARPS  8
 #define RW_TUNE_PARTITION_THREADS  256
-#define RW_TUNE_PARTITION_CHUNK    2048 /* documents of a block: 1024, 2048 or 4096 */
-#define RW_TUNE_SCORES_THREADS     256
+/* Documents of a block: 1024, 2048 or 4096 (the same trees: 3.46 | 3.42 | 3.48). Failed: a fetch of
+ * 32 bytes asked of the L2 cache, and rows that leave it first (no difference). */
+#define RW_TUNE_PARTITION_CHUNK 2048
+#define RW_TUNE_SCORES_THREADS  256
 /* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. */
 #define RW_TUNE_ENGINE_NODES 64
 /* Bytes that the best split of each (node, feature) of one launch may take. */

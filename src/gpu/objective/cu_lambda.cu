@@ -31,6 +31,7 @@ enum {
 /* ---- A query in shared memory ---- */
 
 enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 8 };
+static_assert(RW_LAMBDA_BLOCK_DOCS * LAMBDA_DOC_BYTES + 2048 <= 65536, "any GPU has room for them");
 
 /* Who works on a query: a warp, or the block. */
 template <bool BLOCK> struct lambda_group {

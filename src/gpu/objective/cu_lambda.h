@@ -13,7 +13,9 @@ extern "C" {
 enum {
     RW_LAMBDA_WARP_DOCS = 256,   /* queries up to here are a warp's */
     RW_LAMBDA_NARROW_DOCS = 128, /* up to here with those of a launch of their own */
-    RW_LAMBDA_BLOCK_DOCS = 2048, /* up to here a block's, if their visits are few enough */
+    /* up to here a block's, if their visits are few enough: what 64 KB of shared memory hold, all
+     * that compute capability 7.5 has */
+    RW_LAMBDA_BLOCK_DOCS = 1536,
     RW_LAMBDA_SPREAD_TOPS = 128, /* upper documents that a block keeps at hand */
     RW_LAMBDA_TILE_DOCS = 256,   /* documents of a block that begins or ends a spread query */
 };
