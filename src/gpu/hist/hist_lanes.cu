@@ -27,6 +27,7 @@
 #include <cuda_runtime.h>
 
 #include "gpu/hist/hist_lanes_add.cuh"
+#include "gpu/hist/hist_lanes_drain.cuh"
 #include "gpu/hist/hist_lanes_far.cuh"
 #include "gpu/hist/hist_lanes_finish.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
