@@ -40,6 +40,28 @@ static const double power_of_ten[MOST_POWER + 1] = {
     1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59,
     1e60, 1e61, 1e62, 1e63, 1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70};
 
+static const uint64_t power_of_five[] = {1,
+                                         5,
+                                         25,
+                                         125,
+                                         625,
+                                         3125,
+                                         15625,
+                                         78125,
+                                         390625,
+                                         1953125,
+                                         9765625,
+                                         48828125,
+                                         244140625,
+                                         1220703125,
+                                         6103515625,
+                                         30517578125,
+                                         152587890625,
+                                         762939453125,
+                                         3814697265625,
+                                         19073486328125,
+                                         95367431640625};
+
 /* digits x 10^exponent, and where the digits stand for a second, longer look. */
 struct decimal {
     uint64_t digits;
@@ -199,6 +221,25 @@ const char *rw_number_parse(const char *text, const char *end, float *value, int
     return p;
 }
 
+/* The double nearest to digits / 10^power, a tie to the even one; digits > 0, power at most
+ * EXACT_DIGITS. Of the digits, moved up to the highest bit, the quotient's first 64 bits and
+ * whether anything is behind them are what it takes. */
+static double nearest_quotient(uint64_t digits, int power)
+{
+    const uint64_t divisor = power_of_five[power] << power;
+    const int shift = __builtin_clzll(digits);
+    const uint64_t high = (digits << shift) / divisor;
+    const uint128 rest = (uint128)((digits << shift) % divisor) << 64, low = rest / divisor;
+    const uint128 all = ((uint128)high << 64) + low; /* the lowest bit is 2^(-64 - shift) */
+    const int extra = high ? 64 - __builtin_clzll(high) : 0;
+    const uint64_t top = (uint64_t)(all >> extra);
+    const int more = (uint128)top << extra != all || low * divisor != rest;
+    const uint64_t below = top & 0x7ff, half = 0x400, bits = top >> 11; /* bits: 53 */
+    const int exponent = 11 + extra - 64 - shift;
+    const int up = below > half || (below == half && (more || bits & 1));
+    return (double)(bits + (uint64_t)up) * rw_double_of_bits((uint64_t)(1023 + exponent) << 52);
+}
+
 const char *rw_number_parse_double(const char *text, const char *end, double *value, int *clamped)
 {
     struct decimal d;
@@ -213,6 +254,8 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
             d.exponent <= EXACT_POWER)
             x = d.exponent < 0 ? (double)d.digits / power_of_ten[-d.exponent]
                                : (double)d.digits * power_of_ten[d.exponent];
+        else if (!d.cut && d.exponent <= 0 && d.exponent >= -EXACT_DIGITS)
+            x = nearest_quotient(d.digits, (int)-d.exponent);
         else
             x = read_slowly(&d, DOUBLE_DIGITS, 0);
         if (x > DBL_MAX) {
@@ -365,36 +408,15 @@ static int write_exact_slowly(double value, char *buffer)
  * other double is nearer to the decimal, or as near. */
 static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
 {
-    static const uint64_t five[] = {1,
-                                    5,
-                                    25,
-                                    125,
-                                    625,
-                                    3125,
-                                    15625,
-                                    78125,
-                                    390625,
-                                    1953125,
-                                    9765625,
-                                    48828125,
-                                    244140625,
-                                    1220703125,
-                                    6103515625,
-                                    30517578125,
-                                    152587890625,
-                                    762939453125,
-                                    3814697265625,
-                                    19073486328125,
-                                    95367431640625};
     const int p = n - 1 - lead, shift = -(e + p);
-    const uint128 scaled = (uint128)m * five[p], unit = (uint128)1 << shift;
+    const uint128 scaled = (uint128)m * power_of_five[p], unit = (uint128)1 << shift;
     const uint128 rest = scaled & (unit - 1);
     const uint64_t below = (uint64_t)(scaled >> shift);
     const int up = rest * 2 > unit || (rest * 2 == unit && below % 2);
     const uint128 off = up ? unit - rest : rest;
     /* The double below a power of two is half as far away; but those here, 2^-13 to 2^49, have at
      * most 15 digits, so that nothing is off. */
-    *back = off * 2 < five[p];
+    *back = off * 2 < power_of_five[p];
     return below + (uint64_t)up;
 }
 

@@ -116,8 +116,9 @@ struct rw_cut_part {
 /* Boundaries of one feature: writes by_category, n_ranked, n_bounds and, of the sampled values and
  * the absent ones, bound, below and count; of a feature by categories by_category, n_bounds and
  * bound alone. A boundary is the smallest value on its right. parts: [n_parts]
- * that are all of the sample; one if sample->in is not NULL. */
-void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint32_t n_parts,
+ * that are all of the sample; one if sample->in is not NULL. Their values may stand in
+ * scratch->picked. */
+void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
 

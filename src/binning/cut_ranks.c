@@ -398,7 +398,7 @@ static void bounds_of_categories(uint32_t n, struct rw_cut_intervals *intervals)
         intervals->bound[k] = rw_key_of_float((float)(k + 1));
 }
 
-void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint32_t n_parts,
+void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
 {
@@ -406,19 +406,19 @@ void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint
     const uint8_t *in = sample->in;
     uint32_t n_seen = 0, n_zeros = 0;
     const uint32_t n_categories =
-        n_parts ? rw_cut_rule_categories(rule, parts[0]->column.feature) : 0;
+        n_parts ? rw_cut_rule_categories(rule, parts[0].column.feature) : 0;
     intervals->by_category = n_categories > 0;
     if (n_categories) {
         bounds_of_categories(n_categories, intervals);
         return;
     }
     for (uint32_t p = 0; p < n_parts; p++) {
-        const struct rw_column *column = &parts[p]->column;
+        const struct rw_column *column = &parts[p].column;
         add_column(isa, &v, column, in, rule->absent_missing, s);
         for (uint32_t i = 0; in && i < column->n; i++)
             n_seen += in[column->row ? column->row[i] : i];
         n_seen += in ? 0 : column->n;
-        n_zeros += parts[p]->n_zeros;
+        n_zeros += parts[p].n_zeros;
     }
     v.n_zeros += rule->absent_missing ? n_zeros : sample->n - n_seen;
     find_bounds(isa, &v, rule, s, intervals);

@@ -339,7 +339,7 @@ int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
     void *index = NULL;
     if (rw_cuts_decided(column, finder->rule, found))
         return RW_OK;
-    const struct rw_cut_part all = {.column = *column}, *const part = &all;
+    const struct rw_cut_part part = {.column = *column};
     rw_cut_bounds(isa, &part, 1, &finder->sample, finder->rule, scratch, &intervals);
     const size_t bytes = intervals.n_bounds + 2 > 256 ? 2 : 1;
     if (codes)

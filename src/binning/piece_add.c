@@ -20,17 +20,20 @@ struct at_work {
     int32_t *most;
 };
 
-/* A held column with its values, in s->line if they are packed. */
+/* A held column with its values, in s->line unless they stand in the piece as they are. */
 static struct rw_column unpacked(const struct at_work *w, const struct rw_held *held)
 {
-    struct rw_column column = held->part.column;
-    if (column.row)
-        return column;
-    rw_piece_unpack(w->pieces->isa, column.value, held->bits, w->piece->n_sampled, held->rest,
-                    w->s->line);
-    column.n = w->piece->n_sampled;
-    column.value = w->s->line;
-    return column;
+    struct rw_piece_scratch *s = w->s;
+    uint32_t *whose = rw_held_rows(w->piece, held);
+    if (held->has_rows) {
+        float *value = (float *)rw_held_values(w->piece, held, s->line);
+        return (struct rw_column){
+            .feature = held->feature, .n = held->n, .row = whose, .value = value};
+    }
+    rw_piece_unpack(w->pieces->isa, rw_held_values(w->piece, held, s->packed),
+                    (const uint8_t *)whose, w->piece->n_sampled,
+                    held->rest_is_zero ? 0 : RW_ABSENT_BITS, s->line);
+    return (struct rw_column){.feature = held->feature, .n = w->piece->n_sampled, .value = s->line};
 }
 
 /* Where the k-th held entry's document stands in the piece. */
@@ -189,8 +192,7 @@ int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
     for (uint32_t i = 0, c = 0, k = 0;
          i < s->n_features || c < piece->n_held || k < pieces->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;
-        const uint32_t held_id =
-            c < piece->n_held ? piece->held[c].part.column.feature : UINT32_MAX;
+        const uint32_t held_id = c < piece->n_held ? piece->held[c].feature : UINT32_MAX;
         const uint32_t full_id = k < pieces->n_full ? pieces->full[k] : UINT32_MAX;
         const uint32_t first = new_id < held_id ? new_id : held_id;
         const uint32_t f = first < full_id ? first : full_id;

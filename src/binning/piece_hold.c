@@ -94,7 +94,27 @@ int rw_pieces_stage(struct rw_pieces *pieces, int thread, const uint32_t *featur
 
 /* ---- held values ---- */
 
-/* How the i-th feature of the sorted entries is held; its arrays are to come. */
+/* Bytes of a value: 1 or 2 if all are whole numbers that these hold. */
+static uint8_t width_of(const float *value, uint32_t n)
+{
+    enum { TOGETHER = 64 };
+    uint32_t most = 0;
+    for (uint32_t first = 0; first < n; first += TOGETHER) {
+        const uint32_t end = n - first < TOGETHER ? n : first + TOGETHER;
+        uint32_t differ = 0;
+        for (uint32_t k = first; k < end; k++) {
+            const float above = value[k] > 0 ? value[k] : 0; /* of what is no number, too */
+            const uint32_t whole = (uint32_t)(int32_t)(above < 65535 ? above : 65535);
+            differ |= rw_bits_of_float((float)whole) ^ rw_bits_of_float(value[k]);
+            most = whole > most ? whole : most;
+        }
+        if (differ)
+            return sizeof(float);
+    }
+    return most < 256 ? 1 : 2;
+}
+
+/* How the i-th feature of the sorted entries is held; its place is to come. */
 static struct rw_held plan_held(const struct rw_piece_scratch *s, uint32_t i, uint32_t n_docs)
 {
     enum { ROW_BITS = 32 };
@@ -103,37 +123,67 @@ static struct rw_held plan_held(const struct rw_piece_scratch *s, uint32_t i, ui
     uint32_t n_zeros = 0;
     for (uint32_t k = 0; k < n; k++)
         n_zeros += rw_bits_of_float(value[k]) == 0;
-    struct rw_held held = {
-        .part.column = {.feature = feature, .n = n}, .rest = RW_ABSENT_BITS, .n_present = n};
-    if (n_zeros >= n_docs - n) {
-        held.rest = 0;
-        held.part.column.n = n_docs - n_zeros;
-        held.part.n_zeros = n_zeros;
-    } else {
+    struct rw_held held = {.feature = (uint16_t)feature, .n = n, .n_present = n};
+    held.rest_is_zero = n_zeros >= n_docs - n;
+    if (held.rest_is_zero)
+        held.n = n_docs - n_zeros;
+    else
         held.has_rows = (uint64_t)n * ROW_BITS < n_docs;
-    }
+    /* absent values beside those that are 0 are written down, and are no numbers */
+    held.width = held.rest_is_zero && n < n_docs ? sizeof(float) : width_of(value, n);
     return held;
 }
 
-/* The arrays of the i-th feature, from *value, *row and *bits on. */
+/* Of a column in the block, in units of 4 bytes: what says whose values these are, and they. */
+static size_t whose_units(const struct rw_held *held, uint32_t n_docs)
+{
+    return held->has_rows ? held->n : ((size_t)n_docs + 31) / 32;
+}
+
+static size_t value_units(const struct rw_held *held)
+{
+    return ((size_t)held->n * held->width + 3) / 4;
+}
+
+const float *rw_held_values(const struct rw_piece *piece, const struct rw_held *held, float *room)
+{
+    const void *at = rw_held_rows(piece, held) + whose_units(held, piece->n_sampled);
+    const uint8_t *bytes = at;
+    const uint16_t *words = at;
+    if (held->width == sizeof(float))
+        return at;
+    for (uint32_t k = 0; held->width == 1 && k < held->n; k++)
+        room[k] = (float)bytes[k];
+    for (uint32_t k = 0; held->width == 2 && k < held->n; k++)
+        room[k] = (float)words[k];
+    return room;
+}
+
+/* n values to where they stay. */
+static void write_values(const float *value, uint32_t n, uint32_t width, void *to)
+{
+    uint8_t *bytes = to;
+    uint16_t *words = to;
+    if (width == sizeof(float))
+        memcpy(to, value, n * sizeof(*value));
+    for (uint32_t k = 0; width == 1 && k < n; k++)
+        bytes[k] = (uint8_t)value[k];
+    for (uint32_t k = 0; width == 2 && k < n; k++)
+        words[k] = (uint16_t)value[k];
+}
+
+/* The i-th feature, to its place in the block. */
 static void hold_column(enum rw_isa isa, const struct rw_piece_scratch *s, uint32_t i,
-                        uint32_t n_docs, struct rw_held *held, float **value, uint32_t **row,
-                        uint8_t **bits)
+                        const struct rw_piece *piece, const struct rw_held *held)
 {
     const float absent = rw_float_of_bits(RW_ABSENT_BITS), *from = s->value + s->begin[i];
-    const uint32_t *from_row = rw_piece_rows(s, i), n = held->n_present;
-    struct rw_column *column = &held->part.column;
-    column->value = *value;
-    *value += column->n;
+    const uint32_t *from_row = rw_piece_rows(s, i), n = held->n_present, n_docs = piece->n_sampled;
+    uint32_t *whose = rw_held_rows(piece, held), *to = whose + whose_units(held, n_docs);
     if (held->has_rows) {
-        column->row = *row;
-        *row += n;
-        memcpy(column->value, from, n * sizeof(*from));
-        memcpy(column->row, from_row, n * sizeof(*from_row));
+        memcpy(whose, from_row, n * sizeof(*from_row));
+        write_values(from, n, held->width, to);
         return;
     }
-    held->bits = *bits;
-    *bits += (n_docs + 7) / 8;
     if (n < n_docs) {
         for (uint32_t k = 0; k < n_docs; k++)
             memcpy(&s->line[k], &absent, sizeof(absent));
@@ -141,7 +191,9 @@ static void hold_column(enum rw_isa isa, const struct rw_piece_scratch *s, uint3
             memcpy(&s->line[from_row[k]], &from[k], sizeof(*from));
         from = s->line;
     }
-    rw_piece_pack(isa, from, n_docs, held->rest, held->bits, column->value);
+    const uint32_t rest = held->rest_is_zero ? 0 : RW_ABSENT_BITS;
+    rw_piece_pack(isa, from, n_docs, rest, (uint8_t *)whose, s->packed);
+    write_values(s->packed, held->n, held->width, to);
 }
 
 int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
@@ -149,28 +201,23 @@ int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
 {
     struct rw_piece_scratch *s = &pieces->scratch[thread];
     struct rw_piece *piece = &pieces->piece[p];
-    const uint32_t n_docs = builder ? builder->n_docs : piece->n_sampled;
-    size_t n_values = RW_PACK_PAD, n_rows = 0, n_bits = 0;
     if (builder)
         RW_TRY(rw_piece_sort(s, builder, NULL));
     RW_TRY(RW_GROW(NULL, s->held, s->held_room, s->n_features));
-    for (uint32_t i = 0; i < s->n_features; i++) {
-        s->held[i] = plan_held(s, i, n_docs);
-        n_values += s->held[i].part.column.n;
-        n_rows += s->held[i].has_rows ? s->held[i].n_present : 0;
-        n_bits += s->held[i].has_rows ? 0 : (n_docs + 7) / 8;
-    }
     const size_t columns = s->n_features * sizeof(*piece->held);
-    RW_TRY(rw_piece_make_room(piece, columns + n_values * sizeof(float) +
-                                         n_rows * sizeof(uint32_t) + n_bits));
+    size_t units = columns / 4;
+    for (uint32_t i = 0; i < s->n_features; i++) {
+        struct rw_held *held = &s->held[i];
+        *held = plan_held(s, i, piece->n_sampled);
+        held->at = (uint32_t)units;
+        units += whose_units(held, piece->n_sampled) + value_units(held);
+    }
+    RW_TRY(rw_piece_make_room(piece, (units + RW_PACK_PAD) * 4));
     piece->n_held = s->n_features;
     piece->held = piece->block;
-    float *value = (float *)(void *)((char *)piece->block + columns);
-    uint32_t *row = (uint32_t *)(value + n_values);
-    uint8_t *bits = (uint8_t *)(row + n_rows);
     if (columns)
         memcpy(piece->held, s->held, columns);
     for (uint32_t i = 0; i < s->n_features; i++)
-        hold_column(pieces->isa, s, i, n_docs, &piece->held[i], &value, &row, &bits);
+        hold_column(pieces->isa, s, i, piece, &piece->held[i]);
     return RW_OK;
 }

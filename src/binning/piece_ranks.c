@@ -12,11 +12,6 @@ struct held_header {
 
 /* ---- held values ---- */
 
-static uint32_t first_part(const struct rw_all_held *all, uint32_t f)
-{
-    return f ? all->end[f - 1] : 0;
-}
-
 /* Writes the features of rank r and of a group, unless `to` is NULL. Returns their bytes. */
 static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_ranks,
                          uint32_t group, char *to)
@@ -24,21 +19,25 @@ static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_r
     size_t bytes = 0;
     for (uint32_t f = r + group * n_ranks; f < RW_FEATURE_IDS; f += n_ranks * RW_HELD_GROUPS) {
         struct held_header header = {.feature = f};
-        const uint32_t first = first_part(own, f), end = own->end[f];
-        for (uint32_t p = first; p < end; p++) {
-            header.n_values += own->part[p]->column.n;
-            header.n_zeros += own->part[p]->n_zeros;
+        const uint32_t first = rw_all_held_begin(own, f), end = own->end[f];
+        for (uint32_t k = first; k < end; k++) {
+            const struct rw_piece *piece = &own->pieces->piece[own->at[k].piece];
+            header.n_values += piece->held[own->at[k].held].n;
+            header.n_zeros += rw_held_zeros(piece, &piece->held[own->at[k].held]);
         }
         if (first == end)
             continue;
         if (to)
             memcpy(to + bytes, &header, sizeof(header));
         bytes += sizeof(header);
-        for (uint32_t p = first; p < end; p++) {
-            const struct rw_column *column = &own->part[p]->column;
-            if (to && column->n)
-                memcpy(to + bytes, column->value, column->n * sizeof(float));
-            bytes += column->n * sizeof(float);
+        for (uint32_t k = first; k < end; k++) {
+            const struct rw_piece *piece = &own->pieces->piece[own->at[k].piece];
+            const struct rw_held *held = &piece->held[own->at[k].held];
+            float *values = to ? (float *)(void *)(to + bytes) : NULL;
+            const float *from = to ? rw_held_values(piece, held, values) : NULL;
+            if (from != values)
+                memcpy(values, from, held->n * sizeof(*values));
+            bytes += held->n * sizeof(*values);
         }
     }
     return bytes;
@@ -83,10 +82,9 @@ static void list_held(struct rw_all_held *all, const struct held_header *header,
     all->other[k] = (struct rw_cut_part){
         .column = {.feature = header->feature, .n = header->n_values, .value = value},
         .n_zeros = header->n_zeros};
-    all->part[k] = &all->other[k];
 }
 
-/* all->part and all->end of what was received. */
+/* all->other and all->end of what was received. */
 static int list_received(struct rw_all_held *all, size_t n_bytes)
 {
     struct rw_ctx *ctx = all->pieces->ctx;
@@ -98,7 +96,6 @@ static int list_received(struct rw_all_held *all, size_t n_bytes)
         all->end[f] = n;
         n += of_feature;
     }
-    RW_TRY(RW_NEW_RAW(ctx, all->part, n));
     RW_TRY(RW_NEW_RAW(ctx, all->other, n));
     walk_held(all, n_bytes, list_held);
     return RW_OK;
@@ -125,7 +122,7 @@ out:
 
 void rw_all_held_release(struct rw_all_held *all)
 {
-    rw_mem_free(all->part);
+    rw_mem_free(all->at);
     rw_mem_free(all->end);
     rw_mem_free(all->other);
     rw_mem_free(all->received);

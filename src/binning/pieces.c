@@ -23,10 +23,10 @@ int rw_piece_make_room(struct rw_piece *piece, size_t n_bytes)
 
 static void scratch_release(struct rw_piece_scratch *s)
 {
-    void *const owned[] = {s->next,     s->feature,  s->begin,        s->value,
-                           s->row,      s->line,     s->all_values,   s->held,
-                           s->list,     s->interval, s->new_interval, s->held_interval,
-                           s->held_row, s->listed,   s->search,       s->most};
+    void *const owned[] = {s->next,         s->feature,       s->begin,    s->value,  s->row,
+                           s->line,         s->all_values,    s->held,     s->list,   s->interval,
+                           s->new_interval, s->held_interval, s->held_row, s->listed, s->search,
+                           s->most,         s->packed,        s->part};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     rw_rank_scratch_release(&s->rank);
@@ -79,6 +79,7 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
     for (int i = 0; i < pieces->n_threads; i++) {
         RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].next, RW_FEATURE_IDS));
         RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].line, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].packed, (size_t)pieces->most_docs + RW_PACK_PAD));
     }
     RW_TRY(RW_NEW(ctx, pieces->full, RW_FEATURE_IDS));
     return RW_NEW(ctx, pieces->feature, RW_FEATURE_IDS);
@@ -95,10 +96,10 @@ static int gather_held(struct rw_all_held *all)
         const struct rw_piece *piece = &pieces->piece[p];
         for (uint32_t c = 0; c < piece->n_held; c++) {
             const struct rw_held *held = &piece->held[c];
-            struct rw_piece_feature *feature = &pieces->feature[held->part.column.feature];
-            all->end[held->part.column.feature]++;
+            struct rw_piece_feature *feature = &pieces->feature[held->feature];
+            all->end[held->feature]++;
             feature->n_present += held->n_present;
-            feature->n_other += pieces->rule.absent_missing ? held->n_present : held->part.column.n;
+            feature->n_other += pieces->rule.absent_missing ? held->n_present : held->n;
         }
     }
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -106,11 +107,33 @@ static int gather_held(struct rw_all_held *all)
         all->end[f] = n;
         n += of_feature;
     }
-    RW_TRY(RW_NEW_RAW(pieces->ctx, all->part, n));
+    RW_TRY(RW_NEW_RAW(pieces->ctx, all->at, n));
     for (uint32_t p = 0; p < pieces->n_pieces; p++) {
         const struct rw_piece *piece = &pieces->piece[p];
         for (uint32_t c = 0; c < piece->n_held; c++)
-            all->part[all->end[piece->held[c].part.column.feature]++] = &piece->held[c].part;
+            all->at[all->end[piece->held[c].feature]++] = (struct rw_held_at){p, c};
+    }
+    return RW_OK;
+}
+
+/* A feature's values, part by part; `room` has those that are not written down as floats. */
+static int gather_parts(const struct rw_all_held *all, uint32_t begin, uint32_t n, float *room,
+                        struct rw_piece_scratch *s)
+{
+    RW_TRY(RW_GROW(NULL, s->part, s->part_room, n));
+    for (uint32_t k = 0; k < n; k++) {
+        if (all->other) {
+            s->part[k] = all->other[begin + k];
+            continue;
+        }
+        const struct rw_held_at *at = &all->at[begin + k];
+        const struct rw_piece *piece = &all->pieces->piece[at->piece];
+        const struct rw_held *held = &piece->held[at->held];
+        float *value = (float *)rw_held_values(piece, held, room);
+        s->part[k] =
+            (struct rw_cut_part){.column = {.feature = held->feature, .n = held->n, .value = value},
+                                 .n_zeros = rw_held_zeros(piece, held)};
+        room += value == room ? held->n : 0;
     }
     return RW_OK;
 }
@@ -123,11 +146,12 @@ static int find_some(void *user, struct rw_share *share)
     struct rw_cut_intervals intervals;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         struct rw_piece_feature *feature = &pieces->feature[f];
-        const uint32_t begin = f ? all->end[f - 1] : 0, n = all->end[f] - begin;
+        struct rw_piece_scratch *s = &pieces->scratch[share->thread];
+        const uint32_t begin = rw_all_held_begin(all, (uint32_t)f), n = all->end[f] - begin;
         if (n == 0)
             continue;
-        rw_cut_bounds(pieces->isa, all->part + begin, n, &sample, &pieces->rule,
-                      &pieces->scratch[share->thread].rank, &intervals);
+        RW_TRY(gather_parts(all, begin, n, (float *)s->rank.picked, s));
+        rw_cut_bounds(pieces->isa, s->part, n, &sample, &pieces->rule, &s->rank, &intervals);
         RW_TRY(RW_NEW_RAW(NULL, feature->bound, intervals.n_bounds));
         feature->n_bounds = intervals.n_bounds;
         memcpy(feature->bound, intervals.bound, feature->n_bounds * sizeof(*feature->bound));

@@ -27,14 +27,17 @@ struct rw_piece_list {
     uint32_t row_at, interval_at; /* the first in `row`; the first byte in `interval` */
 };
 
-/* A feature of the piece's sampled documents. The part's column has the values that are written
- * down: those of its rows, or of the documents that `bits` names. */
+/* A feature of the piece's sampled documents. In the piece's block: which documents' values are
+ * written down (numbers of rows, or a bit for each document), then those. There are as many as
+ * pieces times features, so it is small. */
 struct rw_held {
-    struct rw_cut_part part;
-    uint8_t *bits; /* a bit a document; NULL: the column has rows */
-    int has_rows;
-    uint32_t rest;      /* bits of the values that are not written down: 0 or RW_ABSENT_BITS */
+    uint32_t at;        /* in the block, in units of 4 bytes */
+    uint32_t n;         /* values that are written down */
     uint32_t n_present; /* documents that have the feature */
+    uint16_t feature;
+    uint8_t width; /* bytes of a value: 4, or 1 or 2 where all are whole numbers that these hold */
+    uint8_t has_rows : 1;
+    uint8_t rest_is_zero : 1; /* what is not written down is 0; else it is absent */
 };
 
 struct rw_piece {
@@ -67,7 +70,10 @@ struct rw_piece_scratch {
     /* of the documents of a piece: [most_docs] */
     float *line, *all_values;
     uint16_t *new_interval, *held_interval;
-    uint32_t *held_row;   /* where held documents stand in the piece */
+    uint32_t *held_row; /* where held documents stand in the piece */
+    float *packed;      /* [most_docs + RW_PACK_PAD] values that are about to be written down */
+    struct rw_cut_part *part; /* of a feature, while its boundaries are found */
+    size_t part_room;
     struct rw_held *held; /* of the piece being held */
     size_t held_room;
     struct rw_piece_list *list; /* of the piece being made */
@@ -155,15 +161,34 @@ static inline const uint32_t *rw_piece_rows(const struct rw_piece_scratch *s, ui
     return s->shares_rows ? s->row : s->row + s->begin[i];
 }
 
+static inline uint32_t rw_held_zeros(const struct rw_piece *piece, const struct rw_held *held)
+{
+    return held->rest_is_zero ? piece->n_sampled - held->n : 0;
+}
+/* [n_held] rows of the sampled documents, or bits, of which 4 bytes hold 32. */
+static inline uint32_t *rw_held_rows(const struct rw_piece *piece, const struct rw_held *held)
+{
+    return (uint32_t *)piece->block + held->at;
+}
+/* [n] values, where they stand or, of fewer bytes, in `room`. */
+const float *rw_held_values(const struct rw_piece *piece, const struct rw_held *held, float *room);
+
 /* Values of the sampled documents by feature, column by column: this rank's, or, of some features,
  * those of all ranks. */
+struct rw_held_at {
+    uint32_t piece, held;
+};
 struct rw_all_held {
     struct rw_pieces *pieces;
-    const struct rw_cut_part **part; /* borrowed ones; owned */
-    uint32_t *end;                   /* [RW_FEATURE_IDS] behind each feature's; owned */
-    struct rw_cut_part *other;       /* of all ranks; owned */
-    void *received;                  /* their values; owned */
+    struct rw_held_at *at;     /* this rank's; owned */
+    uint32_t *end;             /* [RW_FEATURE_IDS] behind each feature's; owned */
+    struct rw_cut_part *other; /* of all ranks, in place of `at`; owned */
+    void *received;            /* their values; owned */
 };
+static inline uint32_t rw_all_held_begin(const struct rw_all_held *all, uint32_t f)
+{
+    return f ? all->end[f - 1] : 0;
+}
 /* With many ranks, between what is this rank's and what is of all (piece_ranks.c). From what this
  * rank holds to all that is held of those features of group `group`, of RW_HELD_GROUPS, whose
  * boundaries this rank finds: some features at a time, for their values stand in memory beside

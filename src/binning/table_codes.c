@@ -60,8 +60,7 @@ static int bound_groups(struct coding *job, struct rw_share *share, struct rw_ra
                         stride);
         for (uint32_t i = 0; i < n; i++) {
             const struct rw_cut_part part = {.column = {.n = all.n, .value = value + i * stride}};
-            const struct rw_cut_part *const one = &part;
-            rw_cut_bounds(job->isa, &one, 1, &all, job->finder.rule, scratch,
+            rw_cut_bounds(job->isa, &part, 1, &all, job->finder.rule, scratch,
                           &job->interval[k + i - job->first]);
         }
     }

@@ -4,6 +4,7 @@
 
 #include "cli/load.h"
 #include "cli/messages.h"
+#include "cli/progress.h"
 #include "cli/trec.h"
 
 static const char *output, *run_output, *trees;
@@ -120,6 +121,7 @@ static int run(struct rw_cli *cli)
 {
     static struct rw_reader *reader;
     struct rw_ctx *ctx = cli->ctx;
+    double start = rw_progress_clock();
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
     if (probability) /* before the data is read */
@@ -127,6 +129,8 @@ static int run(struct rw_cli *cli)
     if (!leaf_ids || run_output)
         RW_STEP(rw_predictor_open(ctx, cli->model, job.n_trees,
                                   rw_params_get(cli->params, "device"), &cli->predictor));
+    rw_load_stage_since("read the model", start);
+    start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, cli->model,
                             run_output ? RW_LOAD_SCORES_BY_QUERY : RW_LOAD_SCORES));
     RW_STEP(rw_reader_open(ctx, cli->operands.text + 1, cli->operands.n - 1, &reader));
@@ -147,6 +151,8 @@ static int run(struct rw_cli *cli)
         rw_dataset_free(cli->dataset);
         cli->dataset = NULL;
     }
+    rw_load_stage_since("read, score and write", start);
+    start = rw_progress_clock();
     rw_reader_close(reader);
     RW_STEP(rw_load_check_columns(cli));
     rw_trec_finish(&job.trec);
@@ -154,6 +160,7 @@ static int run(struct rw_cli *cli)
         RW_STEP(rw_out_file_commit(ctx, &job.trec_out));
     if (cli->out.file)
         RW_STEP(rw_out_file_commit(ctx, &cli->out));
+    rw_load_stage_since("finish the files", start);
     warn_unmatched(cli->model);
     return 0;
 }

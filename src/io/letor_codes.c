@@ -306,6 +306,17 @@ static int values_are_whole(const struct reading *r)
 
 /* ---- all ---- */
 
+/* While boundaries are found, memory is at its peak, and no thread reads. */
+static void rest(struct reading *r)
+{
+    for (int t = 0; t < r->n_threads; t++) {
+        struct rw_letor_worker *worker = &r->worker[t];
+        const struct rw_letor_worker fresh = {.fast = worker->fast, .n_clamped = worker->n_clamped};
+        rw_letor_worker_release(worker);
+        *worker = fresh;
+    }
+}
+
 /* Memory, and the pass over the sampled documents. */
 static int hold_sampled(struct reading *r, const struct rw_cut_rule *rule)
 {
@@ -315,7 +326,9 @@ static int hold_sampled(struct reading *r, const struct rw_cut_rule *rule)
     for (int t = 0; t < r->n_threads; t++)
         r->worker[t].fast = rw_letor_fast(0);
     RW_TRY(rw_pieces_init(ctx, &r->pieces, &r->sample, rule, r->first_doc, r->n_pieces));
-    return read_pieces(r, 1);
+    RW_TRY(read_pieces(r, 1));
+    rest(r);
+    return RW_OK;
 }
 
 static void add_clamped(struct reading *r)

@@ -179,86 +179,6 @@ static int metrics_section(struct rw_words *w, struct rw_model *model)
     return rw_words_newline(w);
 }
 
-static int child_of(struct rw_words *w, const char *side, int32_t n_leaves, int32_t *child)
-{
-    int is_leaf = *child < 0;
-    int32_t number = is_leaf ? ~*child : *child;
-    RW_TRY(rw_words_choice(w, side, "leaf ", "node ", &is_leaf));
-    if (!is_leaf && n_leaves < 3) /* node 0 is nobody's child */
-        return rw_words_fail(w, "a leaf");
-    RW_TRY(rw_words_count(w, "", is_leaf ? "a leaf" : "a node", n_leaves - (is_leaf ? 1 : 2),
-                          &number));
-    if (!w->is_writing)
-        *child = is_leaf ? ~number : number;
-    return RW_OK;
-}
-
-/* What the node asks of the feature: a threshold, or codes. */
-static int condition(struct rw_words *w, const struct rw_model *model, uint32_t feature,
-                     struct rw_tree *tree, int32_t node)
-{
-    const struct rw_feature_categories *of = rw_categories_find(&model->categories, feature);
-    if (!of)
-        return rw_words_float(w, " <= ", "a threshold, a finite float", &tree->cut[node]);
-    if (!w->is_writing) {
-        RW_TRY(rw_tree_add_sets(w->ctx, tree));
-        tree->by_set[node] = 1;
-    }
-    return rw_code_set_grammar(w, of->n + 1, &tree->set[node]);
-}
-
-static int node_line(struct rw_words *w, const struct rw_model *model, struct rw_tree *tree,
-                     int32_t node)
-{
-    int32_t feature = (int32_t)tree->feature[node];
-    int missing_left = tree->missing_left[node];
-    RW_TRY(rw_words_number(w, "node ", node));
-    RW_TRY(rw_words_count(w, " feature ", "a feature id", RW_MAX_FEATURE, &feature));
-    RW_TRY(condition(w, model, (uint32_t)feature, tree, node));
-    RW_TRY(child_of(w, " left ", tree->n_leaves, &tree->left[node]));
-    RW_TRY(child_of(w, " right ", tree->n_leaves, &tree->right[node]));
-    RW_TRY(rw_words_choice(w, " missing ", "left", "right", &missing_left));
-    RW_TRY(rw_words_real(w, " gain ", "a gain, a finite number", &tree->gain[node]));
-    if (!w->is_writing) {
-        tree->feature[node] = (uint32_t)feature;
-        tree->missing_left[node] = (uint8_t)missing_left;
-    }
-    const char *name = rw_model_feature_name(model, tree->feature[node]);
-    if (*name) {
-        RW_TRY(rw_words_text_is(w, " # ", "the feature's name", name));
-    }
-    return rw_words_newline(w);
-}
-
-static int tree_section(struct rw_words *w, struct rw_model *model, int32_t number)
-{
-    struct rw_tree *tree = &model->tree[number];
-    const uint32_t line = w->line;
-    int32_t n_leaves = tree->n_leaves;
-    RW_TRY(rw_words_number(w, "tree ", number + 1));
-    RW_TRY(rw_words_count_of(w, " leaves ", "the number of leaves", 9, &n_leaves));
-    if (n_leaves == 0) {
-        w->at--; /* before the 0 */
-        return rw_words_fail(w, "1 leaf or more");
-    }
-    RW_TRY(rw_words_newline(w));
-    if (!w->is_writing)
-        RW_TRY(rw_tree_init(w->ctx, tree, n_leaves));
-    for (int32_t i = 0; i < n_leaves - 1; i++)
-        RW_TRY(node_line(w, model, tree, i));
-    for (int32_t i = 0; i < n_leaves; i++) {
-        RW_TRY(rw_words_number(w, "leaf ", i));
-        RW_TRY(rw_words_float(w, " ", "a leaf's value, a finite float", &tree->leaf[i]));
-        RW_TRY(rw_words_newline(w));
-    }
-    if (!w->is_writing) {
-        char where[1024];
-        snprintf(where, sizeof(where), "%.900s:%u: tree %d: ", w->path, line, number + 1);
-        RW_TRY(rw_tree_check_at(w->ctx, tree, where));
-    }
-    return rw_words_newline(w);
-}
-
 static int trees_section(struct rw_words *w, struct rw_model *model, const struct rw_words *best,
                          const struct rw_words *earlier)
 {
@@ -278,9 +198,7 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
     RW_TRY(rw_words_newline(w));
     RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, model->tree, model->n_trees));
-    for (int32_t i = 0; i < model->n_trees; i++)
-        RW_TRY(tree_section(w, model, i));
-    return RW_OK;
+    return rw_trees_grammar(w, model);
 }
 
 static int knot_line(struct rw_words *w, struct rw_score_map *map, int32_t i)
@@ -423,6 +341,14 @@ void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LI
     snprintf(line, RW_CHECKSUM_LINE_BYTES + 1, "checksum %08x\n", (unsigned)sum);
 }
 
+static uint32_t n_newlines(const char *text, const char *end)
+{
+    uint32_t n = 0;
+    for (; text < end; text++)
+        n += *text == '\n';
+    return n;
+}
+
 int rw_model_checksum_check(struct rw_ctx *ctx, const char *path, const char *all, size_t n)
 {
     char line[RW_CHECKSUM_LINE_BYTES + 1] = "";
@@ -432,19 +358,16 @@ int rw_model_checksum_check(struct rw_ctx *ctx, const char *path, const char *al
     const int whole = last && last > all && last[-1] == '\n' && memcmp(line, "checksum ", 9) == 0 &&
                       line[RW_CHECKSUM_LINE_BYTES - 1] == '\n' &&
                       strspn(line + 9, "0123456789abcdef") == RW_CHECKSUM_DIGITS;
-    uint32_t line_number = 1;
-    for (const char *c = all; c < (whole ? last : all + n); c++)
-        line_number += *c == '\n';
     if (!whole)
         return rw_fail(ctx, RW_ERR_FORMAT,
                        "%s:%u: expected 'checksum' and 8 hex digits as the last line; "
                        "the file is cut or damaged",
-                       path, line_number);
+                       path, 1 + n_newlines(all, all + n));
     rw_model_checksum_line(all, n - RW_CHECKSUM_LINE_BYTES, line);
     if (memcmp(line, last, RW_CHECKSUM_LINE_BYTES) != 0)
         return rw_fail(ctx, RW_ERR_FORMAT,
                        "%s:%u: checksum %.8s, but the lines above have %.8s; the file is damaged",
-                       path, line_number, last + 9, line + 9);
+                       path, 1 + n_newlines(all, last), last + 9, line + 9);
     return RW_OK;
 }
 
@@ -486,7 +409,9 @@ int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
     FILE *file = fopen(path, "rb");
     if (!file)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
-    if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode)) {
+    const int is_known = fstat(fileno(file), &info) == 0;
+    const size_t n_file = is_known && S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+    if (is_known && S_ISDIR(info.st_mode)) {
         status =
             rw_fail(ctx, RW_ERR_IO, "cannot read '%s': it is a directory; expected %s", path, what);
         goto out;
@@ -504,8 +429,8 @@ int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
         RW_TRY_OUT(header(&words));
         if (feof(file))
             break;
-        if (n == room)
-            RW_TRY_OUT(RW_GROW(ctx, all, room, room + 1));
+        if (n == room) /* one byte more than the file has, to see its end */
+            RW_TRY_OUT(RW_GROW(ctx, all, room, n < n_file ? n_file + 1 : n + 1));
     }
     *out = all;
     *n_bytes = n;

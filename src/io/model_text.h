@@ -84,6 +84,9 @@ int rw_model_version(const struct rw_model *model);
 /* All between the first line and the checksum, read or written (io/model_words.h). */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
 
+/* Its trees, model->n_trees of them; read by the context's threads (io/model_trees.c). */
+int rw_trees_grammar(struct rw_words *w, struct rw_model *model);
+
 /* Its parts that are about categories: the section, and the codes that go left at a node, of a
  * feature with so many codes. */
 int rw_categories_grammar(struct rw_words *w, struct rw_categories *categories);

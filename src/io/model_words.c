@@ -31,14 +31,23 @@ static int put(struct rw_words *w, const char *text)
     return put_bytes(w, text, strlen(text));
 }
 
+enum { NUMBER_ROOM = 11 };
+
+/* Its digits, at the end of [NUMBER_ROOM], and a 0. */
+static const char *digits_of(uint32_t number, char *room)
+{
+    char *first = room + NUMBER_ROOM - 1;
+    *first = 0;
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    return first;
+}
+
 static int put_number(struct rw_words *w, uint32_t number)
 {
-    char digits[10];
-    size_t at = sizeof(digits);
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    return put_bytes(w, digits + at, sizeof(digits) - at);
+    char room[NUMBER_ROOM];
+    return put(w, digits_of(number, room));
 }
 
 /* What stands at the reader's position, up to a blank, as a person can read it. */
@@ -74,17 +83,15 @@ int rw_words_fail(struct rw_words *w, const char *expected)
                    (size_t)(w->at - w->line_begin) + 1, expected, found);
 }
 
-static int starts(const struct rw_words *w, const char *text)
-{
-    const size_t n = strlen(text);
-    return (size_t)(w->end - w->at) >= n && memcmp(w->at, text, n) == 0;
-}
-
+/* Words are short: this is quicker than strlen and memcmp. */
 static int accept(struct rw_words *w, const char *text)
 {
-    if (!starts(w, text))
-        return 0;
-    w->at += strlen(text);
+    const char *c = w->at;
+    for (; *text; text++, c++) {
+        if (c == w->end || *c != *text)
+            return 0;
+    }
+    w->at = c;
     return 1;
 }
 
@@ -191,16 +198,15 @@ int rw_words_hex(struct rw_words *w, const char *before, const char *what, uint6
 
 int rw_words_number(struct rw_words *w, const char *before, int32_t number)
 {
-    char expected[24];
+    char room[NUMBER_ROOM];
     RW_TRY(rw_words_take(w, before));
     if (w->is_writing)
         return put_number(w, (uint32_t)number);
-    snprintf(expected, sizeof(expected), "%d", number);
-    const size_t n = strlen(expected);
-    if (!starts(w, expected) || (w->at + n < w->end && w->at[n] != ' ' && w->at[n] != '\n'))
-        return rw_words_fail(w, expected);
-    w->at += n;
-    return RW_OK;
+    const char *expected = digits_of((uint32_t)number, room), *begin = w->at;
+    if (accept(w, expected) && (w->at == w->end || *w->at == ' ' || *w->at == '\n'))
+        return RW_OK;
+    w->at = begin;
+    return rw_words_fail(w, expected);
 }
 
 int rw_words_real(struct rw_words *w, const char *before, const char *what, double *value)

@@ -1,5 +1,6 @@
 /* Files as one data set, or in pieces. A piece is what a format gives at a time: a block of text,
  * all of a cache. */
+#include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/dataset_codes.h"
@@ -212,22 +213,33 @@ static int join_scores(struct rw_ctx *ctx, struct rw_reader *reader,
     return RW_OK;
 }
 
+/* Of documents whose lines were not scored; start: when their reading began. */
+static int score_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_predictor *predictor,
+                       unsigned char *seen, double start, const struct rw_dataset *piece)
+{
+    const double read = rw_clock_ms();
+    rw_dataset_note_features(piece, seen);
+    RW_TRY(RW_GROW(ctx, reader->score, reader->score_room, piece->n_docs));
+    RW_TRY(rw_predictor_run(predictor, piece, reader->score));
+    rw_log(ctx, RW_LOG_DEBUG, "%u documents: read in %.3f s, scored in %.3f s", piece->n_docs,
+           (read - start) / 1e3, (rw_clock_ms() - read) / 1e3);
+    return RW_OK;
+}
+
 int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_predictor *predictor,
                      unsigned char *seen, struct rw_dataset **out, const double **scores)
 {
     RW_DEFAULT_FPENV;
     struct score_job job = {rw_predictor_packed(predictor, reader->n_lines_scored), seen};
     struct rw_builder_list list = {.take = job.packed ? score_lines : NULL, .take_user = &job};
+    const double start = rw_clock_ms();
     int status;
     *out = NULL;
     RW_TRY_OUT(next_documents(ctx, reader, &list, out));
     RW_TRY_OUT(join_scores(ctx, reader, &list));
     RW_TRY_OUT(finish_piece(ctx, reader, &list, out));
-    if (*out && reader->n_lines_scored == 0) {
-        rw_dataset_note_features(*out, seen);
-        RW_TRY_OUT(RW_GROW(ctx, reader->score, reader->score_room, (*out)->n_docs));
-        RW_TRY_OUT(rw_predictor_run(predictor, *out, reader->score));
-    }
+    if (*out && reader->n_lines_scored == 0)
+        RW_TRY_OUT(score_piece(ctx, reader, predictor, seen, start, *out));
     *scores = reader->score;
 out:
     rw_builder_list_release(&list);

@@ -241,3 +241,9 @@ double rw_flat_steps(const struct rw_flat *flat)
         steps += rw_flat_tree_steps((double)(flat->first_leaf[i + 1] - flat->first_leaf[i]));
     return steps;
 }
+
+int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat)
+{
+    enum { FEW = 1 << 14 }; /* leaves: a millisecond or two */
+    return ctx && flat->first_leaf[flat->n_trees] > FEW ? ctx->n_threads : 1;
+}

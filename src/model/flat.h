@@ -62,5 +62,7 @@ double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_v
  * deeper than log2(n). For estimates of time. */
 double rw_flat_steps(const struct rw_flat *flat);
 double rw_flat_tree_steps(double n_leaves); /* of one tree */
+/* Threads that it pays to share the trees among, while another form of the model is made. */
+int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat);
 
 #endif

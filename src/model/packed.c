@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "model/thresholds.h"
 
 enum {
@@ -19,9 +20,11 @@ struct maker {
     struct rw_packed *packed;
     struct rw_thresholds thresholds;
     uint32_t *column_of; /* [2 * n_used] of a node's slot; owned, as the arrays below */
-    uint32_t *below;     /* [nodes of a tree] leaves below */
-    uint32_t *last;      /* [nodes of a tree] of two leaves: its number; or RW_PACKED_LAST */
-    int32_t *stack;      /* [3 * nodes of a tree + 3] */
+    uint64_t most;       /* leaves of a tree */
+    /* a thread's, one after the other */
+    uint32_t *below; /* [most] leaves below a node */
+    uint32_t *last;  /* [most] of a node of two leaves: its number; or RW_PACKED_LAST */
+    int32_t *stack;  /* [3 * most + 3] */
 };
 
 static void maker_release(struct maker *m)
@@ -259,9 +262,11 @@ static int lay_out(struct maker *m)
     RW_TRY(RW_NEW(m->ctx, p->node, n_nodes));
     RW_TRY(RW_NEW(m->ctx, p->step, n_steps));
     RW_TRY(RW_NEW(m->ctx, p->leaf, n_leaves));
-    RW_TRY(RW_NEW_RAW(m->ctx, m->below, most));
-    RW_TRY(RW_NEW_RAW(m->ctx, m->last, most));
-    RW_TRY(RW_NEW_RAW(m->ctx, m->stack, 3 * most + 3));
+    const size_t n_threads = (size_t)rw_flat_threads(m->ctx, flat);
+    m->most = most;
+    RW_TRY(RW_NEW_RAW(m->ctx, m->below, n_threads * most));
+    RW_TRY(RW_NEW_RAW(m->ctx, m->last, n_threads * most));
+    RW_TRY(RW_NEW_RAW(m->ctx, m->stack, n_threads * (3 * most + 3)));
     return 1;
 }
 
@@ -285,14 +290,26 @@ static void make_tree(struct maker *m, int32_t i)
     order_leaves(m, i, leaf);
 }
 
+static int make_trees(void *user, struct rw_share *share)
+{
+    struct maker m = *(const struct maker *)user;
+    m.below += (size_t)share->thread * m.most;
+    m.last += (size_t)share->thread * m.most;
+    m.stack += (size_t)share->thread * (3 * m.most + 3);
+    for (uint64_t tree, end; rw_share_next(share, &tree, &end);)
+        make_tree(&m, (int32_t)tree);
+    return RW_OK;
+}
+
 /* 1: done; 0: the model is not of the kind. */
 static int make(struct maker *m)
 {
     int status = make_columns(m);
     if (status > 0)
         status = lay_out(m);
-    for (int32_t i = 0; status > 0 && i < m->packed->n_trees; i++)
-        make_tree(m, i);
+    if (status > 0)
+        (void)rw_parallel(m->ctx, rw_flat_threads(m->ctx, m->flat), (uint64_t)m->packed->n_trees, 1,
+                          make_trees, m);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "model/thresholds.h"
 
 /* One thread of a server of 2024: nanoseconds of a group's node, with AVX2 also for each 16
@@ -175,7 +176,23 @@ static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *
     }
 }
 
-static int make_trees(struct rw_ctx *ctx, const struct maker *m, uint64_t n_nodes)
+static int put_groups(void *user, struct rw_share *share)
+{
+    const struct maker *m = user;
+    const struct rw_lanes *l = m->lanes;
+    for (uint64_t group, end; rw_share_next(share, &group, &end);) {
+        const uint32_t first = l->first_node[group];
+        for (int32_t lane = 0; lane < RW_LANES; lane++) {
+            const int32_t tree = (int32_t)group * RW_LANES + lane;
+            if (tree < l->n_trees)
+                put_tree(m, tree, l->node + first, l->missing_left + first,
+                         l->leaf + l->first_leaf[tree]);
+        }
+    }
+    return RW_OK;
+}
+
+static int make_trees(struct rw_ctx *ctx, struct maker *m, uint64_t n_nodes)
 {
     const struct rw_flat *flat = m->flat;
     struct rw_lanes *l = m->lanes;
@@ -186,22 +203,16 @@ static int make_trees(struct rw_ctx *ctx, const struct maker *m, uint64_t n_node
     RW_TRY(RW_NEW(ctx, l->first_leaf, (size_t)l->n_groups * RW_LANES));
     RW_TRY(RW_NEW(ctx, l->leaf, (size_t)n_leaves + 1)); /* the last one of what is no tree */
     for (uint32_t group = 0; group < l->n_groups; group++) {
-        const uint32_t first = l->first_node[group];
         uint32_t most = 1;
         for (uint32_t lane = 0; lane < RW_LANES; lane++) {
             const int32_t tree = (int32_t)(group * RW_LANES + lane);
-            if (tree >= l->n_trees) {
-                l->first_leaf[tree] = n_leaves;
-                continue;
-            }
-            const uint32_t n = leaves_of(flat, tree);
+            const uint32_t n = tree < l->n_trees ? leaves_of(flat, tree) : 0;
             most = n > most ? n : most;
-            l->first_leaf[tree] = (uint32_t)flat->first_leaf[tree];
-            put_tree(m, tree, l->node + first, l->missing_left + first,
-                     l->leaf + l->first_leaf[tree]);
+            l->first_leaf[tree] = n ? (uint32_t)flat->first_leaf[tree] : n_leaves;
         }
-        l->first_node[group + 1] = first + most - 1;
+        l->first_node[group + 1] = l->first_node[group] + most - 1;
     }
+    (void)rw_parallel(ctx, rw_flat_threads(ctx, flat), l->n_groups, 1, put_groups, m);
     return RW_OK;
 }
 

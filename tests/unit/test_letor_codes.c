@@ -34,6 +34,12 @@ static void write_feature(FILE *file, uint32_t seed, uint32_t doc, uint32_t feat
         fprintf(file, " 6:-0");
     else if (feature == 7 && doc % 97 == 5) /* in few documents, and -1 or 0 there */
         fprintf(file, " 7:%d", small < 8 ? 0 : -1);
+    else if (feature == 8) /* whole numbers about those that one and two bytes hold, by turns */
+        fprintf(file, " 8:%d",
+                (int)(doc / 16 % 4 == 0   ? small * 17
+                      : doc / 16 % 4 == 1 ? 248 + small
+                      : doc / 16 % 4 == 2 ? 65520 + 2 * small
+                                          : 0u - small));
     else if (feature == 9 && small == 3) /* both signs, mostly absent */
         fprintf(file, " 9:%.4f", (double)(int32_t)random / 1e9);
     else if (feature == 10 && small < 12)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/rng.h"
 #include "dataset/dataset.h"
 
 static float parse(const char *text, int *clamped)
@@ -146,16 +147,15 @@ Test(number, very_many_digits)
 
 Test(number, double_as_strtod)
 {
-    const char *const texts[] = {"0.1",
-                                 "1e22",
-                                 "1e23",
-                                 "9007199254740993",
-                                 "1.7976931348623157e308",
-                                 "4.9e-324",
-                                 "2.4703282292062327e-324",
-                                 "2.2250738585072014e-308",
-                                 "0.30000000000000004",
-                                 "123456789012345678901234567890e-20"};
+    const char *const texts[] = {
+        "0.1", "1e22", "1e23", "9007199254740993", "1.7976931348623157e308", "4.9e-324",
+        "2.4703282292062327e-324", "2.2250738585072014e-308", "0.30000000000000004",
+        "123456789012345678901234567890e-20",
+        /* ties of doubles, and what is next to them */
+        "9007199254740995", "18014398509481982", "18014398509481986", "18014398509481986.1",
+        "18014398509481985.9", "4503599627370497.5", "4503599627370498.5", "4503599627370498.501",
+        "18446744073709551615", "9999999999999999999", "9223372036854775807e-19", "1e-19",
+        "10000000000000000000e-19", "9007199254740993e-16"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         double value;
         int clamped;
@@ -169,6 +169,22 @@ Test(number, double_as_strtod)
     cr_assert_eq(rw_number_parse_double(big, big + 6, &value, &clamped), big + 6);
     cr_assert_eq(value, -DBL_MAX);
     cr_assert_eq(clamped, 1);
+}
+
+/* Any 16 to 20 digits with up to 21 of them behind the point. */
+Test(number, long_doubles_as_strtod)
+{
+    for (uint64_t i = 0; i < 300000; i++) {
+        const uint64_t high = rw_random(21, i, 0, 1001), low = rw_random(22, i, 0, 1001);
+        const uint64_t digits = (high << 32 | low) >> rw_random(23, i, 0, 1001) % 12;
+        const int power = (int)(rw_random(24, i, 0, 1001) % 22);
+        char text[64];
+        double value;
+        int clamped;
+        const int n = snprintf(text, sizeof(text), "%llue-%d", (unsigned long long)digits, power);
+        cr_assert_eq(rw_number_parse_double(text, text + n, &value, &clamped), text + n);
+        cr_assert_eq(value, strtod(text, NULL), "%s", text);
+    }
 }
 
 Test(number, written_short)
