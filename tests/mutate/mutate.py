@@ -280,8 +280,13 @@ class Work:
                     print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
 
 
-def worker(tree: Tree, work: Work) -> None:
+def worker(place: Path, work: Work, making: threading.Lock, folders: list[str]) -> None:
+    """`folders`: of which the tests are run without a mutant before."""
     try:
+        with making:  # the compiler's cache has it for the next
+            tree = Tree(place)
+        if wrong := tree.wrong(folders):
+            raise RuntimeError(f"fails without a mutant: {wrong}")
         while mutant := work.take():
             at = time.monotonic()
             work.give(mutant, tree.trial(mutant), time.monotonic() - at)
@@ -335,13 +340,14 @@ def main() -> int:
             print(f"{m.path}:{m.line} {m.function}\n    - {m.before}\n    + {m.after}")
         return 0
     answered = Answered()
-    trees = [Tree(Path(args.work).resolve() / str(job)) for job in range(args.jobs)]
-    if not args.trust and (wrong := trees[0].wrong(folders)):
-        sys.exit(f"mutate: fails without a mutant: {wrong}")
     work = Work(mutants, args.skip, args.count)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    threads = [threading.Thread(target=worker, args=(tree, work), daemon=True) for tree in trees]
+    making = threading.Lock()
+    threads = []
     try:
+        for job in range(args.jobs):
+            of_job = (Path(args.work).resolve() / str(job), work, making, [] if args.trust or job > 0 else folders)
+            threads.append(threading.Thread(target=worker, args=of_job, daemon=True))
         for thread in threads:
             thread.start()
         for thread in threads:
