@@ -196,8 +196,8 @@ class Tree:
         log = build / "meson-logs/testlog.json"
         log.unlink(missing_ok=True)
         limits = ["prlimit", "--core=0", "--fsize=8000000000"]
-        if build == self.build:  # a sanitizer reserves more
-            limits.append("--as=16000000000")
+        if build == self.build:  # a sanitizer has more than it uses
+            limits.append("--data=12000000000")
         options = ["-C", str(build), "--maxfail", "1", "--num-processes", "1", "-t", "0.7"]
         done = run([*limits, "meson", "test", *options, *tests], self.env)
         results = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
