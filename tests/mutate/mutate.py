@@ -14,6 +14,7 @@ LAST) until a test fails: then the mutant was seen. Taking too long is failing. 
 --only PLACES  FILE or FILE:LINE, with commas between them: every mutant of that line, instead of one
 --jobs N       copies of the tree that work beside each other (the processors)
 --work FOLDER  where they are (mutate in RANKWOOD_BUILDS, which is build-tests if not set)
+--quick        only the unit tests and checks of the folder: minutes less for each that these do not see
 --trust        does not run the tests without a mutant first
 --list         only prints the mutants
 
@@ -34,8 +35,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from mutants import Mutant, mutants_of
@@ -80,8 +81,22 @@ SANITIZED += ["-Dc_args=-g1 -fno-sanitize-recover=undefined"]
 PASSED = ("OK", "SKIP", "EXPECTEDFAIL")
 
 
+children: set[subprocess.Popen[str]] = set()
+
+
 def run(command: list[str], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
+    out, err = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(command, stdout=out, stderr=err, text=True, env=env, start_new_session=True) as child:
+        children.add(child)
+        said, _ = child.communicate()
+        children.discard(child)
+    return subprocess.CompletedProcess(command, child.returncode, said)
+
+
+def end_children() -> None:
+    for child in list(children):
+        os.killpg(child.pid, signal.SIGTERM)  # meson ends its tests
+        child.wait()
 
 
 def needed(command: list[str], env: dict[str, str] | None = None) -> str:
@@ -100,7 +115,8 @@ class Outcome:
 class Tree:
     """A copy of the tree, with a build for the tests and, once something survives them, one with sanitizers."""
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, is_quick: bool) -> None:
+        self.is_quick = is_quick
         self.root, self.tmp = work / "tree", work / "tmp"
         self.build, self.sanitized = work / "build", work / "sanitized"
         self.copy()
@@ -141,15 +157,6 @@ class Tree:
                 target = line.split(":")[0]
         return users
 
-    def stages(self, path: str) -> Iterator[list[str]]:
-        folder, stem = path.split("/")[1], Path(path).stem
-        units = FOLDERS[folder].split()
-        own = [t for t in self.tests if t == stem or t.startswith(stem + "_") or stem.startswith(t + "_")]
-        yield own
-        yield [t for t in units if t not in own]
-        yield CHECKS.get(folder, "").split()
-        yield LAST.split()
-
     def trial(self, mutant: Mutant) -> Outcome:
         source = self.root / mutant.path
         text = source.read_text()
@@ -172,15 +179,16 @@ class Tree:
 
     def tested(self, path: str) -> str:
         """The first test that fails; "": none does."""
-        stages = [[test for test in tests if test in self.tests] for tests in stages_of(path, self.tests)]
-        for tests in stages:
-            failed = self.failing(self.build, tests)
-            if failed:
+        near, last = stages_of(path, self.tests)
+        for tests in [*near, *([] if self.is_quick else [last])]:
+            if failed := self.failing(self.build, tests):
                 return failed
+        if self.is_quick:
+            return ""
         if self.pins_differ():
             return "same_bytes.pin"
         self.configure(self.sanitized, SANITIZED)
-        failed = self.failing(self.sanitized, [*stages[0], *stages[1], *stages[2], "library_faults"])
+        failed = self.failing(self.sanitized, [*chain.from_iterable(near), "library_faults"])
         return failed and failed + ", sanitized"
 
     def wrong(self, folders: list[str]) -> str:
@@ -218,11 +226,13 @@ class Tree:
         return done.stdout != (self.root / "tests/same_bytes.pin").read_text()
 
 
-def stages_of(path: str, tests: set[str]) -> list[list[str]]:
-    """What should see a mutant of a source, in this order."""
+def stages_of(path: str, tests: set[str]) -> tuple[list[list[str]], list[str]]:
+    """What should see a mutant of a source: what is of its folder, in this order, and the rest."""
     folder, stem = path.split("/")[1], Path(path).stem
     own = sorted(t for t in tests if t == stem or t.startswith(stem + "_") or stem.startswith(t + "_"))
-    return [own, [t for t in FOLDERS[folder].split() if t not in own], CHECKS.get(folder, "").split(), LAST.split()]
+    units = [t for t in FOLDERS[folder].split() if t not in own]
+    known = [[t for t in stage if t in tests] for stage in (own, units, CHECKS.get(folder, "").split(), LAST.split())]
+    return known[:3], known[3]
 
 
 def digest(file: Path) -> bytes:
@@ -280,11 +290,11 @@ class Work:
                     print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
 
 
-def worker(place: Path, work: Work, making: threading.Lock, folders: list[str]) -> None:
+def worker(place: Path, is_quick: bool, work: Work, making: threading.Lock, folders: list[str]) -> None:
     """`folders`: of which the tests are run without a mutant before."""
     try:
         with making:  # the compiler's cache has it for the next
-            tree = Tree(place)
+            tree = Tree(place, is_quick)
         if wrong := tree.wrong(folders):
             raise RuntimeError(f"fails without a mutant: {wrong}")
         while mutant := work.take():
@@ -292,6 +302,7 @@ def worker(place: Path, work: Work, making: threading.Lock, folders: list[str]) 
             work.give(mutant, tree.trial(mutant), time.monotonic() - at)
     except BaseException as error:
         print(f"mutate: {error}", flush=True)
+        end_children()
         os._exit(2)
 
 
@@ -328,6 +339,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--work", default=Path(os.environ.get("RANKWOOD_BUILDS", ROOT / "build-tests")) / "mutate")
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--trust", action="store_true")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
@@ -346,7 +358,8 @@ def main() -> int:
     threads = []
     try:
         for job in range(args.jobs):
-            of_job = (Path(args.work).resolve() / str(job), work, making, [] if args.trust or job > 0 else folders)
+            place = Path(args.work).resolve() / str(job)
+            of_job = (place, args.quick, work, making, [] if args.trust or job > 0 else folders)
             threads.append(threading.Thread(target=worker, args=of_job, daemon=True))
         for thread in threads:
             thread.start()
@@ -354,9 +367,10 @@ def main() -> int:
             thread.join()
     except KeyboardInterrupt:
         print("\ninterrupted")
+        end_children()
     good = show(work, answered) and not answered.stale
     sys.stdout.flush()
-    os._exit(0 if good else 1)  # also where a test still runs
+    os._exit(0 if good else 1)  # also where a thread has not ended
 
 
 if __name__ == "__main__":
