@@ -367,9 +367,9 @@ def main() -> int:
             thread.join()
     except KeyboardInterrupt:
         print("\ninterrupted")
-        end_children()
     good = show(work, answered) and not answered.stale
     sys.stdout.flush()
+    end_children()
     os._exit(0 if good else 1)  # also where a thread has not ended
 
 
