@@ -50,7 +50,8 @@ FOLDERS = {
     "boost": "booster booster_empty params params_set trainings continuation checkpoint eval_sets features refit "
     "fingerprint valid_codes ranks own_part categories labels debias monotone rules cv feature_set model_text",
     "comm": "comm own_part ranks parts_codes cut_ranks",
-    "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write",
+    "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write "
+    "booster check_data_set",
     "evaluate": "evaluate audit cv calibrate calibration compare significance permutation prune feature_selection "
     "run_scores",
     "io": "letor letor_fast letor_codes csv arrow cache cache_codes cache_labels cache_words reader reader_scores "
