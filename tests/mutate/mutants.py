@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 TOKEN = re.compile(
@@ -116,17 +118,18 @@ class Source:
     def __init__(self, root: Path, path: str) -> None:
         self.path = path
         self.text = (root / path).read_text()
-        self.lines = self.text.splitlines()
+        self.lines = self.text.split("\n")
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         self.tokens = tokens_of(self.text)
 
     def line_of(self, at: int) -> int:
-        return self.text.count("\n", 0, at)
+        return bisect_right(self.starts, at) - 1
 
     def put(self, begin: int, end: int, new: str) -> Mutant:
         """The mutant that has `new` in place of the text between two places of one line."""
         line = self.line_of(begin)
         before = self.lines[line]
-        start = self.text.rfind("\n", 0, begin) + 1
+        start = self.starts[line]
         after = before[: begin - start] + new + before[end - start :]
         indent = before[: len(before) - len(before.lstrip())]
         return Mutant(self.path, self.body.name, before.strip(), after.strip(), line + 1, indent)
@@ -164,7 +167,7 @@ class Source:
         """A statement of one line is left out; the function returns before a statement of its outermost block."""
         t = self.tokens[i]
         line = self.line_of(t.at)
-        if self.lines[line].lstrip() != self.text[t.at :].split("\n", 1)[0] or self.tokens[i - 1].text in (",", "("):
+        if self.lines[line][: t.at - self.starts[line]].strip() or self.tokens[i - 1].text in (",", "("):
             return
         whole = self.lines[line].strip()
         begins = t.kind == "word" and self.tokens[i - 1].text in (";", "{", "}", ")", "else", ":")
