@@ -9,8 +9,7 @@
 
 enum { ALIGNMENT = 64 };
 
-/* What stands behind an array because of its alignment is not there, for AddressSanitizer either.
- */
+/* What is behind an array for its alignment is not there, for AddressSanitizer either. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
