@@ -79,6 +79,15 @@ def closing(tokens: list[Token], at: int) -> int:
     return len(tokens) - 1
 
 
+def opening(tokens: list[Token], at: int) -> int:
+    depth = 0
+    for i in range(at, -1, -1):
+        depth += (tokens[i].text == ")") - (tokens[i].text == "(")
+        if depth == 0:
+            return i
+    return 0
+
+
 @dataclass(frozen=True)
 class Body:
     name: str  # of the function
@@ -96,8 +105,7 @@ def bodies(tokens: list[Token]) -> Iterator[Body]:
         elif text in "([{":
             end = closing(tokens, i)
             if text == "{" and tokens[i - 1].text == ")":
-                head = [t.text for t in tokens[start:i]]
-                head = head[: head.index("(")]
+                head = [t.text for t in tokens[start : opening(tokens, i - 1)]]
                 yield Body(head[-1], i + 1, end, early_return(head, {t.text for t in tokens[i:end]}))
                 start = end + 1
             i = end
