@@ -5,6 +5,7 @@
 #     faults      every allocation and every system call of every command fails once (tests/faults/faults.py)
 #     disks       full and read-only disks (tests/faults/disks.py)
 #     library     every allocation of calls of the library fails once, under AddressSanitizer and LeakSanitizer
+#     mutate      300 lines of the library are changed, one at a time, and the tests see it (tests/mutate/mutate.py)
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
 #     numbers     10^8 decimals read as strtof reads them
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
@@ -21,7 +22,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library kills numbers emulated fuzz packages peers}
+stages=${*:-faults disks library mutate kills numbers emulated fuzz packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -68,6 +69,9 @@ stage_library() {
         exit 1
     step library "$builds/sanitizers/tests/faults/library_faults"
 }
+stage_mutate() {
+    step mutate env RANKWOOD_BUILDS="$builds" python3 tests/mutate/mutate.py
+}
 stage_kills() {
     need_release
     step kills sh tests/kills.sh "$program" 500
@@ -98,7 +102,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | kills | numbers | emulated | fuzz | packages | peers) ;;
+    faults | disks | library | mutate | kills | numbers | emulated | fuzz | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2

@@ -9,6 +9,18 @@
 
 enum { ALIGNMENT = 64 };
 
+/* What is behind an array for its alignment is not there, for AddressSanitizer either. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
 static long fail_countdown; /* 0: off; tests only, single-threaded use */
 static int fail_once;
 
@@ -47,10 +59,12 @@ int rw_mem_new_raw(struct rw_ctx *ctx, void **out, size_t n, size_t size)
     *out = NULL;
     if (must_fail() || (size && n > (SIZE_MAX / 2 - ALIGNMENT) / size))
         return out_of_memory(ctx, n, size);
-    size_t bytes = n * size;
-    bytes = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
-    *out = aligned_alloc(ALIGNMENT, bytes);
-    return *out ? RW_OK : out_of_memory(ctx, n, size);
+    const size_t bytes = n * size, room = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
+    *out = aligned_alloc(ALIGNMENT, room);
+    if (!*out)
+        return out_of_memory(ctx, n, size);
+    ASAN_POISON_MEMORY_REGION((char *)*out + bytes, room - bytes);
+    return RW_OK;
 }
 
 int rw_mem_new(struct rw_ctx *ctx, void **out, size_t n, size_t size)

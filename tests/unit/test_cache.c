@@ -10,7 +10,7 @@
 #include "same_dataset.h"
 #include "scratch_file.h"
 
-TestSuite(cache, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
+TestSuite(cache, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
 
 static const char text[] = "1 qid:a 1:0.5 7:nan # docid = 1\n"
                            "0 qid:a 1:2 3:1e39\n"

@@ -280,13 +280,13 @@ Test(cut_ranks, as_the_plain_rule_has_it)
         compare_docs(docs[d], bins, sizeof(bins) / sizeof(bins[0]));
 }
 
-Test(cut_ranks, many_documents, .timeout = 100)
+Test(cut_ranks, many_documents, .timeout = 300)
 {
     static const int bins[] = {255, 1024, 2};
     compare_docs(70001, bins, 3);
 }
 
-Test(cut_ranks, more_documents_than_the_sample, .timeout = 100)
+Test(cut_ranks, more_documents_than_the_sample, .timeout = 300)
 {
     static const int bins[] = {255, 1024};
     compare_docs(RW_CUT_SAMPLE_DOCS + 40007, bins, 2);

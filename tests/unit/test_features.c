@@ -225,9 +225,15 @@ FEATURES_TEST(interaction_lists)
     cr_assert_eq(
         rw_feature_list_check(ctx, "interactions", 0, "two;one", names, n_names, NULL, present, 6),
         RW_ERR_ARGUMENT);
-    char many[200] = "0";
-    for (int g = 1; g < 66; g++)
+    char many[200] = "9";
+    for (int g = 1; g < 64; g++)
         sprintf(many + strlen(many), ";%d", g % 10);
+    cr_assert_eq(parse_groups(many, &groups), RW_OK); /* as many as a word has bits */
+    cr_assert(groups.n_groups == 64 && groups.n_words == 1);
+    cr_assert_eq(rw_interactions_text(ctx, &groups, &text), RW_OK);
+    cr_assert_str_eq(text, many);
+    rw_mem_free(text);
+    sprintf(many + strlen(many), ";4;5");
     cr_assert_eq(parse_groups(many, &groups), RW_OK);
     cr_assert(groups.n_groups == 66 && groups.n_words == 2);
     cr_assert_eq(rw_groups_of(&groups, 5)[1], 2);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/fpenv.h"
+#include "boost/params.h"
 #include "scratch_file.h"
 
 #if defined(__SSE2__)
@@ -82,6 +83,7 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     CALL(rw_params_set(scratch_ctx, params, "rounds", "6"));
     CALL(rw_params_set(scratch_ctx, params, "leaves", "5"));
     CALL(rw_params_set(scratch_ctx, params, "rate", "0.1000000000000000055"));
+    CALL(rw_params_set(scratch_ctx, params, "l2", "0.3"));
     CALL(rw_params_set(scratch_ctx, params, "split", "newton"));
     CALL(rw_params_set(scratch_ctx, params, "min-docs", "3"));
     CALL(rw_train(scratch_ctx, params, data, &data, 1, NULL, &model));
@@ -91,6 +93,15 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     CALL(rw_train_from(scratch_ctx, params, read, data, NULL, 0, NULL, &more));
     CALL(rw_model_write(scratch_ctx, more, "more"));
     keep_file("more");
+    struct rw_params *refit;
+    rw_model_free(more);
+    CALL(rw_params_new(scratch_ctx, &refit));
+    CALL(rw_refit_params(scratch_ctx, refit, read));
+    keep(&refit->l2, sizeof(refit->l2));
+    CALL(rw_refit(scratch_ctx, refit, read, data, NULL, 0, NULL, &more));
+    CALL(rw_model_write(scratch_ctx, more, "refitted"));
+    keep_file("refitted");
+    rw_params_free(refit);
     CALL(rw_predict(scratch_ctx, read, data, 0, scores));
     keep(scores, n * sizeof(*scores));
     CALL(rw_evaluate(scratch_ctx, rw_params_eval(params), data, scores, &eval));

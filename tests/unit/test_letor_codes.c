@@ -206,8 +206,16 @@ Test(letor_codes, same_of_a_pipe)
         rw_binned_free(of_pipe);
         rw_binned_free(of_file);
     }
-    /* a text that is wrong, far behind what is kept in memory, and no room to keep it */
+    /* few documents of a pipe, and many of a file behind it */
+    const char *const both[] = {pipe, "a.txt"};
     struct rw_binned *binned;
+    cr_assert_eq(system("echo 1 qid:before 1:2 > pipe &"), 0);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, both, 2, &binned), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    cr_assert_not_null(binned->bins);
+    cr_assert_eq(binned->documents->n_docs, 4001);
+    rw_binned_free(binned);
+    /* a text that is wrong, far behind what is kept in memory, and no room to keep it */
     cr_assert_eq(system("(cat a.txt; echo; echo 1 qid:z 1:x) > pipe &"), 0);
     cr_assert_eq(rw_binned_read(scratch_ctx, params, &pipe, 1, &binned), RW_ERR_PARSE);
     cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "expected a number after '1:'"), "%s",

@@ -163,3 +163,34 @@ Test(letor_fast, agrees_on_long_lines)
     }
     free(text);
 }
+
+/* Slower would be as right, and nobody would notice: what is written plainly is taken, up to what
+ * is not. */
+Test(letor_fast, takes_what_is_plain)
+{
+    enum { N = 40, ROOM = RW_LETOR_SPAN_ENTRIES + N };
+    static const struct {
+        const char *behind;
+        int is_taken;
+    } lines[] = {{"", 0}, {" 901:2.5", 1}, {" 901:1e5", 1}, {" 7:1", 0}, {" 901:x", 0}};
+    static uint16_t feature[ROOM];
+    static float value[ROOM];
+    for (int i = 0; rw_letor_fast(i); i++) {
+        for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+            static uint64_t known[ROOM];
+            char text[1024 + 2 * RW_LETOR_PAD] = "";
+            char *const begin = text + RW_LETOR_PAD, *end = begin;
+            for (int f = 1; f <= N; f++)
+                end += sprintf(end, "%s%d:%d.%d", f > 1 ? " " : "", 20 * f, f * f, f % 10);
+            end += sprintf(end, "%s", lines[k].behind);
+            struct rw_letor_entries entries = {
+                .feature = feature, .value = value, .text = known, .room = ROOM, .last = -1};
+            const char *at = rw_letor_fast(i)(&entries, begin, end);
+            const int is_taken = lines[k].is_taken;
+            cr_assert_eq(entries.n, (size_t)N + is_taken, "path %d: '%s'", i, lines[k].behind);
+            cr_assert_eq(entries.last, is_taken ? 901 : 20 * N);
+            cr_assert_eq(at == end, is_taken || k == 0);
+            cr_assert(feature[3] == 80 && value[3] == 16.4f);
+        }
+    }
+}

@@ -60,7 +60,7 @@ Test(model_text, every_float_and_double_reads_back)
 Test(model_text, everything_beside_the_trees_reads_back)
 {
     static const char *const texts[] = {
-        "31",    "",   " blanks around ", "back\\slash \\x41", "a\tb\nc\x7f\x01", "\xc3\xbc\xff",
+        "31",    "",   " blanks around ", "back\\slash \\x41", "a\tb\nc\x7f\x01", "\xc3\x80\xff",
         "= # =", "nan"};
     struct rw_model *model = fixture_random_model(ctx, 2, 3, 3, 1), *read;
     cr_assert_eq(RW_NEW(ctx, model->params.param, 8), RW_OK);
@@ -377,6 +377,8 @@ Test(model_text, hostile_features_and_names)
             "m:13:3: expected a name, found the end of the line");
     refused(HEAD PARAMS FEATURES "names 1\n3 a\tb\n\n",
             "m:13:4: expected a printable character, found '\\x09b'");
+    refused(HEAD PARAMS FEATURES "names 1\n3 a\x7f\n\n",
+            "m:13:4: expected a printable character, found '\\x7f'");
     refused(HEAD PARAMS FEATURES "names 1\n3 a\\x41\n\n",
             "m:13:4: expected '\\\\' or '\\x' and two hex digits of a control character, "
             "found '\\x41'");

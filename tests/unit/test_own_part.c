@@ -182,6 +182,43 @@ Test(own_part, whole_files)
                        scratch_log);
 }
 
+/* A rank begins with the file that begins nearest to its share of the bytes; of two as near, with
+ * the later one; but each has a file. */
+Test(own_part, nearest_files)
+{
+    enum { FILES = 6, SETS = 40 };
+    static const char *const path[FILES] = {"0.csv", "1.csv", "2.csv", "3.csv", "4.csv", "5.csv"};
+    uint32_t random = 7, n[FILES];
+    for (int set = 0; set < SETS; set++) {
+        long begin[FILES + 1] = {0}; /* bytes */
+        for (int f = 0; f < FILES; f++) {
+            FILE *file = fopen(path[f], "w");
+            random = random * 1664525 + 1013904223;
+            n[f] = 1 + (random >> 16) % (random >> 30 ? 6 : 40);
+            fprintf(file, "label,qid,x\n");
+            for (uint32_t i = 0; i < n[f]; i++)
+                fprintf(file, "1,%d,%u\n", f, i);
+            begin[f + 1] = begin[f] + ftell(file);
+            fclose(file);
+        }
+        for (int n_ranks = 2; n_ranks < FILES; n_ranks++) {
+            struct parts parts = {.paths = path, .n_paths = FILES, .n_ranks = n_ranks};
+            cr_assert_eq(parts_read(&parts), RW_OK, "%s", rw_last_error(scratch_ctx));
+            for (int r = 0, first = 0, next; r < n_ranks; r++, first = next) {
+                const long share = begin[FILES] * (r + 1) / n_ranks;
+                uint32_t n_docs = 0;
+                next = first + 1;
+                for (int f = next; f <= FILES - (n_ranks - r - 1); f++)
+                    next = labs(begin[f] - share) <= labs(begin[next] - share) ? f : next;
+                for (int f = first; f < next; f++)
+                    n_docs += n[f];
+                cr_assert_eq(parts.part[r]->n_docs, n_docs, "set %d: %d of %d", set, r, n_ranks);
+            }
+            parts_release(&parts);
+        }
+    }
+}
+
 Test(own_part, tables)
 {
     struct parts parts = {

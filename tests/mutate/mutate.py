@@ -1,0 +1,382 @@
+"""Would the tests see a mistake? Changes one line of the library at a time and runs them.
+
+    python3 tests/mutate/mutate.py [--seed 1] [--count 300] [--folders tree,io] [--jobs 2] [--only FILE:LINE]
+
+Works in copies of the tree with builds of their own, never in the tree. A mutant (mutants.py) that does not compile,
+or whose objects are those of the tree, is passed over. Of the others, what should see them runs (FOLDERS, CHECKS,
+LAST) until a test fails: then the mutant was seen. Taking too long is failing; "(time)" says so, for on a busy machine
+it may mean nothing. What no test sees has survived. The list `answered` has survivors that change nothing that anyone
+could see, each with the reason.
+
+--seed N       which mutants, and in which order
+--count N      how many that compile to something else
+--skip N       not the first N, whether they compile or not
+--folders LIST of src, with commas between them
+--only PLACES  FILE or FILE:LINE, with commas between them: every mutant of that line, instead of one
+--jobs N       copies of the tree that work beside each other (the processors)
+--work FOLDER  where they are (mutate in RANKWOOD_BUILDS, which is build-tests if not set)
+--quick        only the unit tests and checks of the folder: minutes less for each that these do not see
+--trust        does not run the tests without a mutant first
+--list         only prints the mutants
+
+Prints a line a mutant, then a table, then the survivors as `answered` has them. Exits 1 if one of them is not in it,
+or if an entry there is of a line that is no more."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from mutants import Mutant, mutants_of
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ANSWERED = Path(__file__).with_name("answered")
+# Unit tests that should see a mutant of a folder; those that are named after its source run before the others.
+FOLDERS = {
+    "binning": "bins cuts cut_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
+    "boost": "booster booster_empty params params_set trainings continuation checkpoint eval_sets features refit "
+    "fingerprint valid_codes ranks own_part categories labels debias monotone rules cv feature_set model_text "
+    "feature_selection",
+    "comm": "comm own_part ranks parts_codes cut_ranks",
+    "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write "
+    "booster check_data_set",
+    "evaluate": "evaluate audit cv calibrate calibration compare significance permutation prune feature_selection "
+    "run_scores",
+    "io": "letor letor_fast letor_codes csv arrow cache cache_codes cache_labels cache_words reader reader_scores "
+    "input model_text model_golden model_versions checkpoint_text checkpoint side_files pairs_file qrels members "
+    "own_part other_formats refused out_file feature_set check_data_set",
+    "metric": "metric ndcg dcg judgments dialect evaluate classic delta eval_sets yetirank",
+    "model": "model tree predict predictor scorer single_lanes shap show importance calibration score_lines model_text "
+    "model_golden categories refit",
+    "objective": "objective lambda delta neighbours pointwise losses yetirank debias labels classic trainings",
+    "tree": "grower tree engine engine_host hist_serial joint_words quantise category_split monotone node_features "
+    "placement plan ranks trainings",
+}
+# Then the checks that have to do with a folder; then LAST; then models' bytes; then the first three, sanitized.
+ENGINES = "check check_plain check_avx2 check_category check_big thread_check"
+CHECKS = {
+    "binning": ENGINES,
+    "comm": "check_comm comm_mpi thread_check check_big",
+    "evaluate": "runs_oracle",
+    "io": "check_comm replay_letor replay_csv replay_cache replay_model replay_checkpoint replay_pairs replay_qrels",
+    "metric": "check runs_oracle",
+    "model": "check_predict thread_check",
+    "objective": ENGINES,
+    "tree": ENGINES,
+}
+LAST = "oracle going_on serving runs_oracle library_faults cli"
+PLAIN = ["-Dcuda=disabled", "-Dwarning_level=0", "-Ddebug=false", "-Doptimization=2"]
+SANITIZED = ["-Dcuda=disabled", "-Dwarning_level=0", "-Doptimization=1", "-Db_sanitize=address,undefined"]
+SANITIZED += ["-Dc_args=-g1 -fno-sanitize-recover=undefined"]
+PASSED = ("OK", "SKIP", "EXPECTEDFAIL")
+
+
+children: set[subprocess.Popen[str]] = set()
+
+
+def run(command: list[str], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    out, err = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(command, stdout=out, stderr=err, text=True, env=env, start_new_session=True) as child:
+        children.add(child)
+        said, _ = child.communicate()
+        children.discard(child)
+    return subprocess.CompletedProcess(command, child.returncode, said)
+
+
+def end_children() -> None:
+    for child in list(children):
+        os.killpg(child.pid, signal.SIGTERM)  # meson ends its tests
+        child.wait()
+
+
+def needed(command: list[str], env: dict[str, str] | None = None) -> str:
+    done = run(command, env)
+    if done.returncode != 0:
+        sys.exit(f"{done.stdout[-4000:]}\nmutate: failed: {' '.join(command)}")
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Outcome:
+    what: str  # none: does not compile; same: the same objects; seen; survived
+    test: str = ""  # that saw it
+
+
+class Tree:
+    """A copy of the tree, with a build for the tests and, once something survives them, one with sanitizers."""
+
+    def __init__(self, work: Path, is_quick: bool) -> None:
+        self.is_quick = is_quick
+        self.root, self.tmp = work / "tree", work / "tmp"
+        self.build, self.sanitized = work / "build", work / "sanitized"
+        self.copy()
+        shutil.rmtree(self.tmp, ignore_errors=True)
+        self.tmp.mkdir()
+        self.env = dict(os.environ, TMPDIR=str(self.tmp), LC_ALL="C", MALLOC_PERTURB_="165")
+        self.configure(self.build, PLAIN)
+        needed(["ninja", "-C", str(self.build)], self.env)
+        self.users = self.users_of_sources()
+        self.clean = {o: digest(self.build / o) for o in {o for objects in self.users.values() for o in objects}}
+        self.tests = {test["name"] for test in json.loads((self.build / "meson-info/intro-tests.json").read_text())}
+
+    def copy(self) -> None:
+        listed = needed(["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        wanted = {name for name in listed.split("\0") if (ROOT / name).is_file()}
+        for old in [p for p in self.root.rglob("*") if p.is_file() and str(p.relative_to(self.root)) not in wanted]:
+            old.unlink()
+        for name in wanted:
+            old, new = self.root / name, ROOT / name
+            if not old.is_file() or old.read_bytes() != new.read_bytes():
+                old.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(new, old)
+
+    def configure(self, build: Path, options: list[str]) -> None:
+        if not (build / "build.ninja").is_file():
+            needed(["meson", "setup", str(build), str(self.root), *options], self.env)
+
+    def users_of_sources(self) -> dict[str, list[str]]:
+        """The library's objects that each file of the tree is compiled into."""
+        users: dict[str, list[str]] = {}
+        target = ""
+        for line in needed(["ninja", "-C", str(self.build), "-t", "deps"], self.env).splitlines():
+            if line.startswith(" "):
+                path = os.path.relpath(self.build / line.strip(), self.root)
+                if target.startswith("src/") and not path.startswith(".."):
+                    users.setdefault(path, []).append(target)
+            else:
+                target = line.split(":")[0]
+        return users
+
+    def trial(self, mutant: Mutant) -> Outcome:
+        source = self.root / mutant.path
+        text = source.read_text()
+        lines = text.splitlines(keepends=True)
+        assert lines[mutant.line - 1].strip() == mutant.before
+        lines[mutant.line - 1] = mutant.indent + mutant.after + "\n"
+        source.write_text("".join(lines))
+        try:
+            objects = self.users.get(mutant.path, [])
+            if not objects or run(["ninja", "-C", str(self.build), *objects], self.env).returncode != 0:
+                return Outcome("none")
+            if all(digest(self.build / o) == self.clean[o] for o in objects):
+                return Outcome("same")
+            failed = self.tested(mutant.path)
+            return Outcome("seen", failed) if failed else Outcome("survived")
+        finally:
+            source.write_text(text)
+            shutil.rmtree(self.tmp, ignore_errors=True)
+            self.tmp.mkdir()
+
+    def tested(self, path: str) -> str:
+        """The first test that fails; "": none does."""
+        near, last = stages_of(path, self.tests)
+        for tests in [*near, *([] if self.is_quick else [last])]:
+            if failed := self.failing(self.build, tests):
+                return failed
+        if self.is_quick:
+            return ""
+        if self.pins_differ():
+            return "same_bytes.pin"
+        self.configure(self.sanitized, SANITIZED)
+        failed = self.failing(self.sanitized, [*chain.from_iterable(near), "library_faults"])
+        return failed and failed + ", sanitized"
+
+    def wrong(self, folders: list[str]) -> str:
+        """What fails in the tree as it is."""
+        for folder in folders:
+            if failed := self.tested(f"src/{folder}/"):
+                return failed
+        return ""
+
+    def failing(self, build: Path, tests: list[str]) -> str:
+        if not tests:
+            return ""
+        log = build / "meson-logs/testlog.json"
+        log.unlink(missing_ok=True)
+        # Time of processors, lest a busy machine sees too much; the rest is for what waits for ever.
+        limits = ["prlimit", "--core=0", "--fsize=8000000000", f"--cpu={100 if build == self.build else 400}"]
+        if build == self.build:  # a sanitizer has more than it uses
+            limits.append("--data=12000000000")
+        options = ["-C", str(build), "--maxfail", "1", "--num-processes", "1", "-t", "5"]
+        done = run([*limits, "meson", "test", *options, *tests], self.env)
+        results = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+        for test in results:
+            if test["result"] not in PASSED:
+                name = str(test["name"]).split(" / ")[-1]
+                is_late = test["result"] == "TIMEOUT" or " timed out (" in test.get("stdout", "")
+                return f"{name} (time)" if is_late else name
+        if done.returncode != 0:
+            raise RuntimeError(f"meson test: {done.returncode}\n{done.stdout[-3000:]}")
+        return ""
+
+    def pins_differ(self) -> bool:
+        """Of data and models, by tests/same_bytes.sh."""
+        builds = self.tmp / "builds"
+        builds.mkdir()
+        (builds / "release").symlink_to(self.build)
+        done = run(["timeout", "300", "sh", str(self.root / "tests/same_bytes.sh"), "--pin", str(builds)], self.env)
+        return done.stdout != (self.root / "tests/same_bytes.pin").read_text()
+
+
+def stages_of(path: str, tests: set[str]) -> tuple[list[list[str]], list[str]]:
+    """What should see a mutant of a source: what is of its folder, in this order, and the rest."""
+    folder, stem = path.split("/")[1], Path(path).stem
+    own = sorted(t for t in tests if t == stem or t.startswith(stem + "_") or stem.startswith(t + "_"))
+    units = [t for t in FOLDERS[folder].split() if t not in own]
+    known = [[t for t in stage if t in tests] for stage in (own, units, CHECKS.get(folder, "").split(), LAST.split())]
+    return known[:3], known[3]
+
+
+def digest(file: Path) -> bytes:
+    return hashlib.sha256(file.read_bytes()).digest()
+
+
+class Answered:
+    """Entries of the list: a line with file and function, the line with - before it, the mutant with +, the reason."""
+
+    def __init__(self) -> None:
+        self.keys: set[str] = set()
+        self.stale: list[str] = []
+        for entry in re.split(r"\n{2,}", ANSWERED.read_text()):
+            lines = [line for line in entry.splitlines() if line and not line.startswith("#")]
+            if not lines:
+                continue
+            if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] != "+ ":
+                sys.exit(f"mutate: {ANSWERED}: expected file and function, '- line', '+ line', reason in:\n{entry}")
+            path, function = lines[0].split()
+            self.keys.add("\n".join((path, function, lines[1][2:], lines[2][2:])))
+            source = ROOT / path
+            if not source.is_file() or lines[1][2:] not in map(str.strip, source.read_text().splitlines()):
+                self.stale.append(entry)
+
+
+class Work:
+    """Hands out mutants in their order, until `count` of them compile to something else."""
+
+    def __init__(self, mutants: list[Mutant], skip: int, count: int) -> None:
+        self.mutants, self.count = mutants, count
+        self.at, self.n_real, self.n_running = skip, 0, 0
+        self.changed = threading.Condition()
+        self.outcomes: list[tuple[Mutant, Outcome]] = []
+
+    def take(self) -> Mutant | None:
+        with self.changed:
+            while self.n_real + self.n_running >= self.count and self.n_running > 0:
+                self.changed.wait()
+            if self.n_real >= self.count or self.at >= len(self.mutants):
+                return None
+            self.at += 1
+            self.n_running += 1
+            return self.mutants[self.at - 1]
+
+    def give(self, mutant: Mutant, outcome: Outcome, seconds: float) -> None:
+        with self.changed:
+            self.n_running -= 1
+            self.n_real += outcome.what in ("seen", "survived")
+            self.outcomes.append((mutant, outcome))
+            self.changed.notify_all()
+            if outcome.what in ("seen", "survived"):
+                by = f" by {outcome.test}" if outcome.test else ""
+                print(f"{outcome.what:8} {mutant.path}:{mutant.line}{by}, {seconds:.0f} s", flush=True)
+                if outcome.what == "survived":
+                    print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
+
+
+def worker(place: Path, is_quick: bool, work: Work, making: threading.Lock, folders: list[str]) -> None:
+    """`folders`: of which the tests are run without a mutant before."""
+    try:
+        with making:  # the compiler's cache has it for the next
+            tree = Tree(place, is_quick)
+        if wrong := tree.wrong(folders):
+            raise RuntimeError(f"fails without a mutant: {wrong}")
+        while mutant := work.take():
+            at = time.monotonic()
+            work.give(mutant, tree.trial(mutant), time.monotonic() - at)
+    except BaseException as error:
+        print(f"mutate: {error}", flush=True)
+        end_children()
+        os._exit(2)
+
+
+def show(work: Work, answered: Answered) -> bool:
+    """The table and the survivors; whether each of them is answered."""
+    real = [m for m, o in work.outcomes if o.what in ("seen", "survived")]
+    survivors = sorted((m for m, o in work.outcomes if o.what == "survived"), key=lambda m: (m.path, m.line))
+    open_ones = [m for m in survivors if m.key() not in answered.keys]
+    print(f"\n{'folder':12} mutants   seen survived answered")
+    for folder in [*sorted({m.path.split("/")[1] for m in real}), ""]:
+        n, lost, left = (sum(m.path.startswith(f"src/{folder}") for m in some) for some in (real, survivors, open_ones))
+        print(f"{folder or 'all':12} {n:7} {n - lost:6} {lost:8} {lost - left:8}")
+    passed_over = Counter(o.what for _, o in work.outcomes)
+    print(f"\npassed over: {passed_over['same']} with the same objects, {passed_over['none']} that do not compile")
+    print(f"to go on behind these: --skip {work.at}")
+    for m in open_ones:
+        print(f"\nsurvived, {m.path}:{m.line}\n{m.path} {m.function}\n- {m.before}\n+ {m.after}")
+    for entry in answered.stale:
+        print(f"\nanswered, but no longer there:\n{entry}")
+    return not open_ones
+
+
+def sources(folders: list[str]) -> list[str]:
+    listed = needed(["git", "-C", str(ROOT), "ls-files", *(f"src/{folder}" for folder in folders)]).split()
+    return [path for path in listed if path.endswith((".c", ".h"))]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--folders", default=",".join(FOLDERS))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--work", default=Path(os.environ.get("RANKWOOD_BUILDS", ROOT / "build-tests")) / "mutate")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--trust", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    folders = args.folders.split(",")
+    if unknown := [folder for folder in folders if folder not in FOLDERS]:
+        parser.error(f"no folder '{unknown[0]}' here: {', '.join(FOLDERS)}")
+    mutants = mutants_of(ROOT, sources(folders), args.seed, args.only.split(",") if args.only else [])
+    if args.list:
+        for m in mutants[args.skip : args.skip + args.count]:
+            print(f"{m.path}:{m.line} {m.function}\n    - {m.before}\n    + {m.after}")
+        return 0
+    answered = Answered()
+    work = Work(mutants, args.skip, args.count)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    making = threading.Lock()
+    threads = []
+    try:
+        for job in range(args.jobs):
+            place = Path(args.work).resolve() / str(job)
+            of_job = (place, args.quick, work, making, [] if args.trust or job > 0 else folders)
+            threads.append(threading.Thread(target=worker, args=of_job, daemon=True))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        print("\ninterrupted")
+    good = show(work, answered) and not answered.stale
+    sys.stdout.flush()
+    end_children()
+    os._exit(0 if good else 1)  # also where a thread has not ended
+
+
+if __name__ == "__main__":
+    sys.exit(main())
