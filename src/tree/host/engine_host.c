@@ -471,7 +471,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
         fixed_gradients(host, &extent);
     else
         RW_TRY(real_gradients(host, &extent));
-    RW_TRY(rw_ranks_extent(host->base.ctx, &extent));
+    RW_TRY(rw_ranks_extent(&host->base, &extent));
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
