@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import os
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def letor_line(rng: random.Random, qid: int, features: dict[int, str]) -> str:
     blank = rng.choice([" ", " ", " ", "  ", "\t", " \t "])
     label = rng.choice(["0", "1", "2", "3", "4", "0.5", "2e0", "+1"])
     words = [label, f"qid:{qid}", *(f"{f}:{value}" for f, value in features.items())]
-    comment = rng.choice(["", "", "", "#", " # docid = D1", "# qid:3 1:2", " #docid:B #"])
+    comment = rng.choice(["", "", "", " #", " # docid = D1", "\t# qid:3 1:2", " #docid:B #"])
     return blank.join(words) + rng.choice(["", "", " ", "\t"]) + comment + rng.choice(["\n", "\n", "\n", "\r\n"])
 
 
@@ -131,7 +132,10 @@ def test_broken_letor_is_never_read_otherwise(tmp_path: Path) -> None:
     n_both = 0
     for _ in range(min(LINES // 20, 20_000)):
         features = {f: a_number(rng) for f in sorted(rng.sample(range(FEATURES), 4))}
-        path.write_text(changed(rng, letor_line(rng, rng.randrange(99), features).strip("\r\n")) + "\n")
+        line = changed(rng, letor_line(rng, rng.randrange(99), features).strip("\r\n"))
+        if re.search(r"qid:\S*#", line):
+            continue  # here '#' is a character of the id; there a comment begins
+        path.write_text(line + "\n")
         try:
             ours = Read(path, FEATURES)
         except rankwood.RankwoodError:
