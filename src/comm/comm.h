@@ -100,7 +100,8 @@ int rw_comm_nonsense(struct rw_ctx *ctx, const char *what);
  * `at` on. 0: it has no end. */
 static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t head)
 {
-    const char *end = n - at > head ? memchr(bytes + at + head, 0, n - at - head) : NULL;
+    const char *end =
+        n - at > head ? (const char *)memchr(bytes + at + head, 0, n - at - head) : NULL;
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
