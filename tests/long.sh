@@ -9,7 +9,8 @@
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
 #     numbers     10^8 decimals read as strtof reads them
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
-#     fuzz        each parser for FUZZ_SECONDS in all (7,200)
+#     fuzz        every target, for FUZZ_SECONDS in all (7,200)
+#     differential  a million random lines as scikit-learn and pandas read them
 #     packages    Debian's, built and installed in a clean root; two builds give the same bytes; the library's
 #                 interface; the site
 #     peers       quality and speed beside other programs (tests/peers/run.sh), which are built or installed first
@@ -22,7 +23,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library mutate kills numbers emulated fuzz packages peers}
+stages=${*:-faults disks library mutate kills numbers emulated fuzz differential packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -87,6 +88,9 @@ stage_emulated() {
 stage_fuzz() {
     step fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-7200}" sh tests/run.sh fuzz
 }
+stage_differential() {
+    step differential env DIFFERENTIAL_LINES=1000000 sh tests/run.sh python
+}
 stage_packages() {
     build "$builds/abi" --buildtype=debugoptimized -Dcuda=disabled -Dtests=disabled &&
         step abi sh -c 'sh tests/abi.sh "$1"; s=$?; [ $s = 77 ] || exit $s' sh "$builds/abi"
@@ -102,7 +106,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | mutate | kills | numbers | emulated | fuzz | packages | peers) ;;
+    faults | disks | library | mutate | kills | numbers | emulated | fuzz | differential | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2

@@ -10,7 +10,7 @@
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
-# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 20
+# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 120
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
@@ -170,10 +170,10 @@ stage_fuzz() {
     elif ! CC=clang CC_LD=$quick_ld configure "$builds/fuzz" --buildtype=debugoptimized -Doptimization=1 -Dfuzz=true -Dtests=disabled \
         -Dcuda=disabled -Db_sanitize=address,undefined -Db_lundef=false "-Dc_args=$lean_args"; then
         result "not ok fuzz: cannot be configured"
-    elif ! build "$builds/fuzz" fuzz_targets; then
+    elif ! build "$builds/fuzz" fuzz_targets src/cli/rankwood; then
         result "not ok fuzz: does not build"
     else
-        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-20}" "$builds/fuzz-found"
+        script fuzz python3 tests/fuzz/fuzz.py "$builds/fuzz" --seconds "${FUZZ_SECONDS:-120}" --corpus "$builds/fuzz-corpus" --found "$builds/fuzz-found"
     fi
 }
 

@@ -58,16 +58,22 @@ static int pack_held(const struct rw_all_held *own, uint32_t group, void **send,
 
 /* Calls of `take` for each feature of what was received, in the order of ranks, then features. */
 typedef void held_fn(struct rw_all_held *all, const struct held_header *header, float *value);
-static void walk_held(struct rw_all_held *all, size_t n_bytes, held_fn *take)
+static int walk_held(struct rw_all_held *all, size_t n_bytes, held_fn *take)
 {
     char *at = all->received, *end = at + n_bytes;
     while (at < end) {
-        struct held_header header;
-        memcpy(&header, at, sizeof(header));
+        struct held_header header = {.feature = UINT32_MAX};
+        if ((size_t)(end - at) >= sizeof(header))
+            memcpy(&header, at, sizeof(header));
+        if (header.feature > RW_MAX_FEATURE ||
+            header.n_values > ((size_t)(end - at) - sizeof(header)) / sizeof(float) ||
+            header.n_zeros > RW_MAX_DOCS)
+            return rw_comm_nonsense(all->pieces->ctx, "values");
         at += sizeof(header);
         take(all, &header, (float *)(void *)at);
         at += header.n_values * sizeof(float);
     }
+    return RW_OK;
 }
 
 static void count_held(struct rw_all_held *all, const struct held_header *header, float *value)
@@ -90,15 +96,14 @@ static int list_received(struct rw_all_held *all, size_t n_bytes)
     struct rw_ctx *ctx = all->pieces->ctx;
     uint32_t n = 0;
     RW_TRY(RW_NEW(ctx, all->end, RW_FEATURE_IDS));
-    walk_held(all, n_bytes, count_held);
+    RW_TRY(walk_held(all, n_bytes, count_held));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         const uint32_t of_feature = all->end[f];
         all->end[f] = n;
         n += of_feature;
     }
     RW_TRY(RW_NEW_RAW(ctx, all->other, n));
-    walk_held(all, n_bytes, list_held);
-    return RW_OK;
+    return walk_held(all, n_bytes, list_held);
 }
 
 int rw_pieces_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all)
@@ -154,9 +159,20 @@ static int pack_bounds(const struct rw_pieces *pieces, uint32_t **send, size_t *
     return RW_OK;
 }
 
+static int ascend(const uint32_t *bound, uint32_t n)
+{
+    for (uint32_t k = 1; k < n; k++)
+        if (bound[k - 1] >= bound[k])
+            return 0;
+    return 1;
+}
+
 static int take_bounds(struct rw_pieces *pieces, const uint32_t *told, size_t n)
 {
     for (size_t at = 0; at < n; at += 2 + told[at + 1]) {
+        if (n - at < 2 || told[at] > RW_MAX_FEATURE || told[at + 1] > n - at - 2 ||
+            told[at + 1] > RW_MAX_BOUNDS || !ascend(told + at + 2, told[at + 1]))
+            return rw_comm_nonsense(pieces->ctx, "boundaries");
         struct rw_piece_feature *feature = &pieces->feature[told[at]];
         feature->n_bounds = told[at + 1];
         rw_mem_free(feature->bound);

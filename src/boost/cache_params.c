@@ -128,10 +128,10 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const cha
     struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
     if (params->categorical[0]) /* words become codes when all are known */
         goal = (struct rw_read_goal){.rule = NULL};
-    struct rw_binned *binned;
+    struct rw_binned *binned = NULL;
     int status;
     *out = NULL;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
     RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
     *out = binned;

@@ -130,9 +130,9 @@ static int warn_of_lacking(struct rw_ctx *ctx, const struct rw_dataset *document
                            const struct rw_model *init)
 {
     const uint32_t n = init->categories.n;
-    uint32_t *has, n_lacking = 0;
+    uint32_t *has = NULL, n_lacking = 0;
     int status;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, has, n)));
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, has, n)));
     for (uint32_t i = 0; i < n; i++)
         has[i] = rw_dataset_column(documents, init->categories.of[i].feature) != NULL;
     RW_TRY_OUT(rw_comm_all_reduce(ctx, has, n, RW_COMM_U32, RW_COMM_MAX));

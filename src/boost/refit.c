@@ -138,9 +138,9 @@ static int check_trees(const struct refit *r)
 /* Has any rank what the model's trees ask for? */
 static int check_features(const struct refit *r)
 {
-    uint32_t *has, n_used = 0, n_lacking = 0;
+    uint32_t *has = NULL, n_used = 0, n_lacking = 0;
     int status;
-    RW_TRY(rw_comm_agree(r->ctx, RW_NEW(r->ctx, has, RW_FEATURE_IDS)));
+    RW_TRY_OUT(rw_comm_agree(r->ctx, RW_NEW(r->ctx, has, RW_FEATURE_IDS)));
     for (uint32_t i = 0; i < r->set[0]->n_columns; i++)
         has[r->set[0]->column[i].feature] = 1;
     RW_TRY_OUT(rw_comm_all_reduce(r->ctx, has, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
@@ -195,11 +195,12 @@ static int recode(struct refit *r)
 /* Where the training set stands among those of all ranks. */
 static int place(struct refit *r)
 {
-    uint64_t *docs;
-    RW_TRY(rw_comm_agree(r->ctx, RW_NEW(r->ctx, docs, (size_t)rw_n_ranks(r->ctx) + 1)));
-    const int status = rw_comm_offsets(r->ctx, r->set[0]->n_docs, docs);
-    if (status >= 0)
-        r->first_doc = (uint32_t)docs[rw_rank(r->ctx)];
+    uint64_t *docs = NULL;
+    int status;
+    RW_TRY_OUT(rw_comm_agree(r->ctx, RW_NEW(r->ctx, docs, (size_t)rw_n_ranks(r->ctx) + 1)));
+    RW_TRY_OUT(rw_comm_offsets(r->ctx, r->set[0]->n_docs, docs));
+    r->first_doc = (uint32_t)docs[rw_rank(r->ctx)];
+out:
     rw_mem_free(docs);
     return status;
 }

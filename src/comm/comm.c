@@ -165,9 +165,12 @@ int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset)
     const int n_ranks = rw_n_ranks(ctx);
     RW_TRY(rw_comm_all_gather(ctx, &own, offset + 1, sizeof(own)));
     offset[0] = 0;
-    for (int r = 0; r < n_ranks; r++)
+    int fits = offset[rw_rank(ctx) + 1] == own;
+    for (int r = 0; r < n_ranks; r++) {
+        fits &= offset[r + 1] <= PTRDIFF_MAX - offset[r];
         offset[r + 1] += offset[r];
-    return RW_OK;
+    }
+    return fits ? RW_OK : rw_comm_nonsense(ctx, "numbers");
 }
 
 /* The sizes that rw_comm_exchange finds, as its functions want them. */
@@ -195,11 +198,14 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
         n_send[r] = send_begin[r + 1] - send_begin[r];
     RW_TRY_OUT(rw_comm_all_gather(ctx, n_send, sizes, n * sizeof(*sizes)));
     begin[0] = 0;
+    int fits = memcmp(sizes + rank * n, n_send, n * sizeof(*n_send)) == 0;
     for (size_t r = 0; r < n; r++) {
         n_recv[r] = sizes[r * n + rank];
+        fits &= n_recv[r] <= PTRDIFF_MAX - begin[r];
         begin[r + 1] = begin[r] + n_recv[r];
     }
-    RW_TRY_OUT(rw_comm_agree(ctx, rw_mem_new_raw(ctx, out, begin[n], 1)));
+    status = fits ? rw_mem_new_raw(ctx, out, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
     if (!is_alone(ctx))
         RW_TRY_OUT(exchange_bytes(ctx, send, n_send, *out, n_recv));
     else if (begin[n] > 0)
@@ -252,6 +258,14 @@ out:
 }
 
 /* ---- failures ---- */
+
+int rw_comm_nonsense(struct rw_ctx *ctx, const char *what)
+{
+    return rw_fail(ctx, RW_ERR_MACHINE,
+                   "another of the %d ranks sent %s that cannot be\n"
+                   "hint: all ranks have to run the same program, on machines of the same kind",
+                   rw_n_ranks(ctx), what);
+}
 
 /* What a rank tells of itself. */
 struct outcome {

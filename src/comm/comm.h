@@ -12,6 +12,8 @@
 #ifndef RW_COMM_COMM_H
 #define RW_COMM_COMM_H
 
+#include <string.h>
+
 #include "base/ctx.h"
 
 #ifdef __cplusplus
@@ -91,11 +93,23 @@ int rw_comm_agree(struct rw_ctx *ctx, int status);
  * 0, or all ranks know. Returns status. */
 int rw_comm_give_up(struct rw_ctx *ctx, int status);
 
+/* What another rank sent cannot be: "names of features", say. Returns RW_ERR_MACHINE. */
+int rw_comm_nonsense(struct rw_ctx *ctx, const char *what);
+
+/* Of what another rank sent, [n] bytes: behind the text, ended by 0, that follows `head` bytes from
+ * `at` on. 0: it has no end. */
+static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t head)
+{
+    const char *end =
+        n - at > head ? (const char *)memchr(bytes + at + head, 0, n - at - head) : NULL;
+    return end ? (size_t)(end - bytes) + 1 : 0;
+}
+
 /* Has another rank failed, as far as is known without a call? */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 
 /* An array of this rank's numbers, one a rank, before each rank: of [n_ranks + 1], the last is the
- * sum. */
+ * sum. RW_ERR_MACHINE: the sum has no place in a size_t. */
 int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset);
 
 /* Where the library of a communicator is ("mpi"), as rw_comm_open looks for it; 0: nowhere. */

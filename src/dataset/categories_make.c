@@ -118,16 +118,21 @@ static int by_count(const void *a, const void *b)
     return strcmp(x->word, y->word);
 }
 
-/* By feature and word, each once. Returns how many. */
-static size_t unpack(const char *bytes, size_t n_bytes, struct counted *out)
+/* By feature and word, each once; *n_out: how many. */
+static int unpack(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, struct counted *out,
+                  size_t *n_out)
 {
+    enum { HEAD = sizeof(out->feature) + sizeof(out->n) };
     size_t n = 0, n_different = 0;
-    for (size_t at = 0; at < n_bytes; n++) {
+    for (size_t at = 0, next; at < n_bytes; at = next, n++) {
+        next = rw_told_end(bytes, n_bytes, at, HEAD);
+        if (!next)
+            return rw_comm_nonsense(ctx, "categories");
         memcpy(&out[n].feature, bytes + at, sizeof(out[n].feature));
         memcpy(&out[n].n, bytes + at + sizeof(out[n].feature), sizeof(out[n].n));
-        at += sizeof(out[n].feature) + sizeof(out[n].n);
-        out[n].word = bytes + at;
-        at += strlen(out[n].word) + 1;
+        out[n].word = bytes + at + HEAD;
+        if (out[n].feature > RW_MAX_FEATURE)
+            return rw_comm_nonsense(ctx, "categories");
     }
     if (n)
         qsort(out, n, sizeof(*out), by_word);
@@ -137,7 +142,8 @@ static size_t unpack(const char *bytes, size_t n_bytes, struct counted *out)
         else
             out[n_different++] = out[i];
     }
-    return n_different;
+    *n_out = n_different;
+    return RW_OK;
 }
 
 /* Moves those that `kept` lacks to the front, without the empty one. Returns how many. */
@@ -194,10 +200,10 @@ static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint3
 {
     enum { LEAST_BYTES = sizeof(uint32_t) + sizeof(uint64_t) + 1 };
     struct counted *words;
+    size_t n = 0, n_features = kept ? kept->n : 0;
     int status = RW_OK;
     RW_TRY(RW_NEW(ctx, words, n_bytes / LEAST_BYTES + 1));
-    const size_t n = unpack(bytes, n_bytes, words);
-    size_t n_features = kept ? kept->n : 0;
+    RW_TRY_OUT(unpack(ctx, bytes, n_bytes, words, &n));
     for (size_t i = 0; i < n; i++)
         n_features += i == 0 || words[i].feature != words[i - 1].feature;
     RW_TRY_OUT(RW_NEW(ctx, out->of, n_features));

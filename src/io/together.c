@@ -125,8 +125,15 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
 {
     struct rw_dataset *documents = j->documents;
     size_t n = 0;
-    for (size_t at = 0; at < n_bytes; n++)
-        at += sizeof(uint32_t) + strlen(text + at + sizeof(uint32_t)) + 1;
+    for (size_t at = 0, next; at < n_bytes; at = next, n++) {
+        uint32_t feature;
+        next = rw_told_end(text, n_bytes, at, sizeof(feature));
+        if (!next)
+            return rw_comm_nonsense(j->ctx, "names of features");
+        memcpy(&feature, text + at, sizeof(feature));
+        if (feature > RW_MAX_FEATURE)
+            return rw_comm_nonsense(j->ctx, "names of features");
+    }
     RW_TRY(RW_NEW(j->ctx, documents->name, n));
     for (; documents->n_names < (int32_t)n; documents->n_names++) {
         struct rw_feature_name *name = &documents->name[documents->n_names];
@@ -228,6 +235,11 @@ static int find_twice(const struct joint *j, const char *text, const size_t *beg
     for (int r = 0; r < j->n_ranks; r++) {
         for (const char *p = text + begin[r], *end = text + begin[r + 1]; p < end;) {
             uint32_t q;
+            const size_t next = rw_told_end(p, (size_t)(end - p), 0, sizeof(q));
+            if (!next) {
+                status = rw_comm_nonsense(j->ctx, "ids of queries");
+                goto out;
+            }
             memcpy(&q, p, sizeof(q));
             RW_TRY_OUT(rw_query_ids_add(j->ctx, &ids, p + sizeof(q), &index));
             if (status) {
@@ -236,7 +248,7 @@ static int find_twice(const struct joint *j, const char *text, const size_t *beg
             }
             RW_TRY_OUT(RW_GROW(j->ctx, number, room, index + 1));
             number[index] = number_of(r, q);
-            p += sizeof(q) + strlen(p + sizeof(q)) + 1;
+            p += next;
         }
     }
 out:
@@ -294,13 +306,14 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
 static int tell_where(const struct joint *j, const struct twice *twice, char *began, int *is_last)
 {
     uint64_t text[WHERE_WORDS + 1] = {0};
-    if ((int)(twice->first >> 32) == j->rank) {
-        const uint32_t query = (uint32_t)twice->first;
+    const uint32_t query = (uint32_t)twice->first;
+    if (twice->first >> 32 == (uint64_t)j->rank && query < j->documents->n_queries) {
         where(j, query, (char *)text, WHERE_BYTES);
         text[WHERE_WORDS] = query + 1 == j->documents->n_queries;
     }
     RW_TRY(rw_comm_sum(j->ctx, text, WHERE_WORDS + 1)); /* the others' are 0 */
     memcpy(began, text, WHERE_BYTES);
+    began[WHERE_BYTES - 1] = 0;
     *is_last = text[WHERE_WORDS] != 0;
     return RW_OK;
 }
@@ -324,8 +337,10 @@ static int check_ids(const struct joint *j)
     first.first = first.again == own.again ? own.first : 0;
     RW_TRY_OUT(rw_comm_sum(j->ctx, &first.first, 1));
     RW_TRY_OUT(tell_where(j, &first, began, &is_last));
-    if ((int)(first.again >> 32) == j->rank)
-        status = fail_twice(j, &first, is_last, began);
+    if (first.again >> 32 == (uint64_t)j->rank)
+        status = (uint32_t)first.again >= j->documents->n_queries
+                     ? rw_comm_nonsense(j->ctx, "a query")
+                     : fail_twice(j, &first, is_last, began);
     status = rw_comm_agree(j->ctx, status);
 out:
     rw_mem_free(send);

@@ -334,7 +334,7 @@ static int enter(struct walk *w, uint32_t at)
     for (uint32_t q = 0; q < w->n; q++) {
         const double t = w->point[q];
         factor[q] = passes ? (1.0 - t) * edge->share + t : (1.0 - t) * edge->share;
-        product[q] = edge->depth ? product[q - (size_t)w->n] * factor[q] : factor[q];
+        product[q] = edge->depth ? (product - w->n)[q] * factor[q] : factor[q];
     }
     if (edge->above != RW_NO_EDGE) {
         const double *old = w->factor + (size_t)w->edge[edge->above].depth * w->n;
@@ -369,7 +369,7 @@ static void leave(struct walk *w)
         share -= integral(w, edge->above, sum);
     w->shap[edge->feature] += share;
     for (uint32_t q = 0; edge->depth > 0 && q < w->n; q++)
-        sum[q - (size_t)w->n] += sum[q];
+        (sum - w->n)[q] += sum[q];
 }
 
 static void explain(struct walk *w, uint32_t n_edges)

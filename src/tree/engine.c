@@ -158,6 +158,18 @@ int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *sibl
     return engine->ops->histograms(engine, siblings, n);
 }
 
+/* Can the split of another rank be one of the slot? */
+static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split, int32_t slot)
+{
+    if (split->column < 0)
+        return 1;
+    const uint32_t column = (uint32_t)split->column;
+    return split->slot == slot && column < cuts->n_features &&
+           split->feature == cuts->feature[column] &&
+           (split->is_set || split->bin < rw_cuts_n_codes(cuts, column)) && isfinite(split->gain) &&
+           isfinite(split->cut);
+}
+
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out)
 {
@@ -168,7 +180,12 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
             return misuse(engine, "splits of slots out of range");
     }
     RW_TRY(engine->ops->best_splits(engine, slots, n, out));
-    return rw_ranks_best(engine->ctx, out, n);
+    RW_TRY(rw_ranks_best(engine->ctx, out, n));
+    for (int i = 0; rw_n_ranks(engine->ctx) > 1 && i < n; i++) {
+        if (!is_split_of(engine->cuts, &out[i], slots[i]))
+            return rw_comm_nonsense(engine->ctx, "splits");
+    }
+    return RW_OK;
 }
 
 int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n)

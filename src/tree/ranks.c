@@ -47,8 +47,10 @@ int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest
     return RW_OK;
 }
 
-int rw_ranks_extent(struct rw_ctx *ctx, struct rw_extent *extent)
+int rw_ranks_extent(struct rw_engine *engine, struct rw_extent *extent)
 {
+    struct rw_ctx *ctx = engine->ctx;
+    const struct rw_extent own = *extent;
     struct rw_sum *sum = &extent->sum;
     uint64_t largest[2] = {(uint64_t)extent->lambda, (uint64_t)extent->hess};
     if (rw_n_ranks(ctx) == 1)
@@ -56,7 +58,11 @@ int rw_ranks_extent(struct rw_ctx *ctx, struct rw_extent *extent)
     RW_TRY(rw_comm_max(ctx, largest, 2));
     extent->lambda = (int64_t)largest[0];
     extent->hess = (int64_t)largest[1];
-    return rw_ranks_leaf_sums(ctx, sum, 1);
+    RW_TRY(rw_ranks_leaf_sums(ctx, sum, 1));
+    return extent->lambda >= own.lambda && extent->hess >= own.hess && sum->n >= own.sum.n &&
+                   sum->n <= engine->all_docs
+               ? RW_OK
+               : rw_comm_nonsense(ctx, "sums of gradients");
 }
 
 int rw_ranks_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n)

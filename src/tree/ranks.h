@@ -19,7 +19,7 @@ int rw_ranks_place(struct rw_engine *engine, const struct rw_dataset *train);
 int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
                       int *keep);
 /* The extent of all ranks' documents. */
-int rw_ranks_extent(struct rw_ctx *ctx, struct rw_extent *extent);
+int rw_ranks_extent(struct rw_engine *engine, struct rw_extent *extent);
 /* The best of what the ranks found for each slot: [n]. */
 int rw_ranks_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
 int rw_ranks_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);

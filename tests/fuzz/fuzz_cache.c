@@ -10,21 +10,15 @@
 #include "io/checksum.h"
 #include "io/data_format.h"
 
-static void check(int holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void use_columns(const struct rw_dataset *dataset)
 {
     float *values = malloc(dataset->n_docs * sizeof(float));
-    check(values != NULL);
+    fuzz_check(values != NULL);
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        check(dataset->column[c].feature <= RW_MAX_FEATURE);
+        fuzz_check(dataset->column[c].feature <= RW_MAX_FEATURE);
         rw_dataset_feature(dataset, dataset->column[c].feature, 0.0f, values);
         for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
-            check(!isinf(values[doc]));
+            fuzz_check(!isinf(values[doc]));
     }
     free(values);
 }
@@ -33,9 +27,9 @@ static void use_bins(const struct rw_bins *bins)
 {
     for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
         const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, f);
-        check(n_codes >= 1 && n_codes <= 1025);
+        fuzz_check(n_codes >= 1 && n_codes <= 1025);
         for (uint32_t doc = 0; doc < bins->n_docs; doc++)
-            check(rw_bins_code(bins, f, doc) < n_codes);
+            fuzz_check(rw_bins_code(bins, f, doc) < n_codes);
     }
 }
 
@@ -44,16 +38,16 @@ static void use(const struct rw_dataset *dataset)
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
     const uint32_t *offsets = rw_dataset_query_offsets(dataset);
     char id[24];
-    check(n_docs > 0 && n_queries > 0 && n_queries <= n_docs);
-    check(offsets[0] == 0 && offsets[n_queries] == n_docs);
+    fuzz_check(n_docs > 0 && n_queries > 0 && n_queries <= n_docs);
+    fuzz_check(offsets[0] == 0 && offsets[n_queries] == n_docs);
     for (uint32_t query = 0; query < n_queries; query++) {
-        check(offsets[query] < offsets[query + 1]);
-        check(rw_dataset_query_id(dataset, query)[0] != 0);
+        fuzz_check(offsets[query] < offsets[query + 1]);
+        fuzz_check(rw_dataset_query_id(dataset, query)[0] != 0);
     }
     for (uint32_t doc = 0; doc < n_docs; doc++) {
         for (int k = 0; k <= dataset->n_more_labels; k++) {
             const float label = rw_dataset_labels_of(dataset, k)[doc];
-            check(label >= 0 && isfinite(label));
+            fuzz_check(label >= 0 && isfinite(label));
         }
         (void)strlen(rw_dataset_comment(dataset, doc));
         rw_dataset_doc_id(dataset, doc, id, sizeof(id));
@@ -70,14 +64,14 @@ static void read_codes(struct rw_ctx *ctx, const char *path, const struct rw_cac
     struct rw_read_goal goal = {.rule = &rule};
     struct rw_binned binned = {.documents = NULL};
     if (rw_files_read(ctx, &path, 1, &goal, &binned) < 0) {
-        check(binned.documents == NULL && rw_last_error(ctx)[0] != 0);
+        fuzz_check(binned.documents == NULL && rw_last_error(ctx)[0] != 0);
         return;
     }
     use(binned.documents);
     if (binned.bins)
         use_bins(binned.bins);
     for (uint32_t f = 0; f < binned.n_features; f++)
-        check(binned.feature[f] <= RW_MAX_FEATURE);
+        fuzz_check(binned.feature[f] <= RW_MAX_FEATURE);
     rw_binned_release(&binned);
 }
 
@@ -86,7 +80,7 @@ static uint32_t read_pieces(struct rw_ctx *ctx, const char *path)
     struct rw_reader *reader;
     struct rw_dataset *piece;
     uint32_t n_docs = 0;
-    check(rw_reader_open(ctx, &path, 1, &reader) == RW_OK);
+    fuzz_check(rw_reader_open(ctx, &path, 1, &reader) == RW_OK);
     while (rw_reader_next(ctx, reader, &piece) == RW_OK && piece) {
         n_docs += piece->n_docs;
         rw_dataset_free(piece);
@@ -102,16 +96,16 @@ static void read_part(struct rw_ctx *ctx, const char *path, const struct rw_data
                                    .end = whole->n_docs};
     struct rw_binned part = {.documents = NULL};
     struct rw_input *input;
-    check(rw_input_open(ctx, path, &input) == RW_OK);
-    check(rw_cache_read_part(ctx, input, &range, NULL, &part) == RW_OK);
+    fuzz_check(rw_input_open(ctx, path, &input) == RW_OK);
+    fuzz_check(rw_cache_read_part(ctx, input, &range, NULL, &part) == RW_OK);
     rw_input_close(input);
     use(part.documents);
-    check(part.documents->n_docs == range.end - range.begin);
-    check(part.documents->n_more_labels == whole->n_more_labels);
+    fuzz_check(part.documents->n_docs == range.end - range.begin);
+    fuzz_check(part.documents->n_more_labels == whole->n_more_labels);
     rw_binned_release(&part);
 }
 
-static void read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
+static int read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
 {
     struct fuzz_file file;
     struct rw_dataset *dataset;
@@ -122,28 +116,32 @@ static void read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
         memcpy(&header, data, sizeof(header));
         read_codes(ctx, path, &header);
     }
-    if (rw_dataset_read(ctx, &path, 1, &dataset) == RW_OK) {
+    const int status = rw_dataset_read(ctx, &path, 1, &dataset);
+    if (status == RW_OK) {
         use(dataset);
-        check(read_pieces(ctx, path) == dataset->n_docs);
+        fuzz_check(read_pieces(ctx, path) == dataset->n_docs);
         if (size >= sizeof(header) && memcmp(data, RW_CACHE_MAGIC, sizeof(header.magic)) == 0)
             read_part(ctx, path, dataset);
         rw_dataset_free(dataset);
     } else {
-        check(dataset == NULL && rw_last_error(ctx)[0] != 0);
+        fuzz_check(dataset == NULL && rw_last_error(ctx)[0] != 0);
     }
     fuzz_file_close(&file);
+    return status == RW_OK;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const char *const fuzz_words[] = {"qid", "A", "B", NULL};
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct rw_ctx *ctx;
     struct rw_cache_header header;
-    check(rw_ctx_new(&ctx) == RW_OK);
-    check(rw_ctx_set_threads(ctx, 1) == RW_OK);
-    read_bytes(ctx, data, size);
+    fuzz_check(rw_ctx_new(&ctx) == RW_OK);
+    fuzz_check(rw_ctx_set_threads(ctx, 1) == RW_OK);
+    int taken = read_bytes(ctx, data, size);
     if (size >= sizeof(header) + sizeof(uint32_t)) {
         uint8_t *sealed = malloc(size);
-        check(sealed != NULL);
+        fuzz_check(sealed != NULL);
         memcpy(sealed, data, size);
         memcpy(&header, data, sizeof(header));
         memcpy(header.magic, RW_CACHE_MAGIC, sizeof(header.magic));
@@ -154,9 +152,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(sealed, &header, sizeof(header));
         const uint32_t crc = rw_checksum(0, sealed, size - sizeof(crc));
         memcpy(sealed + size - sizeof(crc), &crc, sizeof(crc));
-        read_bytes(ctx, sealed, size);
+        taken |= read_bytes(ctx, sealed, size);
         free(sealed);
     }
     rw_ctx_free(ctx);
-    return 0;
+    return taken;
 }

@@ -8,12 +8,6 @@
 #include "fuzz_input.h"
 #include "io/csv.h"
 
-static void check(int holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void set_columns(struct rw_ctx *ctx, unsigned kind)
 {
     static const char *const ignore[] = {"t", "5-6"};
@@ -24,7 +18,7 @@ static void set_columns(struct rw_ctx *ctx, unsigned kind)
                                        .n_ignore = kind >> 3 & 1,
                                        .no_label = kind >> 4 & 1,
                                        .no_qid = kind >> 5 & 1};
-    check(rw_ctx_set_columns(ctx, &columns) == RW_OK);
+    fuzz_check(rw_ctx_set_columns(ctx, &columns) == RW_OK);
 }
 
 static void use(const struct rw_dataset *dataset)
@@ -32,25 +26,27 @@ static void use(const struct rw_dataset *dataset)
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
     float *values = malloc(n_docs * sizeof(float));
     char where[64];
-    check(values && n_docs > 0 && n_queries > 0 && n_queries <= n_docs && dataset->n_columns > 0);
-    check(dataset->query_offset[0] == 0 && dataset->query_offset[n_queries] == n_docs);
+    fuzz_check(values && n_docs > 0 && n_queries > 0 && n_queries <= n_docs &&
+               dataset->n_columns > 0);
+    fuzz_check(dataset->query_offset[0] == 0 && dataset->query_offset[n_queries] == n_docs);
     for (uint32_t q = 0; q < n_queries; q++) {
-        check(dataset->query_offset[q] < dataset->query_offset[q + 1]);
-        check(rw_dataset_query_id(dataset, q)[0] != 0);
-        check(!strpbrk(rw_dataset_query_id(dataset, q), "\t\r\n"));
+        fuzz_check(dataset->query_offset[q] < dataset->query_offset[q + 1]);
+        fuzz_check(rw_dataset_query_id(dataset, q)[0] != 0);
+        fuzz_check(!strpbrk(rw_dataset_query_id(dataset, q), "\t\r\n"));
     }
     for (uint32_t i = 0; i < n_docs; i++) {
-        check(isfinite(dataset->label[i]) && dataset->label[i] >= 0);
-        check(!dataset->weight || (dataset->weight[i] >= 0 && dataset->weight[i] <= RW_MAX_WEIGHT));
+        fuzz_check(isfinite(dataset->label[i]) && dataset->label[i] >= 0);
+        fuzz_check(!dataset->weight ||
+                   (dataset->weight[i] >= 0 && dataset->weight[i] <= RW_MAX_WEIGHT));
         rw_dataset_where(dataset, i, where, sizeof(where));
-        check(strncmp(where, "input:", 6) == 0);
+        fuzz_check(strncmp(where, "input:", 6) == 0);
     }
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        check(dataset->column[c].n == n_docs);
-        check(!dataset->name || rw_dataset_feature_name(dataset, c)[0] != 0);
+        fuzz_check(dataset->column[c].n == n_docs);
+        fuzz_check(!dataset->name || rw_dataset_feature_name(dataset, c)[0] != 0);
         rw_dataset_feature(dataset, c, 0.0F, values);
         for (uint32_t i = 0; i < n_docs; i++)
-            check(!isinf(values[i]));
+            fuzz_check(!isinf(values[i]));
     }
     free(values);
 }
@@ -78,33 +74,40 @@ out:
     return status;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const char *const fuzz_words[] = {
+    "label",    "qid",    "w",          "x",        "t",    "\"a,b\"", "\"\"", "\"a \"\"b\"\"\"",
+    "\"\"\"\"", "\"\n\"", "NA",         "nan",      "NaN",  "null",    "inf",  "-inf",
+    "1e39",     "-0",     "1e-46",      "+3",       "0x10", "65536",   "1",    "2",
+    "0.5",      "-1",     "\t",         "\r\n",     " ",    "﻿",     "\"",   "'",
+    ",,",       ";",      "2147483648", "16777217", NULL};
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct rw_ctx *ctx;
     struct rw_dataset *one, *other;
     if (size == 0)
         return 0;
-    check(rw_ctx_new(&ctx) == RW_OK);
-    check(rw_ctx_set_threads(ctx, 1) == RW_OK);
+    fuzz_check(rw_ctx_new(&ctx) == RW_OK);
+    fuzz_check(rw_ctx_set_threads(ctx, 1) == RW_OK);
     set_columns(ctx, *data++);
     size--;
     const int status = read_chunks(ctx, data, size, 4096, &one);
     char error[sizeof(ctx->error)];
     memcpy(error, ctx->error, sizeof(error));
-    check(status == read_chunks(ctx, data, size, 1 + size % 37, &other));
+    fuzz_check(status == read_chunks(ctx, data, size, 1 + size % 37, &other));
     if (status == RW_OK) {
         use(one);
-        check(one->n_docs == other->n_docs && one->n_queries == other->n_queries);
-        check(memcmp(one->label, other->label, one->n_docs * sizeof(float)) == 0);
+        fuzz_check(one->n_docs == other->n_docs && one->n_queries == other->n_queries);
+        fuzz_check(memcmp(one->label, other->label, one->n_docs * sizeof(float)) == 0);
         for (uint32_t c = 0; c < one->n_columns; c++)
-            check(memcmp(one->column[c].value, other->column[c].value,
-                         one->n_docs * sizeof(float)) == 0);
+            fuzz_check(memcmp(one->column[c].value, other->column[c].value,
+                              one->n_docs * sizeof(float)) == 0);
     } else {
-        check(!one && !other && strstr(error, "input") != NULL);
-        check(strcmp(error, ctx->error) == 0);
+        fuzz_check(!one && !other && strstr(error, "input") != NULL);
+        fuzz_check(strcmp(error, ctx->error) == 0);
     }
     rw_dataset_free(one);
     rw_dataset_free(other);
     rw_ctx_free(ctx);
-    return 0;
+    return status == RW_OK;
 }

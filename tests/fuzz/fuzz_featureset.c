@@ -20,7 +20,35 @@ static void use(const struct rw_feature_set *set)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const char *const fuzz_words[] = {"featureset",
+                                  "features",
+                                  "name",
+                                  "\"a\"",
+                                  "\"b\"",
+                                  "_source",
+                                  "_id",
+                                  "template",
+                                  "{}",
+                                  "[]",
+                                  "null",
+                                  "true",
+                                  "0",
+                                  "-1",
+                                  "1e999",
+                                  "\"\\\\u0000\"",
+                                  "\"\\\\ud800\"",
+                                  "{",
+                                  "}",
+                                  "[",
+                                  "]",
+                                  ",",
+                                  ":",
+                                  "hits",
+                                  "type",
+                                  "params",
+                                  NULL};
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct rw_ctx *ctx;
     struct fuzz_file file;
@@ -38,5 +66,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rw_feature_set_release(&set);
     fuzz_file_close(&file);
     rw_ctx_free(ctx);
-    return 0;
+    return status >= 0;
 }

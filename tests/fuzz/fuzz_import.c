@@ -70,13 +70,129 @@ static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format
     rw_ensemble_release(&ensemble);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const char *const fuzz_words[] = {"tree",
+                                  "version=v4",
+                                  "num_class=1",
+                                  "num_leaves=2",
+                                  "split_feature=0",
+                                  "threshold=0.5",
+                                  "decision_type=2",
+                                  "left_child=-1",
+                                  "right_child=-2",
+                                  "leaf_value=1 2",
+                                  "num_cat=1",
+                                  "cat_boundaries=0 1",
+                                  "cat_threshold=3",
+                                  "learner",
+                                  "gradient_booster",
+                                  "gbtree",
+                                  "dart",
+                                  "trees",
+                                  "split_indices",
+                                  "split_conditions",
+                                  "left_children",
+                                  "right_children",
+                                  "base_weights",
+                                  "default_left",
+                                  "categories",
+                                  "base_score",
+                                  "weight_drop",
+                                  "oblivious_trees",
+                                  "splits",
+                                  "float_feature_index",
+                                  "border",
+                                  "leaf_values",
+                                  "leaf_weights",
+                                  "scale_and_bias",
+                                  "features_info",
+                                  "float_features",
+                                  "nan_value_treatment",
+                                  "AsIs",
+                                  "AsTrue",
+                                  "AsFalse",
+                                  "cat_feature_index",
+                                  "ctr_data",
+                                  "ensemble",
+                                  "split",
+                                  "pos",
+                                  "left",
+                                  "right",
+                                  "feature",
+                                  "threshold",
+                                  "output",
+                                  "<tree",
+                                  "</tree>",
+                                  "<split",
+                                  "</split>",
+                                  "weight",
+                                  "PMML",
+                                  "TreeModel",
+                                  "SimplePredicate",
+                                  "lessOrEqual",
+                                  "greaterThan",
+                                  "isMissing",
+                                  "True",
+                                  "Segmentation",
+                                  "sum",
+                                  "0",
+                                  "1",
+                                  "-1",
+                                  "2",
+                                  "0.5",
+                                  "1e39",
+                                  "-1e39",
+                                  "1e308",
+                                  "1e-46",
+                                  "NaN",
+                                  "Infinity",
+                                  "nan",
+                                  "null",
+                                  "true",
+                                  "false",
+                                  "65535",
+                                  "65536",
+                                  "2147483647",
+                                  "-2147483648",
+                                  "4294967295",
+                                  "[]",
+                                  "{}",
+                                  "\"\"",
+                                  "f0",
+                                  "f1",
+                                  "f2",
+                                  "f3",
+                                  "nodes_modes",
+                                  "BRANCH_LEQ",
+                                  "BRANCH_LT",
+                                  "BRANCH_GTE",
+                                  "LEAF",
+                                  "yes",
+                                  "no",
+                                  "nodeid",
+                                  "depth",
+                                  "children",
+                                  "class",
+                                  "org.apache.solr.ltr.model.MultipleAdditiveTreesModel",
+                                  "params",
+                                  "root",
+                                  "value",
+                                  "if",
+                                  "&amp;",
+                                  "&#0;",
+                                  "<!DOCTYPE x>",
+                                  "<![CDATA[x]]>",
+                                  "<!-- -->",
+                                  "\\\\u0000",
+                                  NULL};
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct rw_ctx *ctx;
     struct rw_ensemble names = {0};
     char *text = malloc(size + 1);
     if (rw_ctx_new(&ctx) < 0 || !text)
         abort();
+    int taken = 0;
     make_names(ctx, &names);
     memcpy(text, data, size);
     text[size] = 0; /* as rw_input_read_all gives it */
@@ -96,11 +212,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         if (rw_model_check(ctx, model) < 0)
             abort();
+        taken = 1;
         write_again(ctx, format, model);
         rw_model_free(model);
     }
     rw_ensemble_release(&names);
     rw_ctx_free(ctx);
     free(text);
-    return 0;
+    return taken;
 }

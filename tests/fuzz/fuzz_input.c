@@ -8,15 +8,82 @@
 
 #include "io/model_text.h"
 
+/* ---- inputs that were taken ---- */
+
+enum { KEPT = 64, KEPT_BYTES = 16384 };
+
+struct fuzz_counts fuzz_counts;
+static struct {
+    size_t n;
+    uint8_t bytes[KEPT_BYTES];
+} kept[KEPT];
+
+static void keep(const uint8_t *data, size_t size)
+{
+    if (size == 0 || size > KEPT_BYTES)
+        return;
+    const size_t to = fuzz_counts.n_taken % KEPT;
+    kept[to].n = size;
+    memcpy(kept[to].bytes, data, size);
+}
+
+const uint8_t *fuzz_taken(uint32_t random, size_t *n)
+{
+    for (uint32_t i = 0; i < KEPT; i++) {
+        const uint32_t from = (random + i) % KEPT;
+        if (kept[from].n) {
+            *n = kept[from].n;
+            return kept[from].bytes;
+        }
+    }
+    return NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_counts.n_inputs++;
+    if (fuzz_one(data, size)) {
+        fuzz_counts.n_taken++;
+        keep(data, size);
+    }
+    return 0;
+}
+
+void fuzz_check(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* ---- bytes ---- */
+
+uint8_t fuzz_byte(struct fuzz_bytes *bytes)
+{
+    return bytes->at < bytes->end ? *bytes->at++ : 0;
+}
+
+uint32_t fuzz_u32(struct fuzz_bytes *bytes)
+{
+    uint32_t number = 0;
+    for (int i = 0; i < 4; i++)
+        number |= (uint32_t)fuzz_byte(bytes) << 8 * i;
+    return number;
+}
+
+uint32_t fuzz_below(struct fuzz_bytes *bytes, uint32_t n)
+{
+    return fuzz_byte(bytes) % n;
+}
+
+/* ---- files ---- */
+
 void fuzz_file_open(struct fuzz_file *file, const uint8_t *data, size_t size)
 {
     file->fd = memfd_create("fuzz", MFD_CLOEXEC);
-    if (file->fd < 0)
-        abort();
+    fuzz_check(file->fd >= 0);
     for (size_t done = 0; done < size;) {
         const ssize_t n = write(file->fd, data + done, size - done);
-        if (n <= 0)
-            abort();
+        fuzz_check(n > 0);
         done += (size_t)n;
     }
     snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
@@ -27,22 +94,21 @@ void fuzz_file_close(struct fuzz_file *file)
     close(file->fd);
 }
 
-void fuzz_with_checksum(const uint8_t *data, size_t size,
-                        void (*try_text)(struct rw_ctx *ctx, const char *text, size_t n))
+int fuzz_with_checksum(const uint8_t *data, size_t size,
+                       int (*try_text)(struct rw_ctx *ctx, const char *text, size_t n))
 {
     struct rw_ctx *ctx;
-    if (rw_ctx_new(&ctx) < 0)
-        abort();
+    fuzz_check(rw_ctx_new(&ctx) == RW_OK);
     char *text = malloc(size + RW_CHECKSUM_LINE_BYTES + 1);
-    if (!text)
-        abort();
+    fuzz_check(text != NULL);
     memcpy(text, data, size);
-    try_text(ctx, text, size);
+    int taken = try_text(ctx, text, size);
     if (size >= RW_CHECKSUM_LINE_BYTES &&
         memcmp(text + size - RW_CHECKSUM_LINE_BYTES, "checksum ", 9) == 0)
         size -= RW_CHECKSUM_LINE_BYTES;
     rw_model_checksum_line(text, size, text + size);
-    try_text(ctx, text, size + RW_CHECKSUM_LINE_BYTES);
+    taken |= try_text(ctx, text, size + RW_CHECKSUM_LINE_BYTES);
     free(text);
     rw_ctx_free(ctx);
+    return taken;
 }

@@ -1,5 +1,6 @@
-/* How targets use a fuzzer's bytes: as a file in memory, reached through /proc, for functions that
- * take a path; or as text that ends with a checksum. */
+/* How targets use a fuzzer's bytes, and what they have in common: a count of the inputs that were
+ * read to their end, and words of the format, from which fuzz_mutate.c makes inputs that are nearly
+ * right. */
 #ifndef RW_FUZZ_INPUT_H
 #define RW_FUZZ_INPUT_H
 
@@ -12,14 +13,40 @@ struct rw_ctx;
 extern "C" {
 #endif
 
-/* The entry point that libFuzzer and replay_main.c call; every fuzz_<parser>.c defines it. */
+/* Every fuzz_<name>.c defines these two. fuzz_one: 1 if the input was read to its end, and taken; 0
+ * if it was refused. Ends the process if a promise is broken. fuzz_words: words of the format,
+ * ended by NULL. */
+int fuzz_one(const uint8_t *data, size_t size);
+extern const char *const fuzz_words[];
+
+/* The entry point that libFuzzer and replay_main.c call. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Tries the input as it is, and with a valid checksum line in place of its own last line, if that
- * is one. */
-void fuzz_with_checksum(const uint8_t *data, size_t size,
-                        void (*try_text)(struct rw_ctx *ctx, const char *text, size_t n));
+struct fuzz_counts {
+    uint64_t n_inputs, n_taken;
+};
+extern struct fuzz_counts fuzz_counts;
+/* One of the last inputs that were taken, in bytes[*n]; NULL: there is none. */
+const uint8_t *fuzz_taken(uint32_t random, size_t *n);
 
+/* Ends the process if a promise is broken. */
+void fuzz_check(int holds);
+
+/* Numbers from an input, byte by byte; 0 past its end. */
+struct fuzz_bytes {
+    const uint8_t *at, *end;
+};
+uint8_t fuzz_byte(struct fuzz_bytes *bytes);
+uint32_t fuzz_u32(struct fuzz_bytes *bytes);
+/* 0 to n - 1 of a byte. */
+uint32_t fuzz_below(struct fuzz_bytes *bytes, uint32_t n);
+
+/* Tries the input as it is, and with a valid checksum line in place of its own last line, if that
+ * is one. Returns 1 if either was taken. */
+int fuzz_with_checksum(const uint8_t *data, size_t size,
+                       int (*try_text)(struct rw_ctx *ctx, const char *text, size_t n));
+
+/* An input as a file in memory, reached through /proc, for functions that take a path. */
 struct fuzz_file {
     int fd;
     char path[32];

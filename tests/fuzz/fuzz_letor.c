@@ -11,12 +11,6 @@
 #include "io/input.h"
 #include "io/letor.h"
 
-static void check(int holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void use(const struct rw_dataset *dataset)
 {
     const uint32_t n_docs = rw_dataset_n_docs(dataset), n_queries = rw_dataset_n_queries(dataset);
@@ -25,22 +19,22 @@ static void use(const struct rw_dataset *dataset)
     float *values = malloc(n_docs * sizeof(float));
     char id[24];
 
-    check(values && n_docs > 0 && n_queries > 0 && n_queries <= n_docs);
-    check(offsets[0] == 0 && offsets[n_queries] == n_docs);
+    fuzz_check(values && n_docs > 0 && n_queries > 0 && n_queries <= n_docs);
+    fuzz_check(offsets[0] == 0 && offsets[n_queries] == n_docs);
     for (uint32_t query = 0; query < n_queries; query++) {
-        check(offsets[query] < offsets[query + 1]);
-        check(rw_dataset_query_id(dataset, query)[0] != 0);
+        fuzz_check(offsets[query] < offsets[query + 1]);
+        fuzz_check(rw_dataset_query_id(dataset, query)[0] != 0);
     }
     for (uint32_t doc = 0; doc < n_docs; doc++) {
-        check(isfinite(labels[doc]));
+        fuzz_check(isfinite(labels[doc]));
         (void)strlen(rw_dataset_comment(dataset, doc));
         rw_dataset_doc_id(dataset, doc, id, sizeof(id));
-        check(strlen(id) < sizeof(id));
+        fuzz_check(strlen(id) < sizeof(id));
     }
     for (uint32_t feature = 0; feature < 8; feature++) {
         rw_dataset_feature(dataset, feature, 0.0f, values);
         for (uint32_t doc = 0; doc < n_docs; doc++)
-            check(!isinf(values[doc]));
+            fuzz_check(!isinf(values[doc]));
     }
     free(values);
 }
@@ -100,37 +94,44 @@ static void read_file(struct rw_ctx *ctx, const uint8_t *data, size_t size)
     const char *path = file.path;
     if (rw_dataset_read(ctx, &path, 1, &dataset) == RW_OK) {
         use(dataset);
-        check(read_pieces(ctx, path) == (long)rw_dataset_n_docs(dataset));
+        fuzz_check(read_pieces(ctx, path) == (long)rw_dataset_n_docs(dataset));
         rw_dataset_free(dataset);
     } else {
-        check(dataset == NULL && rw_last_error(ctx)[0] != 0);
+        fuzz_check(dataset == NULL && rw_last_error(ctx)[0] != 0);
         read_pieces(ctx, path);
     }
     fuzz_file_close(&file);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const char *const fuzz_words[] = {
+    "qid:1",     "qid:2", "qid:q7", "1:0",     "2:1.5",   "3:-0",        "4:1e-45",
+    "5:3.5e38",  "6:nan", "7:1e39", "65535:1", "65536:1", "#",           "# docid = A",
+    "# docid:B", "0",     "2",      "0.5",     "-1",      "31",          "1e9",
+    "nan",       "inf",   "+1",     "0x1p3",   "NA",      "00001:00.50", "8:1e999",
+    "\t",        "  ",    "\r\n",   ":",       NULL};
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct rw_ctx *ctx;
     struct rw_dataset *one, *other;
-    check(rw_ctx_new(&ctx) == RW_OK);
-    check(rw_ctx_set_threads(ctx, 1) == RW_OK);
+    fuzz_check(rw_ctx_new(&ctx) == RW_OK);
+    fuzz_check(rw_ctx_set_threads(ctx, 1) == RW_OK);
     const int status = read_chunks(ctx, data, size, 4096, &one);
     char error[sizeof(ctx->error)];
     memcpy(error, ctx->error, sizeof(error));
-    check(status == read_chunks(ctx, data, size, 1 + size % 37, &other));
+    fuzz_check(status == read_chunks(ctx, data, size, 1 + size % 37, &other));
     if (status == RW_OK) {
         use(one);
-        check(one->n_docs == other->n_docs && one->n_queries == other->n_queries);
-        check(memcmp(one->label, other->label, one->n_docs * sizeof(float)) == 0);
+        fuzz_check(one->n_docs == other->n_docs && one->n_queries == other->n_queries);
+        fuzz_check(memcmp(one->label, other->label, one->n_docs * sizeof(float)) == 0);
     } else {
-        check(!one && !other && strstr(error, "input") != NULL);
-        check(strcmp(error, ctx->error) == 0);
+        fuzz_check(!one && !other && strstr(error, "input") != NULL);
+        fuzz_check(strcmp(error, ctx->error) == 0);
     }
     rw_dataset_free(one);
     rw_dataset_free(other);
     if (size % 64 == 0)
         read_file(ctx, data, size);
     rw_ctx_free(ctx);
-    return 0;
+    return status == RW_OK;
 }

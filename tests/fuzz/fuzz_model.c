@@ -38,7 +38,7 @@ static void print(struct rw_ctx *ctx, const struct rw_model *model, char **text,
         abort();
 }
 
-static void try_text(struct rw_ctx *ctx, const char *text, size_t n)
+static int try_text(struct rw_ctx *ctx, const char *text, size_t n)
 {
     struct rw_model *model, *again;
     const int status = rw_model_parse(ctx, "input", text, n, &model);
@@ -47,7 +47,7 @@ static void try_text(struct rw_ctx *ctx, const char *text, size_t n)
         if (status != RW_ERR_FORMAT || model || strncmp(message, "input:", 6) != 0 ||
             strchr(message, '\n'))
             abort();
-        return;
+        return 0;
     }
     char *first, *second;
     size_t n_first, n_second;
@@ -62,10 +62,70 @@ static void try_text(struct rw_ctx *ctx, const char *text, size_t n)
     rw_mem_free(second);
     rw_model_free(again);
     rw_model_free(model);
+    return 1;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const char *const fuzz_words[] = {
+    "node 0 feature 1 <= 0.5 left leaf 0 right leaf 1 missing left gain 1",
+    "node",
+    "leaf",
+    "left",
+    "right",
+    "missing",
+    "gain",
+    "feature",
+    "tree",
+    "leaves",
+    "trees",
+    "names",
+    "features",
+    "metrics",
+    "rounds",
+    "metric",
+    "params",
+    "absent",
+    "zero",
+    "missing",
+    "best-round",
+    "finished no",
+    "finished",
+    "earlier",
+    "run",
+    "nan",
+    "inf",
+    "-inf",
+    "1e39",
+    "1e-46",
+    "-0",
+    "4294967295",
+    "2147483648",
+    "65535",
+    "65536",
+    "-1",
+    "0",
+    "1",
+    "2",
+    "auto 1",
+    "categories",
+    "category",
+    "in",
+    "not in",
+    "calibration",
+    "logistic",
+    "isotonic",
+    "knots",
+    "checksum",
+    "#",
+    "=",
+    "checkpoint",
+    "model",
+    "rankwood model 1",
+    "0x1",
+    "1e308",
+    "\t",
+    NULL};
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
-    fuzz_with_checksum(data, size, try_text);
-    return 0;
+    return fuzz_with_checksum(data, size, try_text);
 }

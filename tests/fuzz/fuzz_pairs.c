@@ -8,39 +8,38 @@
 
 enum { DOCS = 5, QUERIES = 3 };
 
-static void check(int holds)
-{
-    if (!holds)
-        abort();
-}
+const char *const fuzz_words[] = {"1",         "2",      "3",   "0",          "65536", "65537",
+                                  "0.5",       "1e-300", "nan", "-1",         "#",     "1 1 2",
+                                  "2 2 1 0.5", "\t",     "  ",  "4294967297", "+1",    NULL};
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     static const float values[DOCS] = {1, 2, 3, 4, 5}, labels[DOCS] = {0, 1, 0, 2, 1};
     static const uint32_t offsets[QUERIES + 1] = {0, 2, 4, 5};
     struct rw_ctx *ctx;
     struct rw_dataset *dataset;
     struct fuzz_file file;
-    check(rw_ctx_new(&ctx) == RW_OK);
-    check(rw_dataset_from_memory(ctx, values, labels, offsets, DOCS, 1, QUERIES, 1, &dataset) ==
-          RW_OK);
+    fuzz_check(rw_ctx_new(&ctx) == RW_OK);
+    fuzz_check(rw_dataset_from_memory(ctx, values, labels, offsets, DOCS, 1, QUERIES, 1,
+                                      &dataset) == RW_OK);
     fuzz_file_open(&file, data, size);
-    if (rw_dataset_read_pairs(ctx, dataset, file.path) == RW_OK) {
-        check(dataset->pair_offset[0] == 0 && dataset->pair_offset[QUERIES] > 0);
+    const int taken = rw_dataset_read_pairs(ctx, dataset, file.path) == RW_OK;
+    if (taken) {
+        fuzz_check(dataset->pair_offset[0] == 0 && dataset->pair_offset[QUERIES] > 0);
         for (uint32_t q = 0; q < QUERIES; q++) {
             for (size_t i = dataset->pair_offset[q]; i < dataset->pair_offset[q + 1]; i++) {
                 const struct rw_given_pair *pair = &dataset->pair[i];
-                check(pair->better >= offsets[q] && pair->better < offsets[q + 1]);
-                check(pair->worse >= offsets[q] && pair->worse < offsets[q + 1]);
-                check(pair->better != pair->worse);
-                check(pair->weight >= 0.0 && pair->weight <= RW_MAX_WEIGHT);
+                fuzz_check(pair->better >= offsets[q] && pair->better < offsets[q + 1]);
+                fuzz_check(pair->worse >= offsets[q] && pair->worse < offsets[q + 1]);
+                fuzz_check(pair->better != pair->worse);
+                fuzz_check(pair->weight >= 0.0 && pair->weight <= RW_MAX_WEIGHT);
             }
         }
     } else {
-        check(!dataset->pair && rw_last_error(ctx)[0] && !strchr(rw_last_error(ctx), '\n'));
+        fuzz_check(!dataset->pair && rw_last_error(ctx)[0] && !strchr(rw_last_error(ctx), '\n'));
     }
     fuzz_file_close(&file);
     rw_dataset_free(dataset);
     rw_ctx_free(ctx);
-    return 0;
+    return taken;
 }

@@ -7,12 +7,6 @@
 #include "dataset/dataset.h"
 #include "fuzz_input.h"
 
-static void check(int holds)
-{
-    if (!holds)
-        abort();
-}
-
 /* Labels may be too large for gains, and not whole: metrics that count relevant documents take all.
  */
 static void measure(struct rw_ctx *ctx, const struct rw_qrels *qrels)
@@ -20,16 +14,16 @@ static void measure(struct rw_ctx *ctx, const struct rw_qrels *qrels)
     struct rw_eval_params how = RW_EVAL_DEFAULTS;
     struct rw_eval *eval;
     how.metric = "map,mrr@3,p@2,recall@5,rbp:0.5";
-    check(rw_evaluate(ctx, &how, qrels->dataset, qrels->runs[0].scores, &eval) == RW_OK);
+    fuzz_check(rw_evaluate(ctx, &how, qrels->dataset, qrels->runs[0].scores, &eval) == RW_OK);
     for (int m = 0; m < eval->n_metrics; m++) {
         const double mean = eval->metrics[m].mean;
-        check(eval->metrics[m].n_counted == 0 ? isnan(mean) : mean >= 0 && mean <= 1);
+        fuzz_check(eval->metrics[m].n_counted == 0 ? isnan(mean) : mean >= 0 && mean <= 1);
     }
     rw_eval_free(eval);
     how.metric = "ndcg@3";
     if (rw_evaluate_like(ctx, &how, qrels->dataset, qrels->runs[0].scores, "trec", &eval) ==
         RW_OK) {
-        check(eval->metrics[0].mean >= 0 && eval->metrics[0].mean <= 1);
+        fuzz_check(eval->metrics[0].mean >= 0 && eval->metrics[0].mean <= 1);
         rw_eval_free(eval);
     }
 }
@@ -40,40 +34,68 @@ static void check_documents(const struct rw_qrels *qrels)
     char id[512], last[512] = "";
     uint64_t n_ranked = 0;
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        check(dataset->query_offset[q] < dataset->query_offset[q + 1]);
+        fuzz_check(dataset->query_offset[q] < dataset->query_offset[q + 1]);
         for (uint32_t i = dataset->query_offset[q]; i < dataset->query_offset[q + 1]; i++) {
             const double score = qrels->runs[0].scores[i];
-            check(isfinite(score) || score == RW_UNRANKED);
+            fuzz_check(isfinite(score) || score == RW_UNRANKED);
             n_ranked += score != RW_UNRANKED;
-            check(dataset->label[i] >= 0);
+            fuzz_check(dataset->label[i] >= 0);
             rw_dataset_doc_id(dataset, i, id, sizeof(id));
-            check(id[0] && (i == dataset->query_offset[q] || strcmp(last, id) > 0));
+            fuzz_check(id[0] && (i == dataset->query_offset[q] || strcmp(last, id) > 0));
             strcpy(last, id);
         }
     }
-    check(n_ranked == qrels->runs[0].n_ranked && n_ranked > 0);
+    fuzz_check(n_ranked == qrels->runs[0].n_ranked && n_ranked > 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const char *const fuzz_words[] = {"1",
+                                  "2",
+                                  "3",
+                                  "Q0",
+                                  "A",
+                                  "B",
+                                  "C",
+                                  "0",
+                                  "-1",
+                                  "0.5",
+                                  "1e9",
+                                  "1e308",
+                                  "nan",
+                                  "inf",
+                                  "-inf",
+                                  "tag",
+                                  "t",
+                                  "1 0 A 1",
+                                  "1 Q0 A 1 2.5 t",
+                                  "\t",
+                                  "\r\n",
+                                  "  ",
+                                  "-0",
+                                  "1e-320",
+                                  "",
+                                  NULL};
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct rw_ctx *ctx;
     struct rw_qrels *qrels;
     struct fuzz_file judgments, run;
     const uint8_t *end = size > 0 ? memchr(data, 1, size) : NULL;
     const size_t n = end ? (size_t)(end - data) : size, begin = end ? n + 1 : size;
-    check(rw_ctx_new(&ctx) == RW_OK);
+    fuzz_check(rw_ctx_new(&ctx) == RW_OK);
     fuzz_file_open(&judgments, data, n);
     fuzz_file_open(&run, data + begin, size - begin);
     const char *const runs[] = {run.path};
-    if (rw_qrels_read(ctx, judgments.path, runs, 1, &qrels) == RW_OK) {
+    const int taken = rw_qrels_read(ctx, judgments.path, runs, 1, &qrels) == RW_OK;
+    if (taken) {
         check_documents(qrels);
         measure(ctx, qrels);
         rw_qrels_free(qrels);
     } else {
-        check(!qrels && rw_last_error(ctx)[0] != 0);
+        fuzz_check(!qrels && rw_last_error(ctx)[0] != 0);
     }
     fuzz_file_close(&run);
     fuzz_file_close(&judgments);
     rw_ctx_free(ctx);
-    return 0;
+    return taken;
 }

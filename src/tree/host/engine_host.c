@@ -373,8 +373,12 @@ static int real_gradients(struct rw_host *host, struct rw_extent *extent)
         rw_parallel(ctx, n_threads, host->n_queries, 0, reals_of_queries, host);
     struct magnitude_job largest = {host, 0.0, 0.0};
     rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
+    const struct magnitude_job own = largest;
     RW_TRY(rw_comm_max_doubles(ctx, &largest.gradient, 1));
     RW_TRY(rw_comm_max_doubles(ctx, &largest.hessian, 1));
+    if (rw_n_ranks(ctx) > 1 && !(largest.gradient >= own.gradient && largest.gradient < INFINITY &&
+                                 largest.hessian >= own.hessian && largest.hessian < INFINITY))
+        return rw_comm_nonsense(ctx, "gradients");
     host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
     host->root.hess_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
@@ -471,7 +475,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
         fixed_gradients(host, &extent);
     else
         RW_TRY(real_gradients(host, &extent));
-    RW_TRY(rw_ranks_extent(host->base.ctx, &extent));
+    RW_TRY(rw_ranks_extent(&host->base, &extent));
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);

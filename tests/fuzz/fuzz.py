@@ -1,0 +1,154 @@
+"""Fuzzes the targets of a build made with -Dfuzz=true, each for its share of the time.
+
+  python3 tests/fuzz/fuzz.py BUILD [--seconds S] [--targets A,B] [--corpus FOLDER] [--found FOLDER]
+
+The corpus, seeds made of real data (RANKWOOD_DATA) and counts over all runs stay in the corpus' folder
+(default: the build's fuzz-corpus, none of it in the tree), so that a later run goes on. An input that crashes, leaks,
+hangs or eats memory is left in FOUND and makes this fail; save it in tests/fuzz/corpus/TARGET/ once it is mended.
+
+Prints a table, of this run and of all: inputs; of these the share that was read to its end; edges of the code that
+were reached; after how many inputs the last new one was.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import seeds
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ASAN = "allocator_may_return_null=1:strict_string_checks=1:quarantine_size_mb=16:malloc_context_size=10"
+COMMON = ["-timeout=60", "-max_len=16384", "-entropic=0", "-print_final_stats=1", "-verbosity=1"]
+LIMITS = ["-rss_limit_mb=2048", "-malloc_limit_mb=1024"]
+# What a rank asks for may be as large as another one says; there is an error if it is not to be had.
+LIMITS_OF = {"ranks": ["-rss_limit_mb=4096", "-malloc_limit_mb=1000000"]}
+ASAN_OF = {"ranks": ":max_allocation_size_mb=256"}
+# Some need more time than others for as many inputs.
+SHARES = {"ranks": 4, "calls": 3, "import": 2}
+EVENT = re.compile(r"^#(\d+)\s+(INITED|NEW|REDUCE|pulse|DONE)\s+cov: (\d+)")
+TAKEN = re.compile(r"^fuzz: (\d+) of (\d+) inputs were read to their end")
+
+
+def targets_of(build):
+    folder = os.path.join(build, "tests", "fuzz")
+    return sorted(name[5:] for name in os.listdir(folder) if re.fullmatch(r"fuzz_[a-z]+", name))
+
+
+def read_log(path, counts):
+    """Adds what a run's log says to the counts over all runs. Returns this run's."""
+    run = {"inputs": 0, "taken": 0, "edges": 0}
+    known = counts.get("edges", 0)
+    begun = None
+    with open(path, encoding="utf-8", errors="replace") as log:
+        for line in log:
+            if event := EVENT.match(line):
+                number, kind, edges = int(event[1]), event[2], int(event[3])
+                if kind == "INITED":  # what was saved is no news
+                    begun, known = number, max(known, edges)
+                elif begun is not None and edges > known:
+                    known = edges
+                    counts["last_new"] = counts.get("inputs", 0) + number - begun
+                run["inputs"] = number - (begun or number)
+                run["edges"] = max(run["edges"], edges)
+            if taken := TAKEN.match(line):
+                run["taken"], run["inputs"] = int(taken[1]), int(taken[2])
+    counts["edges"] = known
+    for key in ("inputs", "taken"):
+        counts[key] = counts.get(key, 0) + run[key]
+    counts.setdefault("last_new", 0)
+    return run
+
+
+def fuzz(build, name, seconds, corpus, found, counts):
+    """Runs one target. Returns its status and this run's counts."""
+    folders = [os.path.join(corpus, name), os.path.join(HERE, "corpus", name), os.path.join(corpus, "seeds", name)]
+    os.makedirs(folders[0], exist_ok=True)
+    log = os.path.join(found, name + ".log")
+    command = [
+        os.path.join(build, "tests", "fuzz", "fuzz_" + name),
+        f"-max_total_time={seconds}",
+        f"-artifact_prefix={found}/{name}-",
+        *COMMON,
+        *LIMITS_OF.get(name, LIMITS),
+        *(folder for folder in folders if os.path.isdir(folder)),
+    ]
+    environment = dict(
+        os.environ,
+        ASAN_OPTIONS=ASAN + ASAN_OF.get(name, ""),
+        UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
+        LSAN_OPTIONS="print_suppressions=0:suppressions=" + os.path.join(HERE, "..", "lsan.supp"),
+    )
+    with open(log, "w", encoding="utf-8") as out:
+        status = subprocess.run(command, stdout=out, stderr=out, env=environment, check=False, cwd=found).returncode
+    return status, read_log(log, counts)
+
+
+def row(name, run, counts, seconds):
+    share = 100 * run["taken"] / run["inputs"] if run["inputs"] else 0
+    share_all = 100 * counts["taken"] / counts["inputs"] if counts["inputs"] else 0
+    return (
+        f"{name:<11}{run['inputs']:>10}{run['inputs'] / seconds:>9.0f}{share:>7.1f} %"
+        f"{counts['inputs']:>13}{share_all:>7.1f} %{counts['edges']:>8}{counts['last_new']:>13}"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("build")
+    parser.add_argument("--seconds", type=int, default=60, help="of all targets together")
+    parser.add_argument("--targets", help="names, with commas between them")
+    parser.add_argument("--corpus")
+    parser.add_argument("--found")
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    corpus = os.path.abspath(args.corpus or os.path.join(build, "fuzz-corpus"))
+    found = os.path.abspath(args.found or os.path.join(build, "fuzz-found"))
+    names = args.targets.split(",") if args.targets else targets_of(build)
+    data = os.environ.get("RANKWOOD_DATA", os.path.join(HERE, "..", "..", "..", "shared", "data"))
+    os.makedirs(corpus, exist_ok=True)
+    os.makedirs(found, exist_ok=True)
+    if not names or not all(name in targets_of(build) for name in names):
+        print(f"not ok fuzz: no such targets in '{build}'")
+        return 1
+    if not os.path.isdir(os.path.join(corpus, "seeds")):
+        program = os.path.join(build, "src", "cli", "rankwood")
+        os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
+        n = seeds.make(program, data, os.path.join(corpus, "seeds")) if os.path.exists(program) else 0
+        print(f"{n} seeds of real files" if n else "no seeds of real files: saved inputs alone")
+    path = os.path.join(corpus, "counts.json")
+    all_counts = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            all_counts = json.load(file)
+    failed, rows = 0, []
+    n_shares = sum(SHARES.get(name, 1) for name in names)
+    for name in names:
+        each = max(1, args.seconds * SHARES.get(name, 1) // n_shares)
+        counts = all_counts.setdefault(name, {})
+        at = time.monotonic()
+        status, run = fuzz(build, name, each, corpus, found, counts)
+        rows.append(row(name, run, counts, max(1.0, time.monotonic() - at)))
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump(all_counts, file, indent=1)
+        os.replace(path + ".new", path)
+        if status == 0:
+            print(f"ok fuzz {name}: {run['inputs']} inputs in {each} s")
+        else:
+            failed += 1
+            print(f"not ok fuzz {name}: see {found}")
+            with open(os.path.join(found, name + ".log"), encoding="utf-8", errors="replace") as log:
+                print("".join("    " + line for line in log.readlines()[-40:]))
+        sys.stdout.flush()
+    print("target         inputs      a s     ended    in all runs     ended   edges   last new at")
+    print("\n".join(rows))
+    n_inputs = sum(counts.get("inputs", 0) for counts in all_counts.values())
+    print(f"{n_inputs} inputs in all runs ({n_inputs:.2g})")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
