@@ -83,10 +83,10 @@ Test(to_c, scores_are_ours)
             model->tree[3].cut[i] = 0.0f; /* never -0 */
         model->tree[3].leaf[i] = ldexpf(1.1f, (int)i - 20);
     }
-    model->tree[4].cut[0] = 3.4028235e38f;
-    model->tree[4].cut[1] = -3.4028235e38f;
-    model->tree[4].cut[2] = 1e-45f;
-    model->tree[5].leaf[0] = -1e-45f;
+    model->tree[5].cut[0] = 3.4028235e38f; /* tree 4 is a leaf */
+    model->tree[5].cut[1] = -3.4028235e38f;
+    model->tree[5].cut[2] = 1e-45f;
+    model->tree[6].leaf[0] = -1e-45f;
     check_model(model, "random");
     rw_model_free(model);
 }
