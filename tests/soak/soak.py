@@ -234,7 +234,7 @@ def summary(folder: Path, bound: float, judge_memory: bool) -> dict[str, Any]:
     hours = (half[-1]["seconds"] - half[0]["seconds"]) / 3600
     found: dict[str, Any] = {"seconds": end["seconds"], "days": len(days), "commands": sum(d["commands"] for d in days)}
     found.update({name: sum(day.get(name, 0) for day in days) for name in ("kills", "resumed")})
-    cpu = sum(day["cpu"] for day in days) + max(day["server_cpu"] for day in days)
+    cpu = sum(day["cpu"] for day in days) + max((day["server_cpu"] for day in days), default=0)
     found.update(cores_busy=round(cpu / end["seconds"], 3), **end)
     found["bound_kib_an_hour"] = bound
     found["rss_kib_first_of_half"] = half[0]["rss_kib"]
@@ -350,7 +350,7 @@ class Soak:
 
 def show(found: dict[str, Any]) -> int:
     for name, value in found.items():
-        if name != "failures":
+        if name not in ("failures", "serves"):
             print(f"{name:24} {value}")
     for what in found["failures"]:
         print(f"not ok soak: {what}")

@@ -365,7 +365,8 @@ static long resident_kib(void)
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* What malloc has given out; -1: not known here. */
+/* What malloc has given out, and what threads keep of it to give it out again: some KiB more, once.
+ * -1: not known here. */
 static long heap_kib(void)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
