@@ -11,19 +11,20 @@
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
 #     fuzz        every target, for FUZZ_SECONDS in all (7,200)
 #     differential  a million random lines as scikit-learn and pandas read them
+#     soak        days of retraining, served by threads all the while, for SOAK_SECONDS (7,200; 86,400 is a whole day)
 #     packages    Debian's, built and installed in a clean root; two builds give the same bytes; the library's
 #                 interface; the site
 #     peers       quality and speed beside other programs (tests/peers/run.sh), which are built or installed first
 #
-# RANKWOOD_BUILDS, RANKWOOD_DATA, FUZZ_SECONDS as for run.sh. The last line is 'N passed, M failed'; exit 1 if M is
-# not 0.
+# RANKWOOD_BUILDS, RANKWOOD_DATA, FUZZ_SECONDS as for run.sh; soak's figures are left in RANKWOOD_BUILDS/soak. The last
+# line is 'N passed, M failed'; exit 1 if M is not 0.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library mutate kills numbers emulated fuzz differential packages peers}
+stages=${*:-faults disks library mutate kills numbers emulated fuzz differential soak packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -91,6 +92,12 @@ stage_fuzz() {
 stage_differential() {
     step differential env DIFFERENTIAL_LINES=1000000 sh tests/run.sh python
 }
+stage_soak() {
+    need_release
+    rm -rf "$builds/soak"
+    step soak python3 tests/soak/soak.py --program "$program" --server "$builds/release/tests/soak/soak_server" \
+        --seconds "${SOAK_SECONDS:-7200}" "$builds/soak"
+}
 stage_packages() {
     build "$builds/abi" --buildtype=debugoptimized -Dcuda=disabled -Dtests=disabled &&
         step abi sh -c 'sh tests/abi.sh "$1"; s=$?; [ $s = 77 ] || exit $s' sh "$builds/abi"
@@ -106,7 +113,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | mutate | kills | numbers | emulated | fuzz | differential | packages | peers) ;;
+    faults | disks | library | mutate | kills | numbers | emulated | fuzz | differential | soak | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2
