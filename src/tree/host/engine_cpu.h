@@ -107,7 +107,16 @@ struct rw_cpu_group { /* bundles whose codes have one width */
     size_t stride;                /* bytes */
     int bytes;                    /* 1 or 2 */
     uint32_t n_active;
-    uint32_t *active;     /* [n_active] bundles with a feature of this tree's sample */
+    uint32_t *active; /* [n_active] bundles with a feature of this tree's sample */
+    /* where documents' active bundles are read: in the rows, or packed */
+    struct rw_cpu_view {
+        const uint8_t *row;
+        size_t stride;
+        int in_order; /* active bundle c stands at c; else at active[c] */
+    } view;
+    uint8_t *packed; /* [n_docs][row of n_packed] active bundles' codes alone; NULL: never */
+    uint32_t n_packed;
+    uint64_t *mask;       /* [stride / 8] the active codes of a row: scratch */
     uint8_t *shared_code; /* [features][256] codes of features that share a bundle */
 };
 

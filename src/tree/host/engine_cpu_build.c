@@ -17,7 +17,7 @@
 struct asking {
     const uint8_t *row; /* of document 0, from the first code on */
     size_t stride;
-    const uint32_t *doc; /* [n] */
+    const uint32_t *doc;           /* [n] */
     uint32_t at, n, line, n_lines; /* of them document `at`'s line `line` is the next to ask for */
 };
 
@@ -168,42 +168,53 @@ static void add_wide(const struct addition *add)
 
 /* Documents whose codes are gathered. */
 struct gathering {
-    const struct rw_cpu_group *group;
+    struct rw_cpu_view view;
+    const uint32_t *active;
     const uint32_t *doc; /* [n] */
     uint32_t n;
     uint32_t first, last; /* of the active bundles: those of the passes */
+    size_t at, end;       /* of a row: where they stand */
     uint64_t *to;         /* [passes][RW_CPU_GATHERED] */
 };
+
+/* Of narrow passes [from, end). */
+static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
+{
+    const struct rw_cpu_group *group = &cpu->group[0];
+    struct gathering g = {.view = group->view,
+                          .active = group->active,
+                          .first = cpu->pass[from].first,
+                          .last = cpu->pass[end - 1].first + cpu->pass[end - 1].n};
+    g.at = g.view.in_order ? g.first : g.active[g.first];
+    g.end = (g.view.in_order ? g.last - 1 : g.active[g.last - 1]) + 1;
+    return g;
+}
 
 /* Asks for the row of a document that comes a little later than i. */
 INLINE void ask_for_row(const struct gathering *g, uint32_t i)
 {
     enum { AHEAD = 12, LINE = 64 };
-    const size_t from = g->group->active[g->first], to = g->group->active[g->last - 1];
-    const uint8_t *row =
-        g->group->row + g->doc[i + AHEAD < g->n ? i + AHEAD : i] * g->group->stride;
-    for (size_t at = from; at <= to; at += LINE)
+    const uint8_t *row = g->view.row + g->doc[i + AHEAD < g->n ? i + AHEAD : i] * g->view.stride;
+    for (size_t at = g->at; at < g->end; at += LINE)
         __builtin_prefetch(row + at);
-    __builtin_prefetch(row + to);
+    __builtin_prefetch(row + g->end - 1);
 }
 
 /* Documents from `from` on. */
 static void gather_plain(const struct gathering *g, uint32_t from)
 {
-    const struct rw_cpu_group *group = g->group;
-    const int all = group->n_active == group->n;
     for (uint32_t i = from; i < g->n; i++) {
-        const uint8_t *row = group->row + g->doc[i] * group->stride;
+        const uint8_t *row = g->view.row + g->doc[i] * g->view.stride;
         ask_for_row(g, i);
         uint64_t *to = g->to + i;
         uint32_t c = g->first;
-        for (; all && c + RW_CPU_PASS_BUNDLES <= g->last;
+        for (; g->view.in_order && c + RW_CPU_PASS_BUNDLES <= g->last;
              c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED)
             memcpy(to, row + c, RW_CPU_PASS_BUNDLES);
         for (; c < g->last; c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED) {
             uint64_t codes = 0;
             for (uint32_t k = 0; k < RW_CPU_PASS_BUNDLES && c + k < g->last; k++)
-                codes |= (uint64_t)row[group->active[c + k]] << (8 * k);
+                codes |= (uint64_t)row[g->view.in_order ? c + k : g->active[c + k]] << (8 * k);
             *to = codes;
         }
     }
@@ -233,12 +244,12 @@ RW_AVX512 static inline void turn(__m512i *a)
 /* n words of eight documents, from word w of their rows on. */
 RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32_t w, uint32_t n)
 {
-    const uint8_t *row = g->group->row + g->first + 8 * (size_t)w;
+    const uint8_t *row = g->view.row + g->first + 8 * (size_t)w;
     uint64_t *to = g->to + (size_t)w * RW_CPU_GATHERED + i;
     __m512i a[8];
     for (uint32_t k = 0; k < 8; k++)
         a[k] = _mm512_maskz_loadu_epi64((__mmask8)(0xff >> (8 - n)),
-                                        row + g->doc[i + k] * g->group->stride);
+                                        row + g->doc[i + k] * g->view.stride);
     turn(a);
     for (uint32_t k = 0; k < 8; k++) {
         if (k < n)
@@ -246,7 +257,7 @@ RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32
     }
 }
 
-/* Eight documents at a time, where all bundles are active. Returns how many were done. */
+/* Eight documents at a time, where active bundles stand in order. Returns how many were done. */
 RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 {
     const uint32_t n_words = (g->last - g->first + 7) / 8, rest = (g->last - g->first) % 8;
@@ -274,16 +285,13 @@ RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 static void gather(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
                    uint32_t end, uint64_t *gathered)
 {
-    const struct rw_cpu_group *group = &cpu->group[0];
-    const struct gathering g = {.group = group,
-                                .doc = doc,
-                                .n = n,
-                                .first = cpu->pass[from].first,
-                                .last = cpu->pass[end - 1].first + cpu->pass[end - 1].n,
-                                .to = gathered};
+    struct gathering g = gathering_of(cpu, from, end);
     uint32_t done = 0;
+    g.doc = doc;
+    g.n = n;
+    g.to = gathered;
 #if RW_HAS_X86
-    if (cpu->host.isa == RW_ISA_AVX512 && group->n_active == group->n)
+    if (cpu->host.isa == RW_ISA_AVX512 && g.view.in_order)
         done = gather_avx512(&g);
 #endif
     gather_plain(&g, done);
@@ -320,18 +328,17 @@ static int64_t add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *do
     enum { AHEAD = 24 };
     uint64_t *gathered = cpu->gathered + (size_t)thread * RW_CPU_PASSES * RW_CPU_GATHERED;
     int64_t word[RW_CPU_DOCS], sum = 0;
-    const struct rw_cpu_group *group = &cpu->group[0];
-    struct asking asking = {.stride = group->stride};
+    struct asking asking = {0};
     struct addition add = {.isa = cpu->host.isa, .word = word, .asking = &asking};
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
     clear_cells(cpu, from, end, 1, built);
     if (narrow > from) {
-        const size_t at = group->active[cpu->pass[from].first];
-        const struct rw_cpu_pass *last = &cpu->pass[narrow - 1];
-        asking.row = group->row + at;
-        asking.n_lines = (uint32_t)((group->active[last->first + last->n - 1] - at) / 64 + 1);
+        const struct gathering g = gathering_of(cpu, from, narrow);
+        asking.row = g.view.row + g.at;
+        asking.n_lines = (uint32_t)((g.end - g.at + 63) / 64);
+        asking.stride = g.view.stride;
     }
     for (uint32_t first = 0; first < n; first += RW_CPU_DOCS) {
         add.n = n - first < RW_CPU_DOCS ? n - first : RW_CPU_DOCS;
