@@ -155,11 +155,17 @@ static void add_narrow(const struct addition *add)
 
 static void add_wide(const struct addition *add)
 {
+    enum { AHEAD = 8 };
     const struct rw_cpu_group *group = add->pass->group;
-    const uint32_t *active = group->active + add->pass->first;
+    const uint32_t *active = group->active + add->pass->first, n = add->pass->n;
     for (uint32_t i = 0; i < add->n; i++) {
         const uint16_t *row = (const void *)(group->row + add->doc[i] * group->stride);
-        for (uint32_t c = 0; c < add->pass->n; c++)
+        const uint16_t *next =
+            (const void *)(group->row +
+                           add->doc[i + AHEAD < add->n ? i + AHEAD : i] * group->stride);
+        __builtin_prefetch(next + active[0]);
+        __builtin_prefetch(next + active[n - 1]);
+        for (uint32_t c = 0; c < n; c++)
             add->cell[row[active[c]] + c * RW_CPU_WIDE] += add->word[i];
     }
 }
