@@ -16,7 +16,7 @@ enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, WALKED_DOCS = 4096 };
  * that vectors never reach another feature; features of a bundle, at most. */
 enum {
     RW_CPU_PASS_BUNDLES = 8,
-    RW_CPU_DOCS = 1024,
+    RW_CPU_DOCS = 512,
     RW_CPU_PASSES = 32,
     RW_CPU_CELLS = 8,
     RW_CPU_BUNDLE_FEATURES = 8
@@ -107,7 +107,16 @@ struct rw_cpu_group { /* bundles whose codes have one width */
     size_t stride;                /* bytes */
     int bytes;                    /* 1 or 2 */
     uint32_t n_active;
-    uint32_t *active;     /* [n_active] bundles with a feature of this tree's sample */
+    uint32_t *active; /* [n_active] bundles with a feature of this tree's sample */
+    /* where documents' active bundles are read: in the rows, or packed */
+    struct rw_cpu_view {
+        const uint8_t *row;
+        size_t stride;
+        int in_order; /* active bundle c stands at c; else at active[c] */
+    } view;
+    uint8_t *packed; /* [n_docs][row of n_packed] active bundles' codes alone; NULL: never */
+    uint32_t n_packed;
+    uint64_t *mask;       /* [stride / 8] the active codes of a row: scratch */
     uint8_t *shared_code; /* [features][256] codes of features that share a bundle */
 };
 

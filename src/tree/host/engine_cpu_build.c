@@ -13,6 +13,14 @@
 
 /* ---- a pass ---- */
 
+/* Rows that will be gathered next: asked for, a line at a time, while others are added. */
+struct asking {
+    const uint8_t *row; /* of document 0, from the first code on */
+    size_t stride;
+    const uint32_t *doc;           /* [n] */
+    uint32_t at, n, line, n_lines; /* of them document `at`'s line `line` is the next to ask for */
+};
+
 /* Documents to be added to the cells of a pass. */
 struct addition {
     const struct rw_cpu_pass *pass;
@@ -23,7 +31,18 @@ struct addition {
     enum rw_isa isa;
     const int64_t *word; /* [n] */
     int64_t *cell;       /* [bundles][step] */
+    struct asking *asking;
 };
+
+INLINE void ask_for_lines(struct asking *asking)
+{
+    enum { LINE = 64 };
+    if (asking->at == asking->n)
+        return;
+    const uint8_t *row = asking->row + asking->doc[asking->at++] * asking->stride;
+    for (uint32_t line = 0; line < asking->n_lines; line++)
+        __builtin_prefetch(row + (size_t)line * LINE, 0, 2);
+}
 
 /* All bundles of n documents, codes [n]. */
 INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_t n,
@@ -32,6 +51,8 @@ INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_
     enum { STEP = RW_CPU_NARROW };
     int64_t *const cell = add->cell;
     for (uint32_t i = 0; i < n; i++) {
+        if (i % 8 == 0)
+            ask_for_lines(add->asking);
         const uint64_t codes = add->codes[i];
         const int64_t own = word[i];
         for (uint32_t c = 0; c < n_bundles; c++)
@@ -134,47 +155,152 @@ static void add_narrow(const struct addition *add)
 
 static void add_wide(const struct addition *add)
 {
+    enum { AHEAD = 8 };
     const struct rw_cpu_group *group = add->pass->group;
-    const uint32_t *active = group->active + add->pass->first;
+    const uint32_t *active = group->active + add->pass->first, n = add->pass->n;
     for (uint32_t i = 0; i < add->n; i++) {
         const uint16_t *row = (const void *)(group->row + add->doc[i] * group->stride);
-        for (uint32_t c = 0; c < add->pass->n; c++)
+        const uint16_t *next =
+            (const void *)(group->row +
+                           add->doc[i + AHEAD < add->n ? i + AHEAD : i] * group->stride);
+        __builtin_prefetch(next + active[0]);
+        __builtin_prefetch(next + active[n - 1]);
+        for (uint32_t c = 0; c < n; c++)
             add->cell[row[active[c]] + c * RW_CPU_WIDE] += add->word[i];
     }
 }
 
 /* ---- a slice ---- */
 
+/* Documents whose codes are gathered. */
+struct gathering {
+    struct rw_cpu_view view;
+    const uint32_t *active;
+    const uint32_t *doc; /* [n] */
+    uint32_t n;
+    uint32_t first, last; /* of the active bundles: those of the passes */
+    size_t at, end;       /* of a row: where they stand */
+    uint64_t *to;         /* [passes][RW_CPU_GATHERED] */
+};
+
+/* Of narrow passes [from, end). */
+static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
+{
+    const struct rw_cpu_group *group = &cpu->group[0];
+    struct gathering g = {.view = group->view,
+                          .active = group->active,
+                          .first = cpu->pass[from].first,
+                          .last = cpu->pass[end - 1].first + cpu->pass[end - 1].n};
+    g.at = g.view.in_order ? g.first : g.active[g.first];
+    g.end = (g.view.in_order ? g.last - 1 : g.active[g.last - 1]) + 1;
+    return g;
+}
+
+/* Asks for the row of a document that comes a little later than i. */
+INLINE void ask_for_row(const struct gathering *g, uint32_t i)
+{
+    enum { AHEAD = 12, LINE = 64 };
+    const uint8_t *row = g->view.row + g->doc[i + AHEAD < g->n ? i + AHEAD : i] * g->view.stride;
+    for (size_t at = g->at; at < g->end; at += LINE)
+        __builtin_prefetch(row + at);
+    __builtin_prefetch(row + g->end - 1);
+}
+
+/* Documents from `from` on. */
+static void gather_plain(const struct gathering *g, uint32_t from)
+{
+    for (uint32_t i = from; i < g->n; i++) {
+        const uint8_t *row = g->view.row + g->doc[i] * g->view.stride;
+        ask_for_row(g, i);
+        uint64_t *to = g->to + i;
+        uint32_t c = g->first;
+        for (; g->view.in_order && c + RW_CPU_PASS_BUNDLES <= g->last;
+             c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED)
+            memcpy(to, row + c, RW_CPU_PASS_BUNDLES);
+        for (; c < g->last; c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED) {
+            uint64_t codes = 0;
+            for (uint32_t k = 0; k < RW_CPU_PASS_BUNDLES && c + k < g->last; k++)
+                codes |= (uint64_t)row[g->view.in_order ? c + k : g->active[c + k]] << (8 * k);
+            *to = codes;
+        }
+    }
+}
+
+#if RW_HAS_X86
+/* Words of eight rows become eight rows of words. */
+RW_AVX512 static inline void turn(__m512i *a)
+{
+    __m512i b[8];
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm512_unpacklo_epi64(a[i], a[i + 1]); /* words 0, 2, 4, 6 */
+        b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 1]);
+    }
+    for (int odd = 0; odd < 2; odd++) {
+        const __m512i low = _mm512_shuffle_i64x2(b[odd], b[2 + odd], 0x88); /* words 0, 4 */
+        const __m512i low2 = _mm512_shuffle_i64x2(b[odd], b[2 + odd], 0xdd);
+        const __m512i high = _mm512_shuffle_i64x2(b[4 + odd], b[6 + odd], 0x88);
+        const __m512i high2 = _mm512_shuffle_i64x2(b[4 + odd], b[6 + odd], 0xdd);
+        a[odd] = _mm512_shuffle_i64x2(low, high, 0x88);
+        a[4 + odd] = _mm512_shuffle_i64x2(low, high, 0xdd);
+        a[2 + odd] = _mm512_shuffle_i64x2(low2, high2, 0x88);
+        a[6 + odd] = _mm512_shuffle_i64x2(low2, high2, 0xdd);
+    }
+}
+
+/* n words of eight documents, from word w of their rows on. */
+RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32_t w, uint32_t n)
+{
+    const uint8_t *row = g->view.row + g->first + 8 * (size_t)w;
+    uint64_t *to = g->to + (size_t)w * RW_CPU_GATHERED + i;
+    __m512i a[8];
+    for (uint32_t k = 0; k < 8; k++)
+        a[k] = _mm512_maskz_loadu_epi64((__mmask8)(0xff >> (8 - n)),
+                                        row + g->doc[i + k] * g->view.stride);
+    turn(a);
+    for (uint32_t k = 0; k < 8; k++) {
+        if (k < n)
+            _mm512_storeu_si512(to + k * RW_CPU_GATHERED, a[k]);
+    }
+}
+
+/* Eight documents at a time, where active bundles stand in order. Returns how many were done. */
+RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
+{
+    const uint32_t n_words = (g->last - g->first + 7) / 8, rest = (g->last - g->first) % 8;
+    const __m512i last_codes = _mm512_set1_epi64(((int64_t)1 << (8 * rest)) - 1);
+    uint64_t *const last = g->to + (size_t)(n_words - 1) * RW_CPU_GATHERED;
+    uint32_t i = 0;
+    for (; i + 8 <= g->n; i += 8) {
+        for (uint32_t k = 0; k < 8; k++)
+            ask_for_row(g, i + k);
+        uint32_t w = 0;
+        for (; w + 8 <= n_words; w += 8)
+            gather_words(g, i, w, 8);
+        if (w < n_words)
+            gather_words(g, i, w, n_words - w);
+        if (rest) /* what stands behind them is not theirs */
+            _mm512_storeu_si512(last + i,
+                                _mm512_and_si512(_mm512_loadu_si512(last + i), last_codes));
+    }
+    return i;
+}
+#endif
+
 /* The codes of narrow passes [from, end) of documents [n], 8 in a word, pass by pass: rows are read
  * once, and asked for in time; what the passes read then lies together. */
 static void gather(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
                    uint32_t end, uint64_t *gathered)
 {
-    enum { AHEAD = 12, LINE = 64 };
-    const struct rw_cpu_group *group = &cpu->group[0];
-    const size_t stride = group->stride;
-    const int all = group->n_active == group->n;
-    const uint32_t first = cpu->pass[from].first;
-    const uint32_t last = cpu->pass[end - 1].first + cpu->pass[end - 1].n;
-    const size_t line_from = group->active[first], line_to = group->active[last - 1];
-    for (uint32_t i = 0; i < n; i++) {
-        const uint8_t *row = group->row + doc[i] * stride;
-        const uint8_t *next = group->row + doc[i + AHEAD < n ? i + AHEAD : i] * stride;
-        for (size_t at = line_from; at <= line_to; at += LINE)
-            __builtin_prefetch(next + at);
-        __builtin_prefetch(next + line_to);
-        uint64_t *to = gathered + i;
-        uint32_t c = first;
-        for (; all && c + RW_CPU_PASS_BUNDLES <= last;
-             c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED)
-            memcpy(to, row + c, RW_CPU_PASS_BUNDLES);
-        for (; c < last; c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED) {
-            uint64_t codes = 0;
-            for (uint32_t k = 0; k < RW_CPU_PASS_BUNDLES && c + k < last; k++)
-                codes |= (uint64_t)row[group->active[c + k]] << (8 * k);
-            *to = codes;
-        }
-    }
+    struct gathering g = gathering_of(cpu, from, end);
+    uint32_t done = 0;
+    g.doc = doc;
+    g.n = n;
+    g.to = gathered;
+#if RW_HAS_X86
+    if (cpu->host.isa == RW_ISA_AVX512 && g.view.in_order)
+        done = gather_avx512(&g);
+#endif
+    gather_plain(&g, done);
 }
 
 /* Where the passes from `from` on end whose cells have room together. */
@@ -208,11 +334,18 @@ static int64_t add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *do
     enum { AHEAD = 24 };
     uint64_t *gathered = cpu->gathered + (size_t)thread * RW_CPU_PASSES * RW_CPU_GATHERED;
     int64_t word[RW_CPU_DOCS], sum = 0;
-    struct addition add = {.isa = cpu->host.isa, .word = word};
+    struct asking asking = {0};
+    struct addition add = {.isa = cpu->host.isa, .word = word, .asking = &asking};
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
     clear_cells(cpu, from, end, 1, built);
+    if (narrow > from) {
+        const struct gathering g = gathering_of(cpu, from, narrow);
+        asking.row = g.view.row + g.at;
+        asking.n_lines = (uint32_t)((g.end - g.at + 63) / 64);
+        asking.stride = g.view.stride;
+    }
     for (uint32_t first = 0; first < n; first += RW_CPU_DOCS) {
         add.n = n - first < RW_CPU_DOCS ? n - first : RW_CPU_DOCS;
         add.doc = doc + first;
@@ -221,8 +354,13 @@ static int64_t add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *do
             word[i] = cpu->word[add.doc[i]];
             sum += word[i];
         }
-        if (narrow > from)
+        if (narrow > from) {
             gather(cpu, add.doc, add.n, from, narrow, gathered);
+            const uint32_t next = n - first - add.n;
+            asking.doc = add.doc + add.n;
+            asking.at = 0;
+            asking.n = next < RW_CPU_DOCS ? next : RW_CPU_DOCS;
+        }
         add.cell = built;
         for (uint32_t p = from; p < end; p++) {
             add.pass = &cpu->pass[p];

@@ -4,12 +4,14 @@
  * their frequent codes in the same documents stand together, so that a pass can leave these out.
  * Neither can change a sum. */
 
+#include <math.h>
+
 #include "base/isa.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "tree/host/engine_cpu.h"
 #if RW_HAS_X86
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 enum {
@@ -388,6 +390,20 @@ static int is_of(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uin
            (!cpu->sparse.n || !bins->codes[f].row);
 }
 
+/* Room for the bundles of nearly every tree: where more are drawn, they are read in the rows. */
+static int allocate_packed(struct rw_host *host, struct rw_cpu_group *group, uint32_t n)
+{
+    const double share = (double)host->base.rules.feature_threshold * 0x1p-32;
+    const double most = n * share + 3.0 * sqrt(n * share * (1.0 - share)) + 1.0;
+    if (!(share < 1.0) || !(most < n))
+        return RW_OK;
+    group->n_packed = (uint32_t)most;
+    RW_TRY(RW_HOST_NEW(host, group->mask, row_bytes(n, 1) / 8));
+    host->part = "rows";
+    return rw_host_new(host, (void **)&group->packed, host->set[0].bins->n_docs,
+                       row_bytes(group->n_packed, 1), 1);
+}
+
 int rw_cpu_allocate_rows(struct rw_cpu *cpu)
 {
     struct rw_host *host = &cpu->host;
@@ -405,6 +421,8 @@ int rw_cpu_allocate_rows(struct rw_cpu *cpu)
         RW_TRY(RW_HOST_NEW(host, group->bundle, n));
         RW_TRY(RW_HOST_NEW(host, group->active, n));
         RW_TRY(RW_HOST_NEW_RAW(host, group->shared_code, g == 0 ? (size_t)n * 256 : 0));
+        if (g == 0)
+            RW_TRY(allocate_packed(host, group, n));
     }
     return RW_HOST_NEW(host, cpu->pass, rw_cpu_most_passes(bins->cuts));
 }
@@ -443,6 +461,78 @@ int rw_cpu_load_rows(struct rw_cpu *cpu)
 {
     RW_TRY(load_group(cpu, &cpu->group[0]));
     return load_group(cpu, &cpu->group[1]);
+}
+
+/* ---- rows of a tree's sample ---- */
+
+/* Codes of active bundles, document by document: a tree reads each row some times, so that it pays
+ * to take them out of the rows once. */
+struct packing {
+    const struct rw_cpu_group *group;
+    enum rw_isa isa;
+    size_t stride;
+};
+
+static void pack_plain(const struct packing *p, uint32_t doc, uint32_t end)
+{
+    const struct rw_cpu_group *group = p->group;
+    for (; doc < end; doc++) {
+        const uint8_t *row = group->row + doc * group->stride;
+        uint8_t *to = group->packed + doc * p->stride;
+        for (uint32_t c = 0; c < group->n_active; c++)
+            to[c] = row[group->active[c]];
+    }
+}
+
+#if RW_HAS_X86
+/* Eight codes of a row at a time, of which the active ones move together. What is stored behind
+ * them is written again, by the next codes or the next document, but for the last one's. */
+RW_AVX512 static void pack_avx512(const struct packing *p, uint32_t doc, uint32_t end)
+{
+    const struct rw_cpu_group *group = p->group;
+    for (; doc + 1 < end; doc++) {
+        const uint8_t *row = group->row + doc * group->stride;
+        uint8_t *to = group->packed + doc * p->stride;
+        for (size_t at = 0; at < group->stride; at += 8) {
+            const uint64_t mask = group->mask[at / 8];
+            uint64_t codes;
+            memcpy(&codes, row + at, sizeof(codes));
+            codes = _pext_u64(codes, mask);
+            memcpy(to, &codes, sizeof(codes));
+            to += _mm_popcnt_u64(mask) / 8;
+        }
+    }
+    pack_plain(p, doc, end);
+}
+#endif
+
+static int pack_some(void *job, struct rw_share *share)
+{
+    const struct packing *p = job;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+#if RW_HAS_X86
+        if (p->isa == RW_ISA_AVX512)
+            pack_avx512(p, (uint32_t)doc, (uint32_t)end);
+        else
+#endif
+            pack_plain(p, (uint32_t)doc, (uint32_t)end);
+    }
+    return RW_OK;
+}
+
+/* Where the tree's active bundles are read. */
+static void set_view(struct rw_cpu *cpu, struct rw_cpu_group *group)
+{
+    const uint32_t n_docs = cpu->host.base.n_docs[0];
+    struct packing p = {group, cpu->host.isa, row_bytes(group->n_active, 1)};
+    group->view = (struct rw_cpu_view){group->row, group->stride, group->n_active == group->n};
+    if (group->n_active == group->n || group->n_active == 0 || group->n_active > group->n_packed)
+        return;
+    memset(group->mask, 0, group->stride);
+    for (uint32_t c = 0; c < group->n_active; c++)
+        group->mask[group->active[c] / 8] |= (uint64_t)255 << (8 * (group->active[c] % 8));
+    rw_parallel(cpu->host.base.ctx, rw_cpu_threads(cpu, n_docs), n_docs, 0, pack_some, &p);
+    group->view = (struct rw_cpu_view){group->packed, p.stride, 1};
 }
 
 /* ---- passes ---- */
@@ -487,6 +577,7 @@ void rw_cpu_list_passes(struct rw_cpu *cpu)
     if (!is_new) /* all bundles, as before */
         return;
     cpu->n_passes = 0;
+    set_view(cpu, &cpu->group[0]);
     for (int g = 0; g < 2; g++) {
         const struct rw_cpu_group *group = &cpu->group[g];
         for (uint32_t first = 0; first < group->n_active; first += RW_CPU_PASS_BUNDLES) {
