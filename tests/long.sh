@@ -12,6 +12,7 @@
 #     fuzz        every target, for FUZZ_SECONDS in all (7,200)
 #     differential  a million random lines as scikit-learn and pandas read them
 #     soak        days of retraining, served by threads all the while, for SOAK_SECONDS (7,200; 86,400 is a whole day)
+#     sizes       a model file of more than 2^31 bytes
 #     packages    Debian's, built and installed in a clean root; two builds give the same bytes; the library's
 #                 interface; the site
 #     peers       quality and speed beside other programs (tests/peers/run.sh), which are built or installed first
@@ -24,7 +25,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library mutate kills numbers emulated fuzz differential soak packages peers}
+stages=${*:-faults disks library mutate kills numbers emulated fuzz differential soak sizes packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -98,6 +99,10 @@ stage_soak() {
     step soak python3 tests/soak/soak.py --program "$program" --server "$builds/release/tests/soak/soak_server" \
         --seconds "${SOAK_SECONDS:-7200}" "$builds/soak"
 }
+stage_sizes() {
+    need_release
+    step sizes python3 tests/large_model.py "$program"
+}
 stage_packages() {
     build "$builds/abi" --buildtype=debugoptimized -Dcuda=disabled -Dtests=disabled &&
         step abi sh -c 'sh tests/abi.sh "$1"; s=$?; [ $s = 77 ] || exit $s' sh "$builds/abi"
@@ -113,7 +118,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | mutate | kills | numbers | emulated | fuzz | differential | soak | packages | peers) ;;
+    faults | disks | library | mutate | kills | numbers | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2
