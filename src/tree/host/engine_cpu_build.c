@@ -278,7 +278,7 @@ RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
             gather_words(g, i, w, 8);
         if (w < n_words)
             gather_words(g, i, w, n_words - w);
-        if (rest) /* what stands behind them is not theirs */
+        if (rest) /* or what stands behind them would hide the frequent codes */
             _mm512_storeu_si512(last + i,
                                 _mm512_and_si512(_mm512_loadu_si512(last + i), last_codes));
     }
