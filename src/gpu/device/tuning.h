@@ -122,22 +122,27 @@
  * 32 bytes asked of the L2 cache, and rows that leave it first (no difference). */
 #define RW_TUNE_PARTITION_CHUNK 2048
 #define RW_TUNE_SCORES_THREADS  256
-/* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. */
-#define RW_TUNE_ENGINE_NODES 64
+/* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. No fewer
+ * than RW_TUNE_GROWTH_BATCH, which no call passes but of a --batch that asks for more. */
+#define RW_TUNE_ENGINE_NODES 32
 /* Bytes that the best split of each (node, feature) of one launch may take. */
 #define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
 
-/* Columns that partitions keep: bytes of all of them, a share of the codes'; a node is large with
- * 1 / so many of all documents, since smaller ones' read a sector a document from columns, too;
- * what use counts a tree later; by how much it must be above that of the column which gives way, in
- * all documents (trees of 255 leaves, ms, at 1 | 2 | 4 | 8: 2.91 | 2.94 | 3.05 | 3.10); the share
- * of a partition that a column made just before it saves (a copy is 0.074 ms, a partition of all
- * 0.088 ms, or 0.020 from a column); and copies between two trees. */
+/* Columns that partitions keep: at most so many, and of a share of the codes' bytes; a node is
+ * large with 1 / so many of all documents, since smaller ones' read a sector a document from
+ * columns, too; what use counts a tree later; by how much it must be above that of the column which
+ * gives way, in all documents; the share of a partition that a column made just before it saves (a
+ * copy is 0.074 ms, a partition of all 0.088 ms, or 0.020 from a column); and copies between two
+ * trees. Trees of 255 leaves, ms, mart and newton, with shares and worths of .2, 1: 2.80, 3.83;
+ * .45, 1: 2.75, 3.70; .45, .3: 2.67, 3.71; all features, 0: 2.68, 3.59. Failed: nodes of fewer than
+ * 1 / 32 from tiles, though there is a column: 2.81, 3.64 in place of the last; large ones from 1 /
+ * 8 or 1 / 128 on: 2.83, 3.91 or 2.74, 3.74 in place of the second. */
 #define RW_TUNE_COLUMNS_THREADS 256
-#define RW_TUNE_COLUMNS_SHARE   0.2
+#define RW_TUNE_COLUMNS_MOST    64
+#define RW_TUNE_COLUMNS_SHARE   0.4
 #define RW_TUNE_COLUMNS_LARGE   32
 #define RW_TUNE_COLUMNS_FADE    0.9
-#define RW_TUNE_COLUMNS_WORTH   1.0
+#define RW_TUNE_COLUMNS_WORTH   0.3
 #define RW_TUNE_COLUMNS_SAVED   0.9
 #define RW_TUNE_COLUMNS_A_TREE  4
 

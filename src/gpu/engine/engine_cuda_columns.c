@@ -52,9 +52,9 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
     if (cuda->n_docs == 0) /* of a rank */
         return RW_OK;
-    const uint64_t n = cuda->place.is_far
-                           ? cuda->place.n_columns
-                           : (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
+    uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
+    n = n < RW_TUNE_COLUMNS_MOST ? n : RW_TUNE_COLUMNS_MOST;
+    n = cuda->place.is_far ? cuda->place.n_columns : n;
     kept->n = n < n_features ? (uint32_t)n : n_features;
     if (kept->n == 0)
         return RW_OK;
