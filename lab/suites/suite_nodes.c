@@ -33,6 +33,7 @@ struct nodes {
     /* of the tree recorded last */
     struct rw_hist_node *node; /* [n_nodes] owned */
     uint32_t n_buffers;
+    int narrow; /* sums, as struct rw_hist_call has it */
     void *d_node, *d_list, *d_lambda, *d_lambda_at, *d_parent, *d_scratch; /* owned */
     size_t scratch_room;
     int scratch_used; /* by what does not leave it clean */
@@ -119,6 +120,7 @@ static int copy_tree(struct nodes *s)
     RW_TRY_OUT(RW_NEW_RAW(ctx, lambda_at, a->n_places));
     s->updates = 0;
     s->n_buffers = 1;
+    s->narrow = rw_hist_is_narrow(a->n_docs, LARGEST);
     for (size_t i = 0; i < a->n_nodes; i++) {
         s->node[i] = (struct rw_hist_node){a->node[i].first, a->node[i].n};
         parent[i] = a->node[i].has_sibling ? a->node[i].parent : RW_HIST_NO_PARENT;
@@ -136,8 +138,7 @@ static int copy_tree(struct nodes *s)
         struct rw_hist_pool *cells = &s->group[g].cells;
         const size_t n = (size_t)s->n_buffers * s->group[g].n_features * s->group[g].n_bins;
         RW_TRY_OUT(rw_device_alloc(ctx, (void **)&cells->d_count, n * sizeof(*cells->d_count)));
-        RW_TRY_OUT(
-            rw_device_alloc(ctx, (void **)&cells->d_lambda_sum, n * sizeof(*cells->d_lambda_sum)));
+        RW_TRY_OUT(rw_device_alloc(ctx, &cells->d_lambda_sum, n * rw_hist_sum_bytes(s->narrow)));
     }
 out:
     rw_mem_free(lambda_at);
@@ -176,7 +177,8 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
         .by_position = by_position,
         .largest = LARGEST,
         .d_count = group->cells.d_count + at,
-        .d_lambda_sum = group->cells.d_lambda_sum + at,
+        .d_lambda_sum = rw_hist_sums_from(group->cells.d_lambda_sum, at, s->narrow),
+        .narrow = s->narrow,
         .d_parent = batch && s->subtracting ? (const uint32_t *)s->d_parent + first : NULL,
         .parents = group->cells,
         .n_multiprocessors = device->n_multiprocessors,
@@ -271,7 +273,7 @@ static double bytes_of(const struct nodes *s)
         a_doc += (double)s->group[g].n_features * group_bits[g] / 8;
         cells += (double)s->group[g].n_features * s->group[g].n_bins;
     }
-    const double builds = (double)s->asked.n_nodes * cells * (sizeof(uint32_t) + sizeof(int64_t));
+    const double builds = (double)s->asked.n_nodes * cells * rw_hist_cell_bytes(0, s->narrow);
     return (double)s->asked.n_places * a_doc + builds * (s->subtracting ? 4 : 1);
 }
 

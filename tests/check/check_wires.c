@@ -99,20 +99,49 @@ static void set(struct table *table, size_t at, const struct cell *cell)
     table->hess[at] = cell->hess;
 }
 
+static int send_sums(const int64_t *sum, size_t n, int narrow, void *d_sum)
+{
+    int32_t *half = NULL;
+    int status;
+    if (!narrow)
+        return rw_transfer_write(ctx, device, d_sum, sum, n * sizeof(*sum));
+    RW_TRY(RW_NEW(ctx, half, n));
+    for (size_t i = 0; i < n; i++)
+        half[i] = (int32_t)sum[i];
+    status = rw_transfer_write(ctx, device, d_sum, half, n * sizeof(*half));
+    rw_mem_free(half);
+    return status;
+}
+
+static int read_sums(int64_t *sum, size_t n, int narrow, const void *d_sum)
+{
+    int32_t *half = NULL;
+    int status;
+    if (!narrow)
+        return rw_transfer_read(ctx, device, sum, d_sum, n * sizeof(*sum));
+    RW_TRY(RW_NEW(ctx, half, n));
+    status = rw_transfer_read(ctx, device, half, d_sum, n * sizeof(*half));
+    for (size_t i = 0; i < n; i++)
+        sum[i] = half[i];
+    rw_mem_free(half);
+    return status;
+}
+
 static int send(const struct table *table, struct rw_cuda_cells *cells)
 {
     RW_TRY(rw_transfer_write(ctx, device, cells->d_count, table->count, table->n * 4));
-    RW_TRY(rw_transfer_write(ctx, device, cells->d_lambda, table->lambda, table->n * 8));
-    return rw_transfer_write(ctx, device, cells->d_hess, table->hess, table->n * 8);
+    RW_TRY(send_sums(table->lambda, table->n, cells->narrow, cells->d_lambda));
+    return send_sums(table->hess, table->n, cells->narrow, cells->d_hess);
 }
 
-static int make_cells(struct rw_cuda_cells *cells, uint32_t n_cells, size_t n_buffers)
+static int make_cells(struct rw_cuda_cells *cells, uint32_t n_cells, size_t n_buffers, int narrow)
 {
-    const size_t n = n_buffers * n_cells;
+    const size_t n = n_buffers * n_cells, size = rw_hist_sum_bytes(narrow);
     cells->n_cells = n_cells;
+    cells->narrow = narrow;
     RW_TRY(rw_device_alloc(ctx, (void **)&cells->d_count, n * 4));
-    RW_TRY(rw_device_alloc(ctx, (void **)&cells->d_lambda, n * 8));
-    return rw_device_alloc(ctx, (void **)&cells->d_hess, n * 8);
+    RW_TRY(rw_device_alloc(ctx, &cells->d_lambda, n * size));
+    return rw_device_alloc(ctx, &cells->d_hess, n * size);
 }
 
 static void free_cells(struct rw_cuda_cells *cells)
@@ -122,12 +151,21 @@ static void free_cells(struct rw_cuda_cells *cells)
     rw_device_free(cells->d_hess);
 }
 
+/* Of a node or, behind these, a parent: no more than narrow sums hold. */
+static uint32_t documents(size_t node, int bits, int narrow)
+{
+    const uint32_t n = node < NODES ? all_n[node] : 2147483647;
+    const uint32_t most = INT32_MAX / (uint32_t)rw_quantise_limit(bits);
+    return narrow && n > most ? most : n;
+}
+
 /* The wires of all nodes; node i + 1 of each pair takes its sums from a parent's. */
-static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, struct rw_cuda_wire *wire)
+static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, int narrow,
+                       struct rw_cuda_wire *wire)
 {
     x->n_each64 = x->n_each32 = 0;
     for (uint32_t i = 0; i < NODES; i++) {
-        wire[i] = rw_cuda_wire_of(newton, bits, all_n[i]);
+        wire[i] = rw_cuda_wire_of(newton, bits, documents(i, bits, narrow));
         wire[i].at64 = (uint32_t)x->n_each64;
         wire[i].at32 = (uint32_t)x->n_each32;
         x->n_each64 += (uint64_t)wire[i].words * x->n_cells;
@@ -139,7 +177,7 @@ static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, struct 
 }
 
 struct run {
-    int newton, bits;
+    int newton, bits, narrow;
     struct rw_cuda_exchange x;
     struct table all[GROUPS], part[GROUPS][RANKS]; /* [BUFFERS or NODES][group's cells] */
     uint64_t *sum64, *got64;
@@ -158,7 +196,7 @@ static int fill(struct run *r)
             RW_TRY(table_new(&r->part[g][k], (size_t)NODES * group_cells[g]));
         for (size_t at = 0; at < r->all[g].n; at++) {
             const size_t node = at / group_cells[g];
-            const uint32_t n = node < NODES ? all_n[node] : 2147483647;
+            const uint32_t n = documents(node, r->bits, r->narrow);
             struct cell cell =
                 cell_of(n, limit, r->newton, (uint32_t)(at % group_cells[g]) + 2 * (node >= NODES));
             set(&r->all[g], at, &cell);
@@ -208,6 +246,10 @@ static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint3
         cell.lambda -= all->lambda[child];
         cell.hess -= all->hess[child];
     }
+    if (r->narrow) { /* a parent's are any numbers */
+        cell.lambda = (int32_t)(uint32_t)(uint64_t)cell.lambda;
+        cell.hess = (int32_t)(uint32_t)(uint64_t)cell.hess;
+    }
     return cell;
 }
 
@@ -241,8 +283,8 @@ static int unpack_one(struct run *r, uint32_t k)
         const uint32_t first = first_cell[g][k], n = first_cell[g][k + 1] - first;
         RW_TRY(table_new(&got, (size_t)BUFFERS * n));
         RW_TRY(rw_transfer_read(ctx, device, got.count, x->own[g].d_count, got.n * 4));
-        RW_TRY(rw_transfer_read(ctx, device, got.lambda, x->own[g].d_lambda, got.n * 8));
-        RW_TRY(rw_transfer_read(ctx, device, got.hess, x->own[g].d_hess, got.n * 8));
+        RW_TRY(read_sums(got.lambda, got.n, r->narrow, x->own[g].d_lambda));
+        RW_TRY(read_sums(got.hess, got.n, r->narrow, x->own[g].d_hess));
         for (size_t i = 0; i < got.n; i++) {
             const uint32_t buffer = (uint32_t)(i / n);
             const struct cell right = right_cell(r, g, buffer, first + (uint32_t)(i % n));
@@ -250,10 +292,10 @@ static int unpack_one(struct run *r, uint32_t k)
                 (r->newton && got.hess[i] != right.hess))
                 return rw_fail(
                     ctx, RW_ERR_INTERNAL,
-                    "%s, %d bits, rank %u, group %d, buffer %u of %u documents, cell %zu: "
+                    "%s%s, %d bits, rank %u, group %d, buffer %u of %u documents, cell %zu: "
                     "%u %lld %lld, not %u %lld %lld",
-                    r->newton ? "newton" : "mart", r->bits, k, g, buffer,
-                    buffer < NODES ? all_n[buffer] : 0, i % n, got.count[i],
+                    r->newton ? "newton" : "mart", r->narrow ? ", narrow" : "", r->bits, k, g,
+                    buffer, documents(buffer, r->bits, r->narrow), i % n, got.count[i],
                     (long long)got.lambda[i], (long long)got.hess[i], (uint32_t)right.n,
                     (long long)right.lambda, (long long)right.hess);
         }
@@ -270,13 +312,13 @@ static int make_exchange(struct run *r)
     for (int g = 0; g < GROUPS; g++) {
         x->begin[g] = x->n_cells;
         x->n_cells += most_own[g];
-        RW_TRY(make_cells(&x->built[g], group_cells[g], NODES));
-        RW_TRY(make_cells(&x->own[g], most_own[g], BUFFERS));
+        RW_TRY(make_cells(&x->built[g], group_cells[g], NODES, r->narrow));
+        RW_TRY(make_cells(&x->own[g], most_own[g], BUFFERS, r->narrow));
         RW_TRY(rw_device_alloc(ctx, (void **)&x->d_first[g], sizeof(first_cell[g])));
         RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_first[g], first_cell[g],
                                  sizeof(first_cell[g])));
     }
-    make_wires(x, r->newton, r->bits, r->wire);
+    make_wires(x, r->newton, r->bits, r->narrow, r->wire);
     RW_TRY(rw_device_alloc(ctx, (void **)&x->d_wire, sizeof(r->wire)));
     RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
     const size_t n = (size_t)NODES * x->n_cells * 3;
@@ -290,9 +332,9 @@ static int make_exchange(struct run *r)
     return RW_NEW(ctx, r->got32, n * RANKS);
 }
 
-static int check(int newton, int bits)
+static int check(int newton, int bits, int narrow)
 {
-    struct run r = {.newton = newton, .bits = bits};
+    struct run r = {.newton = newton, .bits = bits, .narrow = narrow};
     RW_TRY(make_exchange(&r));
     RW_TRY(fill(&r));
     RW_TRY(pack_all(&r));
@@ -301,7 +343,8 @@ static int check(int newton, int bits)
     double bytes = 0.0;
     for (int i = 0; i < NODES; i++)
         bytes += 8.0 * r.wire[i].words + (r.wire[i].words == 0 || r.wire[i].hess_apart ? 4.0 : 0.0);
-    printf("%s, %2d bits: %.1f bytes a cell\n", newton ? "newton" : "mart  ", bits, bytes / NODES);
+    printf("%s, %2d bits%s: %.1f bytes a cell\n", newton ? "newton" : "mart  ", bits,
+           narrow ? ", narrow" : "", bytes / NODES);
     for (int g = 0; g < GROUPS; g++) {
         free_cells(&r.x.built[g]);
         free_cells(&r.x.own[g]);
@@ -332,9 +375,9 @@ int main(void)
     if (rw_ctx_new(&ctx) < 0)
         return 1;
     status = rw_device_open(ctx, 0, &device);
-    for (int newton = 0; newton < 2; newton++) {
+    for (int kind = 0; kind < 4; kind++) {
         for (int bits = 4; bits <= 16 && status >= 0; bits += 4)
-            status = check(newton, bits);
+            status = check(kind % 2, bits, kind / 2);
     }
     if (status < 0)
         printf("not ok: %s\n", rw_last_error(ctx));

@@ -20,6 +20,7 @@ static const uint64_t most_cells = (uint64_t)1 << 20;
 static const char *const sums_name[] = {"count", "mart", "newton", "float"};
 static const char *const list_name[N_LISTS] = {"no list", "ascending list", "shuffled list",
                                                "list of all"};
+/* As expected; on the device sums may be narrow. */
 static const size_t result_size[HIST_RESULTS] = {sizeof(uint32_t), sizeof(int64_t), sizeof(int64_t),
                                                  sizeof(float)};
 static const char *const result_name[HIST_RESULTS] = {"count", "lambda", "weight", "float"};
@@ -192,6 +193,12 @@ static int has_result(enum rw_hist_sums sums, int r)
            (r == 2 && sums == RW_HIST_NEWTON) || (r == 3 && sums == RW_HIST_FLOAT);
 }
 
+/* Of a number of result r on the device. */
+static size_t device_size(const struct hist_run *run, int r)
+{
+    return r == 1 || r == 2 ? rw_hist_sum_bytes(run->call.narrow) : result_size[r];
+}
+
 static int make_results(struct hist_run *run, enum rw_hist_sums sums)
 {
     void *d[HIST_RESULTS];
@@ -199,7 +206,7 @@ static int make_results(struct hist_run *run, enum rw_hist_sums sums)
         d[r] = NULL;
         if (!has_result(sums, r))
             continue;
-        if (hist_buffer_make(run, &run->d_result[r], run->n_cells * result_size[r]) < 0)
+        if (hist_buffer_make(run, &run->d_result[r], run->n_cells * device_size(run, r)) < 0)
             return -1;
         d[r] = hist_buffer_at(&run->d_result[r]);
     }
@@ -388,11 +395,20 @@ static double number(int r, const void *cells, int64_t i)
     return r == 3 ? (double)((const float *)cells)[i] : (double)((const int64_t *)cells)[i];
 }
 
+void hist_widen(int64_t *sum, uint64_t n)
+{
+    const int32_t *narrow = (const int32_t *)sum;
+    for (uint64_t i = n; i-- > 0;) {
+        const int64_t wide = narrow[i];
+        memcpy(&sum[i], &wide, sizeof(wide));
+    }
+}
+
 /* Returns 1 if result r is as serial's. */
 static int same_result(struct hist_run *run, struct hist_tally *tally,
                        const struct hist_call_spec *spec, int r)
 {
-    const size_t bytes = run->n_cells * result_size[r];
+    const size_t bytes = run->n_cells * device_size(run, r);
     const uint64_t n_cells = run->row[run->spec.n_features];
     if (rw_transfer_read(run->ctx, run->device, run->got, run->d_result[r].d, bytes + 2 * FENCE) <
         0) {
@@ -404,7 +420,9 @@ static int same_result(struct hist_run *run, struct hist_tally *tally,
         hist_run_failed(run, tally, spec, "wrote outside of %s", result_name[r]);
         return 0;
     }
-    const void *got = run->got + FENCE;
+    void *got = run->got + FENCE;
+    if (bytes < run->n_cells * result_size[r])
+        hist_widen(got, run->n_cells);
     const int64_t i = differs(run, r, got);
     if (i < 0)
         return 1;
@@ -454,10 +472,20 @@ static int run_plain(void *user)
     return rw_hist_run(c->run->ctx, c->method, &c->run->call, c->run->device->stream);
 }
 
+/* May all nodes' sums be narrow? */
+static int may_be_narrow(const struct rw_hist_call *call)
+{
+    int may = call->sums == RW_HIST_MART || call->sums == RW_HIST_NEWTON;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        may &= rw_hist_is_narrow(call->node[i].n, call->largest);
+    return may;
+}
+
 static void run_method(struct hist_run *run, struct hist_tally *tally,
                        const struct hist_call_spec *spec)
 {
     struct rw_hist_call *call = &run->call;
+    call->narrow = tally->passed / 2 % 2 && may_be_narrow(call);
     if (make_results(run, spec->sums) < 0 ||
         hist_buffer_make(run, &run->d_scratch, tally->method->scratch_bytes(call)) < 0) {
         hist_run_failed(run, tally, spec, "no memory: %s", rw_last_error(run->ctx));
@@ -506,7 +534,7 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
     same = same && hist_siblings_same(run, tally, spec);
     tally->passed += (uint64_t)same;
     call->d_parent = NULL;
-    call->clean_scratch = 0;
+    call->clean_scratch = call->narrow = 0;
 }
 
 static void see_refusal(struct hist_run *run, struct hist_tally *tally,

@@ -6,16 +6,27 @@
 
 #include "hist_tools.h"
 
-static const size_t size_of[HIST_POOLS] = {sizeof(uint32_t), sizeof(int64_t), sizeof(int64_t)};
 static const char *const name_of[HIST_POOLS] = {"count", "lambda", "weight"};
 
 enum { MOST_CELLS = 400000 };
 
+static size_t size_of(const struct hist_run *run, int r)
+{
+    return r == 0 ? sizeof(uint32_t) : rw_hist_sum_bytes(run->call.narrow);
+}
+
 /* A parent's cell before. */
-static int64_t before(int r, uint64_t i)
+static int64_t before(const struct hist_run *run, int r, uint64_t i)
 {
     const uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15u * (uint64_t)(r + 1);
-    return r == 0 ? (int64_t)(hash >> 33) : (int64_t)(hash >> 8) - ((int64_t)1 << 54);
+    const int64_t wide = r == 0 ? (int64_t)(hash >> 33) : (int64_t)(hash >> 8) - ((int64_t)1 << 54);
+    return r > 0 && run->call.narrow ? wide % (1 << 30) : wide;
+}
+
+/* What 32 bits make of a narrow sum. */
+static int64_t held(const struct hist_run *run, int64_t sum)
+{
+    return run->call.narrow ? (int32_t)(uint32_t)(uint64_t)sum : sum;
 }
 
 /* There is one parent more than there are nodes; some stay as they are. */
@@ -51,12 +62,12 @@ int hist_siblings_make(struct hist_run *run)
         if (!has_sums(run, r))
             continue;
         for (uint64_t i = 0; i < n; i++) {
-            if (r == 0)
-                ((uint32_t *)cells)[i] = (uint32_t)before(r, i);
+            if (size_of(run, r) == sizeof(uint32_t))
+                ((uint32_t *)cells)[i] = (uint32_t)before(run, r, i);
             else
-                ((int64_t *)cells)[i] = before(r, i);
+                ((int64_t *)cells)[i] = before(run, r, i);
         }
-        status = hist_buffer_fill(run, &run->d_pool[r], cells, n * size_of[r]);
+        status = hist_buffer_fill(run, &run->d_pool[r], cells, n * size_of(run, r));
         d[r] = hist_buffer_at(&run->d_pool[r]);
     }
     free(cells);
@@ -71,22 +82,24 @@ static int64_t after(const struct hist_run *run, const int32_t *taken, int r, ui
     const uint64_t n_cells = node_cells(run);
     const int32_t node = taken[i / n_cells];
     if (node < 0)
-        return before(r, i);
+        return before(run, r, i);
     const uint64_t at = (uint64_t)node * n_cells + i % n_cells;
     if (r == 0)
-        return (uint32_t)((uint32_t)before(r, i) - ((const uint32_t *)run->expected[r])[at]);
-    return before(r, i) - ((const int64_t *)run->expected[r])[at];
+        return (uint32_t)((uint32_t)before(run, r, i) - ((const uint32_t *)run->expected[r])[at]);
+    return held(run, before(run, r, i) - ((const int64_t *)run->expected[r])[at]);
 }
 
 static int same_pool(struct hist_run *run, struct hist_tally *tally,
                      const struct hist_call_spec *spec, const int32_t *taken, int r)
 {
     const uint64_t n_cells = node_cells(run), n = n_cells * (run->call.n_nodes + 1);
-    void *cells = hist_need(n, size_of[r]);
+    void *cells = hist_need(n, sizeof(int64_t));
     int same = rw_transfer_read(run->ctx, run->device, cells, hist_buffer_at(&run->d_pool[r]),
-                                n * size_of[r]) >= 0;
+                                n * size_of(run, r)) >= 0;
     if (!same)
         hist_run_failed(run, tally, spec, "reading parents: %s", rw_last_error(run->ctx));
+    if (r > 0 && run->call.narrow)
+        hist_widen(cells, n);
     for (uint64_t i = 0; i < n && same; i++) {
         const int64_t got = r == 0 ? (int64_t)((uint32_t *)cells)[i] : ((int64_t *)cells)[i];
         const int64_t want = after(run, taken, r, i);

@@ -130,8 +130,9 @@ int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 /* Histograms of a group, a buffer a node; hessians: newton only, else NULL. */
 struct rw_cuda_cells {
     uint32_t *d_count; /* [n_buffers][n_cells] and so on */
-    int64_t *d_lambda;
-    int64_t *d_hess;
+    void *d_lambda;    /* int64_t, or, narrow, int32_t */
+    void *d_hess;
+    int narrow; /* no node's sums can pass 32 bits */
     uint32_t n_features, n_bins, n_cells;
     const uint32_t *d_row; /* [n_features + 1] as gpu/hist/hist.h has it; NULL: rows of n_bins */
     const struct rw_cuda_feature *d_feature; /* [n_features] columns ascend */
@@ -184,7 +185,6 @@ struct rw_cuda_search {
     struct rw_cuda_reply *reply;  /* [n] written with the last group; of the host, page-locked */
     const int8_t *d_direction;    /* by the engine's feature; NULL: no feature has one */
     uint32_t launch;              /* another than the one before */
-    int narrow;                   /* all sums of a node have less than 2^31 */
     uint32_t n;
     uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes, and n_sets */
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] of each node searched */

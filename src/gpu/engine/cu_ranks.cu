@@ -8,6 +8,7 @@
 
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
+#include "gpu/hist/hist_sums.cuh"
 
 enum { THREADS = 256 };
 
@@ -90,11 +91,16 @@ static __global__ void __launch_bounds__(THREADS)
         const struct rw_cuda_cells &from = a.built[g];
         const uint64_t at = (uint64_t)wire.built * from.n_cells + first + (c - a.begin[g]);
         cell.n = from.d_count[at];
-        cell.lambda = from.d_lambda[at];
+        cell.lambda = hist_sum_at(from.d_lambda, at, from.narrow);
         if (a.newton)
-            cell.hess = from.d_hess[at];
+            cell.hess = hist_sum_at(from.d_hess, at, from.narrow);
     }
     put(a, wire, rank, c, cell);
+}
+
+static __device__ void take_sum(void *d_from, uint64_t at, int narrow, long long sum)
+{
+    hist_set_sum(d_from, at, narrow, hist_sum_at(d_from, at, narrow) - sum);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -111,16 +117,16 @@ static __global__ void __launch_bounds__(THREADS)
     const struct cell cell = get(a, wire, c);
     const uint64_t to = (uint64_t)wire.to * own.n_cells + (c - a.begin[g]);
     own.d_count[to] = cell.n;
-    own.d_lambda[to] = cell.lambda;
+    hist_set_sum(own.d_lambda, to, own.narrow, cell.lambda);
     if (a.newton)
-        own.d_hess[to] = cell.hess;
+        hist_set_sum(own.d_hess, to, own.narrow, cell.hess);
     if (wire.parent == RW_HIST_NO_PARENT)
         return;
     const uint64_t parent = (uint64_t)wire.parent * own.n_cells + (c - a.begin[g]);
     own.d_count[parent] -= cell.n;
-    own.d_lambda[parent] -= cell.lambda;
+    take_sum(own.d_lambda, parent, own.narrow, cell.lambda);
     if (a.newton)
-        own.d_hess[parent] -= cell.hess;
+        take_sum(own.d_hess, parent, own.narrow, cell.hess);
 }
 
 extern "C" int rw_cuda_ranks_pack(const struct rw_cuda_exchange *exchange, void *stream)

@@ -275,6 +275,15 @@ int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t 
 int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
                       size_t first_bytes, struct rw_cuda_walk *walk, const void **d);
 
+/* Can no node's sums pass 32 bits? Room for n cells, narrow ones then. */
+static inline int rw_cuda_has_narrow_cells(const struct rw_cuda *cuda)
+{
+    const struct rw_engine *engine = &cuda->host.base;
+    return rw_hist_is_narrow(cuda->ranks ? engine->all_docs : cuda->n_docs,
+                             rw_quantise_limit(engine->rules.bits));
+}
+int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_t n);
+
 /* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
 struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
                                       const struct rw_hist_node *node, uint32_t n_nodes,

@@ -31,6 +31,7 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .d_count = group->built.d_count,
                                  .d_lambda_sum = group->built.d_lambda,
                                  .d_hess_sum = group->built.d_hess,
+                                 .narrow = group->built.narrow,
                                  .d_asked = d_sampled,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
@@ -139,9 +140,8 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     const uint64_t at = (uint64_t)buffer * group->built.n_cells;
     struct rw_hist_call call = *nodes;
     call.d_count += at;
-    call.d_lambda_sum += at;
-    if (call.d_hess_sum)
-        call.d_hess_sum += at;
+    call.d_lambda_sum = rw_hist_sums_from(call.d_lambda_sum, at, call.narrow);
+    call.d_hess_sum = rw_hist_sums_from(call.d_hess_sum, at, call.narrow);
     if (!group->chosen)
         RW_TRY(choose(cuda, g, &call));
     else if (rw_cuda_may_choose(cuda, group))
@@ -296,11 +296,11 @@ static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
 
 /* The least sums that rw_side_allowed allows. least_n is too much for any side if no hessian that a
  * node's sums can be is enough. */
-static void set_least(struct rw_cuda_search *search)
+static void set_least(struct rw_cuda_search *search, int narrow)
 {
     const struct rw_split_rule *rule = &search->rule;
     struct rw_cell side = {.n = UINT64_MAX};
-    int64_t low = 1, high = search->narrow ? INT32_MAX : INT64_MAX;
+    int64_t low = 1, high = narrow ? INT32_MAX : INT64_MAX;
     while (rule->newton && low < high) {
         side.hess = low + (high - low) / 2;
         if (rw_side_allowed(rule, &side))
@@ -346,7 +346,6 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
 static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    const uint64_t most = (uint64_t)rw_quantise_limit(cuda->host.base.rules.bits);
     struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
                                     .d_best = cuda->d_best,
                                     .d_done = cuda->d_done,
@@ -354,8 +353,6 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
                                     .d_direction = cuda->d_direction,
                                     .d_penalty = cuda->d_penalty,
                                     .launch = ++cuda->n_searches,
-                                    .narrow = (uint64_t)rw_cuda_all_n(cuda, 0) * most < (uint64_t)1
-                                                                                            << 31,
                                     .n = n,
                                     .n_sets = cuda->n_sets,
                                     .d_set = cuda->d_set,
@@ -365,7 +362,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
         search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
-    set_least(&search);
+    set_least(&search, rw_cuda_has_narrow_cells(cuda));
     RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
     RW_TRY(launch_search(cuda, &search));
     RW_TRY(rw_cuda_await(cuda, n));

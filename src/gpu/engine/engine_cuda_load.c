@@ -306,6 +306,16 @@ out:
 
 /* ---- memory of training ---- */
 
+int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_t n)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    cells->narrow = rw_cuda_has_narrow_cells(cuda);
+    const size_t size = rw_hist_sum_bytes(cells->narrow);
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cells->d_count, n));
+    RW_TRY(rw_host_new(&cuda->host, &cells->d_lambda, n, size, 1));
+    return rules->newton ? rw_host_new(&cuda->host, &cells->d_hess, n, size, 1) : RW_OK;
+}
+
 /* Histograms live at no more nodes than there are leaves, and a node that may be searched has
  * 2 x min_docs documents. */
 static int make_pools(struct rw_cuda *cuda)
@@ -320,10 +330,7 @@ static int make_pools(struct rw_cuda *cuda)
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
         const uint64_t n = n_buffers * group->cells.n_cells;
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_count, n));
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_lambda, n));
-        if (rules->newton)
-            RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_hess, n));
+        RW_TRY(rw_cuda_new_cells(cuda, &group->cells, n));
         if (!cuda->ranks)
             group->built = group->cells;
     }

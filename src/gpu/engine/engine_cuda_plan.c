@@ -389,13 +389,19 @@ out:
     return status;
 }
 
+static double cell_bytes(const struct rw_cuda *cuda, const struct rw_plan_work *work)
+{
+    const int32_t most = rw_quantise_limit(cuda->host.base.rules.bits);
+    return (double)rw_hist_cell_bytes(work->newton, rw_hist_is_narrow((uint64_t)work->docs, most));
+}
+
 /* Bytes of a document's codes in the host's memory: as they were placed, or, before that is known,
  * what of them does not fit beside about as many bytes as the rest takes. */
 static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *work)
 {
     const double docs = work->docs + work->other_docs;
     const double needed = work->docs * (work->row_bytes + RW_TUNE_PLAN_HELD_BYTES) +
-                          work->leaves * work->bins * (work->newton ? 20.0 : 12.0);
+                          work->leaves * work->bins * cell_bytes(cuda, work);
     if (cuda->place.is_far)
         return cuda->place.far_doc_bytes;
     if (cuda->free_bytes || docs < 1.0 || rw_cuda_ask_free(cuda) < 0)
@@ -421,15 +427,15 @@ static double far_ms(struct rw_cuda *cuda, const struct rw_plan_work *work)
 
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work)
 {
-    const struct rw_device *device = rw_cuda_of(engine)->device;
+    const struct rw_cuda *cuda = rw_cuda_of(engine);
+    const struct rw_device *device = cuda->device;
     const double levels = log2(work->leaves);
     const double batches = fmin(work->leaves - 1.0, 2.0 * levels + 6.0);
-    const double cell_bytes = work->newton ? 20.0 : 12.0;
     const double bytes =
         work->docs * rw_plan_passes(work) * (work->row_bytes + RW_TUNE_PLAN_ROW_BYTES) +
         work->docs * (levels * RW_TUNE_PLAN_LEVEL_BYTES + RW_TUNE_PLAN_DOC_BYTES) +
         work->other_docs * (levels + 1.0) * RW_TUNE_PLAN_WALK_BYTES +
-        work->leaves * work->bins * cell_bytes * RW_TUNE_PLAN_CELL_PASSES;
+        work->leaves * work->bins * cell_bytes(cuda, work) * RW_TUNE_PLAN_CELL_PASSES;
     const double pair_ms = work->visits * RW_TUNE_PLAN_PAIR_NS / 1e6 *
                            (RW_TUNE_PLAN_MULTIPROCESSORS / device->n_multiprocessors);
     return bytes / (rw_device_bandwidth(device) * RW_TUNE_PLAN_BANDWIDTH_SHARE) * 1e3 + pair_ms +

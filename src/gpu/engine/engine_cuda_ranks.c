@@ -193,17 +193,15 @@ int rw_cuda_ranks_allocate(struct rw_cuda *cuda)
     for (int g = 0; g < cuda->n_groups; g++)
         n_built += cuda->group[g].built.n_cells;
     const uint64_t node_bytes =
-        n_built * (newton ? 20 : 12) + (n_ranks + 1) * exchange->n_cells * (WORDS * 8 + 4) + 1;
+        n_built * rw_hist_cell_bytes(newton, rw_cuda_has_narrow_cells(cuda)) +
+        (n_ranks + 1) * exchange->n_cells * (WORDS * 8 + 4) + 1;
     const uint64_t n = CALL_BYTES / node_bytes;
     ranks->most_nodes = n < 1 ? 1 : n < RW_TUNE_ENGINE_NODES ? (uint32_t)n : RW_TUNE_ENGINE_NODES;
     host->part = "histograms";
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_cells *built = &cuda->group[g].built;
         const uint64_t cells = (uint64_t)ranks->most_nodes * built->n_cells;
-        RW_TRY(RW_HOST_NEW_RAW(host, built->d_count, cells));
-        RW_TRY(RW_HOST_NEW_RAW(host, built->d_lambda, cells));
-        if (newton)
-            RW_TRY(RW_HOST_NEW_RAW(host, built->d_hess, cells));
+        RW_TRY(rw_cuda_new_cells(cuda, built, cells));
         exchange->built[g] = *built;
         exchange->own[g] = cuda->group[g].cells;
     }

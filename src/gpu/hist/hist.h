@@ -118,11 +118,31 @@ static inline uint64_t rw_hist_matrix_cells(const struct rw_hist_matrix *matrix)
 
 /* Histograms of the shape of a call's results, one after another. */
 struct rw_hist_pool {
-    uint32_t *d_count;     /* [][cells] */
-    int64_t *d_lambda_sum; /* NULL for counts */
-    int64_t *d_hess_sum;   /* newton */
+    uint32_t *d_count;  /* [][cells] */
+    void *d_lambda_sum; /* NULL for counts */
+    void *d_hess_sum;   /* newton */
 };
 #define RW_HIST_NO_PARENT UINT32_MAX
+
+/* Sums are int64_t, or, narrow, int32_t: may they be, of so many documents of numbers up to
+ * `largest`? Bytes of one; of a cell of counts and them. The sums from index `at` on; NULL stays
+ * NULL. */
+static inline int rw_hist_is_narrow(uint64_t n_docs, int32_t largest)
+{
+    return n_docs * (uint64_t)largest <= INT32_MAX;
+}
+static inline size_t rw_hist_sum_bytes(int narrow)
+{
+    return narrow ? sizeof(int32_t) : sizeof(int64_t);
+}
+static inline size_t rw_hist_cell_bytes(int newton, int narrow)
+{
+    return sizeof(uint32_t) + (newton ? 2 : 1) * rw_hist_sum_bytes(narrow);
+}
+static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
+{
+    return d_sum ? (char *)d_sum + at * rw_hist_sum_bytes(narrow) : NULL;
+}
 
 /* What it takes to read codes of the host's memory: two pieces of the device's, a stream of their
  * own on which one is filled while the other is read, and the order in which documents are read:
@@ -165,10 +185,12 @@ struct rw_hist_call {
     /* The result, cleared by the method: cell (node, feature, bin) is
      * [(node * n_features + feature) * n_bins + bin], or [node * n_row_cells + d_row[feature] +
      * bin]. */
-    uint32_t *d_count;     /* [n_nodes][cells] */
-    int64_t *d_lambda_sum; /* the same shape; NULL for counts and floats */
-    int64_t *d_hess_sum;   /* newton */
-    float *d_float_sum;    /* RW_HIST_FLOAT */
+    uint32_t *d_count;  /* [n_nodes][cells] */
+    void *d_lambda_sum; /* the same shape; NULL for counts and floats */
+    void *d_hess_sum;   /* newton */
+    float *d_float_sum; /* RW_HIST_FLOAT */
+    int narrow;         /* 1: these sums, and the parents', are int32_t, which hold those of the
+                           longest node; 0: int64_t */
     /* [n_features] 0: nobody asks for the feature's cells, which may be left as they were, as may
      * its sibling's. NULL: all are asked for. */
     const uint8_t *d_asked;

@@ -10,6 +10,9 @@
 
 #include "base/search.h"
 #include "gpu/hist/hist.h"
+#ifdef __CUDACC__
+#include "gpu/hist/hist_sums.cuh"
+#endif
 
 /* Numbers of a document that are summed, at most. */
 enum { RW_HIST_NUMBERS = 2 };
@@ -45,13 +48,14 @@ struct rw_hist_args {
     const uint16_t *d_frequent; /* [n_features]; NULL: no zero-skip */
     uint32_t *d_count;          /* [n_nodes][n_cells], as the sums */
     void *d_sum[RW_HIST_NUMBERS];
+    int narrow;      /* these sums, and the parents', as the call has it */
     uint64_t chunk;  /* documents of one block that its 32-bit sums can hold; a multiple of 32 */
     uint32_t copies; /* of a block's histogram: `multi` */
     int whole; /* 1: a job is a whole node; its block writes all cells, and takes them from the
                   parent's */
     const uint32_t *d_parent; /* [n_nodes]; NULL: no node has one; whole jobs only */
     uint32_t *d_parent_count;
-    int64_t *d_parent_sum[RW_HIST_NUMBERS];
+    void *d_parent_sum[RW_HIST_NUMBERS];
     struct rw_hist_parts parts; /* `collision-free` */
     struct rw_hist_jobs jobs;
 };
@@ -188,17 +192,40 @@ template <int SUMS> __device__ __forceinline__ void hist_add(int32_t *cell, int3
         atomicAdd(cell, number);
 }
 
-/* Adds to a cell of the result. */
+/* Adds to a cell of the result, of the k-th number. */
 template <int SUMS>
-__device__ __forceinline__ void hist_add_wide(void *d_sum, size_t cell, int32_t number)
+__device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, int k, size_t cell,
+                                                int32_t number)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
-        atomicAdd((float *)d_sum + cell, __int_as_float(number));
+        atomicAdd((float *)a.d_sum[k] + cell, __int_as_float(number));
+    else if (a.narrow)
+        atomicAdd((int32_t *)a.d_sum[k] + cell, number);
     else
-        atomicAdd((unsigned long long *)d_sum + cell, hist_widen<SUMS>(number));
+        atomicAdd((unsigned long long *)a.d_sum[k] + cell, hist_widen<SUMS>(number));
 }
 
-/* Cells of the result, or of parts. */
+/* Cells of the result. */
+template <int SUMS>
+__device__ __forceinline__ typename hist_wide<SUMS>::type
+hist_load_result(const struct rw_hist_args &a, int k, size_t cell)
+{
+    if constexpr (SUMS == RW_HIST_FLOAT)
+        return (double)((const float *)a.d_sum[k])[cell];
+    else
+        return (unsigned long long)hist_sum_at(a.d_sum[k], cell, a.narrow);
+}
+template <int SUMS>
+__device__ __forceinline__ void hist_store_result(const struct rw_hist_args &a, int k, size_t cell,
+                                                  typename hist_wide<SUMS>::type sum)
+{
+    if constexpr (SUMS == RW_HIST_FLOAT)
+        ((float *)a.d_sum[k])[cell] = (float)sum;
+    else
+        hist_set_sum(a.d_sum[k], cell, a.narrow, (long long)sum);
+}
+
+/* Cells of parts, whose sums have 64 bits. */
 template <int SUMS>
 __device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum,
                                                                         size_t cell)
@@ -482,7 +509,7 @@ __device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
         hist.count[b] = 0;
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++) {
-            hist_add_wide<SUMS>(a.d_sum[k], row + b, hist.sum[k][b]);
+            hist_add_result<SUMS>(a, k, row + b, hist.sum[k][b]);
             hist.sum[k][b] = 0;
         }
     }
@@ -505,9 +532,10 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
             a.d_parent_count[from + b] -= hist.count[b];
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++) {
-            hist_store_sum<SUMS>(a.d_sum[k], row + b, hist_widen<SUMS>(hist.sum[k][b]));
+            hist_store_result<SUMS>(a, k, row + b, hist_widen<SUMS>(hist.sum[k][b]));
             if (takes) /* never floats */
-                a.d_parent_sum[k][from + b] -= hist.sum[k][b];
+                hist_set_sum(a.d_parent_sum[k], from + b, a.narrow,
+                             hist_sum_at(a.d_parent_sum[k], from + b, a.narrow) - hist.sum[k][b]);
         }
     }
 }

@@ -48,6 +48,7 @@ int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint
     args->d_count = call->d_count;
     args->d_sum[0] = floats ? (void *)call->d_float_sum : call->d_lambda_sum;
     args->d_sum[1] = call->d_hess_sum;
+    args->narrow = call->narrow;
     args->chunk = rw_hist_most_documents(call);
 
     uint64_t n_docs = 0;
@@ -80,7 +81,8 @@ int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream)
 {
     const int floats = call->sums == RW_HIST_FLOAT;
     void *const sum[] = {floats ? (void *)call->d_float_sum : call->d_lambda_sum, call->d_hess_sum};
-    const size_t n = rw_hist_n_cells(call), size = floats ? sizeof(float) : sizeof(int64_t);
+    const size_t n = rw_hist_n_cells(call);
+    const size_t size = floats ? sizeof(float) : rw_hist_sum_bytes(call->narrow);
     cudaError_t error = cudaMemsetAsync(call->d_count, 0, n * sizeof *call->d_count, stream);
     for (int k = 0; k < hist_numbers(call->sums) && error == cudaSuccess; k++)
         error = cudaMemsetAsync(sum[k], 0, n * size, stream);
@@ -140,7 +142,7 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
         count += a.d_count[row + b];
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++)
-            sum[k] += hist_load_sum<SUMS>(a.d_sum[k], row + b);
+            sum[k] += hist_load_result<SUMS>(a, k, row + b);
     }
     count = reduce_count(shared.count).Sum(count);
     if (threadIdx.x == 0)
@@ -150,8 +152,8 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
         __syncthreads(); /* the reduction's memory is used again */
         sum[k] = reduce_sum(shared.sum).Sum(sum[k]);
         if (threadIdx.x == 0)
-            hist_store_sum<SUMS>(a.d_sum[k], row + frequent,
-                                 *(const wide *)&d_total[node].sum[k] - sum[k]);
+            hist_store_result<SUMS>(a, k, row + frequent,
+                                    *(const wide *)&d_total[node].sum[k] - sum[k]);
     }
 }
 
@@ -267,6 +269,13 @@ int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch
 
 /* ---- Siblings ---- */
 
+static __device__ __forceinline__ void subtract_sum(void *d_from, uint64_t from, const void *d_sum,
+                                                    uint64_t at, int narrow)
+{
+    hist_set_sum(d_from, from, narrow,
+                 hist_sum_at(d_from, from, narrow) - hist_sum_at(d_sum, at, narrow));
+}
+
 /* Block: cells of a node in a row; grid y = node. */
 static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hist_call call,
                                             uint64_t n_cells)
@@ -279,9 +288,10 @@ static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hi
          i += (uint64_t)gridDim.x * HIST_MERGE_THREADS) {
         call.parents.d_count[from + i] -= call.d_count[node + i];
         if (call.d_lambda_sum)
-            call.parents.d_lambda_sum[from + i] -= call.d_lambda_sum[node + i];
+            subtract_sum(call.parents.d_lambda_sum, from + i, call.d_lambda_sum, node + i,
+                         call.narrow);
         if (call.d_hess_sum)
-            call.parents.d_hess_sum[from + i] -= call.d_hess_sum[node + i];
+            subtract_sum(call.parents.d_hess_sum, from + i, call.d_hess_sum, node + i, call.narrow);
     }
 }
 
@@ -341,7 +351,7 @@ __global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a,
     a.d_count[cell] = count;
 #pragma unroll
     for (int k = 0; k < hist_numbers(SUMS); k++)
-        hist_store_sum<SUMS>(a.d_sum[k], cell, sum[k]);
+        hist_store_result<SUMS>(a, k, cell, sum[k]);
 }
 
 size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,

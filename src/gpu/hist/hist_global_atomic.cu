@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(RW_TUNE_GLOBAL_ATOMIC_THREADS)
         atomicAdd(a.d_count + row + code, 1u);
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++)
-            hist_add_wide<SUMS>(a.d_sum[k], row + code, item.number[k]);
+            hist_add_result<SUMS>(a, k, row + code, item.number[k]);
     });
 }
 

@@ -195,6 +195,8 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
         } else {
             add_chunk<S, SUMS, false>(plan, row, chunk);
         }
+        if (!in_halves<S, SUMS>()) /* others carry nothing: this is no loop */
+            break;
         r = r == 0 ? plan.n_rows : r + 1;
         if (first != 0 || r >= plan.n_rows + plan.n_carried)
             break;
@@ -422,6 +424,9 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     cudaStream_t stream = (cudaStream_t)stream_of_call;
     const struct layout layout = layout_of(call);
     const struct finished out = finished_of(call);
+    static void (*const finish[2][2])(const struct plan, const struct finished, uint32_t) = {
+        {finish_kernel<false, int64_t>, finish_kernel<false, int32_t>},
+        {finish_kernel<true, int64_t>, finish_kernel<true, int32_t>}};
     uint32_t most_bins = 1, most_groups = 1; /* of 32 columns */
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
     const uint32_t n_rows = make_rows(call, &layout, rows);
@@ -452,8 +457,8 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
         const size_t square = (size_t)plan.words * 32 * 33 * sizeof(long long);
-        error = launch_after(out.result.d_hess_sum ? finish_kernel<true> : finish_kernel<false>,
-                             grid, dim3(32, 8), square, stream, plan, out, most_groups);
+        error = launch_after(finish[out.result.d_hess_sum != NULL][call->narrow], grid, dim3(32, 8),
+                             square, stream, plan, out, most_groups);
     }
     return error;
 }

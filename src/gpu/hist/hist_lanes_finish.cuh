@@ -25,20 +25,21 @@ struct parent_cell {
     long long lambda, hess;
 };
 
-template <bool WEIGHTS>
+/* WEIGHTS: there are hessians. SUM: int32_t of narrow sums, else int64_t. */
+template <bool WEIGHTS, class SUM>
 static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
                                                                uint32_t parent, uint64_t cell)
 {
     struct parent_cell p = {parent * out.n_cells + cell, 0, 0, 0};
     p.count = out.parents.d_count[p.at];
     if (out.result.d_lambda_sum)
-        p.lambda = out.parents.d_lambda_sum[p.at];
+        p.lambda = ((const SUM *)out.parents.d_lambda_sum)[p.at];
     if (WEIGHTS)
-        p.hess = out.parents.d_hess_sum[p.at];
+        p.hess = ((const SUM *)out.parents.d_hess_sum)[p.at];
     return p;
 }
 
-template <bool WEIGHTS>
+template <bool WEIGHTS, class SUM>
 static __device__ __forceinline__ void
 put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
          const struct parent_cell &p, uint32_t count, long long lambda, long long hess)
@@ -48,14 +49,14 @@ put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
     if (sibling)
         out.parents.d_count[p.at] = p.count - count;
     if (out.result.d_lambda_sum) {
-        out.result.d_lambda_sum[at] = lambda;
+        ((SUM *)out.result.d_lambda_sum)[at] = (SUM)lambda;
         if (sibling)
-            out.parents.d_lambda_sum[p.at] = p.lambda - lambda;
+            ((SUM *)out.parents.d_lambda_sum)[p.at] = (SUM)(p.lambda - lambda);
     }
     if (WEIGHTS) {
-        out.result.d_hess_sum[at] = hess;
+        ((SUM *)out.result.d_hess_sum)[at] = (SUM)hess;
         if (sibling)
-            out.parents.d_hess_sum[p.at] = p.hess - hess;
+            ((SUM *)out.parents.d_hess_sum)[p.at] = (SUM)(p.hess - hess);
     }
 }
 
@@ -63,7 +64,7 @@ put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
  * words, a column a code and a lane, in the order of the tile's features. Block: 32 x 8 threads;
  * grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in shared
  * memory. */
-template <bool WEIGHTS>
+template <bool WEIGHTS, class SUM>
 __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     finish_kernel(const __grid_constant__ struct plan plan,
                   const __grid_constant__ struct finished out, uint32_t most_groups)
@@ -103,7 +104,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
             continue;
         asked |= 1u << i;
         if (parent != RW_HIST_NO_PARENT)
-            before[i] = parent_of<WEIGHTS>(out, parent, cell);
+            before[i] = parent_of<WEIGHTS, SUM>(out, parent, cell);
     }
     wait_for_launch_before();
     let_next_launch_begin();
@@ -149,7 +150,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         if (WEIGHTS)
             hess = plan.hess_at ? value >> plan.hess_at & plan.hess_mask
                                 : square[(words - 1) * 32 + threadIdx.x][k];
-        put_cell<WEIGHTS>(out, node, cell, is_sibling, before[i], count, lambda, hess);
+        put_cell<WEIGHTS, SUM>(out, node, cell, is_sibling, before[i], count, lambda, hess);
     }
 }
 

@@ -59,6 +59,8 @@ static const char *misuse(const struct rw_hist_call *call)
             return "a node's documents are out of range";
         if (call->node[i].n > (uint64_t)1 << 31)
             return "a node has more than 2^31 documents";
+        if (weighted && call->narrow && !rw_hist_is_narrow(call->node[i].n, call->largest))
+            return "a node's sums may pass 32 bits";
     }
     return NULL;
 }

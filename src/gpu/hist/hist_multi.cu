@@ -52,7 +52,7 @@ __device__ __forceinline__ void hist_multi_fold(const struct rw_hist_args &a,
         for (int k = 0; k < hist_numbers(SUMS); k++) {
             const int32_t sum = hist_multi_sum<SUMS>(there ? hist.sum[k][i] : 0, m);
             if (leads)
-                hist_add_wide<SUMS>(a.d_sum[k], cell, sum);
+                hist_add_result<SUMS>(a, k, cell, sum);
         }
     }
 }

@@ -85,8 +85,7 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
 /* Counts, or one of the sums, from bounds; every cell of the group is written. */
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_difference_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
-                            const uint64_t *d_bound, const long long *d_prefix,
-                            unsigned long long *d_sum)
+                            const uint64_t *d_bound, const long long *d_prefix, void *d_sum)
 {
     const uint32_t n_cells = a.jobs.n_nodes * group.n * a.n_bins;
     const uint64_t i = (uint64_t)blockIdx.x * SORT_SEARCH_THREADS + threadIdx.x;
@@ -101,9 +100,8 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     if (!d_sum)
         a.d_count[out] = (uint32_t)(to - from);
     else
-        d_sum[out] =
-            from < to ? (unsigned long long)(d_prefix[to - 1] - (from > 0 ? d_prefix[from - 1] : 0))
-                      : 0;
+        hist_set_sum(d_sum, out, a.narrow,
+                     from < to ? d_prefix[to - 1] - (from > 0 ? d_prefix[from - 1] : 0) : 0);
 }
 
 template <int SUMS> struct number_of {
@@ -186,8 +184,7 @@ static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_
 
 /* One launch a cell; d_sum NULL: counts. */
 static cudaError_t differences(const struct rw_hist_args *args, const struct code_group *group,
-                               const struct code_parts *p, unsigned long long *d_sum,
-                               cudaStream_t stream)
+                               const struct code_parts *p, void *d_sum, cudaStream_t stream)
 {
     const uint32_t n_cells = args->jobs.n_nodes * group->n * args->n_bins;
     codes_difference_kernel<<<(n_cells + SORT_SEARCH_THREADS - 1) / SORT_SEARCH_THREADS,
@@ -221,7 +218,7 @@ static cudaError_t run_group(const struct rw_hist_args *args, const struct code_
         error = scan_numbers<SUMS>(p->d_temp, p->temp_bytes, p->d_sorted_item, k, p->d_prefix, n,
                                    stream);
         if (error == cudaSuccess)
-            error = differences(args, group, p, (unsigned long long *)args->d_sum[k], stream);
+            error = differences(args, group, p, args->d_sum[k], stream);
     }
     return error;
 }

@@ -13,6 +13,7 @@
 
 #include "gpu/device/launch_after.cuh"
 #include "gpu/engine/cu_engine.h"
+#include "gpu/hist/hist_sums.cuh"
 #include "gpu/split/category_block.h"
 #include "gpu/split/search_end.cuh"
 
@@ -24,8 +25,9 @@ static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 62 * 1024, "what capability 7.
 
 static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
 {
-    const struct rw_cell cell = {cells.d_count[at], cells.d_hess ? cells.d_hess[at] : 0,
-                                 cells.d_lambda[at]};
+    const struct rw_cell cell = {cells.d_count[at],
+                                 cells.d_hess ? hist_sum_at(cells.d_hess, at, cells.narrow) : 0,
+                                 hist_sum_at(cells.d_lambda, at, cells.narrow)};
     return cell;
 }
 

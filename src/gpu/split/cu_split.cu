@@ -275,8 +275,8 @@ extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
         return rw_cuda_search_rough(search, cells, first_block, stream);
     cudaStream_t const to = (cudaStream_t)stream;
     if (search->rule.newton)
-        return search->narrow ? launch_sums<int32_t, 1>(search, cells, first_block, to)
-                              : launch_sums<long long, 1>(search, cells, first_block, to);
-    return search->narrow ? launch_sums<int32_t, 0>(search, cells, first_block, to)
-                          : launch_sums<long long, 0>(search, cells, first_block, to);
+        return cells->narrow ? launch_sums<int32_t, 1>(search, cells, first_block, to)
+                             : launch_sums<long long, 1>(search, cells, first_block, to);
+    return cells->narrow ? launch_sums<int32_t, 0>(search, cells, first_block, to)
+                         : launch_sums<long long, 0>(search, cells, first_block, to);
 }

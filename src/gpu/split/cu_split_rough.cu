@@ -247,8 +247,8 @@ extern "C" int rw_cuda_search_rough(const struct rw_cuda_search *search,
 {
     cudaStream_t const to = (cudaStream_t)stream;
     if (search->rule.newton)
-        return search->narrow ? launch_chunks<int32_t, 1>(search, cells, block, to)
-                              : launch_chunks<long long, 1>(search, cells, block, to);
-    return search->narrow ? launch_chunks<int32_t, 0>(search, cells, block, to)
-                          : launch_chunks<long long, 0>(search, cells, block, to);
+        return cells->narrow ? launch_chunks<int32_t, 1>(search, cells, block, to)
+                             : launch_chunks<long long, 1>(search, cells, block, to);
+    return cells->narrow ? launch_chunks<int32_t, 0>(search, cells, block, to)
+                         : launch_chunks<long long, 0>(search, cells, block, to);
 }

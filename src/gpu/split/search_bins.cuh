@@ -5,8 +5,9 @@
 
 #include "gpu/split/search_end.cuh"
 
-/* What sums a search adds up: SUM holds those of any node. ORDERED: features may have directions.
- * SHAPED, which is ORDERED, too: and penalties, and nodes features that may not split them. */
+/* What sums a search adds up: SUM is the cells', int32_t of narrow ones. ORDERED: features may have
+ * directions. SHAPED, which is ORDERED, too: and penalties, and nodes features that may not split
+ * them. */
 template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
     typedef SUM sum;
     enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
@@ -21,9 +22,27 @@ template <class S>
 static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t at)
 {
     typedef typename S::sum sum;
-    const tally<S> cell = {cells.d_count[at], (sum)cells.d_lambda[at],
-                           S::NEWTON ? (sum)cells.d_hess[at] : 0};
+    const tally<S> cell = {cells.d_count[at], ((const sum *)cells.d_lambda)[at],
+                           S::NEWTON ? ((const sum *)cells.d_hess)[at] : 0};
     return cell;
+}
+
+static __device__ void load_sums(const int32_t *d_sum, int32_t *sum)
+{
+    const int4 four = *(const int4 *)d_sum;
+    sum[0] = four.x;
+    sum[1] = four.y;
+    sum[2] = four.z;
+    sum[3] = four.w;
+}
+
+static __device__ void load_sums(const long long *d_sum, long long *sum)
+{
+    const longlong2 low = *(const longlong2 *)d_sum, high = *(const longlong2 *)(d_sum + 2);
+    sum[0] = low.x;
+    sum[1] = low.y;
+    sum[2] = high.x;
+    sum[3] = high.y;
 }
 
 /* Four cells that stand on a multiple of four. */
@@ -31,16 +50,15 @@ template <class S>
 static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
 {
     typedef typename S::sum sum;
+    sum lambda[4], hess[4] = {0, 0, 0, 0};
     const uint4 n = *(const uint4 *)(cells.d_count + at);
-    const longlong2 none = {0, 0};
-    const longlong2 lambda[] = {*(const longlong2 *)(cells.d_lambda + at),
-                                *(const longlong2 *)(cells.d_lambda + at + 2)};
-    const longlong2 hess[] = {S::NEWTON ? *(const longlong2 *)(cells.d_hess + at) : none,
-                              S::NEWTON ? *(const longlong2 *)(cells.d_hess + at + 2) : none};
-    cell[0] = tally<S>{n.x, (sum)lambda[0].x, (sum)hess[0].x};
-    cell[1] = tally<S>{n.y, (sum)lambda[0].y, (sum)hess[0].y};
-    cell[2] = tally<S>{n.z, (sum)lambda[1].x, (sum)hess[1].x};
-    cell[3] = tally<S>{n.w, (sum)lambda[1].y, (sum)hess[1].y};
+    load_sums((const sum *)cells.d_lambda + at, lambda);
+    if (S::NEWTON)
+        load_sums((const sum *)cells.d_hess + at, hess);
+    cell[0] = tally<S>{n.x, lambda[0], hess[0]};
+    cell[1] = tally<S>{n.y, lambda[1], hess[1]};
+    cell[2] = tally<S>{n.z, lambda[2], hess[2]};
+    cell[3] = tally<S>{n.w, lambda[3], hess[3]};
 }
 
 /* A side of a split: some bins, and the missing values or not. */
