@@ -59,6 +59,10 @@ typedef struct {
     char bytes[16];
 } cudaUUID_t;
 
+struct cudaFuncAttributes {
+    int ptxVersion;
+};
+
 struct cudaDeviceProp {
     char name[256];
     cudaUUID_t uuid;
