@@ -20,7 +20,7 @@ static void teardown(void)
 
 #define TUNING_TEST(name) Test(device_tuning, name, .init = setup, .fini = teardown)
 
-static const struct rw_tuning_facts large = {90, 132, 232448};
+static const struct rw_tuning_facts large = {90, 132, 2048, 232448};
 
 static const struct rw_tuning_row *row_of(int capability, struct rw_tuning_facts *facts)
 {
@@ -43,6 +43,7 @@ TUNING_TEST(by_capability)
         struct rw_tuning_facts facts = {.n_multiprocessors = 3, .shared_bytes = 1000};
         cr_expect_str_eq(row_of(gpus[i].capability, &facts)->name, gpus[i].name);
         cr_expect_eq(facts.n_multiprocessors, 3, "nothing is assumed of a device");
+        cr_expect_eq(facts.n_threads, 0);
         cr_expect_eq(facts.shared_bytes, 1000);
         facts.n_multiprocessors = 1000;
         facts.shared_bytes = 1 << 20;
@@ -73,16 +74,18 @@ TUNING_TEST(forced)
 {
     const struct rw_tuning_row *row;
     for (int i = 0; (row = rw_tuning_row_at(i)); i++) {
-        struct rw_tuning_facts facts = large, small = {90, 2, 65536};
+        struct rw_tuning_facts facts = large, small = {90, 2, 1024, 65536};
         setenv(RW_TUNING_VARIABLE, row->name, 1);
         cr_expect_eq(row_of(90, &facts), row);
         cr_expect_leq(facts.n_multiprocessors, large.n_multiprocessors);
+        cr_expect_leq(facts.n_threads, large.n_threads);
         cr_expect_leq(facts.shared_bytes, large.shared_bytes);
         cr_expect_eq(facts.shared_bytes < large.shared_bytes, strcmp(row->name, "9.0") != 0 &&
                                                                   strcmp(row->name, "10.0") != 0 &&
                                                                   strcmp(row->name, "newer") != 0);
         cr_expect_eq(row_of(75, &small), row);
         cr_expect_eq(small.n_multiprocessors, 2);
+        cr_expect_eq(small.n_threads, 1024);
         cr_expect_eq(small.shared_bytes, 65536);
     }
     setenv(RW_TUNING_VARIABLE, "", 1);

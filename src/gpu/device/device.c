@@ -38,6 +38,7 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
 {
     struct rw_tuning_facts facts = {.capability = 10 * properties->major + properties->minor,
                                     .n_multiprocessors = properties->multiProcessorCount,
+                                    .n_threads = properties->maxThreadsPerMultiProcessor,
                                     .shared_bytes = properties->sharedMemPerBlockOptin};
     cudaStream_t stream;
     RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
@@ -46,6 +47,7 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
     snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
              properties->name);
     device->n_multiprocessors = facts.n_multiprocessors;
+    device->n_threads = facts.n_threads;
     device->shared_bytes = facts.shared_bytes;
     RW_CU(ctx, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     device->stream = stream;

@@ -20,6 +20,7 @@ struct rw_device {
     const struct rw_tuning_row *tuning; /* a constant: device_tuning.h */
     /* as many as it has, or less where a row is forced */
     int n_multiprocessors;
+    int n_threads;                     /* that a multiprocessor holds at once */
     size_t shared_bytes;               /* that a block may ask for */
     void *stream;                      /* a cudaStream_t; owned */
     struct rw_transfer_counts *counts; /* owned; see transfer.h */

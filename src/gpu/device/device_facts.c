@@ -74,6 +74,7 @@ int rw_device_find(int number, struct rw_device_facts *out)
     out->shared_bytes = properties.sharedMemPerBlockOptin;
     struct rw_tuning_facts asked = {.capability = 10 * out->major + out->minor,
                                     .n_multiprocessors = out->n_multiprocessors,
+                                    .n_threads = properties.maxThreadsPerMultiProcessor,
                                     .shared_bytes = (size_t)out->shared_bytes};
     const struct rw_tuning_row *row;
     if (rw_tuning_find(NULL, &asked, &row) >= 0) {

@@ -9,22 +9,21 @@
  * in vain. Eight blocks that quantise are one wave there; searches were not measured.
  *
  * The other rows were not measured. Blocks a multiprocessor are as many more or less as threads
- * that it holds (1,024 with 7.5, 1,536 with 8.6, 8.9 and 12.0, else 2,048). What a batch saves is
- * waits, which take the same time everywhere, what it wastes is bytes of the memory, so that the
- * best one grows as the root of the bandwidth: from 24 at 4.8 TB/s to 0.32 TB/s (T4), 1.6 (A100),
- * 0.3 to 1.0 (8.6 and 8.9), 8 (B200) and 0.45 to 1.8 (12.0). What a forced row has: T4, A100, RTX
- * 3060, H200, B200, RTX 5060. */
+ * that it holds. What a batch saves is waits, which take the same time everywhere, what it wastes
+ * is bytes of the memory, so that the best one grows as the root of the bandwidth: from 24 at 4.8
+ * TB/s to 0.32 TB/s (T4), 1.6 (A100), 0.3 to 1.0 (8.6 and 8.9), 8 (B200) and 0.45 to 1.8 (12.0).
+ * What a forced row has: T4, A100, RTX 3060, H200, B200, RTX 5060. */
 #define MEASURED 1
 #define DERIVED  0
 static const struct rw_tuning_row rows[] = {
-    /* multiprocessors and bytes of a forced row; batch, blocks that quantise, that search */
-    {"7.5", 75, DERIVED, 40, 64 * 1024, 6, 4, 4},
-    {"8.0", 80, DERIVED, 108, 163 * 1024, 14, 8, 9},
-    {"8.6", 86, DERIVED, 28, 99 * 1024, 8, 6, 6},
-    {"9.0", 90, MEASURED, 132, 227 * 1024, 24, 8, 9},
-    {"10.0", 100, DERIVED, 148, 227 * 1024, 30, 8, 9},
-    {"12.0", 120, DERIVED, 30, 99 * 1024, 10, 6, 6},
-    {"newer", 130, DERIVED, 0, 0, 24, 8, 9},
+    /* multiprocessors, threads, bytes of a forced row; batch, blocks that quantise, that search */
+    {"7.5", 75, DERIVED, 40, 1024, 64 * 1024, 6, 4, 4},
+    {"8.0", 80, DERIVED, 108, 2048, 163 * 1024, 14, 8, 9},
+    {"8.6", 86, DERIVED, 28, 1536, 99 * 1024, 8, 6, 6},
+    {"9.0", 90, MEASURED, 132, 2048, 227 * 1024, 24, 8, 9},
+    {"10.0", 100, DERIVED, 148, 2048, 227 * 1024, 30, 8, 9},
+    {"12.0", 120, DERIVED, 30, 1536, 99 * 1024, 10, 6, 6},
+    {"newer", 130, DERIVED, 0, 0, 0, 24, 8, 9},
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -70,6 +69,8 @@ int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
         *row = named;
         if (named->n_multiprocessors && named->n_multiprocessors < facts->n_multiprocessors)
             facts->n_multiprocessors = named->n_multiprocessors;
+        if (named->n_threads && named->n_threads < facts->n_threads)
+            facts->n_threads = named->n_threads;
         if (named->shared_bytes && named->shared_bytes < facts->shared_bytes)
             facts->shared_bytes = named->shared_bytes;
         return RW_OK;

@@ -27,6 +27,7 @@ struct rw_tuning_row {
     /* What a GPU of the row has, at the least that is common: where the row is forced, as much is
      * used of one that has more. 0: all. */
     int n_multiprocessors;
+    int n_threads;       /* that a multiprocessor holds at once */
     size_t shared_bytes; /* that a block may ask for */
     /* Nodes that the engine is asked for at once, at most. */
     int growth_batch;
@@ -41,7 +42,7 @@ const struct rw_tuning_row *rw_tuning_row_at(int i);
 /* What is found of a GPU; then, what is used of it. */
 struct rw_tuning_facts {
     int capability; /* 10 * major + minor */
-    int n_multiprocessors;
+    int n_multiprocessors, n_threads;
     size_t shared_bytes;
 };
 /* The row of the capability, or the one that the variable names, which lowers *facts. row: a

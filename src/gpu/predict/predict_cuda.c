@@ -193,7 +193,8 @@ static int load_model(struct scorer_cuda *s)
     struct rw_predict_args *args = &s->args;
     const struct rw_flat *flat = s->base.flat;
     const size_t n_trees = (size_t)flat->n_trees;
-    RW_TRY(rw_predict_plan_init(s->base.ctx, &s->plan, flat, s->device->shared_bytes));
+    RW_TRY(rw_predict_plan_init(s->base.ctx, &s->plan, flat, s->device->shared_bytes,
+                                s->device->n_threads));
     *args = s->plan.args;
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_node, flat->node, flat->first_node[n_trees]));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_leaf, flat->leaf, flat->first_leaf[n_trees]));

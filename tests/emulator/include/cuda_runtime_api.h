@@ -67,7 +67,7 @@ struct cudaDeviceProp {
     char name[256];
     cudaUUID_t uuid;
     size_t totalGlobalMem, sharedMemPerBlockOptin;
-    int major, minor, multiProcessorCount, l2CacheSize, warpSize;
+    int major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, l2CacheSize, warpSize;
 };
 
 cudaError_t cudaGetLastError(void);
