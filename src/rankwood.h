@@ -1475,8 +1475,10 @@ RW_API int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *o
  *              threads of 'auto' and what decides them, instruction sets and the one that is taken
  *   memory     of the system; the control group's limit and its file; available to this process now
  *   cuda       the CUDA version of the build, and the oldest driver that serves it; the driver, and the newest CUDA
- *              version that it serves; CUDA_VISIBLE_DEVICES; GPUs that are seen, and why there are none
- *   gpu        each of them: name, compute capability, memory, multiprocessors, clocks, whether it is a part (MIG)
+ *              version that it serves; CUDA_VISIBLE_DEVICES and RANKWOOD_TUNING; GPUs that are seen, and why there
+ *              are none
+ *   gpu        each of them: name, compute capability, memory, multiprocessors, shared memory that a block may ask
+ *              for, the row of constants that is taken, and whether it was measured, clocks, whether it is a part (MIG)
  *   libraries  files of MPI's part and of NCCL, or why they are not there
  *   check      two trees each of made data on each instruction set and GPU: result is "ok" if the model's bytes are
  *              those of the reference, "differs: ..." or "failed: ...", or "not used: ..." of a GPU that is too old

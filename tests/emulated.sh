@@ -53,6 +53,8 @@ same models EMULATED_GPUS=1
 # As on compute capability 7.5, where newton's histograms take two launches; and other methods than `lanes` chosen.
 same shared EMULATED_GPU_SHARED_KIB=64 EMULATED_GPU_CAPABILITY=75 EMULATED_GPU_KHZ=1 \
     NAMES='^letor-weights-n *\|' PARTS=configurations
+# With what each row of src/gpu/device/device_tuning.c has: a tree of counts, and newton's.
+same rows NAMES="^(letor-linear|categories-all${all:+|mslr-1023|letor-weights-n}) *\\|" PARTS=rows
 for check in $checks; do
     case $check in
     check | check_predict) options="--device cuda" ;;

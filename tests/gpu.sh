@@ -44,6 +44,9 @@ wait
 
 begin 0 same_bytes env PARTS="configurations batches" sh "$tests/same_bytes_cuda.sh" "$program" cpu cuda
 begin $second same_bytes_more env PARTS="methods memory" sh "$tests/same_bytes_cuda.sh" "$program" cpu cuda
+begin 0 rows env PARTS=rows \
+    NAMES='^(mslr-255|mslr-1023|mslr-newton|mslr-yeti-n|mslr-docs|yahoo-255|letor-weights-n|big-yeti|categories-1024) *\|' \
+    sh "$tests/same_bytes_cuda.sh" "$program" cpu cuda
 begin 0 check "$check/check" --device cuda
 begin 0 far "$check/check" --device cuda --far
 begin $second hist "$check/check_hist"

@@ -7,10 +7,12 @@
 #   batches          again with 1, 4 and 64 nodes expanded together: all three on a GPU, one on a host
 #   memory           a GPU again with so little of its memory that codes stay in the host's: the least
 #                    that will do, and a little more
+#   rows             a GPU again with the constants, multiprocessors and shared memory of each row of
+#                    src/gpu/device/device_tuning.c forced; only if it is named in PARTS
 #
 #   sh tests/same_bytes_cuda.sh PROGRAM [DEVICE DEVICE]      cpu cuda, if none are named
 #
-# Exit 77 if a device is not there. PARTS names the parts wanted (all of them), NAMES, an extended regular
+# Exit 77 if a device is not there. PARTS names the parts wanted (all but rows), NAMES, an extended regular
 # expression, the configurations; SCALE (1) multiplies the queries of the made data; JOBS is how many trainings run at once (the processors, at most 8).
 # UNDER is a command that the trainings on the second device run under, with the method 'lanes' forced on
 # a GPU (a tool that slows kernels down would decide the choice by timing); its failure is the training's:
@@ -35,12 +37,12 @@ no() {
 for part in $parts; do
     case $part in
     configurations | batches) ;;
-    methods | memory) case $two in cuda*) ;; *) [ -z "${PARTS:-}" ] || {
+    methods | memory | rows) case $two in cuda*) ;; *) [ -z "${PARTS:-}" ] || {
         echo "skip same_bytes_cuda: $part: only a GPU has it"
         exit 77
     } ;; esac ;;
     *)
-        echo "not ok same_bytes_cuda: no part '$part': configurations, methods, batches or memory"
+        echo "not ok same_bytes_cuda: no part '$part': configurations, methods, batches, memory or rows"
         exit 2
         ;;
     esac
@@ -60,12 +62,13 @@ done
 train() { # name device data valid options...
     out=$1 on=$2 data=$3 valid=$4
     shift 4
-    under=
+    under= row=${RANKWOOD_TUNING:-}
+    case $out in *.row-*) row=${out##*.row-} ;; esac
     if [ "$on" = "$two" ] && [ -n "${UNDER:-}" ]; then
         under=$UNDER
         [ "$gpu" = 0 ] || set -- "$@" --hist lanes
     fi
-    $under "$program" train "$data" --valid "$valid" "$@" --quiet --device "$on" --log "$out.log" \
+    RANKWOOD_TUNING=$row $under "$program" train "$data" --valid "$valid" "$@" --quiet --device "$on" --log "$out.log" \
         -o "$out.model" >"$out.out" 2>"$out.err" || {
         cat "$out.out" >>"$out.err" # such tools report there
         rm -f "$out.metrics"
@@ -237,6 +240,31 @@ case $gpu$parts in 1*memory*)
     echo "memory: too few codes to stay in the host's: $(echo $(cat memory.none))"
     [ "$(wc -l <memory.none)" -le 5 ] || no "--gpu-memory tried with few configurations"
     timed memory
+    ;;
+esac
+
+# --- rows
+ask_rows() {
+    for row in $rows; do
+        echo "$config.row-$row|$two|$data|$valid|$rest"
+    done
+}
+see_rows() {
+    for row in $rows; do
+        same "$config.row-$row" "$config: $two RANKWOOD_TUNING=$row"
+    done
+}
+case $gpu$parts in 1*rows*)
+    rows=$(sed -n 's/^ *{"\([a-z0-9.]*\)", [0-9]*, [A-Z]*, .*/\1/p' "$root/src/gpu/device/device_tuning.c")
+    [ "$(echo $rows | wc -w)" -ge 7 ] || no "rows are not found in src/gpu/device/device_tuning.c: $rows"
+    RANKWOOD_TUNING=none "$program" train tiny.txt --rounds 1 --min-docs 1 --quiet --device "$two" -o tiny.model 2>tiny.err &&
+        no "RANKWOOD_TUNING=none is a row"
+    [ "$(tr -d , <tiny.err | grep -c "RANKWOOD_TUNING is 'none'; expected $(echo $rows | sed 's/ newer/ or&/')")" = 1 ] ||
+        no "other rows than these: $rows: $(cat tiny.err)"
+    each ask_rows >jobs
+    run_jobs
+    each see_rows
+    timed rows
     ;;
 esac
 

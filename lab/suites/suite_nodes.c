@@ -9,14 +9,12 @@
 #include "lab/suites/lab_call.h"
 #include "lab/suites/nodes_record.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/tuning.h"
+#include "gpu/device/device_tuning.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 enum { QUERIES = 31531, QUICK_QUERIES = 800, LEAVES = 255, N_GROUPS = 3, LARGEST = 126 };
 static const int group_bits[N_GROUPS] = {4, 8, 16};
-/* Nodes expanded together, at most; the first is what the bar is about. */
-static const int32_t batches[] = {RW_TUNE_GROWTH_BATCH, 16, 32, 64};
 
 struct group {
     struct rw_hist_matrix *matrix; /* NULL: no feature; owned */
@@ -323,6 +321,8 @@ out:
 static int run(struct rw_lab *lab)
 {
     struct nodes s = {.lab = lab};
+    /* Nodes expanded together, at most; the first is what the bar is about. */
+    const int32_t batches[] = {lab->device->tuning->growth_batch, 16, 32, 64};
     double ms[LENGTH(batches)];
     int status;
     RW_TRY_OUT(init(&s));

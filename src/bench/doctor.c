@@ -13,6 +13,7 @@
 #include "comm/comm.h"
 #include "gpu/device/device.h"
 #include "gpu/device/device_facts.h"
+#include "gpu/device/device_tuning.h"
 #include "gpu/device/nccl.h"
 #include "tree/plan.h"
 
@@ -158,6 +159,7 @@ static int send_cuda(struct rw_bench *bench, const struct rw_cuda_facts *cuda)
         rw_bench_add_text(&line, "CUDA_VISIBLE_DEVICES", visible);
     else
         rw_bench_add_none(&line, "CUDA_VISIBLE_DEVICES");
+    add_text(&line, RW_TUNING_VARIABLE, getenv(RW_TUNING_VARIABLE));
     rw_bench_add_integer(&line, "gpus", cuda->n_devices);
     add_text(&line, "why_none", cuda->why_not);
     return rw_bench_send(bench, "cuda", &line);
@@ -177,6 +179,9 @@ static int send_gpu(struct rw_bench *bench, int number)
     rw_bench_add_integer(&line, "memory_bytes", (double)gpu.memory_bytes);
     add_number(&line, "free_bytes", (double)rw_device_free_bytes(number));
     rw_bench_add_integer(&line, "multiprocessors", gpu.n_multiprocessors);
+    rw_bench_add_integer(&line, "shared_bytes", (double)gpu.shared_bytes);
+    add_text(&line, "tuning", gpu.tuning);
+    rw_bench_add_text(&line, "tuning_measured", gpu.is_tuning_measured ? "yes" : "no");
     add_number(&line, "clock_mhz", gpu.clock_mhz);
     add_number(&line, "memory_clock_mhz", gpu.memory_clock_mhz);
     rw_bench_add_text(&line, "mig", gpu.is_mig ? "yes" : "no");

@@ -260,6 +260,15 @@ static int take_rounds(struct booster *b)
     return RW_OK;
 }
 
+/* The same on all ranks, whatever GPUs they have. */
+static int choose_batch(struct booster *b)
+{
+    uint64_t batch = (uint64_t)b->engine->batch;
+    RW_TRY(rw_comm_max(b->ctx, &batch, 1));
+    b->grow_rules.batch = (int32_t)batch;
+    return RW_OK;
+}
+
 static void tell_start(struct booster *b)
 {
     if (!b->hooks || !b->hooks->on_start)
@@ -290,7 +299,7 @@ int rw_booster_prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(rw_model_new(b->ctx, &b->model));
     RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0)
-        b->grow_rules.batch = b->engine->ops->batch > 1 ? b->engine->ops->batch : 1;
+        RW_TRY(choose_batch(b));
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));

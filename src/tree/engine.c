@@ -45,6 +45,8 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->ctx = ctx;
         engine->n_threads = ctx->n_threads;
+        if (engine->batch == 0)
+            engine->batch = engine->ops->batch > 1 ? engine->ops->batch : 1;
         engine->rules = *rules;
         if (rules->objective && rules->objective->device == RW_OBJECTIVE_NEIGHBOURS &&
             !engine->ops->neighbours)

@@ -125,7 +125,7 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    int batch;      /* nodes that it is best asked for at once; 0: one */
+    int batch;      /* nodes that it is best asked for at once; 0: one, or as the device has it */
     int neighbours; /* 1: computes RW_OBJECTIVE_NEIGHBOURS; else its rules have no objective then */
     int by_codes;   /* 1: trees of other trainings are added by codes, not by values: add_tree */
     void (*close)(struct rw_engine *);
@@ -196,6 +196,7 @@ struct rw_engine {
     struct rw_ctx *ctx;   /* borrowed */
     struct rw_keep *keep; /* for what is made of the training set; NULL: for nothing; borrowed */
     int n_threads; /* the context's when the engine was opened: scratch is made for so many */
+    int batch;     /* nodes that it is best asked for at once, at least 1 */
     struct rw_engine_rules rules;
     struct rw_engine_info info;
     const struct rw_cuts *cuts; /* of the training set, once it is loaded; the engine's own */

@@ -132,15 +132,15 @@ static void look_up(const struct rw_predict_plan *plan, const struct rw_flat *fl
 /* Chunk by chunk, block by block, as gpu/predict/predict_cuda.c sends them. Returns 1 if something
  * was written past shared memory, or it is larger than it may be. */
 static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
-                           const struct rw_dataset *data, size_t shared_bytes, uint32_t chunk_docs,
-                           int backward, double *scores)
+                           const struct rw_dataset *data, size_t shared_bytes, int threads,
+                           uint32_t chunk_docs, int backward, double *scores)
 {
     struct rw_predict_plan plan;
     const struct rw_column **column;
     unsigned char *shared;
     float *values, *looked_up;
     int wrong = 0;
-    RW_TRY(rw_predict_plan_init(ctx, &plan, flat, shared_bytes));
+    RW_TRY(rw_predict_plan_init(ctx, &plan, flat, shared_bytes, threads));
     RW_TRY(rw_flat_columns(ctx, flat, data, &column));
     struct rw_predict_args args = plan.args;
     const size_t room = rw_predict_shared_bytes(&args);
@@ -188,10 +188,14 @@ static void check_kernel(struct rw_ctx *ctx, const struct spec *spec, const stru
 {
     static const struct {
         size_t shared_bytes;
+        int threads;
         uint32_t chunk_docs;
         int backward;
-    } ways[] = {
-        {232448, 15420, 0}, {232448, 333, 1}, {101376, 64, 0}, {49152, 97, 1}, {24576, 1000, 0}};
+    } ways[] = {{232448, 2048, 15420, 0},
+                {232448, 1536, 333, 1},
+                {101376, 1536, 64, 0},
+                {49152, 2048, 97, 1},
+                {24576, 1024, 1000, 0}};
     const uint32_t n = data->n_docs;
     struct rw_flat flat;
     if (n > 100000) /* that is for the device's own chunks */
@@ -207,7 +211,7 @@ static void check_kernel(struct rw_ctx *ctx, const struct spec *spec, const stru
         snprintf(what, sizeof(what), "kernel in %zu bytes, chunks of %u documents",
                  ways[i].shared_bytes, ways[i].chunk_docs);
         poison(got, n);
-        const int status = score_by_kernel(ctx, &flat, data, ways[i].shared_bytes,
+        const int status = score_by_kernel(ctx, &flat, data, ways[i].shared_bytes, ways[i].threads,
                                            ways[i].chunk_docs, ways[i].backward, got);
         if (status != 0)
             fail(totals, spec, what, status < 0 ? rw_last_error(ctx) : "shared memory overrun");

@@ -34,6 +34,11 @@ struct machine {
           khz(number("EMULATED_GPU_KHZ", 1000000))
     {
     }
+    /* That a multiprocessor of the capability holds. */
+    int threads() const
+    {
+        return capability == 75 ? 1024 : capability / 10 == 12 || capability % 10 > 5 ? 1536 : 2048;
+    }
     static size_t number(const char *name, size_t otherwise)
     {
         const char *text = std::getenv(name);
@@ -149,7 +154,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int number)
         return failed(cudaErrorInvalidDevice);
     const machine &m = the_machine();
     *out = {"emulated GPU",         {{(char)number}},       m.all, m.shared, (int)m.capability / 10,
-            (int)m.capability % 10, 4 /* multiprocessors */, 1 << 20, emulated::WARP};
+            (int)m.capability % 10, 4 /* multiprocessors */, m.threads(), 1 << 20, emulated::WARP};
     return cudaSuccess;
 }
 

@@ -60,6 +60,7 @@ ENGINE_TEST(devices)
     for (int i = 0; i < 4; i++) {
         open_engine(good[i][0], &rules);
         cr_assert(!good[i][1] || strcmp(engine->ops->name, good[i][1]) == 0);
+        cr_assert_eq(engine->batch, engine->ops->batch ? engine->ops->batch : 1);
     }
     static const char *const bad[] = {"",        "gpu",        "cp",     "cpus",
                                       "cpu:0",   "cuda:",      "cuda:x", "cuda:-1",

@@ -12,8 +12,10 @@
 static struct rw_ctx *ctx;
 static struct rw_dataset *train;
 static struct rw_cuda *cuda;
+/* Where there is a GPU its link is measured, for what no plan can tell. */
+static struct rw_transfer_counts counts;
 static struct rw_device device = {
-    .name = "made up", .n_multiprocessors = 132, .shared_bytes = 232448};
+    .name = "made up", .n_multiprocessors = 132, .shared_bytes = 232448, .counts = &counts};
 static const struct rw_dataset *set[2];
 
 static void setup(void)
@@ -225,6 +227,72 @@ PLAN_TEST(method_that_needs_all_codes)
     cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
     cr_assert(strstr(rw_last_error(ctx), "--hist multi needs all codes in the GPU's memory"), "%s",
               rw_last_error(ctx));
+}
+
+/* 3 million documents of 136 features, each of 255 bins and missing values, as ready codes: all
+ * features have the same ones. */
+enum { MANY_DOCS = 3000000, MANY_FEATURES = 136, MANY_BINS = 255, MANY_QUERY = 120 };
+static struct rw_dataset *many_documents(void)
+{
+    struct rw_dataset *many;
+    cr_assert_eq(rw_dataset_new(ctx, &many), RW_OK);
+    many->n_docs = MANY_DOCS;
+    many->n_queries = MANY_DOCS / MANY_QUERY;
+    cr_assert_eq(RW_NEW(ctx, many->query_offset, (size_t)many->n_queries + 1), RW_OK);
+    for (uint32_t q = 0; q <= many->n_queries; q++)
+        many->query_offset[q] = q * MANY_QUERY;
+    return many;
+}
+
+static struct rw_bins *many_codes(void)
+{
+    struct rw_bins *bins;
+    uint8_t *code;
+    cr_assert_eq(RW_NEW(ctx, bins, 1), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, bins->cuts, 1), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, bins->cuts->feature, MANY_FEATURES), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, bins->cuts->offset, MANY_FEATURES + 1), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, bins->cuts->cut, MANY_FEATURES * MANY_BINS), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, bins->cuts->has_missing, MANY_FEATURES), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, bins->codes, MANY_FEATURES), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, code, MANY_DOCS), RW_OK);
+    for (uint32_t i = 0; i < MANY_DOCS; i++)
+        code[i] = (uint8_t)(i % (MANY_BINS + 1));
+    bins->rule = cuda->host.base.rules.cut;
+    bins->n_docs = MANY_DOCS;
+    bins->owns_cuts = bins->codes_are_views = 1;
+    bins->cuts->n_features = MANY_FEATURES;
+    for (uint32_t f = 0; f < MANY_FEATURES; f++) {
+        bins->cuts->feature[f] = f + 1;
+        bins->cuts->offset[f + 1] = (uint64_t)(f + 1) * MANY_BINS;
+        bins->cuts->has_missing[f] = 1;
+        for (int b = 0; b < MANY_BINS; b++)
+            bins->cuts->cut[f * MANY_BINS + b] = (float)b;
+        bins->codes[f] = (struct rw_codes){.n = MANY_DOCS, .code = code};
+    }
+    return bins;
+}
+
+/* A GPU of 4 GB, of which what else is on it leaves 3, holds them all, in trees of 255 leaves. */
+PLAN_TEST(three_million_documents)
+{
+    struct rw_dataset *many = many_documents();
+    struct rw_bins *bins = many_codes();
+    const struct rw_plan_data data = {
+        .set = (const struct rw_dataset *const *)&many, .n_sets = 1, .bins = bins};
+    cuda->host.base.rules.lambda.truncation = 30;
+    cuda->free_bytes = 3000000000;
+    for (int newton = 0; newton < 2; newton++) {
+        struct rw_plan plan = {.n_parts = 0};
+        cuda->host.base.rules.newton = newton;
+        cr_assert_eq(rw_cuda_plan(&cuda->host.base, &data, &plan), RW_OK, "%s", rw_last_error(ctx));
+        cr_expect_eq(part_of(&plan, "codes"), (uint64_t)MANY_DOCS * MANY_FEATURES);
+        cr_expect_eq(plan.far_bytes, 0);
+        cr_expect_leq(plan.most_bytes, cuda->free_bytes);
+    }
+    rw_mem_free(bins->codes[0].code);
+    rw_bins_free(bins);
+    rw_dataset_free(many);
 }
 
 PLAN_TEST(what_would_fit)

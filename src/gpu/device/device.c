@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
+#include "gpu/device/device_tuning.h"
 #include "gpu/device/spare.h"
 #include "gpu/device/transfer.h"
 #include "gpu/device/tuning.h"
@@ -35,13 +36,19 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const ch
 static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties, int number,
                     struct rw_device *device)
 {
+    struct rw_tuning_facts facts = {.capability = 10 * properties->major + properties->minor,
+                                    .n_multiprocessors = properties->multiProcessorCount,
+                                    .n_threads = properties->maxThreadsPerMultiProcessor,
+                                    .shared_bytes = properties->sharedMemPerBlockOptin};
     cudaStream_t stream;
+    RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
     RW_TRY(RW_NEW(ctx, device->counts, 1));
     device->number = number;
     snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
              properties->name);
-    device->n_multiprocessors = properties->multiProcessorCount;
-    device->shared_bytes = properties->sharedMemPerBlockOptin;
+    device->n_multiprocessors = facts.n_multiprocessors;
+    device->n_threads = facts.n_threads;
+    device->shared_bytes = facts.shared_bytes;
     RW_CU(ctx, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     device->stream = stream;
     return RW_OK;

@@ -12,11 +12,15 @@ extern "C" {
 #endif
 
 struct rw_transfer_counts;
+struct rw_tuning_row;
 
 struct rw_device {
     int number;
     char name[128];
+    const struct rw_tuning_row *tuning; /* a constant: device_tuning.h */
+    /* as many as it has, or less where a row is forced */
     int n_multiprocessors;
+    int n_threads;                     /* that a multiprocessor holds at once */
     size_t shared_bytes;               /* that a block may ask for */
     void *stream;                      /* a cudaStream_t; owned */
     struct rw_transfer_counts *counts; /* owned; see transfer.h */
@@ -26,7 +30,8 @@ struct rw_device {
     void *watch_user;
 };
 
-/* RW_ERR_UNSUPPORTED if there is no such device, or one too old for the kernels. */
+/* RW_ERR_UNSUPPORTED if there is no such device, or one too old for the kernels; RW_ERR_ARGUMENT
+ * where RANKWOOD_TUNING names no row. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 

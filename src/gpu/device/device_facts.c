@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gpu/device/device_tuning.h"
+
 /* The oldest driver for all of a major version's programs, as NVIDIA's "CUDA Compatibility" has it.
  * A GPU newer than all that were compiled for needs one as new as the build's CUDA, to compile the
  * kernels. */
@@ -69,6 +71,16 @@ int rw_device_find(int number, struct rw_device_facts *out)
     out->minor = properties.minor;
     out->memory_bytes = properties.totalGlobalMem;
     out->n_multiprocessors = properties.multiProcessorCount;
+    out->shared_bytes = properties.sharedMemPerBlockOptin;
+    struct rw_tuning_facts asked = {.capability = 10 * out->major + out->minor,
+                                    .n_multiprocessors = out->n_multiprocessors,
+                                    .n_threads = properties.maxThreadsPerMultiProcessor,
+                                    .shared_bytes = (size_t)out->shared_bytes};
+    const struct rw_tuning_row *row;
+    if (rw_tuning_find(NULL, &asked, &row) >= 0) {
+        out->tuning = row->name;
+        out->is_tuning_measured = row->is_measured;
+    }
     out->clock_mhz = attribute(cudaDevAttrClockRate, number) / 1000;
     out->memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate, number) / 1000;
     out->is_mig = strstr(out->name, " MIG ") != NULL; /* so the driver names them */

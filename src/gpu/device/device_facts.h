@@ -23,6 +23,9 @@ struct rw_device_facts {
     int major, minor; /* compute capability */
     uint64_t memory_bytes;
     int n_multiprocessors;
+    uint64_t shared_bytes;  /* that a block may ask for */
+    const char *tuning;     /* the row of device_tuning.h; NULL: RANKWOOD_TUNING names none */
+    int is_tuning_measured; /* on such a GPU */
     int clock_mhz, memory_clock_mhz; /* at most; 0: not known */
     int is_mig;                      /* a part of a GPU, a device by itself */
 };

@@ -24,14 +24,14 @@ static __device__ __forceinline__ void let_next_launch_begin()
 #endif
 }
 
-/* May a launch begin while the one before it ends? Asked once a device. */
-static bool launches_overlap(int device)
+/* May a launch begin while the one before it ends? Where kernels wait: not on a newer GPU, if they
+ * were compiled for older ones. Asked once a device, for they all were for the same. */
+template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
 {
     static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
-    int major = 0;
-    if (known[device] == 0 &&
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
-        known[device] = major >= 9 ? 2 : 1;
+    struct cudaFuncAttributes about;
+    if (known[device] == 0 && cudaFuncGetAttributes(&about, kernel) == cudaSuccess)
+        known[device] = about.ptxVersion >= 90 ? 2 : 1;
     return known[device] == 2;
 }
 
@@ -55,7 +55,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
     config.dynamicSmemBytes = shared;
     config.stream = stream;
     config.attrs = &overlap;
-    config.numAttrs = launches_overlap(current_device()) ? 1 : 0;
+    config.numAttrs = launches_overlap(current_device(), kernel) ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 

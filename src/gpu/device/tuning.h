@@ -1,5 +1,7 @@
-/* Every launch constant, with what it was chosen by: H200, mslr30k (3.77 M documents, 136 features)
- * where nothing else is said. */
+/* Every launch constant that is the same on all GPUs, with what it was chosen by: H200, mslr30k
+ * (3.77 M documents, 136 features) where nothing else is said. device_tuning.c has those that go by
+ * the compute capability; how many multiprocessors there are, how much of shared memory and of
+ * memory, each device is asked. */
 #ifndef RW_GPU_TUNING_H
 #define RW_GPU_TUNING_H
 
@@ -39,10 +41,6 @@
  * drains its cells; the same builds differ by 1 % with half or twice as many. */
 #define RW_TUNE_LANES_LEAST_DOCS 512
 #define RW_TUNE_LANES_BLOCK_DOCS 1200
-
-/* ---- growth ---- Nodes that the engine for GPUs is asked for at once, at most. The same builds at
- * 16 | 24 | 32 | 64: 1.033 | 0.996 | 1.013 | 1.089 ms: too many are expanded in vain. */
-#define RW_TUNE_GROWTH_BATCH 24
 
 /* ---- the papers' methods ---- The papers' own figures (Tables 5 and 6 of weighted histogramming,
  * the slides of privatized histograms) where they state one, else guesses. */
@@ -106,10 +104,9 @@
  * document; waiting for the chunk before (a scan with look-back) in place of an atomic: no
  * difference. */
 #define RW_TUNE_QUANTISE_THREADS 256
-#define RW_TUNE_QUANTISE_BLOCKS  1056 /* 8 a multiprocessor of the H200 */
+#define RW_TUNE_QUANTISE_BLOCKS  1056 /* at most, that draw samples and list them */
 #define RW_TUNE_QUANTISE_HELD    8    /* that registers must leave room for: one wave */
 #define RW_TUNE_SPLIT_WARPS      8
-#define RW_TUNE_SPLIT_BLOCKS     1200 /* of a search's warps, past which features share fewer */
 /* Nodes x features from which on a search is rough first, in two launches (trees of 255 leaves,
  * newton, ms, at 0 | 1024 | 4096 | never: 3.45 | 3.42 | 3.46 | 3.52); warps of its blocks, and
  * blocks a multiprocessor that registers must leave room for, not measured. */
@@ -123,7 +120,7 @@
 #define RW_TUNE_PARTITION_CHUNK 2048
 #define RW_TUNE_SCORES_THREADS  256
 /* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. No fewer
- * than RW_TUNE_GROWTH_BATCH, which no call passes but of a --batch that asks for more. */
+ * than the batches of device_tuning.c, which no call passes but of a --batch that asks for more. */
 #define RW_TUNE_ENGINE_NODES 32
 /* Bytes that the best split of each (node, feature) of one launch may take. */
 #define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
@@ -169,8 +166,10 @@
  * one in 100 in 32 nodes came at 48 GB/s, at 19 in windows of 2^19, and without windows at 8. */
 #define RW_TUNE_FAR_LOG_WINDOW 16
 /* Blocks of 1,024 threads that gather rows: 16 gave .756 of a copy's rate with 15 M documents, 66
- * .744, 4 .733. */
-#define RW_TUNE_FAR_BLOCKS 16
+ * .744, 4 .733; of a small GPU's multiprocessors no more than about one in so many, for others add
+ * meanwhile. */
+#define RW_TUNE_FAR_BLOCKS       16
+#define RW_TUNE_FAR_BLOCKS_SHARE 8
 /* Pieces that a call of many documents is cut into at least, and documents of one from which on
  * launches take little beside it. Not measured. */
 #define RW_TUNE_FAR_LEAST_PIECES 4
@@ -253,9 +252,10 @@
 #define RW_TUNE_PREDICT_CHUNK_BYTES 8388608
 #define RW_TUNE_PREDICT_STREAMS     3
 /* What a run is expected to take, by which auto decides: milliseconds to begin it; bytes of values
- * a millisecond, filled by the host's threads and sent; nodes that documents pass a millisecond. */
+ * a millisecond, filled by the host's threads and sent; nodes that documents pass a millisecond on
+ * a multiprocessor. */
 #define RW_TUNE_PREDICT_START_MS 1.0
 #define RW_TUNE_PREDICT_BYTES_MS 1.0e7
-#define RW_TUNE_PREDICT_STEPS_MS 2.0e8
+#define RW_TUNE_PREDICT_STEPS_MS 1.5e6
 
 #endif

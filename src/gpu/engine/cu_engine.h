@@ -116,6 +116,7 @@ struct rw_cuda_quantise {
     uint64_t seed;
     uint32_t tree, n_docs;
     uint32_t first_doc; /* its number among all ranks' */
+    uint32_t most_blocks;
     int bits, nearest;
     int squares;                         /* of lambdas are summed, too */
     const uint8_t *d_sampled;            /* [n_docs] NULL: all */
@@ -192,6 +193,7 @@ struct rw_cuda_search {
     const uint32_t
         *d_allowed; /* [n][n_allowed_words] bits by the engine's feature; NULL: all are */
     uint32_t n_allowed_words;
+    uint32_t most_blocks;          /* that run at once: past so many, features share fewer warps */
     uint32_t n_sets;               /* features by categories, of all groups */
     struct rw_code_set *d_set;     /* [n][n_sets] scratch: what goes left */
     struct rw_code_set *reply_set; /* [n] as reply, of the splits by sets */

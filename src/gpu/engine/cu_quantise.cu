@@ -18,11 +18,12 @@
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
+static_assert(THREADS == 256, "blocks a multiprocessor: device_tuning.c");
 
-static unsigned blocks_of(uint64_t n)
+static unsigned blocks_of(uint64_t n, uint64_t most = MOST_BLOCKS)
 {
     const uint64_t blocks = (n + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < 1 ? 1 : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks);
+    return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
 /* ---- samples ---- */
@@ -229,6 +230,7 @@ extern "C" int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *s
         cudaMemsetAsync(d_begin, 0, offsetof(struct rw_cuda_begin, info), (cudaStream_t)stream);
     if (error != cudaSuccess)
         return error;
-    quantise_kernel<<<blocks_of(quantise->n_docs), THREADS, 0, (cudaStream_t)stream>>>(*quantise);
+    quantise_kernel<<<blocks_of(quantise->n_docs, quantise->most_blocks), THREADS, 0,
+                      (cudaStream_t)stream>>>(*quantise);
     return cudaGetLastError();
 }

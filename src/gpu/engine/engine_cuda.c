@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gpu/device/tuning.h"
+#include "gpu/device/device_tuning.h"
 
 /* ---- the start of a tree ---- */
 
@@ -125,10 +125,13 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
         RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, cuda->d_sampled, rw_cuda_stream(cuda),
                                        cuda->d_pair, &cuda->d_begin->info));
     }
+    const uint32_t most_blocks =
+        (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->quantise_blocks);
     const struct rw_cuda_quantise quantise = {.seed = rules->seed,
                                               .tree = tree,
                                               .n_docs = cuda->n_docs,
                                               .first_doc = cuda->host.base.first_doc,
+                                              .most_blocks = most_blocks,
                                               .bits = rules->bits,
                                               .nearest = rules->nearest,
                                               .squares = cuda->host.base.cuts->by_category != NULL,
@@ -486,7 +489,6 @@ static void cuda_close(struct rw_engine *engine)
 
 static const struct rw_engine_ops cuda_ops = {
     .name = "cuda",
-    .batch = RW_TUNE_GROWTH_BATCH,
     .neighbours = 1,
     .by_codes = 1,
     .close = cuda_close,
@@ -527,6 +529,7 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
         rw_mem_free(cuda);
         return status;
     }
+    cuda->host.base.batch = cuda->device->tuning->growth_batch;
     *out = &cuda->host.base;
     return RW_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "gpu/device/device_tuning.h"
 #include "gpu/device/tuning.h"
 #include "tree/category_split.h"
 
@@ -357,6 +358,8 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
                                     .n_sets = cuda->n_sets,
                                     .d_set = cuda->d_set,
                                     .reply_set = cuda->reply_set};
+    search.most_blocks =
+        (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->split_blocks);
     for (uint32_t i = 0; i < n; i++) {
         if (cuda->buffer_of[slots[i]] < 0)
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");

@@ -157,7 +157,9 @@ cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct l
     while (1u << g.log_units < tile->lanes)
         g.log_units++;
     const uint32_t most = (n + THREADS - 1) / THREADS;
-    const uint32_t blocks = most < RW_TUNE_FAR_BLOCKS ? most : RW_TUNE_FAR_BLOCKS;
+    const uint32_t share = (uint32_t)call->n_multiprocessors / RW_TUNE_FAR_BLOCKS_SHARE + 1;
+    const uint32_t enough = share < RW_TUNE_FAR_BLOCKS ? share : RW_TUNE_FAR_BLOCKS;
+    const uint32_t blocks = most < enough ? most : enough;
     if (call->matrix->bits == 16)
         gather_kernel<uint16_t><<<blocks, THREADS, 0, stream>>>(g);
     else

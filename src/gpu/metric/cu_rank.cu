@@ -15,6 +15,7 @@
 
 #include "base/search.h"
 #include "gpu/metric/rank_cuda.h"
+#include "gpu/device/architecture.cuh"
 #include "gpu/device/tuning.h"
 #include "metric/order.h"
 
@@ -307,7 +308,7 @@ __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank
         d_order[query.first + r] = query.first + sorted[r];
 }
 
-__global__ void __launch_bounds__(RANK_THREADS, RW_TUNE_RANK_BLOCKS)
+__global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_TUNE_RANK_BLOCKS))
     rank_kernel(const __grid_constant__ struct rw_cuda_rank rank, const double *d_scores,
                 const uint8_t *d_sampled)
 {

@@ -77,9 +77,9 @@ struct rw_predict_plan {
     uint32_t *first_slot;         /* [n_columns] a slot of each; owned */
     struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set; owned */
 };
-/* shared_bytes: that a block may ask for. */
+/* shared_bytes: that a block may ask for; threads: that a multiprocessor holds at once. */
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
-                         const struct rw_flat *flat, size_t shared_bytes);
+                         const struct rw_flat *flat, size_t shared_bytes, int threads);
 void rw_predict_plan_release(struct rw_predict_plan *plan);
 
 /* Returns a cudaError_t. `stream` is a cudaStream_t. */

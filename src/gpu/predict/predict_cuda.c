@@ -180,7 +180,8 @@ static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
     const struct scorer_cuda *s = (const struct scorer_cuda *)base;
     const double sent_ms =
         n_docs * (double)s->plan.n_columns * sizeof(float) / RW_TUNE_PREDICT_BYTES_MS;
-    const double walk_ms = n_docs * rw_flat_steps(base->flat) / RW_TUNE_PREDICT_STEPS_MS;
+    const double steps_ms = RW_TUNE_PREDICT_STEPS_MS * s->device->n_multiprocessors;
+    const double walk_ms = n_docs * rw_flat_steps(base->flat) / steps_ms;
     return RW_TUNE_PREDICT_START_MS + (sent_ms > walk_ms ? sent_ms : walk_ms);
 }
 
@@ -192,7 +193,8 @@ static int load_model(struct scorer_cuda *s)
     struct rw_predict_args *args = &s->args;
     const struct rw_flat *flat = s->base.flat;
     const size_t n_trees = (size_t)flat->n_trees;
-    RW_TRY(rw_predict_plan_init(s->base.ctx, &s->plan, flat, s->device->shared_bytes));
+    RW_TRY(rw_predict_plan_init(s->base.ctx, &s->plan, flat, s->device->shared_bytes,
+                                s->device->n_threads));
     *args = s->plan.args;
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_node, flat->node, flat->first_node[n_trees]));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_leaf, flat->leaf, flat->first_leaf[n_trees]));

@@ -11,8 +11,8 @@
 enum { KEPT_BYTES = 1024 };
 
 /* Documents of a block, and where values lie: the first layout that leaves trees a fair share, or
- * the last one. */
-static void choose_tile(struct rw_predict_args *args, size_t shared_bytes)
+ * the last one. A multiprocessor that has no threads for two blocks gives its memory to one. */
+static void choose_tile(struct rw_predict_args *args, size_t shared_bytes, int threads)
 {
     static const struct {
         uint32_t blocks, tile_docs; /* blocks of a multiprocessor */
@@ -22,8 +22,10 @@ static void choose_tile(struct rw_predict_args *args, size_t shared_bytes)
                    {1, 32, 1},
                    {2, RW_TUNE_PREDICT_DOCS, 0}};
     const int last = sizeof(layouts) / sizeof(layouts[0]) - 1;
+    const uint32_t held = threads < 2 * RW_TUNE_PREDICT_THREADS ? 1 : 2;
     for (int i = 0; i <= last; i++) {
-        const size_t room = (shared_bytes + KEPT_BYTES) / layouts[i].blocks - KEPT_BYTES;
+        const uint32_t blocks = layouts[i].blocks < held ? layouts[i].blocks : held;
+        const size_t room = (shared_bytes + KEPT_BYTES) / blocks - KEPT_BYTES;
         const size_t rows =
             RW_TUNE_PREDICT_TREES + (layouts[i].values_in_shared ? (size_t)args->n_used : 0);
         const size_t other = rows * layouts[i].tile_docs * sizeof(float);
@@ -96,7 +98,7 @@ static int plan_columns(struct rw_ctx *ctx, struct rw_predict_plan *plan,
 }
 
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
-                         const struct rw_flat *flat, size_t shared_bytes)
+                         const struct rw_flat *flat, size_t shared_bytes, int threads)
 {
     int status = RW_OK;
     const size_t n_trees = (size_t)flat->n_trees;
@@ -109,7 +111,7 @@ int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                                                  .root = rw_flat_root(flat, i)};
     RW_TRY_OUT(plan_columns(ctx, plan, flat));
     plan->args.n_used = flat->n_used;
-    choose_tile(&plan->args, shared_bytes);
+    choose_tile(&plan->args, shared_bytes, threads);
     cut_batches(plan, flat);
 out:
     if (status < 0)

@@ -221,13 +221,13 @@ static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 
 
 /* Warps that share a feature: no more than it has bins for, while there are not too many blocks for
  * them to run at once; but so many that a thread has MOST_BINS at most. */
-static uint32_t warps_of(const struct rw_cuda_cells *cells, uint32_t n_nodes)
+static uint32_t warps_of(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells)
 {
     uint32_t warps = 1;
     while (warps < WARPS && warps * WARP < cells->n_bins &&
            (warps * WARP * MOST_BINS < cells->n_bins ||
-            (uint64_t)n_nodes * cells->n_features * warps * 2 <=
-                (uint64_t)RW_TUNE_SPLIT_BLOCKS * WARPS))
+            (uint64_t)search->n * cells->n_features * warps * 2 <=
+                (uint64_t)search->most_blocks * WARPS))
         warps *= 2;
     return warps;
 }
@@ -237,7 +237,7 @@ extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
 {
     if (rw_cuda_is_rough(search, cells))
         return 1;
-    const uint32_t features = WARPS / warps_of(cells, search->n); /* of a block */
+    const uint32_t features = WARPS / warps_of(search, cells); /* of a block */
     return (cells->n_features + features - 1) / features;
 }
 
@@ -245,7 +245,7 @@ template <class S>
 static cudaError_t launch(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                           uint32_t first_block, cudaStream_t stream)
 {
-    const uint32_t warps = warps_of(cells, search->n);
+    const uint32_t warps = warps_of(search, cells);
     const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
     const dim3 grid(rw_cuda_search_blocks(search, cells), search->n);
     return launch_after(bins <= 1   ? search_kernel<S, 1>

@@ -359,6 +359,13 @@ cudaError_t cudaFuncSetAttribute(KERNEL *, enum cudaFuncAttribute, int value)
 {
     return emulated::may_share(value) ? cudaSuccess : cudaErrorInvalidValue;
 }
+template <class KERNEL> cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, KERNEL *)
+{
+    const cudaError_t error =
+        cudaDeviceGetAttribute(&out->ptxVersion, cudaDevAttrComputeCapabilityMajor, 0);
+    out->ptxVersion *= 10;
+    return error;
+}
 template <class T> cudaError_t cudaMalloc(T **out, size_t bytes)
 {
     return cudaMalloc((void **)out, bytes);

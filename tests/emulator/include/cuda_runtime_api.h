@@ -59,11 +59,15 @@ typedef struct {
     char bytes[16];
 } cudaUUID_t;
 
+struct cudaFuncAttributes {
+    int ptxVersion;
+};
+
 struct cudaDeviceProp {
     char name[256];
     cudaUUID_t uuid;
     size_t totalGlobalMem, sharedMemPerBlockOptin;
-    int major, minor, multiProcessorCount, l2CacheSize, warpSize;
+    int major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, l2CacheSize, warpSize;
 };
 
 cudaError_t cudaGetLastError(void);
