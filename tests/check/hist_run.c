@@ -395,15 +395,6 @@ static double number(int r, const void *cells, int64_t i)
     return r == 3 ? (double)((const float *)cells)[i] : (double)((const int64_t *)cells)[i];
 }
 
-void hist_widen(int64_t *sum, uint64_t n)
-{
-    const int32_t *narrow = (const int32_t *)sum;
-    for (uint64_t i = n; i-- > 0;) {
-        const int64_t wide = narrow[i];
-        memcpy(&sum[i], &wide, sizeof(wide));
-    }
-}
-
 /* Returns 1 if result r is as serial's. */
 static int same_result(struct hist_run *run, struct hist_tally *tally,
                        const struct hist_call_spec *spec, int r)

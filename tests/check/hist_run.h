@@ -74,9 +74,6 @@ struct hist_run {
     unsigned char *got;           /* a result with its fences */
 };
 
-/* n numbers of 32 bits become as many of 64. */
-void hist_widen(int64_t *sum, uint64_t n);
-
 /* method: NULL for all. Returns 0, or -1 with a text in the context. */
 int hist_run_init(struct hist_run *run, struct rw_ctx *ctx, const char *method, uint64_t seed);
 void hist_run_release(struct hist_run *run);

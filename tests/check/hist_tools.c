@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void *hist_need(uint64_t n, size_t size)
 {
@@ -61,4 +62,13 @@ int hist_captured(const struct hist_run *run, int (*call)(void *user), void *use
     if (status >= 0 && error != cudaSuccess)
         return rw_fail(run->ctx, RW_ERR_UNSUPPORTED, "captured: %s", cudaGetErrorString(error));
     return status;
+}
+
+void hist_widen(int64_t *sum, uint64_t n)
+{
+    const int32_t *narrow = (const int32_t *)sum;
+    for (uint64_t i = n; i-- > 0;) {
+        const int64_t wide = narrow[i];
+        memcpy(&sum[i], &wide, sizeof(wide));
+    }
 }

@@ -20,4 +20,7 @@ void hist_failed_why(const struct hist_tally *tally, const char *format, va_list
  * and must clear what it left. Waits; returns a status. */
 int hist_captured(const struct hist_run *run, int (*call)(void *user), void *user);
 
+/* n numbers of 32 bits become as many of 64. */
+void hist_widen(int64_t *sum, uint64_t n);
+
 #endif
