@@ -84,15 +84,35 @@ static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes
     constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
     /* code * LINE + lane_at, in one instruction: the dot product with one byte of LINE */
     const uint32_t at = __dp4a(codes, (uint32_t)LINE << (8 * byte), lane_at);
-    if (in_halves<S, SUMS>()) {
-        add_cell<J * PLANE>(at, packed);
-        add_cell<(S::CODES + J / 2) * PLANE>(at, J % 2 ? heavy << 16 : heavy);
-    } else if (SUMS == RW_HIST_NEWTON) {
+    if (SUMS == RW_HIST_NEWTON) {
         add_cell<2 * J * PLANE>(at, packed);
         add_cell<(2 * J + 1) * PLANE>(at, heavy);
     } else {
         add_cell<J * PLANE>(at, packed);
     }
+}
+
+/* The four codes of a word with hessians in halves. A hessian of 0, as every third document has or
+ * so, is not added: one branch, which all lanes of a wide tile take alike. */
+template <class S>
+static __device__ __forceinline__ void add_four(uint32_t lane_at, uint32_t codes, uint32_t packed,
+                                                uint32_t heavy)
+{
+    constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
+    uint32_t at[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+        at[j] = __dp4a(codes, (uint32_t)LINE << (8 * j), lane_at);
+    add_cell<0>(at[0], packed);
+    add_cell<PLANE>(at[1], packed);
+    add_cell<2 * PLANE>(at[2], packed);
+    add_cell<3 * PLANE>(at[3], packed);
+    if (heavy == 0)
+        return;
+    add_cell<4 * PLANE>(at[0], heavy);
+    add_cell<4 * PLANE>(at[1], heavy << 16);
+    add_cell<5 * PLANE>(at[2], heavy);
+    add_cell<5 * PLANE>(at[3], heavy << 16);
 }
 
 /* Adds the codes of a lane's word. lane_at: of the lane's bank, in bytes. */
@@ -119,6 +139,8 @@ static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word,
         add_code<S, SUMS, 5>(lane_at, odd, 2, packed, heavy);
         add_code<S, SUMS, 6>(lane_at, even, 3, packed, heavy);
         add_code<S, SUMS, 7>(lane_at, odd, 3, packed, heavy);
+    } else if constexpr (in_halves<S, SUMS>()) {
+        add_four<S>(lane_at, word, packed, heavy);
     } else {
         const uint32_t first = S::CODES == WARP / 8 ? 0 : row.first_code;
         add_code<S, SUMS, 0>(lane_at, word, first, packed, heavy);
