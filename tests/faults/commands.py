@@ -184,7 +184,7 @@ def cuda_commands() -> list[Command]:
         Command(f"train --hist {name}", f"train {train} {FIT} --split newton --hist {name} {on} -o out", out)
         for name in HIST
     ]
-    return made + [
+    made += [
         Command(
             "train, validated",
             f"train {train} --valid {valid} --rounds 6 --leaves 4 --early-stop 2 {on} --log log -o out",
@@ -229,6 +229,7 @@ def cuda_commands() -> list[Command]:
         ),
         Command("doctor", "doctor", varies=True, slow=True),
     ]
+    return made
 
 
 def words(separator: str) -> str:

@@ -58,8 +58,7 @@ FAULTS = {
     "seek": ("EIO",),
     "lock": ("EIO",),
 }
-# Of calls of CUDA: the error, by CUDA's name without cudaError. cuda-find is what is known without the GPU, cuda-ask what
-# is not; cuda-order is streams and events.
+# Of calls of CUDA, which tests/emulator names: the error, by CUDA's name without cudaError.
 CUDA_FAULTS = {
     "cuda-find": ("InsufficientDriver", "Unknown"),
     "cuda-ask": ("InvalidValue", "IllegalAddress"),
@@ -81,7 +80,8 @@ CUDA_TEXTS = {
     "EccUncorrectable": b"uncorrectable ECC error",
 }
 # Exit status 3, "trying again may help", is for what the machine lacks (docs of the exit codes: rankwood help).
-OF_THE_MACHINE = ("ENOMEM", "EIO", "ENOSPC", "EMFILE", "EAGAIN", "MemoryAllocation", "IllegalAddress", "EccUncorrectable")
+OF_THE_MACHINE = ("ENOMEM", "EIO", "ENOSPC", "EMFILE", "EAGAIN")
+OF_THE_MACHINE += ("MemoryAllocation", "IllegalAddress", "EccUncorrectable")
 TIMES = re.compile(rb"\b\d+(\.\d+)?(e[-+]?\d+)? ?(s|ms|us|MB|GB|KiB)\b")
 FAR = 10**9  # no command calls so often
 LIMIT_S = 60
