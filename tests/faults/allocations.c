@@ -64,11 +64,13 @@ __attribute__((weak)) void *__interceptor_malloc(size_t);
 __attribute__((weak)) void *__interceptor_calloc(size_t, size_t);
 __attribute__((weak)) void *__interceptor_realloc(void *, size_t);
 __attribute__((weak)) void *__interceptor_aligned_alloc(size_t, size_t);
+__attribute__((weak)) void *__interceptor_memalign(size_t, size_t);
 
+/* Of any size: aligned_alloc wants a multiple of the alignment, and a sanitizer looks. */
 static void *aligned(size_t alignment, size_t n)
 {
-    return __interceptor_aligned_alloc ? __interceptor_aligned_alloc(alignment, n)
-                                       : __libc_memalign(alignment, n);
+    return __interceptor_memalign ? __interceptor_memalign(alignment, n)
+                                  : __libc_memalign(alignment, n);
 }
 
 void *malloc(size_t n)
@@ -109,7 +111,10 @@ void *reallocarray(void *p, size_t n, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t n)
 {
-    return FAILS() ? NULL : aligned(alignment, n);
+    if (FAILS())
+        return NULL;
+    return __interceptor_aligned_alloc ? __interceptor_aligned_alloc(alignment, n)
+                                       : __libc_memalign(alignment, n);
 }
 
 void *memalign(size_t alignment, size_t n)
