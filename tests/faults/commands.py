@@ -227,7 +227,6 @@ def cuda_commands() -> list[Command]:
             f" {on} -o out --model made",
             ("out", "made"),
         ),
-        Command("doctor", "doctor", varies=True, slow=True),
     ]
     return made
 
