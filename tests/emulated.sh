@@ -2,12 +2,17 @@
 # The GPU engine on a machine without a GPU: kernels compiled for the processor (emulator/README.md), whose models
 # must be the CPU's, byte for byte. Prints a line a test: ok, not ok or skip.
 #
-#   sh tests/emulated.sh BUILDS [all]    BUILDS: a folder for the build; all: every configuration, method and check,
-#                                        which takes an hour
+#   sh tests/emulated.sh BUILDS [all | faults]    BUILDS: a folder for the build; all: every configuration, method and
+#                                                 check, which takes an hour; faults: calls of CUDA that fail
+#                                                 (faults/faults.py), of which otherwise few do
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 mkdir -p "$1" && builds=$(cd "$1" && pwd) || exit 2
-all=${2:-}
+all= only=
+case ${2:-} in
+all) all=1 ;;
+faults) only=faults ;;
+esac
 failed=0
 if ! command -v g++ >/dev/null || ! command -v python3 >/dev/null; then
     echo "skip emulated: needs g++ and Python"
@@ -23,7 +28,8 @@ begin() {
     again=
     [ -f "$build/build.ninja" ] && again=--reconfigure
     meson setup $again "$build" "$root" --buildtype=debugoptimized -Doptimization=1 -Dcuda=enabled -Dgpu_arch=sm_90 &&
-        ninja -C "$build" src/cli/rankwood $(printf 'tests/check/%s ' $checks)
+        ninja -C "$build" src/cli/rankwood tests/faults/library_faults tests/faults/librankwood-faults.so tests/faults/nccl-stub.so \
+            $(printf 'tests/check/%s ' $checks)
 }
 if ! (begin) >"$log" 2>&1; then
     tail -n 30 "$log"
@@ -31,6 +37,36 @@ if ! (begin) >"$log" 2>&1; then
     exit 1
 fi
 echo "ok emulated: kernels build for the processor"
+
+# Calls of CUDA that fail, in commands and in one process.
+fails() { # what, command...
+    what=$1
+    shift
+    if "$@" >"$builds/emulated.$what.log" 2>&1; then
+        echo "ok emulated: $what: $(tail -n 1 "$builds/emulated.$what.log")"
+    else
+        grep -A 5 '^not ok' "$builds/emulated.$what.log" | head -n 60
+        echo "not ok emulated: $what"
+        failed=1
+    fi
+}
+# An NCCL that does not begin ends both ranks, each with its line.
+nccl_fails() {
+    cd "$emulator" || return 1
+    "$program" synth --shape letor --queries 20 --seed 1 -o train.txt &&
+        EMULATED_GPUS=2 RANKWOOD_NCCL=$build/tests/faults/nccl-stub.so \
+            "$program" train train.txt --rounds 1 --ranks 2 --device cuda --quiet -o model.txt 2>nccl.err
+    [ $? = 3 ] && grep 'NCCL does not begin: the stub adds nothing' nccl.err
+}
+fails nccl nccl_fails
+faults="python3 $root/tests/faults/faults.py --cuda --program $program --library $build/tests/faults/librankwood-faults.so"
+if [ -n "$only" ]; then
+    fails faults $faults --most 120
+    fails library_faults "$build/tests/faults/library_faults" --step 31 --device cuda
+    exit $failed
+fi
+fails faults $faults --most 1 --every 5
+fails library_faults "$build/tests/faults/library_faults" --step 1000 --device cuda "side data"
 
 # Of each kind of work one: objectives, growth, samples, constraints, codes of 8 and 16 bits.
 [ -n "$all" ] || {

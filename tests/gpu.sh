@@ -4,8 +4,8 @@
 #
 #   sh tests/gpu.sh BUILD [OUT]      BUILD: a release build; OUT: a folder for the logs (gpu-logs)
 #
-# CHECKS names those wanted ("memory keep check ..."; all of them). Prints a line a check: ok, not ok or skip,
-# its seconds and the last line of what it said. Exit 77 without a GPU.
+# CHECKS names those wanted ("memory keep check ..."; all of them but sanitize, which is alone in taking long). Prints a
+# line a check: ok, not ok or skip, its seconds and the last line of what it said. Exit 77 without a GPU.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
@@ -35,6 +35,30 @@ begin() { # GPUs name command...
     ) &
 }
 rm -f "$out"/*.result
+
+# NVIDIA's compute-sanitizer over checks in small. The method is named, since times under it would choose another.
+sanitize() {
+    command -v compute-sanitizer >/dev/null || {
+        echo "compute-sanitizer is not here"
+        return 77
+    }
+    for tool in memcheck racecheck initcheck synccheck; do
+        for what in "check --device cuda --hist lanes --random 2" "check_hist --quick --method lanes" \
+            "check_lambda --quick" "check_predict --device cuda --most-docs 400"; do
+            compute-sanitizer --tool $tool --error-exitcode 9 "$check"/$what || {
+                echo "$tool: $what"
+                return 1
+            }
+        done
+    done
+    echo "memcheck, racecheck, initcheck and synccheck find nothing"
+}
+case " $checks " in
+*" sanitize "*)
+    begin 0 sanitize sanitize
+    wait
+    ;;
+esac
 
 # Those that look at how much of the device's memory is free, with nothing beside them.
 begin 0 memory "$check/check_memory"

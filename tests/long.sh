@@ -8,6 +8,7 @@
 #     mutate      300 lines of the library are changed, one at a time, and the tests see it (tests/mutate/mutate.py)
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
 #     numbers     10^8 decimals read as strtof reads them
+#     cuda_faults every call of CUDA of commands and of calls of the library fails once, on an emulated GPU
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
 #     fuzz        every target, for FUZZ_SECONDS in all (7,200)
 #     differential  a million random lines as scikit-learn and pandas read them
@@ -25,7 +26,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library mutate kills numbers emulated fuzz differential soak sizes packages peers}
+stages=${*:-faults disks library mutate kills numbers cuda_faults emulated fuzz differential soak sizes packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -87,6 +88,9 @@ stage_numbers() {
 stage_emulated() {
     step emulated sh tests/emulated.sh "$builds" all
 }
+stage_cuda_faults() {
+    step cuda_faults sh tests/emulated.sh "$builds" faults
+}
 stage_fuzz() {
     step fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-7200}" sh tests/run.sh fuzz
 }
@@ -118,7 +122,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | mutate | kills | numbers | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
+    faults | disks | library | mutate | kills | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2

@@ -1,7 +1,8 @@
 /* The runtime's interface: devices, memory, streams and graphs, whose work is done when it is asked
- * for. */
+ * for. Each call may fail on demand, where tests/faults is in the process. */
 #include <chrono>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -53,12 +54,81 @@ machine &the_machine()
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local bool is_of_launch = false; /* it is */
 thread_local int device = 0;
 
 cudaError_t failed(cudaError_t error)
 {
     last_error = error;
+    is_of_launch = false;
     return error;
+}
+
+cudaError_t launch_failed(cudaError_t error)
+{
+    failed(error);
+    is_of_launch = true;
+    return error;
+}
+
+/* ---- faults on demand: tests/faults/faults.h ---- */
+
+struct faults {
+    int (*asked)(const char *kind);
+    void (*holds)(int change);
+    void (*blames)();
+    faults()
+    {
+        *(void **)&asked = dlsym(RTLD_DEFAULT, "faults_of_cuda");
+        *(void **)&holds = dlsym(RTLD_DEFAULT, "faults_cuda_holds");
+        *(void **)&blames = dlsym(RTLD_DEFAULT, "faults_cuda_blames");
+    }
+};
+
+const faults &the_faults()
+{
+    static const faults one;
+    return one;
+}
+
+/* "": the error of a lost GPU, which no call clears. */
+int asked(const char *kind)
+{
+    return the_faults().asked ? the_faults().asked(kind) : 0;
+}
+
+/* Below 0: success, and nothing is done. */
+int fault_of(const char *kind)
+{
+    const int error = asked(kind);
+    if (error > 0)
+        failed((cudaError_t)error);
+    return error;
+}
+
+#define MAY_FAIL(kind)                                           \
+    do {                                                         \
+        if (const int error = fault_of(kind))                    \
+            return error < 0 ? cudaSuccess : (cudaError_t)error; \
+    } while (0)
+
+void hold(int change)
+{
+    if (the_faults().holds)
+        the_faults().holds(change);
+}
+
+cudaError_t made()
+{
+    hold(1);
+    return cudaSuccess;
+}
+
+/* What is given back is gone, even where that call tells of an earlier failure. */
+cudaError_t given_back()
+{
+    hold(-1);
+    return (cudaError_t)fault_of("cuda-free");
 }
 
 /* Now, or whenever the graph runs that is being captured. */
@@ -84,17 +154,24 @@ bool is_of_device(const void *p, size_t bytes)
 
 } // namespace
 
-bool emulated::may_share(int bytes)
+cudaError_t emulated::share(int bytes)
 {
-    return bytes >= 0 && (size_t)bytes <= the_machine().shared;
+    MAY_FAIL("cuda-ask");
+    return bytes >= 0 && (size_t)bytes <= the_machine().shared ? cudaSuccess
+                                                               : failed(cudaErrorInvalidValue);
 }
 
 cudaError_t emulated::launch(const config &at, std::function<void()> kernel)
 {
     const uint64_t threads = (uint64_t)at.block.x * at.block.y * at.block.z;
-    if (threads < 1 || threads > MOST_THREADS || at.shared > the_machine().shared || at.grid.x < 1 ||
-        at.grid.y < 1 || at.grid.z < 1 || at.grid.y > 65535 || at.grid.z > 65535)
-        return failed(cudaErrorInvalidConfiguration);
+    if (threads < 1 || threads > MOST_THREADS || at.shared > the_machine().shared ||
+        at.grid.x < 1 || at.grid.y < 1 || at.grid.z < 1 || at.grid.y > 65535 || at.grid.z > 65535)
+        return launch_failed(cudaErrorInvalidConfiguration);
+    const bool is_left = last_error != cudaSuccess && !is_of_launch;
+    if (is_left && the_faults().blames && !asked(""))
+        the_faults().blames();
+    if (const int error = fault_of("cuda-launch"))
+        return error < 0 ? cudaSuccess : launch_failed((cudaError_t)error);
     in_order(at.stream, [at, kernel] { run_grid(at, kernel); });
     return cudaSuccess;
 }
@@ -103,7 +180,8 @@ extern "C" {
 
 cudaError_t cudaGetLastError(void)
 {
-    const cudaError_t error = last_error;
+    const int lost = asked("");
+    const cudaError_t error = lost ? (cudaError_t)lost : last_error;
     last_error = cudaSuccess;
     return error;
 }
@@ -123,6 +201,14 @@ const char *cudaGetErrorString(cudaError_t error)
         return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice:
         return "invalid device ordinal";
+    case cudaErrorInsufficientDriver:
+        return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorEccUncorrectable:
+        return "uncorrectable ECC error encountered";
+    case cudaErrorIllegalAddress:
+        return "an illegal memory access was encountered";
+    case cudaErrorLaunchOutOfResources:
+        return "too many resources requested for launch";
     default:
         return "unknown error";
     }
@@ -130,18 +216,21 @@ const char *cudaGetErrorString(cudaError_t error)
 
 cudaError_t cudaGetDeviceCount(int *n)
 {
+    MAY_FAIL("cuda-find");
     *n = (int)the_machine().used.size();
     return *n > 0 ? cudaSuccess : failed(cudaErrorNoDevice);
 }
 
 cudaError_t cudaGetDevice(int *out)
 {
+    MAY_FAIL("cuda-find");
     *out = device;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int number)
 {
+    MAY_FAIL("cuda-ask");
     if (number < 0 || number >= (int)the_machine().used.size())
         return failed(cudaErrorInvalidDevice);
     device = number;
@@ -150,16 +239,26 @@ cudaError_t cudaSetDevice(int number)
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int number)
 {
+    MAY_FAIL("cuda-find");
     if (number < 0 || number >= (int)the_machine().used.size())
         return failed(cudaErrorInvalidDevice);
     const machine &m = the_machine();
-    *out = {"emulated GPU",         {{(char)number}},       m.all, m.shared, (int)m.capability / 10,
-            (int)m.capability % 10, 4 /* multiprocessors */, m.threads(), 1 << 20, emulated::WARP};
+    *out = {"emulated GPU",
+            {{(char)number}},
+            m.all,
+            m.shared,
+            (int)m.capability / 10,
+            (int)m.capability % 10,
+            4 /* multiprocessors */,
+            m.threads(),
+            1 << 20,
+            emulated::WARP};
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int)
 {
+    MAY_FAIL("cuda-find");
     switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
         *value = (int)the_machine().capability / 10;
@@ -175,29 +274,34 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
+    MAY_FAIL("cuda-ask");
     *least = *greatest = 0;
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    MAY_FAIL("cuda-wait");
     return cudaSuccess;
 }
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
+    MAY_FAIL("cuda-find");
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
+    MAY_FAIL("cuda-find");
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void **out, size_t bytes)
 {
+    MAY_FAIL("cuda-memory");
     machine &m = the_machine();
     std::lock_guard<std::mutex> guard(m.lock);
     if (bytes == 0 || bytes > m.all - m.used[(size_t)device])
@@ -207,7 +311,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
     std::memset(*out, 0xA5, bytes);
     m.memory[(char *)*out] = {bytes, device};
     m.used[(size_t)device] += bytes;
-    return cudaSuccess;
+    return made();
 }
 
 cudaError_t cudaFree(void *p)
@@ -222,22 +326,24 @@ cudaError_t cudaFree(void *p)
     m.used[(size_t)found->second.second] -= found->second.first;
     m.memory.erase(found);
     std::free(p);
-    return cudaSuccess;
+    return given_back();
 }
 
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned)
 {
-    return posix_memalign(out, 256, bytes) == 0 ? cudaSuccess : failed(cudaErrorMemoryAllocation);
+    MAY_FAIL("cuda-memory");
+    return posix_memalign(out, 256, bytes) == 0 ? made() : failed(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFreeHost(void *p)
 {
     std::free(p);
-    return cudaSuccess;
+    return p ? given_back() : cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes)
 {
+    MAY_FAIL("cuda-ask");
     machine &m = the_machine();
     std::lock_guard<std::mutex> guard(m.lock);
     *all_bytes = m.all;
@@ -247,6 +353,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes)
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
 {
+    MAY_FAIL("cuda-copy");
     if (!is_of_device(to, bytes))
         return failed(cudaErrorInvalidValue);
     in_order(stream, [=] { std::memset(to, value, bytes); });
@@ -261,6 +368,7 @@ cudaError_t cudaMemset(void *to, int value, size_t bytes)
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
+    MAY_FAIL("cuda-copy");
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     if (kind != cudaMemcpyDefault &&
@@ -272,8 +380,9 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned)
 {
+    MAY_FAIL("cuda-order");
     *out = new emulated_stream;
-    return cudaSuccess;
+    return made();
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int)
@@ -284,11 +393,12 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int)
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     delete stream;
-    return cudaSuccess;
+    return given_back();
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    MAY_FAIL("cuda-wait");
     return stream && stream->capture ? failed(cudaErrorNotSupported) : cudaSuccess;
 }
 
@@ -299,6 +409,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
+    MAY_FAIL("cuda-order");
     if (event->capture)
         stream->capture = event->capture;
     return cudaSuccess;
@@ -306,12 +417,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode)
 {
+    MAY_FAIL("cuda-order");
     stream->capture = new emulated_graph;
-    return cudaSuccess;
+    return made();
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
 {
+    MAY_FAIL("cuda-order");
     *out = stream->capture;
     stream->capture = nullptr;
     return *out ? cudaSuccess : failed(cudaErrorInvalidValue);
@@ -319,6 +432,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {
+    MAY_FAIL("cuda-ask");
     *status =
         stream && stream->capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
@@ -326,8 +440,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 
 cudaError_t cudaEventCreate(cudaEvent_t *out)
 {
+    MAY_FAIL("cuda-order");
     *out = new emulated_event;
-    return cudaSuccess;
+    return made();
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned)
@@ -338,11 +453,12 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned)
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     delete event;
-    return cudaSuccess;
+    return given_back();
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    MAY_FAIL("cuda-order");
     event->capture = stream ? stream->capture : nullptr;
     event->at = std::chrono::steady_clock::now();
     return cudaSuccess;
@@ -350,23 +466,27 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t)
 {
+    MAY_FAIL("cuda-wait");
     return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 {
+    MAY_FAIL("cuda-order");
     *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
     return cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long)
 {
+    MAY_FAIL("cuda-order");
     *out = new emulated_graph(*graph);
-    return cudaSuccess;
+    return made();
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t)
 {
+    MAY_FAIL("cuda-launch");
     for (const std::function<void()> &work : graph->work)
         work();
     return cudaSuccess;
@@ -375,13 +495,13 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t)
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
 {
     delete graph;
-    return cudaSuccess;
+    return given_back();
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
     delete graph;
-    return cudaSuccess;
+    return given_back();
 }
 
 } /* extern "C" */

@@ -2,9 +2,9 @@
  * waits for others of its warp or block; blocks run one after another. */
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <vector>
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -132,7 +132,21 @@ struct block {
     }
 };
 
-thread_local std::unique_ptr<block> here;
+/* Made by the thread's first launch. A key frees it: what C++ has for that allocates, and ends the
+ * process where a test lets an allocation fail. */
+thread_local block *here = nullptr;
+
+void make_here()
+{
+    static const pthread_key_t key = [] {
+        pthread_key_t made;
+        if (pthread_key_create(&made, [](void *of) { delete static_cast<block *>(of); }) != 0)
+            give_up("no key for a thread's block");
+        return made;
+    }();
+    here = new block;
+    pthread_setspecific(key, here);
+}
 
 void to_scheduler(bool ends)
 {
@@ -265,7 +279,7 @@ void run_block(block &b)
 void run_grid(const config &at, const std::function<void()> &kernel)
 {
     if (!here)
-        here = std::make_unique<block>();
+        make_here();
     block &b = *here;
     if (b.kernel)
         give_up("a kernel launches a kernel");

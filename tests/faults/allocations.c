@@ -16,8 +16,9 @@
 
 struct faults_plan faults_memory = {.error = ENOMEM}, faults_threads = {.error = EAGAIN};
 
-static uintptr_t code_begin, code_end; /* whose calls count; 0: everybody's */
-static struct faults_report own_report;
+static struct code {
+    uintptr_t begin, end; /* 0: none */
+} counted, passed_over;   /* whose calls count, if there is one; and whose do not */
 
 __attribute__((noinline)) void faults_happened(void)
 {
@@ -37,10 +38,15 @@ int faults_strikes(struct faults_plan *plan)
     return 1;
 }
 
+static int is_within(const struct code *code, uintptr_t at)
+{
+    return at >= code->begin && at < code->end;
+}
+
 static int fails(const void *caller)
 {
     const uintptr_t at = (uintptr_t)caller;
-    if (code_end && (at < code_begin || at >= code_end))
+    if ((counted.end && !is_within(&counted, at)) || is_within(&passed_over, at))
         return 0;
     if (!faults_strikes(&faults_memory))
         return 0;
@@ -58,11 +64,13 @@ __attribute__((weak)) void *__interceptor_malloc(size_t);
 __attribute__((weak)) void *__interceptor_calloc(size_t, size_t);
 __attribute__((weak)) void *__interceptor_realloc(void *, size_t);
 __attribute__((weak)) void *__interceptor_aligned_alloc(size_t, size_t);
+__attribute__((weak)) void *__interceptor_memalign(size_t, size_t);
 
+/* Of any size: aligned_alloc wants a multiple of the alignment, and a sanitizer looks. */
 static void *aligned(size_t alignment, size_t n)
 {
-    return __interceptor_aligned_alloc ? __interceptor_aligned_alloc(alignment, n)
-                                       : __libc_memalign(alignment, n);
+    return __interceptor_memalign ? __interceptor_memalign(alignment, n)
+                                  : __libc_memalign(alignment, n);
 }
 
 void *malloc(size_t n)
@@ -103,7 +111,10 @@ void *reallocarray(void *p, size_t n, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t n)
 {
-    return FAILS() ? NULL : aligned(alignment, n);
+    if (FAILS())
+        return NULL;
+    return __interceptor_aligned_alloc ? __interceptor_aligned_alloc(alignment, n)
+                                       : __libc_memalign(alignment, n);
 }
 
 void *memalign(size_t alignment, size_t n)
@@ -158,44 +169,57 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*begin)(
 
 /* ------------------------------------------------------------------ for programs */
 
-void faults_arm(long n, int goes_on)
+void faults_arm(struct faults_plan *plan, long n, int goes_on)
 {
-    atomic_store(&faults_memory.first, 0);
-    faults_memory.report = &own_report;
-    faults_memory.goes_on = goes_on;
-    atomic_store(&own_report.n_calls, 0);
-    atomic_store(&own_report.n_faults, 0);
-    atomic_store(&faults_memory.first, n);
+    atomic_store(&plan->first, 0);
+    plan->report = &plan->own;
+    plan->goes_on = goes_on;
+    atomic_store(&plan->own.n_calls, 0);
+    atomic_store(&plan->own.n_faults, 0);
+    atomic_store(&plan->first, n);
 }
 
-long faults_allocations(void)
+long faults_injected(const struct faults_plan *plan)
 {
-    return atomic_load(&own_report.n_calls);
+    return atomic_load(&plan->own.n_faults);
 }
 
-long faults_injected(void)
-{
-    return atomic_load(&own_report.n_faults);
-}
+struct search {
+    const char *object;
+    struct code code;
+};
 
-static int find_code(struct dl_phdr_info *info, size_t size, void *name)
+static int find_code(struct dl_phdr_info *info, size_t size, void *user)
 {
+    struct search *search = user;
     (void)size;
-    if (!info->dlpi_name || !strstr(info->dlpi_name, name))
+    if (!info->dlpi_name || !strstr(info->dlpi_name, search->object))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type == PT_LOAD && part->p_flags & PF_X) {
-            code_begin = info->dlpi_addr + part->p_vaddr;
-            code_end = code_begin + part->p_memsz;
+            search->code.begin = info->dlpi_addr + part->p_vaddr;
+            search->code.end = search->code.begin + part->p_memsz;
             return 1;
         }
     }
     return 0;
 }
 
+static int find(const char *object, struct code *out)
+{
+    struct search search = {.object = object};
+    const int found = object && dl_iterate_phdr(find_code, &search);
+    *out = search.code;
+    return found;
+}
+
 int faults_only_from(const char *object)
 {
-    code_begin = code_end = 0;
-    return !object || dl_iterate_phdr(find_code, (void *)(uintptr_t)object);
+    return find(object, &counted) || !object;
+}
+
+int faults_never_from(const char *object)
+{
+    return find(object, &passed_over) || !object;
 }

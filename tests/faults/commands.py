@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ FORMATS = (
     " solr catboost pmml"
 ).split()
 NOT_READ = ("xgboost-dump", "opensearch", "elasticsearch", "eslr-raw", "vespa", "c", "pmml")  # written only
+HIST = "collision-free sort-search multi".split()  # of the methods that a GPU has
 FIT = "--rounds 3 --leaves 4 --min-docs 2"
 ONE = "--threads 1 --quiet"
 
@@ -172,6 +174,63 @@ def commands() -> list[Command]:
     return made
 
 
+def cuda_commands() -> list[Command]:
+    """Those that a GPU does, wholly or partly."""
+    d = "../data/"
+    train, valid, on = f"{d}train.txt", f"{d}valid.txt", f"--device cuda {ONE}"
+    out = ("out",)
+    made = [Command(f"train {name}", f"train {train} {FIT} --objective {name} {on} -o out", out) for name in OBJECTIVES]
+    made += [
+        Command(f"train --hist {name}", f"train {train} {FIT} --split newton --hist {name} {on} -o out", out)
+        for name in HIST
+    ]
+    made += [
+        Command(
+            "train, validated",
+            f"train {train} --valid {valid} --rounds 6 --leaves 4 --early-stop 2 {on} --log log -o out",
+            out,
+            ("log",),
+        ),
+        Command(
+            "train, levels and samples",
+            f"train {train} --grow levels --depth 2 --split newton --sample-queries 0.7 --sample-features 0.5"
+            f" --rounds 3 --min-docs 2 --monotone 1:+ --feature-penalty 1:2 {on} -o out",
+            out,
+        ),
+        Command("train, a cache", f"train {d}train.rwb --valid {d}valid.rwb {FIT} {on} -o out", out),
+        Command("train, words", f"train {d}words.csv --categorical shop {FIT} {on} -o out", out),
+        Command(
+            "train, checkpoints",
+            f"train {train} --valid {valid} {FIT} {on} --checkpoint ck --checkpoint-every 1 --resume auto --log log"
+            " -o out",
+            out,
+            ("log", "ck"),
+            again=True,
+        ),
+        Command("train, init", f"train {train} --init {d}model {FIT} {on} -o out", out),
+        Command("train, codes in the host's memory", f"train {d}far.txt --config {d}far {on} -o out", out, slow=True),
+        Command("train, auto", f"train {train} {FIT} --device auto {ONE} -o out", out),
+        Command("train, plan", f"train {train} {FIT} {on} --plan", varies=True),
+        Command("predict", f"predict {d}model {valid} {on} -o out", out),
+        Command("predict, words", f"predict {d}words.model {d}words.csv {on} -o out", out),
+        Command("predict, a run", f"predict {d}model {valid} {on} --trec out", out),
+        Command("eval", f"eval {valid} --model {d}model --metric ndcg@5,map {on} --per-query out", out),
+        Command("calibrate", f"calibrate {d}model {valid} {on} -o out", out),
+        Command(
+            "cv",
+            f"cv {train} --folds 2 --rounds 2 --leaves 3 --min-docs 2 --early-stop 0 {on} -o cv",
+            tuple(f"cv/{name}" for name in ("fold-1.txt", "fold-2.txt", "folds.tsv", "results.json", "scores.txt")),
+        ),
+        Command(
+            "select",
+            f"select {train} --valid {valid} --rounds 3 --leaves 3 --min-docs 2 --features 1-4 --early-stop 0 --loss 1"
+            f" {on} -o out --model made",
+            ("out", "made"),
+        ),
+    ]
+    return made
+
+
 def words(separator: str) -> str:
     """Ten queries of six documents, whose labels follow the shop."""
     lines = [separator.join(("label", "qid", "shop", "x", "y"))]
@@ -181,7 +240,23 @@ def words(separator: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def make_data(program: str, data: Path) -> None:
+def make_far(program: str, data: Path) -> None:
+    """Data whose codes are in the host's memory, and a configuration that gives a GPU too little for them."""
+    synth = [program, *"synth --shape letor --queries 60 --seed 5 -o far.txt".split()]
+    subprocess.run(synth, cwd=data, check=True)
+
+    def plan(n_bytes: int) -> str:
+        config = f"rounds = 2\nleaves = 4\nmin-docs = 2\ngpu-memory = {n_bytes}\n"
+        (data / "far").write_text(config)
+        line = f"train far.txt --config far --device cuda {ONE} --plan"
+        return subprocess.run([program, *line.split()], cwd=data, capture_output=True, text=True, check=False).stdout
+
+    needed = re.search(r"^at most +(\d+)", plan(1), re.MULTILINE)
+    if not needed or "other codes" not in plan(int(needed[1]) + 1000):
+        raise RuntimeError("no codes are in the host's memory")
+
+
+def make_data(program: str, data: Path, has_cuda: bool = False) -> None:
     """What the commands read, in the folder `data`, by commands without faults."""
 
     def run(line: str, to: str = "") -> None:
@@ -241,6 +316,8 @@ def make_data(program: str, data: Path) -> None:
         at[query] = at.get(query, 0) + 1
         qrels.append(f"{query} 0 {query}-{at[query]} {part[0]}")
     write("qrels", qrels)
+    if has_cuda:
+        make_far(program, data)
     write("groups", [f"{query} {'odd' if i % 2 else 'even'}" for i, query in enumerate(at)])
     names = ",".join(f'{{"name":"f{i}","params":[],"template":{{}}}}' for i in range(1, 11))
     write("featureset.json", [f'{{"_source":{{"featureset":{{"name":"s","features":[{names}]}}}}}}'])

@@ -1,4 +1,4 @@
-"""Every allocation and every system call of the program fails once, and nothing is lost.
+"""Every allocation, every system call and every call of CUDA of the program fails once, and nothing is lost.
 
     python3 tests/faults/faults.py --program BUILD/src/cli/rankwood --library BUILD/tests/faults/librankwood-faults.so
 
@@ -6,12 +6,14 @@ Each command of commands.py runs once without a fault; then again and again, wit
 kind, at the second, and so on until the command meets no fault any more. Each time it must
   - end with 0 and the output of the first run, or with an exit status that is documented and one line of error;
   - not crash, nor take more than a minute;
-  - leave each file that it writes as it was before or as it is after, nothing temporary, and its input alone.
+  - leave each file that it writes as it was before or as it is after, nothing temporary, and its input alone;
+  - give back all that it holds of a GPU.
 
 --most N     at most so many faults of each kind a command (0: all): some at the beginning, others drawn evenly
 --only TEXT  commands that have it in their names
 --every N    of these, every N-th alone
 --kind LIST  memory, thread, write, ..., with commas between them
+--cuda       commands that use a GPU, and its kinds: BUILD has the emulated one (tests/emulator)
 --fault "memory 17 ENOMEM"   that one alone, of the commands of --only, with all that it prints
 --jobs N     processes at a time
 
@@ -38,7 +40,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from commands import Command, commands, make_data
+from commands import Command, commands, cuda_commands, make_data
 
 # What happens, by kind of call; "+": to that call and all after it.
 FAULTS = {
@@ -56,11 +58,34 @@ FAULTS = {
     "seek": ("EIO",),
     "lock": ("EIO",),
 }
+# Of calls of CUDA, which tests/emulator names: the error, by CUDA's name without cudaError.
+CUDA_FAULTS = {
+    "cuda-find": ("InsufficientDriver", "Unknown"),
+    "cuda-ask": ("InvalidValue", "IllegalAddress"),
+    "cuda-memory": ("MemoryAllocation", "MemoryAllocation+", "IllegalAddress"),
+    "cuda-copy": ("InvalidValue", "IllegalAddress"),
+    "cuda-launch": ("LaunchOutOfResources", "IllegalAddress"),
+    "cuda-wait": ("Unknown", "EccUncorrectable"),
+    "cuda-order": ("MemoryAllocation", "IllegalAddress"),
+    "cuda-free": ("InvalidValue", "IllegalAddress"),
+}
+# What the line of error says of it.
+CUDA_TEXTS = {
+    "InsufficientDriver": b"driver version is insufficient",
+    "Unknown": b"unknown error",
+    "InvalidValue": b"invalid argument",
+    "MemoryAllocation": b"out of memory|out of device memory",
+    "IllegalAddress": b"illegal memory access",
+    "LaunchOutOfResources": b"too many resources",
+    "EccUncorrectable": b"uncorrectable ECC error",
+}
 # Exit status 3, "trying again may help", is for what the machine lacks (docs of the exit codes: rankwood help).
 OF_THE_MACHINE = ("ENOMEM", "EIO", "ENOSPC", "EMFILE", "EAGAIN")
+OF_THE_MACHINE += ("MemoryAllocation", "IllegalAddress", "EccUncorrectable")
 TIMES = re.compile(rb"\b\d+(\.\d+)?(e[-+]?\d+)? ?(s|ms|us|MB|GB|KiB)\b")
 FAR = 10**9  # no command calls so often
 LIMIT_S = 60
+REPORT = 40  # bytes: struct faults_report
 
 
 @dataclass(frozen=True)
@@ -71,6 +96,8 @@ class Outcome:
     files: dict[str, bytes]
     n_calls: int
     n_faults: int
+    n_held: int  # of a GPU's, when it ended
+    n_blamed: int  # launches that would have been blamed for the error of another call
 
 
 class Place:
@@ -80,10 +107,10 @@ class Place:
         self.work = root / f"work-{number}"
         self.work.mkdir()
         path = root / f"report-{number}"
-        path.write_bytes(bytes(24))
+        path.write_bytes(bytes(REPORT))
         self.path = str(path)
         with open(path, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), 24)
+            self.map = mmap.mmap(file.fileno(), REPORT)
 
     def empty(self) -> None:
         """The folder itself stays: it may be where a disk is mounted."""
@@ -93,8 +120,8 @@ class Place:
             else:
                 path.unlink()
 
-    def numbers(self) -> tuple[int, int, int]:
-        return struct.unpack("lll", self.map[:24])
+    def numbers(self) -> tuple[int, int, int, int, int]:
+        return struct.unpack("lllll", self.map[:REPORT])
 
 
 class Bench:
@@ -102,7 +129,7 @@ class Bench:
         self.options, self.root = options, root
         self.data = root / "data"
         self.data.mkdir()
-        make_data(options.program, self.data)
+        make_data(options.program, self.data, options.cuda)
         self.sums = self.sum_of_data()
         self.places: SimpleQueue[Place] = SimpleQueue()
         for i in range(options.jobs):
@@ -134,7 +161,7 @@ class Bench:
 
     def run_in(self, command: Command, fault: str, place: Place) -> Outcome:
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TMPDIR": "tmp", "CUDA_VISIBLE_DEVICES": "-1"}
-        place.map[:24] = bytes(24)
+        place.map[:REPORT] = bytes(REPORT)
         if fault:
             environment |= {"LD_PRELOAD": self.options.library, "RANKWOOD_FAULT": fault}
             environment["RANKWOOD_FAULT_REPORT"] = place.path
@@ -164,10 +191,10 @@ class Bench:
             given.close()
         found = (p for p in place.work.rglob("*") if p.is_file())
         files = {str(p.relative_to(place.work)): p.read_bytes() for p in found}
-        n_calls, n_faults, is_ready = place.numbers()
+        n_calls, n_faults, is_ready, n_held, n_blamed = place.numbers()
         if fault and not is_ready:
             raise RuntimeError(f"no faults of the kind of '{fault}' here")
-        return Outcome(code, out, err, files, n_calls, n_faults)
+        return Outcome(code, out, err, files, n_calls, n_faults, n_held, n_blamed)
 
 
 def same(command: Command, name: str, a: bytes, b: bytes) -> bool:
@@ -190,6 +217,10 @@ def wrong(command: Command, whole: Outcome, got: Outcome, fault: str, has_old: b
         return f"hangs for {LIMIT_S} s"
     if got.code < 0:
         return f"ends by signal {-got.code}"
+    if got.n_held:
+        return f"leaves {got.n_held} things on the GPU"
+    if got.n_blamed:
+        return "leaves an error behind, which the next launch is blamed for"
     old = dict.fromkeys(command.files, b"old\n") if has_old else {}
     for name, content in got.files.items():
         if name == "after":
@@ -222,6 +253,8 @@ def wrong(command: Command, whole: Outcome, got: Outcome, fault: str, has_old: b
         return f"says {len(errors)} errors: " + got.err.decode(errors="replace")[-300:]
     if kind == "memory" and not command.varies and not re.search(rb"memory|Cannot allocate", errors[0]):
         return "does not say that it is memory: " + errors[0].decode(errors="replace")
+    if kind in CUDA_FAULTS and not command.varies and not re.search(CUDA_TEXTS[what], errors[0]):
+        return f"does not say that it is {what}: " + errors[0].decode(errors="replace")
     if got.code not in (1, 3) or (got.code != 3 and what in OF_THE_MACHINE and kind != "stat" and not command.varies):
         return f"exit status {got.code}: " + errors[0].decode(errors="replace")
     return ""
@@ -266,12 +299,15 @@ def try_command(bench: Bench, pool: ThreadPoolExecutor, command: Command, kinds:
             tally.survived[kind] += got.code == 0
         return got.n_faults
 
+    faults = FAULTS | CUDA_FAULTS
     for kind in kinds:
         if kind == "memory" and command.by_libc:
             continue
-        counted = bench.run(command, f"{kind} {FAR} {FAULTS[kind][0].rstrip('+')}")
+        counted = bench.run(command, f"{kind} {FAR} {faults[kind][0].rstrip('+')}")
         tally.calls[kind] = n = counted.n_calls
-        for what in FAULTS[kind]:
+        if counted.n_held:
+            tally.wrong.append(f"leaves {counted.n_held} things on the GPU without a fault")
+        for what in faults[kind]:
             which = chosen(n, most, command.name + what)
             list(pool.map(lambda i, kind=kind, what=what: one(kind, what, i), which))
             i = n + 1  # a fault that is survived may make more calls
@@ -296,7 +332,8 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--kind", default=",".join(FAULTS))
+    parser.add_argument("--kind", default="")
+    parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--fault", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
@@ -306,13 +343,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         bench = Bench(options, Path(folder))
         few = 0 < options.most < 10
-        asked = [c for c in commands() if options.only in c.name and not (few and c.slow)][:: options.every]
+        all_of_them = cuda_commands() if options.cuda else commands()
+        kinds = options.kind.split(",") if options.kind else ["memory", *CUDA_FAULTS] if options.cuda else list(FAULTS)
+        asked = [c for c in all_of_them if options.only in c.name and not (few and c.slow)][:: options.every]
         if options.fault:
             return max(show_one(bench, c) for c in asked)
         with ThreadPoolExecutor(options.jobs) as pool:
             for command in asked:
                 begun = time.monotonic()
-                tally = try_command(bench, pool, command, options.kind.split(","))
+                tally = try_command(bench, pool, command, kinds)
                 totals.update(tally.faults)
                 survived.update(tally.survived)
                 n_wrong += len(tally.wrong)

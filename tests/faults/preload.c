@@ -44,13 +44,19 @@ static void begin(void)
     const char *text = getenv("RANKWOOD_FAULT");
     struct faults_report *report = text ? shared_report() : NULL;
     char kind[32], number[32], fault[32];
-    if (!report || sscanf(text, "%31s %31s %31s", kind, number, fault) != 3 || error_of(fault) < 0)
+    if (!report || sscanf(text, "%31s %31s %31s", kind, number, fault) != 3)
         return;
-    struct faults_plan *plan = strcmp(kind, "memory") == 0   ? &faults_memory
+    const int is_of_cuda = faults_plan_cuda(kind, fault);
+    struct faults_plan *plan = is_of_cuda                    ? &faults_cuda
+                               : strcmp(kind, "memory") == 0 ? &faults_memory
                                : strcmp(kind, "thread") == 0 ? &faults_threads
                                                              : &faults_calls;
+    if (!is_of_cuda && error_of(fault) < 0)
+        return;
     plan->report = report;
-    plan->error = error_of(fault);
+    if (!is_of_cuda)
+        plan->error = error_of(fault);
+    faults_never_from("libstdc++");
     plan->goes_on = strchr(number, '+') != NULL;
     if (plan == &faults_calls && !faults_catch_calls(kind))
         return;

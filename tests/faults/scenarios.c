@@ -28,10 +28,9 @@ static uint32_t offsets[N_QUERIES + 1];
 static struct rw_dataset *train, *valid;
 static struct rw_model *model;
 
-/* What a scenario computed: the same each time. */
 uint64_t scenario_sum;
-/* Why a context of its own failed. */
 char scenario_error[256];
+const char *scenario_device = "cpu";
 
 static void add(const void *bytes, size_t n)
 {
@@ -76,6 +75,7 @@ static int make_params(struct rw_ctx *ctx, const char *const *pairs, struct rw_p
     DO(rw_params_set(ctx, *out, "rounds", "3"));
     DO(rw_params_set(ctx, *out, "leaves", "4"));
     DO(rw_params_set(ctx, *out, "min-docs", "2"));
+    DO(rw_params_set(ctx, *out, "device", scenario_device));
     for (int i = 0; pairs && pairs[i]; i += 2)
         DO(rw_params_set(ctx, *out, pairs[i], pairs[i + 1]));
 out:
@@ -446,7 +446,7 @@ static int scoring(struct rw_ctx *ctx)
     DO(rw_scorer_new(ctx, model, 0, &scorer));
     DO(rw_scorer_rows(ctx, scorer, values, N_DOCS, N_FEATURES, 1, scores));
     add(scores, sizeof(scores));
-    DO(rw_predictor_open(ctx, model, 0, "cpu", &predictor));
+    DO(rw_predictor_open(ctx, model, 0, scenario_device, &predictor));
     DO(rw_predictor_run(predictor, valid, scores));
     DO(rw_reader_open(ctx, (const char *const[]){path_of("train.txt", path)}, 1, &reader));
     for (;;) {

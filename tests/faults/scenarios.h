@@ -22,6 +22,9 @@ extern uint64_t scenario_sum;
 /* Why a context of its own failed; "": it had none. */
 extern char scenario_error[256];
 
+/* Where they train and score; "cpu" at first. Ranks are for processors alone. */
+extern const char *scenario_device;
+
 /* What they share, made before anything fails. */
 int scenarios_begin(struct rw_ctx *ctx);
 void scenarios_end(void);

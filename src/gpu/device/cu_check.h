@@ -17,4 +17,11 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const ch
         if (rw_cu_error != cudaSuccess)                                       \
             return rw_cu_fail((ctx), rw_cu_error, #call, __FILE__, __LINE__); \
     } while (0)
+
+/* A call whose failure changes nothing. Its error is cleared: the next launch would be blamed. */
+#define RW_CU_MAY_FAIL(call)          \
+    do {                              \
+        if ((call) != cudaSuccess)    \
+            (void)cudaGetLastError(); \
+    } while (0)
 #endif

@@ -101,24 +101,32 @@ void rw_device_close(struct rw_device *device)
     if (!device)
         return;
     if (device->stream)
-        (void)cudaStreamDestroy((cudaStream_t)device->stream);
+        RW_CU_MAY_FAIL(cudaStreamDestroy((cudaStream_t)device->stream));
     rw_mem_free(device->counts);
     rw_mem_free(device);
 }
 
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
-    int number = -1;
+    int number;
+    cudaError_t error;
     do {
         *out = NULL;
-        if (cudaMalloc(out, bytes ? bytes : 1) == cudaSuccess)
+        error = cudaMalloc(out, bytes ? bytes : 1);
+        if (error == cudaSuccess)
             return RW_OK;
-        (void)cudaGetLastError();
         *out = NULL;
-    } while (cudaGetDevice(&number) == cudaSuccess && rw_device_spare_drop_unused(number));
-    size_t free_bytes = 0, all = 0;
-    if (cudaMemGetInfo(&free_bytes, &all) != cudaSuccess)
+        if (error != cudaErrorMemoryAllocation) /* a GPU that is lost, for one */
+            return rw_cu_fail(ctx, error, "cudaMalloc", __FILE__, __LINE__);
         (void)cudaGetLastError();
+        number = -1;
+        RW_CU_MAY_FAIL(cudaGetDevice(&number));
+    } while (rw_device_spare_drop_unused(number));
+    size_t free_bytes = 0, all = 0;
+    if (cudaMemGetInfo(&free_bytes, &all) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of device memory: %zu bytes are needed", bytes);
+    }
     return rw_fail(ctx, RW_ERR_MEMORY,
                    "out of device memory: %zu bytes are needed, %zu of %zu are free", bytes,
                    free_bytes, all);
@@ -126,18 +134,20 @@ int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 
 void rw_device_free(void *p)
 {
-    if (p && cudaFree(p) != cudaSuccess)
-        (void)cudaGetLastError();
+    if (p)
+        RW_CU_MAY_FAIL(cudaFree(p));
 }
 
 uint64_t rw_device_free_bytes(int number)
 {
     size_t free_bytes = 0, all_bytes = 0;
     int before;
-    if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(number) != cudaSuccess ||
-        cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess ||
-        cudaSetDevice(before) != cudaSuccess)
+    if (cudaGetDevice(&before) == cudaSuccess && cudaSetDevice(number) == cudaSuccess) {
+        RW_CU_MAY_FAIL(cudaMemGetInfo(&free_bytes, &all_bytes));
+        RW_CU_MAY_FAIL(cudaSetDevice(before));
+    } else {
         (void)cudaGetLastError();
+    }
     return free_bytes;
 }
 
@@ -165,14 +175,16 @@ static int time_runs(struct rw_ctx *ctx, const struct rw_device *device, int n_r
     cudaEvent_t begin, end;
     int status = RW_OK;
     RW_CU(ctx, cudaEventCreate(&begin));
-    if (cudaEventCreate(&end) != cudaSuccess) {
-        (void)cudaEventDestroy(begin);
-        return rw_cu_fail(ctx, cudaErrorUnknown, "cudaEventCreate", __FILE__, __LINE__);
+    const cudaError_t error = cudaEventCreate(&end);
+    if (error != cudaSuccess) {
+        status = rw_cu_fail(ctx, error, "cudaEventCreate", __FILE__, __LINE__);
+        RW_CU_MAY_FAIL(cudaEventDestroy(begin));
+        return status;
     }
     for (int i = 0; i < n_runs && status >= 0; i++)
         status = time_run(ctx, device, run, user, begin, end, &ms[i]);
-    (void)cudaEventDestroy(begin);
-    (void)cudaEventDestroy(end);
+    RW_CU_MAY_FAIL(cudaEventDestroy(begin));
+    RW_CU_MAY_FAIL(cudaEventDestroy(end));
     return status;
 }
 

@@ -30,15 +30,21 @@ template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
 {
     static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
     struct cudaFuncAttributes about;
-    if (known[device] == 0 && cudaFuncGetAttributes(&about, kernel) == cudaSuccess)
+    if (known[device] != 0)
+        return known[device] == 2;
+    if (cudaFuncGetAttributes(&about, kernel) == cudaSuccess)
         known[device] = about.ptxVersion >= 90 ? 2 : 1;
+    else
+        (void)cudaGetLastError(); /* the launch would be blamed */
     return known[device] == 2;
 }
 
 static int current_device()
 {
     int device = 0;
-    return cudaGetDevice(&device) == cudaSuccess && device < MOST_DEVICES ? device : 0;
+    if (cudaGetDevice(&device) != cudaSuccess)
+        (void)cudaGetLastError(); /* as above */
+    return device < MOST_DEVICES ? device : 0;
 }
 
 /* Launches a kernel that waits by itself for the one before it. */

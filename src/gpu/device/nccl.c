@@ -307,9 +307,7 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
                          "NCCL does not begin: %s\nhint: NCCL_DEBUG=WARN has it "
                          "say more",
                          nccl.error_text(b->result));
-    if (status < 0 && b->comm)
-        (void)nccl.abort(b->comm);
-    *out = b->comm;
+    *out = b->comm; /* also where it failed: the caller gives it up, once */
     beginning_free(b);
     return status;
 }

@@ -145,17 +145,20 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
     *out = NULL;
-    if (cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocDefault) == cudaSuccess)
+    const cudaError_t error = cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocDefault);
+    if (error == cudaSuccess)
         return RW_OK;
-    (void)cudaGetLastError();
     *out = NULL;
+    if (error != cudaErrorMemoryAllocation)
+        return rw_cu_fail(ctx, error, "cudaHostAlloc", __FILE__, __LINE__);
+    (void)cudaGetLastError();
     return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: %zu bytes of page-locked memory", bytes);
 }
 
 void rw_transfer_pinned_free(void *p)
 {
-    if (p && cudaFreeHost(p) != cudaSuccess)
-        (void)cudaGetLastError();
+    if (p)
+        RW_CU_MAY_FAIL(cudaFreeHost(p));
 }
 
 /* ---- Tables ---- */
@@ -244,17 +247,16 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
         struct slot *slot = &pipe->slot[i];
         if (slot->stream) {
-            (void)cudaStreamSynchronize(slot->stream);
-            (void)cudaStreamDestroy(slot->stream);
+            RW_CU_MAY_FAIL(cudaStreamSynchronize(slot->stream));
+            RW_CU_MAY_FAIL(cudaStreamDestroy(slot->stream));
         }
         if (slot->copied)
-            (void)cudaEventDestroy(slot->copied);
+            RW_CU_MAY_FAIL(cudaEventDestroy(slot->copied));
         rw_transfer_pinned_free(slot->pinned);
         rw_device_free(slot->d_chunk);
     }
     if (pipe->order)
-        (void)cudaEventDestroy(pipe->order);
-    (void)cudaGetLastError();
+        RW_CU_MAY_FAIL(cudaEventDestroy(pipe->order));
     rw_mem_free(pipe);
 }
 

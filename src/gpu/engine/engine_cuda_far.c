@@ -80,11 +80,13 @@ static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
             return rw_fail(ctx, RW_ERR_MEMORY,
                            "out of memory: codes that do not fit cuda:%d need, of the host's, %s",
                            cuda->device->number, lack);
-        if (rw_transfer_pinned_alloc(ctx, &p, bytes) < 0)
+        const int status = rw_transfer_pinned_alloc(ctx, &p, bytes);
+        if (status == RW_ERR_MEMORY)
             return rw_fail(ctx, RW_ERR_MEMORY,
                            "out of memory: codes that do not fit cuda:%d need %.1f MB of the "
                            "host's memory, page-locked, which the system does not give",
                            cuda->device->number, (double)bytes / 1e6);
+        RW_TRY(status);
     }
     memcpy(out, &p, sizeof(p));
     return RW_OK;

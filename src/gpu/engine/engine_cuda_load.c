@@ -591,7 +591,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_hist_far_close(&cuda->hist_far);
     for (int i = 0; i < 2; i++) {
         if (cuda->event[i])
-            (void)cudaEventDestroy((cudaEvent_t)cuda->event[i]);
+            RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)cuda->event[i]));
     }
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);

@@ -79,12 +79,12 @@ void rw_hist_far_close(struct rw_hist_far *far)
     void **event[MOST_EVENTS];
     events_of(far, event);
     if (far->stream) {
-        (void)cudaStreamSynchronize((cudaStream_t)far->stream);
-        (void)cudaStreamDestroy((cudaStream_t)far->stream);
+        RW_CU_MAY_FAIL(cudaStreamSynchronize((cudaStream_t)far->stream));
+        RW_CU_MAY_FAIL(cudaStreamDestroy((cudaStream_t)far->stream));
     }
     for (int i = 0; i < MOST_EVENTS; i++) {
         if (*event[i])
-            (void)cudaEventDestroy((cudaEvent_t)*event[i]);
+            RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)*event[i]));
     }
     rw_transfer_pinned_free(far->table);
     memset(far, 0, sizeof(*far));

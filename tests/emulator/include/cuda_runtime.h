@@ -67,7 +67,7 @@ namespace emulated
 {
 
 enum { WARP = 32, MOST_THREADS = 1024, MOST_SHARED = 227 << 10 };
-bool may_share(int bytes); /* may a block of the device? */
+cudaError_t share(int bytes); /* may a block of the device? */
 
 extern thread_local unsigned char *shared_memory; /* the block's dynamic part */
 
@@ -357,7 +357,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *at, KERNEL kernel, TYPE
 template <class KERNEL>
 cudaError_t cudaFuncSetAttribute(KERNEL *, enum cudaFuncAttribute, int value)
 {
-    return emulated::may_share(value) ? cudaSuccess : cudaErrorInvalidValue;
+    return emulated::share(value);
 }
 template <class KERNEL> cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, KERNEL *)
 {

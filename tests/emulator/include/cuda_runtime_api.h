@@ -24,8 +24,11 @@ enum cudaError {
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorEccUncorrectable = 214,
     cudaErrorUnsupportedPtxVersion = 222,
     cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorLaunchOutOfResources = 701,
     cudaErrorNotSupported = 801,
     cudaErrorCompatNotSupportedOnDevice = 804,
     cudaErrorUnknown = 999
