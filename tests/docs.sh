@@ -20,6 +20,17 @@ found=$dir/found
 lines=$(wc -l <README.md)
 [ "$lines" -le 150 ] || echo "README.md: $lines lines; expected at most 150" >>"$found"
 
+# One version, wherever it stands. (CHANGELOG.md may begin with what is not released yet.)
+version=$(sed -n "s/^ *version: '\(.*\)', license.*/\1/p" meson.build)
+while read -r file pattern; do
+    sed -n "s/$pattern/\1/p" "$file" | head -n 1 | grep -qxF "$version" || echo "$file: another version than meson.build's $version"
+done >>"$found" <<'END'
+src/rankwood_score.h ^#define RW_VERSION "\(.*\)"$
+CITATION.cff ^version: \(.*\)$
+CHANGELOG.md ^## \([0-9][0-9.]*\).*
+debian/changelog ^rankwood (\([^)]*\)).*
+END
+
 for page in README.md CONTRIBUTING.md docs/*.md; do
     grep -no '](\([^)]*\))' "$page" | sed 's/](\(.*\))$/\1/' | while IFS=: read -r line target; do
         case $target in
