@@ -3,10 +3,10 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release kills faults quality recipes threads sanitizers same_bytes
+#   sh tests/run.sh [STAGE]...        stages: release kills faults quality recipes threads same_bytes sanitizers
 #                                   fuzz cuda python, by default; emulated
 #
-# Stages of one process at a time (kills to threads) go on beside those that keep all processors busy, and
+# Stages of one process at a time (kills to same_bytes) go on beside those that keep all processors busy, and
 # what they found is printed when they are done. A table of seconds comes last.
 #
 # What takes longer is tests/long.sh.
@@ -19,7 +19,7 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release kills faults quality recipes threads sanitizers same_bytes fuzz cuda python}
+stages=${*:-release kills faults quality recipes threads same_bytes sanitizers fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
@@ -144,8 +144,10 @@ configure_sanitizers() {
         -Dcuda=disabled -Db_sanitize=address,undefined "-Dc_args=$lean_args"
 }
 stage_sanitizers() {
+    rm -f "$builds/sanitizers/built"
     if configure_sanitizers && build "$builds/sanitizers"; then
         result "ok sanitizers: builds"
+        : >"$builds/sanitizers/built" # same_bytes.sh may take the program
         # not what runs no more of our code than the rest does
         meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static --no-suite mpi \
             --no-suite oracle --no-suite examples --no-suite isa
@@ -286,8 +288,8 @@ started=$(date +%s)
 aside= front= beside=
 for stage in $stages; do
     case $stage in
-    kills | faults | quality | recipes | threads) aside="$aside $stage" ;;
-    release | python | sanitizers | same_bytes | fuzz | cuda | emulated) front="$front $stage" ;;
+    kills | faults | quality | recipes | threads | same_bytes) aside="$aside $stage" ;;
+    release | python | sanitizers | fuzz | cuda | emulated) front="$front $stage" ;;
     *)
         note "no stage '$stage'"
         exit 2
@@ -301,7 +303,8 @@ case " $stages " in
     python=$!
     ;;
 esac
-# Those beside need the program of release; same_bytes takes programs that recipes and threads built.
+# Those beside need the program of release; same_bytes, the last of them, takes those of recipes, threads and, if
+# they are built by then, sanitizers.
 case $front in
 *" release"*)
     run_stages release

@@ -255,6 +255,7 @@ for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc
     clang-native) program=$builds/recipes/build/src/cli/rankwood built="clang-native, with all recipes" ;;
     *) program= built= ;;
     esac
+    [ "$name" != gcc-O0 ] || [ -e "$builds/sanitizers/built" ] || program=
     # (ThreadSanitizer does not start everywhere, and without clang recipes are built by gcc.)
     if [ -x "$program" ] && "$program" --version 2>/dev/null | grep -q "^build: .* by ${name%-*} "; then
         same_program "$built"
