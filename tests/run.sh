@@ -165,9 +165,9 @@ stage_threads() {
     fi
     sh tests/abi.sh "$builds/threads" >"$builds/abi.log" 2>&1
     case $? in
-    0) result "ok abi: $(tail -n 1 "$builds/abi.log")" ;;
-    77) result "skip abi: $(tail -n 1 "$builds/abi.log")" ;;
-    *) result "not ok abi: $(tail -n 3 "$builds/abi.log")" ;;
+    0) result "ok $(tail -n 1 "$builds/abi.log")" ;;
+    77) result "skip $(tail -n 1 "$builds/abi.log")" ;;
+    *) note "$(cat "$builds/abi.log")" && result "not ok $(tail -n 1 "$builds/abi.log")" ;;
     esac
 }
 
