@@ -18,6 +18,10 @@ PATH=$dir/bin:$PATH
 # Commands are run in the tree, as it were, after Rankwood was installed.
 build=$(cd "$(dirname "$rankwood")/../.." && pwd)
 export PKG_CONFIG_PATH="$build/meson-uninstalled" LD_LIBRARY_PATH="$build/src${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# With a library under AddressSanitizer programs have its runtime, too.
+if nm -D --undefined-only "$build/src/librankwood.so" 2>/dev/null | grep -q __asan_init; then
+    printf '#!/bin/sh\nexec %s -fsanitize=address,undefined "$@"\n' "$(command -v cc)" >"$dir/bin/cc" && chmod +x "$dir/bin/cc"
+fi
 ln -s "$root/tests" "$root/examples" "$dir/session/" && (cd "$dir/session" && . "$root/tests/docs_files.sh") || exit 2
 found=$dir/found
 : >"$found"
