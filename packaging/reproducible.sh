@@ -25,7 +25,8 @@ build() { # name jobs
 build one 2
 build the-other-one 1
 failed=0
-for file in build/src/librankwood.so.0.1.0 build/src/librankwood-score.so.0.1.0 build/src/librankwood.a build/src/librankwood-score.a \
+version=$(sed -n 's/^#define RW_VERSION "\(.*\)"$/\1/p' "$source/src/rankwood_score.h")
+for file in "build/src/librankwood.so.$version" "build/src/librankwood-score.so.$version" build/src/librankwood.a build/src/librankwood-score.a \
     build/src/cli/rankwood build/docs/rankwood.1 "wheel/$(basename "$folder"/one/wheel/*.whl)"; do
     if cmp "$folder/one/$file" "$folder/the-other-one/$file"; then
         echo "ok reproducible: $(basename "$file") $(sha256sum "$folder/one/$file" | cut -c 1-16)"

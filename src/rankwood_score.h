@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define RW_VERSION "0.1.0"
+#define RW_VERSION "0.2.0"
 
 /* Limits. Feature ids are 0 to RW_MAX_FEATURE, so an array by id has RW_FEATURE_IDS elements. */
 #define RW_MAX_DOCS    2147483647u /* of a data set, or of a call */

@@ -1,13 +1,14 @@
 #!/bin/sh
-# The binary interface of librankwood.so against that of the last release, tests/abi/librankwood.so.0.abi.gz: functions may
-# be added, but what is there must stay, or programs that were built for it break (docs/compatibility.md). Needs a build
-# with debugging information, and abidw and abidiff (apt: abigail-tools). Exit 77: skipped.
+# The binary interface of librankwood.so against those of the releases before, tests/abi/VERSION.abi.gz: functions may be
+# added, but what is there must stay, or programs that were built for it break (docs/compatibility.md); and what was added
+# since has the version of a later release (src/librankwood.map). Needs a build with debugging information, and abidw and
+# abidiff (apt: abigail-tools). Exit 77: skipped.
 #
-#   sh tests/abi.sh BUILD [--write]      --write: at a release, keeps the build's as the one to compare with
+#   sh tests/abi.sh BUILD [--write]      --write: once a release is made, keeps the build's as that version's
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 library=$(ls "$1"/src/librankwood.so.*.*.* 2>/dev/null | grep -v '\.p$' | head -n 1)
-kept=$root/tests/abi/librankwood.so.0.abi.gz
+version=$(sed -n 's/^#define RW_VERSION "\(.*\)"$/\1/p' "$root/src/rankwood_score.h")
 for tool in abidw abidiff; do
     command -v $tool >/dev/null 2>&1 || {
         echo "abi: no $tool here (apt: abigail-tools)"
@@ -29,15 +30,28 @@ abidw --headers-dir "$dir/headers" --drop-private-types --no-corpus-path --no-co
     --no-elf-needed --exported-interfaces-only --drop-undefined-syms \
     --no-write-default-sizes --no-parameter-names "$library" >"$dir/new.abi" || exit 1
 if [ "${2:-}" = --write ]; then
-    gzip -9nc "$dir/new.abi" >"$kept"
+    gzip -9nc "$dir/new.abi" >"$root/tests/abi/$version.abi.gz"
     exit
 fi
-gzip -dc "$kept" >"$dir/kept.abi" || exit 1
-abidiff --no-added-syms "$dir/kept.abi" "$dir/new.abi" >"$dir/report"
-status=$?
-if [ $status != 0 ]; then
-    cat "$dir/report"
-    echo "abi: programs that were built for the last release may break (exit $status of abidiff); src/meson.build has the number in the library's name" >&2
-    exit 1
-fi
-echo "abi: $(grep -c '<elf-symbol ' "$dir/kept.abi") symbols of the last release are as they were"
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@@*RANKWOOD_/, " ", $3); print $3 }' | sort >"$dir/new"
+failed=0
+for kept in "$root"/tests/abi/*.abi.gz; do
+    release=$(basename "$kept" .abi.gz)
+    gzip -dc "$kept" >"$dir/kept.abi" || exit 1
+    if ! abidiff --no-added-syms "$dir/kept.abi" "$dir/new.abi" >"$dir/report"; then
+        cat "$dir/report"
+        echo "abi: programs that were built for $release may break; src/meson.build has the number in the library's name" >&2
+        failed=1
+    fi
+    sed -n "s/.*<elf-symbol name='\([^']*\)'.*/\1/p" "$dir/kept.abi" >"$dir/kept"
+    awk -v release="$release" '
+    function number(text, part) { split(text, part, "."); return part[1] * 1000 + part[2] }
+    FILENAME == ARGV[1] { kept[$1] = 1; next }
+    ($1 in kept) != (number($2) <= number(release)) {
+        print "abi: " $1 " has version " $2 ", and " release (($1 in kept) ? " had it" : " did not have it")
+        wrong = 1
+    }
+    END { exit wrong }' "$dir/kept" "$dir/new" >&2 || failed=1
+    echo "abi: $(wc -l <"$dir/kept") symbols of $release, $(wc -l <"$dir/new") now"
+done
+exit $failed

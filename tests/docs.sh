@@ -3,9 +3,10 @@
 # and every command of a ```console block prints what stands below it. The blocks are one session: README's
 # first, then those of docs/*.md, in one folder, so a page may use the files that README's commands make.
 # '...' stands for lines that are left out, times may differ, and examples/quickstart.sh runs nothing that
-# no page shows.
+# no page shows. Other blocks with commands must stand in tests/docs_not_run.tsv, with what runs them, or why
+# nothing does; and options of rankwood, wherever a page names them, are those of the command.
 #
-#   sh tests/docs.sh RANKWOOD
+#   sh tests/docs.sh RANKWOOD      of a build: C programs are compiled with the library beside it
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 rankwood=$(realpath "$1") || exit 2
@@ -14,11 +15,30 @@ mkdir "$dir/session" "$dir/bin" && ln -s "$rankwood" "$dir/bin/rankwood" || exit
 cd "$root" || exit 2
 export LC_ALL=C CUDA_VISIBLE_DEVICES=
 PATH=$dir/bin:$PATH
+# Commands are run in the tree, as it were, after Rankwood was installed.
+build=$(cd "$(dirname "$rankwood")/../.." && pwd)
+export PKG_CONFIG_PATH="$build/meson-uninstalled" LD_LIBRARY_PATH="$build/src${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# With a library under AddressSanitizer programs have its runtime, too.
+if nm -D --undefined-only "$build/src/librankwood.so" 2>/dev/null | grep -q __asan_init; then
+    printf '#!/bin/sh\nexec %s -fsanitize=address,undefined "$@"\n' "$(command -v cc)" >"$dir/bin/cc" && chmod +x "$dir/bin/cc"
+fi
+ln -s "$root/tests" "$root/examples" "$dir/session/" && (cd "$dir/session" && . "$root/tests/docs_files.sh") || exit 2
 found=$dir/found
 : >"$found"
 
 lines=$(wc -l <README.md)
 [ "$lines" -le 150 ] || echo "README.md: $lines lines; expected at most 150" >>"$found"
+
+# One version, wherever it stands. (CHANGELOG.md may begin with what is not released yet.)
+version=$(sed -n "s/^ *version: '\(.*\)', license.*/\1/p" meson.build)
+while read -r file pattern; do
+    sed -n "s/$pattern/\1/p" "$file" | head -n 1 | grep -qxF "$version" || echo "$file: another version than meson.build's $version"
+done >>"$found" <<'END'
+src/rankwood_score.h ^#define RW_VERSION "\(.*\)"$
+CITATION.cff ^version: \(.*\)$
+CHANGELOG.md ^## \([0-9][0-9.]*\).*
+debian/changelog ^rankwood (\([^)]*\)).*
+END
 
 for page in README.md CONTRIBUTING.md docs/*.md; do
     grep -no '](\([^)]*\))' "$page" | sed 's/](\(.*\))$/\1/' | while IFS=: read -r line target; do
@@ -44,6 +64,45 @@ sub(/^\$ /, "") {
 sed -n 's/^run //p' examples/quickstart.sh | while read -r command; do
     grep -qxF "\$ $command" README.md docs/*.md -h ||
         echo "examples/quickstart.sh: no page shows '$command'"
+done >>"$found"
+
+# --- blocks that are not run: PAGE, and the first line that is a command; of Python the first line, behind "python: "
+awk '
+/^```/ {
+    if (in_block) { in_block = 0; next }
+    in_block = 1
+    language = substr($0, 4)
+    seen = language != "" && language != "sh" && language != "python"
+    next
+}
+!in_block || seen { next }
+language == "python" || language == "sh" || /^(\$ )?(rankwood|sh|python3?|pip|cc|gcc|g\+\+|cmake|meson|ninja|curl|mpirun|srun|for|build\/[^ ]*) / {
+    print FILENAME "\t" (language == "python" ? "python: " : "") $0
+    seen = 1
+}' README.md docs/*.md >"$dir/blocks"
+awk -F '\t' '
+FILENAME == ARGV[1] {
+    if ($0 ~ /^(#|$)/) next
+    if (NF != 3 || $3 == "") { print FILENAME ":" FNR ": expected page, beginning and reason"; next }
+    page[++n] = $1; start[n] = $2
+    next
+}
+{
+    for (i = 1; i <= n; i++)
+        if ((page[i] == $1 || page[i] == "*") && index($2, start[i]) == 1) { used[i] = 1; next }
+    print $1 ": no test runs the block that begins \"" $2 "\"; make it a console block, or say why in tests/docs_not_run.tsv"
+}
+END {
+    for (i = 1; i <= n; i++)
+        if (!(i in used)) print "tests/docs_not_run.tsv: no such block: " page[i] ": " start[i]
+}' tests/docs_not_run.tsv "$dir/blocks" >>"$found"
+# --- options that pages name
+grep -no 'rankwood [a-z][a-z]* [^`|&;)]*' README.md docs/*.md | grep -e ' --' |
+    sed 's/^\([^:]*:[0-9]*\):rankwood \([a-z]*\) /\1 \2 /' | while read -r at command rest; do
+    [ -f "$dir/$command.help" ] || "$rankwood" "$command" --help >"$dir/$command.help" 2>/dev/null || continue
+    for option in $(printf '%s\n' "$rest" | grep -o -e '--[a-z][a-z0-9-]*'); do
+        grep -q -e "$option\([^a-z0-9-]\|$\)" "$dir/$command.help" || echo "$at: 'rankwood $command' has no $option"
+    done
 done >>"$found"
 
 n=1

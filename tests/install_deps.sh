@@ -10,7 +10,7 @@ set -u
 what=${1:-build}
 
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev libexpat1-dev"
-test_packages="ccache libopenmpi-dev openmpi-bin g++ cmake clang libcriterion-dev python3 python3-venv python3-dev locales"
+test_packages="abigail-tools ccache libopenmpi-dev openmpi-bin g++ cmake clang libcriterion-dev python3 python3-venv python3-dev locales"
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return 0

@@ -111,6 +111,7 @@ stage_packages() {
     build "$builds/abi" --buildtype=debugoptimized -Dcuda=disabled -Dtests=disabled &&
         step abi sh -c 'sh tests/abi.sh "$1"; s=$?; [ $s = 77 ] || exit $s' sh "$builds/abi"
     step debian sh packaging/debian.sh "$builds/debian"
+    step container sh packaging/container.sh "$builds/container"
     step reproducible sh packaging/reproducible.sh "$builds/reproducible"
     step site sh docs/site.sh "$builds/site"
 }

@@ -3,8 +3,11 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release kills faults quality recipes sanitizers threads same_bytes
+#   sh tests/run.sh [STAGE]...        stages: release kills faults quality recipes threads same_bytes sanitizers
 #                                   fuzz cuda python, by default; emulated
+#
+# Stages of one process at a time (kills to same_bytes) go on beside those that keep all processors busy, and
+# what they found is printed when they are done. A table of seconds comes last.
 #
 # What takes longer is tests/long.sh.
 #
@@ -16,10 +19,11 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release kills faults quality recipes sanitizers threads same_bytes fuzz cuda python}
+stages=${*:-release kills faults quality recipes threads same_bytes sanitizers fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
+: >"$builds/times"
 export LC_ALL=C
 unset CFLAGS LDFLAGS CC MAKEFLAGS 2>/dev/null
 # The release build and the Python package's compile the same files alike: where there is a ccache, once. Meson
@@ -140,8 +144,10 @@ configure_sanitizers() {
         -Dcuda=disabled -Db_sanitize=address,undefined "-Dc_args=$lean_args"
 }
 stage_sanitizers() {
+    rm -f "$builds/sanitizers/built"
     if configure_sanitizers && build "$builds/sanitizers"; then
         result "ok sanitizers: builds"
+        : >"$builds/sanitizers/built" # same_bytes.sh may take the program
         # not what runs no more of our code than the rest does
         meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static --no-suite mpi \
             --no-suite oracle --no-suite examples --no-suite isa
@@ -152,6 +158,17 @@ stage_sanitizers() {
 
 stage_threads() {
     script threads sh tests/threads.sh "$builds"
+    # here is all of debugging's information; the objects are compiled already
+    if ! build "$builds/threads" src/librankwood.so.$(sed -n 's/^#define RW_VERSION "\(.*\)"$/\1/p' src/rankwood_score.h); then
+        result "not ok abi: the library does not link"
+        return
+    fi
+    sh tests/abi.sh "$builds/threads" >"$builds/abi.log" 2>&1
+    case $? in
+    0) result "ok $(tail -n 1 "$builds/abi.log")" ;;
+    77) result "skip $(tail -n 1 "$builds/abi.log")" ;;
+    *) note "$(cat "$builds/abi.log")" && result "not ok $(tail -n 1 "$builds/abi.log")" ;;
+    esac
 }
 
 stage_same_bytes() {
@@ -240,7 +257,45 @@ if [ -f "$builds/locale/de_DE.UTF-8/LC_NUMERIC" ] || { has localedef && mkdir -p
     export LOCPATH="$builds/locale"
 fi
 
+run_stages() { # stages...
+    for stage in "$@"; do
+        note "stage $stage"
+        at=$(date +%s)
+        passed=$(number_of ok) failed=$(number_of 'not ok') skipped=$(number_of skip)
+        "stage_$stage"
+        took=$(($(date +%s) - at))
+        echo "$stage $took" >>"$builds/times"
+        note "  $(($(number_of ok) - passed)) passed, $(($(number_of 'not ok') - failed)) failed," \
+            "$(($(number_of skip) - skipped)) skipped in $took s"
+    done
+}
+# Stages beside others, with results and output of their own until end_beside.
+begin_beside() { # stages...
+    cp /dev/null "$results.beside"
+    (
+        results=$results.beside
+        run_stages "$@"
+    ) >"$builds/beside.out" 2>&1 &
+    beside=$!
+}
+end_beside() {
+    [ -z "$beside" ] || wait "$beside" || result "not ok run: stages beside others end with $?"
+    [ -z "$beside" ] || { cat "$builds/beside.out" && cat "$results.beside" >>"$results"; }
+    beside=
+}
+
 started=$(date +%s)
+aside= front= beside=
+for stage in $stages; do
+    case $stage in
+    kills | faults | quality | recipes | threads | same_bytes) aside="$aside $stage" ;;
+    release | python | sanitizers | fuzz | cuda | emulated) front="$front $stage" ;;
+    *)
+        note "no stage '$stage'"
+        exit 2
+        ;;
+    esac
+done
 case " $stages " in
 *" python "*)
     rm -f "$builds/python.status"
@@ -248,21 +303,26 @@ case " $stages " in
     python=$!
     ;;
 esac
-for stage in $stages; do
-    case $stage in
-    release | kills | faults | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda | emulated) ;;
-    *)
-        note "no stage '$stage'"
-        exit 2
-        ;;
-    esac
-    note "stage $stage"
-    at=$(date +%s)
-    passed=$(number_of ok) failed=$(number_of 'not ok') skipped=$(number_of skip)
-    "stage_$stage"
-    note "  $(($(number_of ok) - passed)) passed, $(($(number_of 'not ok') - failed)) failed," \
-        "$(($(number_of skip) - skipped)) skipped in $(($(date +%s) - at)) s"
-done
-note "all stages took $(($(date +%s) - started)) s; logs are in $builds"
+# Those beside need the program of release; same_bytes, the last of them, takes those of recipes, threads and, if
+# they are built by then, sanitizers.
+case $front in
+*" release"*)
+    run_stages release
+    front=${front#* release}
+    ;;
+esac
+case $front in
+*" sanitizers"*)
+    [ -z "$aside" ] || begin_beside $aside
+    run_stages sanitizers
+    front="${front%% sanitizers*}${front#* sanitizers}"
+    ;;
+*) [ -z "$aside" ] || run_stages $aside ;;
+esac
+end_beside
+run_stages $front
+note "stage        seconds"
+awk '{ printf "%-12s %7d\n", $1, $2 }' "$builds/times"
+note "all          $(printf '%7d' $(($(date +%s) - started))); logs are in $builds"
 note "$(number_of ok) passed, $(number_of 'not ok') failed, $(number_of skip) skipped"
 [ "$(number_of 'not ok')" = 0 ]

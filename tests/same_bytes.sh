@@ -251,10 +251,13 @@ for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc
     # run.sh has builds of other optimisation, and for this processor, already
     case $name in
     gcc-O0) program=$builds/sanitizers/src/cli/rankwood built=gcc-O1-sanitized ;;
-    gcc-native) program=$builds/recipes/build/src/cli/rankwood built="gcc-native, with all recipes" ;;
+    gcc-native) program=$builds/threads/src/cli/rankwood built="gcc-O1-native, under ThreadSanitizer" ;;
+    clang-native) program=$builds/recipes/build/src/cli/rankwood built="clang-native, with all recipes" ;;
     *) program= built= ;;
     esac
-    if [ -x "$program" ]; then
+    [ "$name" != gcc-O0 ] || [ -e "$builds/sanitizers/built" ] || program=
+    # (ThreadSanitizer does not start everywhere, and without clang recipes are built by gcc.)
+    if [ -x "$program" ] && "$program" --version 2>/dev/null | grep -q "^build: .* by ${name%-*} "; then
         same_program "$built"
         continue
     fi

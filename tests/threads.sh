@@ -3,7 +3,8 @@
 # with two threads, which find each other awake; the rest with four. Unit tests are not among them:
 # Criterion does not start under it.
 #
-#   sh tests/threads.sh BUILDS          builds what it needs in BUILDS/threads
+#   sh tests/threads.sh BUILDS          builds what it needs in BUILDS/threads, for the instructions of this
+#                                     processor: same_bytes.sh trains by this program, too
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" && build=$(cd "$1" && pwd)/threads || exit 2
@@ -12,7 +13,7 @@ failed=0
 again=
 [ -f "$build/build.ninja" ] && again=--reconfigure
 CC=gcc meson setup $again "$build" "$root" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled \
-    -Db_sanitize=thread >"$build.log" 2>&1 &&
+    -Db_sanitize=thread -Dc_args=-march=native >"$build.log" 2>&1 &&
     ninja -C "$build" src/cli/rankwood src/librankwood-score.a tests/check/check tests/check/thread_check tests/check/check_comm >>"$build.log" 2>&1 || {
     tail -n 30 "$build.log"
     echo "not ok threads: does not build"

@@ -1,7 +1,7 @@
 /* The file from which a training is resumed: a model so far, and what it lacks for that.
  *
  *   rankwood checkpoint 1
- *   program 0.1.0                     that wrote it
+ *   program 0.2.0                     that wrote it
  *   ended yes|no                      yes: whoever trains ended it after the last round
  *   init none                         or: init HEX rounds N, the model that training continued from
  *                                     (its checksum), and the rounds that came with it

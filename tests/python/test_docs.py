@@ -1,19 +1,35 @@
-"""The Python of README.md and docs/python.md runs as it stands, page by page."""
+"""The Python of README.md and of docs/*.md runs as it stands, page by page."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import rankwood
 from conftest import make
 
 ROOT = Path(__file__).parents[2]
+
+
+def blocks_of(page: str) -> list[str]:
+    """The blocks of Python of a page."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.S | re.M)
+    assert blocks
+    return blocks
+
+
+def run(page: str, blocks: list[str], names: dict[str, Any]) -> dict[str, Any]:
+    """What the names stand for after the blocks."""
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    return names
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
@@ -26,18 +42,15 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     table = table.assign(label=made.y, query=[f"words {one}" for one in made.qid], title="a document")
     table.to_csv(tmp_path / "documents.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.S | re.M)
+    blocks = blocks_of(page)
     if importlib.util.find_spec("pyarrow"):
         (tmp_path / "data").mkdir()
         table[:700].to_parquet(tmp_path / "data" / "a.parquet")  # ends within a query
         table[700:].to_parquet(tmp_path / "data" / "b.parquet")
     else:
         blocks = [block for block in blocks if "parquet" not in block and "pyarrow" not in block]
-    assert blocks
-    names: dict[str, Any] = {}
     with sklearn.config_context():  # what a page sets is put back
-        for block in blocks:
-            exec(compile(block, page, "exec"), names)
+        names = run(page, blocks, {})
     scores = names["table"]["score"] if page == "README.md" else names["scores"]
     assert np.corrcoef(scores, names["table"]["label"])[0, 1] > 0.5
     if page != "README.md":
@@ -45,3 +58,55 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert (tmp_path / "why.png").stat().st_size > 1000
         assert "large" not in names or (names["same"] and names["large"].n_trees > 50)
         assert names["regression"].evals_result["held out"]["mean_error"]
+
+
+def test_calibration() -> None:
+    made, valid = make(22, 60), make(23, 40)
+    model = rankwood.train({"rounds": 20, "min_docs": 5}, made.dataset())
+    names = run(
+        "calibration",
+        blocks_of("docs/calibration.md"),
+        {"model": model, "valid_set": valid.dataset(), "table": valid.X},
+    )
+    assert names["probabilities"].min() > 0 and names["probabilities"].max() < 1
+    assert names["probabilities"].std() > 0.01
+
+
+def test_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    made = make(24, 80)
+    position = np.concatenate([np.arange(1, n + 1) for n in made.group])
+    clicked = ((made.y > 1) & (np.arange(len(made.y)) % position == 0)).astype(np.float32)
+    names = run(
+        "clicks",
+        blocks_of("docs/clicks.md"),
+        {"rankwood": rankwood, "X": made.X, "clicked": clicked, "session": made.qid, "shown": position},
+    )
+    assert (tmp_path / "propensities.txt").stat().st_size > 10
+    assert names["model"].n_trees > 0 and names["first"].position_bias is not None
+
+
+def test_resuming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = run(
+        "resuming",
+        blocks_of("docs/resuming.md"),
+        {
+            "rankwood": rankwood,
+            "params": {"rounds": 10, "min_docs": 5},
+            "train_set": make(25, 40).dataset(),
+            "valid_set": make(26, 20).dataset(),
+        },
+    )
+    assert names["model"].n_trees > 0 and (tmp_path / "train.ckpt").stat().st_size > 100
+
+
+def test_serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = make(27, 40)
+    trained = rankwood.train({"rounds": 10, "min_docs": 5}, made.dataset())
+    trained.save("model.txt")
+    server = SimpleNamespace(model=None)
+    run("serving", blocks_of("docs/serving.md"), {"rankwood": rankwood, "rows": made.X, "server": server})
+    assert (server.model.predict(made.X) == trained.predict(made.X)).all()

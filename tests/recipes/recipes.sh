@@ -34,10 +34,12 @@ done
 configure() { # folder, options...
     again=
     [ -f "$1/build.ninja" ] && again=--reconfigure
-    CC=gcc meson setup $again "$@" --buildtype=release >"$build/log" 2>&1
+    CC=$compiler meson setup $again "$@" --buildtype=release >"$build/log" 2>&1
 }
 tests='objective metric eval_sets judgments params exchange verify reader'
-# same_bytes.sh trains by this build, too: for the instructions of this processor
+# same_bytes.sh trains by this build, too: clang's code for the instructions of this processor
+compiler=gcc
+! command -v clang >/dev/null 2>&1 || compiler=clang
 if ! configure "$build/build" "$tree" -Dcuda=disabled -Dc_args=-march=native ||
     ! ninja -C "$build/build" src/cli/rankwood tests/check/check $(printf 'tests/unit/test_%s ' $tests) >>"$build/log" 2>&1; then
     tail -n 30 "$build/log"

@@ -7,7 +7,7 @@ static struct rw_checkpoint made;
 
 static void setup(void)
 {
-    static char program[] = "0.1.0", name[] = "made", note[] = " tab\t, line\n, \\ ",
+    static char program[] = RW_VERSION, name[] = "made", note[] = " tab\t, line\n, \\ ",
                 first[] = "1 2.5", second[] = " x", metric[] = "valid1 ndcg@10";
     static char *lines[] = {first, second}, *metrics[] = {metric};
     static struct rw_fingerprint sets[2] = {{{1, 0, UINT64_MAX, 3}}, {{5, 6, 7, 8, 9, 10}}};
@@ -174,9 +174,9 @@ static void changed(const char *from, const char *to, const char *message)
 Test(checkpoint_text, lines_that_none_has)
 {
     changed("checkpoint 1", "checkpoint 2", "ck:1: a checkpoint of version 2; expected 1");
-    changed("checkpoint 1\nprogram 0.1.0", "checkpoint 2\nprogram 9.8.7\nwhatever",
+    changed("checkpoint 1\nprogram " RW_VERSION, "checkpoint 2\nprogram 9.8.7\nwhatever",
             "ck:2: a checkpoint of rankwood 9.8.7; this is " RW_VERSION);
-    changed("checkpoint 1\nprogram 0.1.0", "checkpoint 2\npro",
+    changed("checkpoint 1\nprogram " RW_VERSION, "checkpoint 2\npro",
             "ck:1: a checkpoint of version 2; expected 1");
     changed("rankwood checkpoint 1", "rankwood model 2",
             "ck:1: a model, which a training continues from (init); expected a checkpoint");

@@ -1,0 +1,46 @@
+# The files that commands of docs/*.md read and that no command of theirs makes: small ones, made in the folder at hand.
+# To be sourced by tests/docs.sh.
+
+# docs/data.md, docs/categories.md, docs/objectives.md: tables
+table() { # header: rows of `queries` queries of 12 documents, values from their numbers
+    echo "$1"
+    awk -v header="$1" -v queries="$2" -v seed="$3" 'BEGIN {
+        n = split(header, column, ",")
+        for (q = 1; q <= queries; q++)
+            for (d = 1; d <= 12; d++) {
+                line = ""
+                for (i = 1; i <= n; i++) {
+                    x = (q * 7919 + d * 104729 + seed * 31 + i * 271) % 1009
+                    shop = (q * 31 + d * 17 + seed) % 7
+                    value = x / 10
+                    if (column[i] == "query" || column[i] == "qid") value = 10032 + q
+                    if (column[i] == "title") value = "shoes no " d
+                    if (column[i] == "shop") value = "shop " shop
+                    if (column[i] ~ /^(label|relevance)$/) value = shop % 3
+                    if (column[i] ~ /^(click|cart|sale)$/) value = (x > 400 + 100 * i) + 0
+                    line = line (i > 1 ? "," : "") value
+                }
+                print line
+            }
+    }'
+}
+{
+    printf 'query,title,bm25,clicks,relevance\n10032,"shoes, red",7.31,12,2\n10032,boots,,3,0\n'
+    table query,title,bm25,clicks,relevance 30 1 | tail -n +2
+} >shop.csv
+table label,qid,shop,price 60 1 >train.csv
+table label,qid,shop,price 20 2 >valid.csv
+table qid,bm25,price,click,cart,sale 60 1 >sales.csv
+table qid,bm25,price,click 20 2 >sales_valid.csv
+letor='NR > 1 { print $4, "qid:" $1, "1:" $2, "2:" $3 }'
+awk -F , "$letor" sales.csv >sales.txt
+awk -F , "$letor" sales_valid.csv >sales_valid.txt
+awk -F , 'NR > 1 { print $5, $6 }' sales.csv >more.txt
+
+# docs/clicks.md: clicks of users who look at position k one time in k
+awk -F , 'NR > 1 { k = $1 == last ? k + 1 : 1; last = $1; print ($4 && (NR * 7) % k == 0) ? 1 : 0, "qid:" $1, "1:" $2, "2:" $3 }' sales.csv >clicks.txt
+awk '{ k = $2 == last ? k + 1 : 1; last = $2; print k }' clicks.txt >shown.txt
+awk 'BEGIN { for (k = 1; k <= 12; k++) print k, 1 / k }' >known.txt
+
+# docs/serving.md: a value in two is missing
+awk -F , 'NR > 1 { print $4, "qid:" $1, "1:" $2, NR % 2 ? "2:nan" : "2:" $3 }' sales.csv >missing.txt
