@@ -92,8 +92,8 @@ static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes
     }
 }
 
-/* The four codes of a word with hessians in halves. A hessian of 0, as every third document has or
- * so, is not added: one branch, which all lanes of a wide tile take alike. */
+/* The four codes of a word with hessians in halves. A hessian of 0, as many documents have, is not
+ * added: one branch, which all lanes of a wide tile take alike. */
 template <class S>
 static __device__ __forceinline__ void add_four(uint32_t lane_at, uint32_t codes, uint32_t packed,
                                                 uint32_t heavy)
