@@ -4,19 +4,22 @@
 
 Works in copies of the tree with builds of their own, never in the tree. A mutant (mutants.py) that does not compile,
 or whose objects are those of the tree, is passed over. Of the others, what should see them runs (FOLDERS, CHECKS,
-LAST) until a test fails: then the mutant was seen. Taking too long is failing; "(time)" says so, for on a busy machine
-it may mean nothing. What no test sees has survived. The list `answered` has survivors that change nothing that anyone
-could see, each with the reason.
+LAST), the quickest first, until a test fails: then the mutant was seen. Taking too long is failing, that is fifteen
+times the processor's time that it takes without a mutant, or twenty times the time and a minute; "(time)" says so, for
+on a busy machine it may mean nothing. What no test sees has survived. The list `answered` has survivors that change
+nothing that anyone could see, each with the reason.
 
 --seed N       which mutants, and in which order
 --count N      how many that compile to something else
 --skip N       not the first N, whether they compile or not
 --folders LIST of src, with commas between them
 --only PLACES  FILE or FILE:LINE, with commas between them: every mutant of that line, instead of one
+--again FILE   the survivors that an earlier run printed, where their lines are still there
 --jobs N       copies of the tree that work beside each other (the processors)
 --work FOLDER  where they are (mutate in RANKWOOD_BUILDS, which is build-tests if not set)
---quick        only the unit tests and checks of the folder: minutes less for each that these do not see
---trust        does not run the tests without a mutant first
+--stages LIST  of near, last, pins, sanitized, which are all: the tests of file and folder; those of the whole; the
+               bytes of models; the unit tests of file and folder, sanitized. What near does not see takes minutes more
+--trust        does not run the tests without a mutant first, where an earlier run has
 --list         only prints the mutants
 
 Prints a line a mutant, then a table, then the survivors as `answered` has them. Exits 1 if one of them is not in it,
@@ -37,6 +40,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -65,7 +69,7 @@ FOLDERS = {
     "tree": "grower tree engine engine_host hist_serial joint_words quantise category_split monotone node_features "
     "placement plan ranks trainings",
 }
-# Then the checks that have to do with a folder; then LAST; then models' bytes; then the first three, sanitized.
+# Then the checks that have to do with a folder; then LAST; then models' bytes; then unit tests, sanitized.
 ENGINES = "check check_plain check_avx2 check_category check_big thread_check"
 CHECKS = {
     "binning": ENGINES,
@@ -81,24 +85,31 @@ LAST = "oracle going_on serving runs_oracle library_faults cli"
 PLAIN = ["-Dcuda=disabled", "-Dwarning_level=0", "-Ddebug=false", "-Doptimization=2"]
 SANITIZED = ["-Dcuda=disabled", "-Dwarning_level=0", "-Doptimization=1", "-Db_sanitize=address,undefined"]
 SANITIZED += ["-Dc_args=-g1 -fno-sanitize-recover=undefined"]
-PASSED = ("OK", "SKIP", "EXPECTEDFAIL")
 
 
 children: set[subprocess.Popen[str]] = set()
 
 
-def run(command: list[str], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    out, err = subprocess.PIPE, subprocess.STDOUT
-    with subprocess.Popen(command, stdout=out, stderr=err, text=True, env=env, start_new_session=True) as child:
+def run(
+    command: list[str], env: dict[str, str] | None = None, cwd: str | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, cwd=cwd, start_new_session=True
+    ) as child:
         children.add(child)
-        said, _ = child.communicate()
-        children.discard(child)
-    return subprocess.CompletedProcess(command, child.returncode, said)
+        try:
+            said, _ = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+        finally:
+            children.discard(child)
+    return subprocess.CompletedProcess(command, child.returncode, said.decode(errors="replace"))
 
 
 def end_children() -> None:
     for child in list(children):
-        os.killpg(child.pid, signal.SIGTERM)  # meson ends its tests
+        os.killpg(child.pid, signal.SIGTERM)
         child.wait()
 
 
@@ -115,22 +126,65 @@ class Outcome:
     test: str = ""  # that saw it
 
 
+@dataclass(frozen=True)
+class Test:
+    command: list[str]
+    env: dict[str, str]
+    cwd: str | None
+    timeout: float
+    files: list[str]  # built before
+
+
+@cache
+def tests_of(build: Path) -> dict[str, Test]:
+    """What meson would run in a build: without meson, which takes longer to begin than most tests."""
+    info = build / "meson-info"
+    files = {t["id"]: t["filename"] for t in json.loads((info / "intro-targets.json").read_text())}
+    tests = {}
+    for t in json.loads((info / "intro-tests.json").read_text()):
+        made = [os.path.relpath(name, build) for target in t["depends"] for name in files[target]]
+        # A sanitizer wants what meson sets.
+        by_meson = ["meson", "test", "-C", str(build), "--no-rebuild", "-t", "5", t["name"]]
+        command = by_meson if build.name == "sanitized" else t["cmd"]
+        tests[t["name"]] = Test(command, t["env"], t["workdir"], t["timeout"] or 1e6, made)
+    return tests
+
+
+class Times:
+    """What tests take without a mutant, in seconds."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.known: dict[str, float] = json.loads(file.read_text()) if file.is_file() else {}
+
+    def of(self, build: Path, test: str) -> float:
+        return self.known.get(f"{build.name} {test}", 0.0)
+
+    def set(self, build: Path, test: str, seconds: float) -> None:
+        self.known.setdefault(f"{build.name} {test}", seconds)
+
+    def save(self) -> None:
+        self.file.write_text(json.dumps(self.known, indent=1))
+
+
 class Tree:
     """A copy of the tree, with a build for the tests and, once something survives them, one with sanitizers."""
 
-    def __init__(self, work: Path, is_quick: bool) -> None:
-        self.is_quick = is_quick
+    def __init__(self, work: Path, stages: set[str], times: Times) -> None:
+        self.stages, self.times = stages, times
         self.root, self.tmp = work / "tree", work / "tmp"
         self.build, self.sanitized = work / "build", work / "sanitized"
         self.copy()
         shutil.rmtree(self.tmp, ignore_errors=True)
         self.tmp.mkdir()
         self.env = dict(os.environ, TMPDIR=str(self.tmp), LC_ALL="C", MALLOC_PERTURB_="165")
+        if shutil.which("ld.lld"):  # the tests are linked more often than anything is compiled
+            self.env["CC_LD"] = "lld"
         self.configure(self.build, PLAIN)
         needed(["ninja", "-C", str(self.build)], self.env)
         self.users = self.users_of_sources()
         self.clean = {o: digest(self.build / o) for o in {o for objects in self.users.values() for o in objects}}
-        self.tests = {test["name"] for test in json.loads((self.build / "meson-info/intro-tests.json").read_text())}
+        self.tests = set(tests_of(self.build))
 
     def copy(self) -> None:
         listed = needed(["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -173,54 +227,64 @@ class Tree:
                 return Outcome("none")
             if all(digest(self.build / o) == self.clean[o] for o in objects):
                 return Outcome("same")
-            failed = self.tested(mutant.path)
+            failed = self.tested(*stages_of(mutant.path, self.tests))
             return Outcome("seen", failed) if failed else Outcome("survived")
         finally:
             source.write_text(text)
             shutil.rmtree(self.tmp, ignore_errors=True)
             self.tmp.mkdir()
 
-    def tested(self, path: str) -> str:
+    def tested(self, near: list[list[str]], last: list[str]) -> str:
         """The first test that fails; "": none does."""
-        near, last = stages_of(path, self.tests)
-        for tests in [*near, *([] if self.is_quick else [last])]:
+        for tests in [*(near if "near" in self.stages else []), *([last] if "last" in self.stages else [])]:
             if failed := self.failing(self.build, tests):
                 return failed
-        if self.is_quick:
-            return ""
-        if self.pins_differ():
+        if "pins" in self.stages and self.pins_differ():
             return "same_bytes.pin"
+        if "sanitized" not in self.stages:
+            return ""
         self.configure(self.sanitized, SANITIZED)
-        failed = self.failing(self.sanitized, [*chain.from_iterable(near), "library_faults"])
+        failed = self.failing(self.sanitized, [*chain.from_iterable(near[:2])])
         return failed and failed + ", sanitized"
 
     def wrong(self, folders: list[str]) -> str:
-        """What fails in the tree as it is."""
-        for folder in folders:
-            if failed := self.tested(f"src/{folder}/"):
+        """What fails in the tree as it is. Also measures."""
+        stages = [stages_of(f"src/{folder}/", self.tests) for folder in folders]
+        near = {test for stage, _ in stages for tests in stage for test in tests}
+        failed = self.tested([sorted(near)], stages[0][1])
+        self.times.save()
+        return failed
+
+    def failing(self, build: Path, names: list[str]) -> str:
+        """The first of these tests that fails, the quickest first; "": none does."""
+        tests = tests_of(build)
+        for name in sorted(names, key=lambda name: self.times.of(build, name) or 1e9):
+            test = tests[name]
+            if test.files and (done := run(["ninja", "-C", str(build), *test.files], self.env)).returncode != 0:
+                raise RuntimeError(f"ninja: {done.returncode}\n{done.stdout[-3000:]}")
+            if failed := self.fails(build, name, test):
                 return failed
         return ""
 
-    def failing(self, build: Path, tests: list[str]) -> str:
-        if not tests:
-            return ""
-        log = build / "meson-logs/testlog.json"
-        log.unlink(missing_ok=True)
+    def fails(self, build: Path, name: str, test: Test) -> str:
+        usual = self.times.of(build, name)
         # Time of processors, lest a busy machine sees too much; the rest is for what waits for ever.
-        limits = ["prlimit", "--core=0", "--fsize=8000000000", f"--cpu={100 if build == self.build else 400}"]
+        cpu = int(15 * usual) + 5 if usual else 100 if build == self.build else 400
+        limits = ["prlimit", "--core=0", "--fsize=8000000000", f"--cpu={cpu}"]
         if build == self.build:  # a sanitizer has more than it uses
             limits.append("--data=12000000000")
-        options = ["-C", str(build), "--maxfail", "1", "--num-processes", "1", "-t", "5"]
-        done = run([*limits, "meson", "test", *options, *tests], self.env)
-        results = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
-        for test in results:
-            if test["result"] not in PASSED:
-                name = str(test["name"]).split(" / ")[-1]
-                is_late = test["result"] == "TIMEOUT" or " timed out (" in test.get("stdout", "")
-                return f"{name} (time)" if is_late else name
-        if done.returncode != 0:
-            raise RuntimeError(f"meson test: {done.returncode}\n{done.stdout[-3000:]}")
-        return ""
+        at = time.monotonic()
+        try:
+            wait = 60 + 20 * usual if usual else 5 * test.timeout
+            done = run([*limits, *test.command], self.env | test.env, test.cwd or str(build), wait)
+        except subprocess.TimeoutExpired:
+            return f"{name} (time)"
+        if done.returncode in (0, 77) and not re.search("^not ok", done.stdout, re.MULTILINE):
+            self.times.set(build, name, time.monotonic() - at)
+            return ""
+        killed = {-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL}
+        is_late = done.returncode in killed or re.search(r" timed out \(|signal .*(XCPU|SIGKILL)", done.stdout)
+        return f"{name} (time)" if is_late else name
 
     def pins_differ(self) -> bool:
         """Of data and models, by tests/same_bytes.sh."""
@@ -295,13 +359,8 @@ class Work:
                     print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
 
 
-def worker(place: Path, is_quick: bool, work: Work, making: threading.Lock, folders: list[str]) -> None:
-    """`folders`: of which the tests are run without a mutant before."""
+def worker(tree: Tree, work: Work) -> None:
     try:
-        with making:  # the compiler's cache has it for the next
-            tree = Tree(place, is_quick)
-        if wrong := tree.wrong(folders):
-            raise RuntimeError(f"fails without a mutant: {wrong}")
         while mutant := work.take():
             at = time.monotonic()
             work.give(mutant, tree.trial(mutant), time.monotonic() - at)
@@ -330,6 +389,12 @@ def show(work: Work, answered: Answered) -> bool:
     return not open_ones
 
 
+def survivors_of(log: Path) -> set[tuple[str, str, str]]:
+    """File, line and mutant of each that give() has printed."""
+    printed = re.findall(r"^survived (\S+):\d+, \d+ s\n    - (.*)\n    \+ (.*)$", log.read_text(), re.MULTILINE)
+    return {(path, before, after) for path, before, after in printed}
+
+
 def sources(folders: list[str]) -> list[str]:
     listed = needed(["git", "-C", str(ROOT), "ls-files", *(f"src/{folder}" for folder in folders)]).split()
     return [path for path in listed if path.endswith((".c", ".h"))]
@@ -342,16 +407,21 @@ def main() -> int:
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--folders", default=",".join(FOLDERS))
     parser.add_argument("--only", default="")
+    parser.add_argument("--again", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--work", default=Path(os.environ.get("RANKWOOD_BUILDS", ROOT / "build-tests")) / "mutate")
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--stages", default="near,last,pins,sanitized")
     parser.add_argument("--trust", action="store_true")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
     folders = args.folders.split(",")
     if unknown := [folder for folder in folders if folder not in FOLDERS]:
         parser.error(f"no folder '{unknown[0]}' here: {', '.join(FOLDERS)}")
-    mutants = mutants_of(ROOT, sources(folders), args.seed, args.only.split(",") if args.only else [])
+    places = args.only.split(",") if args.only else []
+    survived = survivors_of(args.again) if args.again else set()
+    mutants = mutants_of(ROOT, sources(folders), args.seed, places or sorted({path for path, _, _ in survived}))
+    if args.again:
+        mutants = [m for m in mutants if (m.path, m.before, m.after) in survived]
     if args.list:
         for m in mutants[args.skip : args.skip + args.count]:
             print(f"{m.path}:{m.line} {m.function}\n    - {m.before}\n    + {m.after}")
@@ -359,13 +429,15 @@ def main() -> int:
     answered = Answered()
     work = Work(mutants, args.skip, args.count)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    making = threading.Lock()
+    place = Path(args.work).resolve()
+    times = Times(place / "times.json")
     threads = []
     try:
-        for job in range(args.jobs):
-            place = Path(args.work).resolve() / str(job)
-            of_job = (place, args.quick, work, making, [] if args.trust or job > 0 else folders)
-            threads.append(threading.Thread(target=worker, args=of_job, daemon=True))
+        trees = [Tree(place / str(job), set(args.stages.split(",")), times) for job in range(args.jobs)]
+        if not (args.trust and times.known) and (wrong := trees[0].wrong(folders)):
+            sys.exit(f"mutate: fails without a mutant: {wrong}")
+        for tree in trees:
+            threads.append(threading.Thread(target=worker, args=(tree, work), daemon=True))
         for thread in threads:
             thread.start()
         for thread in threads:
