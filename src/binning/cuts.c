@@ -82,12 +82,10 @@ void rw_cut_sample_release(struct rw_cut_sample *sample)
 float rw_cut_between(float a, float b)
 {
     const float middle = (float)(((double)a + (double)b) * 0.5);
+    /* whatever is between them is nearer to the middle than they are */
     if (middle > a && middle < b)
         return middle == 0.0f ? 0.0f : middle;
-    /* the middle rounded to an end: the only candidate left is the neighbour of that end */
-    const float other = middle <= a ? rw_float_of_key(rw_key_of_float(a) + 1)
-                                    : rw_float_of_key(rw_key_of_float(b) - 1);
-    return other > a && other < b ? other : NAN;
+    return NAN;
 }
 
 int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
