@@ -29,7 +29,7 @@ static void write_doc(FILE *file, uint32_t doc, uint32_t n_docs, uint32_t query)
     if (random % 9 == 1)
         fprintf(file, " 6:%d", -(int)(random_of(doc, 6) % 9));
     if (doc + 40 > n_docs)
-        fprintf(file, " 700:%u", random_of(doc, 7) % 5);
+        fprintf(file, " %d:%u", RW_MAX_FEATURE, random_of(doc, 7) % 5);
     fprintf(file, doc % 3 ? "\n" : " # doc %u\r\n", doc);
 }
 
