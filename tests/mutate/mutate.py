@@ -53,7 +53,7 @@ FOLDERS = {
     "binning": "bins cuts cut_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
     "boost": "booster booster_empty params params_set trainings continuation checkpoint eval_sets features refit "
     "fingerprint valid_codes ranks own_part categories labels debias monotone rules cv feature_set model_text "
-    "feature_selection",
+    "feature_selection fpenv",
     "comm": "comm own_part ranks parts_codes cut_ranks",
     "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write "
     "booster check_data_set",

@@ -308,6 +308,25 @@ Test(arrow, strings_refused)
         &p, 1, "column 'q' is damaged: offsets of document 0 (from 0) are outside its buffers");
 }
 
+/* Strings without a byte may have no buffer of them. */
+Test(arrow, empty_strings)
+{
+    static const int32_t offset[] = {0, 0, 0, 0};
+    struct producer p;
+    struct rw_arrow *arrow;
+    struct rw_arrow_ids ids;
+    begin_producer(&p, "u");
+    p.n = 1;
+    p.array[0][1].n_buffers = 3;
+    p.buffer[0][1][1] = offset;
+    cr_assert_eq(read_all(&p, &arrow), RW_OK);
+    cr_assert_eq(rw_arrow_ids_read(scratch_ctx, arrow, 1, &ids), RW_OK);
+    cr_assert_eq(ids.n, 1); /* neighbours that are the same are one */
+    cr_assert_str_eq(ids.text + ids.text_offset[0], "");
+    rw_arrow_ids_release(&ids);
+    rw_arrow_free(arrow);
+}
+
 Test(arrow, views_refused)
 {
     static const char text[20] = "a text of 20 letters";

@@ -8,6 +8,7 @@
 #include "dataset/dataset.h"
 #include "each.h"
 #include "evaluate/query_subset.h"
+#include "tree/ranks.h"
 
 enum { MOST_RANKS = 8 };
 
@@ -208,4 +209,36 @@ Test(ranks, one_model_of_a_sample, .init = setup, .fini = teardown, .timeout = 1
     rw_cut_sample_docs = 300;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2 * EACH(2))
         check_line(lines[i], (int)i, 24);
+}
+
+/* What three ranks found for each of N_TIES slots: gain, and column; -1: none. */
+enum { N_TIES = 6 };
+static const struct {
+    double gain[3];
+    int32_t column[3], best;
+} ties[N_TIES] = {
+    {{1, 2, 1}, {0, 4, 5}, 4},   {{2, 2, 2}, {3, 1, 2}, 1},     {{2, 2, 1}, {1, 3, 0}, 1},
+    {{9, 0, 9}, {-1, 7, -1}, 7}, {{0, 0, 0}, {-1, -1, -1}, -1}, {{1, 9, 3}, {2, -1, 8}, 8},
+};
+
+static int best_of_rank(void *user, struct rw_ctx *own, int rank)
+{
+    struct rw_split split[N_TIES] = {{0}};
+    int *n_wrong = user;
+    for (int i = 0; i < N_TIES; i++) {
+        split[i].column = ties[i].column[rank];
+        split[i].gain = ties[i].gain[rank];
+    }
+    RW_TRY(rw_ranks_best(own, split, N_TIES));
+    for (int i = 0; i < N_TIES; i++)
+        n_wrong[rank] += split[i].column != ties[i].best;
+    return RW_OK;
+}
+
+Test(ranks, the_best_of_all, .init = setup, .fini = teardown)
+{
+    int n_wrong[3] = {0};
+    cr_assert_eq(rw_ranks_run(ctx, 3, best_of_rank, n_wrong), RW_OK, "%s", rw_last_error(ctx));
+    for (int r = 0; r < 3; r++)
+        cr_assert_eq(n_wrong[r], 0, "rank %d", r);
 }

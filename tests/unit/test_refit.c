@@ -337,6 +337,36 @@ Test(refit, gains_of_a_table)
     cr_assert_str_eq(rw_model_param(made, "label-gain"), "table 0 0.5 4 5");
 }
 
+static int towards_labels(void *user, const struct rw_dataset *data, const double *scores,
+                          double *gradients, double *hessians)
+{
+    (void)user;
+    for (uint32_t i = 0; i < data->n_docs; i++) {
+        gradients[i] = (double)data->label[i] - scores[i];
+        hessians[i] = 1.0;
+    }
+    return 0;
+}
+
+/* An objective of the caller's is called custom, and every other parameter what it was. */
+Test(refit, custom_objective)
+{
+    const struct rw_train_hooks hooks = {.gradients = towards_labels};
+    set("rounds", "5");
+    set("l2", "3");
+    cr_assert_eq(rw_train(scratch_ctx, params, train, NULL, 0, &hooks, &model), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    refit_with("0");
+    cr_assert_eq(rw_refit(scratch_ctx, params, model, train, NULL, 0, &hooks, &made), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    cr_assert(same_trees(model, made));
+    cr_assert_eq(model->params.n + 1, made->params.n); /* refit-decay */
+    for (int32_t i = 0; i < model->params.n; i++) {
+        const char *name = model->params.param[i].name;
+        cr_assert_str_eq(rw_model_param(made, name), rw_model_param(model, name), "%s", name);
+    }
+}
+
 /* ---- what is refused ---- */
 
 #define ASSERT_REFUSED(data, status, text)                    \
