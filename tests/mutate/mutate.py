@@ -258,7 +258,8 @@ class Tree:
     def failing(self, build: Path, names: list[str]) -> str:
         """The first of these tests that fails, the quickest first; "": none does."""
         tests = tests_of(build)
-        for name in sorted(names, key=lambda name: self.times.of(build, name) or 1e9):
+        usual = {name: self.times.of(build, name) or self.times.of(self.build, name) or 1e9 for name in names}
+        for name in sorted(names, key=lambda name: usual[name]):
             test = tests[name]
             if test.files and (done := run(["ninja", "-C", str(build), *test.files], self.env)).returncode != 0:
                 raise RuntimeError(f"ninja: {done.returncode}\n{done.stdout[-3000:]}")
