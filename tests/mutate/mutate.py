@@ -50,7 +50,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ANSWERED = Path(__file__).with_name("answered")
 # Unit tests that should see a mutant of a folder; those that are named after its source run before the others.
 FOLDERS = {
-    "binning": "bins cuts cut_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
+    "binning": "bins valid_codes cuts cut_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
     "boost": "booster booster_empty params params_set trainings continuation checkpoint eval_sets features refit "
     "fingerprint valid_codes ranks own_part categories labels debias monotone rules cv feature_set model_text "
     "feature_selection fpenv",

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "binning/bins.h"
+#include "binning/pieces.h"
 #include "train_fixture.h"
 
 enum { N_FEATURES = 6 };
@@ -151,4 +153,41 @@ Test(bins, a_failure_leaves_the_cuts_to_the_caller)
     rw_bins_free(bins); /* and the cuts with it */
     rw_dataset_free(train);
     rw_ctx_free(ctx);
+}
+
+/* ---- values of pieces, without what most of them are ---- */
+
+static void check_packed(enum rw_isa isa, uint32_t n, uint32_t rest)
+{
+    enum { MOST = 80 };
+    float value[MOST], packed[MOST + RW_PACK_PAD] = {0}, again[MOST];
+    uint8_t bits[MOST / 8];
+    uint32_t n_kept = 0;
+    for (uint32_t i = 0; i < MOST; i++) {
+        value[i] = i < n && rw_random(5, i, n, 1) % 3 ? rw_float_of_bits(rest) : (float)i + 1.0f;
+        n_kept += i < n && rw_bits_of_float(value[i]) != rest;
+        again[i] = 0.5f;
+    }
+    memset(bits, 0xff, sizeof(bits));
+    cr_assert_eq(rw_piece_pack(isa, value, n, rest, bits, packed), n_kept, "%d %u", (int)isa, n);
+    for (uint32_t i = 0, at = 0; i < (n + 7) / 8 * 8; i++) {
+        const int keep = i < n && rw_bits_of_float(value[i]) != rest;
+        cr_assert_eq(bits[i / 8] >> i % 8 & 1, keep, "%d %u: %u", (int)isa, n, i);
+        cr_assert(!keep || packed[at] == value[i], "%d %u: %u", (int)isa, n, i);
+        at += (uint32_t)keep;
+    }
+    rw_piece_unpack(isa, packed, bits, n, rest, again);
+    cr_assert_arr_eq(again, value, n * sizeof(*value));
+    for (uint32_t i = n; i < MOST; i++)
+        cr_assert_eq(again[i], 0.5f, "%d %u: %u", (int)isa, n, i);
+}
+
+Test(bins, values_packed)
+{
+    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
+        for (uint32_t n = 0; n <= 70; n++) {
+            check_packed((enum rw_isa)isa, n, 0);
+            check_packed((enum rw_isa)isa, n, RW_ABSENT_BITS);
+        }
+    }
 }
