@@ -102,6 +102,12 @@ Test(model, checks)
     strcpy(model->params.param[1].name, "a b");
     refused("parameter 1: not a name: 'a b'");
     strcpy(model->params.param[1].name, "b");
+    const int32_t n_params = model->params.n;
+    model->params.n = -1;
+    refused("-1 parameters in a model; expected at most 1000");
+    model->params.n = 1001; /* more than it has, but none is looked at */
+    refused("1001 parameters in a model; expected at most 1000");
+    model->params.n = n_params;
     model->metric_name[0][0] = 0;
     refused("metric 0 has no name");
 }
