@@ -357,6 +357,7 @@ Test(letor, every_allocation_may_fail)
             return;
         }
         cr_assert_eq(status, RW_ERR_MEMORY, "%ld: %s", n, rw_last_error(scratch_ctx));
+        cr_assert_null(strstr(rw_last_error(scratch_ctx), ":0: "), "columns count from 1");
         cr_assert_null(dataset);
     }
     cr_assert_fail("it never succeeded");

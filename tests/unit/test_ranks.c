@@ -187,6 +187,7 @@ static const char *const lines[] = {
     "letor rounds 4 leaves 15 objective listnet min-docs 2 device ref split newton",
     "letor rounds 4 leaves 15 objective xendcg min-docs 2 device cpu split newton",
     "letor rounds 4 leaves 15 objective logistic relevant 2 min-docs 2 device cpu split newton",
+    "mslr30k rounds 3 leaves 15 categorical 1-3 min-docs 2 device cpu",
     "letor rounds 30 early-stop 3 rate 0.5 metric err@10,map leaves 15 min-docs 2 device cpu",
 };
 
