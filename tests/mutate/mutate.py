@@ -67,7 +67,7 @@ FOLDERS = {
     "model_golden categories refit",
     "objective": "objective lambda delta neighbours pointwise losses yetirank debias labels classic trainings",
     "tree": "grower tree engine engine_host hist_serial joint_words quantise category_split monotone node_features "
-    "placement plan ranks trainings",
+    "placement plan ranks trainings valid_codes cache_codes",
 }
 # Then the checks that have to do with a folder; then LAST; then models' bytes; then unit tests, sanitized.
 ENGINES = "check check_plain check_avx2 check_category check_big thread_check"

@@ -2,6 +2,7 @@
 #include "io/input.h"
 #include "scratch_file.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -224,6 +225,32 @@ Test(input, loaded)
     rw_input_head(input, &n);
     cr_assert_eq(n, 10);
     rw_input_close(input);
+}
+
+/* A descriptor that cannot be read takes the place of the file's: all threads fail, and go on. */
+Test(input, threads_that_cannot_read)
+{
+    enum { N_BYTES = 3 << 22 };
+    char *const big = calloc(1, N_BYTES);
+    struct rw_input *input;
+    struct rw_loaded loaded = {.data = NULL};
+    uint32_t sum;
+    scratch_write("big", big, N_BYTES);
+    free(big);
+    const int next = dup(STDIN_FILENO);
+    close(next);
+    cr_assert_eq(rw_input_open(scratch_ctx, "big", &input), RW_OK);
+    const int unreadable = open("big", O_WRONLY);
+    cr_assert_eq(dup2(unreadable, next), next);
+    rw_ctx_set_threads(scratch_ctx, 3);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(i ? rw_input_load(scratch_ctx, input, &loaded)
+                       : rw_input_sum(scratch_ctx, input, 0, N_BYTES, &sum),
+                     RW_ERR_IO);
+        cr_assert_str_eq(rw_last_error(scratch_ctx), "cannot read 'big': Bad file descriptor");
+    }
+    rw_input_close(input);
+    close(unreadable);
 }
 
 Test(input, read_anywhere)
