@@ -19,6 +19,7 @@ nothing that anyone could see, each with the reason.
 --work FOLDER  where they are (mutate in RANKWOOD_BUILDS, which is build-tests if not set)
 --stages LIST  of near, last, pins, sanitized, which are all: the tests of file and folder; those of the whole; the
                bytes of models; the unit tests of file and folder, sanitized. What near does not see takes minutes more
+--most N       only tests that take at most so many seconds without a mutant
 --trust        does not run the tests without a mutant first, where an earlier run has
 --list         only prints the mutants
 
@@ -170,8 +171,8 @@ class Times:
 class Tree:
     """A copy of the tree, with a build for the tests and, once something survives them, one with sanitizers."""
 
-    def __init__(self, work: Path, stages: set[str], times: Times) -> None:
-        self.stages, self.times = stages, times
+    def __init__(self, work: Path, stages: set[str], most: float, times: Times) -> None:
+        self.stages, self.most, self.times = stages, most, times
         self.root, self.tmp = work / "tree", work / "tmp"
         self.build, self.sanitized = work / "build", work / "sanitized"
         self.copy()
@@ -259,7 +260,7 @@ class Tree:
         """The first of these tests that fails, the quickest first; "": none does."""
         tests = tests_of(build)
         usual = {name: self.times.of(build, name) or self.times.of(self.build, name) or 1e9 for name in names}
-        for name in sorted(names, key=lambda name: usual[name]):
+        for name in sorted((n for n in names if self.times.of(build, n) <= self.most), key=lambda name: usual[name]):
             test = tests[name]
             if test.files and (done := run(["ninja", "-C", str(build), *test.files], self.env)).returncode != 0:
                 raise RuntimeError(f"ninja: {done.returncode}\n{done.stdout[-3000:]}")
@@ -413,6 +414,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--work", default=Path(os.environ.get("RANKWOOD_BUILDS", ROOT / "build-tests")) / "mutate")
     parser.add_argument("--stages", default="near,last,pins,sanitized")
+    parser.add_argument("--most", type=float, default=1e6)
     parser.add_argument("--trust", action="store_true")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
@@ -435,7 +437,7 @@ def main() -> int:
     times = Times(place / "times.json")
     threads = []
     try:
-        trees = [Tree(place / str(job), set(args.stages.split(",")), times) for job in range(args.jobs)]
+        trees = [Tree(place / str(job), set(args.stages.split(",")), args.most, times) for job in range(args.jobs)]
         if not (args.trust and times.known) and (wrong := trees[0].wrong(folders)):
             sys.exit(f"mutate: fails without a mutant: {wrong}")
         for tree in trees:
