@@ -414,3 +414,38 @@ Test(from, features_and_names_of_both)
     train->n_columns = 5;
     memcpy(own, column, sizeof(column));
 }
+
+/* ---- the size that rounds are told ---- */
+
+static int keep_size(void *user, const struct rw_round *round)
+{
+    *(uint64_t *)user = round->model_bytes;
+    return 0;
+}
+
+/* Each training's parameters are in the file: of twenty with a long table of gains, too. */
+Test(from, size_of_many_trainings)
+{
+    uint64_t most = 0;
+    size_t n;
+    const struct rw_train_hooks hooks = {.user = &most, .on_round = keep_size};
+    struct rw_model *model = NULL;
+    FILE *file = fopen("gains", "w");
+    for (int i = 0; i < 300; i++)
+        fprintf(file, "%d.123456\n", i);
+    fclose(file);
+    train = fixture_data(scratch_ctx, 1, 20, 10, 6);
+    valid = fixture_data(scratch_ctx, 2, 10, 10, 6);
+    set("rounds", "1");
+    set("leaves", "2");
+    set("label-gain", "gains");
+    for (int i = 0; i < 20; i++) {
+        struct rw_model *next = trained(model, &hooks);
+        rw_model_free(model);
+        model = next;
+        cr_assert_eq(rw_model_write(scratch_ctx, model, "model"), RW_OK);
+        free(scratch_read("model", &n));
+        cr_assert_leq(n, most, "%d trainings", i + 1);
+    }
+    rw_model_free(model);
+}
