@@ -184,4 +184,9 @@ Test(cache_labels, what_is_wrong_is_refused)
     }
     free(bytes);
     free(good);
+    char *none = make_cache(0, 0, &n); /* nor any table: there are to be further labels */
+    none[VERSION_AT] = RW_CACHE_LABELS;
+    cr_assert_eq(cache_read_sealed(none, n), RW_ERR_FORMAT);
+    cr_assert(strstr(rw_last_error(scratch_ctx), wrong_size), "%s", rw_last_error(scratch_ctx));
+    free(none);
 }

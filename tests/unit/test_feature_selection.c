@@ -440,3 +440,20 @@ Test(feature_selection, one_feature)
     cr_assert_str_eq(selected->list, "5");
     rw_selected_free(selected);
 }
+
+/* A query to rank features by and one to measure by: as few as there may be. */
+Test(feature_selection, queries_of_validation)
+{
+    uint8_t keep[N_QUERIES] = {1};
+    for (int n = 1; n <= 2; n++) {
+        struct rw_selected *selected = NULL;
+        struct rw_dataset *few;
+        keep[n - 1] = 1;
+        cr_assert_eq(rw_dataset_select(scratch_ctx, valid, keep, &few), RW_OK);
+        const int status = rw_select(scratch_ctx, params, &binned, few, &how, &selected);
+        cr_assert_eq(status, n == 1 ? RW_ERR_DATA : RW_OK, "%d", n);
+        cr_assert_eq(selected != NULL, n == 2);
+        rw_selected_free(selected);
+        rw_dataset_free(few);
+    }
+}

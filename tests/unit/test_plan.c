@@ -123,3 +123,36 @@ PLAN_TEST(engines_without_one)
     cr_assert_lt(plan.tree_ms, all_ms * 0.99);
     rw_params_free(params);
 }
+
+static uint64_t bytes_of(const struct rw_plan *plan, const char *part)
+{
+    for (int i = 0; i < plan->n_parts; i++)
+        if (strcmp(plan->part[i].name, part) == 0)
+            return plan->part[i].bytes;
+    return 0;
+}
+
+/* Histograms are kept of half the nodes that are looked at, or of those with documents enough. */
+PLAN_TEST(histograms)
+{
+    static const struct {
+        const char *leaves;
+        uint64_t n_kept;
+    } cases[] = {{"2", 3}, {"3", 4}, {"4", 5}, {"50", 5}};
+    struct rw_dataset *many = fixture_data(ctx, 1, 500, 10, 6); /* 3 x 1536 documents and some */
+    struct rw_params *params;
+    struct rw_plan plan;
+    uint64_t one = 0;
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    cr_assert_eq(rw_params_set(ctx, params, "device", "cpu"), RW_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cr_assert_eq(rw_params_set(ctx, params, "leaves", cases[i].leaves), RW_OK);
+        cr_assert_eq(rw_train_plan(ctx, params, many, NULL, 0, &plan), RW_OK);
+        one = one ? one : bytes_of(&plan, "histograms") / 3;
+        cr_assert_eq(bytes_of(&plan, "histograms"), one * cases[i].n_kept,
+                     "leaves %s: %llu of %llu", cases[i].leaves,
+                     (unsigned long long)bytes_of(&plan, "histograms"), (unsigned long long)one);
+    }
+    rw_params_free(params);
+    rw_dataset_free(many);
+}

@@ -152,12 +152,12 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, uint
 
 /* ---- a node ---- */
 
-/* Says where the children's documents are. */
-static int set_children(struct rw_cpu *cpu, const struct rw_split *split, uint32_t n_left)
+/* Says where the children's documents are. How many go left is known. */
+static int set_children(struct rw_cpu *cpu, const struct rw_split *split)
 {
     const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
+    const uint32_t n_left = cpu->n[split->left];
     cpu->begin[split->left] = first;
-    cpu->n[split->left] = n_left;
     cpu->begin[split->right] = first + n_left;
     cpu->n[split->right] = n - n_left;
     return rw_host_check_left(&cpu->host, split, n_left);
@@ -291,7 +291,7 @@ int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, in
     struct small_splits small = {cpu, splits};
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, docs), (uint64_t)n, 1, split_some, &small);
     for (int i = 0; i < n; i++)
-        RW_TRY(set_children(cpu, &splits[i], cpu->n[splits[i].left]));
+        RW_TRY(set_children(cpu, &splits[i]));
     if (cpu->ranks)
         rw_cpu_ranks_partition(cpu, splits, n);
     return RW_OK;
