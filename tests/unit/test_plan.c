@@ -88,6 +88,7 @@ PLAN_TEST(time_grows_with_work)
     const uint64_t all = (uint64_t)1 << 32;
     const struct rw_plan_work work = work_of(8, all, all, 1), more = work_of(64, all, all, 1),
                               fewer = work_of(8, all, all / 2, 1);
+    cr_assert(rw_plan_cpu_ms(&work, 1) > 0.005 && rw_plan_cpu_ms(&work, 1) < 5.0, "milliseconds");
     cr_assert_lt(rw_plan_cpu_ms(&work, 1), rw_plan_cpu_ms(&more, 1));
     cr_assert_gt(rw_plan_cpu_ms(&work, 1), rw_plan_cpu_ms(&fewer, 1));
     cr_assert_gt(rw_plan_cpu_ms(&work, 1), rw_plan_cpu_ms(&work, 4));
