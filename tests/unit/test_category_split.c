@@ -42,6 +42,11 @@ Test(category_split, candidates_have_sizes)
     cr_assert_eq(rw_category_size(RW_CANDIDATE_FIRST - 1), 1);
     cr_assert_eq(rw_category_size(RW_CANDIDATE_FIRST), 1);
     cr_assert_eq(rw_category_size(RW_CANDIDATE_FIRST + 1), 2);
+    for (uint32_t k = 0; k < 3; k++) {
+        const struct rw_category_found found = {.candidate = RW_CANDIDATE_FIRST + k, .n_left = 1};
+        for (uint32_t place = 0; place < 5; place++)
+            cr_assert_eq(rw_category_goes_left(&found, 10, 1000, 1, place), place <= k);
+    }
 }
 
 /* Eight categories of ten documents: one is far lower than the others, three more are lower. */

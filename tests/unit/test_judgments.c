@@ -142,6 +142,14 @@ Test(judgments, weights, .init = setup, .fini = teardown)
             eval("ndcg@3", &dataset, peer_score, RW_EMPTY_SKIP, RW_TIES_FILE, 0, NULL).mean,
             6.0 / 8, 1e-11);
     }
+    /* nor does a query without documents */
+    uint32_t with_none[] = {0, 3, 3, 6, 9, 10};
+    struct rw_dataset holed = dataset_of(peer_label, with_none, 5);
+    holed.weight = by_query;
+    holed.weight_by_query = 1;
+    cr_assert_float_eq(
+        eval("ndcg@3", &holed, peer_score, RW_EMPTY_SKIP, RW_TIES_FILE, 0, NULL).mean, 6.0 / 8,
+        1e-12);
     double zero[10] = {0};
     dataset.weight = zero;
     cr_assert(

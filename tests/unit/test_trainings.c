@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "io/model_text.h"
+#include "same_trees.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;
@@ -167,8 +168,9 @@ TRAININGS_TEST(features_that_the_data_lack)
     train = fixture_data(ctx, 1, 30, 12, 2);
     cr_assert_eq(warnings[0], 0);
     struct rw_model *model = more(wide, 2, NULL);
-    cr_assert(strstr(warnings, "the model to continue from asks for 2 features that the training set "
-                               "lacks: absent in every document"),
+    cr_assert(strstr(warnings,
+                     "the model to continue from asks for 2 features that the training set "
+                     "lacks: absent in every document"),
               "%s", warnings);
     rw_model_free(wide);
     rw_model_free(model);
@@ -268,4 +270,21 @@ Test(trainings, start_tells_what_is_used, .init = setup, .fini = teardown)
     cr_expect_eq(second->n_trees, first->n_trees + 4);
     rw_model_free(first);
     rw_model_free(second);
+}
+
+/* Nodes of so many documents that their histograms are kept, until both children are known. */
+TRAININGS_TEST(large_nodes)
+{
+    struct rw_model *model[2];
+    rw_dataset_free(train);
+    train = fixture_data(ctx, 1, 1200, 10, 3);
+    set("leaves", "40");
+    for (int i = 0; i < 2; i++) {
+        set("device", i ? "ref" : "cpu");
+        model[i] = more(NULL, 2, NULL);
+    }
+    cr_assert(same_trees(model[0], model[1]));
+    cr_assert_eq(model[0]->tree[1].n_leaves, 40);
+    for (int i = 0; i < 2; i++)
+        rw_model_free(model[i]);
 }
