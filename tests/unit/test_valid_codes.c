@@ -444,3 +444,30 @@ Test(valid_codes, ranks)
     rw_text_free(one.text.bytes);
     rw_params_free(params);
 }
+
+/* An engine with memory of its own copies the codes of both sets: each allocation fails once. */
+Test(valid_codes, memory_of_training)
+{
+    const char *const path = "v.txt";
+    struct rw_params *params = make_params("sim", "zero", "");
+    struct rw_binned *binned = read_training(params);
+    struct rw_dataset *valid;
+    struct rw_model *model = NULL;
+    write_file(path, 2, 9, 1);
+    cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, &path, 1, &valid), RW_OK);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "1"), RW_OK);
+    cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1), RW_OK);
+    const struct rw_dataset *const one = valid;
+    for (long n = 1; !model && n < 2000; n++) {
+        rw_mem_fail_once(n);
+        const int status = rw_train_binned(scratch_ctx, params, binned, &one, 1, NULL, &model);
+        rw_mem_fail_once(0);
+        cr_assert(status == RW_ERR_MEMORY || status == RW_OK, "allocation %ld: %d", n, status);
+        cr_assert_eq(model != NULL, status == RW_OK);
+    }
+    cr_assert_not_null(model);
+    rw_model_free(model);
+    rw_dataset_free(valid);
+    rw_binned_free(binned);
+    rw_params_free(params);
+}
