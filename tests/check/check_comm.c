@@ -7,8 +7,10 @@
  *   mpirun -n N check_comm leave    rank 1 ends without a word: the launcher ends the others
  *   mpirun -n N check_comm killed   the same by SIGKILL
  *   mpirun -n N check_comm rest     who waits does not keep its processor busy
+ *   mpirun -n N check_comm over     MPI that the program itself has ended cannot begin again
  *   check_comm launched             how many ranks the launcher has started
  */
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,11 +146,26 @@ static int rest(struct rw_comm *comm)
     return used > 0.4;
 }
 
+/* The communicator is closed, and MPI with it. */
+static int over(struct rw_comm *comm)
+{
+    static const char expected[] = "MPI has been finalised in this process and cannot begin again";
+    int (*finalise)(void);
+    void *symbol = dlsym(RTLD_DEFAULT, "MPI_Finalize"); /* the module's */
+    rw_comm_free(comm);
+    memcpy(&finalise, &symbol, sizeof(finalise));
+    if (!symbol || finalise() != 0)
+        return 1;
+    return rw_comm_open(ctx, "mpi", &comm) >= 0 || strcmp(rw_last_error(ctx), expected) != 0;
+}
+
 static int check_process(const char *what)
 {
     struct rw_comm *comm;
     if (rw_comm_open(ctx, "mpi", &comm) < 0)
         return complain(1);
+    if (strcmp(what, "over") == 0)
+        return over(comm);
     rw_ctx_set_comm(ctx, comm);
     const int result = strcmp(what, "mpi") == 0    ? check_mpi(comm)
                        : strcmp(what, "rest") == 0 ? rest(comm)

@@ -53,6 +53,11 @@ for n in 2 4; do
     done
 done
 
+for n in 1 2; do
+    ranks "$n" over
+    [ "$status" = 0 ] || no "MPI that is over: exit $status"
+done
+
 ranks 2 rest
 [ "$status" = 0 ] || no "a rank that waits keeps its processor busy"
 
