@@ -14,7 +14,7 @@ nothing that anyone could see, each with the reason.
 --skip N       not the first N, whether they compile or not
 --folders LIST of src, with commas between them
 --only PLACES  FILE or FILE:LINE, with commas between them: every mutant of that line, instead of one
---again FILE   the survivors that an earlier run printed, where their lines are still there
+--again FILE   the survivors that an earlier run listed at its end, where their lines are still there
 --jobs N       copies of the tree that work beside each other (the processors)
 --work FOLDER  where they are (mutate in RANKWOOD_BUILDS, which is build-tests if not set)
 --stages LIST  of near, last, pins, sanitized, which are all: the tests of file and folder; those of the whole; the
@@ -392,10 +392,10 @@ def show(work: Work, answered: Answered) -> bool:
     return not open_ones
 
 
-def survivors_of(log: Path) -> set[tuple[str, str, str]]:
-    """File, line and mutant of each that give() has printed."""
-    printed = re.findall(r"^survived (\S+):\d+, \d+ s\n    - (.*)\n    \+ (.*)$", log.read_text(), re.MULTILINE)
-    return {(path, before, after) for path, before, after in printed}
+def survivors_of(log: Path) -> set[str]:
+    """Keys of those that show() has listed."""
+    listed = re.findall(r"^survived, .*\n(\S+) (\S+)\n- (.*)\n\+ (.*)$", log.read_text(), re.MULTILINE)
+    return {"\n".join(one) for one in listed}
 
 
 def sources(folders: list[str]) -> list[str]:
@@ -423,9 +423,9 @@ def main() -> int:
         parser.error(f"no folder '{unknown[0]}' here: {', '.join(FOLDERS)}")
     places = args.only.split(",") if args.only else []
     survived = survivors_of(args.again) if args.again else set()
-    mutants = mutants_of(ROOT, sources(folders), args.seed, places or sorted({path for path, _, _ in survived}))
+    mutants = mutants_of(ROOT, sources(folders), args.seed, places or sorted({key.split("\n")[0] for key in survived}))
     if args.again:
-        mutants = [m for m in mutants if (m.path, m.before, m.after) in survived]
+        mutants = [m for m in mutants if m.key() in survived]
     if args.list:
         for m in mutants[args.skip : args.skip + args.count]:
             print(f"{m.path}:{m.line} {m.function}\n    - {m.before}\n    + {m.after}")
