@@ -184,8 +184,17 @@ CUTS_TEST(features_without_a_column)
         values[i][4] = (float)i;
     }
     struct rw_dataset *dataset = data_of(&values[0][0], 100, 5);
-    struct rw_cuts *cuts = cuts_of(dataset, 16, 2);
+    uint8_t ignore[RW_FEATURE_IDS] = {[4] = 1, [5] = 1};
+    const struct rw_cut_rule without = {.bins = 16, .min_docs = 2, .ignore = ignore};
+    struct rw_cuts *cuts;
+    cr_assert_eq(rw_cuts_make(ctx, dataset, &without, &cuts), RW_OK);
+    cr_assert_eq(cuts->n_features, 0);
+    cr_assert_eq(cuts->n_ignored, 2);
+    cr_assert_eq(cuts->n_constant, 2);
+    rw_cuts_free(cuts);
+    cuts = cuts_of(dataset, 16, 2);
     cr_assert_eq(cuts->n_features, 2);
+    cr_assert_eq(cuts->n_ignored, 0);
     cr_assert_eq(cuts->n_constant, 2);
     cr_assert_eq(cuts->n_few, 1);
     cr_assert_eq(cuts->feature[0], 4);
