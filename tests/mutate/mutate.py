@@ -57,7 +57,7 @@ FOLDERS = {
     "feature_selection fpenv",
     "comm": "comm own_part ranks parts_codes cut_ranks",
     "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write "
-    "booster check_data_set pairs_file ranks own_part",
+    "booster check_data_set pairs_file ranks valid_codes",
     "evaluate": "evaluate audit cv calibrate calibration compare significance permutation prune feature_selection "
     "run_scores",
     "io": "letor letor_fast letor_codes csv arrow cache cache_codes cache_labels cache_words reader reader_scores "
