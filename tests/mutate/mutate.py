@@ -182,7 +182,7 @@ class Tree:
         if shutil.which("ld.lld"):  # the tests are linked more often than anything is compiled
             self.env["CC_LD"] = "lld"
         self.configure(self.build, PLAIN)
-        needed(["ninja", "-C", str(self.build), "src/librankwood.a"], self.env)  # each test is built when it runs
+        needed(["ninja", "-C", str(self.build), *self.libraries()], self.env)  # each test is built when it runs
         self.users = self.users_of_sources()
         self.clean = {o: digest(self.build / o) for o in {o for objects in self.users.values() for o in objects}}
         self.tests = set(tests_of(self.build))
@@ -201,6 +201,11 @@ class Tree:
     def configure(self, build: Path, options: list[str]) -> None:
         if not (build / "build.ninja").is_file():
             needed(["meson", "setup", str(build), str(self.root), *options], self.env)
+
+    def libraries(self) -> list[str]:
+        targets = json.loads((self.build / "meson-info/intro-targets.json").read_text())
+        made = [t["filename"] for t in targets if Path(t["defined_in"]).resolve().parent == self.root / "src"]
+        return [os.path.relpath(name, self.build) for name in chain.from_iterable(made)]
 
     def users_of_sources(self) -> dict[str, list[str]]:
         """The library's objects that each file of the tree is compiled into."""
