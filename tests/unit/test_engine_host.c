@@ -248,3 +248,30 @@ Test(engine_host, sampled_features_by_id, .init = setup, .fini = teardown)
         rw_model_free(expected);
     }
 }
+
+/* Documents by their numbers, four of a random block, and by the tree's. */
+Test(engine_host, sampled_documents, .init = setup, .fini = teardown)
+{
+    const struct rw_engine_rules rules = {.cut = {.bins = 64, .min_docs = 2},
+                                          .objective = &rw_objective_regression,
+                                          .lambda = {.sigma = 1.0f},
+                                          .min_docs = 2,
+                                          .bits = 8,
+                                          .seed = 5,
+                                          .query_threshold = ALL,
+                                          .doc_threshold = ALL / 3,
+                                          .feature_threshold = ALL,
+                                          .max_slots = 3};
+    struct rw_engine *engine;
+    cr_assert_eq(rw_engine_open(ctx, "cpu", &rules, &engine), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL, NULL), RW_OK);
+    for (uint32_t tree = 0; tree < 5; tree++) {
+        struct rw_root root;
+        uint64_t n = 0;
+        for (uint32_t doc = 0; doc < train->n_docs; doc++)
+            n += rw_random4(5, doc / 4, tree, RW_STREAM_SAMPLE_DOC).word[doc % 4] < ALL / 3;
+        cr_assert_eq(rw_engine_begin_tree(engine, tree, &root), RW_OK, "%s", rw_last_error(ctx));
+        cr_assert_eq(root.sum.n, n, "tree %u", tree);
+    }
+    rw_engine_close(engine);
+}
