@@ -328,3 +328,20 @@ Test(dataset, every_allocation_may_fail)
     }
     cr_assert_fail("it never succeeded");
 }
+
+/* A model's names are words of a line, not numbers or ranges of them. */
+Test(dataset, names_for_models)
+{
+    static const char *const cases[][2] = {
+        {"price", "price"}, {"a b", "a_b"},  {"a\tb,c", "a_b_c"}, {"!\xc3\xa9", "!\xc3\xa9"},
+        {"12", "_12"},      {"1-2", "_1-2"}, {"1-b", "1-b"},      {"", "_"}};
+    struct rw_ctx *ctx;
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *name;
+        cr_assert_eq(rw_name_for_model(ctx, cases[i][0], &name), RW_OK);
+        cr_assert_str_eq(name, cases[i][1]);
+        rw_mem_free(name);
+    }
+    rw_ctx_free(ctx);
+}
