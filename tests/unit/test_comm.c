@@ -392,3 +392,30 @@ Test(comm, functions_that_lack_one, .init = setup, .fini = teardown)
     cr_assert_eq(rw_comm_new(ctx, &own_functions, NULL, -1, 2, &comm), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_comm_new(ctx, &own_functions, NULL, 0, 0, &comm), RW_ERR_ARGUMENT);
 }
+
+static void keep_status(void *user, int exit_status)
+{
+    *(int *)user = exit_status;
+}
+
+/* What a launcher is told: 3 if trying again may help, 0 if each rank ends by itself. */
+Test(comm, exit_statuses, .init = setup, .fini = teardown)
+{
+    static const int cases[][4] = {/* has_failed, all_know, failure, status */
+                                   {0, 0, 0, 0},
+                                   {1, 1, RW_ERR_MEMORY, 0},
+                                   {1, 0, RW_ERR_DATA, 1},
+                                   {1, 0, RW_ERR_MEMORY, 3},
+                                   {1, 0, RW_ERR_MACHINE, 3}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int status = -1;
+        struct rw_comm *comm;
+        cr_assert_eq(rw_comm_new(ctx, &own_functions, &status, 0, 2, &comm), RW_OK);
+        comm->close = keep_status;
+        comm->has_failed = cases[i][0];
+        comm->all_know = cases[i][1];
+        comm->failure = cases[i][2];
+        rw_comm_free(comm);
+        cr_assert_eq(status, cases[i][3], "case %zu: %d", i, status);
+    }
+}
