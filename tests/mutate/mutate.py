@@ -201,6 +201,7 @@ class Tree:
     def configure(self, build: Path, options: list[str]) -> None:
         if not (build / "build.ninja").is_file():
             needed(["meson", "setup", str(build), str(self.root), *options], self.env)
+        needed(["ninja", "-C", str(build), "build.ninja"], self.env)  # where meson.build is not what it was
 
     def libraries(self) -> list[str]:
         targets = json.loads((self.build / "meson-info/intro-targets.json").read_text())
