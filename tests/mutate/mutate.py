@@ -61,8 +61,8 @@ FOLDERS = {
     "evaluate": "evaluate audit cv calibrate calibration compare significance permutation prune feature_selection "
     "run_scores",
     "io": "letor letor_fast letor_codes csv arrow cache cache_codes cache_labels cache_words reader reader_scores "
-    "input model_text model_threads model_golden model_versions checkpoint_text checkpoint side_files pairs_file qrels members "
-    "own_part parts_codes other_formats refused out_file feature_set check_data_set categories",
+    "input model_text model_threads model_golden model_versions checkpoint_text checkpoint side_files pairs_file "
+    "qrels members own_part parts_codes other_formats refused out_file feature_set check_data_set categories",
     "metric": "metric ndcg dcg judgments dialect evaluate classic delta eval_sets yetirank",
     "model": "model tree predict predictor scorer single_lanes shap show importance calibration score_lines model_text "
     "model_golden categories refit",
