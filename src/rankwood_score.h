@@ -36,7 +36,9 @@ extern "C" {
 
 /* Limits. Feature ids are 0 to RW_MAX_FEATURE, so an array by id has RW_FEATURE_IDS elements. */
 #define RW_MAX_DOCS    2147483647u /* of a data set, or of a call */
+#ifndef RW_MAX_FEATURE /* a library that is fuzzed has fewer */
 #define RW_MAX_FEATURE 65535
+#endif
 #define RW_FEATURE_IDS (RW_MAX_FEATURE + 1)
 #define RW_MAX_THREADS 4096
 

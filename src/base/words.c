@@ -45,9 +45,12 @@ static const char *find_nearest(const char *mistaken, const char *const *words, 
     plain[n] = 0;
     size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3; /* as many letters as a slip touches */
     for (int i = 0; i < n_words; i++) {
-        const size_t shared = n < strlen(words[i]) ? n : strlen(words[i]);
+        const size_t length = strlen(words[i]), shared = n < length ? n : length;
+        const int begins = !must && shared >= 3 && strncmp(plain, words[i], shared) == 0;
+        if (!begins && n + length - 2 * shared > best)
+            continue; /* each letter more is a step */
         size_t distance = rw_word_distance(plain, words[i]);
-        if (!must && shared >= 3 && distance > 1 && strncmp(plain, words[i], shared) == 0)
+        if (begins && distance > 1)
             distance = 1; /* one begins with the other: "evaluate" */
         if (distance < best || (distance == best && !nearest)) {
             best = distance;

@@ -69,6 +69,8 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
         RW_TRY(rw_comm_agree(ctx, draw_sample(ctx, sample, dataset)));
     n_all = sample->n;
     RW_TRY(rw_comm_sum(ctx, &n_all, 1));
+    if (n_all < sample->n || n_all > sample->n_all_docs)
+        return rw_comm_nonsense(ctx, "numbers of documents");
     sample->n_all = (uint32_t)n_all;
     return RW_OK;
 }

@@ -90,11 +90,27 @@ static void list_held(struct rw_all_held *all, const struct held_header *header,
         .n_zeros = header->n_zeros};
 }
 
-/* all->other and all->end of what was received. */
+/* All ranks together hold no more values of a feature than they have sampled documents, for which
+ * there is room. */
+static int check_held(const struct rw_all_held *all)
+{
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        uint64_t n = 0;
+        for (uint32_t k = rw_all_held_begin(all, f); k < all->end[f]; k++)
+            n += (uint64_t)all->other[k].column.n + all->other[k].n_zeros;
+        if (n > all->pieces->sample->n_all)
+            return rw_comm_nonsense(all->pieces->ctx, "values");
+    }
+    return RW_OK;
+}
+
+/* all->other and all->end of what was received; none if that is nothing. */
 static int list_received(struct rw_all_held *all, size_t n_bytes)
 {
     struct rw_ctx *ctx = all->pieces->ctx;
     uint32_t n = 0;
+    if (n_bytes == 0)
+        return RW_OK;
     RW_TRY(RW_NEW(ctx, all->end, RW_FEATURE_IDS));
     RW_TRY(walk_held(all, n_bytes, count_held));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -103,7 +119,8 @@ static int list_received(struct rw_all_held *all, size_t n_bytes)
         n += of_feature;
     }
     RW_TRY(RW_NEW_RAW(ctx, all->other, n));
-    return walk_held(all, n_bytes, list_held);
+    RW_TRY(walk_held(all, n_bytes, list_held));
+    return check_held(all);
 }
 
 int rw_pieces_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all)

@@ -227,7 +227,7 @@ static int find_all_bounds(struct rw_all_held *own)
         struct rw_all_held all = {.pieces = own->pieces};
         int status = rw_pieces_exchange_held(own, group, &all);
         if (status >= 0)
-            status = rw_comm_agree(ctx, find_bounds(&all));
+            status = rw_comm_agree(ctx, all.end ? find_bounds(&all) : RW_OK);
         rw_all_held_release(&all);
         RW_TRY(status);
     }

@@ -162,6 +162,8 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
                       value);
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
+    if (at == RW_AT_PARAM_hist && !*value)
+        return refuse(ctx, row, "auto or a method", value);
     if (at == RW_AT_PARAM_metric) {
         struct rw_metric metrics[RW_MAX_METRICS];
         int n;

@@ -300,18 +300,17 @@ static int raise_columns(struct raising *r, const struct rw_ensemble *from, stru
         if (feature >= 0 && (!from->column_had || from->column_had[i]))
             r->had[feature] = 1;
     }
+    const uint8_t *highest = memrchr(r->had, 1, RW_FEATURE_IDS);
+    const int32_t last = highest ? (int32_t)(highest - r->had) : -1;
     if (from->n_columns == 0) { /* the format does not count them: all up to the last used */
-        int32_t last = RW_MAX_FEATURE;
-        while (last >= 0 && !r->had[last])
-            last--;
         for (int32_t f = (int32_t)rw_column_feature(r->rules, r->base, r->rules->first_column);
              f <= last; f++)
             r->had[f] = 1;
     }
-    for (int32_t f = 0; f <= RW_MAX_FEATURE; f++)
+    for (int32_t f = 0; f <= last; f++)
         n_features += r->had[f];
     RW_TRY(RW_NEW(r->ctx, model->feature, n_features));
-    for (int32_t f = 0; f <= RW_MAX_FEATURE; f++) {
+    for (int32_t f = 0; f <= last; f++) {
         if (r->had[f])
             model->feature[model->n_features++] = (uint32_t)f;
     }

@@ -23,8 +23,8 @@ struct rw_input {
         *memory; /* [memory_bytes] fetched up to memory_at, then the file; borrowed */
     size_t memory_at, memory_bytes;
     unsigned char *unread; /* NULL, or the same; owned */
-    unsigned char *raw;    /* [RAW_BYTES] file bytes not yet used: [raw_at, raw_n); owned */
-    size_t raw_at, raw_n;
+    unsigned char *raw;    /* [raw_room] file bytes not yet used: [raw_at, raw_n); owned */
+    size_t raw_at, raw_n, raw_room;
     uint64_t n_raw_read; /* file bytes fetched into `raw` so far */
     int raw_end;         /* the file has no more */
     int gzip;
@@ -57,7 +57,7 @@ static int fetch(struct rw_input *input)
 {
     if (input->raw_at == input->raw_n)
         input->raw_at = input->raw_n = 0;
-    const size_t room = RAW_BYTES - input->raw_n;
+    const size_t room = input->raw_room - input->raw_n;
     if (input->raw_end || room == 0)
         return RW_OK;
     if (input->fd < 0 || input->memory_at < input->memory_bytes) {
@@ -101,7 +101,10 @@ static int new_input(struct rw_ctx *ctx, const char *name, struct rw_input **out
 static int open_content(struct rw_ctx *ctx, struct rw_input **out)
 {
     struct rw_input *input = *out;
-    int status = RW_NEW_RAW(ctx, input->raw, RAW_BYTES);
+    input->raw_room = RAW_BYTES;
+    if (input->fd < 0 && input->memory_bytes < RAW_BYTES) /* no more will come */
+        input->raw_room = input->memory_bytes < RW_INPUT_HEAD ? RW_INPUT_HEAD : input->memory_bytes;
+    int status = RW_NEW_RAW(ctx, input->raw, input->raw_room);
     while (status >= 0 && input->raw_n < RW_INPUT_HEAD && !input->raw_end) {
         if (fetch(input) < 0)
             status = rw_fail(ctx, input->failed, "%s", input->error);
@@ -484,7 +487,7 @@ static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loade
 /* What comes in one stream is in memory as a whole before anything is left out. */
 static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
 {
-    size_t room = RAW_BYTES, n = 0;
+    size_t room = input->fd < 0 ? input->memory_bytes + 1 : RAW_BYTES, n = 0;
     unsigned char *map = rw_system_map(room, 0);
     while (map != MAP_FAILED) {
         const size_t got = read_plain(input, map + n, room - n);
@@ -583,7 +586,7 @@ int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, s
     int status;
     *text = NULL;
     do {
-        RW_TRY_OUT(RW_GROW(ctx, *text, room, n + (1 << 16)));
+        RW_TRY_OUT(RW_GROW(ctx, *text, room, n + (1 << 14)));
         RW_TRY_OUT(rw_input_read(ctx, input, *text + n, room - n - 1, &got));
         n += got;
     } while (n == room - 1 || got > 0);

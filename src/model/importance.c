@@ -13,6 +13,20 @@ static int by_falling_gain(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
+/* One more than the highest feature of a split. */
+static uint32_t end_of_features(const struct rw_model *model)
+{
+    uint32_t end = 0;
+    for (int32_t i = 0; i < model->n_trees; i++) {
+        const struct rw_tree *tree = &model->tree[i];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t feature = tree->feature[node] % RW_FEATURE_IDS;
+            end = feature < end ? end : feature + 1;
+        }
+    }
+    return end;
+}
+
 /* Gains are added in the order of trees and nodes, so that the sums are the same everywhere. */
 static void add_up(const struct rw_model *model, struct rw_feature_use *uses)
 {
@@ -30,10 +44,11 @@ int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses,
 {
     RW_DEFAULT_FPENV;
     struct rw_feature_use *all;
-    RW_TRY(RW_NEW(NULL, all, RW_FEATURE_IDS));
+    const uint32_t end = end_of_features(model);
+    RW_TRY(RW_NEW(NULL, all, end));
     add_up(model, all);
     int n = 0;
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+    for (uint32_t f = 0; f < end; f++) {
         if (all[f].n_splits == 0)
             continue;
         all[n] = all[f];

@@ -2,6 +2,10 @@
 
   python3 tests/fuzz/fuzz.py BUILD [--seconds S] [--targets A,B] [--corpus FOLDER] [--found FOLDER]
 
+A build with sanitizers sees more in an input, one without them has some five times as many inputs (and knows fewer
+feature ids): what one keeps in the corpus, the other begins with. Each kind has its own counts. Targets that have found
+an edge in the later half of their inputs have four times the time of others.
+
 The corpus, seeds made of real data (RANKWOOD_DATA) and counts over all runs stay in the corpus' folder
 (default: the build's fuzz-corpus, none of it in the tree), so that a later run goes on. An input that crashes, leaks,
 hangs or eats memory is left in FOUND and makes this fail; save it in tests/fuzz/corpus/TARGET/ once it is mended.
@@ -14,6 +18,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -22,7 +27,11 @@ import seeds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ASAN = "allocator_may_return_null=1:strict_string_checks=1:quarantine_size_mb=16:malloc_context_size=10"
-COMMON = ["-timeout=60", "-max_len=16384", "-entropic=0", "-print_final_stats=1", "-verbosity=1"]
+COMMON = ["-timeout=60", "-entropic=0", "-print_final_stats=1", "-verbosity=1"]
+# Formats with much around what matters need long inputs.
+MOST_BYTES = {"cache": 16384, "import": 16384}
+MOST_BYTES_ELSE = 4096
+PLAIN_MEMORY = 3 << 30  # of the address space, where no sanitizer limits what is asked for
 LIMITS = ["-rss_limit_mb=2048", "-malloc_limit_mb=1024"]
 # What a rank asks for may be as large as another one says; there is an error if it is not to be had.
 LIMITS_OF = {"ranks": ["-rss_limit_mb=4096", "-malloc_limit_mb=1000000"]}
@@ -36,6 +45,20 @@ TAKEN = re.compile(r"^fuzz: (\d+) of (\d+) inputs were read to their end")
 def targets_of(build):
     folder = os.path.join(build, "tests", "fuzz")
     return sorted(name[5:] for name in os.listdir(folder) if re.fullmatch(r"fuzz_[a-z]+", name))
+
+
+def is_sanitized(build):
+    with open(os.path.join(build, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
+        return any(option["name"] == "b_sanitize" and option["value"] not in ("none", []) for option in json.load(file))
+
+
+def share_of(name, counts):
+    finds = counts.get("last_new", 0) * 2 >= counts.get("inputs", 0)
+    return SHARES.get(name, 1) * (4 if finds else 1)
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (PLAIN_MEMORY, PLAIN_MEMORY))
 
 
 def read_log(path, counts):
@@ -72,6 +95,7 @@ def fuzz(build, name, seconds, corpus, found, counts):
         os.path.join(build, "tests", "fuzz", "fuzz_" + name),
         f"-max_total_time={seconds}",
         f"-artifact_prefix={found}/{name}-",
+        f"-max_len={MOST_BYTES.get(name, MOST_BYTES_ELSE)}",
         *COMMON,
         *LIMITS_OF.get(name, LIMITS),
         *(folder for folder in folders if os.path.isdir(folder)),
@@ -83,8 +107,26 @@ def fuzz(build, name, seconds, corpus, found, counts):
         LSAN_OPTIONS="print_suppressions=0:suppressions=" + os.path.join(HERE, "..", "lsan.supp"),
     )
     with open(log, "w", encoding="utf-8") as out:
-        status = subprocess.run(command, stdout=out, stderr=out, env=environment, check=False, cwd=found).returncode
+        how = {"stdout": out, "stderr": out, "env": environment, "check": False, "cwd": found}
+        if not is_sanitized(build):
+            how["preexec_fn"] = limit_memory
+        try:
+            status = subprocess.run(command, timeout=2 * seconds + 600, **how).returncode
+        except subprocess.TimeoutExpired:
+            out.write("fuzz.py: did not end in time\n")
+            status = 1
     return status, read_log(log, counts)
+
+
+def read_counts(path):
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def inputs_of(all_counts):
+    return sum(counts.get("inputs", 0) for counts in all_counts.values())
 
 
 def row(name, run, counts, seconds):
@@ -119,15 +161,14 @@ def main():
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
         n = seeds.make(program, data, os.path.join(corpus, "seeds")) if os.path.exists(program) else 0
         print(f"{n} seeds of real files" if n else "no seeds of real files: saved inputs alone")
-    path = os.path.join(corpus, "counts.json")
-    all_counts = {}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            all_counts = json.load(file)
+    paths = [os.path.join(corpus, name) for name in ("counts.json", "counts-plain.json")]
+    path, other_path = paths if is_sanitized(build) else paths[::-1]
+    all_counts, other_counts = read_counts(path), read_counts(other_path)
     failed, rows = 0, []
-    n_shares = sum(SHARES.get(name, 1) for name in names)
+    n_shares = sum(share_of(name, all_counts.get(name, {})) for name in names)
+    shares = {name: share_of(name, all_counts.get(name, {})) / n_shares for name in names}
     for name in names:
-        each = max(1, args.seconds * SHARES.get(name, 1) // n_shares)
+        each = max(1, int(args.seconds * shares[name]))
         counts = all_counts.setdefault(name, {})
         at = time.monotonic()
         status, run = fuzz(build, name, each, corpus, found, counts)
@@ -145,7 +186,9 @@ def main():
         sys.stdout.flush()
     print("target         inputs      a s     ended    in all runs     ended   edges   last new at")
     print("\n".join(rows))
-    n_inputs = sum(counts.get("inputs", 0) for counts in all_counts.values())
+    n_inputs = inputs_of(all_counts)
+    print(f"{n_inputs} inputs in all runs {'with' if is_sanitized(build) else 'without'} sanitizers ({n_inputs:.2g})")
+    n_inputs += inputs_of(other_counts)
     print(f"{n_inputs} inputs in all runs ({n_inputs:.2g})")
     return 1 if failed else 0
 

@@ -1,6 +1,6 @@
 /* The cache reader: any bytes give a data set that keeps its promises, or an error. Random bytes
- * would never pass the checksum, so the input is read twice: as it is, and with a header, size and
- * checksum that are right, as a hostile file has them. */
+ * would never pass the checksum, so the input is read with a header, size and checksum that are
+ * right, as a hostile file has them; and, one size in sixteen, as it is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct rw_cache_header header;
     fuzz_check(rw_ctx_new(&ctx) == RW_OK);
     fuzz_check(rw_ctx_set_threads(ctx, 1) == RW_OK);
-    int taken = read_bytes(ctx, data, size);
+    int taken = size % 16 == 1 || size < sizeof(header) ? read_bytes(ctx, data, size) : 0;
     if (size >= sizeof(header) + sizeof(uint32_t)) {
         uint8_t *sealed = malloc(size);
         fuzz_check(sealed != NULL);

@@ -94,7 +94,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     const int status = read_chunks(ctx, data, size, 4096, &one);
     char error[sizeof(ctx->error)];
     memcpy(error, ctx->error, sizeof(error));
-    fuzz_check(status == read_chunks(ctx, data, size, 1 + size % 37, &other));
+    fuzz_check(status == read_chunks(ctx, data, size, 1 + size % 37 + size / 32, &other));
     if (status == RW_OK) {
         use(one);
         fuzz_check(one->n_docs == other->n_docs && one->n_queries == other->n_queries);

@@ -1,10 +1,8 @@
 #include "fuzz_input.h"
 
-#include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "io/model_text.h"
 
@@ -41,6 +39,11 @@ const uint8_t *fuzz_taken(uint32_t random, size_t *n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    if (fuzz_counts.n_inputs == 0) { /* what an input frees stays for the next one */
+        mallopt(M_MMAP_THRESHOLD, 1 << 26);
+        mallopt(M_TRIM_THRESHOLD, 1 << 28);
+        mallopt(M_TOP_PAD, 1 << 22);
+    }
     fuzz_counts.n_inputs++;
     if (fuzz_one(data, size)) {
         fuzz_counts.n_taken++;
@@ -73,25 +76,6 @@ uint32_t fuzz_u32(struct fuzz_bytes *bytes)
 uint32_t fuzz_below(struct fuzz_bytes *bytes, uint32_t n)
 {
     return fuzz_byte(bytes) % n;
-}
-
-/* ---- files ---- */
-
-void fuzz_file_open(struct fuzz_file *file, const uint8_t *data, size_t size)
-{
-    file->fd = memfd_create("fuzz", MFD_CLOEXEC);
-    fuzz_check(file->fd >= 0);
-    for (size_t done = 0; done < size;) {
-        const ssize_t n = write(file->fd, data + done, size - done);
-        fuzz_check(n > 0);
-        done += (size_t)n;
-    }
-    snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
-}
-
-void fuzz_file_close(struct fuzz_file *file)
-{
-    close(file->fd);
 }
 
 int fuzz_with_checksum(const uint8_t *data, size_t size,

@@ -46,9 +46,14 @@ uint32_t fuzz_below(struct fuzz_bytes *bytes, uint32_t n);
 int fuzz_with_checksum(const uint8_t *data, size_t size,
                        int (*try_text)(struct rw_ctx *ctx, const char *text, size_t n));
 
-/* An input as a file in memory, reached through /proc, for functions that take a path. */
+/* An input as a file, for functions that take a path. One size in sixteen is a file of the system,
+ * in memory, reached through /proc; others are no files, since the system would take longer than
+ * the reader: what opens `path` is given the bytes (fuzz_file.c). */
 struct fuzz_file {
-    int fd;
+    int fd;              /* -1: no file of the system */
+    const uint8_t *data; /* [size] borrowed until it is closed */
+    size_t size;
+    struct fuzz_file *next; /* that is open, too */
     char path[32];
 };
 /* Ends the process if there is no memory for it. */

@@ -84,7 +84,8 @@ static int set_lines(struct rw_ctx *ctx, char *text)
         char *value = strchr(line, '=');
         if (value)
             *value++ = 0;
-        (void)rw_params_nearest(line);
+        else
+            (void)rw_params_nearest(line);
         if (value && rw_params_set(ctx, params, line, value) == RW_OK)
             n_set++;
         else if (value)

@@ -319,9 +319,12 @@ static size_t make_text(const struct job *job, char *text, size_t room)
 
 static void keep_file(const char *text, size_t n, char path[32])
 {
-    struct fuzz_file file; /* open as long as the process */
-    fuzz_file_open(&file, (const uint8_t *)text, n);
-    memcpy(path, file.path, sizeof(file.path));
+    struct fuzz_file *file = malloc(sizeof(*file)); /* open as long as the process */
+    uint8_t *copy = malloc(n);
+    fuzz_check(file && copy);
+    memcpy(copy, text, n);
+    fuzz_file_open(file, copy, n);
+    memcpy(path, file->path, sizeof(file->path));
 }
 
 /* A job, with what its honest ranks send. */

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 QUERIES = 4  # of a seed
-MOST_BYTES = 12000
+MOST_BYTES = 4000
 SETS = ("mq2008/S1", "mq2008/S4", "ohsumed/S1", "ohsumed/S3", "mslr-sample/test", "mslr-sample/vali")
 FORMATS = ("ranklib", "quickrank", "lightgbm", "xgboost", "xgboost-ubj", "xgboost-dump", "eslr-raw", "vespa")
 FORMATS += ("onnx", "onnx5", "solr", "catboost", "pmml")
