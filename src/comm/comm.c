@@ -294,7 +294,10 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
     if (heard < 0)
         return heard;
     comm->knows_cause = comm->all_know = 1;
-    return fail(comm, rw_fail(ctx, told.status, "%s", told.message));
+    told.message[sizeof(told.message) - 1] = 0;
+    const int is_failure = told.status < 0 && told.message[0];
+    return fail(comm, is_failure ? rw_fail(ctx, told.status, "%s", told.message)
+                                 : rw_comm_nonsense(ctx, "a failure"));
 }
 
 int rw_comm_give_up(struct rw_ctx *ctx, int status)

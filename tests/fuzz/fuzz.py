@@ -31,7 +31,7 @@ COMMON = ["-timeout=60", "-entropic=0", "-print_final_stats=1", "-verbosity=1"]
 # Formats with much around what matters need long inputs.
 MOST_BYTES = {"cache": 16384, "import": 16384}
 MOST_BYTES_ELSE = 4096
-PLAIN_MEMORY = 3 << 30  # of the address space, where no sanitizer limits what is asked for
+PLAIN_MEMORY = 512 << 20  # of the address space, where no sanitizer limits what is asked for
 LIMITS = ["-rss_limit_mb=2048", "-malloc_limit_mb=1024"]
 # What a rank asks for may be as large as another one says; there is an error if it is not to be had.
 LIMITS_OF = {"ranks": ["-rss_limit_mb=4096", "-malloc_limit_mb=1000000"]}

@@ -43,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mallopt(M_MMAP_THRESHOLD, 1 << 26);
         mallopt(M_TRIM_THRESHOLD, 1 << 28);
         mallopt(M_TOP_PAD, 1 << 22);
+        mallopt(M_ARENA_MAX, 1); /* fuzz.py limits the address space */
     }
     fuzz_counts.n_inputs++;
     if (fuzz_one(data, size)) {

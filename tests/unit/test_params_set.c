@@ -77,6 +77,7 @@ Test(params_set, bad_values)
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '65537'");
     refused("leaves", "",
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found ''");
+    refused("hist", "", "parameter 'hist': expected auto or a method, found ''");
     refused("leaves", " 31",
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found ' 31'");
     refused("leaves", "31x",
