@@ -10,7 +10,7 @@
 #     numbers     10^8 decimals read as strtof reads them
 #     cuda_faults every call of CUDA of commands and of calls of the library fails once, on an emulated GPU
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
-#     fuzz        every target, for FUZZ_SECONDS in all (7,200)
+#     fuzz        every target, for FUZZ_SECONDS in all (7,200) without sanitizers, and half as long with them
 #     differential  a million random lines as scikit-learn and pandas read them
 #     soak        days of retraining, served by threads all the while, for SOAK_SECONDS (7,200; 86,400 is a whole day)
 #     sizes       a model file of more than 2^31 bytes
@@ -92,7 +92,8 @@ stage_cuda_faults() {
     step cuda_faults sh tests/emulated.sh "$builds" faults
 }
 stage_fuzz() {
-    step fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-7200}" sh tests/run.sh fuzz
+    step fuzz_plain env FUZZ_PLAIN=1 FUZZ_SECONDS="${FUZZ_SECONDS:-7200}" sh tests/run.sh fuzz
+    step fuzz env FUZZ_SECONDS="$((${FUZZ_SECONDS:-7200} / 2))" sh tests/run.sh fuzz
 }
 stage_differential() {
     step differential env DIFFERENTIAL_LINES=1000000 sh tests/run.sh python

@@ -14,6 +14,7 @@
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
 # FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 120
+# FUZZ_PLAIN      1: without sanitizers, so that there are more inputs; both kinds share a corpus
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
@@ -180,17 +181,19 @@ stage_fuzz() {
         result "skip fuzz: no clang here"
         return
     fi
+    fuzz_build=$builds/fuzz fuzz_sanitize=address,undefined fuzz_optimization=1
+    [ "${FUZZ_PLAIN:-0}" = 0 ] || fuzz_build=$builds/fuzz-plain fuzz_sanitize=none fuzz_optimization=2
     printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d + (n == 0) > 2; }\n' \
         >"$builds/fuzz_probe.c"
     if ! clang -fsanitize=fuzzer,address "$builds/fuzz_probe.c" -o "$builds/fuzz_probe" 2>/dev/null; then
         result "skip fuzz: clang here has no libFuzzer"
-    elif ! CC=clang CC_LD=$quick_ld configure "$builds/fuzz" --buildtype=debugoptimized -Doptimization=1 -Dfuzz=true -Dtests=disabled \
-        -Dcuda=disabled -Db_sanitize=address,undefined -Db_lundef=false "-Dc_args=$lean_args"; then
+    elif ! CC=clang CC_LD=$quick_ld configure "$fuzz_build" --buildtype=debugoptimized -Doptimization=$fuzz_optimization -Dfuzz=true \
+        -Dtests=disabled -Dcuda=disabled -Db_sanitize=$fuzz_sanitize -Db_lundef=false "-Dc_args=$lean_args"; then
         result "not ok fuzz: cannot be configured"
-    elif ! build "$builds/fuzz" fuzz_targets src/cli/rankwood; then
+    elif ! build "$fuzz_build" fuzz_targets src/cli/rankwood; then
         result "not ok fuzz: does not build"
     else
-        script fuzz python3 tests/fuzz/fuzz.py "$builds/fuzz" --seconds "${FUZZ_SECONDS:-120}" --corpus "$builds/fuzz-corpus" --found "$builds/fuzz-found"
+        script fuzz python3 tests/fuzz/fuzz.py "$fuzz_build" --seconds "${FUZZ_SECONDS:-120}" --corpus "$builds/fuzz-corpus" --found "$builds/fuzz-found"
     fi
 }
 

@@ -125,14 +125,16 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
 {
     struct rw_dataset *documents = j->documents;
     size_t n = 0;
+    uint32_t least = 0; /* they ascend */
     for (size_t at = 0, next; at < n_bytes; at = next, n++) {
         uint32_t feature;
         next = rw_told_end(text, n_bytes, at, sizeof(feature));
         if (!next)
             return rw_comm_nonsense(j->ctx, "names of features");
         memcpy(&feature, text + at, sizeof(feature));
-        if (feature > RW_MAX_FEATURE)
+        if (feature < least || feature > RW_MAX_FEATURE)
             return rw_comm_nonsense(j->ctx, "names of features");
+        least = feature + 1;
     }
     RW_TRY(RW_NEW(j->ctx, documents->name, n));
     for (; documents->n_names < (int32_t)n; documents->n_names++) {

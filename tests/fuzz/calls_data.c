@@ -118,12 +118,13 @@ void dataset_from_text(struct machine *m)
 void side_data(struct machine *m)
 {
     struct rw_dataset *dataset = a_dataset(m);
-    double number[DOCS * 2 + 2];
+    enum { GIVEN = DOCS * 2 + 2, MOST_LABELS = 40 };
+    double number[(DOCS + 1) * MOST_LABELS];
     struct rw_given_pair pair[4];
     if (!dataset)
         return;
-    for (int i = 0; i < DOCS * 2 + 2; i++)
-        number[i] = a_number(m);
+    for (int i = 0; i < (DOCS + 1) * MOST_LABELS; i++)
+        number[i] = i < GIVEN ? a_number(m) : number[i - GIVEN];
     const size_t n = rw_dataset_n_docs(dataset) + (is_odd(m) ? 1 : 0);
     switch (below(m, 6)) {
     case 0:
@@ -140,9 +141,9 @@ void side_data(struct machine *m)
         done(m, rw_dataset_set_positions(m->ctx, dataset, number, n));
         break;
     case 4:
-        done(m,
-             rw_dataset_set_more_labels(m->ctx, dataset, number, n,
-                                        is_odd(m) ? (int)below(m, 40) - 2 : (int)below(m, 2) + 1));
+        done(m, rw_dataset_set_more_labels(m->ctx, dataset, number, n,
+                                           is_odd(m) ? (int)below(m, MOST_LABELS) - 2
+                                                     : (int)below(m, 2) + 1));
         break;
     default:
         for (int i = 0; i < 4; i++) {
