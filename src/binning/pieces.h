@@ -191,8 +191,9 @@ static inline uint32_t rw_all_held_begin(const struct rw_all_held *all, uint32_t
 }
 /* With many ranks, between what is this rank's and what is of all (piece_ranks.c). From what this
  * rank holds to all that is held of those features of group `group`, of RW_HELD_GROUPS, whose
- * boundaries this rank finds (without `end` if that is nothing): some features at a time, for their values stand in memory beside
- * those that are held. *all is zeroed, and released by rw_all_held_release. */
+ * boundaries this rank finds (without `end` if that is nothing): some features at a time, for their
+ * values stand in memory beside those that are held. *all is zeroed, and released by
+ * rw_all_held_release. */
 enum { RW_HELD_GROUPS = 16 };
 int rw_pieces_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all);
 void rw_all_held_release(struct rw_all_held *all);

@@ -1,8 +1,9 @@
 """Fuzzes the targets of a build made with -Dfuzz=true, each for its share of the time.
 
   python3 tests/fuzz/fuzz.py BUILD [--seconds S] [--targets A,B] [--corpus FOLDER] [--found FOLDER]
+  python3 tests/fuzz/fuzz.py BUILD --show [--corpus FOLDER]                 the counts of all runs, of both kinds
 
-A build with sanitizers sees more in an input, one without them has some five times as many inputs (and knows fewer
+A build with sanitizers sees more in an input, one without them has several times as many inputs (and knows fewer
 feature ids): what one keeps in the corpus, the other begins with. Each kind has its own counts. Targets that have found
 an edge in the later half of their inputs have four times the time of others.
 
@@ -38,6 +39,7 @@ LIMITS_OF = {"ranks": ["-rss_limit_mb=4096", "-malloc_limit_mb=1000000"]}
 ASAN_OF = {"ranks": ":max_allocation_size_mb=256"}
 # Some need more time than others for as many inputs.
 SHARES = {"ranks": 4, "calls": 3, "import": 2}
+KINDS = {"with": "counts.json", "without": "counts-plain.json"}
 EVENT = re.compile(r"^#(\d+)\s+(INITED|NEW|REDUCE|pulse|DONE)\s+cov: (\d+)")
 TAKEN = re.compile(r"^fuzz: (\d+) of (\d+) inputs were read to their end")
 
@@ -138,6 +140,20 @@ def row(name, run, counts, seconds):
     )
 
 
+def show(corpus):
+    total = 0
+    for kind, name in KINDS.items():
+        all_counts = read_counts(os.path.join(corpus, name))
+        total += inputs_of(all_counts)
+        print(f"{kind + ' sanitizers':<20}inputs     ended   edges  last new at")
+        for target, counts in sorted(all_counts.items()):
+            share = 100 * counts["taken"] / counts["inputs"] if counts["inputs"] else 0
+            print(f"{target:<14}{counts['inputs']:>12}{share:>8.1f} %{counts['edges']:>8}{counts['last_new']:>13}")
+        print(f"{'all':<14}{inputs_of(all_counts):>12}")
+    print(f"{total} inputs in all runs ({total:.2g})")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("build")
@@ -145,12 +161,15 @@ def main():
     parser.add_argument("--targets", help="names, with commas between them")
     parser.add_argument("--corpus")
     parser.add_argument("--found")
+    parser.add_argument("--show", action="store_true", help="only the counts of all runs")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     corpus = os.path.abspath(args.corpus or os.path.join(build, "fuzz-corpus"))
     found = os.path.abspath(args.found or os.path.join(build, "fuzz-found"))
     names = args.targets.split(",") if args.targets else targets_of(build)
     data = os.environ.get("RANKWOOD_DATA", os.path.join(HERE, "..", "..", "..", "shared", "data"))
+    if args.show:
+        return show(corpus)
     os.makedirs(corpus, exist_ok=True)
     os.makedirs(found, exist_ok=True)
     if not names or not all(name in targets_of(build) for name in names):
@@ -161,7 +180,7 @@ def main():
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
         n = seeds.make(program, data, os.path.join(corpus, "seeds")) if os.path.exists(program) else 0
         print(f"{n} seeds of real files" if n else "no seeds of real files: saved inputs alone")
-    paths = [os.path.join(corpus, name) for name in ("counts.json", "counts-plain.json")]
+    paths = [os.path.join(corpus, name) for name in KINDS.values()]
     path, other_path = paths if is_sanitized(build) else paths[::-1]
     all_counts, other_counts = read_counts(path), read_counts(other_path)
     failed, rows = 0, []
