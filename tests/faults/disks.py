@@ -93,7 +93,7 @@ def main() -> int:
     parser.add_argument("--program", required=True, type=os.path.abspath)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    options.jobs, options.library = 1, ""
+    options.jobs, options.library, options.cuda = 1, "", False
     if ALONE not in os.environ:
         if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
             print("skip disks: file systems cannot be mounted here")

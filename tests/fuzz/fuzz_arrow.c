@@ -179,7 +179,7 @@ static void make_array(struct producer *p, struct made_array *made,
             array->offset = fuzz_byte(&p->bytes) & 1 ? -1 : offset / 2;
             break;
         case 2:
-            array->n_buffers = fuzz_below(&p->bytes, 3) - 1;
+            array->n_buffers = (int64_t)fuzz_below(&p->bytes, 3) - 1;
             break;
         case 3:
             array->buffers = NULL;

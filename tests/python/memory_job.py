@@ -18,6 +18,7 @@ import rankwood
 from conftest import make
 
 faults = ctypes.CDLL(None)
+faults.faults_injected.restype = ctypes.c_long
 
 
 def calls(folder: Path) -> dict[str, Callable[[], Any]]:
@@ -53,19 +54,20 @@ def main() -> int:
     if not faults.faults_only_from(b"/rankwood/_ffi"):
         print("the package's module is not there")
         return 2
+    memory = ctypes.byref(ctypes.c_char.in_dll(faults, "faults_memory"))
     n_faults = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, call in calls(Path(folder)).items():
             whole, n = call(), 0
             while True:
                 n += 1
-                faults.faults_arm(ctypes.c_long(n), 0)
+                faults.faults_arm(memory, ctypes.c_long(n), 0)
                 try:
                     got, raised = call(), None
                 except rankwood.RankwoodError as error:
                     got, raised = None, error
-                injected = faults.faults_injected()
-                faults.faults_arm(ctypes.c_long(0), 0)
+                injected = faults.faults_injected(memory)
+                faults.faults_arm(memory, ctypes.c_long(0), 0)
                 if raised is None and got != whole:
                     print(f"{name}: allocation {n}: another result")
                     return 1

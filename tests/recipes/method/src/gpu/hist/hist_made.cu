@@ -11,7 +11,7 @@ __global__ void made_kernel(const __grid_constant__ struct rw_hist_args a)
                               [&](uint32_t code, const struct hist_item &item) {
                                   atomicAdd(a.d_count + row + code, 1u);
                                   for (int k = 0; k < hist_numbers(SUMS); k++)
-                                      hist_add_wide<SUMS>(a.d_sum[k], row + code, item.number[k]);
+                                      hist_add_result<SUMS>(a, k, row + code, item.number[k]);
                               });
 }
 
