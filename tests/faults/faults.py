@@ -96,8 +96,8 @@ class Outcome:
     files: dict[str, bytes]
     n_calls: int
     n_faults: int
-    n_held: int  # of a GPU's, when it ended
-    n_blamed: int  # launches that would have been blamed for the error of another call
+    n_held: int = 0  # of a GPU's, when it ended
+    n_blamed: int = 0  # launches that would have been blamed for the error of another call
 
 
 class Place:
