@@ -93,9 +93,10 @@ def test_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     for cells in (committed.cells, notebook.cells):
         code = [cell for cell in cells if cell.cell_type == "code"]
         assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
-        kinds = [kind for cell in code for out in cell.outputs for kind in out.get("data", {})]
-        assert kinds.count("image/png") == 4
-        assert kinds.count("text/html") == 1
+        data = [out.get("data", {}) for cell in code for out in cell.outputs]
+        assert sum("image/png" in kinds for kinds in data) == 4
+        # the model; a busy machine takes so long that the progress of training is shown, too
+        assert sum("<table>" in kinds.get("text/html", "") for kinds in data) == 1
 
 
 # ---- the server ----
