@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 
@@ -300,7 +301,7 @@ static int raise_columns(struct raising *r, const struct rw_ensemble *from, stru
         if (feature >= 0 && (!from->column_had || from->column_had[i]))
             r->had[feature] = 1;
     }
-    const uint8_t *highest = memrchr(r->had, 1, RW_FEATURE_IDS);
+    const uint8_t *highest = rw_system_last(r->had, 1, RW_FEATURE_IDS);
     const int32_t last = highest ? (int32_t)(highest - r->had) : -1;
     if (from->n_columns == 0) { /* the format does not count them: all up to the last used */
         for (int32_t f = (int32_t)rw_column_feature(r->rules, r->base, r->rules->first_column);

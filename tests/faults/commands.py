@@ -37,6 +37,25 @@ class Command:
     slow: bool = False  # never more than 40 faults of a kind; none where fewer than 10 are asked for
 
 
+def levels(train: str, on: str) -> Command:
+    return Command(
+        "train, levels and samples",
+        f"train {train} --grow levels --depth 2 --split newton --sample-queries 0.7 --sample-features 0.5"
+        f" --rounds 3 --min-docs 2 --monotone 1:+ --feature-penalty 1:2 {on} -o out",
+        ("out",),
+    )
+
+
+def checkpoints(train: str, valid: str, on: str) -> Command:
+    return Command(
+        "train, checkpoints",
+        f"train {train} --valid {valid} {FIT} {on} --checkpoint ck --checkpoint-every 1 --resume auto --log log -o out",
+        ("out",),
+        ("log", "ck"),
+        again=True,
+    )
+
+
 def commands() -> list[Command]:
     d = "../data/"
     train, valid = f"{d}train.txt", f"{d}valid.txt"
@@ -70,25 +89,13 @@ def commands() -> list[Command]:
             ("log",),
         ),
         Command("train, pairs", f"train {train} --pairs given --pairs-file {d}pairs {FIT} {ONE} -o out", out),
-        Command(
-            "train, levels and samples",
-            f"train {train} --grow levels --depth 2 --split newton --sample-queries 0.7 --sample-features 0.5"
-            f" --rounds 3 --min-docs 2 --monotone 1:+ --feature-penalty 1:2 {ONE} -o out",
-            out,
-        ),
+        levels(train, ONE),
         Command("train, a configuration", f"train {train} --config {d}config {ONE} -o out", out),
         Command("train, plan", f"train {train} {FIT} {ONE} --plan", varies=True),
         Command("train, ref", f"train {train} {FIT} {ONE} --device ref -o out", out),
         Command("train, two threads", f"train {train} --valid {valid} {FIT} --threads 2 --quiet -o out", out),
         Command("train, two ranks", f"train {train} --valid {valid} {FIT} --ranks 2 --threads 2 --quiet -o out", out),
-        Command(
-            "train, checkpoints",
-            f"train {train} --valid {valid} {FIT} {ONE} --checkpoint ck --checkpoint-every 1 --resume auto --log log"
-            " -o out",
-            out,
-            ("log", "ck"),
-            again=True,
-        ),
+        checkpoints(train, valid, ONE),
         Command(
             "train, resumed",
             f"train {train} --valid {valid} --rounds 5 --leaves 4 --min-docs 2 {ONE} --checkpoint ck"
@@ -191,22 +198,10 @@ def cuda_commands() -> list[Command]:
             out,
             ("log",),
         ),
-        Command(
-            "train, levels and samples",
-            f"train {train} --grow levels --depth 2 --split newton --sample-queries 0.7 --sample-features 0.5"
-            f" --rounds 3 --min-docs 2 --monotone 1:+ --feature-penalty 1:2 {on} -o out",
-            out,
-        ),
+        levels(train, on),
         Command("train, a cache", f"train {d}train.rwb --valid {d}valid.rwb {FIT} {on} -o out", out),
         Command("train, words", f"train {d}words.csv --categorical shop {FIT} {on} -o out", out),
-        Command(
-            "train, checkpoints",
-            f"train {train} --valid {valid} {FIT} {on} --checkpoint ck --checkpoint-every 1 --resume auto --log log"
-            " -o out",
-            out,
-            ("log", "ck"),
-            again=True,
-        ),
+        checkpoints(train, valid, on),
         Command("train, init", f"train {train} --init {d}model {FIT} {on} -o out", out),
         Command("train, codes in the host's memory", f"train {d}far.txt --config {d}far {on} -o out", out, slow=True),
         Command("train, auto", f"train {train} {FIT} --device auto {ONE} -o out", out),
