@@ -6,7 +6,11 @@
 #   sh tests/same_bytes_releases.sh PROGRAM OLDER_PROGRAM
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
-program=$(realpath "$1") && older=$(realpath "$2") || exit 2
+[ $# = 2 ] && [ -x "$1" ] && [ -x "$2" ] || {
+    echo "same_bytes_releases: expected two programs, PROGRAM and OLDER_PROGRAM; found: $*" >&2
+    exit 2
+}
+program=$(realpath "$1") older=$(realpath "$2")
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 2
 export LC_ALL=C
