@@ -19,22 +19,36 @@ struct recorder {
 
 /* ---- recording ---- */
 
+/* A node's documents, in order, among them those that the engine sets apart. */
+static void put_docs(const struct rw_cpu *cpu, int32_t slot, uint32_t *to)
+{
+    const uint32_t *doc = cpu->doc + cpu->begin[slot], *end = doc + cpu->n[slot];
+    const uint32_t *idle = cpu->doc + cpu->idle_begin[slot], *idle_end = idle + cpu->n_idle[slot];
+    while (doc < end || idle < idle_end)
+        *to++ = idle == idle_end || (doc < end && *doc < *idle) ? *doc++ : *idle++;
+}
+
+static uint32_t docs_of(const struct rw_cpu *cpu, int32_t slot)
+{
+    return cpu->n[slot] + cpu->n_idle[slot];
+}
+
 static int record_node(struct recorder *r, const struct rw_cpu *cpu, const struct rw_sibling *s)
 {
     struct rw_asked *asked = r->asked;
     struct rw_ctx *ctx = asked->engine->ctx;
     struct rw_asked_batch *batch = &asked->batch[asked->n_batches - 1];
-    const uint32_t n = cpu->n[s->smaller], parent = r->buffer_of[s->parent];
+    const uint32_t n = docs_of(cpu, s->smaller), parent = r->buffer_of[s->parent];
     RW_TRY(RW_GROW(ctx, asked->node, asked->node_room, asked->n_nodes + 1));
     RW_TRY(RW_GROW(ctx, asked->list, asked->place_room, asked->n_places + n));
-    memcpy(asked->list + asked->n_places, cpu->doc + cpu->begin[s->smaller], n * sizeof(uint32_t));
+    put_docs(cpu, s->smaller, asked->list + asked->n_places);
     asked->node[asked->n_nodes++] =
         (struct rw_asked_node){.first = asked->n_places - batch->first_place,
                                .n = n,
                                .buffer = r->n_buffers,
                                .parent = parent,
                                .has_sibling = s->larger >= 0,
-                               .n_sibling = cpu->n[s->parent] - n};
+                               .n_sibling = docs_of(cpu, s->parent) - n};
     r->buffer_of[s->smaller] = r->n_buffers++;
     if (s->larger >= 0)
         r->buffer_of[s->larger] = parent;

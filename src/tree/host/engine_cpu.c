@@ -86,6 +86,9 @@ static void load_sparse(struct rw_cpu *cpu)
  * of sparse features are always kept. */
 enum { LEAST_KEPT = 1536 };
 
+/* Idle documents are set apart where they are at least one of so many. */
+enum { WORTH_APART = 16 };
+
 /* Can cells of so many documents be packed? */
 static int is_packed(const struct rw_engine_rules *rules, uint64_t n_docs)
 {
@@ -123,6 +126,8 @@ static int allocate(struct rw_cpu *cpu)
         RW_TRY(rw_cpu_allocate_ranks(cpu, words));
     RW_TRY(RW_HOST_NEW(host, cpu->begin, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->n, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->idle_begin, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->n_idle, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->total, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->buffer_of, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->best, n_slots));
@@ -219,20 +224,40 @@ static double cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *w
 
 /* ---- the start of a tree ---- */
 
-static int make_words(void *job, struct rw_share *share)
+struct words_job {
+    struct rw_cpu *cpu;
+    uint64_t n_idle; /* sampled documents */
+};
+
+static int make_words(void *user, struct rw_share *share)
 {
-    struct rw_cpu *cpu = job;
+    struct words_job *job = user;
+    struct rw_cpu *cpu = job->cpu;
     const struct rw_host *host = &cpu->host;
     const struct rw_cpu_words words = cpu->words;
+    uint64_t n_idle = 0;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
+            cpu->word[doc] = RW_CPU_IDLE;
             if (!host->sampled[doc])
                 continue;
             cpu->word[doc] = words.newton ? rw_joint_of(host->lambda_q[doc], host->hess_q[doc])
                                           : host->lambda_q[doc] * (int64_t)4294967296 + 1;
+            n_idle += cpu->word[doc] == RW_CPU_IDLE;
         }
     }
+    rw_share_lock(share);
+    job->n_idle += n_idle;
+    rw_share_unlock(share);
     return RW_OK;
+}
+
+/* May idle documents be left out of histograms? Where a document counts only for the least number
+ * of them on a side of a cut. */
+static int may_set_apart(const struct rw_cpu *cpu)
+{
+    return cpu->words.newton && cpu->words.packed && !cpu->ranks && !cpu->sparse.n &&
+           !cpu->host.base.cuts->by_category && rw_cpu_searches_packed(cpu);
 }
 
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
@@ -248,11 +273,11 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     rw_cpu_list_passes(cpu);
     if (cpu->ranks)
         rw_cpu_divide_features(cpu, out);
+    struct words_job words = {cpu, 0};
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, engine->n_docs[0]), engine->n_docs[0], 0,
-                make_words, cpu);
-    const uint32_t n = rw_cpu_list_docs(cpu);
-    cpu->begin[0] = 0;
-    cpu->n[0] = n;
+                make_words, &words);
+    const int apart = may_set_apart(cpu) && words.n_idle * WORTH_APART >= out->sum.n;
+    rw_cpu_list_docs(cpu, (uint32_t)out->sum.n, apart ? (uint32_t)words.n_idle : 0);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cpu->buffer_of[s] = -1;
     cpu->n_free = cpu->n_buffers;
@@ -270,21 +295,28 @@ struct leaf_sums {
     struct rw_sum *sum; /* [n] */
 };
 
+/* Adds what of `doc` is in [begin, begin + n) and in [first, last). */
+static void sum_run(const struct rw_cpu *cpu, uint64_t begin, uint64_t n, uint64_t first,
+                    uint64_t last, struct rw_sum *sum)
+{
+    const struct rw_host *host = &cpu->host;
+    const uint64_t to = begin + n < last ? begin + n : last;
+    for (uint64_t i = begin > first ? begin : first; i < to; i++)
+        rw_sum_add(sum, host->lambda[cpu->doc[i]], host->hess[cpu->doc[i]]);
+}
+
 /* Of each leaf what is in some positions of `doc`. A partitioned node's are those of the nodes
  * below it. */
 static int sum_leaves(void *job, struct rw_share *share)
 {
     const struct leaf_sums *l = job;
-    const struct rw_host *host = &l->cpu->host;
+    const struct rw_cpu *cpu = l->cpu;
     for (uint64_t first, last; rw_share_next(share, &first, &last);) {
         for (int leaf = 0; leaf < l->n; leaf++) {
-            const uint64_t begin = l->cpu->begin[l->leaf_slot[leaf]];
-            const uint64_t end = begin + l->cpu->n[l->leaf_slot[leaf]];
-            const uint64_t to = end < last ? end : last;
-            uint64_t i = begin > first ? begin : first;
+            const int32_t slot = l->leaf_slot[leaf];
             struct rw_sum sum = {0};
-            for (; i < to; i++)
-                rw_sum_add(&sum, host->lambda[l->cpu->doc[i]], host->hess[l->cpu->doc[i]]);
+            sum_run(cpu, cpu->begin[slot], cpu->n[slot], first, last, &sum);
+            sum_run(cpu, cpu->idle_begin[slot], cpu->n_idle[slot], first, last, &sum);
             rw_share_lock(share);
             rw_sum_merge(&l->sum[leaf], &sum);
             rw_share_unlock(share);
@@ -299,7 +331,8 @@ static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
     const struct rw_cpu *cpu = rw_cpu_of(engine);
     struct leaf_sums job = {cpu, leaf_slot, n, sums};
     memset(sums, 0, (size_t)n * sizeof(*sums));
-    return rw_parallel(engine->ctx, rw_cpu_threads(cpu, cpu->n[0]), cpu->n[0], 0, sum_leaves, &job);
+    const uint32_t n_docs = engine->n_docs[0];
+    return rw_parallel(engine->ctx, rw_cpu_threads(cpu, n_docs), n_docs, 0, sum_leaves, &job);
 }
 
 /* ---- scores ---- */
@@ -312,23 +345,31 @@ struct added_tree {
     double *score; /* of the set */
 };
 
+/* To the scores of those of documents [n], in order, that are in [least, most). */
+static void add_value(const struct added_tree *a, const uint32_t *doc, uint32_t n, uint64_t least,
+                      uint64_t most, double value)
+{
+    const uint32_t from = rw_numbers_under(doc, n, least), end = rw_numbers_under(doc, n, most);
+    for (uint32_t i = from; i < end; i++)
+        a->score[doc[i]] += value;
+}
+
 /* Of every leaf the documents of a part of the scores: no two parts write to one cache line. */
 static int add_leaves(void *job, struct rw_share *share)
 {
     enum { LINE_SCORES = 8 };
     const struct added_tree *a = job;
-    const uint32_t n_docs = a->cpu->host.base.n_docs[0];
+    const struct rw_cpu *cpu = a->cpu;
+    const uint32_t n_docs = cpu->host.base.n_docs[0];
     uint64_t first, last;
     while (rw_share_next(share, &first, &last)) {
         const uint64_t least = first / LINE_SCORES * LINE_SCORES;
-        const uint64_t most = last / LINE_SCORES * LINE_SCORES;
+        const uint64_t most = last == n_docs ? last : last / LINE_SCORES * LINE_SCORES;
         for (int leaf = 0; leaf < a->tree->n_leaves; leaf++) {
-            const uint32_t *doc = a->cpu->doc + a->cpu->begin[a->leaf_slot[leaf]];
-            const uint32_t n = a->cpu->n[a->leaf_slot[leaf]];
-            const uint32_t from = rw_numbers_under(doc, n, least);
-            const uint32_t end = last == n_docs ? n : rw_numbers_under(doc, n, most);
-            for (uint32_t i = from; i < end; i++)
-                a->score[doc[i]] += (double)a->tree->leaf[leaf];
+            const int32_t slot = a->leaf_slot[leaf];
+            const double value = (double)a->tree->leaf[leaf];
+            add_value(a, cpu->doc + cpu->begin[slot], cpu->n[slot], least, most, value);
+            add_value(a, cpu->doc + cpu->idle_begin[slot], cpu->n_idle[slot], least, most, value);
         }
     }
     return RW_OK;
@@ -362,7 +403,7 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
     struct added_tree job = {cpu, tree, set == 0 ? leaf_slot : NULL, set, host->set[set].score};
     if (job.leaf_slot)
         rw_parallel(engine->ctx, rw_cpu_threads(cpu, n_docs), n_docs, 0, add_leaves, &job);
-    if (job.leaf_slot && cpu->n[0] == n_docs)
+    if (job.leaf_slot && cpu->n[0] + cpu->n_idle[0] == n_docs)
         return RW_OK;
     RW_TRY(rw_host_code_tree(host, tree, cpu->node));
     return rw_parallel(engine->ctx, n_docs >= WALKED_DOCS ? engine->n_threads : 1, n_docs, 0,

@@ -62,6 +62,9 @@ static inline int64_t rw_joint_hessian(int64_t joint)
     return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
 }
 
+/* The joint word of an idle document. */
+#define RW_CPU_IDLE ((int64_t)1)
+
 /* Documents whose joint words may be added up. largest: magnitude of a lambda, or hessian. */
 static inline uint32_t rw_joint_most(int32_t largest)
 {
@@ -183,8 +186,11 @@ struct rw_cpu {
     struct rw_cpu_pass *pass; /* [n_passes] of this tree */
     struct rw_cpu_sparse sparse;
     uint32_t *doc, *doc_scratch; /* [n_docs] documents by node */
-    uint32_t *begin, *n;         /* [max_slots] each node's part of `doc` */
-    int64_t *word;               /* [n_docs] contributions */
+    uint32_t *begin, *n;         /* [max_slots] each node's part of `doc`; idle ones aside */
+    /* The same of idle documents, whose quantised lambda and hessian are 0: they add to counts
+     * alone, and no histogram has them. They are counted where a cut depends on it. */
+    uint32_t *idle_begin, *n_idle;
+    int64_t *word; /* [n_docs] contributions */
     struct rw_cpu_words words;
     struct rw_cpu_ranks *ranks; /* NULL: one rank */
     struct rw_cpu_ranks many;
@@ -281,9 +287,13 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
     return n_docs >= PARALLEL_DOCS ? cpu->host.base.n_threads : 1;
 }
 
-/* The documents of the sample into cpu->doc. Returns how many there are. */
-uint32_t rw_cpu_list_docs(struct rw_cpu *cpu);
+/* The documents of the sample into cpu->doc: the root's. n_idle: those that are set apart. */
+void rw_cpu_list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle);
 int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
+/* A node's idle documents: how many go left; and, added to count, [RW_MAX_CODES], how many have
+ * each code of column f. */
+uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split);
+void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count);
 
 /* The cells that a thread adds to. */
 static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
@@ -305,6 +315,12 @@ const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bun
 void rw_cpu_build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job);
 void rw_cpu_derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
                         const int64_t *sum);
+
+/* Do the vectors' integers and floats hold what this tree's cells reach? */
+static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
+{
+    return cpu->words.packed && cpu->host.base.split_rule.l2 < 0x1p60;
+}
 
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
@@ -335,6 +351,7 @@ struct rw_cpu_column {
     uint32_t n;
     int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
     int32_t min_docs, min_hessian;
+    int32_t n_idle; /* of the node: documents that are in no cell */
     float l2;
     float direction; /* 1, -1, or 0: the feature has none */
 };
@@ -344,7 +361,7 @@ struct rw_cpu_scores {
     int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS];
     float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
     /* The largest of those that are surely candidates; -1: there is none. Of columns with a
-     * direction only: of others all are. */
+     * direction, and of nodes with idle documents, only: of others all are. */
     float sure;
 };
 

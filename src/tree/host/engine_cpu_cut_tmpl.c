@@ -90,6 +90,10 @@ INLINE void add_up(longs *sums, longs *before)
     *before += whole;
 }
 
+/* What of cuts is told apart: nothing; where idle documents may make up the least number of a side;
+ * where a column's direction may not be kept to, either. */
+enum asked { ALL_SURE, IDLE, ORDERED };
+
 /* Of cuts that are allowed but for the column's direction: those that may keep to it and those that
  * surely do. l, r: the sides' values, times both denominators. */
 INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, const floats *r,
@@ -99,20 +103,21 @@ INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, co
     const ints sign = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX,
                        INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
     const floats margin = ((floats)((ints)*l & sign) + (floats)((ints)*r & sign)) * RW_ORDER_MARGIN;
-    *sure = *allowed & (above >= margin);
+    *sure &= above >= margin;
     *allowed &= above >= -margin;
 }
 
 /* What a cut's sides add to its gain, roughly: seven roundings of at most 2^-24 each; -1 where the
- * split is not allowed. left, heavy: packed words and hessians on the left. sure: NULL, or the same
- * of cuts that surely keep to the column's direction; then score has those that may. */
+ * split is not allowed. left, heavy: packed words and hessians on the left. sure: the same of cuts
+ * that surely are candidates, if that is asked; then score has those that may be. */
 INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
-                       int newton, floats *score, floats *sure)
+                       int newton, enum asked asked, floats *score, floats *sure)
 {
+    const int32_t least = column->min_docs - (asked == ALL_SURE ? 0 : column->n_idle);
     const longs right = (uint64_t)column->all[0] - *left;
     const ints nl = LOW_INTS(*left), nr = LOW_INTS(right);
     const floats ql = FLOATS(HIGH_INTS(*left)), qr = FLOATS(HIGH_INTS(right));
-    ints allowed = (nl >= column->min_docs) & (nr >= column->min_docs), wl = nl, wr = nr;
+    ints allowed = (nl >= least) & (nr >= least), wl = nl, wr = nr;
     if (newton) {
         wl = LOW_INTS(*heavy);
         wr = LOW_INTS((uint64_t)column->all[1] - *heavy);
@@ -120,10 +125,11 @@ INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, co
     }
     const floats dl = FLOATS(wl) + column->l2, dr = FLOATS(wr) + column->l2;
     const floats both = (ql * ql * dr + qr * qr * dl) / (dl * dr);
-    if (sure) {
+    if (asked != ALL_SURE) {
         const floats l = ql * dr, r = qr * dl;
-        ints surely;
-        keep_ordered(column, &l, &r, &allowed, &surely);
+        ints surely = allowed & (nl >= column->min_docs) & (nr >= column->min_docs);
+        if (asked == ORDERED)
+            keep_ordered(column, &l, &r, &allowed, &surely);
         *sure = (floats)((surely & (ints)both) | (~surely & (ints)((floats){0} - 1.0f)));
     }
     *score = (floats)((allowed & (ints)both) | (~allowed & (ints)((floats){0} - 1.0f)));
@@ -144,7 +150,7 @@ INLINE float largest_of(const floats *values)
 }
 
 INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores *out,
-                         enum rw_cpu_cells kind, int ordered)
+                         enum rw_cpu_cells kind, enum asked asked)
 {
     const struct rw_cpu_column own = *given, *column = &own; /* nothing that is stored changes it */
     const int newton = kind != RW_CELL_COUNTS;
@@ -152,7 +158,7 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
     floats largest = (floats){0} - 1.0f, sure = largest;
     for (uint32_t b = 0; b < column->n; b += LANES) {
         longs sums, heavy = {0};
-        floats better, surely, *const asked = ordered ? &surely : NULL;
+        floats better, surely;
         take_cells(column, b, kind, &sums, &heavy);
         if (newton) {
             add_up(&heavy, &hessian_before);
@@ -160,22 +166,22 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
         }
         add_up(&sums, &before);
         memcpy(out->left + b, &sums, sizeof(sums));
-        score_cuts(column, &sums, &heavy, newton, &better, asked);
-        if (ordered)
+        score_cuts(column, &sums, &heavy, newton, asked, &better, &surely);
+        if (asked != ALL_SURE)
             keep_larger(&sure, &surely);
         if (column->missing[0]) {
             const longs with = sums + (uint64_t)column->missing[0];
             const longs heavier = heavy + (uint64_t)column->missing[1];
             floats other;
-            score_cuts(column, &with, &heavier, newton, &other, asked);
+            score_cuts(column, &with, &heavier, newton, asked, &other, &surely);
             keep_larger(&better, &other);
-            if (ordered)
+            if (asked != ALL_SURE)
                 keep_larger(&sure, &surely);
         }
         memcpy(out->score + b, &better, sizeof(better));
         keep_larger(&largest, &better);
     }
-    if (ordered)
+    if (asked != ALL_SURE)
         out->sure = largest_of(&sure);
     return largest_of(&largest);
 }
@@ -185,12 +191,15 @@ float RW_TMPL_NAME(rw_cpu_score)(const struct rw_cpu_column *column, struct rw_c
 {
     if (column->direction != 0.0f) {
         if (kind == RW_CELL_COUNTS)
-            return score_cells(column, out, RW_CELL_COUNTS, 1);
-        return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, 1)
-                                     : score_cells(column, out, RW_CELL_PAIRS, 1);
+            return score_cells(column, out, RW_CELL_COUNTS, ORDERED);
+        return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, ORDERED)
+                                     : score_cells(column, out, RW_CELL_PAIRS, ORDERED);
     }
     if (kind == RW_CELL_COUNTS)
-        return score_cells(column, out, RW_CELL_COUNTS, 0);
-    return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, 0)
-                                 : score_cells(column, out, RW_CELL_PAIRS, 0);
+        return score_cells(column, out, RW_CELL_COUNTS, ALL_SURE);
+    if (column->n_idle)
+        return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, IDLE)
+                                     : score_cells(column, out, RW_CELL_PAIRS, IDLE);
+    return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, ALL_SURE)
+                                 : score_cells(column, out, RW_CELL_PAIRS, ALL_SURE);
 }

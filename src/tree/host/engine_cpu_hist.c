@@ -410,11 +410,34 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
     return RW_OK;
 }
 
-/* They were found when the histograms were made. */
+struct asked_splits {
+    const struct rw_cpu *cpu;
+    const int32_t *slot;  /* [n] */
+    struct rw_split *out; /* [n] */
+};
+
+static int put_splits(void *job, struct rw_share *share)
+{
+    const struct asked_splits *asked = job;
+    const struct rw_cpu *cpu = asked->cpu;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++) {
+            struct rw_split *split = &asked->out[i];
+            *split = cpu->best[asked->slot[i]];
+            if (split->column >= 0 && cpu->n_idle[split->slot])
+                split->n_left += rw_cpu_idle_left(cpu, split);
+        }
+    }
+    return RW_OK;
+}
+
+/* They were found when the histograms were made, but for idle documents that go left. */
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     const struct rw_cpu *cpu = rw_cpu_of(engine);
+    struct asked_splits job = {cpu, slots, out};
+    uint64_t n_idle = 0;
     for (int i = 0; i < n; i++)
-        out[i] = cpu->best[slots[i]];
-    return RW_OK;
+        n_idle += cpu->n_idle[slots[i]];
+    return rw_parallel(engine->ctx, rw_cpu_threads(cpu, n_idle), (uint64_t)n, 1, put_splits, &job);
 }

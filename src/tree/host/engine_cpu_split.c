@@ -16,10 +16,17 @@ static double penalty_of(const struct rw_cpu *cpu, uint32_t f)
     return cpu->host.penalty ? cpu->host.penalty[f] : 0.0;
 }
 
-/* The gain of the cut behind bin b, both ways for missing values. Returns 0 if all documents are on
- * its left, so that no cut behind it is any. */
+/* Idle documents of a node in a column. */
+struct idle {
+    uint64_t all, left, missing; /* left: of a cut, missing values aside */
+};
+
+/* The gain of the cut behind bin b, both ways for missing values. idle: not in the cells, nor in
+ * the split's n_left. Returns 0 if all documents are on its left, so that no cut behind it is any.
+ */
 static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f, uint32_t b,
-                   const struct rw_cell *left, const struct rw_cell *missing)
+                   const struct rw_cell *left, const struct rw_cell *missing,
+                   const struct idle *idle)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
@@ -32,9 +39,12 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     const int zero_left = 0.0f <= cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
         struct rw_cell l = *left, r = right;
-        if (missing->n == 0 && missing_left != zero_left)
+        if (missing->n + idle->missing == 0 && missing_left != zero_left)
             continue;
         rw_cell_add(missing_left ? &l : &r, missing);
+        const uint64_t n_left = l.n, idle_left = idle->left + (missing_left ? idle->missing : 0);
+        l.n += idle_left;
+        r.n += idle->all - idle_left;
         if (l.n == 0 || r.n == 0)
             continue;
         const double gain =
@@ -50,7 +60,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
                                              .cut = cut,
                                              .missing_left = missing_left,
                                              .gain = gain,
-                                             .n_left = (uint32_t)l.n};
+                                             .n_left = (uint32_t)n_left};
     }
     return right.n + missing->n > 0;
 }
@@ -64,6 +74,7 @@ static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const size_t n_words = (size_t)cpu->words.n_words;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+    const struct idle none = {0, 0, 0};
     struct rw_cell missing = {0, 0, 0}, left = {0, 0, 0};
     if (cuts->has_missing[f])
         missing = rw_cpu_decode(&cpu->words, cells + n_bins * n_words);
@@ -72,7 +83,7 @@ static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint
         if (cell.n == 0 && (b > 0 || missing.n == 0))
             continue;
         rw_cell_add(&left, &cell);
-        if (!try_cut(cpu, search, f, b, &left, &missing))
+        if (!try_cut(cpu, search, f, b, &left, &missing, &none))
             break;
     }
 }
@@ -133,6 +144,57 @@ static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, uint32_t cell
         out[1] += sign * (kind == RW_CELL_JOINT ? rw_joint_hessian(*at) : at[1]);
 }
 
+/* Idle documents of each code of a column, where a candidate depends on them: one that has too few
+ * others on a side, or where only they may have missing values. They are counted, into `count`, if
+ * there is one: count, or NULL. */
+static const uint32_t *idle_codes(const struct rw_cpu *cpu, const struct rw_cpu_search *search,
+                                  uint32_t f, const struct rw_cpu_scores *sums, float least,
+                                  uint64_t n_missing, uint32_t *count)
+{
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const uint64_t min_docs = cpu->host.base.split_rule.min_docs;
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+    const uint64_t all = search->all.n - n_missing;
+    const int32_t slot = search->best.slot;
+    int depends = 0;
+    for (uint32_t b = 0; b < n_bins && !depends && cpu->n_idle[slot]; b++) {
+        const uint32_t left = (uint32_t)sums->left[b];
+        depends = sums->score[b] >= least && (left < min_docs || all - left < min_docs ||
+                                              (cuts->has_missing[f] && n_missing == 0));
+    }
+    if (!depends)
+        return NULL;
+    memset(count, 0, rw_cuts_n_codes(cuts, f) * sizeof(*count));
+    rw_cpu_count_idle(cpu, slot, f, count);
+    return count;
+}
+
+/* Cuts whose rough scores are `least` and more. */
+static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
+                     const struct rw_cpu_scores *sums, float least, const struct rw_cell *missing)
+{
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+    uint32_t count[RW_MAX_CODES];
+    const uint32_t *idle_of = idle_codes(cpu, search, f, sums, least, missing->n, count);
+    struct idle idle = {0, 0, 0};
+    if (idle_of) {
+        idle.all = cpu->n_idle[search->best.slot];
+        idle.missing = cuts->has_missing[f] ? idle_of[n_bins] : 0;
+    }
+    for (uint32_t b = 0; b < n_bins; b++) {
+        const uint64_t more = idle_of ? idle_of[b] : 0;
+        idle.left += more;
+        /* of equal cuts the first counts */
+        if (!(sums->score[b] >= least) ||
+            (b > 0 && sums->left[b] == sums->left[b - 1] && more == 0))
+            continue;
+        const struct rw_cell left =
+            unpacked(sums->left[b], cpu->words.newton ? sums->hessian[b] : 0);
+        try_cut(cpu, search, f, b, &left, missing, &idle);
+    }
+}
+
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
@@ -151,6 +213,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .n = (uint32_t)rw_cpu_n_cells(cuts, f),
         .all = {search->all.lambda * 4294967296 + (int64_t)search->all.n, search->all.hess},
         .min_docs = (int32_t)rule->min_docs,
+        .n_idle = (int32_t)cpu->n_idle[search->best.slot],
         .min_hessian = search->min_hessian,
         .l2 = (float)rule->l2,
         .direction = (float)direction_of(cpu, f)};
@@ -161,7 +224,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
             add_cell(from, kind, n_bins, -1, column.missing);
     }
     const float largest = score[cpu->host.isa](&column, &sums, kind);
-    const float sure = column.direction != 0.0f ? sums.sure : largest;
+    const float sure = column.direction != 0.0f || column.n_idle ? sums.sure : largest;
     if (sure > search->rough && !cpu->host.penalty)
         search->rough = sure;
     const float least = cpu->host.penalty
@@ -169,15 +232,8 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
                             : least_score(search->rough);
     if (!(largest >= least))
         return;
-    const struct rw_cell away = unpacked(column.missing[0], column.missing[1]);
-    for (uint32_t b = 0; b < n_bins; b++) {
-        /* of equal cuts the first counts */
-        if (!(sums.score[b] >= least) || (b > 0 && sums.left[b] == sums.left[b - 1]))
-            continue;
-        const struct rw_cell sum =
-            unpacked(sums.left[b], kind == RW_CELL_COUNTS ? 0 : sums.hessian[b]);
-        try_cut(cpu, search, f, b, &sum, &away);
-    }
+    const struct rw_cell missing = unpacked(column.missing[0], column.missing[1]);
+    try_best(cpu, search, f, &sums, least, &missing);
 }
 
 /* Least quantised hessian of a side: what rw_side_allowed asks for. */
@@ -211,11 +267,10 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
-    const int worth =
-        search->all.n >= 2 * rule->min_docs && rw_host_allows(&cpu->host, search->best.slot, f);
+    const int worth = search->all.n + cpu->n_idle[search->best.slot] >= 2 * rule->min_docs &&
+                      rw_host_allows(&cpu->host, search->best.slot, f);
     const int by_category = rw_cuts_by_category(cuts, f);
-    /* what the vectors' integers and floats hold */
-    if (worth && !by_category && cpu->words.packed && rule->l2 < 0x1p60) {
+    if (worth && !by_category && rw_cpu_searches_packed(cpu)) {
         search_packed(cpu, search, f, cells, from, to);
         return;
     }
