@@ -26,6 +26,8 @@ Test(joint_words, largest)
                     add(&joint, want, sign * limit, weight);
                 cr_assert_eq(rw_joint_packed(joint), want[0], "%d bits, sign %d", bits, sign);
                 cr_assert_eq(rw_joint_hessian(joint), want[1], "%d bits, sign %d", bits, sign);
+                cr_assert_eq(rw_joint_from(want[0], want[1]), joint, "%d bits, sign %d", bits,
+                             sign);
             }
         }
     }
@@ -43,6 +45,7 @@ Test(joint_words, any)
                 (int32_t)((r >> 16) % ((uint32_t)limit + 1)));
             cr_assert_eq(rw_joint_packed(joint), want[0]);
             cr_assert_eq(rw_joint_hessian(joint), want[1]);
+            cr_assert_eq(rw_joint_from(want[0], want[1]), joint);
         }
     }
 }

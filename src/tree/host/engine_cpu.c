@@ -135,6 +135,7 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW(host, cpu->first_task, n_slots + 1));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->node, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->free_buffer, (size_t)cpu->n_buffers));
+    RW_TRY(RW_HOST_NEW(host, cpu->cell_words, (size_t)cpu->n_buffers));
     RW_TRY(RW_HOST_NEW(host, cpu->part_left, n_threads));
     RW_TRY(RW_HOST_NEW(host, cpu->part_sum, n_threads));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
@@ -270,6 +271,7 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
     cpu->words.most_docs =
         cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
+    cpu->keeps_joint = cpu->words.newton && cpu->words.packed && !cpu->ranks && !cpu->sparse.n;
     rw_cpu_list_passes(cpu);
     if (cpu->ranks)
         rw_cpu_divide_features(cpu, out);

@@ -36,7 +36,7 @@ enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
  * reach each other, in at most `most_docs` documents:
  *   mart:   lambda * 2^32 + count
  *   newton: lambda * 2^39 + hessian * 2^16 + count (joint)
- * Cells that are kept hold any node, in n_words words:
+ * Cells that are kept are joint where the node's can be, or hold any node, in n_words words:
  *   packed: lambda * 2^32 + count [, hessian]     while count and |lambda| sums stay under 2^31
  *   wide:   lambda, count [, hessian] */
 struct rw_cpu_words {
@@ -60,6 +60,13 @@ static inline int64_t rw_joint_packed(int64_t joint)
 static inline int64_t rw_joint_hessian(int64_t joint)
 {
     return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
+}
+
+/* The joint word of a packed one and a hessian that it has room for. */
+static inline int64_t rw_joint_from(int64_t packed, int64_t hessian)
+{
+    return (packed >> 32) * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) +
+           hessian * ((int64_t)1 << RW_JOINT_COUNT) + (uint32_t)packed;
 }
 
 /* The joint word of an idle document. */
@@ -198,6 +205,8 @@ struct rw_cpu {
     const uint64_t *kept_at; /* the same where it is kept: cell_at, or many.kept_at; borrowed */
     int64_t *pool;           /* [n_buffers][n_cells][3] histograms */
     uint64_t buffer_words;
+    uint8_t *cell_words;  /* [n_buffers] from one kept cell's place to the next one's, at least */
+    int keeps_joint;      /* are joint cells kept as they are? */
     int32_t *buffer_of;   /* [max_slots] -1: none */
     int32_t *free_buffer; /* [n_buffers] stack */
     int32_t n_free, n_buffers;
@@ -240,7 +249,14 @@ static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint
     if (cpu->buffer_of[slot] < 0)
         return NULL;
     return cpu->pool + (uint64_t)cpu->buffer_of[slot] * cpu->buffer_words +
-           cpu->kept_at[f] * (uint64_t)cpu->words.n_words;
+           cpu->kept_at[f] * cpu->cell_words[cpu->buffer_of[slot]];
+}
+
+/* Are a node's cells kept as joint ones? A larger sibling's may be while its parent's are not: they
+ * then take up a part of the parent's places. */
+static inline int rw_cpu_keeps_joint(const struct rw_cpu *cpu, int32_t slot)
+{
+    return cpu->keeps_joint && rw_cpu_is_joint(&cpu->words, cpu->n[slot]);
 }
 
 /* Where sparse columns' cells of a job's smaller node are made: where they are kept, or, of many
@@ -324,7 +340,7 @@ static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
 
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
-    int joint; /* cells that are given, but for a parent's, are joint */
+    int joint, from_joint, to_joint; /* are the cells that are given, taken from them, kept? */
     struct rw_cell all;
     double parent_gain;
     float rough;         /* the largest rough score so far (engine_cpu_split.c) */
@@ -334,21 +350,22 @@ struct rw_cpu_search {
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
                          struct rw_cpu_search *search);
 /* from: NULL, or cells that are taken from the column's first, then a parent's. to: NULL, or where
- * the result is kept, never joint, which may be `cells`. */
+ * the result is kept, which may be `cells`. */
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
 
-/* How a column's cells, or those taken from them, are given: packed words; each with its hessian;
- * or both in one. */
+/* How a column's cells are searched: packed words; each with its hessian; or both in one, if all
+ * are joint. */
 enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
 enum { RW_CPU_MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 
 /* A column of a node, packed. */
 struct rw_cpu_column {
-    const int64_t *cells; /* [n]; n a multiple of RW_CPU_CELLS */
-    const int64_t *from;  /* taken from them first, which are not joint then; or NULL */
-    int64_t *to;          /* where the result goes, never joint; or NULL */
-    uint32_t n;
+    const int64_t *cells;            /* [n]; n a multiple of RW_CPU_CELLS */
+    const int64_t *from;             /* taken from them first; or NULL */
+    int64_t *to;                     /* where the result goes; or NULL */
+    int joint, from_joint, to_joint; /* of pairs: are these joint? */
+    uint32_t n, n_cuts;
     int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
     int32_t min_docs, min_hessian;
     int32_t n_idle; /* of the node: documents that are in no cell */
@@ -358,7 +375,7 @@ struct rw_cpu_column {
 
 /* Sums of cells up to each bin, and rough scores of the cuts behind them. */
 struct rw_cpu_scores {
-    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS];
+    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS]; /* hessian: of pairs */
     float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
     /* The largest of those that are surely candidates; -1: there is none. Of columns with a
      * direction, and of nodes with idle documents, only: of others all are. */

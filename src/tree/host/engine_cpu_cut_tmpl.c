@@ -5,6 +5,9 @@
 
 #include "base/isa.h"
 #include "tree/host/engine_cpu.h"
+#if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
+#include <immintrin.h>
+#endif
 
 enum { LANES = RW_CPU_CELLS };
 typedef float floats __attribute__((vector_size(LANES * 4)));
@@ -26,55 +29,69 @@ typedef int64_t signed_longs __attribute__((vector_size(LANES * 8)));
 enum { JOINT_LAMBDA = RW_JOINT_COUNT + RW_JOINT_HESSIAN - 32 };
 #define LAMBDA 0xffffffff00000000
 
-/* Packed words and hessians of the cells from b on. */
-INLINE void load_cells(const int64_t *cells, uint32_t b, enum rw_cpu_cells kind, longs *words,
-                       longs *hessians)
+INLINE longs load(const int64_t *from)
 {
-    longs low, high;
-    memcpy(&low, cells + (kind == RW_CELL_PAIRS ? 2 * b : b), sizeof(low));
-    if (kind == RW_CELL_COUNTS) {
-        *words = low;
-    } else if (kind == RW_CELL_JOINT) {
-        *hessians = low >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
-        *words = ((longs)((signed_longs)low >> JOINT_LAMBDA) & LAMBDA) +
-                 (low & ((1 << RW_JOINT_COUNT) - 1));
+    longs words;
+    memcpy(&words, from, sizeof(words));
+    return words;
+}
+
+INLINE void store(int64_t *to, const longs *words)
+{
+    memcpy(to, words, sizeof(*words));
+}
+
+/* Packed words and hessians of the cells from b on. */
+INLINE void load_pairs(const int64_t *cells, uint32_t b, int joint, longs *words, longs *hessians)
+{
+    if (joint) {
+        const longs both = load(cells + b);
+        *hessians = both >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
+        *words = ((longs)((signed_longs)both >> JOINT_LAMBDA) & LAMBDA) +
+                 (both & ((1 << RW_JOINT_COUNT) - 1));
     } else {
-        memcpy(&high, cells + 2 * b + LANES, sizeof(high));
+        const longs low = load(cells + 2 * b), high = load(cells + 2 * b + LANES);
         *words = SHUFFLE(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
         *hessians = SHUFFLE(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
     }
 }
 
-INLINE void store_cells(int64_t *cells, uint32_t b, int newton, const longs *words,
+INLINE void store_pairs(int64_t *cells, uint32_t b, int joint, const longs *words,
                         const longs *hessians)
 {
-    if (!newton) {
-        memcpy(cells + b, words, sizeof(*words));
+    if (joint) {
+        const longs both = ((*words & LAMBDA) << JOINT_LAMBDA) + (*hessians << RW_JOINT_COUNT) +
+                           (*words & ~LAMBDA);
+        store(cells + b, &both);
         return;
     }
     const longs low = SHUFFLE(*words, *hessians, 0, 8, 1, 9, 2, 10, 3, 11);
     const longs high = SHUFFLE(*words, *hessians, 4, 12, 5, 13, 6, 14, 7, 15);
-    memcpy(cells + 2 * b, &low, sizeof(low));
-    memcpy(cells + 2 * b + LANES, &high, sizeof(high));
+    store(cells + 2 * b, &low);
+    store(cells + 2 * b + LANES, &high);
 }
 
-/* The cells from b on, less those of `from`, and kept. */
+/* The cells from b on, less those of `from`, and kept. hessians: of pairs. */
 INLINE void take_cells(const struct rw_cpu_column *column, uint32_t b, enum rw_cpu_cells kind,
                        longs *words, longs *hessians)
 {
-    const int newton = kind != RW_CELL_COUNTS;
-    if (!column->from) {
-        load_cells(column->cells, b, kind, words, hessians);
-    } else {
+    if (kind != RW_CELL_PAIRS) {
+        *words = load(column->cells + b);
+        if (column->from)
+            *words -= load(column->from + b);
+        if (column->to)
+            store(column->to + b, words);
+        return;
+    }
+    load_pairs(column->cells, b, column->joint, words, hessians);
+    if (column->from) {
         longs less, less_hessian;
-        load_cells(column->cells, b, newton ? RW_CELL_PAIRS : RW_CELL_COUNTS, words, hessians);
-        load_cells(column->from, b, kind, &less, &less_hessian);
+        load_pairs(column->from, b, column->from_joint, &less, &less_hessian);
         *words -= less;
-        if (newton)
-            *hessians -= less_hessian;
+        *hessians -= less_hessian;
     }
     if (column->to)
-        store_cells(column->to, b, newton, words, hessians);
+        store_pairs(column->to, b, column->to_joint, words, hessians);
 }
 
 /* Sums of each cell and those before it: of one, two, four of them; and of all before, to which
@@ -107,29 +124,43 @@ INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, co
     *allowed &= above >= -margin;
 }
 
+/* Counts, lambdas and hessians (of counts: these) of words, as `kind` has them. */
+INLINE void take_apart(enum rw_cpu_cells kind, const longs *words, const longs *heavy, ints *n,
+                       ints *lambda, ints *hessian)
+{
+    *n = LOW_INTS(*words);
+    *lambda = HIGH_INTS(*words);
+    *hessian = kind == RW_CELL_PAIRS ? LOW_INTS(*heavy) : *n;
+    if (kind == RW_CELL_JOINT) {
+        *hessian = LOW_INTS(*words >> RW_JOINT_COUNT) & ((1 << RW_JOINT_HESSIAN) - 1);
+        *n &= (1 << RW_JOINT_COUNT) - 1;
+        *lambda >>= JOINT_LAMBDA;
+    }
+}
+
 /* What a cut's sides add to its gain, roughly: seven roundings of at most 2^-24 each; -1 where the
  * split is not allowed. left, heavy: packed words and hessians on the left. sure: the same of cuts
  * that surely are candidates, if that is asked; then score has those that may be. */
 INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
-                       int newton, enum asked asked, floats *score, floats *sure)
+                       enum rw_cpu_cells kind, enum asked asked, floats *score, floats *sure)
 {
     const int32_t least = column->min_docs - (asked == ALL_SURE ? 0 : column->n_idle);
     const longs right = (uint64_t)column->all[0] - *left;
-    const ints nl = LOW_INTS(*left), nr = LOW_INTS(right);
-    const floats ql = FLOATS(HIGH_INTS(*left)), qr = FLOATS(HIGH_INTS(right));
-    ints allowed = (nl >= least) & (nr >= least), wl = nl, wr = nr;
-    if (newton) {
-        wl = LOW_INTS(*heavy);
-        wr = LOW_INTS((uint64_t)column->all[1] - *heavy);
+    const longs right_heavy = (uint64_t)column->all[1] - *heavy;
+    ints nl, nr, l, r, wl, wr;
+    take_apart(kind, left, heavy, &nl, &l, &wl);
+    take_apart(kind, &right, &right_heavy, &nr, &r, &wr);
+    const floats ql = FLOATS(l), qr = FLOATS(r);
+    ints allowed = (nl >= least) & (nr >= least);
+    if (kind != RW_CELL_COUNTS)
         allowed &= (wl >= column->min_hessian) & (wr >= column->min_hessian);
-    }
     const floats dl = FLOATS(wl) + column->l2, dr = FLOATS(wr) + column->l2;
     const floats both = (ql * ql * dr + qr * qr * dl) / (dl * dr);
     if (asked != ALL_SURE) {
-        const floats l = ql * dr, r = qr * dl;
+        const floats value_l = ql * dr, value_r = qr * dl;
         ints surely = allowed & (nl >= column->min_docs) & (nr >= column->min_docs);
         if (asked == ORDERED)
-            keep_ordered(column, &l, &r, &allowed, &surely);
+            keep_ordered(column, &value_l, &value_r, &allowed, &surely);
         *sure = (floats)((surely & (ints)both) | (~surely & (ints)((floats){0} - 1.0f)));
     }
     *score = (floats)((allowed & (ints)both) | (~allowed & (ints)((floats){0} - 1.0f)));
@@ -137,8 +168,20 @@ INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, co
 
 INLINE void keep_larger(floats *largest, const floats *other)
 {
+#if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
+    *largest = (floats)_mm256_max_ps((__m256)*other, (__m256)*largest);
+#else
     const ints above = *other > *largest;
     *largest = (floats)((above & (ints)*other) | (~above & (ints)*largest));
+#endif
+}
+
+/* Scores of the cuts from b on: what stands behind the last cut, sums that have the missing values
+ * already, is none. */
+INLINE void keep_cuts(const struct rw_cpu_column *column, uint32_t b, floats *score)
+{
+    const ints inside = (ints){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)column->n_cuts - (int32_t)b;
+    *score = (floats)((inside & (ints)*score) | (~inside & (ints)((floats){0} - 1.0f)));
 }
 
 INLINE float largest_of(const floats *values)
@@ -153,30 +196,32 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
                          enum rw_cpu_cells kind, enum asked asked)
 {
     const struct rw_cpu_column own = *given, *column = &own; /* nothing that is stored changes it */
-    const int newton = kind != RW_CELL_COUNTS;
     longs before = {0}, hessian_before = {0};
     floats largest = (floats){0} - 1.0f, sure = largest;
     for (uint32_t b = 0; b < column->n; b += LANES) {
         longs sums, heavy = {0};
         floats better, surely;
         take_cells(column, b, kind, &sums, &heavy);
-        if (newton) {
+        if (kind == RW_CELL_PAIRS) {
             add_up(&heavy, &hessian_before);
-            memcpy(out->hessian + b, &heavy, sizeof(heavy));
+            store(out->hessian + b, &heavy);
         }
         add_up(&sums, &before);
-        memcpy(out->left + b, &sums, sizeof(sums));
-        score_cuts(column, &sums, &heavy, newton, asked, &better, &surely);
+        store(out->left + b, &sums);
+        score_cuts(column, &sums, &heavy, kind, asked, &better, &surely);
         if (asked != ALL_SURE)
             keep_larger(&sure, &surely);
         if (column->missing[0]) {
             const longs with = sums + (uint64_t)column->missing[0];
             const longs heavier = heavy + (uint64_t)column->missing[1];
             floats other;
-            score_cuts(column, &with, &heavier, newton, asked, &other, &surely);
+            score_cuts(column, &with, &heavier, kind, asked, &other, &surely);
+            keep_cuts(column, b, &other);
             keep_larger(&better, &other);
-            if (asked != ALL_SURE)
+            if (asked != ALL_SURE) {
+                keep_cuts(column, b, &surely);
                 keep_larger(&sure, &surely);
+            }
         }
         memcpy(out->score + b, &better, sizeof(better));
         keep_larger(&largest, &better);

@@ -23,16 +23,19 @@ static struct rw_cell difference(const struct rw_cell *whole, const struct rw_ce
                             whole->lambda - part->lambda};
 }
 
-/* Searches of both siblings. joint: the cells will be joint ones. */
+/* Searches of both siblings. joint: the smaller one's cells will be joint ones. */
 void rw_cpu_start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
                            const struct rw_cell *smaller, int joint, struct rw_cpu_search *search)
 {
     rw_cpu_search_start(cpu, s->smaller, smaller, &search[0]);
     search[0].joint = joint;
+    search[0].to_joint = rw_cpu_keeps_joint(cpu, s->smaller);
     if (s->larger >= 0) {
         const struct rw_cell larger = difference(&cpu->total[s->parent], smaller);
         rw_cpu_search_start(cpu, s->larger, &larger, &search[1]);
-        search[1].joint = joint;
+        search[1].joint = rw_cpu_keeps_joint(cpu, s->parent);
+        search[1].from_joint = joint;
+        search[1].to_joint = rw_cpu_keeps_joint(cpu, s->larger);
     }
 }
 
@@ -140,8 +143,8 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
 struct shared_pair {
     struct rw_cpu *cpu;
     const struct rw_sibling *sibling;
-    uint32_t n_parts; /* of the smaller one's documents */
-    int joint;
+    uint32_t n_parts;               /* of the smaller one's documents */
+    int joint;                      /* are the parts' cells? */
     uint32_t first, last;           /* the slice */
     struct rw_cpu_search search[2]; /* as each thread begins them */
 };
@@ -168,7 +171,8 @@ static int merge_bundles(void *job, struct rw_share *share)
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
     struct rw_cpu_search search[2] = {pair->search[0], pair->search[1]};
-    const size_t n_words = (size_t)cpu->words.n_words;
+    const struct rw_cpu_words *words = &cpu->words;
+    const size_t n_words = search[0].joint ? 1 : (size_t)words->n_words;
     int64_t sum[RW_CPU_WIDE * 3];
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         const uint32_t c = (uint32_t)(i % RW_CPU_PASS_BUNDLES);
@@ -183,11 +187,13 @@ static int merge_bundles(void *job, struct rw_share *share)
         memset(sum, 0, n * n_words * sizeof(*sum));
         at += c * pass->step;
         for (uint32_t part = 0; part < pair->n_parts; part++) {
-            const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (pair->joint ? 1 : n_words);
-            if (pair->joint)
-                rw_cpu_widen(&cpu->words, more, n, sum);
-            for (size_t w = 0; w < n * n_words && !pair->joint; w++)
-                sum[w] += more[w];
+            const int64_t *more =
+                rw_cpu_built(cpu, (int)part) + at * (pair->joint ? 1 : (size_t)words->n_words);
+            if (pair->joint && !search[0].joint)
+                rw_cpu_widen(words, more, n, sum);
+            else
+                for (size_t w = 0; w < n * n_words; w++)
+                    sum[w] += more[w];
         }
         finish_bundle(cpu, pair->sibling, bundle, sum, search);
     }
@@ -210,7 +216,8 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
                     sum[k] += cpu->part_sum[part].word[k];
             }
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
-            rw_cpu_start_searches(cpu, s, &smaller, 0, pair.search);
+            rw_cpu_start_searches(cpu, s, &smaller,
+                                  rw_cpu_is_joint(&cpu->words, cpu->n[s->smaller]), pair.search);
         }
         rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES, 1,
                     merge_bundles, &pair);
@@ -349,7 +356,10 @@ static int take_buffers(struct rw_cpu *cpu, int n_jobs)
         if (cpu->n[s->smaller] >= cpu->least_kept) {
             if (cpu->n_free == 0)
                 return rw_fail(cpu->host.base.ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
-            cpu->buffer_of[s->smaller] = cpu->free_buffer[--cpu->n_free];
+            const int32_t buffer = cpu->free_buffer[--cpu->n_free];
+            cpu->buffer_of[s->smaller] = buffer;
+            cpu->cell_words[buffer] =
+                (uint8_t)(rw_cpu_keeps_joint(cpu, s->smaller) ? 1 : cpu->words.n_words);
         }
         if (s->larger >= 0 && cpu->n[s->larger] >= cpu->least_kept)
             cpu->buffer_of[s->larger] = cpu->buffer_of[s->parent];

@@ -129,27 +129,36 @@ static float least_net_score(struct rw_cpu_search *search, double penalty, float
     return least_score(search->rough + cost * (1.0f - margin));
 }
 
-static struct rw_cell unpacked(int64_t word, int64_t hessian)
+/* Of a word of a search, and of pairs the hessian. */
+static struct rw_cell cell_of(enum rw_cpu_cells kind, int64_t word, int64_t hessian)
 {
-    return (struct rw_cell){.n = (uint32_t)word, .hess = hessian, .lambda = word >> 32};
+    const int64_t packed = kind == RW_CELL_JOINT ? rw_joint_packed(word) : word;
+    return (struct rw_cell){.n = (uint32_t)packed,
+                            .hess = kind == RW_CELL_JOINT   ? rw_joint_hessian(word)
+                                    : kind == RW_CELL_PAIRS ? hessian
+                                                            : 0,
+                            .lambda = packed >> 32};
 }
 
-/* Adds a cell, with its sign, to packed words. */
-static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, uint32_t cell, int sign,
-                     int64_t *out)
+/* Adds a cell, with its sign, to the words of a search. joint: of pairs, is the cell? */
+static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, uint32_t cell,
+                     int sign, int64_t *out)
 {
-    const int64_t *at = cells + (kind == RW_CELL_PAIRS ? 2 * (size_t)cell : cell);
-    out[0] += sign * (kind == RW_CELL_JOINT ? rw_joint_packed(*at) : *at);
-    if (kind != RW_CELL_COUNTS)
-        out[1] += sign * (kind == RW_CELL_JOINT ? rw_joint_hessian(*at) : at[1]);
+    if (kind != RW_CELL_PAIRS) {
+        out[0] += sign * cells[cell];
+        return;
+    }
+    out[0] += sign * (joint ? rw_joint_packed(cells[cell]) : cells[2 * (size_t)cell]);
+    out[1] += sign * (joint ? rw_joint_hessian(cells[cell]) : cells[2 * (size_t)cell + 1]);
 }
 
 /* Idle documents of each code of a column, where a candidate depends on them: one that has too few
  * others on a side, or where only they may have missing values. They are counted, into `count`, if
  * there is one: count, or NULL. */
 static const uint32_t *idle_codes(const struct rw_cpu *cpu, const struct rw_cpu_search *search,
-                                  uint32_t f, const struct rw_cpu_scores *sums, float least,
-                                  uint64_t n_missing, uint32_t *count)
+                                  uint32_t f, const struct rw_cpu_scores *sums,
+                                  enum rw_cpu_cells kind, float least, uint64_t n_missing,
+                                  uint32_t *count)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const uint64_t min_docs = cpu->host.base.split_rule.min_docs;
@@ -158,7 +167,7 @@ static const uint32_t *idle_codes(const struct rw_cpu *cpu, const struct rw_cpu_
     const int32_t slot = search->best.slot;
     int depends = 0;
     for (uint32_t b = 0; b < n_bins && !depends && cpu->n_idle[slot]; b++) {
-        const uint32_t left = (uint32_t)sums->left[b];
+        const uint64_t left = cell_of(kind, sums->left[b], 0).n;
         depends = sums->score[b] >= least && (left < min_docs || all - left < min_docs ||
                                               (cuts->has_missing[f] && n_missing == 0));
     }
@@ -171,12 +180,13 @@ static const uint32_t *idle_codes(const struct rw_cpu *cpu, const struct rw_cpu_
 
 /* Cuts whose rough scores are `least` and more. */
 static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
-                     const struct rw_cpu_scores *sums, float least, const struct rw_cell *missing)
+                     const struct rw_cpu_scores *sums, enum rw_cpu_cells kind, float least,
+                     const struct rw_cell *missing)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
     uint32_t count[RW_MAX_CODES];
-    const uint32_t *idle_of = idle_codes(cpu, search, f, sums, least, missing->n, count);
+    const uint32_t *idle_of = idle_codes(cpu, search, f, sums, kind, least, missing->n, count);
     struct idle idle = {0, 0, 0};
     if (idle_of) {
         idle.all = cpu->n_idle[search->best.slot];
@@ -190,7 +200,7 @@ static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
             (b > 0 && sums->left[b] == sums->left[b - 1] && more == 0))
             continue;
         const struct rw_cell left =
-            unpacked(sums->left[b], cpu->words.newton ? sums->hessian[b] : 0);
+            cell_of(kind, sums->left[b], kind == RW_CELL_PAIRS ? sums->hessian[b] : 0);
         try_cut(cpu, search, f, b, &left, missing, &idle);
     }
 }
@@ -202,26 +212,32 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-    const enum rw_cpu_cells kind = search->joint       ? RW_CELL_JOINT
+    const int all_joint =
+        search->joint && (!from || search->from_joint) && (!to || search->to_joint);
+    const enum rw_cpu_cells kind = all_joint           ? RW_CELL_JOINT
                                    : cpu->words.newton ? RW_CELL_PAIRS
                                                        : RW_CELL_COUNTS;
-    struct rw_cpu_scores sums;
+    const int64_t packed = search->all.lambda * 4294967296 + (int64_t)search->all.n;
+    _Alignas(64) struct rw_cpu_scores sums;
     struct rw_cpu_column column = {
         .cells = cells,
         .from = from,
         .to = to,
+        .joint = search->joint,
+        .from_joint = search->from_joint,
+        .to_joint = search->to_joint,
         .n = (uint32_t)rw_cpu_n_cells(cuts, f),
-        .all = {search->all.lambda * 4294967296 + (int64_t)search->all.n, search->all.hess},
+        .n_cuts = n_bins,
+        .all = {all_joint ? rw_joint_from(packed, search->all.hess) : packed, search->all.hess},
         .min_docs = (int32_t)rule->min_docs,
         .n_idle = (int32_t)cpu->n_idle[search->best.slot],
         .min_hessian = search->min_hessian,
         .l2 = (float)rule->l2,
         .direction = (float)direction_of(cpu, f)};
     if (cuts->has_missing[f]) {
-        const int kept = from && kind == RW_CELL_JOINT;
-        add_cell(cells, kept ? RW_CELL_PAIRS : kind, n_bins, 1, column.missing);
+        add_cell(cells, kind, search->joint, n_bins, 1, column.missing);
         if (from)
-            add_cell(from, kind, n_bins, -1, column.missing);
+            add_cell(from, kind, search->from_joint, n_bins, -1, column.missing);
     }
     const float largest = score[cpu->host.isa](&column, &sums, kind);
     const float sure = column.direction != 0.0f || column.n_idle ? sums.sure : largest;
@@ -232,8 +248,8 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
                             : least_score(search->rough);
     if (!(largest >= least))
         return;
-    const struct rw_cell missing = unpacked(column.missing[0], column.missing[1]);
-    try_best(cpu, search, f, &sums, least, &missing);
+    const struct rw_cell missing = cell_of(kind, column.missing[0], column.missing[1]);
+    try_best(cpu, search, f, &sums, kind, least, &missing);
 }
 
 /* Least quantised hessian of a side: what rw_side_allowed asks for. */
@@ -262,6 +278,26 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
                                      .best = {.slot = slot, .column = -1}};
 }
 
+/* Cells of n_words words each less others, in `out`; either may be joint. */
+static void take_wide(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint64_t n,
+                      const int64_t *cells, const int64_t *from, int64_t *out)
+{
+    int64_t less[RW_CPU_MOST_CELLS * 3];
+    const size_t bytes = n * (size_t)cpu->words.n_words * sizeof(*out);
+    memset(out, 0, bytes);
+    if (search->joint)
+        rw_cpu_widen(&cpu->words, cells, n, out);
+    else
+        memcpy(out, cells, bytes);
+    if (from && search->from_joint) {
+        memset(less, 0, bytes);
+        rw_cpu_widen(&cpu->words, from, n, less);
+        from = less;
+    }
+    for (uint64_t w = 0; from && w < n * (size_t)cpu->words.n_words; w++)
+        out[w] -= from[w];
+}
+
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
@@ -274,24 +310,17 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
         search_packed(cpu, search, f, cells, from, to);
         return;
     }
-    const uint64_t n = rw_cpu_n_cells(cuts, f) * (uint64_t)cpu->words.n_words;
-    int64_t result[RW_CPU_MOST_CELLS * 3], apart[RW_CPU_MOST_CELLS * 2];
-    if (search->joint) {
-        const int64_t **joint = from ? &from : &cells;
-        memset(apart, 0, n * sizeof(*apart));
-        rw_cpu_widen(&cpu->words, *joint, rw_cpu_n_cells(cuts, f), apart);
-        *joint = apart;
-    }
-    if (from) {
-        int64_t *less = to ? to : result;
-        for (uint64_t w = 0; w < n; w++)
-            less[w] = cells[w] - from[w];
-        cells = less;
-    } else if (to) {
-        memcpy(to, cells, n * sizeof(*to));
-    }
+    if (!worth && !to)
+        return;
+    const uint64_t n = rw_cpu_n_cells(cuts, f);
+    int64_t wide[RW_CPU_MOST_CELLS * 3];
+    take_wide(cpu, search, n, cells, from, wide);
     if (worth && by_category)
-        try_sets(cpu, search, f, cells);
+        try_sets(cpu, search, f, wide);
     else if (worth)
-        try_all(cpu, search, f, cells);
+        try_all(cpu, search, f, wide);
+    for (uint64_t i = 0; to && search->to_joint && i < n; i++)
+        to[i] = rw_joint_from(wide[2 * i], wide[2 * i + 1]);
+    if (to && !search->to_joint)
+        memcpy(to, wide, n * (size_t)cpu->words.n_words * sizeof(*to));
 }
