@@ -84,7 +84,7 @@ static void load_sparse(struct rw_cpu *cpu)
 /* Fewest documents of a node whose cells are kept, so that those of its larger child can be had by
  * subtraction: of fewer, building both children costs less than the way to memory and back. Those
  * of sparse features are always kept. */
-enum { LEAST_KEPT = 1536 };
+enum { LEAST_KEPT = 768 };
 
 /* Idle documents are set apart where they are at least one of so many. */
 enum { WORTH_APART = 16 };

@@ -338,6 +338,15 @@ static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
     return cpu->words.packed && cpu->host.base.split_rule.l2 < 0x1p60;
 }
 
+/* A cut whose rough score may be the best, but whose sides may have too few documents: its column's
+ * idle documents are counted only if nothing better is found. */
+struct rw_cpu_later {
+    uint32_t column, bin;
+    float score;
+    struct rw_cell left, missing;
+};
+enum { RW_CPU_LATER = 48 };
+
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
     int joint, from_joint, to_joint; /* are the cells that are given, taken from them, kept? */
@@ -346,6 +355,8 @@ struct rw_cpu_search {
     float rough;         /* the largest rough score so far (engine_cpu_split.c) */
     int32_t min_hessian; /* least quantised hessian of a side (newton) */
     struct rw_split best;
+    uint32_t n_later;
+    struct rw_cpu_later later[RW_CPU_LATER]; /* columns together, bins in order */
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
                          struct rw_cpu_search *search);
@@ -353,6 +364,8 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
  * the result is kept, which may be `cells`. */
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
+/* When all columns were searched. */
+void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search);
 
 /* How a column's cells are searched: packed words; each with its hessian; or both in one, if all
  * are joint. */
@@ -407,7 +420,7 @@ void rw_cpu_start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
 void rw_cpu_search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                         const int64_t *cells, struct rw_cpu_search *search);
 void rw_cpu_keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
-                      const struct rw_cpu_search *search);
+                      struct rw_cpu_search *search);
 void rw_cpu_set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
                        const struct rw_cpu_search *search);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);

@@ -62,8 +62,11 @@ static void keep_better(struct rw_cpu *cpu, const struct rw_split *found)
 }
 
 void rw_cpu_keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
-                      const struct rw_cpu_search *search)
+                      struct rw_cpu_search *search)
 {
+    rw_cpu_search_end(cpu, &search[0]);
+    if (s->larger >= 0)
+        rw_cpu_search_end(cpu, &search[1]);
     rw_share_lock(share);
     keep_better(cpu, &search[0].best);
     if (s->larger >= 0)

@@ -16,6 +16,18 @@ static double penalty_of(const struct rw_cpu *cpu, uint32_t f)
     return cpu->host.penalty ? cpu->host.penalty[f] : 0.0;
 }
 
+/* Of equal gains the lower feature's, then the lower cut's counts, then missing values go left:
+ * columns, and cuts that are tried later, are not in their order. */
+static int is_better(const struct rw_split *best, double gain, int32_t column, uint32_t bin,
+                     int missing_left)
+{
+    if (gain != best->gain || !(gain > 0.0))
+        return gain > best->gain;
+    if (column != best->column)
+        return column < best->column;
+    return bin != best->bin ? bin < best->bin : missing_left > best->missing_left;
+}
+
 /* Idle documents of a node in a column. */
 struct idle {
     uint64_t all, left, missing; /* left: of a cut, missing values aside */
@@ -50,9 +62,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
         const double gain =
             rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, search->parent_gain),
                         penalty_of(cpu, f));
-        /* of equal ones the lower feature's: groups of columns are not in their order */
-        if (gain > search->best.gain ||
-            (gain > 0.0 && gain == search->best.gain && (int32_t)f < search->best.column))
+        if (is_better(&search->best, gain, (int32_t)f, b, missing_left))
             search->best = (struct rw_split){.slot = search->best.slot,
                                              .column = (int32_t)f,
                                              .feature = cuts->feature[f],
@@ -152,56 +162,78 @@ static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, ui
     out[1] += sign * (joint ? rw_joint_hessian(cells[cell]) : cells[2 * (size_t)cell + 1]);
 }
 
-/* Idle documents of each code of a column, where a candidate depends on them: one that has too few
- * others on a side, or where only they may have missing values. They are counted, into `count`, if
- * there is one: count, or NULL. */
-static const uint32_t *idle_codes(const struct rw_cpu *cpu, const struct rw_cpu_search *search,
-                                  uint32_t f, const struct rw_cpu_scores *sums,
-                                  enum rw_cpu_cells kind, float least, uint64_t n_missing,
-                                  uint32_t *count)
+/* Does a cut that may be the best depend on idle documents: are there too few others on a side, or
+ * have they alone missing values? */
+static int depends_on_idle(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint32_t f,
+                           const struct rw_cell *left, const struct rw_cell *missing)
 {
-    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const uint64_t min_docs = cpu->host.base.split_rule.min_docs;
-    const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-    const uint64_t all = search->all.n - n_missing;
-    const int32_t slot = search->best.slot;
-    int depends = 0;
-    for (uint32_t b = 0; b < n_bins && !depends && cpu->n_idle[slot]; b++) {
-        const uint64_t left = cell_of(kind, sums->left[b], 0).n;
-        depends = sums->score[b] >= least && (left < min_docs || all - left < min_docs ||
-                                              (cuts->has_missing[f] && n_missing == 0));
-    }
-    if (!depends)
-        return NULL;
-    memset(count, 0, rw_cuts_n_codes(cuts, f) * sizeof(*count));
-    rw_cpu_count_idle(cpu, slot, f, count);
-    return count;
+    return cpu->n_idle[search->best.slot] &&
+           (left->n < min_docs || search->all.n - left->n - missing->n < min_docs ||
+            (missing->n == 0 && cpu->host.set[0].bins->cuts->has_missing[f]));
 }
 
-/* Cuts whose rough scores are `least` and more. */
+/* The n cuts of a column whose idle documents were not counted. */
+static void try_counted(const struct rw_cpu *cpu, struct rw_cpu_search *search,
+                        const struct rw_cpu_later *later, uint32_t n)
+{
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const int32_t slot = search->best.slot;
+    const uint32_t f = later->column, n_bins = rw_cuts_n_bins(cuts, f);
+    uint32_t count[RW_MAX_CODES], b = 0;
+    memset(count, 0, rw_cuts_n_codes(cuts, f) * sizeof(*count));
+    rw_cpu_count_idle(cpu, slot, f, count);
+    struct idle idle = {cpu->n_idle[slot], 0, cuts->has_missing[f] ? count[n_bins] : 0};
+    for (uint32_t i = 0; i < n; i++) {
+        while (b <= later[i].bin)
+            idle.left += count[b++];
+        try_cut(cpu, search, f, later[i].bin, &later[i].left, &later[i].missing, &idle);
+    }
+}
+
+void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search)
+{
+    /* what a penalty takes was taken from `rough`, but not from these scores */
+    const float least = cpu->host.penalty ? -1.0f : least_score(search->rough);
+    for (uint32_t from = 0, end; from < search->n_later; from = end) {
+        int may_be_best = 0;
+        for (end = from;
+             end < search->n_later && search->later[end].column == search->later[from].column;
+             end++)
+            may_be_best |= search->later[end].score >= least;
+        if (may_be_best)
+            try_counted(cpu, search, search->later + from, end - from);
+    }
+    search->n_later = 0;
+}
+
+/* A cut that depends on idle documents waits; so many of a column's that there is no room are tried
+ * with counts of their own. */
+static void try_later(const struct rw_cpu *cpu, struct rw_cpu_search *search,
+                      const struct rw_cpu_later *cut)
+{
+    if (search->n_later == RW_CPU_LATER)
+        rw_cpu_search_end(cpu, search);
+    search->later[search->n_later++] = *cut;
+}
+
+/* Cuts whose rough scores are `least` and more. Where one is equal to that before, which counts, it
+ * has no documents of its own, but idle ones. */
 static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                      const struct rw_cpu_scores *sums, enum rw_cpu_cells kind, float least,
                      const struct rw_cell *missing)
 {
-    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-    uint32_t count[RW_MAX_CODES];
-    const uint32_t *idle_of = idle_codes(cpu, search, f, sums, kind, least, missing->n, count);
-    struct idle idle = {0, 0, 0};
-    if (idle_of) {
-        idle.all = cpu->n_idle[search->best.slot];
-        idle.missing = cuts->has_missing[f] ? idle_of[n_bins] : 0;
-    }
+    const struct idle none = {0, 0, 0};
+    const uint32_t n_bins = rw_cuts_n_bins(cpu->host.set[0].bins->cuts, f);
     for (uint32_t b = 0; b < n_bins; b++) {
-        const uint64_t more = idle_of ? idle_of[b] : 0;
-        idle.left += more;
-        /* of equal cuts the first counts */
-        if (!(sums->score[b] >= least) ||
-            (b > 0 && sums->left[b] == sums->left[b - 1] && more == 0))
+        if (!(sums->score[b] >= least))
             continue;
         const struct rw_cell left =
             cell_of(kind, sums->left[b], kind == RW_CELL_PAIRS ? sums->hessian[b] : 0);
-        try_cut(cpu, search, f, b, &left, missing, &idle);
+        if (depends_on_idle(cpu, search, f, &left, missing))
+            try_later(cpu, search, &(struct rw_cpu_later){f, b, sums->score[b], left, *missing});
+        else if (b == 0 || sums->left[b] != sums->left[b - 1])
+            try_cut(cpu, search, f, b, &left, missing, &none);
     }
 }
 
