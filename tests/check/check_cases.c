@@ -112,6 +112,22 @@ static const struct check_spec table[] = {
      .n_trees = 2},
     {BASE, .name = "lanes/shared/newton", DISTINCT(4), .n_queries = 700, .n_features = 30,
      .leaves = 30, .n_trees = 2, .newton = 1, .sample_features = 0.4},
+    /* cells kept as one word, taken from a parent's that are not */
+    {BASE, .name = "lanes/kept/bits12", .n_queries = 600, .leaves = 30, .n_trees = 2, .newton = 1,
+     .bits = 12},
+    {BASE, .name = "lanes/kept/missing", .columns = 1u << COLUMN_REAL | 1u << COLUMN_HALF_MISSING,
+     .n_queries = 600, .leaves = 30, .n_trees = 2, .newton = 1, .bits = 12, .sample_queries = 0.8},
+    /* documents that are in no histogram, few of the others: they are counted, or alone have
+     * missing values */
+    {BASE, .name = "idle/few-docs", .n_queries = 100, .leaves = 60, .newton = 1, .bits = 5,
+     .min_docs = 20},
+    {BASE, .name = "idle/missing", ONLY(COLUMN_HALF_MISSING), .n_features = 40, .n_queries = 200,
+     .leaves = 200, .newton = 1, .bits = 5, .min_docs = 1, .truncation = 3},
+    {BASE, .name = "idle/equal-cuts", ONLY(COLUMN_DISTINCT), .n_features = 40, .n_queries = 200,
+     .leaves = 200, .newton = 1, .bits = 5, .min_docs = 4, .truncation = 3, .distinct = 205,
+     .n_trees = 4},
+    {BASE, .name = "idle/samples", .n_queries = 100, .leaves = 60, .newton = 1, .bits = 5,
+     .min_docs = 10, .sample_queries = 0.7, .n_threads = 7},
     {BASE, .name = "lanes/few-sparse",
      .columns = 1u << COLUMN_REAL | 1u << COLUMN_SPARSE | 1u << COLUMN_HALF_MISSING,
      .n_queries = 400, .n_features = 24, .leaves = 60, .n_trees = 2},
