@@ -16,7 +16,7 @@ enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, WALKED_DOCS = 4096 };
  * that vectors never reach another feature; features of a bundle, at most. */
 enum {
     RW_CPU_PASS_BUNDLES = 8,
-    RW_CPU_DOCS = 512,
+    RW_CPU_DOCS = 1024,
     RW_CPU_PASSES = 32,
     RW_CPU_CELLS = 8,
     RW_CPU_BUNDLE_FEATURES = 8
