@@ -11,11 +11,12 @@
  * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
  * order of one-at-a-time growth; what was expanded too much is left. */
 struct node {
-    uint64_t n;            /* documents */
-    struct rw_split split; /* best split; column -1: a leaf */
+    double gain;         /* of its best split, if it has one */
+    uint64_t n;          /* documents */
+    int32_t left, right; /* slots of its children, once it is expanded */
     int32_t depth;
     int32_t index; /* among the splits or among the leaves, at the end */
-    int is_expanded;
+    uint8_t has_split, is_expanded;
 };
 
 /* An entry of a heap: highest gain first, then lowest order. Of the frontier, whose order is nodes'
@@ -32,7 +33,10 @@ struct rw_grower {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_grow_rules rules;
     uint32_t max_slots;
-    struct node *node; /* [max_slots] */
+    /* [max_slots] both. A batch is chosen while the engine waits: what is asked of all nodes then
+     * is apart from their splits, each of which is several lines of the cache. */
+    struct node *node;
+    struct rw_split *split; /* the best; column -1: none */
     int32_t n_slots;
     int32_t *slot_of; /* [max_slots] of each number */
     int32_t n_nodes;
@@ -71,6 +75,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     grower->max_slots = rw_grow_max_slots(rules);
     const size_t n = grower->max_slots;
     RW_TRY_OUT(RW_NEW(ctx, grower->node, n));
+    RW_TRY_OUT(RW_NEW(ctx, grower->split, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->slot_of, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->frontier, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->prospect, n));
@@ -93,6 +98,7 @@ void rw_grower_free(struct rw_grower *grower)
     if (!grower)
         return;
     rw_mem_free(grower->node);
+    rw_mem_free(grower->split);
     rw_mem_free(grower->slot_of);
     rw_mem_free(grower->frontier);
     rw_mem_free(grower->prospect);
@@ -148,17 +154,17 @@ static int may_split(const struct rw_grower *g, const struct node *node)
 /* A node at the next slot. */
 static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
 {
-    g->node[g->n_slots] =
-        (struct node){.n = n, .split = {.column = -1}, .depth = depth, .index = -1};
+    g->node[g->n_slots] = (struct node){.n = n, .depth = depth, .index = -1};
+    g->split[g->n_slots] = (struct rw_split){.column = -1};
     return g->n_slots++;
 }
 
 /* Makes a known node part of the tree. */
 static void number_node(struct rw_grower *g, int32_t slot)
 {
-    const struct rw_split *split = &g->node[slot].split;
-    if (split->column >= 0)
-        push(g->frontier, &g->n_frontier, (struct entry){split->gain, g->n_nodes, slot, -1});
+    const struct node *node = &g->node[slot];
+    if (node->has_split)
+        push(g->frontier, &g->n_frontier, (struct entry){node->gain, g->n_nodes, slot, -1});
     g->slot_of[g->n_nodes++] = slot;
 }
 
@@ -166,8 +172,8 @@ static void number_node(struct rw_grower *g, int32_t slot)
 static void accept(struct rw_grower *g, int32_t slot)
 {
     g->node[slot].index = g->n_splits++;
-    number_node(g, g->node[slot].split.left);
-    number_node(g, g->node[slot].split.right);
+    number_node(g, g->node[slot].left);
+    number_node(g, g->node[slot].right);
 }
 
 /* Finds the best splits of the slots in g->search, with the histograms of g->sibling. */
@@ -183,8 +189,12 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
     start = rw_clock_ms();
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
-    for (int i = 0; i < n_search; i++)
-        g->node[g->search[i]].split = g->found[i];
+    for (int i = 0; i < n_search; i++) {
+        struct node *node = &g->node[g->search[i]];
+        node->has_split = g->found[i].column >= 0;
+        node->gain = g->found[i].gain;
+        g->split[g->search[i]] = g->found[i];
+    }
     return RW_OK;
 }
 
@@ -206,8 +216,8 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
         const struct rw_split *split = &g->batch[i];
         struct node *parent = &g->node[split->slot];
         parent->is_expanded = 1;
-        parent->split.left = split->left;
-        parent->split.right = split->right;
+        parent->left = split->left;
+        parent->right = split->right;
         if (g->nodes)
             rw_node_features_add(g->nodes, split);
         const int32_t child[2] = {split->left, split->right};
@@ -263,11 +273,11 @@ static void add_next(struct rw_grower *g, const struct entry *seen, int32_t *n)
     }
     const struct node *node = &g->node[seen->slot];
     for (int side = 0; node->is_expanded && side < 2; side++) {
-        const int32_t child = side ? node->split.right : node->split.left;
-        const struct rw_split *split = &g->node[child].split;
-        const double gain = split->gain < seen->gain ? split->gain : seen->gain;
-        if (split->column >= 0)
-            push(g->prospect, n, (struct entry){gain, child, child, -1});
+        const int32_t slot = side ? node->right : node->left;
+        const struct node *child = &g->node[slot];
+        const double gain = child->gain < seen->gain ? child->gain : seen->gain;
+        if (child->has_split)
+            push(g->prospect, n, (struct entry){gain, slot, slot, -1});
     }
 }
 
@@ -280,7 +290,7 @@ static int choose_batch(struct rw_grower *g, struct rw_grow_times *times)
     const int64_t spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)left;
     int n_batch = 0;
     int32_t n = 0;
-    g->batch[n_batch++] = g->node[top].split;
+    g->batch[n_batch++] = g->split[top];
     if (g->rules.batch <= 1)
         return n_batch;
     struct entry next = {g->frontier[0].gain, top, top, 0};
@@ -291,7 +301,7 @@ static int choose_batch(struct rw_grower *g, struct rw_grow_times *times)
         next = pop(g->prospect, &n);
         times->n_prospects++;
         if (!g->node[next.slot].is_expanded)
-            g->batch[n_batch++] = g->node[next.slot].split;
+            g->batch[n_batch++] = g->split[next.slot];
     }
     return n_batch;
 }
@@ -317,9 +327,9 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
         const int32_t end = g->n_nodes;
         int n_batch = 0;
         for (int32_t number = begin; number < end; number++) {
-            const struct node *node = &g->node[g->slot_of[number]];
-            if (node->split.column >= 0)
-                g->batch[n_batch++] = node->split;
+            const int32_t slot = g->slot_of[number];
+            if (g->node[slot].has_split)
+                g->batch[n_batch++] = g->split[slot];
         }
         g->n_frontier = 0;
         RW_TRY(expand(g, engine, n_batch, 1, times));
@@ -379,13 +389,14 @@ static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_s
         leaf_slot[n_leaves++] = g->slot_of[number];
     }
     for (int32_t number = 0; number < g->n_nodes; number++) {
-        const struct node *node = &g->node[g->slot_of[number]];
-        const struct rw_split *split = &node->split;
+        const int32_t slot = g->slot_of[number];
+        const struct node *node = &g->node[slot];
+        const struct rw_split *split = &g->split[slot];
         const int32_t k = node->index;
         if (k < 0)
             continue;
-        tree->left[k] = g->node[split->left].index;
-        tree->right[k] = g->node[split->right].index;
+        tree->left[k] = g->node[node->left].index;
+        tree->right[k] = g->node[node->right].index;
         tree->feature[k] = split->feature;
         tree->cut[k] = split->cut;
         tree->missing_left[k] = (uint8_t)split->missing_left;
@@ -401,8 +412,8 @@ static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_s
 static int add_sets(const struct rw_grower *g, struct rw_tree *tree)
 {
     for (int32_t number = 0; number < g->n_nodes; number++) {
-        const struct node *node = &g->node[g->slot_of[number]];
-        if (node->index >= 0 && node->split.is_set)
+        const int32_t slot = g->slot_of[number];
+        if (g->node[slot].index >= 0 && g->split[slot].is_set)
             return rw_tree_add_sets(g->ctx, tree);
     }
     return RW_OK;

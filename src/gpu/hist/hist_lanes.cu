@@ -6,8 +6,7 @@
  *
  * Shapes: a tile's words [n_docs][lanes]; cells in shared memory as struct layout says, packed:
  * count in the high bits, lambda + largest in the low ones. Drained cells in scratch [node][plan
- * row][bin] [code][lane] as 64-bit words (lambda * 2^32 + count, or one word each; then hess),
- * then put into the shape of hist.h.
+ * row][bin] [code][lane], in planes that struct plan says, then put into the shape of hist.h.
  *
  * Decomposition: a block = a row of the plan (a tile, some of the codes of its words, some of its
  * bins) and a chunk of a node's documents. Rows of few cells, whose time beside other rows' nobody
@@ -297,10 +296,10 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->d_hess = call->sums == RW_HIST_NEWTON ? call->d_hess : NULL;
     plan->by_position = call->by_position && call->d_list;
     plan->d_cell = (unsigned long long *)call->d_scratch;
-    plan->node_cells = node_words(call);
+    plan->node_cells = node_cells(call);
     plan->n_nodes = call->n_nodes;
     plan->clean = call->clean_scratch;
-    set_words(call, plan);
+    set_planes(call, plan);
     plan->cell_bytes = (uint32_t)layout.cell_bytes;
     /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2)
      */
@@ -437,7 +436,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     struct far_state far = {{}, UINT64_MAX, 0};
     cudaError_t error = cudaSuccess;
     if (!plan.clean)
-        error = clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
+        error = clear(plan.d_cell, drained_bytes(plan) / sizeof(*plan.d_cell), stream);
     for (uint32_t first = 0, n; first < n_rows && error == cudaSuccess; first += n) {
         n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
         while (call->far && first + n < n_rows && rows[first + n].tile == rows[first + n - 1].tile)
@@ -456,7 +455,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
         if (error != cudaSuccess)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
-        const size_t square = (size_t)plan.words * 32 * 33 * sizeof(long long);
+        const size_t square = (size_t)plan.n_planes * 32 * 33 * sizeof(long long);
         error = launch_after(finish[out.result.d_hess_sum != NULL][call->narrow], grid, dim3(32, 8),
                              square, stream, plan, out, most_groups);
     }

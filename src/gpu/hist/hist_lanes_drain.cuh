@@ -41,34 +41,47 @@ template <int SUMS> static __device__ __forceinline__ bool holds_any(const struc
     return SUMS == ONLY_HESSIANS ? d.hess != 0 : d.count != 0;
 }
 
-/* Adds it to the words of a drained cell, which struct plan says. */
+/* Cells from plane to plane. */
+static __device__ __forceinline__ uint64_t plane_cells(const struct plan &plan)
+{
+    return plan.node_cells * plan.n_nodes;
+}
+
+/* The plane of hessians in words of 32 bits. */
+static __device__ __forceinline__ uint32_t *hess_plane(const struct plan &plan)
+{
+    return (uint32_t *)(plan.d_cell + plane_cells(plan));
+}
+
+/* Adds it to the drained cell `at`, as struct plan says. */
 template <int SUMS>
 static __device__ __forceinline__ void add_drained(const struct plan &plan, const struct drained &d,
-                                                   unsigned long long *d_out)
+                                                   uint64_t at)
 {
     const unsigned long long lambda = (unsigned long long)(long long)d.lambda;
+    unsigned long long *const d_out = plan.d_cell + at;
     if (plan.wide) {
         if (SUMS != ONLY_HESSIANS) {
             atomicAdd(d_out, (unsigned long long)d.count);
-            atomicAdd(d_out + 1, lambda);
+            atomicAdd(d_out + plane_cells(plan), lambda);
         }
         if (has_hessians(SUMS))
-            atomicAdd(d_out + 2, d.hess);
+            atomicAdd(d_out + 2 * plane_cells(plan), d.hess);
     } else if (has_hessians(SUMS) && plan.hess_at) {
         atomicAdd(d_out, (lambda << plan.lambda_at) + (d.hess << plan.hess_at) + d.count);
     } else {
         if (SUMS != ONLY_HESSIANS)
             atomicAdd(d_out, (lambda << plan.lambda_at) + d.count);
         if (has_hessians(SUMS))
-            atomicAdd(d_out + 1, d.hess);
+            atomicAdd(hess_plane(plan) + at, (uint32_t)d.hess);
     }
 }
 
 /* Where a node's drained cells of a row begin. */
-static __device__ __forceinline__ unsigned long long *
-drained_to(const struct plan &plan, const struct plan_row &row, uint32_t node)
+static __device__ __forceinline__ uint64_t drained_to(const struct plan &plan,
+                                                      const struct plan_row &row, uint32_t node)
 {
-    return plan.d_cell + (node * plan.node_cells + row.cells);
+    return node * plan.node_cells + row.cells;
 }
 
 /* The first cell of a thread; the next one is NEXT_CELL words on. */
@@ -98,9 +111,9 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
     const uint32_t full = SUMS == ONLY_HESSIANS ? 0 : plan.room / RW_TUNE_LANES_FULL;
     const uint32_t lane = threadIdx.x % WARP, least = (full + 1) << shift;
     const uint32_t code = threadIdx.x / WARP % S::CODES;
-    const uint32_t stride = row.lanes * plan.words, n = row.n_bins * S::CODES;
+    const uint32_t n = row.n_bins * S::CODES;
     uint32_t *cell = first_cell<S, SUMS>(), most = 0;
-    unsigned long long *d_out = drained_to(plan, row, node) + (lane & (row.lanes - 1)) * plan.words;
+    const uint64_t first = drained_to(plan, row, node) + (lane & (row.lanes - 1));
     for (uint32_t i = threadIdx.x / WARP; i < n; i += LOOK_ROWS * WARPS) {
         uint32_t packed[LOOK_ROWS], top = 0, top_heavy = 0;
 #pragma unroll
@@ -123,7 +136,7 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
                     continue;
                 }
                 add_drained<SUMS>(plan, drained_of<SUMS>(plan, packed[k], heavy),
-                                  d_out + (i + k * WARPS) * stride);
+                                  first + (i + k * WARPS) * row.lanes);
                 *at = 0;
                 heavy_cell::clear(at, code);
             }
@@ -148,15 +161,15 @@ static __device__ void drain_all(const struct plan &plan, const struct plan_row 
     const uint32_t code = threadIdx.x / WARP % S::CODES;
     uint32_t *cell = first_cell<S, SUMS>();
     uint32_t i = threadIdx.x / WARP;
-    unsigned long long *d_out = drained_to(plan, row, node) + (i * lanes + lane) * plan.words;
+    uint64_t to = drained_to(plan, row, node) + (i * lanes + lane);
     if (lanes == WARP) {
 #pragma unroll 4
         for (; i < n; i += WARPS) {
             const struct drained d = drained_of<SUMS>(plan, *cell, heavy_cell::read(cell, code));
             if (holds_any<SUMS>(d))
-                add_drained<SUMS>(plan, d, d_out);
+                add_drained<SUMS>(plan, d, to);
             cell += next_cell<S, SUMS>();
-            d_out += WARPS * WARP * plan.words;
+            to += WARPS * WARP;
         }
         return;
     }
@@ -167,9 +180,9 @@ static __device__ void drain_all(const struct plan &plan, const struct plan_row 
         if (has_hessians(SUMS))
             d.hess = sum_copies(d.hess, lanes);
         if (lane < lanes && holds_any<SUMS>(d))
-            add_drained<SUMS>(plan, d, d_out);
+            add_drained<SUMS>(plan, d, to);
         cell += next_cell<S, SUMS>();
-        d_out += WARPS * lanes * plan.words;
+        to += WARPS * lanes;
     }
 }
 

@@ -3,7 +3,7 @@
 #define RW_GPU_HIST_LANES_FINISH_CUH
 
 #include "gpu/device/launch_after.cuh"
-#include "gpu/hist/hist_lanes_add.cuh"
+#include "gpu/hist/hist_lanes_drain.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
 
 enum : uint64_t { NO_CELL = UINT64_MAX };
@@ -61,17 +61,17 @@ put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
 }
 
 /* Siblings too: parents are read while the launch before ends. Drained cells are [bin][column]
- * words, a column a code and a lane, in the order of the tile's features. Block: 32 x 8 threads;
- * grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in shared
- * memory. */
+ * in each plane, a column a code and a lane, in the order of the tile's features. Block: 32 x 8
+ * threads; grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in
+ * shared memory. */
 template <bool WEIGHTS, class SUM>
 __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     finish_kernel(const __grid_constant__ struct plan plan,
                   const __grid_constant__ struct finished out, uint32_t most_groups)
 {
-    long long(*square)[33] = (long long(*)[33])shared_cells; /* [words * 32][33] */
+    long long(*square)[33] = (long long(*)[33])shared_cells; /* [n_planes * 32][33] */
     const struct plan_row &row = plan.row[blockIdx.y / most_groups];
-    const uint32_t columns = row.n_codes * row.lanes, node = blockIdx.z, words = plan.words;
+    const uint32_t columns = row.n_codes * row.lanes, node = blockIdx.z;
     const uint32_t first = blockIdx.x * 32, first_column = blockIdx.y % most_groups * 32;
     const uint32_t first_feature = row.first_code * row.lanes + first_column; /* of the tile */
     /* a narrow tile has no documents in the bins from row.n_bins on */
@@ -113,26 +113,34 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     /* No document has a code here. Only bin 0 has something to clear that is of no feature. */
     if (!__syncthreads_or(any || first == 0))
         return;
-    unsigned long long *const d_in = plan.d_cell + (node * plan.node_cells + row.cells);
+    const uint64_t from = drained_to(plan, row, node), plane = plane_cells(plan);
+    const bool wide = sizeof(SUM) == sizeof(int64_t) && plan.wide; /* narrow sums never are */
+    const bool half_plane = WEIGHTS && !wide && plan.hess_at == 0;
+    const int whole_planes = wide ? WEIGHTS ? 3 : 2 : 1;
     const bool is_read = first_column + threadIdx.x < columns &&
                          first_feature + threadIdx.x < row.n_features && is_asked(threadIdx.x);
 #pragma unroll
     for (uint32_t y = threadIdx.y; y < 32; y += 8) {
         const uint32_t bin = first + y, column = first_column + threadIdx.x;
         const bool counted = bin < row.n_bins && is_read;
-        const unsigned long long *d_at = d_in + ((uint64_t)bin * columns + column) * words;
-        square[y][threadIdx.x] = counted ? (long long)d_at[0] : 0;
-        if (words > 1)
-            square[32 + y][threadIdx.x] = counted ? (long long)d_at[1] : 0;
-        if (words > 2)
-            square[64 + y][threadIdx.x] = counted ? (long long)d_at[2] : 0;
+        const uint64_t at = from + ((uint64_t)bin * columns + column);
+        square[y][threadIdx.x] = counted ? (long long)plan.d_cell[at] : 0;
+        if (half_plane)
+            square[32 + y][threadIdx.x] = counted ? hess_plane(plan)[at] : 0;
+        for (int p = 1; p < whole_planes; p++)
+            square[32 * p + y][threadIdx.x] = counted ? (long long)plan.d_cell[p * plane + at] : 0;
     }
     for (uint32_t y = threadIdx.y; y < 32 && plan.clean; y += 8) { /* those of no feature, too */
         const uint32_t bin = first + y, column = first_column + threadIdx.x;
         if (is_read && square[y][threadIdx.x] == 0)
-            continue; /* clean, then, as are its other words: no document was counted */
-        for (uint32_t w = 0; w < words && bin < row.n_bins && column < columns; w++)
-            d_in[((uint64_t)bin * columns + column) * words + w] = 0;
+            continue; /* clean, then, as it is in other planes: no document was counted */
+        if (bin >= row.n_bins || column >= columns)
+            continue;
+        const uint64_t at = from + ((uint64_t)bin * columns + column);
+        if (half_plane)
+            hess_plane(plan)[at] = 0;
+        for (int p = 0; p < whole_planes; p++)
+            plan.d_cell[p * plane + at] = 0;
     }
     __syncthreads();
 #pragma unroll
@@ -145,11 +153,11 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         const bool is_sibling = parent != RW_HIST_NO_PARENT && value != 0; /* 0 changes nothing */
         const uint32_t count = (uint32_t)value & (WEIGHTS ? plan.count_mask : UINT32_MAX);
         const long long lambda =
-            plan.wide ? square[32 + threadIdx.x][k] : value >> (WEIGHTS ? plan.lambda_at : 32);
+            wide ? square[32 + threadIdx.x][k] : value >> (WEIGHTS ? plan.lambda_at : 32);
         long long hess = 0;
         if (WEIGHTS)
             hess = plan.hess_at ? value >> plan.hess_at & plan.hess_mask
-                                : square[(words - 1) * 32 + threadIdx.x][k];
+                                : square[(wide ? 64 : 32) + threadIdx.x][k];
         put_cell<WEIGHTS, SUM>(out, node, cell, is_sibling, before[i], count, lambda, hess);
     }
 }

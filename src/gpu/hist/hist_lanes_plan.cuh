@@ -36,18 +36,20 @@ struct plan {
     const int32_t *d_lambda; /* NULL: counts only */
     const int32_t *d_hess;   /* newton */
     int by_position;         /* these two are by position in the list, not by document */
+    /* Drained cells, [n_planes][n_nodes][node_cells]: count and lambda, then newton's hess. */
     unsigned long long *d_cell;
-    uint64_t node_cells; /* drained cells of a node */
+    uint64_t node_cells;
     uint32_t n_nodes, n_blocks;
     uint32_t n_rows;    /* with blocks of their own */
     uint32_t n_carried; /* behind them, which the blocks of the first one add, too */
     uint32_t room;      /* documents that fit into a packed cell */
     int shift, largest;
     int clean; /* drained cells are 0, and are left so */
-    /* A drained cell has so many words of 64 bits: wide, where sums may pass 2^31, one each of
-     * count, lambda and hess; else lambda * 2^lambda_at + hess * 2^hess_at + count in one, but, if
-     * hess_at is 0, newton's hess in another. */
-    int wide, words, lambda_at, hess_at;
+    /* A drained cell has a word of 64 bits in each plane: lambda * 2^lambda_at + hess * 2^hess_at +
+     * count; if hess_at is 0, newton's hess stands in a plane of words of 32 bits; wide, where sums
+     * may pass 2^31, in planes of their own all three of count, lambda and hess. Planes, so that
+     * what a warp adds to one fills whole sectors, by which the L2 cache counts atomics. */
+    int wide, n_planes, lambda_at, hess_at;
     uint32_t count_mask;
     long long hess_mask;
     uint32_t one;        /* a document of lambda 0, packed */
@@ -171,26 +173,19 @@ static int bits_of(uint64_t most)
     return bits;
 }
 
-/* The words of a drained cell. */
-static void set_words(const struct rw_hist_call *call, struct plan *plan)
+/* The planes of drained cells. */
+static void set_planes(const struct rw_hist_call *call, struct plan *plan)
 {
     const uint64_t n = longest_node(call);
     const int newton = call->sums == RW_HIST_NEWTON;
     const int count_bits = bits_of(n), sum_bits = bits_of(n * (uint64_t)call->largest);
     const int tight = newton && n > 0 && count_bits + 2 * sum_bits + 1 <= 64;
     plan->wide = is_wide(call);
-    plan->words = 1 + plan->wide + (newton && !tight);
+    plan->n_planes = 1 + plan->wide + (newton && !tight);
     plan->hess_at = tight ? count_bits : 0;
     plan->lambda_at = tight ? count_bits + sum_bits : 32;
     plan->count_mask = tight ? (uint32_t)(((uint64_t)1 << count_bits) - 1) : UINT32_MAX;
     plan->hess_mask = ((long long)1 << sum_bits) - 1;
-}
-
-static int words_of(const struct rw_hist_call *call)
-{
-    struct plan plan;
-    set_words(call, &plan);
-    return plan.words;
 }
 
 /* Bins that a tile's codes can have. */
@@ -199,19 +194,33 @@ static uint32_t bins_of_tile(const struct rw_hist_matrix *matrix, uint32_t t)
     return matrix->tile[t].bits == 4 && matrix->n_bins > 16 ? 16 : matrix->n_bins;
 }
 
-/* Drained cells of one node over all tiles, in 64-bit words. */
-static uint64_t node_words(const struct rw_hist_call *call)
+/* Drained cells of one node over all tiles. */
+static uint64_t node_cells(const struct rw_hist_call *call)
 {
     uint64_t cells = 0;
     for (uint32_t t = 0; t < call->matrix->n_tiles; t++)
         cells += (uint64_t)call->matrix->tile[t].lanes * code_words(call->matrix->tile[t].bits) *
                  bins_of_tile(call->matrix, t);
-    return cells * (uint64_t)words_of(call);
+    return cells;
+}
+
+/* Bytes of all planes, whole words. */
+static size_t drained_bytes(const struct plan &plan)
+{
+    const bool half = plan.n_planes == 2 && !plan.wide;
+    const size_t cell =
+        half ? sizeof(uint64_t) + sizeof(uint32_t) : plan.n_planes * sizeof(uint64_t);
+    const size_t bytes = plan.node_cells * plan.n_nodes * cell;
+    return (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
 }
 
 static size_t lanes_scratch(const struct rw_hist_call *call)
 {
-    return node_words(call) * call->n_nodes * sizeof(uint64_t);
+    struct plan plan = {};
+    set_planes(call, &plan);
+    plan.node_cells = node_cells(call);
+    plan.n_nodes = call->n_nodes;
+    return drained_bytes(plan);
 }
 
 /* All rows of the plan; returns their number. */
@@ -219,7 +228,6 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
                           struct plan_row *row)
 {
     const struct rw_hist_matrix *matrix = call->matrix;
-    const int words = words_of(call);
     uint32_t n = 0;
     uint64_t cells = 0;
     for (uint32_t t = 0; t < matrix->n_tiles; t++) {
@@ -244,7 +252,7 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
                 r.in_part = n_bins < all_bins;
                 r.bits = (uint8_t)tile->bits;
                 r.tile = (uint8_t)t;
-                cells += (uint64_t)r.n_bins * n_codes * tile->lanes * words;
+                cells += (uint64_t)r.n_bins * n_codes * tile->lanes;
                 row[n++] = r;
             }
         }
@@ -324,11 +332,35 @@ static double time_of(const struct rw_hist_call *call, const double *cost, uint3
     return shared + largest / 2 > largest ? shared + largest / 2 : largest;
 }
 
-/* Chunks of the size that should be done first. Returns their number, of all rows together. */
+/* The size of chunks with which a launch should be done first: from half of a multiprocessor's
+ * share up, since a few steps beyond its share all rounding is gone; in large steps first, then in
+ * small ones down from the best of these, for at so many blocks as there are multiprocessors the
+ * time jumps. Few looks, because the device may be waiting. */
+static double best_size(const struct rw_hist_call *call, const double *cost, uint32_t n_rows,
+                        double share, double docs)
+{
+    enum { LARGE_STEPS = 13, SMALL_STEPS = 7 };
+    double size = share / 2, best = 0, best_time = 0;
+    for (int i = 0; i < LARGE_STEPS + SMALL_STEPS; i++) {
+        if (size < RW_TUNE_LANES_LEAST_DOCS)
+            size = RW_TUNE_LANES_LEAST_DOCS;
+        const double time = time_of(call, cost, n_rows, size, docs);
+        if (i == 0 || time < best_time) {
+            best_time = time;
+            best = size;
+        }
+        if (i + 1 == LARGE_STEPS)
+            size = best;
+        size *= i + 1 < LARGE_STEPS ? 1.2 : 1 / 1.025;
+    }
+    return best;
+}
+
+/* Chunks of that size. Returns their number, of all rows together. */
 static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
 {
     const double docs = (double)docs_of(call);
-    double cost[MOST_ROWS], all_cost = 0, best = 0, best_size = 0;
+    double cost[MOST_ROWS], all_cost = 0;
     uint64_t blocks = 0;
     for (uint32_t r = 0; r < plan->n_rows + plan->n_carried; r++) {
         cost[r] = cost_of(call, &plan->row[r]);
@@ -336,20 +368,10 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
         if (r >= plan->n_rows)
             cost[0] += cost[r];
     }
-    /* from half of a multiprocessor's share up; a few steps beyond its share all rounding is gone
-     */
-    double size = docs * all_cost / call->n_multiprocessors / 2;
-    for (int i = 0; i < 48; i++, size *= 1.05) {
-        if (size < RW_TUNE_LANES_LEAST_DOCS)
-            size = RW_TUNE_LANES_LEAST_DOCS;
-        const double time = time_of(call, cost, plan->n_rows, size, docs);
-        if (i == 0 || time < best) {
-            best = time;
-            best_size = size;
-        }
-    }
+    const double size =
+        best_size(call, cost, plan->n_rows, docs * all_cost / call->n_multiprocessors, docs);
     for (uint32_t r = 0; r < plan->n_rows; r++) {
-        const double chunk = best_size / cost[r];
+        const double chunk = size / cost[r];
         plan->row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
         plan->row[r].first_block = (uint32_t)blocks;
         blocks += chunks_of(call, plan->row[r].docs_a_chunk);
