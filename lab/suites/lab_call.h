@@ -23,6 +23,7 @@ struct rw_lab_docs {
     int32_t *lambda;                   /* [n_docs] within 127; owned */
     float *value;                      /* [n_docs] owned */
     void *d_lambda, *d_hess, *d_float; /* [n_docs] owned */
+    void *d_moved[2];                  /* [n_docs] of lambdas, and of both; owned */
     void *d_list;                      /* [n_gathered] ascending; owned */
 };
 int rw_lab_docs_init(struct rw_lab *lab, struct rw_lab_docs *docs, uint32_t n_docs);

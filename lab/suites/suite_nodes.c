@@ -10,6 +10,7 @@
 #include "lab/suites/nodes_record.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/device_tuning.h"
+#include "gpu/hist/hist_moved.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -32,7 +33,7 @@ struct nodes {
     struct rw_hist_node *node; /* [n_nodes] owned */
     uint32_t n_buffers;
     int narrow; /* sums, as struct rw_hist_call has it */
-    void *d_node, *d_list, *d_lambda, *d_lambda_at, *d_parent, *d_scratch; /* owned */
+    void *d_node, *d_list, *d_lambda, *d_moved, *d_parent, *d_scratch; /* owned */
     size_t scratch_room;
     int scratch_used; /* by what does not leave it clean */
     int by_position;
@@ -86,7 +87,7 @@ static void drop(void **d)
 
 static void drop_tree(struct nodes *s)
 {
-    void **const d[] = {&s->d_node, &s->d_list, &s->d_lambda, &s->d_lambda_at, &s->d_parent};
+    void **const d[] = {&s->d_node, &s->d_list, &s->d_lambda, &s->d_moved, &s->d_parent};
     for (int i = 0; i < LENGTH(d); i++)
         drop(d[i]);
     for (int g = 0; g < N_GROUPS; g++) {
@@ -111,11 +112,11 @@ static int copy_tree(struct nodes *s)
     struct rw_ctx *ctx = s->lab->ctx;
     const struct rw_asked *a = &s->asked;
     uint32_t *parent = NULL;
-    int32_t *lambda_at = NULL;
+    uint16_t *moved = NULL; /* lambdas in the order of the lists */
     int status;
     RW_TRY_OUT(RW_NEW(ctx, s->node, a->n_nodes + 1));
     RW_TRY_OUT(RW_NEW(ctx, parent, a->n_nodes + 1));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, lambda_at, a->n_places));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, moved, a->n_places));
     s->updates = 0;
     s->n_buffers = 1;
     s->narrow = rw_hist_is_narrow(a->n_docs, LARGEST);
@@ -126,12 +127,13 @@ static int copy_tree(struct nodes *s)
         s->n_buffers++;
     }
     for (size_t i = 0; i < a->n_places; i++)
-        lambda_at[i] = a->lambda[a->list[i]];
+        rw_moved_set(RW_MOVED_LAMBDA, moved, i,
+                     rw_moved_word(RW_MOVED_LAMBDA, a->lambda[a->list[i]], 0));
     RW_TRY_OUT(copy_to_device(s, &s->d_node, s->node, a->n_nodes * sizeof(*s->node)));
     RW_TRY_OUT(copy_to_device(s, &s->d_parent, parent, a->n_nodes * sizeof(*parent)));
     RW_TRY_OUT(copy_to_device(s, &s->d_list, a->list, a->n_places * sizeof(*a->list)));
     RW_TRY_OUT(copy_to_device(s, &s->d_lambda, a->lambda, a->n_docs * sizeof(*a->lambda)));
-    RW_TRY_OUT(copy_to_device(s, &s->d_lambda_at, lambda_at, a->n_places * sizeof(*lambda_at)));
+    RW_TRY_OUT(copy_to_device(s, &s->d_moved, moved, a->n_places * sizeof(*moved)));
     for (int g = 0; g < N_GROUPS; g++) {
         struct rw_hist_pool *cells = &s->group[g].cells;
         const size_t n = (size_t)s->n_buffers * s->group[g].n_features * s->group[g].n_bins;
@@ -139,7 +141,7 @@ static int copy_tree(struct nodes *s)
         RW_TRY_OUT(rw_device_alloc(ctx, &cells->d_lambda_sum, n * rw_hist_sum_bytes(s->narrow)));
     }
 out:
-    rw_mem_free(lambda_at);
+    rw_mem_free(moved);
     rw_mem_free(parent);
     return status;
 }
@@ -170,9 +172,9 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
         .node = batch ? s->node + first : whole,
         .d_node = (const struct rw_hist_node *)s->d_node + first,
         .n_nodes = batch ? batch->n_nodes : 1,
-        .d_lambda =
-            by_position ? (const int32_t *)s->d_lambda_at + batch->first_place : s->d_lambda,
+        .d_lambda = s->d_lambda,
         .by_position = by_position,
+        .d_moved = by_position ? (const uint16_t *)s->d_moved + batch->first_place : NULL,
         .largest = LARGEST,
         .d_count = group->cells.d_count + at,
         .d_lambda_sum = rw_hist_sums_from(group->cells.d_lambda_sum, at, s->narrow),

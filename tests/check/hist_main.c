@@ -254,7 +254,7 @@ static void stage_empty(struct hist_run *run)
 }
 
 /* One thing wrong with a call that a method takes. Several do not make it right. */
-enum { N_SPOILS = 20 };
+enum { N_SPOILS = 21 };
 static void spoil(struct rw_hist_call *call, struct rw_hist_matrix *matrix,
                   struct rw_hist_node *node, int i)
 {
@@ -318,6 +318,11 @@ static void spoil(struct rw_hist_call *call, struct rw_hist_matrix *matrix,
     case 18:
         node->first = (uint64_t)matrix->n_docs + 1;
         node->n = 0;
+        break;
+    case 19: /* of a list, nothing moved with it */
+        call->d_list = (const uint32_t *)(const void *)call->d_node;
+        call->by_position = 1;
+        call->d_moved = NULL;
         break;
     default:
         call->d_hess = NULL;

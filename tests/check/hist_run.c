@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/hist/hist_moved.h"
 #include "gpu/hist/hist_serial.h"
 #include "base/ctx.h"
 #include "hist_made_matrix.h"
@@ -120,9 +121,9 @@ static void drop_matrix(struct hist_run *run)
 
 void hist_run_release(struct hist_run *run)
 {
-    struct hist_buffer *const buffer[] = {&run->d_row,   &run->d_frequent, &run->d_list,
-                                          &run->d_node,  &run->d_lambda,   &run->d_hess,
-                                          &run->d_float, &run->d_scratch,  &run->d_parent};
+    struct hist_buffer *const buffer[] = {
+        &run->d_row,  &run->d_frequent, &run->d_list,    &run->d_node,   &run->d_lambda,
+        &run->d_hess, &run->d_float,    &run->d_scratch, &run->d_parent, &run->d_moved};
     drop_call(run);
     drop_matrix(run);
     for (size_t i = 0; i < sizeof(buffer) / sizeof(buffer[0]); i++)
@@ -217,24 +218,23 @@ static int make_results(struct hist_run *run, enum rw_hist_sums sums)
     return 0;
 }
 
-/* The same call with lambdas and weights in the order of the list. */
+/* The same call with lambdas and weights in the order of the list. Those by document are gone. */
 static int use_places(struct hist_run *run)
 {
     struct rw_hist_call *call = &run->call;
-    const uint64_t n = run->n_list;
-    int32_t *lambda = hist_need(n, sizeof(*lambda)), *weight = hist_need(n, sizeof(*weight));
-    for (uint64_t i = 0; i < n; i++) {
-        lambda[i] = run->lambda[run->list[i]];
-        weight[i] = run->weight[run->list[i]];
+    const int newton = call->sums == RW_HIST_NEWTON;
+    const enum rw_moved moved = rw_moved_of(newton, call->largest);
+    const size_t bytes = run->n_list * rw_moved_bytes(moved);
+    void *words = hist_need(run->n_list, rw_moved_bytes(moved));
+    for (uint64_t i = 0; i < run->n_list; i++) {
+        const uint32_t doc = run->list[i];
+        rw_moved_set(moved, words, i,
+                     rw_moved_word(moved, run->lambda[doc], newton ? run->weight[doc] : 0));
     }
-    const int status = hist_buffer_fill(run, &run->d_lambda, lambda, n * sizeof(*lambda)) < 0 ||
-                               hist_buffer_fill(run, &run->d_hess, weight, n * sizeof(*weight)) < 0
-                           ? -1
-                           : 0;
-    free(lambda);
-    free(weight);
-    call->d_lambda = hist_buffer_at(&run->d_lambda);
-    call->d_hess = call->sums == RW_HIST_NEWTON ? hist_buffer_at(&run->d_hess) : NULL;
+    const int status = hist_buffer_fill(run, &run->d_moved, words, bytes);
+    free(words);
+    call->d_lambda = call->d_hess = NULL;
+    call->d_moved = hist_buffer_at(&run->d_moved);
     call->by_position = 1;
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "gpu/hist/hist_moved.h"
 #include "base/hd.h"
 #include "gpu/device/tuning.h"
 #include "gpu/objective/lambda_cuda.h"
@@ -314,8 +315,12 @@ struct rw_cuda_part_sets {
  * asked for by the next kernels: it is carried to the device, too. */
 struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
-    uint32_t *d_list;           /* [.. positions] */
-    int32_t *d_lambda, *d_hess; /* [.. positions] what moves with the documents; NULL: nothing */
+    uint32_t *d_list; /* [.. positions] */
+    /* [.. positions] what moves with the documents, words of hist_moved.h; NULL: nothing. A whole
+     * part's comes from those by document. */
+    void *d_moved;
+    enum rw_moved moved;
+    const int32_t *d_lambda, *d_hess; /* [n_docs]; hessians: or NULL */
     /* [RW_CUDA_MOST_PARTS] each, cleared once; a launch uses [launch % 2] and clears the other:
      * where documents went, and in the end how many of each part, left ones in the low half */
     unsigned long long *d_placed[2];
@@ -331,9 +336,9 @@ struct rw_cuda_partition {
 int rw_cuda_partition(const struct rw_cuda_partition *partition,
                       const struct rw_cuda_part_sets *sets, void *stream);
 
-/* d_to[position] = d_from[d_list[position]], n positions. */
-int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to,
-                   void *stream);
+/* What moves, at n positions, from what is by document. d_hess: or NULL. */
+int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,
+                   const int32_t *d_hess, enum rw_moved moved, void *d_moved, void *stream);
 
 /* ---- leaves: sums in cu_partition.cu, scores in cu_scores.cu ---- */
 

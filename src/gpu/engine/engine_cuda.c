@@ -75,7 +75,7 @@ static int sample_docs(struct rw_cuda *cuda, uint32_t tree)
 /* Does each group take lambdas by position, or may it, once it has chosen a method? */
 static int may_move(const struct rw_cuda *cuda)
 {
-    int may = cuda->d_lambda_position != NULL;
+    int may = cuda->d_moved != NULL;
     for (int g = 0; g < cuda->n_groups; g++)
         may &=
             rw_cuda_may_choose(cuda, &cuda->group[g]) || cuda->group[g].choice.method->by_position;
@@ -88,12 +88,8 @@ static int gather_integers(struct rw_cuda *cuda, uint32_t n)
     if (!cuda->d_sampled || !may_move(cuda))
         return RW_OK;
     RW_CUDA_TRY(cuda, 1,
-                rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_lambda_position,
-                               rw_cuda_stream(cuda)));
-    if (cuda->d_hess_q)
-        RW_CUDA_TRY(cuda, 1,
-                    rw_cuda_gather(cuda->d_list, n, cuda->d_hess_q, cuda->d_hess_position,
-                                   rw_cuda_stream(cuda)));
+                rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_hess_q, cuda->moved,
+                               cuda->d_moved, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -213,7 +209,7 @@ void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, u
 /* Whether lambdas move with the documents in this tree: its first histograms are done. */
 static int decide_moves(const struct rw_cuda *cuda)
 {
-    int moves = cuda->d_lambda_position != NULL;
+    int moves = cuda->d_moved != NULL;
     for (int g = 0; g < cuda->n_groups; g++)
         moves &= cuda->group[g].chosen && cuda->group[g].choice.method->by_position;
     return moves;
@@ -225,8 +221,10 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     if (partition->n_parts == 0)
         return RW_OK;
     partition->d_list = cuda->d_list;
-    partition->d_lambda = cuda->moves ? cuda->d_lambda_position : NULL;
-    partition->d_hess = cuda->moves ? cuda->d_hess_position : NULL;
+    partition->d_moved = cuda->moves ? cuda->d_moved : NULL;
+    partition->moved = cuda->moved;
+    partition->d_lambda = cuda->d_lambda_q;
+    partition->d_hess = cuda->d_hess_q;
     partition->d_placed[0] = cuda->d_placed;
     partition->d_placed[1] = cuda->d_placed + RW_CUDA_MOST_PARTS;
     partition->d_carried = cuda->d_carried;

@@ -147,12 +147,11 @@ struct rw_cuda {
     struct rw_cuda_begin *d_begin;
     struct rw_lambda_pair *d_pair;  /* [n_docs] */
     int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; hessians: newton, else NULL */
-    /* The same by position, [2][half], where the histograms' methods may take them so; else NULL.
-     * They move with the documents if all do: moves is 1, else 0; before a tree's first partition
-     * -1. Without samples d_lambda_q is the beginning of d_lambda_position, gone when that has
-     * moved.
-     */
-    int32_t *d_lambda_position, *d_hess_position;
+    /* The same by position, [2][half] words, where the histograms' methods may take them so; else
+     * NULL. They move with the documents if all do: moves is 1, else 0; before a tree's first
+     * partition -1. */
+    void *d_moved;
+    enum rw_moved moved;
     int moves;
     uint32_t *d_list;    /* [2][half] */
     int is_listed;       /* 0: the root's positions are documents, and its list is not written */

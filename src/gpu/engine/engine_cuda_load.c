@@ -351,22 +351,15 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
     return use;
 }
 
-/* Quantised lambdas and hessians by document, and by position. Where the root's positions are
- * documents the first are what the second begin with: the root's histograms read them before they
- * move. */
+/* Quantised lambdas and hessians by document, and by position. */
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    const int moves = moves_have_a_use(cuda), shared = moves && rw_rules_see_all(rules);
     cuda->host.part = "lambdas";
-    if (moves)
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_position, 2 * cuda->half));
-    if (moves && rules->newton)
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_hess_position, 2 * cuda->half));
-    cuda->d_lambda_q = cuda->d_lambda_position;
-    cuda->d_hess_q = cuda->d_hess_position;
-    if (shared)
-        return RW_OK;
+    cuda->moved = rw_moved_of(rules->newton, rw_quantise_limit(rules->bits));
+    if (moves_have_a_use(cuda))
+        RW_TRY(rw_host_new(&cuda->host, &cuda->d_moved, 2 * cuda->half, rw_moved_bytes(cuda->moved),
+                           1));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_q, cuda->n_docs));
     return rules->newton ? RW_HOST_NEW_RAW(&cuda->host, cuda->d_hess_q, cuda->n_docs) : RW_OK;
 }

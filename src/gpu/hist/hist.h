@@ -177,10 +177,13 @@ struct rw_hist_call {
     uint32_t n_nodes;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
     const int32_t *d_hess;   /* [n_docs] newton: hessians, 0 to largest */
-    int by_position;         /* lambdas and hessians are by position in d_list instead */
-    const float *d_float;    /* [n_docs] RW_HIST_FLOAT */
-    int32_t largest;         /* 1 to 32767 */
-    int zero_skip; /* leave out each feature's frequent code and derive it from the totals */
+    /* 1: in their place d_moved is read, by position in d_list: words of rw_moved_of(newton,
+     * largest). */
+    int by_position;
+    const void *d_moved;
+    const float *d_float; /* [n_docs] RW_HIST_FLOAT */
+    int32_t largest;      /* 1 to 32767 */
+    int zero_skip;        /* leave out each feature's frequent code and derive it from the totals */
     const uint16_t *d_frequent; /* [n_features] the most frequent code; zero_skip only */
     /* The result, cleared by the method: cell (node, feature, bin) is
      * [(node * n_features + feature) * n_bins + bin], or [node * n_row_cells + d_row[feature] +

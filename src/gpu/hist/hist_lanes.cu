@@ -127,7 +127,7 @@ add_ahead(const struct plan &plan, const struct plan_row &row, const struct chun
           const struct stage<S, SUMS> &stage, const char *first, uint32_t lane_at)
 {
     struct listed<S, SUMS, LIST> add = {
-        plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+        plan, row, stage, first, lane_at, chunk.begin, chunk.n
     };
     add.heavy = add.heavy_ahead = 0;
     /* a look leaves cells of room / FULL, and the next is one document short of the room */
@@ -148,7 +148,7 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
     const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
     if (NARROW || row.lanes < WARP) {
         struct narrow<S, SUMS> add = {
-            plan, row, lane_at, plan.one, chunk.begin, chunk.n
+            plan, row, lane_at, chunk.begin, chunk.n
         };
         add_all<S, SUMS>(plan, row, chunk, add);
         return;
@@ -161,7 +161,7 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
             add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
         else {
             struct ranged<S, SUMS> add = {
-                plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+                plan, row, stage, first, lane_at, chunk.begin, chunk.n
             };
             add_all<S, SUMS>(plan, row, chunk, add);
         }
@@ -292,9 +292,11 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     const int counts = call->sums == RW_HIST_COUNT;
     plan->d_list = call->d_list;
     plan->d_node = call->d_node;
-    plan->d_lambda = counts ? NULL : call->d_lambda;
-    plan->d_hess = call->sums == RW_HIST_NEWTON ? call->d_hess : NULL;
-    plan->by_position = call->by_position && call->d_list;
+    plan->has_lambdas = !counts;
+    plan->d_lambda = call->d_lambda;
+    plan->d_hess = call->d_hess;
+    plan->d_moved = call->by_position && call->d_list && !counts ? call->d_moved : NULL;
+    plan->moved = rw_moved_of(call->sums == RW_HIST_NEWTON, call->largest);
     plan->d_cell = (unsigned long long *)call->d_scratch;
     plan->node_cells = node_cells(call);
     plan->n_nodes = call->n_nodes;
@@ -320,8 +322,8 @@ static cudaError_t add_piece(const struct rw_hist_call *call, const struct layou
 {
     plan.d_list = NULL;
     plan.d_node = piece.d_node;
-    plan.d_lambda = plan.d_lambda ? piece.d_lambda : NULL;
-    plan.d_hess = plan.d_hess ? piece.d_hess : NULL;
+    plan.d_lambda = piece.d_lambda;
+    plan.d_hess = piece.d_hess;
     for (uint32_t r = 0; r < plan.n_rows; r++)
         plan.row[r].d_word = piece.d_row;
     plan.n_blocks = set_chunks(call, &plan);

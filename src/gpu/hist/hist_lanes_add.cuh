@@ -165,29 +165,42 @@ struct chunk {
     uint64_t begin;
 };
 
-/* Reads what belongs to a document, and nothing else: whoever waits for it is `settled`. */
+/* Reads what belongs to a document, and nothing else: whoever waits for it is `settled`. What moved
+ * comes as a word. */
 template <int SUMS>
 static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint64_t place,
                                                           uint32_t doc)
 {
     const int32_t *d_first = SUMS == ONLY_HESSIANS ? plan.d_hess : plan.d_lambda;
-    const uint64_t at = plan.by_position ? place : doc;
     struct lane_doc out = {doc, 0, 0};
-    if (doc != NO_DOC && d_first)
-        out.packed = (uint32_t)d_first[at];
-    if (SUMS == RW_HIST_NEWTON && doc != NO_DOC)
-        out.heavy = (uint32_t)plan.d_hess[at];
+    if (doc == NO_DOC || !plan.has_lambdas)
+        return out;
+    if (plan.d_moved) {
+        out.packed = rw_moved_at(plan.moved, plan.d_moved, place);
+        return out;
+    }
+    out.packed = (uint32_t)d_first[doc];
+    if (SUMS == RW_HIST_NEWTON)
+        out.heavy = (uint32_t)plan.d_hess[doc];
     return out;
 }
 
 /* What is added for it. No document: document 0, adding nothing. */
 template <int SUMS>
-static __device__ __forceinline__ struct lane_doc settled(uint32_t one, struct lane_doc doc)
+static __device__ __forceinline__ struct lane_doc settled(const struct plan &plan,
+                                                          struct lane_doc doc)
 {
     const bool none = doc.doc == NO_DOC;
+    if (plan.d_moved) {
+        const uint32_t word = doc.packed;
+        const uint32_t hess = (uint32_t)rw_moved_hess(plan.moved, word);
+        doc.packed = SUMS == ONLY_HESSIANS ? hess : (uint32_t)rw_moved_lambda(plan.moved, word);
+        if (SUMS == RW_HIST_NEWTON)
+            doc.heavy = hess;
+    }
     doc.doc = none ? 0 : doc.doc;
     if (SUMS != ONLY_HESSIANS)
-        doc.packed = none ? 0 : doc.packed + one;
+        doc.packed = none ? 0 : doc.packed + plan.one;
     return doc;
 }
 
@@ -257,7 +270,7 @@ template <class S, int SUMS> struct ranged {
     const struct plan_row &row;
     const struct stage<S, SUMS> stage;
     const char *first; /* the lane's words */
-    uint32_t lane_at, one;
+    uint32_t lane_at;
     uint64_t begin;
     uint32_t n;
 
@@ -284,7 +297,7 @@ template <class S, int SUMS> struct ranged {
                 for (int u = 0; u < N; u++)
                     word[u] = at + u < until ? d_word[u * WARP] : 0;
             }
-            stage.put(turn, settled<SUMS>(one, next));
+            stage.put(turn, settled<SUMS>(plan, next));
             stage.add(turn, lane_at, word, row);
         }
         if (until < n && threadIdx.x == 0)
@@ -318,7 +331,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     const struct plan_row &row;
     const struct stage<S, SUMS> stage;
     const char *first; /* the lane's words */
-    uint32_t lane_at, one;
+    uint32_t lane_at;
     uint64_t begin;
     uint32_t n;
     bool steady;                 /* each run but the last is of whole pairs of turns */
@@ -345,7 +358,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     __device__ __forceinline__ void turn_over()
     {
         turn++;
-        const struct lane_doc now = settled<SUMS>(one, next);
+        const struct lane_doc now = settled<SUMS>(plan, next);
         stage.put(turn, now);
         if (in_halves<S, SUMS>()) {
             heavy_ahead = rw_warp_add(now.heavy);
@@ -420,7 +433,7 @@ template <class S, int SUMS> struct narrow {
     static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
     const struct plan &plan;
     const struct plan_row &row;
-    uint32_t lane_at, one;
+    uint32_t lane_at;
     uint64_t begin;
     uint32_t n;
 
@@ -455,7 +468,7 @@ template <class S, int SUMS> struct narrow {
             }
 #pragma unroll
             for (int u = 0; u < N; u++) {
-                const struct lane_doc at_hand = settled<SUMS>(one, doc[u]);
+                const struct lane_doc at_hand = settled<SUMS>(plan, doc[u]);
                 add_word<S, SUMS>(lane_at, word[u], at_hand.packed, at_hand.heavy, row);
             }
         }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/hist/hist.h"
+#include "gpu/hist/hist_moved.h"
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
@@ -33,9 +34,11 @@ struct plan {
     struct plan_row row[MOST_ROWS];
     const uint32_t *d_list;
     const struct rw_hist_node *d_node;
-    const int32_t *d_lambda; /* NULL: counts only */
+    int has_lambdas;         /* 0: counts only */
+    const int32_t *d_lambda; /* by document */
     const int32_t *d_hess;   /* newton */
-    int by_position;         /* these two are by position in the list, not by document */
+    const void *d_moved;     /* in their place, by position in the list; NULL: they are read */
+    enum rw_moved moved;
     /* Drained cells, [n_planes][n_nodes][node_cells]: count and lambda, then newton's hess. */
     unsigned long long *d_cell;
     uint64_t node_cells;

@@ -58,9 +58,8 @@ take_set(const struct with_sets &sets, const struct rw_cuda_part &part, struct r
     return shared;
 }
 
-static __device__ const struct rw_code_set *take_set(const struct no_sets &,
-                                                     const struct rw_cuda_part &,
-                                                     struct rw_code_set *)
+static __device__ const struct rw_code_set *
+take_set(const struct no_sets &, const struct rw_cuda_part &, struct rw_code_set *)
 {
     return NULL;
 }
@@ -118,6 +117,23 @@ static __device__ unsigned long long take_places(const struct rw_cuda_partition 
     return atomicAdd(&d_placed[part], (unsigned long long)n_right << 32 | n_left);
 }
 
+/* What moves with the items: of a whole part, made of what stands by document. */
+static __device__ void read_moved(const struct rw_cuda_partition &a,
+                                  const struct rw_cuda_part &part, uint64_t from, uint32_t n,
+                                  const uint32_t (&doc)[ITEMS], uint32_t (&word)[ITEMS])
+{
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t i = r * THREADS + threadIdx.x;
+        word[r] = 0;
+        if (!a.d_moved || i >= n)
+            continue;
+        word[r] = part.whole
+                      ? rw_moved_word(a.moved, a.d_lambda[doc[r]], a.d_hess ? a.d_hess[doc[r]] : 0)
+                      : rw_moved_at(a.moved, a.d_moved, from + i);
+    }
+}
+
 template <class SETS>
 static __global__ void __launch_bounds__(THREADS)
     partition_kernel(const __grid_constant__ struct rw_cuda_partition a,
@@ -134,7 +150,7 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
     const uint64_t from = part.from + begin;
     uint32_t doc[ITEMS];
-    int32_t lambda[ITEMS], hess[ITEMS];
+    uint32_t word[ITEMS];
     if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
         a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
     if (blockIdx.x == 0 && threadIdx.x < RW_CUDA_MOST_PARTS)
@@ -143,14 +159,12 @@ static __global__ void __launch_bounds__(THREADS)
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t i = r * THREADS + threadIdx.x;
         doc[r] = i >= n ? 0 : part.whole ? begin + i : a.d_list[from + i];
-        lambda[r] = a.d_lambda && i < n ? a.d_lambda[from + i] : 0;
-        hess[r] = a.d_hess && i < n ? a.d_hess[from + i] : 0;
     }
+    read_moved(a, part, from, n, doc, word);
     const struct rw_code_set *const set = take_set(sets, part, &of_block);
-    const uint32_t left = part.column.bytes == 1 ? goes_left<uint8_t, BY_SET>(part, set, doc, n)
-                          : part.column.bytes == 2
-                              ? goes_left<uint16_t, BY_SET>(part, set, doc, n)
-                              : goes_left<uint32_t, BY_SET>(part, set, doc, n);
+    const uint32_t left = part.column.bytes == 1   ? goes_left<uint8_t, BY_SET>(part, set, doc, n)
+                          : part.column.bytes == 2 ? goes_left<uint16_t, BY_SET>(part, set, doc, n)
+                                                   : goes_left<uint32_t, BY_SET>(part, set, doc, n);
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t word = __ballot_sync(ALL_LANES, (int)(left >> r & 1));
@@ -178,10 +192,8 @@ static __global__ void __launch_bounds__(THREADS)
                                        : is_counted  ? part.n_left + rights
                                                      : part.n - 1 - rights);
         a.d_list[to] = doc[r];
-        if (a.d_lambda)
-            a.d_lambda[to] = lambda[r];
-        if (a.d_hess)
-            a.d_hess[to] = hess[r];
+        if (a.d_moved)
+            rw_moved_set(a.moved, a.d_moved, to, word[r]);
     }
 }
 
@@ -201,20 +213,26 @@ extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition,
 /* ---- what histograms read, by position ---- */
 
 static __global__ void __launch_bounds__(THREADS)
-    gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to)
+    gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,
+                  const int32_t *d_hess, enum rw_moved moved, void *d_moved)
 {
     for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < n;
-         i += (uint64_t)gridDim.x * THREADS)
-        d_to[i] = d_from[d_list[i]];
+         i += (uint64_t)gridDim.x * THREADS) {
+        const uint32_t doc = d_list[i];
+        rw_moved_set(moved, d_moved, i,
+                     rw_moved_word(moved, d_lambda[doc], d_hess ? d_hess[doc] : 0));
+    }
 }
 
-extern "C" int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from,
-                              int32_t *d_to, void *stream)
+extern "C" int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,
+                              const int32_t *d_hess, enum rw_moved moved, void *d_moved,
+                              void *stream)
 {
     const uint32_t blocks = rw_cuda_chunks(n);
     if (blocks == 0)
         return cudaSuccess;
-    gather_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(d_list, n, d_from, d_to);
+    gather_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(d_list, n, d_lambda, d_hess, moved,
+                                                                d_moved);
     return cudaGetLastError();
 }
 
