@@ -85,7 +85,7 @@ static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_
     if (block >= from && block - from < chunks) {
         const uint64_t done = (uint64_t)(block - from) * row.docs_a_chunk;
         found.node = threadIdx.x;
-        found.begin = node.first + done;
+        found.begin = (uint32_t)(node.first + done);
         found.n = (uint32_t)(node.n - done < row.docs_a_chunk ? node.n - done : row.docs_a_chunk);
     }
     __syncthreads();
@@ -285,6 +285,25 @@ static cudaError_t launch_bits(const struct rw_hist_call *call, const struct lay
     }
 }
 
+/* Where a document's numbers are. */
+static void set_numbers(const struct rw_hist_call *call, struct plan *plan)
+{
+    const int newton = call->sums == RW_HIST_NEWTON;
+    const enum rw_moved moved = rw_moved_of(newton, call->largest);
+    const char *d_moved = (const char *)call->d_moved;
+    if (call->sums == RW_HIST_COUNT)
+        return;
+    plan->by_position = call->by_position && call->d_list;
+    plan->number_bytes = plan->by_position ? (uint32_t)rw_moved_bytes(moved) : sizeof(int32_t);
+    plan->d_lambda = plan->by_position ? d_moved : (const char *)call->d_lambda;
+    if (newton && !plan->by_position)
+        plan->d_hess = (const char *)call->d_hess;
+    else if (moved == RW_MOVED_HALVES)
+        plan->d_hess = d_moved + sizeof(uint16_t);
+    plan->lambda_up = newton && !plan->d_hess ? 24 : 16;
+    plan->hess_down = newton && !plan->d_hess ? 8 : 16;
+}
+
 /* What all launches of a call share. */
 static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
                       struct plan *plan)
@@ -292,11 +311,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     const int counts = call->sums == RW_HIST_COUNT;
     plan->d_list = call->d_list;
     plan->d_node = call->d_node;
-    plan->has_lambdas = !counts;
-    plan->d_lambda = call->d_lambda;
-    plan->d_hess = call->d_hess;
-    plan->d_moved = call->by_position && call->d_list && !counts ? call->d_moved : NULL;
-    plan->moved = rw_moved_of(call->sums == RW_HIST_NEWTON, call->largest);
+    set_numbers(call, plan);
     plan->d_cell = (unsigned long long *)call->d_scratch;
     plan->node_cells = node_cells(call);
     plan->n_nodes = call->n_nodes;
@@ -322,8 +337,8 @@ static cudaError_t add_piece(const struct rw_hist_call *call, const struct layou
 {
     plan.d_list = NULL;
     plan.d_node = piece.d_node;
-    plan.d_lambda = piece.d_lambda;
-    plan.d_hess = piece.d_hess;
+    plan.d_lambda = plan.d_lambda ? (const char *)piece.d_lambda : NULL;
+    plan.d_hess = plan.d_hess ? (const char *)piece.d_hess : NULL;
     for (uint32_t r = 0; r < plan.n_rows; r++)
         plan.row[r].d_word = piece.d_row;
     plan.n_blocks = set_chunks(call, &plan);

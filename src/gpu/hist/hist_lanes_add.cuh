@@ -161,27 +161,22 @@ struct lane_doc {
 
 /* A chunk of documents: those at places [begin, begin + n). */
 struct chunk {
-    uint32_t node, n;
-    uint64_t begin;
+    uint32_t node, n, begin;
 };
 
-/* Reads what belongs to a document, and nothing else: whoever waits for it is `settled`. What moved
- * comes as a word. */
+/* Reads what belongs to a document, and nothing else: whoever waits for it is `settled`. */
 template <int SUMS>
-static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint64_t place,
+static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint32_t place,
                                                           uint32_t doc)
 {
-    const int32_t *d_first = SUMS == ONLY_HESSIANS ? plan.d_hess : plan.d_lambda;
+    const char *d_first = SUMS == ONLY_HESSIANS && plan.d_hess ? plan.d_hess : plan.d_lambda;
+    const uint64_t at = (uint64_t)(plan.by_position ? place : doc) * plan.number_bytes;
     struct lane_doc out = {doc, 0, 0};
-    if (doc == NO_DOC || !plan.has_lambdas)
-        return out;
-    if (plan.d_moved) {
-        out.packed = rw_moved_at(plan.moved, plan.d_moved, place);
-        return out;
-    }
-    out.packed = (uint32_t)d_first[doc];
-    if (SUMS == RW_HIST_NEWTON)
-        out.heavy = (uint32_t)plan.d_hess[doc];
+    /* none of counts only; newton has them, and asks for no register to know it */
+    if (doc != NO_DOC && (SUMS != RW_HIST_MART || d_first))
+        out.packed = *(const uint16_t *)(d_first + at);
+    if (SUMS == RW_HIST_NEWTON && doc != NO_DOC && plan.d_hess)
+        out.heavy = *(const uint16_t *)(plan.d_hess + at);
     return out;
 }
 
@@ -191,16 +186,16 @@ static __device__ __forceinline__ struct lane_doc settled(const struct plan &pla
                                                           struct lane_doc doc)
 {
     const bool none = doc.doc == NO_DOC;
-    if (plan.d_moved) {
-        const uint32_t word = doc.packed;
-        const uint32_t hess = (uint32_t)rw_moved_hess(plan.moved, word);
-        doc.packed = SUMS == ONLY_HESSIANS ? hess : (uint32_t)rw_moved_lambda(plan.moved, word);
-        if (SUMS == RW_HIST_NEWTON)
-            doc.heavy = hess;
-    }
+    const int up = SUMS == RW_HIST_MART ? 16 : plan.lambda_up;
+    uint32_t word = doc.packed;
+    asm volatile("" : "+r"(word)); /* not looked at, and so not waited for, where it is read */
+    if (SUMS == RW_HIST_NEWTON)
+        doc.heavy |= word >> plan.hess_down;
+    if (SUMS == ONLY_HESSIANS)
+        doc.packed = plan.d_hess ? word : word >> plan.hess_down;
+    else
+        doc.packed = none ? 0 : (uint32_t)((int32_t)(word << up) >> up) + plan.one;
     doc.doc = none ? 0 : doc.doc;
-    if (SUMS != ONLY_HESSIANS)
-        doc.packed = none ? 0 : doc.packed + plan.one;
     return doc;
 }
 
@@ -271,8 +266,7 @@ template <class S, int SUMS> struct ranged {
     const struct stage<S, SUMS> stage;
     const char *first; /* the lane's words */
     uint32_t lane_at;
-    uint64_t begin;
-    uint32_t n;
+    uint32_t begin, n;
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
@@ -285,9 +279,9 @@ template <class S, int SUMS> struct ranged {
         for (uint32_t at = from + warp * N; at < until; at += THREADS / WARP * N, turn++) {
             uint32_t word[N];
             const bool mine = stage.lane < N && at + stage.lane < until;
-            const uint32_t doc = mine ? (uint32_t)(begin + at + stage.lane) : NO_DOC;
+            const uint32_t doc = mine ? begin + at + stage.lane : NO_DOC;
             const struct lane_doc next = fetched<SUMS>(plan, doc, doc);
-            const word_type *d_word = (const word_type *)first + (begin + at) * WARP;
+            const word_type *d_word = (const word_type *)first + (uint64_t)(begin + at) * WARP;
             if (at + N <= until) {
 #pragma unroll
                 for (int u = 0; u < N; u++)
@@ -332,8 +326,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     const struct stage<S, SUMS> stage;
     const char *first; /* the lane's words */
     uint32_t lane_at;
-    uint64_t begin;
-    uint32_t n;
+    uint32_t begin, n;
     bool steady;                 /* each run but the last is of whole pairs of turns */
     uint32_t at, end, turn;      /* the warp's place; the end of what may be read */
     struct lane_doc next;        /* of this lane's place, one turn ahead */
@@ -352,7 +345,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         const uint32_t mine = from + stage.lane;
         if (stage.lane >= N || mine >= end)
             return NO_DOC;
-        return LIST ? plan.d_list[begin + mine] : (uint32_t)(begin + mine);
+        return LIST ? plan.d_list[begin + mine] : begin + mine;
     }
     /* Puts the next turn's documents where all lanes read them, and starts on those after. */
     __device__ __forceinline__ void turn_over()
@@ -434,8 +427,7 @@ template <class S, int SUMS> struct narrow {
     const struct plan &plan;
     const struct plan_row &row;
     uint32_t lane_at;
-    uint64_t begin;
-    uint32_t n;
+    uint32_t begin, n;
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
@@ -443,9 +435,7 @@ template <class S, int SUMS> struct narrow {
     }
     __device__ __forceinline__ uint32_t doc_of(uint32_t at, uint32_t until) const
     {
-        return at >= until   ? NO_DOC
-               : plan.d_list ? plan.d_list[begin + at]
-                             : (uint32_t)(begin + at);
+        return at >= until ? NO_DOC : plan.d_list ? plan.d_list[begin + at] : begin + at;
     }
     __device__ __forceinline__ bool add(uint32_t from, uint32_t until) const
     {

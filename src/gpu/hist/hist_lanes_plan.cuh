@@ -34,11 +34,15 @@ struct plan {
     struct plan_row row[MOST_ROWS];
     const uint32_t *d_list;
     const struct rw_hist_node *d_node;
-    int has_lambdas;         /* 0: counts only */
-    const int32_t *d_lambda; /* by document */
-    const int32_t *d_hess;   /* newton */
-    const void *d_moved;     /* in their place, by position in the list; NULL: they are read */
-    enum rw_moved moved;
+    /* Lambdas and newton's hessians, read as 16 bits wherever they stand, so that no read waits for
+     * a branch: so many bytes from one to the next. d_lambda NULL: counts only. d_hess NULL,
+     * newton: both are in the 16 bits at d_lambda, RW_MOVED_BYTES. Of such a word, 16 bits in 32,
+     * the lambda is what shifting up and down again by lambda_up leaves; the hess, or 0 if it
+     * stands elsewhere, what is hess_down bits up. */
+    const char *d_lambda, *d_hess;
+    int lambda_up, hess_down;
+    uint32_t number_bytes;
+    int by_position; /* they are by position in the list, not by document */
     /* Drained cells, [n_planes][n_nodes][node_cells]: count and lambda, then newton's hess. */
     unsigned long long *d_cell;
     uint64_t node_cells;
@@ -342,7 +346,7 @@ static double time_of(const struct rw_hist_call *call, const double *cost, uint3
 static double best_size(const struct rw_hist_call *call, const double *cost, uint32_t n_rows,
                         double share, double docs)
 {
-    enum { LARGE_STEPS = 13, SMALL_STEPS = 7 };
+    enum { LARGE_STEPS = 17, SMALL_STEPS = 8 };
     double size = share / 2, best = 0, best_time = 0;
     for (int i = 0; i < LARGE_STEPS + SMALL_STEPS; i++) {
         if (size < RW_TUNE_LANES_LEAST_DOCS)
@@ -354,7 +358,7 @@ static double best_size(const struct rw_hist_call *call, const double *cost, uin
         }
         if (i + 1 == LARGE_STEPS)
             size = best;
-        size *= i + 1 < LARGE_STEPS ? 1.2 : 1 / 1.025;
+        size *= i + 1 < LARGE_STEPS ? 1.15 : 1 / 1.018;
     }
     return best;
 }
