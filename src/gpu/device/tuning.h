@@ -130,10 +130,11 @@
  * columns, too; what use counts a tree later; by how much it must be above that of the column which
  * gives way, in all documents; the share of a partition that a column made just before it saves (a
  * copy is 0.074 ms, a partition of all 0.088 ms, or 0.020 from a column); and copies between two
- * trees. Trees of 255 leaves, ms, mart and newton, with shares and worths of .2, 1: 2.80, 3.83;
- * .45, 1: 2.75, 3.70; .45, .3: 2.67, 3.71; all features, 0: 2.68, 3.59. Failed: nodes of fewer than
- * 1 / 32 from tiles, though there is a column: 2.81, 3.64 in place of the last; large ones from 1 /
- * 8 or 1 / 128 on: 2.83, 3.91 or 2.74, 3.74 in place of the second. */
+ * trees. Of the share as much stands as the bound on memory of `bench train` leaves. Trees of 255
+ * leaves, ms, mart and newton, with shares and worths of .2, 1: 2.80, 3.83; .45, 1: 2.75, 3.70;
+ * .45, .3: 2.67, 3.71; all features, 0: 2.68, 3.59. Failed: nodes of fewer than 1 / 32 from tiles,
+ * though there is a column: 2.81, 3.64 in place of the last; large ones from 1 / 8 or 1 / 128
+ * on: 2.83, 3.91 or 2.74, 3.74 in place of the second. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_MOST    64
 #define RW_TUNE_COLUMNS_SHARE   0.4

@@ -98,11 +98,6 @@ static __global__ void __launch_bounds__(THREADS)
     put(a, wire, rank, c, cell);
 }
 
-static __device__ void take_sum(void *d_from, uint64_t at, int narrow, long long sum)
-{
-    hist_set_sum(d_from, at, narrow, hist_sum_at(d_from, at, narrow) - sum);
-}
-
 static __global__ void __launch_bounds__(THREADS)
     unpack_kernel(const __grid_constant__ struct rw_cuda_exchange a)
 {
@@ -124,9 +119,9 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     const uint64_t parent = (uint64_t)wire.parent * own.n_cells + (c - a.begin[g]);
     own.d_count[parent] -= cell.n;
-    take_sum(own.d_lambda, parent, own.narrow, cell.lambda);
+    hist_take_sum(own.d_lambda, parent, own.narrow, cell.lambda);
     if (a.newton)
-        take_sum(own.d_hess, parent, own.narrow, cell.hess);
+        hist_take_sum(own.d_hess, parent, own.narrow, cell.hess);
 }
 
 extern "C" int rw_cuda_ranks_pack(const struct rw_cuda_exchange *exchange, void *stream)

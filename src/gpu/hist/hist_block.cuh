@@ -534,8 +534,7 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
         for (int k = 0; k < hist_numbers(SUMS); k++) {
             hist_store_result<SUMS>(a, k, row + b, hist_widen<SUMS>(hist.sum[k][b]));
             if (takes) /* never floats */
-                hist_set_sum(a.d_parent_sum[k], from + b, a.narrow,
-                             hist_sum_at(a.d_parent_sum[k], from + b, a.narrow) - hist.sum[k][b]);
+                hist_take_sum(a.d_parent_sum[k], from + b, a.narrow, hist.sum[k][b]);
         }
     }
 }

@@ -269,13 +269,6 @@ int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch
 
 /* ---- Siblings ---- */
 
-static __device__ __forceinline__ void subtract_sum(void *d_from, uint64_t from, const void *d_sum,
-                                                    uint64_t at, int narrow)
-{
-    hist_set_sum(d_from, from, narrow,
-                 hist_sum_at(d_from, from, narrow) - hist_sum_at(d_sum, at, narrow));
-}
-
 /* Block: cells of a node in a row; grid y = node. */
 static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hist_call call,
                                             uint64_t n_cells)
@@ -288,10 +281,11 @@ static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hi
          i += (uint64_t)gridDim.x * HIST_MERGE_THREADS) {
         call.parents.d_count[from + i] -= call.d_count[node + i];
         if (call.d_lambda_sum)
-            subtract_sum(call.parents.d_lambda_sum, from + i, call.d_lambda_sum, node + i,
-                         call.narrow);
+            hist_take_sum(call.parents.d_lambda_sum, from + i, call.narrow,
+                          hist_sum_at(call.d_lambda_sum, node + i, call.narrow));
         if (call.d_hess_sum)
-            subtract_sum(call.parents.d_hess_sum, from + i, call.d_hess_sum, node + i, call.narrow);
+            hist_take_sum(call.parents.d_hess_sum, from + i, call.narrow,
+                          hist_sum_at(call.d_hess_sum, node + i, call.narrow));
     }
 }
 

@@ -19,4 +19,11 @@ static __device__ __forceinline__ void hist_set_sum(void *d_sum, uint64_t at, in
         ((int64_t *)d_sum)[at] = sum;
 }
 
+/* Takes a sum from one. */
+static __device__ __forceinline__ void hist_take_sum(void *d_sum, uint64_t at, int narrow,
+                                                     long long sum)
+{
+    hist_set_sum(d_sum, at, narrow, hist_sum_at(d_sum, at, narrow) - sum);
+}
+
 #endif
