@@ -8,6 +8,8 @@ import json
 import re
 import sys
 
+import given
+
 
 def last_line(record):
     text = (record.get('stdout') or '') + (record.get('stderr') or '')
@@ -30,9 +32,11 @@ def subtests(record):
 
 
 def main():
+    if len(sys.argv) != 3:
+        given.end('usage: count.py BUILD PREFIX')
     build, prefix = sys.argv[1:]
     n = 0
-    with open(build + '/meson-logs/testlog.json', encoding='utf-8', errors='replace') as log:
+    with open(given.file(build + '/meson-logs/testlog.json'), encoding='utf-8', errors='replace') as log:
         for text in log:
             record = json.loads(text)
             name = prefix + ' ' + record['name'].split(' / ')[-1]

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import zlib
 
+import given
+
 LEAVES = 65536
 
 
@@ -54,11 +56,11 @@ def scores(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--folder", help="where the files are")
+    parser.add_argument("program", type=given.program)
+    parser.add_argument("--folder", type=given.folder, help="where the files are")
     parser.add_argument("--trees", type=int, default=310)
     args = parser.parse_args()
-    program, trees = os.path.abspath(args.program), args.trees
+    program, trees = args.program, args.trees
     results = []
 
     def told(what, right):

@@ -16,8 +16,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from commands import Command, commands
-from faults import Bench, Outcome, Place, wrong
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import given  # noqa: E402
+from commands import Command, commands  # noqa: E402
+from faults import Bench, Outcome, Place, wrong  # noqa: E402
 
 PAGE = 4096
 ALONE = "RANKWOOD_DISKS_ALONE"
@@ -90,7 +93,7 @@ def read_only(bench: Bench, command: Command, place: Place, whole: Outcome) -> l
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True, type=os.path.abspath)
+    parser.add_argument("--program", required=True, type=given.program)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     options.jobs, options.library, options.cuda = 1, "", False

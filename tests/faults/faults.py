@@ -40,7 +40,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from commands import Command, commands, cuda_commands, make_data
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import given  # noqa: E402
+from commands import Command, commands, cuda_commands, make_data  # noqa: E402
 
 # What happens, by kind of call; "+": to that call and all after it.
 FAULTS = {
@@ -327,8 +330,8 @@ def show_one(bench: Bench, command: Command) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True, type=os.path.abspath)
-    parser.add_argument("--library", required=True, type=os.path.abspath)
+    parser.add_argument("--program", required=True, type=given.program)
+    parser.add_argument("--library", required=True, type=given.file)
     parser.add_argument("--most", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)

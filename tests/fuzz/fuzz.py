@@ -24,9 +24,12 @@ import subprocess
 import sys
 import time
 
-import seeds
-
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import given  # noqa: E402
+import seeds  # noqa: E402
+
 ASAN = "allocator_may_return_null=1:strict_string_checks=1:quarantine_size_mb=16:malloc_context_size=10"
 COMMON = ["-timeout=60", "-entropic=0", "-print_final_stats=1", "-verbosity=1"]
 # Formats with much around what matters need long inputs.
@@ -45,8 +48,8 @@ TAKEN = re.compile(r"^fuzz: (\d+) of (\d+) inputs were read to their end")
 
 
 def targets_of(build):
-    folder = os.path.join(build, "tests", "fuzz")
-    return sorted(name[5:] for name in os.listdir(folder) if re.fullmatch(r"fuzz_[a-z]+", name))
+    names = os.listdir(given.folder(os.path.join(build, "tests", "fuzz")))
+    return sorted(name[5:] for name in names if re.fullmatch(r"fuzz_[a-z]+", name))
 
 
 def is_sanitized(build):
@@ -166,15 +169,17 @@ def main():
     build = os.path.abspath(args.build)
     corpus = os.path.abspath(args.corpus or os.path.join(build, "fuzz-corpus"))
     found = os.path.abspath(args.found or os.path.join(build, "fuzz-found"))
-    names = args.targets.split(",") if args.targets else targets_of(build)
-    data = os.environ.get("RANKWOOD_DATA", os.path.join(HERE, "..", "..", "..", "shared", "data"))
     if args.show:
-        return show(corpus)
+        return show(given.folder(corpus))
+    there = targets_of(build)
+    if not there:
+        given.end(f"'{build}' has no targets: it was made without -Dfuzz=true, or without `ninja fuzz_targets`")
+    names = args.targets.split(",") if args.targets else there
+    if unknown := [name for name in names if name not in there]:
+        given.end(f"no target '{unknown[0]}' in '{build}': {', '.join(there)}")
+    data = os.environ.get("RANKWOOD_DATA", os.path.join(HERE, "..", "..", "..", "shared", "data"))
     os.makedirs(corpus, exist_ok=True)
     os.makedirs(found, exist_ok=True)
-    if not names or not all(name in targets_of(build) for name in names):
-        print(f"not ok fuzz: no such targets in '{build}'")
-        return 1
     if not os.path.isdir(os.path.join(corpus, "seeds")):
         program = os.path.join(build, "src", "cli", "rankwood")
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0"

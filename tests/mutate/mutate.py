@@ -45,7 +45,10 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from mutants import Mutant, mutants_of
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import given  # noqa: E402
+from mutants import Mutant, mutants_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ANSWERED = Path(__file__).with_name("answered")
@@ -416,7 +419,7 @@ def main() -> int:
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--folders", default=",".join(FOLDERS))
     parser.add_argument("--only", default="")
-    parser.add_argument("--again", type=Path)
+    parser.add_argument("--again", type=lambda path: Path(given.file(path)))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--work", default=Path(os.environ.get("RANKWOOD_BUILDS", ROOT / "build-tests")) / "mutate")
     parser.add_argument("--stages", default="near,last,pins,sanitized")

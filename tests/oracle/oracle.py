@@ -24,14 +24,17 @@ import subprocess
 import sys
 import tempfile
 
-import categories
-from draws import check_quantised, check_sample, sample
-from floats import FLT_MAX, cut_between, to_float
-from gradients import REAL
-from lambdas import query_lambdas
-from monotone import bounds_of, directions, keeps_order
-from philox import draw, philox
-from shape import features_of, penalties
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import categories  # noqa: E402
+import given  # noqa: E402
+from draws import check_quantised, check_sample, sample  # noqa: E402
+from floats import FLT_MAX, cut_between, to_float  # noqa: E402
+from gradients import REAL  # noqa: E402
+from lambdas import query_lambdas  # noqa: E402
+from monotone import bounds_of, directions, keeps_order  # noqa: E402
+from philox import draw, philox  # noqa: E402
+from shape import features_of, penalties  # noqa: E402
 
 # ---- data ----
 
@@ -567,7 +570,8 @@ def main():
         option[args[-2]] = args[-1]
         args = args[:-2]
     if len(args) != 1:
-        sys.exit('usage: oracle.py DUMP [--seed N] [--filter TEXT] [--engine NAME]')
+        given.end('usage: oracle.py DUMP [--seed N] [--filter TEXT] [--engine NAME]')
+    dump = given.program(args[0])
     assert philox([0] * 4, 0, 0) == [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]
     print('seed', option['--seed'])
     passed = failed = 0
@@ -576,7 +580,7 @@ def main():
             continue
         for engine in [option['--engine']] if option['--engine'] else (['cpu', 'ref'] if k < 4
                                                                       else ['cpu']):
-            n, failures = run_case(args[0], engine, name, changes, int(option['--seed']))
+            n, failures = run_case(dump, engine, name, changes, int(option['--seed']))
             passed, failed = passed + (not failures), failed + bool(failures)
             print('%s %s/%s: %d splits, %d of %d leaves equal as floats, %d of %d lambdas and '
                   'weights within 1e-5 without a floor' %

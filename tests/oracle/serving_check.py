@@ -6,8 +6,11 @@ import subprocess
 import sys
 import tempfile
 
-import serving
-import serving_data as data
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import given  # noqa: E402
+import serving  # noqa: E402
+import serving_data as data  # noqa: E402
 
 N_FEATURES = 12
 
@@ -87,7 +90,9 @@ def check_categories(program, train, absent, why):
 
 
 def main():
-    program = os.path.abspath(sys.argv[1])
+    if len(sys.argv) != 2:
+        given.end("usage: serving_check.py PROGRAM")
+    program = given.program(sys.argv[1])
     ltr = list(data.BY_SET)
     by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", *ltr, "vespa", "catboost", "pmml"]
     failed = 0

@@ -10,6 +10,10 @@ import sys
 import venv
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import given  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PEERS = ("lightgbm", "xgboost", "catboost")
 TOP = 10
@@ -33,7 +37,10 @@ def attempt(command, **more):
 
 
 def run(command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, **more)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **more)
+    except OSError as failure:
+        given.end(failure)
     if done.returncode:
         raise SystemExit(f"{script()}: {' '.join(command)}: exit {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -48,7 +55,7 @@ def make_venv(folder):
 
 
 def add_program_arguments(parser):
-    parser.add_argument("--rankwood", default=os.path.join(ROOT, "build", "src", "cli", "rankwood"),
+    parser.add_argument("--rankwood", type=given.program, default=os.path.join(ROOT, "build", "src", "cli", "rankwood"),
                         help="the program [build/src/cli/rankwood]")
     parser.add_argument("--library", default=os.path.join(ROOT, "build", "src", "librankwood.so"),
                         help="the shared library [build/src/librankwood.so]")
@@ -85,7 +92,7 @@ class Library:
     """librankwood, as far as the scripts need it. threads 0: all."""
 
     def __init__(self, path, threads):
-        self.lib = ctypes.CDLL(path)
+        self.lib = ctypes.CDLL(given.file(path))
         for name in ("rw_last_error", "rw_params_get"):
             getattr(self.lib, name).restype = ctypes.c_char_p
         self.lib.rw_dataset_labels.restype = ctypes.POINTER(ctypes.c_float)

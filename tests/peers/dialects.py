@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 import rules
-from common import HERE, ROOT, add_records_argument, make_venv, run, write_record
+from common import HERE, ROOT, add_records_argument, given, make_venv, run, write_record
 
 # gdeval.pl prints five decimals of each query, YDF goes through float in places.
 TOLERANCE = {"gdeval": 6e-6, "ydf": 1e-8}
@@ -245,7 +245,7 @@ def write_golden(folder, works, answers):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--program", default=os.path.join(ROOT, "build/src/cli/rankwood"))
+    parser.add_argument("--program", type=given.program, default=os.path.join(ROOT, "build/src/cli/rankwood"))
     parser.add_argument("--venv", default=os.path.join(ROOT, "build-peers"))
     parser.add_argument("--golden", help="write small sets and what the programs say of them here")
     add_records_argument(parser)

@@ -23,6 +23,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import given  # noqa: E402
+
 BAR = 2.5
 LABEL, QUERY = "label", "query"
 
@@ -145,7 +149,7 @@ def main():
     parser.add_argument("--leaves", type=int, default=255)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--reps", type=int, default=3)
-    parser.add_argument("--folder", help="where files are made")
+    parser.add_argument("--folder", type=given.folder, help="where files are made")
     parser.add_argument("--peers", default="lightgbm,xgboost")
     parser.add_argument("--bars", action="store_true")
     parser.add_argument("--measure", choices=STEPS, help=argparse.SUPPRESS)

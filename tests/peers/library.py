@@ -16,6 +16,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import given  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 
@@ -46,7 +50,7 @@ def main():
     parser.add_argument("--busy", type=int, default=1, help="processes beside ours in the second half [1]")
     parser.add_argument("--most", type=float, default=1.1, help="greatest ratio [1.1]")
     a = parser.parse_args()
-    program = os.path.join(a.build, "src", "cli", "rankwood")
+    program = given.program(os.path.join(a.build, "src", "cli", "rankwood"))
     library = os.path.join(a.build, "src")
     met = True
     with tempfile.TemporaryDirectory() as folder:

@@ -19,6 +19,10 @@ import numpy as np
 
 import rankwood
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import given  # noqa: E402
+
 DECAYS, LOSSES, COLUMNS = (0.9, 0.5, 0.0), (0.0, 0.002, 0.005), 64
 PEER = {"objective": "lambdarank", "num_leaves": 8, "learning_rate": 0.1, "verbose": -1, "deterministic": True}
 
@@ -84,7 +88,7 @@ def prunings(train, valid, test, found):
 
 def main():
     logging.getLogger("rankwood").setLevel("ERROR")
-    for folder in sys.argv[1:]:
+    for folder in [given.folder(path) for path in sys.argv[1:]]:
         folds = [read(os.path.join(folder, f"S{i}.txt.gz")) for i in range(1, 6)]
         figures = {}
         for turn in range(5):

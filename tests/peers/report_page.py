@@ -350,12 +350,12 @@ def read_lines(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rankwood", default=os.path.join(common.ROOT, "build", "src", "cli", "rankwood"),
+    parser.add_argument("--rankwood", type=common.given.program, default=os.path.join(common.ROOT, "build", "src", "cli", "rankwood"),
                         help="the program [build/src/cli/rankwood]")
     parser.add_argument("--browser", action="store_true", help="ask Chromium, too")
     common.add_records_argument(parser)
     arguments = parser.parse_args()
-    program = os.path.abspath(arguments.rankwood)
+    program = arguments.rankwood
     folder = tempfile.mkdtemp()
     try:
         browser = report_browser.find(folder) if arguments.browser else None

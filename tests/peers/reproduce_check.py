@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import HERE, run
+from common import HERE, given, run
 from quality_constraints import correlation, ranks
 from quality_tuned import trials
 
@@ -133,7 +133,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
     build = os.path.abspath(parser.parse_args().build)
-    rankwood = os.path.join(build, "src", "cli", "rankwood")
+    rankwood = given.program(os.path.join(build, "src", "cli", "rankwood"))
     with tempfile.TemporaryDirectory() as folder:
         rows = reproduce(build, folder)
         check("says of an empty folder what it wants",

@@ -14,8 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in (".", "oracle")]
 
+import given  # noqa: E402
 import ir_measures  # noqa: E402
 import pytrec_eval  # noqa: E402
 import runs_oracle as made  # noqa: E402
@@ -66,10 +67,13 @@ def compare(program, rng, folder, by_query, means):
 
 
 def main():
+    if len(sys.argv) != 2:
+        given.end("usage: runs_peer.py PROGRAM")
+    program = given.program(sys.argv[1])
     rng, by_query, means = random.Random(5), Found(), Found()
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(60):
-            compare(sys.argv[1], rng, Path(folder), by_query, means)
+            compare(program, rng, Path(folder), by_query, means)
     for name, found in (("pytrec_eval", by_query), ("ir_measures, means", means)):
         print(f"{name}: {found.n} figures, {found.most:.1e} apart at most")
     return 0 if by_query.n > 1000 and max(by_query.most, means.most) < 1e-9 else 1

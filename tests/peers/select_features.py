@@ -13,10 +13,15 @@ import argparse
 import gzip
 import logging
 import os
+import sys
 
 import numpy as np
 
 import rankwood
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import given  # noqa: E402
 
 SETTINGS = {"random_seed": 1, "loss_function": "YetiRank", "iterations": 200, "od_type": "Iter", "od_wait": 50,
             "thread_count": 2, "eval_metric": "NDCG:top=10;type=Exp", "use_best_model": True, "verbose": False,
@@ -121,7 +126,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--loss", type=float, default=0.002)
     parser.add_argument("--peer", action="store_true", help="CatBoost, too: minutes a turn")
-    parser.add_argument("folders", nargs="+")
+    parser.add_argument("folders", nargs="+", type=given.folder)
     args = parser.parse_args()
     logging.getLogger("rankwood").setLevel("ERROR")
     for folder in args.folders:

@@ -118,8 +118,8 @@ def inside(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rankwood", default=os.path.join(common.ROOT, "build", "src", "cli", "rankwood"))
-    parser.add_argument("--python", help="an interpreter that has shap [this one]")
+    parser.add_argument("--rankwood", type=common.given.program, default=os.path.join(common.ROOT, "build", "src", "cli", "rankwood"))
+    parser.add_argument("--python", type=common.given.program, help="an interpreter that has shap [this one]")
     parser.add_argument("--golden", help="folder to write golden values to")
     arguments = parser.parse_args()
     if arguments.python:

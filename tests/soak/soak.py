@@ -38,6 +38,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import given  # noqa: E402
+
 ROUNDS, MORE_ROUNDS, LONG_ROUNDS = 80, 20, 300
 FEWEST_DAYS = 2
 FLOOR_KIB = 1024  # of what RSS moves by where nothing grows
@@ -68,14 +72,14 @@ class Commands:
     """Runs the program in a folder; adds up what it took. The most KiB of a command are the kernel's figure, which
     is never below what this process has."""
 
-    def __init__(self, program: Path, folder: Path) -> None:
+    def __init__(self, program: str, folder: Path) -> None:
         self.program, self.folder = program, folder
         self.cpu = 0.0
         self.most_kib: dict[str, int] = {}
         self.n = 0
 
     def start(self, *arguments: object) -> subprocess.Popen[bytes]:
-        words = [str(self.program), *map(str, arguments)]
+        words = [self.program, *map(str, arguments)]
         self.n += 1
         with open(self.folder / "stderr.txt", "wb") as said:
             return subprocess.Popen(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
@@ -367,8 +371,8 @@ def show(found: dict[str, Any]) -> int:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folder", type=Path, nargs="?")
-    options.add_argument("--program", type=Path)
-    options.add_argument("--server", type=Path)
+    options.add_argument("--program", type=given.program)
+    options.add_argument("--server", type=given.program)
     options.add_argument("--show", action="store_true")
     options.add_argument("--no-memory", action="store_true")
     options.add_argument("--fault")
@@ -377,10 +381,10 @@ def main() -> int:
         options.add_argument("--" + name, type=int, default=default)
     how = options.parse_args()
     if how.show and how.folder:
+        given.folder(how.folder)
         return show(summary(how.folder, how.bound, not how.no_memory))
     if not how.program or not how.server:
         options.error("--program and --server are needed")
-    how.program, how.server = how.program.resolve(), how.server.resolve()
     if how.folder:
         if how.folder.exists():
             options.error(f"'{how.folder}' is there already")
