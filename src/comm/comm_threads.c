@@ -226,7 +226,8 @@ static int start_members(struct group *group, struct rw_ctx *ctx)
         struct member *member = &group->member[r];
         const int why = pthread_create(&member->thread, NULL, run_member, member);
         if (why)
-            return rw_fail_io(ctx, why, "a thread for rank %d of %d", r, group->n_ranks);
+            return rw_fail_io(ctx, why, "a thread for rank %d of %d: no memory for it, or too many",
+                              r, group->n_ranks);
         member->is_started = 1;
     }
     return RW_OK;

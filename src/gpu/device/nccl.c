@@ -293,7 +293,7 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
     const int why = pthread_create(&thread, NULL, begin, b);
     if (why) {
         beginning_free(b);
-        return rw_fail_io(ctx, why, "a thread for NCCL");
+        return rw_fail_io(ctx, why, "a thread for NCCL: no memory for it, or too many");
     }
     pthread_detach(thread);
     if (!await(ctx, b))
