@@ -2,7 +2,6 @@
 #include "objective/objective.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/ctx.h"
@@ -42,8 +41,9 @@ const struct rw_objective *rw_objective_for(const struct rw_objective *objective
 /* The next of the objective's parameters, from *at on; 0: there is none. */
 static int next_param(const char **at, char name[32])
 {
-    const size_t n = strcspn(*at, " ");
-    snprintf(name, 32, "%.*s", (int)n, *at);
+    const size_t n = strcspn(*at, " "), kept = n < 31 ? n : 31;
+    memcpy(name, *at, kept);
+    name[kept] = 0;
     *at += n + ((*at)[n] == ' ');
     return n > 0;
 }
