@@ -2,6 +2,7 @@
  * whole model, which scores, and which its own writer writes so that it is read again as the same
  * trees (or refuses to, by name). */
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,12 +86,17 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, struc
     return status;
 }
 
-static void score(const struct rw_model *model, double *scores)
+/* No category is above RW_MAX_CATEGORY_ID: `of` says of which features such values would be. */
+static void score(const struct rw_model *model, const struct rw_categories *of, double *scores)
 {
-    const float values[4][4] = {{0.0f, 1.0f, -1.0f, 1e30f},
-                                {1e-40f, -1e-35f, 0.5f, -1e30f},
-                                {-0.5f, 2.0f, 1e6f, 0.25f},
-                                {3.4e38f, -3.4e38f, 1e-6f, -1e-6f}};
+    float values[4][4] = {{0.0f, 1.0f, -1.0f, 1e30f},
+                          {1e-40f, -1e-35f, 0.5f, -1e30f},
+                          {-0.5f, 2.0f, 1e6f, 0.25f},
+                          {3.4e38f, -3.4e38f, 1e-6f, -1e-6f}};
+    for (uint32_t f = 0; f < 4; f++) {
+        for (int i = 0; i < 4 && rw_categories_find(of, f); i++)
+            values[i][f] = fminf(values[i][f], 2147483520.0f); /* the greatest float below that */
+    }
     for (int i = 0; i < 4; i++)
         scores[i] = rw_predict_one(model, values[i], 4);
 }
@@ -111,8 +117,8 @@ static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format
         if (put.status < 0 || parse(ctx, format, &source, &again) < 0 ||
             again->n_trees != model->n_trees)
             abort();
-        score(model, before);
-        score(again, after);
+        score(model, &model->categories, before);
+        score(again, &model->categories, after);
         /* Directions may be left out, but these documents lack nothing. */
         if (memcmp(before, after, sizeof(before)) != 0)
             abort();
