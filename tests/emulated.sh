@@ -59,6 +59,26 @@ nccl_fails() {
     [ $? = 3 ] && grep 'NCCL does not begin: the stub adds nothing' nccl.err
 }
 fails nccl nccl_fails
+# Ranks of the emulated NCCL: the models of 2 and 3 are one rank's, and nothing went through the hosts; where one rank
+# loses its GPU while others wait for it in NCCL, all end at once.
+nccl_carries() {
+    cd "$emulator" || return 1
+    nccl=$emulator/lib64/libnccl.so.2 each=1
+    [ -z "$all" ] || each=
+    EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl "$program" train train.txt --rounds 2 --leaves 8 --ranks 3 --device cuda -o model.txt \
+        2>nccl.err || return 1
+    cat nccl.err
+    ! grep -q 'through the hosts' nccl.err || return 1
+    head -c 40 /dev/zero >report # a struct faults_report
+    EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl LD_PRELOAD=$build/tests/faults/librankwood-faults.so RANKWOOD_FAULT_REPORT=report \
+        RANKWOOD_FAULT='cuda-launch 500 IllegalAddress' \
+        timeout 15 "$program" train train.txt --rounds 2 --leaves 8 --ranks 3 --device cuda --quiet -o lost.txt 2>nccl.err
+    [ $? = 3 ] && grep 'illegal memory access' nccl.err || return 1
+    # by 3 ranks, and by 2; with all, each by both
+    EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl RANKS="2 3" MPI_RANKS= EACH=$each NAMES="^(mslr-newton|categories-few${all:+|letor-weights-n}) *\\|" \
+        sh "$root/tests/same_bytes_ranks.sh" "$program" cuda
+}
+[ -n "$only" ] || fails nccl_ranks nccl_carries
 faults="python3 $root/tests/faults/faults.py --cuda --program $program --library $build/tests/faults/librankwood-faults.so"
 if [ -n "$only" ]; then
     fails faults $faults --most 120
