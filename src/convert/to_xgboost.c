@@ -1,4 +1,5 @@
 /* The formats that are XGBoost's saved model (xgboost_model.h): xgboost, xgboost-ubj, eslr-raw. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -188,7 +189,7 @@ static double value_of(const struct rw_ens_tree *tree, const struct place *at, e
         return member == BASE_WEIGHT || member == CONDITION ? leaf : member == RIGHT ? -1 : 0;
     return member == RIGHT       ? at->left + 1
            : member == DEFAULT   ? node->nan == RW_NAN_LEFT
-           : member == GAIN      ? node->gain
+           : member == GAIN      ? fmax(-FLT_MAX, fmin(node->gain, FLT_MAX)) /* a float there */
            : member == CONDITION ? node->threshold
            : member == COLUMN    ? node->column
            : member == TYPE      ? node->by_category
