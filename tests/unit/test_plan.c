@@ -139,8 +139,8 @@ PLAN_TEST(histograms)
     static const struct {
         const char *leaves;
         uint64_t n_kept;
-    } cases[] = {{"2", 3}, {"3", 4}, {"4", 5}, {"50", 5}};
-    struct rw_dataset *many = fixture_data(ctx, 1, 500, 10, 6); /* 3 x 1536 documents and some */
+    } cases[] = {{"2", 3}, {"3", 4}, {"4", 7}, {"50", 8}};
+    struct rw_dataset *many = fixture_data(ctx, 1, 500, 10, 6); /* 6 x 768 documents and some */
     struct rw_params *params;
     struct rw_plan plan;
     uint64_t one = 0;
