@@ -179,8 +179,6 @@ static int check_node(struct checking *c, int32_t at)
                    : wrong(c, at, "its leaf is not a number that a float can hold");
     if (isnan(node->threshold))
         return wrong(c, at, "its threshold is NaN");
-    if (node->by_category)
-        RW_TRY(check_listed(c, at));
     RW_TRY(visit(c, at, node->right));
     return visit(c, at, node->left);
 }
@@ -196,6 +194,11 @@ static int check_tree(struct checking *c)
                        c->number);
     RW_TRY_OUT(RW_NEW(c->ctx, c->seen, n));
     RW_TRY_OUT(RW_NEW(c->ctx, c->stack, n));
+    /* those that no split leads to, too: all lists are read */
+    for (int32_t i = 0; i < c->tree->n_nodes; i++) {
+        if (c->tree->node[i].left >= 0 && c->tree->node[i].by_category)
+            RW_TRY_OUT(check_listed(c, i));
+    }
     c->seen[0] = 1;
     c->n_stack = 1; /* the root, 0 */
     while (c->n_stack > 0)

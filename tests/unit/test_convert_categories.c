@@ -362,6 +362,18 @@ Test(convert_categories, lightgbm_refused)
           "file: tree 1, node 0: category 2 of a feature that has 1 words");
 }
 
+/* A node that no split leads to has its categories in the model's list, too. */
+Test(convert_categories, lightgbm_beside_the_tree)
+{
+    static const char text[] =
+        HEAD("0:1 [0:1]") "Tree=0\nnum_leaves=3\nnum_cat=1\nsplit_feature=1 0\nthreshold=0.5 0\n"
+                          "decision_type=2 1\nleft_child=-1 -1\nright_child=-2 -3\n"
+                          "leaf_value=1 2 3\ncat_boundaries=0 2\ncat_threshold=5 1\n\n\n"
+                          "end of trees\n\npandas_categorical:[[\"a\"]]\n";
+    convert_refused("lightgbm", text,
+                    "file: tree 1, node 1: category 2 of a feature that has 1 words");
+}
+
 /* Categories 4 and 35 of feature 0 go right in XGBoost, and `cats` says what they are. */
 static char *xgboost_with(const char *cats)
 {
