@@ -172,8 +172,7 @@ static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split,
            isfinite(split->cut);
 }
 
-int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
-                          struct rw_split *out)
+static int check_splits(struct rw_engine *engine, const int32_t *slots, int n)
 {
     if (!engine->in_tree || n < 0)
         return misuse(engine, "splits outside a tree");
@@ -181,6 +180,19 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
         if (!slot_ok(engine, slots[i]))
             return misuse(engine, "splits of slots out of range");
     }
+    return RW_OK;
+}
+
+int rw_engine_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    RW_TRY(check_splits(engine, slots, n));
+    return engine->ops->ask_splits ? engine->ops->ask_splits(engine, slots, n) : RW_OK;
+}
+
+int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                          struct rw_split *out)
+{
+    RW_TRY(check_splits(engine, slots, n));
     RW_TRY(engine->ops->best_splits(engine, slots, n, out));
     RW_TRY(rw_ranks_best(engine->ctx, out, n));
     for (int i = 0; rw_n_ranks(engine->ctx) > 1 && i < n; i++) {

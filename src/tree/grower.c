@@ -15,18 +15,27 @@ struct node {
     uint64_t n;          /* documents */
     int32_t left, right; /* slots of its children, once it is expanded */
     int32_t depth;
-    int32_t index; /* among the splits or among the leaves, at the end */
-    uint8_t has_split, is_expanded;
+    int32_t index;       /* among the splits or among the leaves, at the end */
+    uint8_t has_split;   /* its best split is known */
+    uint8_t is_begun;    /* it has children */
+    uint8_t is_expanded; /* whose best splits are known */
 };
 
-/* An entry of a heap: highest gain first, then lowest order. Of the frontier, whose order is nodes'
- * numbers; or a prospect, a node that may yet be accepted: one of the frontier, or below one of its
- * nodes that are expanded already. A prospect's gain is the lowest on the way to it from the
- * frontier (what has more is accepted before), its order its slot. */
+/* An entry of a heap: highest gain first, then the lowest number, which is the order of acceptance.
+ * Of the frontier; or a prospect, a node that may yet be accepted: one of the frontier, or below
+ * one of its nodes that are expanded already, with the number that it would have. */
 struct entry {
     double gain;
-    int32_t order, slot;
+    int32_t number, slot;
     int32_t heap_index; /* of a prospect: in the frontier's heap; -1: not of the frontier */
+};
+
+/* A prospect, in the order in which they would be accepted if no more became known. */
+struct ranked {
+    double gain;
+    int32_t number, slot;
+    int32_t is_awaited; /* its children's best splits are not known yet */
+    int32_t place;      /* among all prospects, once more are known */
 };
 
 struct rw_grower {
@@ -44,8 +53,12 @@ struct rw_grower {
     int32_t n_frontier;
     int32_t n_splits;
     /* one batch */
-    struct entry *prospect;         /* [max_slots] a heap of those that are known of */
-    struct rw_split *batch;         /* [max_slots] */
+    struct entry *prospect; /* [max_slots] a heap */
+    struct ranked *ranked;  /* [max_slots] */
+    int32_t n_ranked;
+    int32_t n_left;         /* splits that the tree has room for since they were ranked */
+    struct rw_split *batch; /* [max_slots] */
+    int n_batch;
     struct rw_sum *sum;             /* [max_slots] of each leaf, at the end */
     struct rw_sibling *sibling;     /* [max_slots] */
     int32_t *search;                /* [max_slots] slots whose split is asked for */
@@ -79,6 +92,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY_OUT(RW_NEW(ctx, grower->slot_of, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->frontier, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->prospect, n));
+    RW_TRY_OUT(RW_NEW(ctx, grower->ranked, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->batch, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->sum, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->sibling, n));
@@ -102,6 +116,7 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower->slot_of);
     rw_mem_free(grower->frontier);
     rw_mem_free(grower->prospect);
+    rw_mem_free(grower->ranked);
     rw_mem_free(grower->batch);
     rw_mem_free(grower->sum);
     rw_mem_free(grower->sibling);
@@ -116,7 +131,7 @@ void rw_grower_free(struct rw_grower *grower)
 
 static int before(const struct entry *a, const struct entry *b)
 {
-    return a->gain > b->gain || (a->gain == b->gain && a->order < b->order);
+    return a->gain > b->gain || (a->gain == b->gain && a->number < b->number);
 }
 
 static void push(struct entry *heap, int32_t *n, struct entry added)
@@ -155,7 +170,8 @@ static int may_split(const struct rw_grower *g, const struct node *node)
 static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
 {
     g->node[g->n_slots] = (struct node){.n = n, .depth = depth, .index = -1};
-    g->split[g->n_slots] = (struct rw_split){.column = -1};
+    g->split[g->n_slots].column = -1;
+    g->split[g->n_slots].is_set = 0;
     return g->n_slots++;
 }
 
@@ -176,7 +192,79 @@ static void accept(struct rw_grower *g, int32_t slot)
     number_node(g, g->node[slot].right);
 }
 
-/* Finds the best splits of the slots in g->search, with the histograms of g->sibling. */
+static int most_of_batch(const struct rw_grower *g)
+{
+    return g->rules.batch > 1 ? g->rules.batch : 1;
+}
+
+/* The children of a node that would be accepted behind `rank` others. */
+static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_t *n)
+{
+    const struct node *parent = &g->node[slot];
+    for (int side = 0; side < 2; side++) {
+        const int32_t child = side ? parent->right : parent->left;
+        if (g->node[child].has_split)
+            push(g->prospect, n,
+                 (struct entry){g->node[child].gain, g->n_nodes + 2 * rank + side, child, -1});
+    }
+}
+
+/* Accepts the best of the frontier, again and again, until its children are not known. */
+static void accept_known(struct rw_grower *g)
+{
+    while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves &&
+           g->node[g->frontier[0].slot].is_expanded)
+        accept(g, pop(g->frontier, &g->n_frontier).slot);
+}
+
+/* Adds what comes into question only now that `seen` was taken as number `rank`: the nodes under it
+ * in the frontier's heap, none of which comes before it, and, if it is expanded, its children. */
+static void add_next(struct rw_grower *g, const struct entry *seen, int32_t rank, int32_t *n)
+{
+    for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
+        const int32_t index = 2 * seen->heap_index + k;
+        if (index < g->n_frontier) {
+            struct entry found = g->frontier[index];
+            found.heap_index = index;
+            push(g->prospect, n, found);
+        }
+    }
+    if (g->node[seen->slot].is_expanded)
+        add_children(g, seen->slot, rank, n);
+}
+
+/* Accepts what can be without knowing more, and ranks what may come then, while the engine finds
+ * the best splits of other nodes: as many prospects as the tree has room for, or as a batch takes.
+ */
+static void rank_prospects(struct rw_grower *g, struct rw_grow_times *times)
+{
+    int32_t n = 0, n_new = 0;
+    g->n_ranked = 0;
+    if (g->rules.levels)
+        return;
+    accept_known(g);
+    g->n_left = g->rules.leaves - 1 - g->n_splits;
+    if (g->n_frontier > 0) {
+        struct entry first = g->frontier[0];
+        first.heap_index = 0;
+        push(g->prospect, &n, first);
+    }
+    while (n > 0 && g->n_ranked < g->n_left && n_new < most_of_batch(g)) {
+        const struct entry next = pop(g->prospect, &n);
+        const struct node *node = &g->node[next.slot];
+        g->ranked[g->n_ranked] =
+            (struct ranked){.gain = next.gain,
+                            .number = next.number,
+                            .slot = next.slot,
+                            .is_awaited = node->is_begun && !node->is_expanded};
+        n_new += !node->is_begun;
+        add_next(g, &next, g->n_ranked++, &n);
+    }
+    times->n_prospects += g->n_ranked;
+}
+
+/* Finds the best splits of the slots in g->search, with the histograms of g->sibling, and ranks
+ * prospects meanwhile. */
 static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings, int n_search,
                   struct rw_grow_times *times)
 {
@@ -187,22 +275,25 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
     times->histograms_ms += rw_clock_ms() - start;
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
+    RW_TRY(rw_engine_ask_splits(engine, g->search, n_search));
+    rank_prospects(g, times);
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
     for (int i = 0; i < n_search; i++) {
         struct node *node = &g->node[g->search[i]];
         node->has_split = g->found[i].column >= 0;
         node->gain = g->found[i].gain;
-        g->split[g->search[i]] = g->found[i];
+        rw_split_copy(&g->split[g->search[i]], &g->found[i]);
     }
     return RW_OK;
 }
 
 /* Splits the nodes of g->batch: partitions, and, if `look` is set, finds the children's best
  * splits. */
-static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, int look,
+static int expand(struct rw_grower *g, struct rw_engine *engine, int look,
                   struct rw_grow_times *times)
 {
+    const int n_batch = g->n_batch;
     for (int i = 0; i < n_batch; i++) {
         g->batch[i].left = g->n_slots + 2 * i;
         g->batch[i].right = g->n_slots + 2 * i + 1;
@@ -215,7 +306,7 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
     for (int i = 0; i < n_batch; i++) {
         const struct rw_split *split = &g->batch[i];
         struct node *parent = &g->node[split->slot];
-        parent->is_expanded = 1;
+        parent->is_begun = 1;
         parent->left = split->left;
         parent->right = split->right;
         if (g->nodes)
@@ -236,7 +327,13 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
                                     .smaller = child[small],
                                     .larger = wanted[!small] ? child[!small] : -1};
     }
-    return n_search ? search(g, engine, n_siblings, n_search, times) : RW_OK;
+    if (n_search)
+        RW_TRY(search(g, engine, n_siblings, n_search, times));
+    else
+        rank_prospects(g, times);
+    for (int i = 0; i < n_batch; i++)
+        g->node[g->batch[i].slot].is_expanded = 1;
+    return RW_OK;
 }
 
 static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tree,
@@ -260,62 +357,59 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
     return RW_OK;
 }
 
-/* Adds what can be known of only now that `seen` was taken: the nodes under it in the frontier's
- * heap, none of which gains more, and, if it is expanded, its children. */
-static void add_next(struct rw_grower *g, const struct entry *seen, int32_t *n)
+/* A ranked prospect among all: its number is counted anew if its parent is a prospect, too. */
+static struct entry among_all(const struct rw_grower *g, const struct ranked *ranked)
 {
-    for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
-        const int32_t index = 2 * seen->heap_index + k;
-        if (index < g->n_frontier) {
-            const struct entry *found = &g->frontier[index];
-            push(g->prospect, n, (struct entry){found->gain, found->slot, found->slot, index});
-        }
-    }
-    const struct node *node = &g->node[seen->slot];
-    for (int side = 0; node->is_expanded && side < 2; side++) {
-        const int32_t slot = side ? node->right : node->left;
-        const struct node *child = &g->node[slot];
-        const double gain = child->gain < seen->gain ? child->gain : seen->gain;
-        if (child->has_split)
-            push(g->prospect, n, (struct entry){gain, slot, slot, -1});
-    }
+    const int32_t behind = ranked->number - g->n_nodes; /* twice its parent's rank, and its side */
+    struct entry entry = {ranked->gain, ranked->number, ranked->slot, -1};
+    if (behind >= 0)
+        entry.number = g->n_nodes + 2 * g->ranked[behind / 2].place + behind % 2;
+    return entry;
 }
 
-/* The best of the frontier, which is not expanded, and nodes that will probably be accepted, too. A
- * node behind which there is no leaf left for its children is not among them, and slots are kept
- * for what must come. Returns their number. */
-static int choose_batch(struct rw_grower *g, struct rw_grow_times *times)
+/* The next to be accepted that is not expanded, and nodes that will probably be accepted behind it,
+ * from the ranked ones and the children that were awaited, whose splits are known now. A node
+ * behind which there is no leaf left for its children is chosen alone (*is_last), and slots are
+ * kept for what must come. */
+static void choose_batch(struct rw_grower *g, int *is_last)
 {
-    const int32_t top = g->frontier[0].slot, left = g->rules.leaves - 1 - g->n_splits;
-    const int64_t spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)left;
-    int n_batch = 0;
-    int32_t n = 0;
-    g->batch[n_batch++] = g->split[top];
-    if (g->rules.batch <= 1)
-        return n_batch;
-    struct entry next = {g->frontier[0].gain, top, top, 0};
-    for (int i = 1; i < left - 1 && n_batch < g->rules.batch && 2 * n_batch <= spare; i++) {
-        add_next(g, &next, &n);
-        if (n == 0)
-            break;
-        next = pop(g->prospect, &n);
-        times->n_prospects++;
-        if (!g->node[next.slot].is_expanded)
-            g->batch[n_batch++] = g->split[next.slot];
+    int64_t spare = 0;
+    int32_t n = 0, n_ranked = 0;
+    *is_last = 0;
+    g->n_batch = 0;
+    for (int32_t place = 0; place < g->n_left && g->n_batch < most_of_batch(g); place++) {
+        struct entry next = {.slot = -1};
+        if (n_ranked < g->n_ranked)
+            next = among_all(g, &g->ranked[n_ranked]);
+        if (n > 0 && (next.slot < 0 || before(&g->prospect[0], &next)))
+            next = pop(g->prospect, &n);
+        else if (next.slot >= 0) {
+            struct ranked *ranked = &g->ranked[n_ranked++];
+            ranked->place = place;
+            if (ranked->is_awaited)
+                add_children(g, ranked->slot, place, &n);
+        } else
+            return;
+        if (g->node[next.slot].is_expanded)
+            continue;
+        if (g->n_batch == 0) {
+            *is_last = place == g->n_left - 1;
+            spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)(g->n_left - place);
+        } else if (place == g->n_left - 1 || 2 * g->n_batch > spare)
+            return;
+        rw_split_copy(&g->batch[g->n_batch++], &g->split[next.slot]);
     }
-    return n_batch;
 }
 
 static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
                            struct rw_grow_times *times)
 {
-    while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves) {
-        if (!g->node[g->frontier[0].slot].is_expanded) {
-            const int n_batch = choose_batch(g, times);
-            RW_TRY(expand(g, engine, n_batch, g->n_splits + 2 < g->rules.leaves, times));
-        }
-        accept(g, pop(g->frontier, &g->n_frontier).slot);
-    }
+    int is_last;
+    g->n_batch = 0;
+    rank_prospects(g, times);
+    for (choose_batch(g, &is_last); g->n_batch > 0; choose_batch(g, &is_last))
+        RW_TRY(expand(g, engine, !is_last, times));
+    accept_known(g);
     return RW_OK;
 }
 
@@ -325,15 +419,15 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
     int32_t begin = 0;
     for (int32_t depth = 0; depth < g->rules.depth && g->n_frontier > 0; depth++) {
         const int32_t end = g->n_nodes;
-        int n_batch = 0;
+        g->n_batch = 0;
         for (int32_t number = begin; number < end; number++) {
             const int32_t slot = g->slot_of[number];
             if (g->node[slot].has_split)
-                g->batch[n_batch++] = g->split[slot];
+                rw_split_copy(&g->batch[g->n_batch++], &g->split[slot]);
         }
         g->n_frontier = 0;
-        RW_TRY(expand(g, engine, n_batch, 1, times));
-        for (int i = 0; i < n_batch; i++)
+        RW_TRY(expand(g, engine, 1, times));
+        for (int i = 0; i < g->n_batch; i++)
             accept(g, g->batch[i].slot);
         begin = end;
     }

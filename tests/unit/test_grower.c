@@ -242,6 +242,40 @@ GROWER_TEST(batches_change_nothing)
     rw_tree_release(&one);
 }
 
+/* Blocks that are alike: whichever of equal gains a batch takes first, the tree is the one that
+ * grows one node at a time, with room for any number of them. */
+GROWER_TEST(batches_of_equal_gains)
+{
+    enum { DOCS = 1024, BLOCK = 64 };
+    static float values[DOCS][2], labels[DOCS];
+    const uint32_t offsets[] = {0, DOCS};
+    for (int i = 0; i < DOCS; i++) {
+        values[i][0] = (float)(i / BLOCK);
+        values[i][1] = (float)(i % 8);
+        labels[i] = (float)((i % 8) * (i % 8));
+    }
+    rw_dataset_free(train);
+    cr_assert_eq(rw_dataset_from_memory(ctx, &values[0][0], labels, offsets, DOCS, 2, 1, 1, &train),
+                 RW_OK, "%s", rw_last_error(ctx));
+    for (int i = 0; i < DOCS; i++)
+        train->label[i] *= i / BLOCK % 2 ? -1.0f : 1.0f;
+    int n_equal = 0;
+    for (int32_t leaves = 2; leaves < 80; leaves++) {
+        struct rw_grow_rules rules = {.leaves = leaves, .min_docs = 1, .rate = 1.0, .batch = 1};
+        cr_assert_eq(grow(&rules, 0.0, "cpu"), RW_OK);
+        struct rw_tree one = tree;
+        memset(&tree, 0, sizeof(tree));
+        for (int32_t k = 1; k + 1 < one.n_leaves; k++)
+            n_equal += one.gain[k] == one.gain[k - 1];
+        for (rules.batch = 2; rules.batch <= 32; rules.batch += 5) {
+            cr_assert_eq(grow(&rules, 0.0, "cpu"), RW_OK, "%s", rw_last_error(ctx));
+            assert_same_tree(&one);
+        }
+        rw_tree_release(&one);
+    }
+    cr_assert_gt(n_equal, 1000, "%d gains equal the one before", n_equal);
+}
+
 /* The largest tree is grown in batches, too, and choosing them takes no longer the larger it is. */
 GROWER_TEST(the_largest_tree)
 {

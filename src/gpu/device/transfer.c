@@ -119,7 +119,7 @@ static size_t words_there(const struct rw_transfer_reply *reply, size_t first)
 int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_transfer_reply *reply)
 {
-    enum { LOOKS = 4096 }; /* between questions to the driver, which says when a kernel failed */
+    enum { LOOKS = 1 << 16 }; /* between questions to the driver, which says when a kernel failed */
     struct watch watch = {.ctx = ctx, .device = device};
     size_t there = 0;
     device->counts->waits++;

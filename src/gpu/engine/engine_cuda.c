@@ -168,6 +168,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
+    cuda->n_asked = 0;
     cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_words = 0;
     cuda->moves = -1;
     cuda->first[0] = 0;
@@ -496,6 +497,7 @@ static const struct rw_engine_ops cuda_ops = {
     .begin_tree = cuda_begin_tree,
     .allow = rw_cuda_allow,
     .histograms = rw_cuda_histograms,
+    .ask_splits = rw_cuda_ask_splits,
     .best_splits = rw_cuda_best_splits,
     .partition = cuda_partition,
     .leaf_sums = cuda_leaf_sums,

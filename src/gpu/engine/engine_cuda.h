@@ -184,6 +184,7 @@ struct rw_cuda {
     uint32_t most_searched;      /* nodes of one search */
     uint32_t n_trees;            /* begun so far */
     uint32_t n_searches;         /* so far */
+    uint32_t n_asked;            /* nodes of the one that nobody has waited for; 0: there is none */
     struct rw_cuda_reply *reply; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
     /* of features by categories that are searched here; NULL: there are none */
     uint32_t n_sets;
@@ -350,6 +351,7 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 void rw_cuda_unload(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
 /* engine_cuda_rules.c: tables of features, when the training set is loaded, by groups of those that

@@ -272,27 +272,29 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 
 /* ---- splits ---- */
 
-/* set: what goes left, of a feature by categories. */
-static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
-                                const struct rw_cuda_found *found, const struct rw_code_set *set)
+/* set: what goes left, of a feature by categories. A split by bin leaves its own as it is. */
+static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
+                       const struct rw_code_set *set, struct rw_split *split)
 {
-    struct rw_split split = {.slot = slot, .column = found->column};
+    split->slot = slot;
+    split->column = found->column;
+    split->is_set = 0;
     if (found->column < 0)
-        return split;
+        return;
     if (rw_cuts_by_category(cuts, (uint32_t)found->column)) {
         const struct rw_category_split by_set = {.left = *set,
                                                  .missing_left = found->missing_left,
                                                  .gain = found->gain,
                                                  .n_left = found->n_left};
-        return rw_host_set_split(cuts, slot, (uint32_t)found->column, &by_set);
+        *split = rw_host_set_split(cuts, slot, (uint32_t)found->column, &by_set);
+        return;
     }
-    split.feature = cuts->feature[found->column];
-    split.bin = found->bin;
-    split.cut = cuts->cut[cuts->offset[found->column] + found->bin];
-    split.missing_left = found->missing_left;
-    split.gain = found->gain;
-    split.n_left = found->n_left;
-    return split;
+    split->feature = cuts->feature[found->column];
+    split->bin = found->bin;
+    split->cut = cuts->cut[cuts->offset[found->column] + found->bin];
+    split->missing_left = found->missing_left;
+    split->gain = found->gain;
+    split->n_left = found->n_left;
 }
 
 /* The least sums that rw_side_allowed allows. least_n is too much for any side if no hessian that a
@@ -344,7 +346,7 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
     return RW_OK;
 }
 
-static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
+static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
@@ -367,30 +369,58 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
     }
     set_least(&search, rw_cuda_has_narrow_cells(cuda));
     RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
-    RW_TRY(launch_search(cuda, &search));
-    RW_TRY(rw_cuda_await(cuda, n));
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &cuda->reply[i].found,
-                          cuda->reply_set + (cuda->reply_set ? i : 0));
+    return launch_search(cuda, &search);
+}
+
+/* How many of n slots a launch searches. */
+static uint32_t searched(const struct rw_cuda *cuda, int n)
+{
+    return (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
+}
+
+static int has_features(const struct rw_cuda *cuda)
+{
+    for (int g = 0; g < cuda->n_groups; g++) {
+        if (cuda->group[g].cells.n_features > 0)
+            return 1;
+    }
+    return 0; /* no kernel would write anything */
+}
+
+int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    cuda->n_asked = 0;
+    RW_TRY(rw_cuda_flush(cuda));
+    if (n == 0 || !has_features(cuda))
+        return RW_OK;
+    RW_TRY(begin_search(cuda, slots, searched(cuda, n)));
+    cuda->n_asked = searched(cuda, n);
     return RW_OK;
 }
 
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    uint32_t n_features = 0;
-    for (int g = 0; g < cuda->n_groups; g++)
-        n_features += cuda->group[g].cells.n_features;
-    if (n_features == 0) { /* no kernel would write anything */
+    uint32_t some;
+    if (!has_features(cuda)) {
         for (int i = 0; i < n; i++)
             out[i] = (struct rw_split){.slot = slots[i], .column = -1};
         return RW_OK;
     }
     RW_TRY(rw_cuda_flush(cuda));
-    for (int first = 0; first < n; first += (int)cuda->most_searched) {
-        const uint32_t left = (uint32_t)(n - first);
-        RW_TRY(search(cuda, slots + first, left < cuda->most_searched ? left : cuda->most_searched,
-                      out + first));
+    for (int first = 0; first < n; first += (int)some) {
+        some = searched(cuda, n - first);
+        if (cuda->n_asked == 0)
+            RW_TRY(begin_search(cuda, slots + first, some));
+        else if (cuda->n_asked != some)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of other slots than asked for");
+        cuda->n_asked = 0;
+        RW_TRY(rw_cuda_await(cuda, some));
+        for (uint32_t i = 0; i < some; i++)
+            take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i],
+                       &cuda->reply[i].found, cuda->reply_set + (cuda->reply_set ? i : 0),
+                       &out[(uint32_t)first + i]);
     }
     return RW_OK;
 }
