@@ -215,8 +215,7 @@ int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits,
     return engine->ops->partition(engine, splits, n);
 }
 
-int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
-                        struct rw_sum *sums)
+static int check_leaves(struct rw_engine *engine, const int32_t *leaf_slot, int n)
 {
     if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
         return misuse(engine, "sums of leaves outside a tree");
@@ -224,6 +223,19 @@ int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int 
         if (!slot_ok(engine, leaf_slot[i]))
             return misuse(engine, "sums of slots out of range");
     }
+    return RW_OK;
+}
+
+int rw_engine_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n)
+{
+    RW_TRY(check_leaves(engine, leaf_slot, n));
+    return engine->ops->ask_leaf_sums ? engine->ops->ask_leaf_sums(engine, leaf_slot, n) : RW_OK;
+}
+
+int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
+                        struct rw_sum *sums)
+{
+    RW_TRY(check_leaves(engine, leaf_slot, n));
     RW_TRY(engine->ops->leaf_sums(engine, leaf_slot, n, sums));
     return rw_ranks_leaf_sums(engine->ctx, sums, n);
 }

@@ -167,6 +167,8 @@ struct rw_engine_ops {
      * count refuse what is not (RW_ERR_INTERNAL), others rely on it; with many ranks nobody looks.
      */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n);
+    /* As ask_splits, for leaf_sums. */
+    int (*ask_leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n);
     /* The sums over each leaf's documents, of which no two leaves share any. leaf_slot: [n]; sums:
      * [n]. A leaf may have been partitioned, too: its documents are those of the slots below it. */
     int (*leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n, struct rw_sum *sums);
@@ -266,6 +268,7 @@ int rw_engine_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);
 int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
+int rw_engine_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n);
 int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                         struct rw_sum *sums);
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,

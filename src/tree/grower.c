@@ -471,8 +471,8 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
     return RW_OK;
 }
 
-/* Splits, in order, and the slots of leaves. */
-static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_slot)
+/* The slots of leaves. Returns their number. */
+static int32_t list_leaves(struct rw_grower *g, int32_t *leaf_slot)
 {
     int32_t n_leaves = 0;
     for (int32_t number = 0; number < g->n_nodes; number++) {
@@ -482,6 +482,12 @@ static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_s
         node->index = ~n_leaves;
         leaf_slot[n_leaves++] = g->slot_of[number];
     }
+    return n_leaves;
+}
+
+/* Splits, in order. */
+static void make_tree(struct rw_grower *g, struct rw_tree *tree)
+{
     for (int32_t number = 0; number < g->n_nodes; number++) {
         const int32_t slot = g->slot_of[number];
         const struct node *node = &g->node[slot];
@@ -523,13 +529,16 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
         RW_TRY(grow_levels(grower, engine, times));
     else
         RW_TRY(grow_best_first(grower, engine, times));
+    const int32_t n_leaves = list_leaves(grower, leaf_slot);
+    if (n_leaves > 1)
+        RW_TRY(rw_engine_ask_leaf_sums(engine, leaf_slot, n_leaves));
     RW_TRY(rw_tree_init(grower->ctx, out, grower->n_splits + 1));
     int status = add_sets(grower, out);
     if (status < 0) {
         rw_tree_release(out);
         return status;
     }
-    make_tree(grower, out, leaf_slot);
+    make_tree(grower, out);
     const double start = rw_clock_ms();
     status = leaf_values(grower, engine, &root, leaf_slot, out);
     times->partition_ms += rw_clock_ms() - start;

@@ -8,22 +8,25 @@
 enum { THREADS = 256 };
 
 static __global__ void __launch_bounds__(THREADS)
-    answer_kernel(const uint32_t *d_from, uint32_t n, volatile uint32_t *to,
+    answer_kernel(uint32_t *d_from, uint32_t n, int clear, volatile uint32_t *to,
                   volatile uint32_t *word, uint32_t value)
 {
     wait_for_launch_before();
-    for (uint32_t i = threadIdx.x; i < n; i += THREADS)
+    for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
         to[i] = d_from[i];
+        if (clear)
+            d_from[i] = 0;
+    }
     __threadfence_system(); /* who sees the word sees the rest */
     __syncthreads();
     if (threadIdx.x == 0)
         *word = value;
 }
 
-extern "C" int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *word,
-                                   uint32_t value, void *stream)
+extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t *to,
+                                   uint32_t *word, uint32_t value, void *stream)
 {
     return launch_after(answer_kernel, 1, THREADS, 0, (cudaStream_t)stream,
-                        (const uint32_t *)d_from, n, (volatile uint32_t *)to,
+                        (uint32_t *)d_from, n, clear, (volatile uint32_t *)to,
                         (volatile uint32_t *)word, value);
 }

@@ -69,8 +69,9 @@ int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream);
 int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_features, uint32_t n_docs,
                         uint64_t first_doc, unsigned long long *d_sum, void *stream);
 
-/* n words go to page-locked memory of the host, then `value` to `word` there: cu_answer.cu. */
-int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *word,
+/* n words go to page-locked memory of the host, then `value` to `word` there; clear: and are 0 on
+ * the device from then on. cu_answer.cu */
+int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t *to, uint32_t *word,
                         uint32_t value, void *stream);
 
 /* ---- the start of a tree: cu_quantise.cu ---- */
@@ -355,9 +356,9 @@ struct rw_cuda_leaf_sums {
     const uint32_t *d_list;
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
     uint16_t *d_leaf_of;                 /* [n_docs] written: the leaf of each document, mod 2^16 */
-    struct rw_sum *d_sum;                /* [n_sums] by leaf; all but n, which is 0 */
+    struct rw_sum *d_sum;                /* by leaf; all but n are added to what is there */
 };
-int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums, void *stream);
+int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, void *stream);
 
 /* score += its leaf's value, for each document whose leaf is known; d_sampled: [n_docs] 0: left as
  * they are; NULL: none. d_value: [n_leaves]. */

@@ -152,7 +152,18 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(make_integers(cuda, tree));
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));
+    RW_TRY(rw_cuda_ask_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin), 0));
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        cuda->buffer_of[s] = cuda->child[s][0] = -1;
+    cuda->n_used = cuda->n_summed = 0;
+    cuda->n_asked = 0;
+    cuda->asked_leaves.n_leaves = 0;
+    cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_words = 0;
+    cuda->moves = -1;
+    cuda->first[0] = 0;
+    cuda->n[0] = cuda->n_docs;
+    RW_TRY(rw_cuda_begin_root(cuda, root.n_features));
+    RW_TRY(rw_cuda_take_answer(cuda));
     const struct rw_cuda_begin *begin = cuda->answer;
     struct rw_quantised_sums quantised = begin->quantised;
     cuda->n[0] = (uint32_t)begin->sum.n;
@@ -165,13 +176,6 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
             rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
     RW_TRY(rw_cuda_ranks_begin(cuda, &root, &quantised));
     rw_engine_set_split_rule(engine, &root, &quantised);
-    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        cuda->buffer_of[s] = cuda->child[s][0] = -1;
-    cuda->n_used = cuda->n_summed = 0;
-    cuda->n_asked = 0;
-    cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_words = 0;
-    cuda->moves = -1;
-    cuda->first[0] = 0;
     *out = root;
     return gather_integers(cuda, cuda->n[0]);
 }
@@ -321,8 +325,7 @@ static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t lea
     return n_pieces;
 }
 
-static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves,
-                          struct rw_sum *sums)
+static int cuda_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_piece piece;
@@ -344,14 +347,31 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
                                            .d_leaf_of = cuda->d_leaf_of,
                                            .d_sum = cuda->d_sum};
     cuda->n_summed = 0;
-    RW_CUDA_TRY(cuda, 2, rw_cuda_leaf_sums(&args, (uint32_t)n_leaves, rw_cuda_stream(cuda)));
-    const struct rw_cuda_leaf *leaf = piece.host; /* the stage is filled anew after the wait only */
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*sums)));
-    memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
-    for (uint32_t i = 0; i < n; i++)
-        sums[leaf[i].leaf].n += leaf[i].n;
+    RW_CUDA_TRY(cuda, 1, rw_cuda_leaf_sums(&args, rw_cuda_stream(cuda)));
+    RW_TRY(rw_cuda_ask_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*cuda->d_sum), 1));
     memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
     cuda->n_summed = n_leaves;
+    cuda->asked_leaves.leaf = piece.host;
+    cuda->asked_leaves.n = n;
+    cuda->asked_leaves.n_leaves = n_leaves;
+    return RW_OK;
+}
+
+static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves,
+                          struct rw_sum *sums)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (n_leaves == 0)
+        return RW_OK;
+    if (cuda->asked_leaves.n_leaves == 0)
+        RW_TRY(cuda_ask_leaf_sums(engine, leaf_slot, n_leaves));
+    if (cuda->asked_leaves.n_leaves != n_leaves)
+        return rw_fail(engine->ctx, RW_ERR_INTERNAL, "sums of other leaves than asked for");
+    cuda->asked_leaves.n_leaves = 0;
+    RW_TRY(rw_cuda_take_answer(cuda));
+    memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
+    for (uint32_t i = 0; i < cuda->asked_leaves.n; i++) /* the stage is not filled anew yet */
+        sums[cuda->asked_leaves.leaf[i].leaf].n += cuda->asked_leaves.leaf[i].n;
     return RW_OK;
 }
 
@@ -500,6 +520,7 @@ static const struct rw_engine_ops cuda_ops = {
     .ask_splits = rw_cuda_ask_splits,
     .best_splits = rw_cuda_best_splits,
     .partition = cuda_partition,
+    .ask_leaf_sums = cuda_ask_leaf_sums,
     .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,

@@ -76,6 +76,12 @@ struct rw_cuda_kept {
     uint8_t *drawn; /* [n_features] is it one of the tree's; owned */
 };
 
+/* A node of all documents, without a parent, as histograms find it on the device. */
+struct rw_cuda_whole {
+    struct rw_hist_node node;
+    uint32_t parent;
+};
+
 /* Data on its way to the device: pinned memory and its mirror. A piece is left alone until the
  * engine has waited for the device. */
 struct rw_cuda_stage {
@@ -130,6 +136,7 @@ struct rw_cuda {
     size_t answer_bytes;
     uint32_t *answer_word; /* behind it: the number of the last answer that is there */
     uint32_t n_answers;
+    size_t asked_bytes; /* of the last answer */
     /* the training set */
     struct rw_cuda_codes *taken;      /* where its codes were found; NULL: they are the engine's */
     uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents; owned */
@@ -175,6 +182,8 @@ struct rw_cuda {
     struct rw_cuda_partition partition;
     const struct rw_split *waiting; /* of its first part, the others behind it; many ranks only */
     uint32_t *d_carried;            /* [RW_CUDA_CARRIED] */
+    struct rw_cuda_whole *d_whole;  /* [1] */
+    int root_begun;                 /* its histogram, by rw_cuda_begin_root */
     struct rw_cuda_column *split_column; /* [n_features] where partitions read codes; owned */
     struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column; owned */
     struct rw_cuda_kept kept;
@@ -192,9 +201,14 @@ struct rw_cuda {
     struct rw_code_set *reply_set; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
     uint32_t *d_n_listed;          /* documents of a sample */
     uint16_t *d_leaf_of;           /* [n_docs] */
-    struct rw_sum *d_sum;          /* [max_slots] */
-    int32_t *summed;               /* [max_slots] the leaves that d_leaf_of knows; owned */
-    int32_t n_summed;              /* 0: nothing */
+    struct rw_sum *d_sum;          /* [max_slots] zeroes but between a question and its answer */
+    struct {
+        const struct rw_cuda_leaf *leaf; /* [n] in the stage */
+        uint32_t n;
+        int n_leaves; /* 0: nobody asked, or all was answered */
+    } asked_leaves;
+    int32_t *summed;  /* [max_slots] the leaves that d_leaf_of knows; owned */
+    int32_t n_summed; /* 0: nothing */
     void *d_hist_scratch;
     size_t hist_scratch_bytes;  /* until methods are chosen, what any candidate needs */
     size_t least_scratch_bytes; /* what the favourite needs */
@@ -264,8 +278,12 @@ int rw_cuda_flush(struct rw_cuda *cuda);
 int rw_cuda_flush_parts(struct rw_cuda *cuda);
 /* Of the split's documents here, so many go left. */
 void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);
-/* Reads whole words into cuda->answer and waits. */
-int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
+int rw_cuda_make_whole(struct rw_cuda *cuda);
+/* Begins to read whole words into cuda->answer; waits for what was begun last; or both. clear: the
+ * words are 0 then. */
+int rw_cuda_ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear);
+int rw_cuda_take_answer(struct rw_cuda *cuda);
+int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes);
 
 /* A table of the training set's on the device. */
 int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size);
@@ -351,6 +369,9 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 void rw_cuda_unload(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+/* Begins the histogram of a root that sees all documents, before anybody asks for it, if the engine
+ * knows enough by now. */
+int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);

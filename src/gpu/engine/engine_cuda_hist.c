@@ -181,6 +181,12 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
     const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
     struct rw_cuda_partition *partition = &cuda->partition;
     void *d = cuda->d_carried;
+    if (n == 1 && cuda->node[0].first == 0 && cuda->node[0].n == cuda->n_docs &&
+        cuda->parent[0] == RW_HIST_NO_PARENT) {
+        *d_node = &cuda->d_whole->node;
+        *d_parent = &cuda->d_whole->parent;
+        return rw_cuda_flush(cuda);
+    }
     if (partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
         memcpy(partition->carried, cuda->node, node_bytes);
         memcpy((char *)partition->carried + node_bytes, cuda->parent, parent_bytes);
@@ -245,6 +251,11 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
     struct rw_cuda *cuda = rw_cuda_of(engine);
     if (n == 0)
         return RW_OK;
+    if (cuda->root_begun) {
+        cuda->root_begun = 0;
+        if (siblings[0].parent < 0)
+            return RW_OK;
+    }
     const int most = (int)(cuda->ranks ? cuda->ranks->most_nodes : cuda->most_nodes);
     RW_TRY(rw_cuda_far_hist_begin(cuda));
     for (int first = 0; first < n; first += most) {
@@ -268,6 +279,21 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         cuda->n_used += some;
     }
     return rw_cuda_far_hist_end(cuda);
+}
+
+int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
+{
+    const struct rw_sibling root = {.parent = -1, .smaller = 0, .larger = -1};
+    int knows = n_features > 0 && cuda->is_settled && !cuda->d_sampled && !cuda->ranks &&
+                !cuda->place.is_far;
+    cuda->root_begun = 0;
+    for (int g = 0; g < cuda->n_groups; g++)
+        knows &= !rw_cuda_may_choose(cuda, &cuda->group[g]);
+    if (!knows)
+        return RW_OK;
+    RW_TRY(rw_cuda_histograms(&cuda->host.base, &root, 1));
+    cuda->root_begun = 1;
+    return RW_OK;
 }
 
 /* ---- splits ---- */

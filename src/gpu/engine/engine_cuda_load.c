@@ -381,6 +381,8 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_carried, RW_CUDA_CARRIED));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_leaf_of, n));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_sum, n_slots));
+    RW_TRY(clear(cuda, cuda->d_sum, n_slots * sizeof(*cuda->d_sum)));
+    RW_TRY(rw_cuda_make_whole(cuda));
     RW_TRY(make_integers(cuda));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     for (int g = 0, before = 0; g < cuda->n_groups; g++) {
@@ -393,6 +395,9 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_kept, cuda->n_queries));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_low, 2));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_sampled, n));
+    RW_TRY(clear(cuda, cuda->d_lambda_q, n * sizeof(*cuda->d_lambda_q))); /* whoever reads all */
+    if (cuda->d_hess_q)
+        RW_TRY(clear(cuda, cuda->d_hess_q, n * sizeof(*cuda->d_hess_q)));
     cuda->list_scratch_bytes = rw_cuda_list_bytes(cuda->n_docs);
     return rw_host_new(&cuda->host, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1, 1);
 }

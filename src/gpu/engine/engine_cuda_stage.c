@@ -43,18 +43,39 @@ int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes
     return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
 }
 
-int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
+int rw_cuda_make_whole(struct rw_cuda *cuda)
+{
+    const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_whole, 1));
+    return rw_cuda_is_dry(cuda) ? RW_OK
+                                : rw_transfer_write(cuda->host.base.ctx, cuda->device,
+                                                    cuda->d_whole, &whole, sizeof(whole));
+}
+
+int rw_cuda_ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
 {
     if (bytes > cuda->answer_bytes)
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
-    const struct rw_transfer_reply reply = {
-        .word = cuda->answer_word, .n = 1, .bytes = bytes, .value = ++cuda->n_answers};
+    cuda->asked_bytes = bytes;
     RW_CUDA_TRY(cuda, 1,
-                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), cuda->answer,
-                                    cuda->answer_word, reply.value, rw_cuda_stream(cuda)));
-    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
-    cuda->stage.used = 0;
+                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, cuda->answer,
+                                    cuda->answer_word, ++cuda->n_answers, rw_cuda_stream(cuda)));
     return RW_OK;
+}
+
+int rw_cuda_take_answer(struct rw_cuda *cuda)
+{
+    const struct rw_transfer_reply reply = {
+        .word = cuda->answer_word, .n = 1, .bytes = cuda->asked_bytes, .value = cuda->n_answers};
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0; /* what was enqueued behind the question sends nothing */
+    return RW_OK;
+}
+
+int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
+{
+    RW_TRY(rw_cuda_ask_answer(cuda, d, bytes, 0));
+    return rw_cuda_take_answer(cuda);
 }
 
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)

@@ -290,13 +290,10 @@ static __global__ void __launch_bounds__(THREADS)
     atomicAdd(to[threadIdx.x], (unsigned long long)of_block);
 }
 
-extern "C" int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums,
-                                 void *stream)
+extern "C" int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, void *stream)
 {
-    const cudaError_t error =
-        cudaMemsetAsync(sums->d_sum, 0, n_sums * sizeof(*sums->d_sum), (cudaStream_t)stream);
-    if (error != cudaSuccess || sums->n_chunks == 0)
-        return error;
+    if (sums->n_chunks == 0)
+        return cudaSuccess;
     sums_kernel<<<sums->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*sums);
     return cudaGetLastError();
 }
