@@ -170,13 +170,14 @@ struct rw_cuda_found {
 };
 #define RW_CUDA_BY_SET 0x80000000u
 
-/* What the host looks at while it waits: memory of the host that the device writes. */
-struct rw_cuda_reply {
-    struct rw_cuda_found found;
-    uint32_t launch; /* written last */
-};
-
 enum { RW_CUDA_MOST_SEARCHED = 128 };
+
+/* What the host looks at while it waits: memory of the host that the device writes. Launches stand
+ * apart, so that a look at all of them is one at few lines of the cache. */
+struct rw_cuda_reply {
+    struct rw_cuda_found found[RW_CUDA_MOST_SEARCHED];
+    uint32_t launch[RW_CUDA_MOST_SEARCHED]; /* each written after its `found` */
+};
 
 struct rw_cuda_search {
     struct rw_split_rule rule;
@@ -185,7 +186,7 @@ struct rw_cuda_search {
     struct rw_cuda_found *d_best; /* [n][n_blocks] scratch */
     float *d_score;               /* [n][features of the group] scratch, of rough searches */
     uint32_t *d_done;             /* [n] scratch: 0 before the first group, and again at the end */
-    struct rw_cuda_reply *reply;  /* [n] written with the last group; of the host, page-locked */
+    struct rw_cuda_reply *reply;  /* its first n: written with the last group; page-locked */
     const int8_t *d_direction;    /* by the engine's feature; NULL: no feature has one */
     uint32_t launch;              /* another than the one before */
     uint32_t n;
@@ -198,7 +199,7 @@ struct rw_cuda_search {
     uint32_t most_blocks;          /* that run at once: past so many, features share fewer warps */
     uint32_t n_sets;               /* features by categories, of all groups */
     struct rw_code_set *d_set;     /* [n][n_sets] scratch: what goes left */
-    struct rw_code_set *reply_set; /* [n] as reply, of the splits by sets */
+    struct rw_code_set *reply_set; /* [n] page-locked, too: what goes left by the splits by sets */
 };
 /* Blocks of a node that note what they found: n_features at most. */
 uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,

@@ -194,7 +194,7 @@ struct rw_cuda {
     uint32_t n_trees;            /* begun so far */
     uint32_t n_searches;         /* so far */
     uint32_t n_asked;            /* nodes of the one that nobody has waited for; 0: there is none */
-    struct rw_cuda_reply *reply; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
+    struct rw_cuda_reply *reply; /* page-locked; owned */
     /* of features by categories that are searched here; NULL: there are none */
     uint32_t n_sets;
     struct rw_code_set *d_set;     /* [most_searched][n_sets] */

@@ -445,7 +445,7 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
         RW_TRY(rw_cuda_await(cuda, some));
         for (uint32_t i = 0; i < some; i++)
             take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i],
-                       &cuda->reply[i].found, cuda->reply_set + (cuda->reply_set ? i : 0),
+                       &cuda->reply->found[i], cuda->reply_set + (cuda->reply_set ? i : 0),
                        &out[(uint32_t)first + i]);
     }
     return RW_OK;

@@ -419,9 +419,8 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
     RW_TRY(RW_NEW(ctx, cuda->parent, cuda->most_nodes));
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
-    const size_t reply_bytes = RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply);
-    RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, reply_bytes));
-    memset(cuda->reply, 0, reply_bytes); /* launches are counted from 1 */
+    RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, sizeof(*cuda->reply)));
+    memset(cuda->reply, 0, sizeof(*cuda->reply)); /* launches are counted from 1 */
     if (cuda->n_sets)
         RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply_set,
                                         RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply_set)));

@@ -80,10 +80,9 @@ int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
 
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 {
-    const struct rw_transfer_reply reply = {.word = &cuda->reply->launch,
-                                            .stride = sizeof(*cuda->reply),
+    const struct rw_transfer_reply reply = {.word = cuda->reply->launch,
                                             .n = n,
-                                            .bytes = n * sizeof(*cuda->reply),
+                                            .bytes = n * sizeof(*cuda->reply->found),
                                             .value = cuda->n_searches};
     RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
     cuda->stage.used = 0;

@@ -168,27 +168,32 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
     }
 }
 
+/* Of the row's cells, so many bytes. */
+template <class S, int SUMS>
+static __device__ __forceinline__ void clear_cells(const struct plan &plan,
+                                                   const struct plan_row &row)
+{
+    const size_t bytes = S::BITS == 8 && row.bits == 4 ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON)
+                                                       : (size_t)plan.cell_bytes;
+    for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
+        shared_cells[i] = make_uint4(0, 0, 0, 0);
+}
+
 template <class S, int SUMS>
 __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
 {
     const uint32_t first = row_of_block(plan);
     struct rw_hist_node node = {0, 0};
-    struct chunk chunk;
     let_next_launch_begin();
+    clear_cells<S, SUMS>(plan, plan.row[first]);
+    if (plan.clean) /* the launch before may have written all that is read from here on */
+        wait_for_launch_before();
     if (threadIdx.x < plan.n_nodes)
         node = plan.d_node[threadIdx.x];
+    const struct chunk chunk = find_chunk(plan.row[first], node);
     for (uint32_t r = first;;) {
         const struct plan_row &row = plan.row[r];
-        const bool nibbles = S::BITS == 8 && row.bits == 4;
-        const size_t bytes =
-            nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
-        for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
-            shared_cells[i] = make_uint4(0, 0, 0, 0);
-        if (r == first)
-            chunk = find_chunk(row, node);
-        else
-            __syncthreads();
-        if (nibbles) {
+        if (S::BITS == 8 && row.bits == 4) {
             if constexpr (S::BITS == 8)
                 add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, chunk);
         } else {
@@ -200,6 +205,8 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
         if (first != 0 || r >= plan.n_rows + plan.n_carried)
             break;
         __syncthreads(); /* the cells are others now */
+        clear_cells<S, SUMS>(plan, plan.row[r]);
+        __syncthreads();
     }
 }
 
@@ -207,18 +214,25 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
 
 /* The first launch of a call. What is before it in the stream may be anything; of a graph that is
  * being captured, something that launches cannot overlap. */
-static cudaError_t clear(unsigned long long *d_cell, uint64_t n_cells, cudaStream_t stream)
+template <class... TYPES, class... ARGUMENTS>
+static cudaError_t launch_first(void (*kernel)(TYPES...), unsigned grid, unsigned block,
+                                size_t shared, cudaStream_t stream, ARGUMENTS... arguments)
 {
-    const uint64_t blocks = (n_cells + 1023) / 1024;
-    const unsigned grid = (unsigned)(blocks > 4096 ? 4096 : blocks);
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     const cudaError_t error = cudaStreamIsCapturing(stream, &capturing);
     if (error != cudaSuccess)
         return error;
     if (capturing == cudaStreamCaptureStatusNone)
-        return launch_after(lanes_clear_kernel, grid, 256, 0, stream, d_cell, n_cells);
-    lanes_clear_kernel<<<grid, 256, 0, stream>>>(d_cell, n_cells);
+        return launch_after(kernel, grid, block, shared, stream, arguments...);
+    kernel<<<grid, block, shared, stream>>>(arguments...);
     return cudaGetLastError();
+}
+
+static cudaError_t clear(unsigned long long *d_cell, uint64_t n_cells, cudaStream_t stream)
+{
+    const uint64_t blocks = (n_cells + 1023) / 1024;
+    const unsigned grid = (unsigned)(blocks > 4096 ? 4096 : blocks);
+    return launch_first(lanes_clear_kernel, grid, 256, 0, stream, d_cell, n_cells);
 }
 
 template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
@@ -233,10 +247,9 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
             return error;
         bytes = shared;
     }
-    if (!plan.clean)
-        return launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
-    lanes_kernel<S, SUMS><<<plan.n_blocks, THREADS, shared, stream>>>(plan);
-    return cudaGetLastError();
+    return plan.clean
+               ? launch_first(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan)
+               : launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
 }
 
 /* Newton in one launch, or its hessians in a second one, for the shapes that need it. */

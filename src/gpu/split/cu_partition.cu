@@ -14,6 +14,7 @@
  * a block a chunk of a leaf. */
 #include <cuda_runtime.h>
 
+#include "gpu/device/launch_after.cuh"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/split/chunk_node.cuh"
 #include "gpu/split/load_gradient.cuh"
@@ -144,6 +145,7 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ unsigned long long placed;
     __shared__ struct rw_code_set of_block;
     const uint32_t lane = threadIdx.x % WARP;
+    let_next_launch_begin();
     const uint32_t number = find_chunk(a.part, a.n_parts, blockIdx.x);
     const struct rw_cuda_part part = a.part[number];
     const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;

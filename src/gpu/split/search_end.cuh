@@ -94,14 +94,14 @@ static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_foun
     if (!(best.gain > 0.0))
         best.column = -1;
     a.d_done[blockIdx.y] = 0;
-    volatile struct rw_cuda_reply *const to = &a.reply[blockIdx.y];
-    to->found.gain = best.gain;
-    to->found.column = best.column;
-    to->found.bin = best.bin;
-    to->found.missing_left = best.missing_left;
-    to->found.n_left = best.n_left;
+    volatile struct rw_cuda_found *const to = &a.reply->found[blockIdx.y];
+    to->gain = best.gain;
+    to->column = best.column;
+    to->bin = best.bin;
+    to->missing_left = best.missing_left;
+    to->n_left = best.n_left;
     __threadfence_system(); /* who sees the launch sees the rest */
-    to->launch = a.launch;
+    *(volatile uint32_t *)&a.reply->launch[blockIdx.y] = a.launch;
 }
 
 #endif
