@@ -1,5 +1,6 @@
 /* Launches that begin while the one before them in the stream ends: what such a kernel does before
- * wait_for_launch_before() may touch nothing that the launch before writes. */
+ * wait_for_launch_before() may touch nothing that the launch before writes, and what it does after
+ * reads that without __ldg, which is for what nobody writes while the kernel is there. */
 #ifndef RW_GPU_LAUNCH_AFTER_CUH
 #define RW_GPU_LAUNCH_AFTER_CUH
 

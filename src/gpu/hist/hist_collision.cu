@@ -10,6 +10,7 @@
  * Decomposition: a block a (job, feature); its threads over words of codes, or over positions of
  * the list. A block drains into the result after every `chunk` documents, which is as many as a
  * 32-bit sum holds if all of them have one code and the largest lambda, and at the end. */
+#include "gpu/device/launch_after.cuh"
 #include "gpu/hist/hist_shared_job.cuh"
 #include "gpu/device/tuning.h"
 
@@ -18,6 +19,7 @@ __global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
     hist_collision_kernel(const __grid_constant__ struct rw_hist_args a)
 {
     extern __shared__ uint32_t memory[];
+    let_next_launch_begin(); /* small trees take this method, and wait for launches */
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     const struct hist_shared hist = hist_shared_at(memory, a.n_bins);
     hist_shared_job<BITS, SUMS>(a, work, hist, [](uint32_t code) { return code; });
