@@ -108,7 +108,7 @@ int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
 static size_t words_there(const struct rw_transfer_reply *reply, size_t first)
 {
     for (; first < reply->n; first++) {
-        if (__atomic_load_n(&reply->word[first], __ATOMIC_ACQUIRE) != reply->value)
+        if (__atomic_load_n(&reply->word[first * reply->step], __ATOMIC_ACQUIRE) != reply->value)
             break;
     }
     return first;

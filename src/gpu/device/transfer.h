@@ -40,12 +40,12 @@ int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, 
 /* Waits until everything on the device's stream is done; says what a kernel did wrong. */
 int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device);
 
-/* Waits until kernels have written `value` to each of n words of page-locked memory, and `bytes`
- * bytes in all: shorter than a copy and a wait for the stream.
+/* Waits until kernels have written `value` to each of n words of page-locked memory, the first of
+ * `step` each, and `bytes` bytes in all: shorter than a copy and a wait for the stream.
  * What was enqueued before those kernels is done then, too. */
 struct rw_transfer_reply {
-    const uint32_t *word; /* [n] */
-    size_t n, bytes;
+    const uint32_t *word; /* [n * step] */
+    size_t step, n, bytes;
     uint32_t value;
 };
 int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,

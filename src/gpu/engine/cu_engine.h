@@ -172,11 +172,12 @@ struct rw_cuda_found {
 
 enum { RW_CUDA_MOST_SEARCHED = 128 };
 
-/* What the host looks at while it waits: memory of the host that the device writes. Launches stand
- * apart, so that a look at all of them is one at few lines of the cache. */
+/* What the host looks at while it waits: memory of the host that the device writes. Of each word of
+ * 64 bits, which comes at once, the low half is the search's launch and the high half a number of
+ * what was found, so that nobody waits for one word to be there before the next. */
+enum { RW_CUDA_REPLY_WORDS = 6 };
 struct rw_cuda_reply {
-    struct rw_cuda_found found[RW_CUDA_MOST_SEARCHED];
-    uint32_t launch[RW_CUDA_MOST_SEARCHED]; /* each written after its `found` */
+    uint64_t word[RW_CUDA_MOST_SEARCHED][RW_CUDA_REPLY_WORDS];
 };
 
 struct rw_cuda_search {

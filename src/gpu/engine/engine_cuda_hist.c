@@ -298,6 +298,22 @@ int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 
 /* ---- splits ---- */
 
+/* What a search replied about node i. */
+static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t i)
+{
+    uint32_t number[RW_CUDA_REPLY_WORDS];
+    struct rw_cuda_found found;
+    for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++)
+        number[k] = (uint32_t)(reply->word[i][k] >> 32);
+    const uint64_t gain = (uint64_t)number[1] << 32 | number[0];
+    memcpy(&found.gain, &gain, sizeof(found.gain));
+    found.column = (int32_t)number[2];
+    found.bin = number[3];
+    found.missing_left = (int32_t)number[4];
+    found.n_left = number[5];
+    return found;
+}
+
 /* set: what goes left, of a feature by categories. A split by bin leaves its own as it is. */
 static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
                        const struct rw_code_set *set, struct rw_split *split)
@@ -443,10 +459,11 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of other slots than asked for");
         cuda->n_asked = 0;
         RW_TRY(rw_cuda_await(cuda, some));
-        for (uint32_t i = 0; i < some; i++)
-            take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i],
-                       &cuda->reply->found[i], cuda->reply_set + (cuda->reply_set ? i : 0),
-                       &out[(uint32_t)first + i]);
+        for (uint32_t i = 0; i < some; i++) {
+            const struct rw_cuda_found found = found_of(cuda->reply, i);
+            take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i], &found,
+                       cuda->reply_set + (cuda->reply_set ? i : 0), &out[(uint32_t)first + i]);
+        }
     }
     return RW_OK;
 }

@@ -65,8 +65,11 @@ int rw_cuda_ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
 
 int rw_cuda_take_answer(struct rw_cuda *cuda)
 {
-    const struct rw_transfer_reply reply = {
-        .word = cuda->answer_word, .n = 1, .bytes = cuda->asked_bytes, .value = cuda->n_answers};
+    const struct rw_transfer_reply reply = {.word = cuda->answer_word,
+                                            .step = 1,
+                                            .n = 1,
+                                            .bytes = cuda->asked_bytes,
+                                            .value = cuda->n_answers};
     RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
     cuda->stage.used = 0; /* what was enqueued behind the question sends nothing */
     return RW_OK;
@@ -80,9 +83,10 @@ int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
 
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 {
-    const struct rw_transfer_reply reply = {.word = cuda->reply->launch,
-                                            .n = n,
-                                            .bytes = n * sizeof(*cuda->reply->found),
+    const struct rw_transfer_reply reply = {.word = (const uint32_t *)(const void *)cuda->reply,
+                                            .step = 2, /* low halves */
+                                            .n = (size_t)n * RW_CUDA_REPLY_WORDS,
+                                            .bytes = n * sizeof(cuda->reply->word[0]),
                                             .value = cuda->n_searches};
     RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
     cuda->stage.used = 0;

@@ -186,6 +186,7 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
 {
     __shared__ struct rw_cuda_found of_warp[EXACT_WARPS];
     __shared__ float largest_of[EXACT_WARPS];
+    __shared__ uint32_t worth_of[EXACT_WARPS]; /* bit f: the feature's score may be the best */
     const float *const score = a.d_score + (uint64_t)blockIdx.y * cells.n_features;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
     float largest = -1.0f;
@@ -193,13 +194,25 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
     for (uint32_t f = threadIdx.x; f < cells.n_features; f += EXACT_WARPS * WARP)
         largest = fmaxf(largest, score[f]);
     const float least = least_score(largest_of_block<EXACT_WARPS>(largest, largest_of));
-    for (uint32_t f = threadIdx.x / WARP; f < cells.n_features; f += EXACT_WARPS) {
-        if (!(score[f] >= least))
-            continue;
-        const struct rw_cuda_found found =
-            best_of_feature<S, CHUNKS>(a, cells, place_of(cells, f), least);
-        if (beats(found, best))
-            best = found;
+    for (uint32_t first = 0; first < cells.n_features; first += EXACT_WARPS * WARP) {
+        const uint32_t f = first + threadIdx.x;
+        const uint32_t worth = __ballot_sync(ALL_LANES, f < cells.n_features && score[f] >= least);
+        if (threadIdx.x % WARP == 0)
+            worth_of[threadIdx.x / WARP] = worth;
+        __syncthreads();
+        uint32_t turn = 0; /* a warp takes one of EXACT_WARPS */
+        for (uint32_t w = 0; w < EXACT_WARPS; w++) {
+            for (uint32_t left = worth_of[w]; left; left &= left - 1, turn++) {
+                if (turn % EXACT_WARPS != threadIdx.x / WARP)
+                    continue;
+                const uint32_t at = first + w * WARP + (uint32_t)__ffs((int)left) - 1;
+                const struct rw_cuda_found found =
+                    best_of_feature<S, CHUNKS>(a, cells, place_of(cells, at), least);
+                if (beats(found, best))
+                    best = found;
+            }
+        }
+        __syncthreads();
     }
     best = best_of_block<EXACT_WARPS>(best, of_warp);
     if (a.n_blocks > 1) {

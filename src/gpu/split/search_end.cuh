@@ -94,14 +94,17 @@ static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_foun
     if (!(best.gain > 0.0))
         best.column = -1;
     a.d_done[blockIdx.y] = 0;
-    volatile struct rw_cuda_found *const to = &a.reply->found[blockIdx.y];
-    to->gain = best.gain;
-    to->column = best.column;
-    to->bin = best.bin;
-    to->missing_left = best.missing_left;
-    to->n_left = best.n_left;
-    __threadfence_system(); /* who sees the launch sees the rest */
-    *(volatile uint32_t *)&a.reply->launch[blockIdx.y] = a.launch;
+    if (a.n_sets > 0)
+        __threadfence_system(); /* who sees the reply sees the set */
+    unsigned long long gain;
+    memcpy(&gain, &best.gain, sizeof(gain));
+    const uint32_t number[RW_CUDA_REPLY_WORDS] = {
+        (uint32_t)gain, (uint32_t)(gain >> 32),      (uint32_t)best.column,
+        best.bin,       (uint32_t)best.missing_left, best.n_left};
+    volatile unsigned long long *const to =
+        (volatile unsigned long long *)a.reply->word[blockIdx.y];
+    for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++)
+        to[k] = (unsigned long long)number[k] << 32 | a.launch;
 }
 
 #endif
