@@ -206,8 +206,12 @@ struct rw_transfer_pipe {
 static int slot_init(struct rw_transfer_pipe *pipe, struct slot *slot)
 {
     struct rw_ctx *const ctx = pipe->ctx;
-    RW_CU(ctx, cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking));
-    RW_CU(ctx, cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming));
+    cudaStream_t stream; /* a call that fails for want of memory may write to it all the same */
+    cudaEvent_t copied;
+    RW_CU(ctx, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    slot->stream = stream;
+    RW_CU(ctx, cudaEventCreateWithFlags(&copied, cudaEventDisableTiming));
+    slot->copied = copied;
     return rw_device_alloc(ctx, &slot->d_chunk, pipe->chunk_bytes);
 }
 
@@ -228,9 +232,11 @@ int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, siz
     for (; pipe->n_slots < n_streams && status >= 0; pipe->n_slots++)
         status = slot_init(pipe, &pipe->slot[pipe->n_slots]);
     RW_TRY_OUT(status);
-    const cudaError_t error = cudaEventCreateWithFlags(&pipe->order, cudaEventDisableTiming);
+    cudaEvent_t order;
+    const cudaError_t error = cudaEventCreateWithFlags(&order, cudaEventDisableTiming);
     if (error != cudaSuccess)
         RW_TRY_OUT(rw_cu_fail(ctx, error, "cudaEventCreateWithFlags", __FILE__, __LINE__));
+    pipe->order = order;
     *out = pipe;
     return RW_OK;
 out:

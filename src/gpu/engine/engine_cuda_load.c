@@ -395,7 +395,8 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_kept, cuda->n_queries));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_low, 2));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_sampled, n));
-    RW_TRY(clear(cuda, cuda->d_lambda_q, n * sizeof(*cuda->d_lambda_q))); /* whoever reads all */
+    RW_TRY(clear(cuda, cuda->d_pair, n * sizeof(*cuda->d_pair))); /* for who reads them all */
+    RW_TRY(clear(cuda, cuda->d_lambda_q, n * sizeof(*cuda->d_lambda_q)));
     if (cuda->d_hess_q)
         RW_TRY(clear(cuda, cuda->d_hess_q, n * sizeof(*cuda->d_hess_q)));
     cuda->list_scratch_bytes = rw_cuda_list_bytes(cuda->n_docs);

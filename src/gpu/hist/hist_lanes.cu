@@ -184,10 +184,10 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
 {
     const uint32_t first = row_of_block(plan);
     struct rw_hist_node node = {0, 0};
-    let_next_launch_begin();
     clear_cells<S, SUMS>(plan, plan.row[first]);
     if (plan.clean) /* the launch before may have written all that is read from here on */
         wait_for_launch_before();
+    let_next_launch_begin(); /* not sooner: it looks for parents, which that launch wrote, too */
     if (threadIdx.x < plan.n_nodes)
         node = plan.d_node[threadIdx.x];
     const struct chunk chunk = find_chunk(plan.row[first], node);
