@@ -196,10 +196,15 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
         weights[q] = (int64_t)rw_to_whole(query_weight(kind, judgments, q) * scale);
 }
 
+static int128 joined(int64_t high, uint64_t low)
+{
+    return (int128)((uint128)(uint64_t)high << 64 | low); /* no sign is shifted */
+}
+
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
 {
-    const int128 sum = (int128)sums->value_hi << 64 | sums->value_lo;
-    const int128 weights = (int128)sums->weight_hi << 64 | sums->weight_lo;
+    const int128 sum = joined(sums->value_hi, sums->value_lo);
+    const int128 weights = joined(sums->weight_hi, sums->weight_lo);
     const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
     return kind->root ? sqrt(mean) : mean;
 }
@@ -268,6 +273,8 @@ static int add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *
         word[2 * i + 1] = (uint64_t)(all >> 64);
     }
     *sums = (struct rw_metric_sums){word[0], (int64_t)word[1], word[2], (int64_t)word[3]};
+    if (sums->weight_hi < 0)
+        return rw_comm_nonsense(ctx, "weights of queries");
     *n_counted = (uint32_t)part[2 * PARTS];
     *n_empty = (uint32_t)part[2 * PARTS + 1];
     return RW_OK;
