@@ -133,14 +133,20 @@ static int slot_ok(const struct rw_engine *engine, int32_t slot)
     return slot >= 0 && (uint32_t)slot < engine->rules.max_slots;
 }
 
+static int slots_ok(const struct rw_engine *engine, const int32_t *slots, int n)
+{
+    int ok = 1;
+    for (int i = 0; i < n; i++)
+        ok &= slot_ok(engine, slots[i]);
+    return ok;
+}
+
 int rw_engine_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
 {
     if (!engine->in_tree || n < 0 || !rw_rules_by_node(&engine->rules))
         return misuse(engine, "features of nodes outside a tree that asks for them");
-    for (int i = 0; i < n; i++) {
-        if (!slot_ok(engine, slots[i]))
-            return misuse(engine, "features of slots out of range");
-    }
+    if (!slots_ok(engine, slots, n))
+        return misuse(engine, "features of slots out of range");
     return engine->ops->allow(engine, slots, n, features);
 }
 
@@ -176,11 +182,7 @@ static int check_splits(struct rw_engine *engine, const int32_t *slots, int n)
 {
     if (!engine->in_tree || n < 0)
         return misuse(engine, "splits outside a tree");
-    for (int i = 0; i < n; i++) {
-        if (!slot_ok(engine, slots[i]))
-            return misuse(engine, "splits of slots out of range");
-    }
-    return RW_OK;
+    return slots_ok(engine, slots, n) ? RW_OK : misuse(engine, "splits of slots out of range");
 }
 
 int rw_engine_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
@@ -219,11 +221,7 @@ static int check_leaves(struct rw_engine *engine, const int32_t *leaf_slot, int 
 {
     if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
         return misuse(engine, "sums of leaves outside a tree");
-    for (int i = 0; i < n; i++) {
-        if (!slot_ok(engine, leaf_slot[i]))
-            return misuse(engine, "sums of slots out of range");
-    }
-    return RW_OK;
+    return slots_ok(engine, leaf_slot, n) ? RW_OK : misuse(engine, "sums of slots out of range");
 }
 
 int rw_engine_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n)

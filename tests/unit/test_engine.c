@@ -139,8 +139,10 @@ static void misuse_of(const char *device)
     cr_assert_eq(rw_engine_load(engine, 0, train, NULL, gains), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_set_gradients(engine, gains, gains), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_ask_splits(engine, &slot, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_ask_leaf_sums(engine, &slot, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_leaf_sums(engine, &slot, 1, sums), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_read_scores(engine, 1, scores), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
@@ -151,6 +153,7 @@ static void misuse_of(const char *device)
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_OK);
     cr_assert_geq(split[0].column, 0);
     slot = 7;
+    cr_assert_eq(rw_engine_ask_splits(engine, &slot, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split + 1), RW_ERR_ARGUMENT);
     const struct rw_sibling bad[] = {
         {.parent = 7, .smaller = 1, .larger = 2},   {.parent = 0, .smaller = 1, .larger = 1},
@@ -169,6 +172,7 @@ static void misuse_of(const char *device)
     split[0].column = -1;
     cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
     int32_t leaf[2] = {0, 7};
+    cr_assert_eq(rw_engine_ask_leaf_sums(engine, leaf, 2), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_leaf_sums(engine, leaf, 2, sums), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_leaf_sums(engine, leaf, 8, sums), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_leaf_sums(engine, leaf, 1, sums), RW_OK);
