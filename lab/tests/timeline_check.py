@@ -42,6 +42,8 @@ def main() -> None:
     got = run(made, "--skip", "2")
     assert got.returncode == 0 and got.stdout == EXPECTED, got.stdout + got.stderr
     assert "no whole tree" in run(made).stderr
+    negative = run(made, "--skip", "-1")
+    assert negative.returncode == 2 and "expected 0 or more" in negative.stderr, negative.stderr
     bad = run(made + "12 x memset 0 0 0\n")
     assert bad.returncode == 1 and "line 26: expected" in bad.stderr, bad.stderr
     print("ok timeline")

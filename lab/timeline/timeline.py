@@ -87,6 +87,8 @@ def main() -> None:
     parser.add_argument("file")
     parser.add_argument("--skip", type=int, default=10, help="trees that are left out [default 10]")
     options = parser.parse_args()
+    if options.skip < 0:
+        parser.error(f"--skip: {options.skip}; expected 0 or more trees")
     try:
         tree = sum_trees(read(options.file), options.skip)
     except (OSError, ValueError) as error:
