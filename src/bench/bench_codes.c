@@ -11,6 +11,7 @@ enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };
 struct make {
     struct rw_binned *binned;
     uint64_t seed, first; /* document of the whole set */
+    uint32_t n_words;     /* a document's, of AT_ONCE features each */
 };
 
 /* Eight random bytes for a document and eight of its features (Steele, Lea and Flood, "Fast
@@ -50,12 +51,12 @@ static int fill(void *user, struct rw_share *share)
         for (uint64_t d = doc; d < end; d++)
             label[d] = label_of(quality_of(make->seed, first + d),
                                 (uint32_t)(bytes_of(~make->seed, first + d) & 255));
-        for (uint32_t f = 0; f < RW_BENCH_CODES_FEATURES; f += AT_ONCE) {
+        for (uint32_t f = 0; f < make->binned->n_features; f += AT_ONCE) {
+            const uint32_t left = make->binned->n_features - f;
             for (uint64_t d = doc; d < end; d++) {
-                uint64_t bytes = bytes_of(
-                    make->seed, (first + d) * RW_BENCH_CODES_FEATURES / AT_ONCE + f / AT_ONCE);
+                uint64_t bytes = bytes_of(make->seed, (first + d) * make->n_words + f / AT_ONCE);
                 const uint32_t quality = quality_of(make->seed, first + d);
-                for (uint32_t k = 0; k < AT_ONCE; k++, bytes >>= 8) {
+                for (uint32_t k = 0; k < AT_ONCE && k < left; k++, bytes >>= 8) {
                     uint32_t byte = (uint32_t)(bytes & 255);
                     if ((f + k) % TELLING == 0)
                         byte = (quality + (f + k + 1) * byte) / (f + k + 2);
@@ -68,9 +69,9 @@ static int fill(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-static int make_documents(struct rw_ctx *ctx, uint32_t n_queries, struct rw_dataset **out)
+static int make_documents(struct rw_ctx *ctx, uint32_t n_docs, struct rw_dataset **out)
 {
-    const uint32_t n_docs = n_queries * RW_BENCH_CODES_DOCS;
+    const uint32_t n_queries = (n_docs + RW_BENCH_CODES_DOCS - 1) / RW_BENCH_CODES_DOCS;
     RW_TRY(rw_dataset_new(ctx, out));
     struct rw_dataset *set = *out;
     RW_TRY(RW_NEW_RAW(ctx, set->label, n_docs));
@@ -78,7 +79,7 @@ static int make_documents(struct rw_ctx *ctx, uint32_t n_queries, struct rw_data
     RW_TRY(RW_NEW(ctx, set->query_id_offset, (size_t)n_queries + 1));
     RW_TRY(RW_NEW(ctx, set->query_id_text, (size_t)n_queries + 1)); /* ids of no letters */
     for (uint32_t q = 0; q <= n_queries; q++) {
-        set->query_offset[q] = q * RW_BENCH_CODES_DOCS;
+        set->query_offset[q] = q < n_queries ? q * RW_BENCH_CODES_DOCS : n_docs;
         set->query_id_offset[q] = q;
     }
     set->n_docs = n_docs;
@@ -86,9 +87,8 @@ static int make_documents(struct rw_ctx *ctx, uint32_t n_queries, struct rw_data
     return RW_OK;
 }
 
-static int make_cuts(struct rw_ctx *ctx, uint32_t n_bins, struct rw_cuts **out)
+static int make_cuts(struct rw_ctx *ctx, uint32_t n, uint32_t n_bins, struct rw_cuts **out)
 {
-    const uint32_t n = RW_BENCH_CODES_FEATURES;
     RW_TRY(RW_NEW(ctx, *out, 1));
     struct rw_cuts *cuts = *out;
     RW_TRY(RW_NEW(ctx, cuts->feature, n));
@@ -106,7 +106,7 @@ static int make_cuts(struct rw_ctx *ctx, uint32_t n_bins, struct rw_cuts **out)
 }
 
 static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_t n_docs,
-                     struct rw_bins **out)
+                     uint32_t n_features, struct rw_bins **out)
 {
     const uint32_t most = 255, n_bins = (uint32_t)rule->bins < most ? (uint32_t)rule->bins : most;
     RW_TRY(RW_NEW(ctx, *out, 1));
@@ -114,33 +114,41 @@ static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_
     bins->rule = *rule;
     bins->n_docs = n_docs;
     bins->owns_cuts = 1;
-    RW_TRY(make_cuts(ctx, n_bins, &bins->cuts));
-    RW_TRY(RW_NEW(ctx, bins->codes, RW_BENCH_CODES_FEATURES));
-    for (uint32_t f = 0; f < RW_BENCH_CODES_FEATURES; f++) {
+    RW_TRY(make_cuts(ctx, n_features, n_bins, &bins->cuts));
+    RW_TRY(RW_NEW(ctx, bins->codes, n_features));
+    for (uint32_t f = 0; f < n_features; f++) {
         bins->codes[f].n = n_docs;
         RW_TRY(rw_mem_new_raw(ctx, &bins->codes[f].code, n_docs, 1));
     }
     return RW_OK;
 }
 
-int rw_bench_codes_make(struct rw_ctx *ctx, uint32_t first, uint32_t end,
-                        const struct rw_cut_rule *rule, uint64_t seed, struct rw_binned **out)
+struct rw_bench_codes rw_bench_codes_of(uint32_t first, uint32_t end, uint64_t seed)
 {
-    const uint32_t n_queries = end - first;
-    const uint64_t n_docs = (uint64_t)n_queries * RW_BENCH_CODES_DOCS;
+    return (struct rw_bench_codes){.first = first,
+                                   .n_docs = (uint64_t)(end - first) * RW_BENCH_CODES_DOCS,
+                                   .n_features = RW_BENCH_CODES_FEATURES,
+                                   .seed = seed};
+}
+
+int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
+                        const struct rw_cut_rule *rule, struct rw_binned **out)
+{
+    const uint32_t n_docs = (uint32_t)codes->n_docs, n_features = codes->n_features;
     struct rw_binned *binned;
     int status;
     *out = NULL;
-    if (n_docs > UINT32_MAX)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u queries of %d documents; expected at most %u",
-                       n_queries, RW_BENCH_CODES_DOCS, UINT32_MAX / RW_BENCH_CODES_DOCS);
+    if (codes->n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%llu documents; expected at most %u",
+                       (unsigned long long)codes->n_docs, RW_MAX_DOCS);
     RW_TRY(RW_NEW(ctx, binned, 1));
-    struct make make = {binned, seed, (uint64_t)first * RW_BENCH_CODES_DOCS};
-    RW_TRY_OUT(make_documents(ctx, n_queries, &binned->documents));
-    RW_TRY_OUT(make_bins(ctx, rule, (uint32_t)n_docs, &binned->bins));
-    RW_TRY_OUT(RW_NEW(ctx, binned->feature, RW_BENCH_CODES_FEATURES));
-    binned->n_features = RW_BENCH_CODES_FEATURES;
-    for (uint32_t f = 0; f < RW_BENCH_CODES_FEATURES; f++)
+    struct make make = {binned, codes->seed, (uint64_t)codes->first * RW_BENCH_CODES_DOCS,
+                        (n_features + AT_ONCE - 1) / AT_ONCE};
+    RW_TRY_OUT(make_documents(ctx, n_docs, &binned->documents));
+    RW_TRY_OUT(make_bins(ctx, rule, n_docs, n_features, &binned->bins));
+    RW_TRY_OUT(RW_NEW(ctx, binned->feature, n_features));
+    binned->n_features = n_features;
+    for (uint32_t f = 0; f < n_features; f++)
         binned->feature[f] = f + 1;
     RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, n_docs, PIECE, fill, &make));
     *out = binned;

@@ -168,7 +168,8 @@ static int make(struct far *s)
                                      .absent_missing = s->params->absent,
                                      .min_docs = (uint32_t)s->params->min_docs};
     rw_log(bench->ctx, RW_LOG_NOTE, "making codes of %u queries", n);
-    return rw_bench_codes_make(bench->ctx, 0, n, &rule, bench->options->seed, &s->binned);
+    const struct rw_bench_codes codes = rw_bench_codes_of(0, n, bench->options->seed);
+    return rw_bench_codes_make(bench->ctx, &codes, &rule, &s->binned);
 }
 
 static int plan(struct far *s)

@@ -89,8 +89,9 @@ static int make_share(const struct rank *rank, struct rw_binned **out)
     const struct rw_cut_rule rule = {.bins = t->params->bins,
                                      .absent_missing = t->params->absent,
                                      .min_docs = (uint32_t)t->params->min_docs};
-    return rw_bench_codes_make(rank->ctx, share_of(t, number), share_of(t, number + 1), &rule,
-                               t->bench->options->seed, out);
+    const struct rw_bench_codes codes =
+        rw_bench_codes_of(share_of(t, number), share_of(t, number + 1), t->bench->options->seed);
+    return rw_bench_codes_make(rank->ctx, &codes, &rule, out);
 }
 
 static int run_rank(void *user, struct rw_ctx *ctx, int number)

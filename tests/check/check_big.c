@@ -1,16 +1,20 @@
-/* check_big [--docs N] [--shape NAME] [--trees N] [--leaves N] [--seed N] [--set NAME VALUE]...
- *           [DEVICE DEVICE]
+/* check_big [--docs N] [--shape NAME | --codes FEATURES] [--trees N] [--leaves N] [--seed N]
+ *           [--set NAME VALUE]... [DEVICE [DEVICE]]
  *
  * One model, any device, when numbers leave 32 bits: trains on made data on two devices (cpu cuda,
- * if none are named) and compares model files and training metrics byte by byte. By default there
- * are more than 2^25 documents and more than 2^32 codes, for which the host takes about 30 GB and
- * the GPU about 15; run by hand. Every parameter of training can be set. */
+ * if none are named; or on one alone) and compares model files and training metrics byte by byte.
+ * By default there are more than 2^25 documents and more than 2^32 codes, for which the host takes
+ * about 30 GB and the GPU about 15; run by hand. --codes makes codes in place of values, by which
+ * as many documents as a set may have fit into memory: --docs 2147483647 --codes 4. Every
+ * parameter of training can be set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bench/bench_codes.h"
+#include "boost/params.h"
 #include "synth/synth.h"
 #include "rankwood.h"
 
@@ -20,11 +24,19 @@ static const uint64_t many_codes = (uint64_t)1 << 32;
 
 struct options {
     uint32_t docs;
+    uint32_t n_code_features; /* 0: values, of a shape */
     const char *shape, *device[2];
+    int n_devices;
     const char *trees, *leaves;
     uint64_t seed;
     const char *set[MOST_SET][2];
     int n_set;
+};
+
+/* What is trained on. */
+struct data {
+    struct rw_dataset *set;   /* binned's documents where that is */
+    struct rw_binned *binned; /* NULL: the set has values */
 };
 
 /* What a training leaves behind. */
@@ -38,19 +50,21 @@ struct outcome {
 
 static int parse(int argc, char **argv, struct options *o)
 {
-    int n_devices = 0;
+    int n_named = 0;
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (argv[i][0] != '-') {
-            if (n_devices == 2)
+            if (n_named == 2)
                 return -1;
-            o->device[n_devices++] = argv[i];
+            o->device[n_named++] = argv[i];
         } else if (!value) {
             return -1;
         } else if (strcmp(argv[i], "--docs") == 0 && ++i) {
             o->docs = (uint32_t)strtoul(value, NULL, 10);
         } else if (strcmp(argv[i], "--shape") == 0 && ++i) {
             o->shape = value;
+        } else if (strcmp(argv[i], "--codes") == 0 && ++i) {
+            o->n_code_features = (uint32_t)strtoul(value, NULL, 10);
         } else if (strcmp(argv[i], "--trees") == 0 && ++i) {
             o->trees = value;
         } else if (strcmp(argv[i], "--leaves") == 0 && ++i) {
@@ -65,20 +79,55 @@ static int parse(int argc, char **argv, struct options *o)
             return -1;
         }
     }
-    return n_devices == 1 || o->docs == 0 ? -1 : 0;
+    o->n_devices = n_named ? n_named : 2;
+    return o->docs == 0 ? -1 : 0;
 }
 
 /* Queries until there are that many documents. */
-static int make(struct rw_ctx *ctx, const struct options *o, uint32_t docs, struct rw_dataset **out)
+static int make_values(struct rw_ctx *ctx, const struct options *o, struct rw_dataset **out)
 {
     struct rw_synth_options options = {.shape = o->shape, .n_queries = 1, .seed = o->seed};
     struct rw_synth_shape *shape;
     RW_TRY(rw_synth_check(ctx, &options, &shape));
     uint64_t n = rw_synth_query_docs(shape, o->seed, 0);
-    for (; n < docs && options.n_queries < RW_SYNTH_MAX_QUERIES; options.n_queries++)
+    for (; n < o->docs && options.n_queries < RW_SYNTH_MAX_QUERIES; options.n_queries++)
         n += rw_synth_query_docs(shape, o->seed, options.n_queries);
     rw_mem_free(shape);
     return rw_synth(ctx, &options, out);
+}
+
+static int make_codes(struct rw_ctx *ctx, const struct options *o, struct rw_binned **out)
+{
+    const struct rw_bench_codes codes = {
+        .n_docs = o->docs, .n_features = o->n_code_features, .seed = o->seed};
+    struct rw_params *params;
+    RW_TRY(rw_params_new(ctx, &params));
+    const struct rw_cut_rule rule = {.bins = params->bins,
+                                     .absent_missing = params->absent,
+                                     .min_docs = (uint32_t)params->min_docs};
+    rw_params_free(params);
+    return rw_bench_codes_make(ctx, &codes, &rule, out);
+}
+
+static int make(struct rw_ctx *ctx, const struct options *o, struct data *data)
+{
+    const double start = rw_clock_ms();
+    RW_TRY(o->n_code_features ? make_codes(ctx, o, &data->binned)
+                              : make_values(ctx, o, &data->set));
+    if (data->binned)
+        data->set = rw_binned_documents(data->binned);
+    printf("made %u documents in %u queries: %.1f s\n", rw_dataset_n_docs(data->set),
+           rw_dataset_n_queries(data->set), (rw_clock_ms() - start) / 1000);
+    fflush(stdout);
+    return RW_OK;
+}
+
+static void drop(struct data *data)
+{
+    if (data->binned)
+        rw_binned_free(data->binned);
+    else
+        rw_dataset_free(data->set);
 }
 
 /* ---- a training ---- */
@@ -154,7 +203,7 @@ static int set_params(struct rw_ctx *ctx, const struct options *o, const char *d
 }
 
 static int train(struct rw_ctx *ctx, const struct options *o, const char *device,
-                 const struct rw_dataset *set, struct outcome *outcome)
+                 const struct data *data, struct outcome *outcome)
 {
     const struct rw_train_hooks hooks = {
         .user = outcome, .on_round = on_round, .on_stage = on_stage};
@@ -165,7 +214,8 @@ static int train(struct rw_ctx *ctx, const struct options *o, const char *device
     int status = set_params(ctx, o, device, params);
     rw_ctx_set_log(ctx, on_log, outcome);
     if (status >= 0)
-        status = rw_train(ctx, params, set, NULL, 0, &hooks, &model);
+        status = data->binned ? rw_train_binned(ctx, params, data->binned, NULL, 0, &hooks, &model)
+                              : rw_train(ctx, params, data->set, NULL, 0, &hooks, &model);
     if (status >= 0)
         status = keep_text(ctx, model, outcome);
     rw_ctx_set_log(ctx, NULL, NULL);
@@ -215,29 +265,29 @@ static int differ(const struct outcome *a, const struct outcome *b)
     return 0;
 }
 
-static int run(struct rw_ctx *ctx, const struct options *o, const struct rw_dataset *set)
+static int run(struct rw_ctx *ctx, const struct options *o, const struct data *data)
 {
     struct outcome outcome[2] = {{.model = NULL}, {.model = NULL}};
     int bad = 0;
-    for (int i = 0; i < 2 && !bad; i++) {
+    for (int i = 0; i < o->n_devices && !bad; i++) {
         const double start = rw_clock_ms();
         printf("%s:\n", o->device[i]);
-        if (train(ctx, o, o->device[i], set, &outcome[i]) < 0) {
+        if (train(ctx, o, o->device[i], data, &outcome[i]) < 0) {
             printf("not ok: %s: %s\n", o->device[i], rw_last_error(ctx));
             bad = 1;
             continue;
         }
-        const uint64_t n_codes = (uint64_t)outcome[i].n_features * rw_dataset_n_docs(set);
+        const uint64_t n_codes = (uint64_t)outcome[i].n_features * rw_dataset_n_docs(data->set);
         printf("  %.1f s: %d leaves, a model of %zu bytes, %u features: %llu codes\n",
                (rw_clock_ms() - start) / 1000, outcome[i].n_leaves, outcome[i].bytes,
                outcome[i].n_features, (unsigned long long)n_codes);
         if (outcome[i].n_features == 0 || outcome[i].n_leaves < 4 ||
-            (o->docs >= many_docs && n_codes <= many_codes)) {
+            (o->docs >= many_docs && !data->binned && n_codes <= many_codes)) {
             printf("not ok: %s: the data is too small for what is to be seen\n", o->device[i]);
             bad = 1;
         }
     }
-    bad = bad || differ(&outcome[0], &outcome[1]);
+    bad = bad || (o->n_devices == 2 && differ(&outcome[0], &outcome[1]));
     free(outcome[0].model);
     free(outcome[1].model);
     return bad;
@@ -252,17 +302,17 @@ int main(int argc, char **argv)
                         .leaves = "15",
                         .seed = 1};
     struct rw_ctx *ctx;
-    struct rw_dataset *set;
+    struct data data = {NULL, NULL};
     if (parse(argc, argv, &o) < 0) {
         fprintf(stderr,
-                "usage: %s [--docs N] [--shape NAME] [--trees N] [--leaves N] [--seed N] "
-                "[--set NAME VALUE]... [DEVICE DEVICE]\n",
+                "usage: %s [--docs N] [--shape NAME | --codes FEATURES] [--trees N] [--leaves N] "
+                "[--seed N] [--set NAME VALUE]... [DEVICE [DEVICE]]\n",
                 argv[0]);
         return 2;
     }
     if (rw_ctx_new(&ctx) < 0)
         return 1;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < o.n_devices; i++) {
         if (is_missing(ctx, o.device[i])) {
             const char *why = rw_last_error(ctx); /* its first line; the rest is a hint */
             printf("skip %s: %.*s\n0 passed, 0 failed, 1 skipped\n", o.device[i],
@@ -271,17 +321,12 @@ int main(int argc, char **argv)
             return SKIPPED;
         }
     }
-    const double start = rw_clock_ms();
-    int bad = make(ctx, &o, o.docs, &set) < 0;
-    if (bad) {
+    int bad = make(ctx, &o, &data) < 0;
+    if (bad)
         printf("not ok: making the data: %s\n", rw_last_error(ctx));
-    } else {
-        printf("made %u documents in %u queries: %.1f s\n", rw_dataset_n_docs(set),
-               rw_dataset_n_queries(set), (rw_clock_ms() - start) / 1000);
-        fflush(stdout);
-        bad = run(ctx, &o, set);
-        rw_dataset_free(set);
-    }
+    else
+        bad = run(ctx, &o, &data);
+    drop(&data);
     rw_ctx_free(ctx);
     printf("%d passed, %d failed, 0 skipped\n", !bad, bad);
     return bad;
