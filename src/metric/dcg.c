@@ -7,11 +7,13 @@
 
 #include "base/mem.h"
 #include "base/system.h"
+#include "base/thread.h"
 #include "dataset/dataset.h"
 
 enum {
     MAX_TABLE = 65536, /* gains in a file */
     MAX_LINE = 256,    /* bytes of a line of it */
+    GAINS_CHUNK = 4096 /* documents that a thread takes at a time */
 };
 
 /* Gains up to 2^31 keep every sum of a metric inside 128 bits. */
@@ -171,18 +173,44 @@ static int gain_of(const struct rw_gain_rule *rule, double label, double *gain, 
     return 1;
 }
 
+struct gains_job {
+    const struct rw_gain_rule *rule;
+    const float *label;
+    double *gains;
+    uint32_t wrong; /* the first document without a gain; n_docs: none */
+};
+
+static int find_gains(void *user, struct rw_share *share)
+{
+    struct gains_job *job = user;
+    char wrong[256];
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        while (i < end &&
+               gain_of(job->rule, (double)job->label[i], &job->gains[i], wrong, sizeof(wrong)))
+            i++;
+        if (i == end)
+            continue;
+        rw_share_lock(share);
+        if (i < job->wrong)
+            job->wrong = (uint32_t)i;
+        rw_share_unlock(share);
+    }
+    return RW_OK;
+}
+
 int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct rw_dataset *dataset,
              double *gains)
 {
-    for (uint32_t i = 0; i < dataset->n_docs; i++) {
-        const double label = (double)dataset->label[i];
-        char wrong[256], where[1024];
-        if (!gain_of(rule, label, &gains[i], wrong, sizeof(wrong))) {
-            rw_dataset_where(dataset, i, where, sizeof(where));
-            return rw_fail(ctx, RW_ERR_DATA, "%s: label %g %s", where, label, wrong);
-        }
-    }
-    return RW_OK;
+    struct gains_job job = {rule, dataset->label, gains, dataset->n_docs};
+    RW_TRY(
+        rw_parallel(ctx, ctx ? ctx->n_threads : 1, dataset->n_docs, GAINS_CHUNK, find_gains, &job));
+    if (job.wrong == dataset->n_docs)
+        return RW_OK;
+    const double label = (double)dataset->label[job.wrong];
+    char wrong[256], where[1024];
+    gain_of(rule, label, &gains[job.wrong], wrong, sizeof(wrong));
+    rw_dataset_where(dataset, job.wrong, where, sizeof(where));
+    return rw_fail(ctx, RW_ERR_DATA, "%s: label %g %s", where, label, wrong);
 }
 
 static int by_falling_value(const void *a, const void *b)

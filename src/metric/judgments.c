@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/metric_formulas.h"
@@ -42,6 +43,20 @@ static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
     return RW_OK;
 }
 
+static int sort_ideals(void *user, struct rw_share *share)
+{
+    const struct rw_judgments *judgments = user;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const uint32_t begin = judgments->query_offset[q];
+            const uint32_t n = judgments->query_offset[q + 1] - begin;
+            memcpy(judgments->ideal + begin, judgments->gain + begin, n * sizeof(*judgments->gain));
+            rw_sort_falling(judgments->ideal + begin, n);
+        }
+    }
+    return RW_OK;
+}
+
 static int prepare_gains(struct rw_ctx *ctx, struct rw_judgments *judgments,
                          const struct rw_dataset *dataset, const struct rw_gain_rule *gains)
 {
@@ -56,12 +71,8 @@ static int prepare_gains(struct rw_ctx *ctx, struct rw_judgments *judgments,
     for (uint32_t i = 0; i < judgments->n_docs; i++)
         if (judgments->gain[i] > judgments->max_gain)
             judgments->max_gain = judgments->gain[i];
-    memcpy(judgments->ideal, judgments->gain, judgments->n_docs * sizeof(*judgments->gain));
-    for (uint32_t q = 0; q < judgments->n_queries; q++) {
-        const uint32_t begin = judgments->query_offset[q];
-        rw_sort_falling(judgments->ideal + begin, judgments->query_offset[q + 1] - begin);
-    }
-    return RW_OK;
+    return rw_parallel(ctx, ctx ? ctx->n_threads : 1, judgments->n_queries, 64, sort_ideals,
+                       judgments);
 }
 
 int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,

@@ -98,6 +98,30 @@ Test(dcg, labels_without_a_gain, .init = setup, .fini = teardown)
     }
 }
 
+Test(dcg, threads_find_the_same_gains_and_the_first_wrong_label, .init = setup, .fini = teardown)
+{
+    enum { N = 50000 };
+    static float labels[N];
+    static double gains[N];
+    struct rw_gain_rule rule;
+    cr_assert_eq(rw_gain_rule_init(ctx, &rule, "exp"), RW_OK);
+    for (int threads = 1; threads <= 5; threads += 2) {
+        cr_assert_eq(rw_ctx_set_threads(ctx, threads), RW_OK);
+        for (uint32_t i = 0; i < N; i++) {
+            labels[i] = (float)(i % 5);
+            gains[i] = -1;
+        }
+        cr_assert_eq(gains_of(&rule, labels, N, gains), RW_OK);
+        for (uint32_t i = 0; i < N; i++)
+            cr_assert_eq(gains[i], (double)((1 << i % 5) - 1));
+        labels[N - 1] = labels[30001] = labels[30000] = labels[40000] = 77;
+        cr_assert_eq(gains_of(&rule, labels, N, gains), RW_ERR_DATA);
+        cr_expect_not_null(strstr(rw_last_error(ctx), "document 30001: label 77 is above 31"),
+                           "%d threads: %s", threads, rw_last_error(ctx));
+    }
+    rw_gain_rule_release(&rule);
+}
+
 Test(dcg, gains_of_a_file, .init = setup, .fini = teardown)
 {
     static const char text[] = "0\r\n 0.5 \r\n1e1\n-0\n2147483648"; /* CRLF, no last newline */
