@@ -61,30 +61,44 @@ template <bool BLOCK> struct lambda_group {
     }
 };
 
+/* Documents of a thread that are asked for before the first is looked at: memory is waited for
+ * once. */
+enum { AT_ONCE = 4 };
+
 /* The places of positions, from the positions of slots; and where gains end. By one warp. */
 __device__ __forceinline__ void lambda_find_places(const struct lambda_query &query,
                                                    const double *d_gain)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t n_upper = 0, n_gains = 0;
-    for (uint32_t base = 0; base < query.n; base += 32) {
-        const uint32_t slot = base + lane;
-        const uint32_t position = slot < query.n ? query.to_place[slot] : UINT32_MAX;
-        const bool upper = position < query.n_top;
-        const uint32_t who = __ballot_sync(~0u, upper);
-        const uint32_t before = n_upper + __popc(who & ((1u << lane) - 1));
-        const uint32_t place = upper ? before : query.n_top + slot - before;
-        bool is_last = false;
-        if (slot < query.n) {
-            query.slot[place] = (uint16_t)slot;
-            query.place_at[position] = (uint16_t)place;
-            is_last = slot + 1 == query.n || __ldg(d_gain + slot) != __ldg(d_gain + slot + 1);
+    for (uint32_t begin = 0; begin < query.n; begin += 32 * AT_ONCE) {
+        bool is_last[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint32_t slot = begin + 32 * k + lane;
+            is_last[k] = slot + 1 == query.n ||
+                         (slot + 1 < query.n && __ldg(d_gain + slot) != __ldg(d_gain + slot + 1));
         }
-        const uint32_t lasts = __ballot_sync(~0u, is_last);
-        if (is_last)
-            query.gain_end[n_gains + __popc(lasts & ((1u << lane) - 1))] = (uint16_t)(slot + 1);
-        n_upper += __popc(who);
-        n_gains += __popc(lasts);
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint32_t base = begin + 32 * k, slot = base + lane;
+            if (base >= query.n)
+                break;
+            const uint32_t position = slot < query.n ? query.to_place[slot] : UINT32_MAX;
+            const bool upper = position < query.n_top;
+            const uint32_t who = __ballot_sync(~0u, upper);
+            const uint32_t before = n_upper + __popc(who & ((1u << lane) - 1));
+            const uint32_t place = upper ? before : query.n_top + slot - before;
+            if (slot < query.n) {
+                query.slot[place] = (uint16_t)slot;
+                query.place_at[position] = (uint16_t)place;
+            }
+            const uint32_t lasts = __ballot_sync(~0u, is_last[k]);
+            if (is_last[k])
+                query.gain_end[n_gains + __popc(lasts & ((1u << lane) - 1))] = (uint16_t)(slot + 1);
+            n_upper += __popc(who);
+            n_gains += __popc(lasts);
+        }
     }
 }
 
@@ -94,20 +108,51 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
                                             const struct lambda_query &query)
 {
     using group = lambda_group<BLOCK>;
-    for (uint32_t r = group::thread(); r < query.n; r += group::size)
-        query.to_place[a.d_slot[a.d_order[query.first + r]]] = (uint16_t)r;
+    const uint32_t *d_order = a.d_order + query.first;
+    for (uint32_t begin = group::thread(); begin < query.n; begin += group::size * AT_ONCE) {
+        uint32_t slot[AT_ONCE]; /* of positions begin, begin + size, ... */
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint32_t r = begin + group::size * k;
+            slot[k] = r < query.n ? d_order[r] : query.first;
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            slot[k] = a.d_slot[slot[k]];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint32_t r = begin + group::size * k;
+            if (r < query.n)
+                query.to_place[slot[k]] = (uint16_t)r;
+        }
+    }
     group::sync();
     if (group::warp() == 0)
         lambda_find_places(query, a.d_gain + query.first);
     group::sync();
-    for (uint32_t r = group::thread(); r < query.n; r += group::size) {
-        const uint32_t doc = a.d_order[query.first + r];
-        const uint32_t place = query.place_at[r];
-        query.item[place].score = a.d_scores[doc];
-        query.item[place].discount = __ldg(a.d_discount + r);
-        query.lambda[place] = 0;
-        query.hessian[place] = 0;
-        query.to_place[doc - query.first] = (uint16_t)place;
+    for (uint32_t begin = group::thread(); begin < query.n; begin += group::size * AT_ONCE) {
+        uint32_t doc[AT_ONCE];
+        struct lambda_item item[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint32_t r = begin + group::size * k;
+            doc[k] = r < query.n ? d_order[r] : query.first;
+            item[k].discount = r < query.n ? __ldg(a.d_discount + r) : 0.0;
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            item[k].score = a.d_scores[doc[k]];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint32_t r = begin + group::size * k;
+            if (r >= query.n)
+                break;
+            const uint32_t place = query.place_at[r];
+            query.item[place] = item[k];
+            query.lambda[place] = 0;
+            query.hessian[place] = 0;
+            query.to_place[doc[k] - query.first] = (uint16_t)place;
+        }
     }
     group::sync();
 }
@@ -411,14 +456,14 @@ __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
                                                 unsigned long long *total)
 {
     using group = lambda_group<BLOCK>;
-    const double highest = a.d_scores[a.d_order[query.first]];
-    const double lowest = a.d_scores[a.d_order[query.first + query.n - 1]];
-    query.shift = rw_lambda_shift(query.n, &a.rule);
-    query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - query.shift);
-    query.norm = a.rule.norm && highest != lowest;
     if (BLOCK && threadIdx.x < 2)
         total[threadIdx.x] = 0;
     lambda_fill<BLOCK>(a, query);
+    const double highest = query.item[query.place_at[0]].score;
+    const double lowest = query.item[query.place_at[query.n - 1]].score;
+    query.shift = rw_lambda_shift(query.n, &a.rule);
+    query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - query.shift);
+    query.norm = a.rule.norm && highest != lowest;
     long long hi = 0, lo = 0;
     const struct rw_bounded_query numbers = rw_bounded_query_of(query.ideal, query.norm);
     const float sigma = a.rule.sigma;
