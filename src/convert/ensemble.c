@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/mem.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
@@ -174,7 +175,7 @@ static int check_node(struct checking *c, int32_t at)
 {
     const struct rw_ens_node *node = &c->tree->node[at];
     if (node->left < 0)
-        return isfinite(node->value) && fabs(node->value * c->tree->weight) <= 3.4028234e38
+        return isfinite(node->value) && rw_fits_float(node->value * c->tree->weight)
                    ? RW_OK
                    : wrong(c, at, "its leaf is not a number that a float can hold");
     if (isnan(node->threshold))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/mem.h"
 #include "base/system.h"
 #include "convert/convert.h"
@@ -285,11 +286,11 @@ out:
 /* A base score is a tree of one leaf, the first. */
 static int raise_base(struct raising *r, double base, struct rw_tree *to)
 {
+    if (!rw_fits_float(base))
+        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: a base score of %g", r->path, base);
     RW_TRY(rw_tree_init(r->ctx, to, 1));
     to->leaf[0] = (float)base;
     r->n_rounded += (double)to->leaf[0] != base;
-    if (!isfinite(to->leaf[0]))
-        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: a base score of %g", r->path, base);
     return RW_OK;
 }
 

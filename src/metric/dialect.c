@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/mem.h"
 #include "base/words.h"
 #include "dataset/dataset.h"
@@ -315,15 +316,15 @@ static void job_release(struct job *job)
     rw_mem_free(job->scores);
 }
 
-/* Those that a float cannot hold, for the next would be 2^128, are tied at either end; below,
- * -infinity is left to documents that are not ranked. */
+/* Those that no float is near are tied at either end; below, -infinity is left to documents that
+ * are not ranked. */
 static double as_float(double score)
 {
-    if (score > 3.4028235677973366e38)
+    if (rw_fits_float(score))
+        return (double)(float)score;
+    if (score > 0.0)
         return (double)INFINITY;
-    if (score < -3.4028235677973366e38)
-        return score == RW_UNRANKED ? score : -DBL_MAX;
-    return (double)(float)score;
+    return score == RW_UNRANKED ? score : -DBL_MAX;
 }
 
 static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,

@@ -1,4 +1,7 @@
 /* Models of other programs' trees: checks, numbers of nodes, the base score. */
+#include <float.h>
+#include <math.h>
+
 #include "convert_fixture.h"
 
 static struct rw_ensemble chain(struct rw_ctx *ctx, int reversed)
@@ -76,6 +79,13 @@ Test(raise, a_node_that_is_reached_from_none)
     rw_ctx_free(ctx);
 }
 
+static void checked(const struct rw_ensemble *e)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    cr_expect_eq(rw_ensemble_check(ctx, e, "file"), RW_OK, "%s", rw_last_error(ctx));
+    rw_ctx_free(ctx);
+}
+
 static void wrong(const struct rw_ensemble *e, const char *message)
 {
     struct rw_ctx *ctx = fixture_ctx();
@@ -107,6 +117,15 @@ Test(raise, what_is_no_tree)
     wrong(&e, "file: tree 1, node 3: its leaf is not a number that a float can hold");
     node[3].value = 1e39;
     wrong(&e, "file: tree 1, node 3: its leaf is not a number that a float can hold");
+    const double middle = 0x1.ffffffp127; /* of the largest float and 2^128 */
+    for (int sign = -1; sign <= 1; sign += 2) {
+        node[3].value = sign * middle;
+        wrong(&e, "file: tree 1, node 3: its leaf is not a number that a float can hold");
+        node[3].value = sign * nextafter(middle, 0);
+        checked(&e);
+        node[3].value = sign * (double)FLT_MAX;
+        checked(&e);
+    }
     node[3].value = 1;
     e.tree[0].weight = NAN;
     wrong(&e, "file: tree 1: its weight is not a number");
