@@ -1398,8 +1398,9 @@ struct rw_out_file {
     char *path, *temporary; /* owned; temporary NULL: written straight, a pipe or a device */
     uint64_t n_reserved;    /* bytes of the disk */
 };
-/* Opens PATH.tmp-PID beside `path`, or beside what a link there leads to; "-" is standard output. A
- * directory, a missing folder etc. is RW_ERR_IO now, before work is done. */
+/* Opens PATH.tmp-PID beside `path`, or beside what a link there leads to; "-" is standard output. Such files that
+ * killed processes left behind are removed first (rw_out_file_sweep). A directory, a missing folder etc. is
+ * RW_ERR_IO now, before work is done. */
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
 /* As fwrite to `file`, but a failure is told at once. */
 RW_API int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,

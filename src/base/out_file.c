@@ -73,6 +73,17 @@ static int resolve(struct rw_ctx *ctx, const char *path, char **out)
     return status;
 }
 
+/* A file that is written is locked, and one that was left behind is removed by who has locked it
+ * (rw_out_file_sweep). 1: it is there, with a lock of ours; 0: it is another's, or gone; -1: the
+ * file system knows of no locks. */
+static int lock_temporary(int fd)
+{
+    struct stat info;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? 0 : -1;
+    return fstat(fd, &info) != 0 || info.st_nlink > 0;
+}
+
 /* path: as the caller has it, for messages. */
 static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const char *path,
                           mode_t mode)
@@ -93,14 +104,16 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
         }
         keep_name(out->temporary);
         fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0) {
-            const int why = errno;
-            drop_name(out->temporary);
-            errno = why;
-        }
+        if (fd >= 0 && lock_temporary(fd) != 0)
+            break;
+        const int why = fd < 0 ? errno : EEXIST; /* somebody took it for one that was left behind */
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+        drop_name(out->temporary);
+        errno = why;
     }
     if (fd >= 0) {
-        (void)flock(fd, LOCK_EX | LOCK_NB); /* somebody writes it: see rw_out_file_sweep */
         if (mode && fchmod(fd, mode) != 0)
             errno = 0; /* as the umask says, then */
         out->file = fdopen(fd, "wb");
@@ -134,6 +147,7 @@ int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *pa
         out->file = fopen(out->path, "wbe");
         status = out->file ? RW_OK : cannot_write(ctx, path);
     } else {
+        RW_TRY_OUT(rw_out_file_sweep(ctx, path));
         status = open_temporary(ctx, out, path, exists ? info.st_mode & 0777 : 0);
     }
 out:
@@ -156,15 +170,27 @@ int rw_out_file_check(struct rw_ctx *ctx, const char *path)
 
 /* ------------------------------------------------------------------ what was left behind */
 
+/* Skips a number from 1 to `most`, written as printf does; 0: there is none. */
+static int skip_number(const char **text, long most)
+{
+    long number = 0;
+    for (; **text >= '0' && **text <= '9' && number <= most; (*text)++)
+        number = number * 10 + (**text - '0');
+    return number >= 1 && number <= most;
+}
+
 /* Is it a name that open_temporary gives: the file's, ".tmp-", a process and perhaps a number? */
 static int is_temporary_of(const char *name, const char *file)
 {
     static const char mark[] = ".tmp-";
+    enum { MOST_PROCESSES = 1 << 22 }; /* Linux has no larger numbers */
     const size_t n = strlen(file);
     if (strncmp(name, file, n) != 0 || strncmp(name + n, mark, sizeof(mark) - 1) != 0)
         return 0;
-    const char *number = name + n + sizeof(mark) - 1;
-    return *number && !number[strspn(number, "0123456789-")];
+    const char *at = name + n + sizeof(mark) - 1;
+    if (*at == '0' || !skip_number(&at, MOST_PROCESSES))
+        return 0;
+    return *at == 0 || (*at++ == '-' && *at != '0' && skip_number(&at, N_NAMES - 1) && *at == 0);
 }
 
 /* Removed, unless a process has it locked. */
@@ -173,7 +199,7 @@ static void sweep_one(int folder, const char *name)
     const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (lock_temporary(fd) == 1)
         unlinkat(folder, name, 0);
     close(fd);
 }

@@ -75,8 +75,6 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a checkpoint cannot go to standard output");
     if (how->path && rw_rank(ctx) == 0) {
         RW_TRY(rw_out_file_check(ctx, how->path));
-        if (how->resume) /* the one that is resumed may have been killed while it wrote */
-            RW_TRY(rw_out_file_sweep(ctx, how->path));
         RW_TRY(RW_NEW(ctx, c->writer, 1));
         c->writer->path = how->path;
         if (rw_ctx_new(&c->writer->ctx) < 0)

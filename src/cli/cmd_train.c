@@ -557,8 +557,6 @@ static int run(struct rw_cli *cli)
         return plan(cli);
     if (config_only)
         return print_config(cli);
-    if (resume_path && rw_ranks_leads(cli))
-        RW_STEP(rw_out_file_sweep(cli->ctx, output));
     /* The model's file, with a first block of the disk: a full one is found before the work. */
     int code = rw_ranks_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
     if (code == 0 && rw_ranks_leads(cli))

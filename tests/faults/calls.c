@@ -70,24 +70,36 @@ static int is_exempt(long number, long fd)
            fd == STDERR_FILENO;
 }
 
+static void die(void)
+{
+    const long process = faults_raw_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    faults_raw_call(SYS_kill, process, SIGKILL, 0, 0, 0, 0);
+}
+
 static void on_call(int signal, siginfo_t *info, void *context)
 {
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
     const long number = info->si_syscall;
     long n_bytes = r[REG_RDX];
+    int dies = 0;
     (void)signal;
     if (!is_exempt(number, r[REG_RDI]) && faults_strikes(&faults_calls)) {
-        if (number == SYS_close) /* the file is closed all the same */
+        if (faults_calls.error == FAULTS_KILLED)
+            die();
+        if (number == SYS_close && faults_calls.error > 0) /* the file is closed all the same */
             faults_raw_call(number, r[REG_RDI], 0, 0, 0, 0, 0);
-        if (faults_calls.error) {
+        if (faults_calls.error > 0) {
             r[REG_RAX] = -faults_calls.error;
             return;
         }
+        dies = faults_calls.error == FAULTS_KILLED_AFTER;
         if (moves_bytes(number))
             n_bytes = (n_bytes + 1) / 2;
     }
     r[REG_RAX] =
         faults_raw_call(number, r[REG_RDI], r[REG_RSI], n_bytes, r[REG_R10], r[REG_R8], r[REG_R9]);
+    if (dies)
+        die();
 }
 
 static int install(const struct kind *kind)

@@ -7,8 +7,9 @@
  *   RANKWOOD_FAULT   "KIND N FAULT", such as "memory 17 ENOMEM" or "write 3 ENOSPC"; "N+" means the
  * N-th call and all after it. KIND is memory, thread, one of the system calls in calls.c, or
  * cuda-... (below); FAULT an errno's name, "short": half of what was asked for is read or written,
- * or the name of CUDA's error. RANKWOOD_FAULT_REPORT a file of sizeof(struct faults_report) bytes,
- * in which the numbers are left
+ * "killed" and "killed-after": SIGKILL in place of a system call, and once it is made, of a writing
+ * one by half, or the name of CUDA's error. RANKWOOD_FAULT_REPORT a file of sizeof(struct
+ * faults_report) bytes, in which the numbers are left
  *
  * A debugger finds who asked by a breakpoint at faults_happened. */
 #ifndef FAULTS_H
@@ -24,10 +25,13 @@ struct faults_report {
     _Atomic long n_blamed; /* launches that found an error of another call */
 };
 
+/* In place of an errno. */
+enum { FAULTS_SHORT = 0, FAULTS_KILLED = -1, FAULTS_KILLED_AFTER = -2 };
+
 struct faults_plan {
     _Atomic long first; /* 0: none fails */
     int goes_on;        /* all after it, too */
-    int error;          /* an errno; 0: short */
+    int error;          /* an errno, or one of those above */
     struct faults_report *report;
     struct faults_report own; /* for a program that has it inside */
 };

@@ -8,6 +8,9 @@ kind, at the second, and so on until the command meets no fault any more. Each t
   - not crash, nor take more than a minute;
   - leave each file that it writes as it was before or as it is after, nothing temporary, and its input alone;
   - give back all that it holds of a GPU.
+In place of a call that changes files, or after it, the process is killed (SIGKILL), too. Each file is then as it was
+before or as it is after, but for temporary ones; and the same line in the same folder does what it does without
+a fault, and leaves nothing of those.
 
 --most N     at most so many faults of each kind a command (0: all): some at the beginning, others drawn evenly
 --only TEXT  commands that have it in their names
@@ -29,6 +32,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -36,7 +40,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -49,18 +53,19 @@ from commands import Command, commands, cuda_commands, make_data  # noqa: E402
 FAULTS = {
     "memory": ("ENOMEM", "ENOMEM+"),
     "thread": ("EAGAIN", "EAGAIN+"),
-    "write": ("ENOSPC", "ENOSPC+", "EIO", "EINTR", "short"),
+    "write": ("ENOSPC", "ENOSPC+", "EIO", "EINTR", "short", "killed", "killed-after"),
     "read": ("EIO", "EIO+", "EINTR", "short"),
-    "open": ("EMFILE", "EMFILE+", "EACCES", "EINTR"),
-    "close": ("EIO",),
-    "sync": ("EIO", "ENOSPC", "EINTR"),
-    "rename": ("EIO", "EACCES", "EROFS"),
+    "open": ("EMFILE", "EMFILE+", "EACCES", "EINTR", "killed"),
+    "close": ("EIO", "killed"),
+    "sync": ("EIO", "ENOSPC", "EINTR", "killed"),
+    "rename": ("EIO", "EACCES", "EROFS", "killed", "killed-after"),
     "map": ("ENOMEM", "ENOMEM+"),
-    "truncate": ("ENOSPC", "EIO", "EINTR"),
+    "truncate": ("ENOSPC", "EIO", "EINTR", "killed"),
     "stat": ("EIO", "EACCES"),
     "seek": ("EIO",),
-    "lock": ("EIO",),
+    "lock": ("EIO", "killed"),
 }
+KILLED = ("killed", "killed-after")  # "killed-after" a write: of half of its bytes
 # Of calls of CUDA, which tests/emulator names: the error, by CUDA's name without cudaError.
 CUDA_FAULTS = {
     "cuda-find": ("InsufficientDriver", "Unknown"),
@@ -85,6 +90,7 @@ CUDA_TEXTS = {
 # Exit status 3, "trying again may help", is for what the machine lacks (docs of the exit codes: rankwood help).
 OF_THE_MACHINE = ("ENOMEM", "EIO", "ENOSPC", "EMFILE", "EAGAIN")
 OF_THE_MACHINE += ("MemoryAllocation", "IllegalAddress", "EccUncorrectable")
+TEMPORARY = re.compile(r"(.*)\.tmp-\d+(-\d+)?")  # beside the file that it was to be
 TIMES = re.compile(rb"\b\d+(\.\d+)?(e[-+]?\d+)? ?(s|ms|us|MB|GB|KiB)\b")
 FAR = 10**9  # no command calls so often
 LIMIT_S = 60
@@ -101,6 +107,7 @@ class Outcome:
     n_faults: int
     n_held: int = 0  # of a GPU's, when it ended
     n_blamed: int = 0  # launches that would have been blamed for the error of another call
+    after: Outcome | None = None  # of the same line in the same folder once more, without a fault
 
 
 class Place:
@@ -156,8 +163,7 @@ class Bench:
                     (place.work / name).write_bytes(b"old\n")
             outcome = self.run_in(command, fault, place)
             if again and outcome.code != 0:
-                after = self.run_in(command, "", place)
-                outcome.files["after"] = after.files.get("out", b"") if after.code == 0 else after.err
+                return replace(outcome, after=self.run_in(command, "", place))
             return outcome
         finally:
             self.places.put(place)
@@ -213,22 +219,41 @@ def same(command: Command, name: str, a: bytes, b: bytes) -> bool:
     return a == b or TIMES.sub(b"T", a) == TIMES.sub(b"T", b)
 
 
+def is_temporary(command: Command, name: str) -> bool:
+    of = TEMPORARY.fullmatch(name)
+    return of is not None and of[1] in command.files + command.lines
+
+
+def wrong_afterwards(command: Command, whole: Outcome, after: Outcome) -> str:
+    """What is wrong with a run where one was killed; "": nothing."""
+    if after.code != 0:
+        return "does not work afterwards: " + after.err[-300:].decode(errors="replace")
+    for name in command.files:
+        if not same(command, name, after.files.get(name, b""), whole.files[name]):
+            return f"writes another '{name}' afterwards"
+    if left := [name for name in after.files if name not in whole.files]:
+        return f"leaves '{left[0]}' afterwards"
+    return ""
+
+
 def wrong(command: Command, whole: Outcome, got: Outcome, fault: str, has_old: bool) -> str:
     """What is wrong with it; "": nothing."""
     kind, _, what = fault.split()
     if got.code == -999:
         return f"hangs for {LIMIT_S} s"
-    if got.code < 0:
+    if got.code < 0 and not (what in KILLED and got.code == -signal.SIGKILL and got.n_faults):
         return f"ends by signal {-got.code}"
+    if got.code >= 0 and what in KILLED and got.n_faults:
+        return "lives on"
     if got.n_held:
         return f"leaves {got.n_held} things on the GPU"
     if got.n_blamed:
         return "leaves an error behind, which the next launch is blamed for"
     old = dict.fromkeys(command.files, b"old\n") if has_old else {}
+    if command.again and got.after and (got.after.code != 0 or got.after.files.get("out") != whole.files["out"]):
+        return "does not go on: " + got.after.err[:300].decode(errors="replace")
     for name, content in got.files.items():
-        if name == "after":
-            if content != whole.files["out"]:
-                return "does not go on: " + content[:300].decode(errors="replace")
+        if what in KILLED and is_temporary(command, name):
             continue
         if name.startswith("tmp/"):  # the model, where there was no room for it
             if content != whole.files.get("out", whole.out) or b"instead" not in got.err:
@@ -240,6 +265,8 @@ def wrong(command: Command, whole: Outcome, got: Outcome, fault: str, has_old: b
             return f"leaves '{name}'"
     if any(name not in got.files for name in old):
         return "a file of before is gone"
+    if what in KILLED and got.after:
+        return wrong_afterwards(command, whole, got.after)
     if got.code == 0:
         if not command.varies and not same(command, "", got.out, whole.out):
             return "ends well with another standard output"
@@ -293,12 +320,12 @@ def try_command(bench: Bench, pool: ThreadPoolExecutor, command: Command, kinds:
     def one(kind: str, what: str, i: int) -> int:
         fault = f"{kind} {i}{'+' if what.endswith('+') else ''} {what.rstrip('+')}"
         has_old = i % 2 == 0 and not command.before
-        got = bench.run(command, fault, has_old, command.again)
+        got = bench.run(command, fault, has_old, command.again or what in KILLED)
         why = wrong(command, whole, got, fault, has_old)
         if why:
             tally.wrong.append(f"'{fault}': {why}")
         if got.n_faults:
-            tally.faults[kind] += 1
+            tally.faults["killed" if what in KILLED else kind] += 1
             tally.survived[kind] += got.code == 0
         return got.n_faults
 
@@ -321,7 +348,7 @@ def try_command(bench: Bench, pool: ThreadPoolExecutor, command: Command, kinds:
 
 def show_one(bench: Bench, command: Command) -> int:
     whole = bench.run(command)
-    got = bench.run(command, bench.options.fault, False, command.again)
+    got = bench.run(command, bench.options.fault, False, command.again or bench.options.fault.split()[2] in KILLED)
     sys.stdout.write(got.out.decode(errors="replace")[-2000:] + got.err.decode(errors="replace"))
     why = wrong(command, whole, got, bench.options.fault, False)
     print(f"{command.name}: exit status {got.code}, {got.n_faults} faults in {got.n_calls} calls: {why or 'right'}")

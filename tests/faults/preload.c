@@ -14,17 +14,21 @@
 static const struct {
     const char *name;
     int error;
-} errors[] = {{"ENOMEM", ENOMEM}, {"EAGAIN", EAGAIN}, {"EIO", EIO},       {"ENOSPC", ENOSPC},
-              {"EINTR", EINTR},   {"EMFILE", EMFILE}, {"EACCES", EACCES}, {"EROFS", EROFS},
-              {"EDQUOT", EDQUOT}, {"short", 0}};
+} errors[] = {
+    {"ENOMEM", ENOMEM},      {"EAGAIN", EAGAIN},        {"EIO", EIO},
+    {"ENOSPC", ENOSPC},      {"EINTR", EINTR},          {"EMFILE", EMFILE},
+    {"EACCES", EACCES},      {"EROFS", EROFS},          {"EDQUOT", EDQUOT},
+    {"short", FAULTS_SHORT}, {"killed", FAULTS_KILLED}, {"killed-after", FAULTS_KILLED_AFTER}};
 
-static int error_of(const char *name)
+static int find_error(const char *name, int *error)
 {
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        if (strcmp(errors[i].name, name) == 0)
-            return errors[i].error;
+        if (strcmp(errors[i].name, name) == 0) {
+            *error = errors[i].error;
+            return 1;
+        }
     }
-    return -1;
+    return 0;
 }
 
 static struct faults_report *shared_report(void)
@@ -51,11 +55,9 @@ static void begin(void)
                                : strcmp(kind, "memory") == 0 ? &faults_memory
                                : strcmp(kind, "thread") == 0 ? &faults_threads
                                                              : &faults_calls;
-    if (!is_of_cuda && error_of(fault) < 0)
+    if (!is_of_cuda && !find_error(fault, &plan->error))
         return;
     plan->report = report;
-    if (!is_of_cuda)
-        plan->error = error_of(fault);
     faults_never_from("libstdc++");
     plan->goes_on = strchr(number, '+') != NULL;
     if (plan == &faults_calls && !faults_catch_calls(kind))

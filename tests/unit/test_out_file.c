@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -165,6 +167,8 @@ Test(atomic, a_signal_removes_what_is_being_written)
     scratch_text("other", "a file that is finished");
     snprintf(name, sizeof(name), "b.tmp-%ld", (long)getpid());
     scratch_text(name, "somebody else's");
+    const int writer = open(name, O_WRONLY);
+    cr_assert_eq(flock(writer, LOCK_EX), 0);
     cr_assert_eq(rw_out_file_open(scratch_ctx, &one, "a"), RW_OK);
     cr_assert_eq(rw_out_file_open(scratch_ctx, &two, "b"), RW_OK);
     cr_assert_eq(n_files(), 4);
@@ -172,6 +176,7 @@ Test(atomic, a_signal_removes_what_is_being_written)
     cr_assert_eq(n_files(), 2);
     rw_out_file_abandon(&one);
     rw_out_file_abandon(&two);
+    close(writer);
     assert_holds(name, "somebody else's");
 }
 
@@ -180,8 +185,23 @@ Test(atomic, swept)
 {
     struct rw_out_file out;
     static const char *const left[] = {"a.tmp-1", "a.tmp-77-3"};
-    static const char *const others[] = {"a.tmp-",  "a.tmp-x1", "ab.tmp-1",
-                                         "b.tmp-1", "a",        "xa.tmp-1"};
+    static const char *const others[] = {"a.tmp-",
+                                         "a.tmp-x1",
+                                         "ab.tmp-1",
+                                         "b.tmp-1",
+                                         "a",
+                                         "xa.tmp-1",
+                                         "a.tmp-0",
+                                         "a.tmp-01",
+                                         "a.tmp-1-",
+                                         "a.tmp-1-0",
+                                         "a.tmp-1-100",
+                                         "a.tmp-1-2-3",
+                                         "a.tmp-20240101",
+                                         "a.tmp--1",
+                                         "a.tmp-1x",
+                                         "a.tmp-1-2x",
+                                         "a.tmp-99999999999999999999999"};
     char wanted[80];
     for (size_t i = 0; i < 2; i++)
         scratch_text(left[i], "left");
@@ -189,9 +209,14 @@ Test(atomic, swept)
         scratch_text(others[i], "stays");
     cr_assert_eq(symlink("b.tmp-1", "a.tmp-5"), 0); /* nobody made it here */
     cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
+    for (size_t i = 0; i < 2; i++) { /* gone when the next is opened */
+        cr_assert_neq(access(left[i], F_OK), 0, "%s", left[i]);
+        scratch_text(left[i], "left");
+    }
     fputs("new", out.file);
     snprintf(wanted, sizeof(wanted), "%s/a", scratch_folder);
     cr_assert_eq(rw_out_file_sweep(scratch_ctx, wanted), RW_OK);
+    cr_assert_eq(access(out.temporary, F_OK), 0, "what is being written");
     for (size_t i = 0; i < 2; i++)
         cr_assert_neq(access(left[i], F_OK), 0, "%s", left[i]);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
