@@ -147,32 +147,30 @@ struct start {
     int thread;
 };
 
-/* Waits for a loop that is open and has another number than the last one seen: its state; or 0, the
- * pool ends. */
+/* A loop that is open and has another number than the last one seen. Before the first loop the
+ * state is 0. */
+static int is_new(uint64_t state, uint64_t last)
+{
+    return IS_OPEN(state) && NUMBER(state) != last;
+}
+
+/* Waits for a new loop: its state, which is not 0; or 0, the pool ends. */
 static uint64_t wait_for_loop(struct rw_pool *pool, uint64_t last)
 {
     const int n_spins = atomic_load(&pool->spins);
     uint64_t state = 0;
-    for (int i = 0; i < n_spins; i++) {
+    for (int i = 0; i < n_spins && !atomic_load(&pool->is_ending); i++) {
         state = atomic_load(&pool->state);
-        if ((IS_OPEN(state) && NUMBER(state) != last) || atomic_load(&pool->is_ending))
-            break;
+        if (is_new(state, last))
+            return state;
         rw_pause();
     }
-    if (atomic_load(&pool->is_ending))
-        return 0;
-    if (IS_OPEN(state) && NUMBER(state) != last)
-        return state;
     pthread_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->n_asleep, 1);
-    for (;;) {
-        state = atomic_load(&pool->state);
-        if (atomic_load(&pool->is_ending))
-            state = 0;
-        if (state == 0 || (IS_OPEN(state) && NUMBER(state) != last))
-            break;
+    while (!atomic_load(&pool->is_ending) && !is_new(state = atomic_load(&pool->state), last))
         pthread_cond_wait(&pool->work, &pool->mutex);
-    }
+    if (atomic_load(&pool->is_ending))
+        state = 0;
     atomic_fetch_sub(&pool->n_asleep, 1);
     pthread_mutex_unlock(&pool->mutex);
     return state;

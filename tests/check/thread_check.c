@@ -244,6 +244,37 @@ static void after_fork(void)
 }
 #endif
 
+/* Stays until all have come, or ten seconds. */
+static int meet(void *job, struct rw_share *share)
+{
+    int *n_here = job;
+    __atomic_fetch_add(n_here, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < 10000 && __atomic_load_n(n_here, __ATOMIC_SEQ_CST) < share->n_threads; i++)
+        usleep(1000);
+    return RW_OK;
+}
+
+/* A loop does without those that come late, so that only this shows it where some never do. */
+static void all_threads_come(void)
+{
+    enum { THREADS = 24 };
+    for (int i = 0; i < 20; i++) {
+        struct rw_ctx *ctx = ctx_of(THREADS);
+        int n_here[3] = {0, 0, 0};
+        rw_parallel(ctx, THREADS / 4, THREADS, 1, meet, &n_here[0]); /* the others start later */
+        rw_parallel(ctx, THREADS, THREADS, 1, meet, &n_here[1]);
+        usleep(2000); /* they sleep */
+        rw_parallel(ctx, THREADS, THREADS, 0, meet, &n_here[2]);
+        rw_ctx_free(ctx);
+        if (!expect(n_here[0] == THREADS / 4 && n_here[1] == THREADS && n_here[2] == THREADS,
+                    "all threads come")) {
+            printf("    %d, %d and %d of %d, %d and %d\n", n_here[0], n_here[1], n_here[2],
+                   THREADS / 4, THREADS, THREADS);
+            return; /* each waits for ten seconds */
+        }
+    }
+}
+
 static int add_one(void *job, struct rw_share *share)
 {
     uint64_t begin, end;
@@ -284,6 +315,7 @@ int main(void)
     inside_of_a_loop_it_is_the_threads_own();
     a_failure_is_returned();
     environment();
+    all_threads_come();
     contexts_of_several_threads();
 #if !defined(__SANITIZE_THREAD__) /* which takes no new threads in a child */
     after_fork();
