@@ -26,9 +26,13 @@ echo old >d/target
 ln -s d/target link
 killed d "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o link
 killed d "$RANKWOOD" predict model.txt pipe -o link
-# Names already taken: the next one is removed, what others left is not.
+# Names already taken, by files that somebody holds: the next one is removed, those are not.
 cat >taken.sh <<'END'
-for name in "$1.tmp-$$" "$1.tmp-$$-1"; do echo another >"$name"; done
+exec 8>"$1.tmp-$$" 9>"$1.tmp-$$-1"
+flock 8
+flock 9
+echo another >&8
+echo another >&9
 shift
 exec "$@"
 END
@@ -47,6 +51,14 @@ taken() {
 }
 taken d/target "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o link
 taken d/target "$RANKWOOD" predict model.txt pipe -o link
+# What nobody holds any more goes.
+echo left >d/target.tmp-12345
+echo left >d/target.tmp-12345-6
+echo mine >d/target.tmp-x
+"$RANKWOOD" synth --shape letor --queries 1 --seed 1 -o link
+cat d/target.tmp-*
+rm d/target.tmp-x
+echo old >d/target
 cat d/target
 readlink link
 ls . d
