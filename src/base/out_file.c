@@ -193,13 +193,15 @@ static int is_temporary_of(const char *name, const char *file)
     return *at == 0 || (*at++ == '-' && *at != '0' && skip_number(&at, N_NAMES - 1) && *at == 0);
 }
 
-/* Removed, unless a process has it locked. */
+/* Removed, unless a process has it locked. Whatever else has such a name stays, and is not waited
+ * for, as a pipe would be. */
 static void sweep_one(int folder, const char *name)
 {
-    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat info;
+    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (lock_temporary(fd) == 1)
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && lock_temporary(fd) == 1)
         unlinkat(folder, name, 0);
     close(fd);
 }

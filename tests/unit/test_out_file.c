@@ -208,6 +208,9 @@ Test(atomic, swept)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         scratch_text(others[i], "stays");
     cr_assert_eq(symlink("b.tmp-1", "a.tmp-5"), 0); /* nobody made it here */
+    cr_assert_eq(mkfifo("a.tmp-6", 0666), 0);
+    const int reader = open("a.tmp-6", O_RDONLY | O_NONBLOCK); /* now it can be written to */
+    cr_assert_eq(mkfifo("a.tmp-7", 0666), 0);
     cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
     for (size_t i = 0; i < 2; i++) { /* gone when the next is opened */
         cr_assert_neq(access(left[i], F_OK), 0, "%s", left[i]);
@@ -221,6 +224,9 @@ Test(atomic, swept)
         cr_assert_neq(access(left[i], F_OK), 0, "%s", left[i]);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         cr_assert_eq(access(others[i], F_OK), 0, "%s", others[i]);
+    cr_assert_eq(access("a.tmp-6", F_OK), 0);
+    cr_assert_eq(access("a.tmp-7", F_OK), 0);
+    close(reader);
     cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
     assert_holds("a", "new");
     cr_assert_eq(mkdir("d", 0777), 0);
