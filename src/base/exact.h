@@ -12,7 +12,8 @@ RW_HD double rw_pow2(int e)
     return rw_double_of_bits((uint64_t)(e + 1023) << 52);
 }
 
-/* Is the nearest float of a double a finite one? The middle between the largest and 2^128 is 2^128. */
+/* Is the nearest float of a double a finite one? The middle between the largest and 2^128 is 2^128.
+ */
 RW_HD int rw_fits_float(double v)
 {
     const double middle = 0x1.ffffffp127;
