@@ -353,6 +353,7 @@ static struct job *job_of(uint32_t number)
     keep_file(weights, sizeof(weights), job->weights);
     keep_file(pairs, sizeof(pairs) - 1, job->pairs);
     fuzz_check(rw_ctx_new(&ctx) == RW_OK);
+    fuzz_check(rw_ctx_set_threads(ctx, 1) == RW_OK); /* many have no room in the process */
     const int status = rw_ranks_run(ctx, job->n_ranks, record_body, job);
     if (status < 0)
         fprintf(stderr, "job %u: %s\n", number % JOBS, rw_last_error(ctx));
