@@ -12,8 +12,7 @@ RW_HD double rw_pow2(int e)
     return rw_double_of_bits((uint64_t)(e + 1023) << 52);
 }
 
-/* Is the nearest float of a double a finite one? The middle between the largest and 2^128 is 2^128.
- */
+/* Does a double round to a finite float? What is half way from the largest to 2^128 does not. */
 RW_HD int rw_fits_float(double v)
 {
     const double middle = 0x1.ffffffp127;

@@ -51,7 +51,7 @@ void rw_out_file_remove_all(void)
     }
 }
 
-/* ------------------------------------------------------------------ opening */
+/* ------------------------------------------------------------------ paths */
 
 static const char standard_output[] = "standard output"; /* is named without quotes */
 
@@ -73,9 +73,11 @@ static int resolve(struct rw_ctx *ctx, const char *path, char **out)
     return status;
 }
 
-/* A file that is written is locked, and one that was left behind is removed by who has locked it
- * (rw_out_file_sweep). 1: it is there, with a lock of ours; 0: it is another's, or gone; -1: the
- * file system knows of no locks. */
+/* ------------------------------------------------------------------ what was left behind */
+
+/* A temporary file is locked while it is written, and whoever gets the lock of one that was left
+ * behind may remove it. 1: we have the lock, and the file is still there; 0: another process has
+ * the lock, or has removed the file; -1: the file system has no locks. */
 static int lock_temporary(int fd)
 {
     struct stat info;
@@ -83,6 +85,73 @@ static int lock_temporary(int fd)
         return errno == EWOULDBLOCK ? 0 : -1;
     return fstat(fd, &info) != 0 || info.st_nlink > 0;
 }
+
+/* Skips a number from 1 to `most` without leading zeros; 0: there is none. */
+static int skip_number(const char **text, long most)
+{
+    long number = 0;
+    if (**text == '0')
+        return 0;
+    for (; **text >= '0' && **text <= '9' && number <= most; (*text)++)
+        number = number * 10 + (**text - '0');
+    return number >= 1 && number <= most;
+}
+
+/* Is it a name that open_temporary gives: the file's, ".tmp-", a process and perhaps a number? */
+static int is_temporary_of(const char *name, const char *file)
+{
+    static const char mark[] = ".tmp-";
+    enum { MOST_PROCESSES = 1 << 22 }; /* Linux has no larger numbers */
+    const size_t n = strlen(file);
+    if (strncmp(name, file, n) != 0 || strncmp(name + n, mark, sizeof(mark) - 1) != 0)
+        return 0;
+    const char *at = name + n + sizeof(mark) - 1;
+    if (!skip_number(&at, MOST_PROCESSES))
+        return 0;
+    return *at == 0 || (*at++ == '-' && skip_number(&at, N_NAMES - 1) && *at == 0);
+}
+
+/* Removed, unless a process has it locked. Whatever else has such a name stays, and is not waited
+ * for, as a pipe would be. */
+static void sweep_one(int folder, const char *name)
+{
+    struct stat info;
+    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && lock_temporary(fd) == 1)
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+/* path: what a link leads to; changed, and changed back. */
+static void sweep_beside(char *path)
+{
+    char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (slash)
+        *slash = 0;
+    DIR *folder = opendir(!slash ? "." : slash == path ? "/" : path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (is_temporary_of(entry->d_name, name))
+            sweep_one(dirfd(folder), entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    if (slash)
+        *slash = '/';
+}
+
+int rw_out_file_sweep(struct rw_ctx *ctx, const char *path)
+{
+    char *real;
+    RW_TRY(resolve(ctx, path, &real));
+    sweep_beside(real);
+    rw_mem_free(real);
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ opening */
 
 /* path: as the caller has it, for messages. */
 static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const char *path,
@@ -147,7 +216,7 @@ int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *pa
         out->file = fopen(out->path, "wbe");
         status = out->file ? RW_OK : cannot_write(ctx, path);
     } else {
-        RW_TRY_OUT(rw_out_file_sweep(ctx, path));
+        sweep_beside(out->path);
         status = open_temporary(ctx, out, path, exists ? info.st_mode & 0777 : 0);
     }
 out:
@@ -165,63 +234,6 @@ int rw_out_file_check(struct rw_ctx *ctx, const char *path)
         return access(path, W_OK) == 0 ? RW_OK : cannot_write(ctx, path);
     RW_TRY(rw_out_file_open(ctx, &out, path));
     rw_out_file_abandon(&out);
-    return RW_OK;
-}
-
-/* ------------------------------------------------------------------ what was left behind */
-
-/* Skips a number from 1 to `most`, written as printf does; 0: there is none. */
-static int skip_number(const char **text, long most)
-{
-    long number = 0;
-    for (; **text >= '0' && **text <= '9' && number <= most; (*text)++)
-        number = number * 10 + (**text - '0');
-    return number >= 1 && number <= most;
-}
-
-/* Is it a name that open_temporary gives: the file's, ".tmp-", a process and perhaps a number? */
-static int is_temporary_of(const char *name, const char *file)
-{
-    static const char mark[] = ".tmp-";
-    enum { MOST_PROCESSES = 1 << 22 }; /* Linux has no larger numbers */
-    const size_t n = strlen(file);
-    if (strncmp(name, file, n) != 0 || strncmp(name + n, mark, sizeof(mark) - 1) != 0)
-        return 0;
-    const char *at = name + n + sizeof(mark) - 1;
-    if (*at == '0' || !skip_number(&at, MOST_PROCESSES))
-        return 0;
-    return *at == 0 || (*at++ == '-' && *at != '0' && skip_number(&at, N_NAMES - 1) && *at == 0);
-}
-
-/* Removed, unless a process has it locked. Whatever else has such a name stays, and is not waited
- * for, as a pipe would be. */
-static void sweep_one(int folder, const char *name)
-{
-    struct stat info;
-    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && lock_temporary(fd) == 1)
-        unlinkat(folder, name, 0);
-    close(fd);
-}
-
-int rw_out_file_sweep(struct rw_ctx *ctx, const char *path)
-{
-    char *real;
-    RW_TRY(resolve(ctx, path, &real));
-    char *slash = strrchr(real, '/');
-    const char *name = slash ? slash + 1 : real;
-    if (slash)
-        *slash = 0;
-    DIR *folder = opendir(!slash ? "." : slash == real ? "/" : real);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (is_temporary_of(entry->d_name, name))
-            sweep_one(dirfd(folder), entry->d_name);
-    }
-    if (folder)
-        closedir(folder);
-    rw_mem_free(real);
     return RW_OK;
 }
 

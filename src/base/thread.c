@@ -147,8 +147,8 @@ struct start {
     int thread;
 };
 
-/* A loop that is open and has another number than the last one seen. Before the first loop the
- * state is 0. */
+/* Is a loop open that this thread has not seen yet? Before the first one the state is 0: none is.
+ */
 static int is_new(uint64_t state, uint64_t last)
 {
     return IS_OPEN(state) && NUMBER(state) != last;

@@ -175,7 +175,7 @@ static int check_node(struct checking *c, int32_t at)
 {
     const struct rw_ens_node *node = &c->tree->node[at];
     if (node->left < 0)
-        return isfinite(node->value) && rw_fits_float(node->value * c->tree->weight)
+        return rw_fits_float(node->value * c->tree->weight)
                    ? RW_OK
                    : wrong(c, at, "its leaf is not a number that a float can hold");
     if (isnan(node->threshold))

@@ -18,7 +18,7 @@
 #include "synth/synth.h"
 #include "rankwood.h"
 
-enum { SKIPPED = 77, MOST_SET = 16, MOST_VALUES = 64 };
+enum { SKIPPED = 77, MOST_SET = 16, MOST_VALUES = 64, MOST_FEATURES = 65535 };
 static const uint32_t many_docs = 33600000;
 static const uint64_t many_codes = (uint64_t)1 << 32;
 
@@ -65,6 +65,8 @@ static int parse(int argc, char **argv, struct options *o)
             o->shape = value;
         } else if (strcmp(argv[i], "--codes") == 0 && ++i) {
             o->n_code_features = (uint32_t)strtoul(value, NULL, 10);
+            if (o->n_code_features < 1 || o->n_code_features > MOST_FEATURES)
+                return -1;
         } else if (strcmp(argv[i], "--trees") == 0 && ++i) {
             o->trees = value;
         } else if (strcmp(argv[i], "--leaves") == 0 && ++i) {
