@@ -14,6 +14,9 @@
 /* How often a thread looks before it sleeps: some 50 to 150 microseconds, longer than the pauses
  * between the loops of a tree. */
 enum { SPINS = 3000, LINE = 64 };
+/* Pieces of a run, which are taken one at a time: a thread whose processor does something else
+ * besides leaves some of its own to the others. */
+enum { PIECES = 4 };
 
 /* A loop's state in one word, from the lowest bit: how many threads of the pool are inside, whether
  * more may come, up to which thread they are wanted, the loop's number. A thread enters by adding
@@ -28,8 +31,8 @@ enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 
 struct rw_pool {
     _Alignas(LINE) _Atomic uint64_t state;
-    _Alignas(LINE) _Atomic uint64_t next;              /* items handed out; with chunks */
-    _Alignas(LINE) atomic_uchar taken[RW_MAX_THREADS]; /* runs handed out; without */
+    _Alignas(LINE) _Atomic uint64_t next;               /* items handed out; with chunks */
+    _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* pieces of each run, or more; without */
     /* the loop */
     _Alignas(LINE) rw_share_fn *body;
     void *job;
@@ -84,28 +87,47 @@ int rw_processors(void)
 
 /* ------------------------------------------------------------------ sharing */
 
+static unsigned n_pieces(const struct rw_share *share)
+{
+    return share->n >= PIECES * (uint64_t)share->n_threads ? PIECES : 1;
+}
+
 /* Runs in the order t, t + 1, ..., so that each thread begins with its own. */
-static int next_run(struct rw_share *share, uint64_t *run)
+static int next_piece(struct rw_share *share, uint64_t *run, unsigned *piece)
 {
     const uint64_t all = (uint64_t)share->n_threads;
-    while (share->n_taken < all) {
-        *run = ((uint64_t)share->thread + share->n_taken++) % all;
-        if (!share->pool || !atomic_exchange(&share->pool->taken[*run], 1))
+    for (; share->n_taken < all; share->n_taken++) {
+        *run = ((uint64_t)share->thread + share->n_taken) % all;
+        atomic_ushort *taken = &share->pool->taken[*run];
+        if (atomic_load_explicit(taken, memory_order_relaxed) < n_pieces(share) &&
+            (*piece = atomic_fetch_add(taken, 1)) < n_pieces(share))
             return 1;
     }
     return 0;
 }
 
+static int next_of_runs(struct rw_share *share, uint64_t *begin, uint64_t *end)
+{
+    uint64_t run;
+    unsigned piece;
+    if (!share->pool) { /* alone: all of them */
+        *begin = 0;
+        *end = share->n;
+        return share->n_taken++ == 0 && share->n > 0;
+    }
+    if (!next_piece(share, &run, &piece))
+        return 0;
+    const uint64_t first = share->n * run / (uint64_t)share->n_threads;
+    const uint64_t n = share->n * (run + 1) / (uint64_t)share->n_threads - first;
+    *begin = first + n * piece / n_pieces(share);
+    *end = first + n * (piece + 1) / n_pieces(share);
+    return 1;
+}
+
 int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end)
 {
-    if (share->chunk == 0) {
-        uint64_t run;
-        if (!next_run(share, &run))
-            return 0;
-        *begin = share->n * run / (uint64_t)share->n_threads;
-        *end = share->n * (run + 1) / (uint64_t)share->n_threads;
-        return 1;
-    }
+    if (share->chunk == 0)
+        return next_of_runs(share, begin, end);
     if (share->pool) {
         *begin = atomic_fetch_add(&share->pool->next, share->chunk);
     } else {

@@ -32,9 +32,9 @@ typedef int rw_share_fn(void *job, struct rw_share *share);
 
 /* Calls body(job, share) once on each thread that comes, at most n_threads (at least 1) and the
  * calling one among them, to share the items [0, n). chunk: how many are taken at a time, in order;
- * 0: the items are cut into n_threads equal runs, and thread t begins with run t, so that loops
- * over the same documents find them in the same caches. Returns once all is done: 0, or the lowest
- * status of any body. What happens in the loop happens before the return.
+ * 0: the items are cut into n_threads equal runs, each taken in a few pieces, and thread t begins
+ * with run t, so that loops over the same documents find them in the same caches. Returns once all
+ * is done: 0, or the lowest status of any body. What happens in the loop happens before the return.
  *
  * Inside of a body, and with ctx NULL, the loop is the calling thread's alone. A body must not use
  * ctx->error (rw_fail) but under rw_share_lock. */

@@ -136,8 +136,9 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->node, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->free_buffer, (size_t)cpu->n_buffers));
     RW_TRY(RW_HOST_NEW(host, cpu->cell_words, (size_t)cpu->n_buffers));
-    RW_TRY(RW_HOST_NEW(host, cpu->part_left, n_threads));
-    RW_TRY(RW_HOST_NEW(host, cpu->part_sum, n_threads));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->run, 2 * n_slots));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->part_left, 2 * n_slots + RW_CPU_PARTS * n_threads));
+    RW_TRY(RW_HOST_NEW(host, cpu->part, n_threads));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
     cpu->built_words = words + (size_t)(newton || may_be_wide);
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * cpu->built_words));
@@ -297,14 +298,15 @@ struct leaf_sums {
     struct rw_sum *sum; /* [n] */
 };
 
-/* Adds what of `doc` is in [begin, begin + n) and in [first, last). */
-static void sum_run(const struct rw_cpu *cpu, uint64_t begin, uint64_t n, uint64_t first,
-                    uint64_t last, struct rw_sum *sum)
+/* Adds what of `doc` is in [begin, begin + n) and in [first, last). Is there any? */
+static int sum_run(const struct rw_cpu *cpu, uint64_t begin, uint64_t n, uint64_t first,
+                   uint64_t last, struct rw_sum *sum)
 {
     const struct rw_host *host = &cpu->host;
-    const uint64_t to = begin + n < last ? begin + n : last;
-    for (uint64_t i = begin > first ? begin : first; i < to; i++)
+    const uint64_t from = begin > first ? begin : first, to = begin + n < last ? begin + n : last;
+    for (uint64_t i = from; i < to; i++)
         rw_sum_add(sum, host->lambda[cpu->doc[i]], host->hess[cpu->doc[i]]);
+    return from < to;
 }
 
 /* Of each leaf what is in some positions of `doc`. A partitioned node's are those of the nodes
@@ -317,8 +319,9 @@ static int sum_leaves(void *job, struct rw_share *share)
         for (int leaf = 0; leaf < l->n; leaf++) {
             const int32_t slot = l->leaf_slot[leaf];
             struct rw_sum sum = {0};
-            sum_run(cpu, cpu->begin[slot], cpu->n[slot], first, last, &sum);
-            sum_run(cpu, cpu->idle_begin[slot], cpu->n_idle[slot], first, last, &sum);
+            if (!(sum_run(cpu, cpu->begin[slot], cpu->n[slot], first, last, &sum) |
+                  sum_run(cpu, cpu->idle_begin[slot], cpu->n_idle[slot], first, last, &sum)))
+                continue;
             rw_share_lock(share);
             rw_sum_merge(&l->sum[leaf], &sum);
             rw_share_unlock(share);

@@ -8,8 +8,9 @@
 
 #include "tree/host/engine_host.h"
 
-/* Work (updates, documents) under which a parallel region costs more than it gains. */
-enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, WALKED_DOCS = 4096 };
+/* Work (updates, documents) under which a parallel region costs more than it gains, and documents
+ * for which one more thread is woken up. */
+enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, THREAD_DOCS = 4096, WALKED_DOCS = 4096 };
 
 /* Bundles that one pass over documents adds to, their cells in the nearest cache; documents, and
  * passes, whose codes are gathered at once; cells to whose multiples a feature's are filled up, so
@@ -186,6 +187,16 @@ struct rw_cpu_ranks {
     size_t begin[RW_CPU_RANK_JOBS + 1], begin_hess[RW_CPU_RANK_JOBS + 1]; /* words in a part */
 };
 
+/* Neighbours in rw_cpu.doc that a split divides, in parts that one thread takes each. */
+struct rw_cpu_run {
+    uint32_t first, n;    /* documents */
+    int split;            /* of the call */
+    uint32_t part, parts; /* the first of the call's, and how many */
+    uint32_t n_left;      /* documents, when they were divided */
+};
+/* Parts of all runs of a call for each thread. */
+enum { RW_CPU_PARTS = 4 };
+
 struct rw_cpu {
     struct rw_host host;
     struct rw_cpu_group group[2];
@@ -215,13 +226,17 @@ struct rw_cpu {
     uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
     struct rw_cell *total;      /* [max_slots] */
     struct rw_split *best;      /* [max_slots] found while histograms are made */
-    uint32_t *part_left;        /* [n_threads] scratch of a parallel partition */
+    struct rw_cpu_run *run;     /* [2 * max_slots] of a call of partition */
+    uint32_t *part_left;        /* [2 * max_slots + RW_CPU_PARTS * n_threads] scratch of it */
     struct rw_coded_node *node; /* [max_slots] scratch */
     /* of each thread */
     uint64_t *gathered; /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
-    struct {
-        int64_t word[8]; /* a line of the cache */
-    } * part_sum;        /* [n_threads] of its part of a node */
+    struct rw_cpu_part {
+        const int64_t *cells; /* of its part of a node; NULL: it has none */
+        int narrow;
+        int64_t sum[3];
+        int64_t line[3]; /* of the cache: it has the rest */
+    } * part;            /* [n_threads] */
     int64_t *built; /* [n_threads][RW_CPU_BUILT][built_words] cells being made; behind them, words
                        being added up */
     size_t built_words;
@@ -300,15 +315,20 @@ void rw_cpu_large_pages(void *p, size_t bytes);
 /* Threads that pay for so many documents. */
 static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 {
-    return n_docs >= PARALLEL_DOCS ? cpu->host.base.n_threads : 1;
+    const int n_threads = cpu->host.base.n_threads;
+    const uint64_t worth = n_docs / THREAD_DOCS;
+    if (n_docs < PARALLEL_DOCS)
+        return 1;
+    return worth < (uint64_t)n_threads ? (int)worth : n_threads;
 }
 
 /* The documents of the sample into cpu->doc: the root's. n_idle: those that are set apart. */
 void rw_cpu_list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle);
 int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
-/* A node's idle documents: how many go left; and, added to count, [RW_MAX_CODES], how many have
- * each code of column f. */
-uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split);
+/* A node's idle documents: how many of [first, end) go left; and, added to count, [RW_MAX_CODES],
+ * how many have each code of column f. */
+uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split, uint32_t first,
+                          uint32_t end);
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count);
 
 /* The cells that a thread adds to. */
@@ -319,10 +339,24 @@ static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
 
 /* Where the passes from `from` on end whose cells have room together: a slice. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
-/* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint or as they are kept.
- * thread: whose scratch is used. sum: the documents together, n_words words, written. */
-void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                  uint32_t from, uint32_t end, int joint, int64_t *built, int64_t *sum);
+/* A slice's cells of some documents, made by one thread in its part of `built`: added up in narrow
+ * cells, a document's word as it is, which go to wide ones, as cells are kept, before a sum's parts
+ * could reach each other. Packed words of mart are both. */
+struct rw_cpu_building {
+    int thread;         /* whose scratch is used */
+    uint32_t from, end; /* passes */
+    int64_t *narrow, *wide;
+    uint32_t n_narrow; /* documents in narrow cells */
+    int is_wide;       /* are there others, in wide cells? */
+    int64_t sum[3];    /* of all documents, as cells are kept */
+};
+/* Without documents. [from, end): a slice. */
+void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uint32_t end,
+                        struct rw_cpu_building *b);
+void rw_cpu_build_add(const struct rw_cpu *cpu, struct rw_cpu_building *b, const uint32_t *doc,
+                      uint32_t n);
+/* The cells. narrow: may they be, unless b->is_wide? */
+const int64_t *rw_cpu_build_end(const struct rw_cpu *cpu, struct rw_cpu_building *b, int narrow);
 /* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
                                uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch);

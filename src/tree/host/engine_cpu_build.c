@@ -326,20 +326,19 @@ static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, s
     }
 }
 
-/* Sums of some documents' words, at most most_docs, for the cells of a slice: in `built`. Returns
- * the sum of all of them. */
-static int64_t add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                        uint32_t from, uint32_t end, int64_t *built)
+/* Adds documents' words to narrow cells. Returns the sum of all of them. */
+static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *b,
+                        const uint32_t *doc, uint32_t n)
 {
     enum { AHEAD = 24 };
-    uint64_t *gathered = cpu->gathered + (size_t)thread * RW_CPU_PASSES * RW_CPU_GATHERED;
+    const uint32_t from = b->from, end = b->end;
+    uint64_t *gathered = cpu->gathered + (size_t)b->thread * RW_CPU_PASSES * RW_CPU_GATHERED;
     int64_t word[RW_CPU_DOCS], sum = 0;
     struct asking asking = {0};
     struct addition add = {.isa = cpu->host.isa, .word = word, .asking = &asking};
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
-    clear_cells(cpu, from, end, 1, built);
     if (narrow > from) {
         const struct gathering g = gathering_of(cpu, from, narrow);
         asking.row = g.view.row + g.at;
@@ -361,7 +360,7 @@ static int64_t add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *do
             asking.at = 0;
             asking.n = next < RW_CPU_DOCS ? next : RW_CPU_DOCS;
         }
-        add.cell = built;
+        add.cell = b->narrow;
         for (uint32_t p = from; p < end; p++) {
             add.pass = &cpu->pass[p];
             add.codes = gathered + (size_t)(p - from) * RW_CPU_GATHERED;
@@ -390,25 +389,59 @@ static void widen_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t end, 
     }
 }
 
-void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                  uint32_t from, uint32_t end, int joint, int64_t *built, int64_t *sum)
+/* Are a slice's words cells as they are kept, however many are added up? */
+static int are_kept(const struct rw_cpu_words *words)
+{
+    return words->packed && !words->newton;
+}
+
+void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uint32_t end,
+                        struct rw_cpu_building *b)
+{
+    int64_t *wide = rw_cpu_built(cpu, thread), *behind = wide;
+    if (!are_kept(&cpu->words))
+        behind += (size_t)RW_CPU_BUILT * (size_t)cpu->words.n_words;
+    *b = (struct rw_cpu_building){
+        .thread = thread, .from = from, .end = end, .narrow = behind, .wide = wide};
+    clear_cells(cpu, from, end, 1, b->narrow);
+}
+
+/* What narrow cells have goes to wide ones. */
+static void widen_cells(const struct rw_cpu *cpu, struct rw_cpu_building *b)
+{
+    if (!b->is_wide)
+        clear_cells(cpu, b->from, b->end, (size_t)cpu->words.n_words, b->wide);
+    widen_passes(cpu, b->from, b->end, b->narrow, b->wide);
+    b->is_wide = 1;
+    b->n_narrow = 0;
+}
+
+void rw_cpu_build_add(const struct rw_cpu *cpu, struct rw_cpu_building *b, const uint32_t *doc,
+                      uint32_t n)
 {
     const struct rw_cpu_words *words = &cpu->words;
-    const uint32_t most = words->most_docs;
-    sum[0] = sum[1] = sum[2] = 0;
-    if (joint || (words->packed && !words->newton)) {
-        const int64_t all = add_docs(cpu, thread, doc, n, from, end, built);
-        rw_cpu_widen(words, &all, 1, sum);
-        return;
+    for (uint32_t i = 0, more; i < n; i += more) {
+        more = n - i;
+        if (!are_kept(words)) {
+            if (b->n_narrow == words->most_docs) {
+                widen_cells(cpu, b);
+                clear_cells(cpu, b->from, b->end, 1, b->narrow);
+            }
+            const uint32_t room = words->most_docs - b->n_narrow;
+            more = more < room ? more : room;
+        }
+        const int64_t all = add_docs(cpu, b, doc + i, more);
+        rw_cpu_widen(words, &all, 1, b->sum);
+        b->n_narrow += more;
     }
-    int64_t *const part = built + (size_t)RW_CPU_BUILT * (size_t)words->n_words; /* behind them */
-    clear_cells(cpu, from, end, (size_t)words->n_words, built);
-    for (uint32_t first = 0; first < n; first += most) {
-        const int64_t all = add_docs(cpu, thread, doc + first, n - first < most ? n - first : most,
-                                     from, end, part);
-        rw_cpu_widen(words, &all, 1, sum);
-        widen_passes(cpu, from, end, part, built);
-    }
+}
+
+const int64_t *rw_cpu_build_end(const struct rw_cpu *cpu, struct rw_cpu_building *b, int narrow)
+{
+    if ((narrow && !b->is_wide) || are_kept(&cpu->words))
+        return b->narrow;
+    widen_cells(cpu, b);
+    return b->wide;
 }
 
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,

@@ -121,10 +121,12 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     uint32_t first = from;
     do { /* once, if there is no pass */
         const uint32_t last = rw_cpu_slice_end(cpu, first, end);
-        int64_t *built = rw_cpu_built(cpu, share->thread), sum[3];
-        rw_cpu_build(cpu, share->thread, doc, n, first, last, joint, built, sum);
+        struct rw_cpu_building building;
+        rw_cpu_build_start(cpu, share->thread, first, last, &building);
+        rw_cpu_build_add(cpu, &building, doc, n);
+        const int64_t *built = rw_cpu_build_end(cpu, &building, joint);
         if (first == from) {
-            const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
+            const struct rw_cell smaller = rw_cpu_decode(&cpu->words, building.sum);
             rw_cpu_start_searches(cpu, s, &smaller, joint, search);
         }
         for (uint32_t p = first; p < last; p++) {
@@ -141,32 +143,69 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     rw_cpu_keep_both(cpu, share, s, search);
 }
 
-/* A pair that all threads do together: a slice of its passes is built in parts, each in a buffer of
- * its own, then merged bundle by bundle. */
+/* A pair that all threads do together: a slice of its passes is built by each of what documents it
+ * takes, in a buffer of its own, then merged bundle by bundle. */
 struct shared_pair {
     struct rw_cpu *cpu;
     const struct rw_sibling *sibling;
-    uint32_t n_parts;               /* of the smaller one's documents */
-    int joint;                      /* are the parts' cells? */
+    int n_threads;
     uint32_t first, last;           /* the slice */
     struct rw_cpu_search search[2]; /* as each thread begins them */
 };
 
-static int build_parts(void *job, struct rw_share *share)
+static int build_part(void *job, struct rw_share *share)
 {
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
-    const uint64_t n = cpu->n[pair->sibling->smaller];
-    for (uint64_t part, part_end; rw_share_next(share, &part, &part_end);) {
-        for (; part < part_end; part++) {
-            const uint32_t from = (uint32_t)(n * part / pair->n_parts);
-            const uint32_t end = (uint32_t)(n * (part + 1) / pair->n_parts);
-            const uint32_t *doc = cpu->doc + cpu->begin[pair->sibling->smaller] + from;
-            rw_cpu_build(cpu, share->thread, doc, end - from, pair->first, pair->last, pair->joint,
-                         rw_cpu_built(cpu, (int)part), cpu->part_sum[part].word);
-        }
-    }
+    const uint32_t *doc = cpu->doc + cpu->begin[pair->sibling->smaller];
+    struct rw_cpu_building building;
+    uint64_t from, end;
+    if (!rw_share_next(share, &from, &end))
+        return RW_OK;
+    rw_cpu_build_start(cpu, share->thread, pair->first, pair->last, &building);
+    do
+        rw_cpu_build_add(cpu, &building, doc + from, (uint32_t)(end - from));
+    while (rw_share_next(share, &from, &end));
+    struct rw_cpu_part *part = &cpu->part[share->thread];
+    part->cells = rw_cpu_build_end(cpu, &building, 1);
+    part->narrow = part->cells == building.narrow;
+    memcpy(part->sum, building.sum, sizeof(part->sum));
     return RW_OK;
+}
+
+/* Documents are handed out so many at a time that threads end together, whatever else a processor
+ * does meanwhile. */
+static void build_shared(struct shared_pair *pair)
+{
+    enum { TURNS = 8 };
+    struct rw_cpu *cpu = pair->cpu;
+    const uint64_t n = cpu->n[pair->sibling->smaller];
+    const uint64_t chunk = n / ((uint64_t)pair->n_threads * TURNS) / RW_CPU_DOCS * RW_CPU_DOCS;
+    for (int t = 0; t < pair->n_threads; t++)
+        cpu->part[t].cells = NULL;
+    rw_parallel(cpu->host.base.ctx, pair->n_threads, n, chunk ? chunk : RW_CPU_DOCS, build_part,
+                pair);
+}
+
+/* The sum of all parts' cells from `at` on, n of them. */
+static void merge_cells(const struct shared_pair *pair, size_t at, size_t n, int64_t *sum)
+{
+    const struct rw_cpu *cpu = pair->cpu;
+    const int narrow = pair->search[0].joint;
+    const size_t n_words = narrow ? 1 : (size_t)cpu->words.n_words;
+    memset(sum, 0, n * n_words * sizeof(*sum));
+    for (int t = 0; t < pair->n_threads; t++) {
+        const struct rw_cpu_part *part = &cpu->part[t];
+        if (!part->cells)
+            continue;
+        if (part->narrow && !narrow) {
+            rw_cpu_widen(&cpu->words, part->cells + at, n, sum);
+            continue;
+        }
+        const int64_t *more = part->cells + at * n_words;
+        for (size_t w = 0; w < n * n_words; w++)
+            sum[w] += more[w];
+    }
 }
 
 static int merge_bundles(void *job, struct rw_share *share)
@@ -174,8 +213,6 @@ static int merge_bundles(void *job, struct rw_share *share)
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
     struct rw_cpu_search search[2] = {pair->search[0], pair->search[1]};
-    const struct rw_cpu_words *words = &cpu->words;
-    const size_t n_words = search[0].joint ? 1 : (size_t)words->n_words;
     int64_t sum[RW_CPU_WIDE * 3];
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         const uint32_t c = (uint32_t)(i % RW_CPU_PASS_BUNDLES);
@@ -186,18 +223,7 @@ static int merge_bundles(void *job, struct rw_share *share)
         if (c >= pass->n)
             continue;
         const struct rw_cpu_bundle *bundle = rw_cpu_bundle_of(pass, c);
-        const size_t n = rw_cpu_filled_up(bundle->n_codes);
-        memset(sum, 0, n * n_words * sizeof(*sum));
-        at += c * pass->step;
-        for (uint32_t part = 0; part < pair->n_parts; part++) {
-            const int64_t *more =
-                rw_cpu_built(cpu, (int)part) + at * (pair->joint ? 1 : (size_t)words->n_words);
-            if (pair->joint && !search[0].joint)
-                rw_cpu_widen(words, more, n, sum);
-            else
-                for (size_t w = 0; w < n * n_words; w++)
-                    sum[w] += more[w];
-        }
+        merge_cells(pair, at + c * pass->step, rw_cpu_filled_up(bundle->n_codes), sum);
         finish_bundle(cpu, pair->sibling, bundle, sum, search);
     }
     rw_cpu_keep_both(cpu, share, pair->sibling, search);
@@ -206,24 +232,22 @@ static int merge_bundles(void *job, struct rw_share *share)
 
 static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_threads)
 {
-    struct rw_ctx *ctx = cpu->host.base.ctx;
-    struct shared_pair pair = {.cpu = cpu, .sibling = s, .n_parts = (uint32_t)n_threads};
-    pair.joint = rw_cpu_is_joint(&cpu->words, cpu->n[s->smaller] / pair.n_parts + 1);
+    struct shared_pair pair = {.cpu = cpu, .sibling = s, .n_threads = n_threads};
     for (; pair.first < cpu->n_passes; pair.first = pair.last) {
         pair.last = rw_cpu_slice_end(cpu, pair.first, cpu->n_passes);
-        rw_parallel(ctx, n_threads, pair.n_parts, 0, build_parts, &pair);
+        build_shared(&pair);
         if (pair.first == 0) {
             int64_t sum[3] = {0, 0, 0};
-            for (uint32_t part = 0; part < pair.n_parts; part++) {
-                for (int k = 0; k < cpu->words.n_words; k++)
-                    sum[k] += cpu->part_sum[part].word[k];
+            for (int t = 0; t < n_threads; t++) {
+                for (int k = 0; k < cpu->words.n_words && cpu->part[t].cells; k++)
+                    sum[k] += cpu->part[t].sum[k];
             }
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
             rw_cpu_start_searches(cpu, s, &smaller,
                                   rw_cpu_is_joint(&cpu->words, cpu->n[s->smaller]), pair.search);
         }
-        rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES, 1,
-                    merge_bundles, &pair);
+        rw_parallel(cpu->host.base.ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES,
+                    1, merge_bundles, &pair);
     }
     rw_cpu_set_totals(cpu, s, pair.search);
 }
@@ -423,22 +447,32 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
     return RW_OK;
 }
 
-struct asked_splits {
+/* Idle documents of some nodes, as if they stood one behind the other. */
+struct idle_counts {
     const struct rw_cpu *cpu;
-    const int32_t *slot;  /* [n] */
-    struct rw_split *out; /* [n] */
+    struct rw_split *split; /* [n] whose n_left is added to */
+    int n;
 };
 
-static int put_splits(void *job, struct rw_share *share)
+static int count_idle_left(void *job, struct rw_share *share)
 {
-    const struct asked_splits *asked = job;
-    const struct rw_cpu *cpu = asked->cpu;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        for (; i < end; i++) {
-            struct rw_split *split = &asked->out[i];
-            *split = cpu->best[asked->slot[i]];
-            if (split->column >= 0 && cpu->n_idle[split->slot])
-                split->n_left += rw_cpu_idle_left(cpu, split);
+    const struct idle_counts *counts = job;
+    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
+        uint64_t before = 0;
+        for (int i = 0; i < counts->n && before < end; i++) {
+            struct rw_split *split = &counts->split[i];
+            const uint64_t after =
+                before + (split->column >= 0 ? counts->cpu->n_idle[split->slot] : 0);
+            const uint64_t from = first > before ? first : before;
+            const uint64_t to = end < after ? end : after;
+            if (from < to) {
+                const uint32_t n = rw_cpu_idle_left(counts->cpu, split, (uint32_t)(from - before),
+                                                    (uint32_t)(to - before));
+                rw_share_lock(share);
+                split->n_left += n;
+                rw_share_unlock(share);
+            }
+            before = after;
         }
     }
     return RW_OK;
@@ -448,9 +482,12 @@ static int put_splits(void *job, struct rw_share *share)
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     const struct rw_cpu *cpu = rw_cpu_of(engine);
-    struct asked_splits job = {cpu, slots, out};
+    struct idle_counts counts = {cpu, out, n};
     uint64_t n_idle = 0;
-    for (int i = 0; i < n; i++)
-        n_idle += cpu->n_idle[slots[i]];
-    return rw_parallel(engine->ctx, rw_cpu_threads(cpu, n_idle), (uint64_t)n, 1, put_splits, &job);
+    for (int i = 0; i < n; i++) {
+        out[i] = cpu->best[slots[i]];
+        n_idle += out[i].column >= 0 ? cpu->n_idle[slots[i]] : 0;
+    }
+    return rw_parallel(engine->ctx, rw_cpu_threads(cpu, n_idle), n_idle, THREAD_DOCS,
+                       count_idle_left, &counts);
 }

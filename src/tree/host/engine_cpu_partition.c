@@ -198,85 +198,121 @@ static int set_children(struct rw_cpu *cpu, const struct rw_split *split)
                               (uint64_t)cpu->n[split->left] + cpu->n_idle[split->left]);
 }
 
-/* A run of documents by one thread. Returns those that go left. */
-static uint32_t split_small(struct rw_cpu *cpu, const struct router *router, uint32_t first,
-                            uint32_t n)
-{
-    const uint32_t n_left = part(cpu, router, cpu->doc + first, n, cpu->doc_scratch + first);
-    memcpy(cpu->doc + first + n_left, cpu->doc_scratch + first, (n - n_left) * sizeof(*cpu->doc));
-    return n_left;
-}
+/* ---- runs ---- */
 
-/* By all threads, a part each: both sides wait in the scratch memory until all parts' sizes are
- * known. */
-struct large_split {
+/* The runs of a call, cpu->run, are cut into parts, which threads take one by one. A run that is
+ * one part is divided where it is. Of others both sides of each part wait in the scratch memory
+ * until all parts' sizes are known. */
+struct dividing {
     struct rw_cpu *cpu;
+    const struct rw_split *split; /* of the runs; NULL: as `router` says */
     const struct router *router;
-    uint32_t *doc, *scratch;
-    uint64_t n_docs, n_parts;
-    uint32_t n_left; /* of all parts */
+    int n_runs;
+    uint32_t n_parts; /* of all runs */
 };
 
-static uint32_t part_begin(const struct large_split *l, uint64_t part)
+static uint32_t part_begin(const struct rw_cpu_run *run, uint32_t part)
 {
-    return (uint32_t)(l->n_docs * part / l->n_parts);
+    return run->first + (uint32_t)((uint64_t)run->n * part / run->parts);
 }
 
-static int split_parts(void *job, struct rw_share *share)
+/* The run that a part is of. */
+static struct rw_cpu_run *run_of(const struct dividing *d, uint64_t part)
 {
-    const struct large_split *l = job;
-    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
-        for (; k < end; k++) {
-            const uint32_t from = part_begin(l, k), n = part_begin(l, k + 1) - from;
-            const uint32_t n_left = part(l->cpu, l->router, l->doc + from, n, l->scratch + from);
-            memcpy(l->scratch + from + n - n_left, l->doc + from, n_left * sizeof(*l->doc));
-            l->cpu->part_left[k] = n_left;
+    int low = 0, high = d->n_runs; /* a run without documents has no parts */
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (d->cpu->run[middle].part <= part)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &d->cpu->run[low];
+}
+
+static int divide_parts(void *job, struct rw_share *share)
+{
+    const struct dividing *d = job;
+    struct rw_cpu *cpu = d->cpu;
+    struct router router;
+    int split = -1;
+    for (uint64_t part_at, end; rw_share_next(share, &part_at, &end);) {
+        const struct rw_cpu_run *run = run_of(d, part_at);
+        const uint32_t k = (uint32_t)part_at - run->part, from = part_begin(run, k);
+        const uint32_t n = part_begin(run, k + 1) - from;
+        uint32_t *doc = cpu->doc + from, *scratch = cpu->doc_scratch + from;
+        if (d->split && run->split != split) {
+            split = run->split;
+            set_router(cpu, &d->split[split], &router);
         }
+        const uint32_t n_left = part(cpu, d->split ? &router : d->router, doc, n, scratch);
+        if (run->parts == 1)
+            memcpy(doc + n_left, scratch, (n - n_left) * sizeof(*doc));
+        else
+            memcpy(scratch + n - n_left, doc, n_left * sizeof(*doc));
+        cpu->part_left[part_at] = n_left;
     }
     return RW_OK;
 }
 
 static int join_parts(void *job, struct rw_share *share)
 {
-    const struct large_split *l = job;
-    const uint32_t *part_left = l->cpu->part_left;
-    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
-        for (; k < end; k++) {
-            const uint32_t from = part_begin(l, k);
-            const uint32_t n_right = part_begin(l, k + 1) - from - part_left[k];
-            uint32_t before = 0;
-            for (uint64_t c = 0; c < k; c++)
-                before += part_left[c];
-            memcpy(l->doc + before, l->scratch + from + n_right, part_left[k] * sizeof(*l->doc));
-            memcpy(l->doc + l->n_left + from - before, l->scratch + from,
-                   n_right * sizeof(*l->doc));
-        }
+    const struct dividing *d = job;
+    struct rw_cpu *cpu = d->cpu;
+    for (uint64_t part_at, end; rw_share_next(share, &part_at, &end);) {
+        const struct rw_cpu_run *run = run_of(d, part_at);
+        const uint32_t k = (uint32_t)part_at - run->part, from = part_begin(run, k);
+        const uint32_t n = part_begin(run, k + 1) - from, n_left = cpu->part_left[part_at];
+        const uint32_t *scratch = cpu->doc_scratch + from;
+        uint32_t before = 0;
+        if (run->parts == 1)
+            continue;
+        for (uint32_t c = 0; c < k; c++)
+            before += cpu->part_left[run->part + c];
+        memcpy(cpu->doc + run->first + before, scratch + n - n_left, n_left * sizeof(*scratch));
+        memcpy(cpu->doc + run->first + run->n_left + (from - run->first - before), scratch,
+               (n - n_left) * sizeof(*scratch));
     }
     return RW_OK;
 }
 
-static int is_large(const struct rw_cpu *cpu, uint32_t n_docs)
+/* Divides the first n_runs of cpu->run. */
+static void divide_runs(struct rw_cpu *cpu, const struct rw_split *split,
+                        const struct router *router, int n_runs)
 {
-    return cpu->host.base.n_threads > 1 && n_docs >= PARALLEL_DOCS;
+    struct dividing d = {.cpu = cpu, .split = split, .router = router, .n_runs = n_runs};
+    struct rw_ctx *ctx = cpu->host.base.ctx;
+    uint64_t docs = 0;
+    for (int i = 0; i < n_runs; i++)
+        docs += cpu->run[i].n;
+    const int n_threads = rw_cpu_threads(cpu, docs);
+    const uint64_t least = n_threads == 1 ? docs : docs / (RW_CPU_PARTS * (uint64_t)n_threads) + 1;
+    for (int i = 0; i < n_runs; i++) {
+        struct rw_cpu_run *run = &cpu->run[i];
+        run->part = d.n_parts;
+        run->parts = run->n == 0 ? 0 : (uint32_t)(run->n / least + (run->n < least));
+        d.n_parts += run->parts;
+    }
+    rw_parallel(ctx, n_threads, d.n_parts, 1, divide_parts, &d);
+    int joins = 0;
+    for (int i = 0; i < n_runs; i++) {
+        struct rw_cpu_run *run = &cpu->run[i];
+        run->n_left = 0;
+        for (uint32_t k = 0; k < run->parts; k++)
+            run->n_left += cpu->part_left[run->part + k];
+        joins |= run->parts > 1;
+    }
+    if (joins)
+        rw_parallel(ctx, n_threads, d.n_parts, 1, join_parts, &d);
 }
 
-static uint32_t split_run(struct rw_cpu *cpu, const struct router *router, uint32_t first,
-                          uint32_t n)
+/* By what a router says, documents [first, first + n). Returns how many go left. */
+static uint32_t divide_listed(struct rw_cpu *cpu, const struct router *router, uint32_t first,
+                              uint32_t n)
 {
-    const int n_threads = cpu->host.base.n_threads;
-    struct large_split l = {.cpu = cpu,
-                            .router = router,
-                            .doc = cpu->doc + first,
-                            .scratch = cpu->doc_scratch + first,
-                            .n_docs = n,
-                            .n_parts = (uint64_t)n_threads};
-    if (!is_large(cpu, n))
-        return split_small(cpu, router, first, n);
-    rw_parallel(cpu->host.base.ctx, n_threads, l.n_parts, 0, split_parts, &l);
-    for (uint64_t k = 0; k < l.n_parts; k++)
-        l.n_left += cpu->part_left[k];
-    rw_parallel(cpu->host.base.ctx, n_threads, l.n_parts, 0, join_parts, &l);
-    return l.n_left;
+    cpu->run[0] = (struct rw_cpu_run){.first = first, .n = n};
+    divide_runs(cpu, NULL, router, 1);
+    return cpu->run[0].n_left;
 }
 
 /* Those that are set apart stand last, behind those that are not sampled. */
@@ -289,65 +325,34 @@ void rw_cpu_list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle)
     else
         router.sampled = cpu->host.sampled;
     cpu->begin[0] = 0;
-    cpu->n[0] = split_run(cpu, &router, 0, n_docs);
+    cpu->n[0] = divide_listed(cpu, &router, 0, n_docs);
     cpu->idle_begin[0] = n_docs - n_idle;
     cpu->n_idle[0] = n_idle;
     if (n_idle == 0 || n_sampled == n_docs)
         return;
     /* as if it were a column, whose code 0 goes left */
     router = (struct router){.code = cpu->host.sampled, .bytes = 1, .stride = 1, .left = {1}};
-    split_run(cpu, &router, cpu->n[0], n_docs - cpu->n[0]);
+    divide_listed(cpu, &router, cpu->n[0], n_docs - cpu->n[0]);
 }
 
 /* ---- nodes ---- */
 
-static void split_node(struct rw_cpu *cpu, const struct rw_split *split)
-{
-    const int32_t slot = split->slot;
-    struct router router;
-    set_router(cpu, split, &router);
-    cpu->n[split->left] = split_run(cpu, &router, cpu->begin[slot], cpu->n[slot]);
-    cpu->n_idle[split->left] = split_run(cpu, &router, cpu->idle_begin[slot], cpu->n_idle[slot]);
-}
-
-static uint32_t docs_of(const struct rw_cpu *cpu, int32_t slot)
-{
-    return cpu->n[slot] + cpu->n_idle[slot];
-}
-
-struct small_splits {
-    struct rw_cpu *cpu;
-    const struct rw_split *split;
-};
-
-static int split_some(void *job, struct rw_share *share)
-{
-    const struct small_splits *s = job;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        for (; i < end; i++) {
-            if (!is_large(s->cpu, docs_of(s->cpu, s->split[i].slot)))
-                split_node(s->cpu, &s->split[i]);
-        }
-    }
-    return RW_OK;
-}
-
-/* Large nodes one by one, then small ones, a thread each. */
 int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    uint64_t docs = 0;
     for (int i = 0; i < n; i++) {
-        const uint32_t n_docs = docs_of(cpu, splits[i].slot);
-        if (is_large(cpu, n_docs))
-            split_node(cpu, &splits[i]);
-        else
-            docs += n_docs;
+        const int32_t slot = splits[i].slot;
+        cpu->run[2 * i] =
+            (struct rw_cpu_run){.first = cpu->begin[slot], .n = cpu->n[slot], .split = i};
+        cpu->run[2 * i + 1] =
+            (struct rw_cpu_run){.first = cpu->idle_begin[slot], .n = cpu->n_idle[slot], .split = i};
     }
-    struct small_splits small = {cpu, splits};
-    rw_parallel(engine->ctx, rw_cpu_threads(cpu, docs), (uint64_t)n, 1, split_some, &small);
-    for (int i = 0; i < n; i++)
+    divide_runs(cpu, splits, NULL, 2 * n);
+    for (int i = 0; i < n; i++) {
+        cpu->n[splits[i].left] = cpu->run[2 * i].n_left;
+        cpu->n_idle[splits[i].left] = cpu->run[2 * i + 1].n_left;
         RW_TRY(set_children(cpu, &splits[i]));
+    }
     if (cpu->ranks)
         rw_cpu_ranks_partition(cpu, splits, n);
     return RW_OK;
@@ -381,9 +386,10 @@ RW_AVX512 static uint32_t n_left_avx512(const struct rw_cpu *cpu, const struct r
 }
 #endif
 
-uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split)
+uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split, uint32_t first,
+                          uint32_t end)
 {
-    const uint32_t *doc = cpu->doc + cpu->idle_begin[split->slot], n = cpu->n_idle[split->slot];
+    const uint32_t *doc = cpu->doc + cpu->idle_begin[split->slot] + first, n = end - first;
     struct router router;
     set_router(cpu, split, &router);
 #if RW_HAS_X86
