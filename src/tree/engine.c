@@ -27,6 +27,13 @@ static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
     return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
 }
 
+static int batch_of(const struct rw_engine_ops *ops, const struct rw_engine_rules *rules)
+{
+    if (ops->large_batch && rules->max_slots >= RW_LARGE_SLOTS)
+        return ops->large_batch;
+    return ops->batch > 1 ? ops->batch : 1;
+}
+
 int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                    struct rw_engine **out)
 {
@@ -46,7 +53,7 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         engine->ctx = ctx;
         engine->n_threads = ctx->n_threads;
         if (engine->batch == 0)
-            engine->batch = engine->ops->batch > 1 ? engine->ops->batch : 1;
+            engine->batch = batch_of(engine->ops, rules);
         engine->rules = *rules;
         if (rules->objective && rules->objective->device == RW_OBJECTIVE_NEIGHBOURS &&
             !engine->ops->neighbours)

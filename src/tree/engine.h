@@ -37,6 +37,8 @@ extern "C" {
 enum { RW_MAX_SETS = 64 };
 /* Nodes of the largest tree, and half as many again that batches may expand without need. */
 enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
+/* Of a tree of 128 leaves: so large that few of a large batch are expanded in vain. */
+enum { RW_LARGE_SLOTS = 2 * 128 - 1 + 128 / 2 * 3 };
 
 /* Everything that stays the same for a whole training. */
 struct rw_engine_rules {
@@ -134,7 +136,8 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    int batch;      /* nodes that it is best asked for at once; 0: one, or as the device has it */
+    int batch;       /* nodes that it is best asked for at once; 0: one, or as the device has it */
+    int large_batch; /* the same for trees of RW_LARGE_SLOTS nodes and more; 0: `batch` */
     int neighbours; /* 1: computes RW_OBJECTIVE_NEIGHBOURS; else its rules have no objective then */
     int by_codes;   /* 1: trees of other trainings are added by codes, not by values: add_tree */
     void (*close)(struct rw_engine *);

@@ -3,6 +3,7 @@
 #define RW_TEST_CONVERT_FIXTURE_H
 
 #include "convert/convert.h"
+#include "each.h"
 #include "model_fixture.h"
 
 static inline const struct rw_model_format *convert_format(const char *name)
@@ -184,14 +185,14 @@ static inline void convert_round_trip(const char *name, int with_gain)
     rw_ctx_free(ctx);
 }
 
-/* Every byte string that differs from a good file in one place, or is cut short, is read or refused
- * with a line of its own; nothing else. */
+/* A byte string that differs from a good file in one place, any of EACH(3), or is cut short there, is
+ * read or refused with a line of its own; nothing else. */
 static inline void convert_damaged(const char *name, const char *text, size_t n)
 {
     struct rw_ctx *ctx = fixture_ctx();
     const struct rw_model_format *format = convert_format(name);
     char *copy = malloc(n + 1);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i += EACH(3)) {
         struct rw_model *model;
         for (int way = 0; way < 3; way++) {
             size_t length = n;

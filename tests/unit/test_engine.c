@@ -62,6 +62,13 @@ ENGINE_TEST(devices)
         cr_assert(!good[i][1] || strcmp(engine->ops->name, good[i][1]) == 0);
         cr_assert_eq(engine->batch, engine->ops->batch ? engine->ops->batch : 1);
     }
+    struct rw_engine_rules large = rules;
+    large.max_slots = RW_LARGE_SLOTS;
+    open_engine("cpu", &large);
+    cr_assert_gt(engine->batch, engine->ops->batch);
+    large.max_slots--;
+    open_engine("cpu", &large);
+    cr_assert_eq(engine->batch, engine->ops->batch);
     static const char *const bad[] = {"",        "gpu",        "cp",     "cpus",
                                       "cpu:0",   "cuda:",      "cuda:x", "cuda:-1",
                                       "cuda:1x", "cuda:99999", "sim:1"};

@@ -417,7 +417,9 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
 
 static const struct rw_engine_ops cpu_ops = {
     .name = "cpu",
-    .batch = 8, /* work for many threads; of one-at-a-time growth 1 in 100 is built in vain */
+    /* work for many threads: each call waits for the slowest of them */
+    .batch = 8, /* of one-at-a-time growth 1 in 100 is built in vain */
+    .large_batch = 24,
     .close = cpu_close,
     .load = cpu_load,
     .set_gradients = rw_host_set_gradients,

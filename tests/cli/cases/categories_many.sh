@@ -1,3 +1,4 @@
+# long
 # More than 255 categories: --bins says how many have a code of their own, up to 1,023.
 awk 'function unit() { s = (s * 16807) % 2147483647; return s / 2147483647 }
     BEGIN { s = 13; for (q = 1; q <= 250; q++) for (d = 0; d < 12; d++) {

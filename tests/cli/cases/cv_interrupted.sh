@@ -1,3 +1,4 @@
+# long
 # A signal while the folds' models are written leaves whole files, no temporary one.
 small_data
 for i in 1 2 3 4 5; do

@@ -1,3 +1,4 @@
+# long
 # Data of many pieces, whose lines are scored by the threads that read them: as the same lines in files of one
 # piece, of which each is a data set first.
 "$RANKWOOD" synth --shape letor --queries 700 --seed 5 -o text
