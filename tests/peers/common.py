@@ -88,6 +88,21 @@ class SynthOptions(ctypes.Structure):
                 ("seed", ctypes.c_uint64)]
 
 
+class Hooks(ctypes.Structure):
+    """struct rw_train_hooks of rankwood.h."""
+
+    STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double,
+                             ctypes.c_size_t)
+    METRIC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
+                              ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
+    ON_ROUND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    _fields_ = [("user", ctypes.c_void_p), ("on_start", ctypes.c_void_p), ("on_round", ON_ROUND),
+                ("on_stage", STAGE), ("should_stop", ctypes.c_void_p),
+                ("gradients", ctypes.c_void_p), ("metric", METRIC),
+                ("metric_name", ctypes.c_char_p), ("metric_lower_is_better", ctypes.c_int),
+                ("checkpoints", ctypes.c_void_p), ("on_positions", ctypes.c_void_p)]
+
+
 class Library:
     """librankwood, as far as the scripts need it. threads 0: all."""
 

@@ -5,20 +5,8 @@ scores after every round, here through ctypes."""
 import ctypes
 import statistics
 
-from common import Library
+from common import Hooks, Library
 from quality_sets import ndcg_by_query
-
-
-class Hooks(ctypes.Structure):
-    """struct rw_train_hooks of rankwood.h."""
-
-    METRIC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
-                              ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
-    ON_ROUND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-    _fields_ = [("user", ctypes.c_void_p), ("on_round", ON_ROUND), ("on_stage", ctypes.c_void_p),
-                ("should_stop", ctypes.c_void_p), ("gradients", ctypes.c_void_p),
-                ("metric", METRIC), ("metric_name", ctypes.c_char_p),
-                ("metric_lower_is_better", ctypes.c_int)]
 
 
 class CurveLibrary(Library):

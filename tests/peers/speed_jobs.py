@@ -20,7 +20,7 @@ import time
 
 import numpy
 
-from common import Library
+from common import Hooks, Library
 
 PACKAGES = {"lightgbm": "lightgbm", "xgboost": "xgboost", "catboost": "catboost",
             "scikit-learn": "sklearn"}
@@ -157,17 +157,6 @@ def forget_peak():
     except OSError:
         return None
     return memory("VmRSS")
-
-
-class Hooks(ctypes.Structure):
-    """struct rw_train_hooks of rankwood.h."""
-
-    STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double,
-                             ctypes.c_size_t)
-    _fields_ = [("user", ctypes.c_void_p), ("on_round", ctypes.c_void_p), ("on_stage", STAGE),
-                ("should_stop", ctypes.c_void_p), ("gradients", ctypes.c_void_p),
-                ("metric", ctypes.c_void_p), ("metric_name", ctypes.c_char_p),
-                ("metric_lower_is_better", ctypes.c_int)]
 
 
 def load_rankwood(job):
