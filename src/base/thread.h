@@ -40,7 +40,7 @@ typedef int rw_share_fn(void *job, struct rw_share *share);
  * ctx->error (rw_fail) but under rw_share_lock. */
 int rw_parallel(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk, rw_share_fn *body,
                 void *job);
-/* The next items, [*begin, *end); 0 if none are left. */
+/* The next items, [*begin, *end), at least one; 0 if none are left. */
 int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
 /* One thread of the loop at a time: for merging results. */
 void rw_share_lock(struct rw_share *share);

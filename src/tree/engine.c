@@ -29,7 +29,7 @@ static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
 
 static int batch_of(const struct rw_engine_ops *ops, const struct rw_engine_rules *rules)
 {
-    if (ops->large_batch && rules->max_slots >= RW_LARGE_SLOTS)
+    if (ops->large_batch && rules->leaves >= RW_LARGE_TREE)
         return ops->large_batch;
     return ops->batch > 1 ? ops->batch : 1;
 }
@@ -213,7 +213,7 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
 
 int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
-    if (!engine->in_tree || n < 0)
+    if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
         return misuse(engine, "partition outside a tree");
     for (int i = 0; i < n; i++) {
         const struct rw_split *s = &splits[i];

@@ -37,8 +37,8 @@ extern "C" {
 enum { RW_MAX_SETS = 64 };
 /* Nodes of the largest tree, and half as many again that batches may expand without need. */
 enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
-/* Of a tree of 128 leaves: so large that few of a large batch are expanded in vain. */
-enum { RW_LARGE_SLOTS = 2 * 128 - 1 + 128 / 2 * 3 };
+/* Leaves of a tree of which few nodes of a large batch are expanded in vain. */
+enum { RW_LARGE_TREE = 128 };
 
 /* Everything that stays the same for a whole training. */
 struct rw_engine_rules {
@@ -62,7 +62,7 @@ struct rw_engine_rules {
     uint64_t doc_threshold;  /* for documents of the queries that are kept */
     uint64_t node_threshold; /* for the tree's features, at each node anew (tree/node_features.h) */
     uint32_t max_slots;      /* nodes of a tree, at most */
-    uint32_t leaves;         /* of a tree, at most: for estimates and messages */
+    uint32_t leaves;         /* of a tree, at most: for estimates, messages and batches */
     /* [RW_FEATURE_IDS] 1: values only rise along the feature, -1: they only fall, 0: as they like;
      * NULL: all do. Borrowed until the training set is loaded. */
     const int8_t *monotone;
@@ -137,7 +137,7 @@ struct rw_plan_work;
 struct rw_engine_ops {
     const char *name;
     int batch;       /* nodes that it is best asked for at once; 0: one, or as the device has it */
-    int large_batch; /* the same for trees of RW_LARGE_SLOTS nodes and more; 0: `batch` */
+    int large_batch; /* the same for trees of RW_LARGE_TREE leaves and more; 0: `batch` */
     int neighbours; /* 1: computes RW_OBJECTIVE_NEIGHBOURS; else its rules have no objective then */
     int by_codes;   /* 1: trees of other trainings are added by codes, not by values: add_tree */
     void (*close)(struct rw_engine *);

@@ -128,6 +128,12 @@ static const struct check_spec table[] = {
      .n_trees = 4},
     {BASE, .name = "idle/samples", .n_queries = 100, .leaves = 60, .newton = 1, .bits = 5,
      .min_docs = 10, .sample_queries = 0.7, .n_threads = 7},
+    /* so many that threads share each run, and a chunk is of several nodes */
+    {BASE, .name = "idle/large", .n_queries = 1800, .query_min = 40, .query_max = 40,
+     .n_features = 12, .leaves = 60, .n_trees = 1, .newton = 1, .bits = 5, .n_threads = 7},
+    {BASE, .name = "idle/large/samples", .n_queries = 1800, .query_min = 40, .query_max = 40,
+     .n_features = 12, .leaves = 130, .n_trees = 1, .newton = 1, .bits = 5, .sample_queries = 0.7,
+     .n_threads = 7},
     {BASE, .name = "lanes/few-sparse",
      .columns = 1u << COLUMN_REAL | 1u << COLUMN_SPARSE | 1u << COLUMN_HALF_MISSING,
      .n_queries = 400, .n_features = 24, .leaves = 60, .n_trees = 2},

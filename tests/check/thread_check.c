@@ -41,6 +41,7 @@ struct count {
     uint32_t *times;          /* [n] of each item */
     uint64_t most;            /* items handed out at once */
     int n_bodies, n_bad;      /* bodies that ran; thread numbers out of range or in use */
+    int n_empty;              /* times that no item was handed out */
     uint8_t in_use[64];       /* of each thread number */
     struct rw_ctx *inner_ctx; /* a nested loop's; NULL: none */
     uint64_t n_nested;
@@ -64,7 +65,9 @@ static int count_items(void *job, struct rw_share *share)
     const int t = share->thread;
     const int is_bad = t < 0 || t >= share->n_threads || t >= 64 ||
                        __atomic_exchange_n(&count->in_use[t], 1, __ATOMIC_RELAXED);
+    int n_empty = 0;
     while (rw_share_next(share, &begin, &end)) {
+        n_empty += begin >= end;
         most = end - begin > most ? end - begin : most;
         for (uint64_t i = begin; i < end; i++)
             count->times[i]++;
@@ -74,6 +77,7 @@ static int count_items(void *job, struct rw_share *share)
     rw_share_lock(share);
     count->n_bodies++;
     count->n_bad += is_bad;
+    count->n_empty += n_empty;
     count->most = most > count->most ? most : count->most;
     rw_share_unlock(share);
     return RW_OK;
@@ -90,6 +94,7 @@ static struct count run(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t 
         once &= count.times[i] == 1;
     expect(once, "each item comes once");
     expect(count.n_bad == 0, "thread numbers are under n_threads, and no two threads have one");
+    expect(count.n_empty == 0, "what is handed out has an item");
     expect(count.n_bodies >= 1 && count.n_bodies <= n_threads, "a body a thread");
     free(count.times);
     return count;
@@ -124,11 +129,17 @@ static void many_loops(void)
     rw_ctx_free(ctx);
 }
 
+/* Of 4 runs, in pieces if there are 4 of each. */
 static void runs_are_equal_parts(void)
 {
+    static const struct {
+        uint64_t n, most;
+    } loops[] = {{103, 7}, {17, 2}, {16, 1}, {15, 4}, {5, 2}, {4, 1}};
     struct rw_ctx *ctx = ctx_of(4);
-    const struct count count = run(ctx, 4, 103, 0);
-    expect(count.most == 26, "runs are equal but for one item");
+    for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++) {
+        const struct count count = run(ctx, 4, loops[i].n, 0);
+        expect(count.most == loops[i].most, "runs are equal but for one item, and so are pieces");
+    }
     rw_ctx_free(ctx);
 }
 
@@ -224,12 +235,13 @@ static void after_fork(void)
     struct rw_ctx *ctx = ctx_of(4);
     run(ctx, 4, 1000, 1);
     for (int i = 0; i < 20; i++) {
+        const int before = n_failed;
         const pid_t child = fork();
         if (child == 0) {
             for (int k = 0; k < 50; k++)
                 run(ctx, 4, 1000, (uint64_t)(k % 2));
             rw_ctx_free(ctx);
-            _exit(n_failed > 0);
+            _exit(n_failed > before);
         }
         run(ctx, 4, 1000, 1); /* the parent's go on */
         ends_well(child);

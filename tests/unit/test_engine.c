@@ -63,10 +63,10 @@ ENGINE_TEST(devices)
         cr_assert_eq(engine->batch, engine->ops->batch ? engine->ops->batch : 1);
     }
     struct rw_engine_rules large = rules;
-    large.max_slots = RW_LARGE_SLOTS;
+    large.leaves = RW_LARGE_TREE;
     open_engine("cpu", &large);
     cr_assert_gt(engine->batch, engine->ops->batch);
-    large.max_slots--;
+    large.leaves--;
     open_engine("cpu", &large);
     cr_assert_eq(engine->batch, engine->ops->batch);
     static const char *const bad[] = {"",        "gpu",        "cp",     "cpus",
@@ -174,6 +174,7 @@ static void misuse_of(const char *device)
     split[0].right = 7;
     cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
     split[0].right = 2;
+    cr_assert_eq(rw_engine_partition(engine, split, 8), RW_ERR_ARGUMENT);
     split[0].column = 3;
     cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
     split[0].column = -1;

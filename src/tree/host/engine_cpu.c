@@ -138,7 +138,7 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW(host, cpu->cell_words, (size_t)cpu->n_buffers));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->run, 2 * n_slots));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->part_left, 2 * n_slots + RW_CPU_PARTS * n_threads));
-    RW_TRY(RW_HOST_NEW(host, cpu->part, n_threads));
+    RW_TRY(RW_HOST_NEW(host, cpu->own, n_threads));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
     cpu->built_words = words + (size_t)(newton || may_be_wide);
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * cpu->built_words));

@@ -8,8 +8,8 @@
 
 #include "tree/host/engine_host.h"
 
-/* Work (updates, documents) under which a parallel region costs more than it gains, and documents
- * for which one more thread is woken up. */
+/* Work (updates, documents) under which a parallel region costs more than it gains; documents for
+ * which one more thread is woken up, and which it takes at a time. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, THREAD_DOCS = 4096, WALKED_DOCS = 4096 };
 
 /* Bundles that one pass over documents adds to, their cells in the nearest cache; documents, and
@@ -187,7 +187,16 @@ struct rw_cpu_ranks {
     size_t begin[RW_CPU_RANK_JOBS + 1], begin_hess[RW_CPU_RANK_JOBS + 1]; /* words in a part */
 };
 
-/* Neighbours in rw_cpu.doc that a split divides, in parts that one thread takes each. */
+/* What a thread has built of a node that all threads build. */
+struct rw_cpu_own {
+    const int64_t *cells; /* NULL: it took no documents */
+    int narrow;           /* are the cells? */
+    int64_t sum[3];       /* of its documents, as cells are kept */
+    int64_t unused[3];    /* fills up a line of the cache: threads write beside one another */
+};
+_Static_assert(sizeof(struct rw_cpu_own) == 64, "a line of the cache");
+
+/* A range of rw_cpu.doc that one split divides, cut into parts, each of which one thread takes. */
 struct rw_cpu_run {
     uint32_t first, n;    /* documents */
     int split;            /* of the call */
@@ -226,17 +235,12 @@ struct rw_cpu {
     uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
     struct rw_cell *total;      /* [max_slots] */
     struct rw_split *best;      /* [max_slots] found while histograms are made */
-    struct rw_cpu_run *run;     /* [2 * max_slots] of a call of partition */
+    struct rw_cpu_run *run;     /* [2 * max_slots] that a call divides */
     uint32_t *part_left;        /* [2 * max_slots + RW_CPU_PARTS * n_threads] scratch of it */
     struct rw_coded_node *node; /* [max_slots] scratch */
     /* of each thread */
-    uint64_t *gathered; /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
-    struct rw_cpu_part {
-        const int64_t *cells; /* of its part of a node; NULL: it has none */
-        int narrow;
-        int64_t sum[3];
-        int64_t line[3]; /* of the cache: it has the rest */
-    } * part;            /* [n_threads] */
+    uint64_t *gathered;     /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
+    struct rw_cpu_own *own; /* [n_threads] */
     int64_t *built; /* [n_threads][RW_CPU_BUILT][built_words] cells being made; behind them, words
                        being added up */
     size_t built_words;

@@ -153,7 +153,7 @@ struct shared_pair {
     struct rw_cpu_search search[2]; /* as each thread begins them */
 };
 
-static int build_part(void *job, struct rw_share *share)
+static int build_own(void *job, struct rw_share *share)
 {
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
@@ -166,10 +166,10 @@ static int build_part(void *job, struct rw_share *share)
     do
         rw_cpu_build_add(cpu, &building, doc + from, (uint32_t)(end - from));
     while (rw_share_next(share, &from, &end));
-    struct rw_cpu_part *part = &cpu->part[share->thread];
-    part->cells = rw_cpu_build_end(cpu, &building, 1);
-    part->narrow = part->cells == building.narrow;
-    memcpy(part->sum, building.sum, sizeof(part->sum));
+    struct rw_cpu_own *own = &cpu->own[share->thread];
+    own->cells = rw_cpu_build_end(cpu, &building, 1);
+    own->narrow = own->cells == building.narrow;
+    memcpy(own->sum, building.sum, sizeof(own->sum));
     return RW_OK;
 }
 
@@ -182,12 +182,12 @@ static void build_shared(struct shared_pair *pair)
     const uint64_t n = cpu->n[pair->sibling->smaller];
     const uint64_t chunk = n / ((uint64_t)pair->n_threads * TURNS) / RW_CPU_DOCS * RW_CPU_DOCS;
     for (int t = 0; t < pair->n_threads; t++)
-        cpu->part[t].cells = NULL;
-    rw_parallel(cpu->host.base.ctx, pair->n_threads, n, chunk ? chunk : RW_CPU_DOCS, build_part,
+        cpu->own[t].cells = NULL;
+    rw_parallel(cpu->host.base.ctx, pair->n_threads, n, chunk ? chunk : RW_CPU_DOCS, build_own,
                 pair);
 }
 
-/* The sum of all parts' cells from `at` on, n of them. */
+/* The sum of all threads' cells from `at` on, n of them. */
 static void merge_cells(const struct shared_pair *pair, size_t at, size_t n, int64_t *sum)
 {
     const struct rw_cpu *cpu = pair->cpu;
@@ -195,14 +195,14 @@ static void merge_cells(const struct shared_pair *pair, size_t at, size_t n, int
     const size_t n_words = narrow ? 1 : (size_t)cpu->words.n_words;
     memset(sum, 0, n * n_words * sizeof(*sum));
     for (int t = 0; t < pair->n_threads; t++) {
-        const struct rw_cpu_part *part = &cpu->part[t];
-        if (!part->cells)
+        const struct rw_cpu_own *own = &cpu->own[t];
+        if (!own->cells)
             continue;
-        if (part->narrow && !narrow) {
-            rw_cpu_widen(&cpu->words, part->cells + at, n, sum);
+        if (own->narrow && !narrow) {
+            rw_cpu_widen(&cpu->words, own->cells + at, n, sum);
             continue;
         }
-        const int64_t *more = part->cells + at * n_words;
+        const int64_t *more = own->cells + at * n_words;
         for (size_t w = 0; w < n * n_words; w++)
             sum[w] += more[w];
     }
@@ -239,8 +239,8 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
         if (pair.first == 0) {
             int64_t sum[3] = {0, 0, 0};
             for (int t = 0; t < n_threads; t++) {
-                for (int k = 0; k < cpu->words.n_words && cpu->part[t].cells; k++)
-                    sum[k] += cpu->part[t].sum[k];
+                for (int k = 0; k < cpu->words.n_words && cpu->own[t].cells; k++)
+                    sum[k] += cpu->own[t].sum[k];
             }
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
             rw_cpu_start_searches(cpu, s, &smaller,
@@ -450,17 +450,16 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
 /* Idle documents of some nodes, as if they stood one behind the other. */
 struct idle_counts {
     const struct rw_cpu *cpu;
-    struct rw_split *split; /* [n] whose n_left is added to */
-    int n;
+    struct rw_split *split; /* of each node; n_left is added to */
 };
 
 static int count_idle_left(void *job, struct rw_share *share)
 {
     const struct idle_counts *counts = job;
-    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
-        uint64_t before = 0;
-        for (int i = 0; i < counts->n && before < end; i++) {
-            struct rw_split *split = &counts->split[i];
+    struct rw_split *split = counts->split;
+    uint64_t before = 0; /* documents of the nodes before this one */
+    for (uint64_t first, end; rw_share_next(share, &first, &end);) { /* further on each time */
+        for (;; split++) {
             const uint64_t after =
                 before + (split->column >= 0 ? counts->cpu->n_idle[split->slot] : 0);
             const uint64_t from = first > before ? first : before;
@@ -472,6 +471,8 @@ static int count_idle_left(void *job, struct rw_share *share)
                 split->n_left += n;
                 rw_share_unlock(share);
             }
+            if (after >= end)
+                break;
             before = after;
         }
     }
@@ -482,7 +483,7 @@ static int count_idle_left(void *job, struct rw_share *share)
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     const struct rw_cpu *cpu = rw_cpu_of(engine);
-    struct idle_counts counts = {cpu, out, n};
+    struct idle_counts counts = {cpu, out};
     uint64_t n_idle = 0;
     for (int i = 0; i < n; i++) {
         out[i] = cpu->best[slots[i]];

@@ -180,24 +180,6 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, uint
                                : part_dense(router, 1, router->stride, doc, n, doc, right);
 }
 
-/* ---- a node ---- */
-
-/* Says where the children's documents are. How many go left is known. */
-static void set_runs(const struct rw_split *split, uint32_t *begin, uint32_t *n)
-{
-    begin[split->left] = begin[split->slot];
-    begin[split->right] = begin[split->slot] + n[split->left];
-    n[split->right] = n[split->slot] - n[split->left];
-}
-
-static int set_children(struct rw_cpu *cpu, const struct rw_split *split)
-{
-    set_runs(split, cpu->begin, cpu->n);
-    set_runs(split, cpu->idle_begin, cpu->n_idle);
-    return rw_host_check_left(&cpu->host, split,
-                              (uint64_t)cpu->n[split->left] + cpu->n_idle[split->left]);
-}
-
 /* ---- runs ---- */
 
 /* The runs of a call, cpu->run, are cut into parts, which threads take one by one. A run that is
@@ -336,6 +318,22 @@ void rw_cpu_list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle)
 }
 
 /* ---- nodes ---- */
+
+/* Says where the children's documents are. How many go left is known. */
+static void set_places(const struct rw_split *split, uint32_t *begin, uint32_t *n)
+{
+    begin[split->left] = begin[split->slot];
+    begin[split->right] = begin[split->slot] + n[split->left];
+    n[split->right] = n[split->slot] - n[split->left];
+}
+
+static int set_children(struct rw_cpu *cpu, const struct rw_split *split)
+{
+    set_places(split, cpu->begin, cpu->n);
+    set_places(split, cpu->idle_begin, cpu->n_idle);
+    return rw_host_check_left(&cpu->host, split,
+                              (uint64_t)cpu->n[split->left] + cpu->n_idle[split->left]);
+}
 
 int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
