@@ -194,7 +194,6 @@ struct rw_cpu_own {
     int64_t sum[3];       /* of its documents, as cells are kept */
     int64_t unused[3];    /* fills up a line of the cache: threads write beside one another */
 };
-_Static_assert(sizeof(struct rw_cpu_own) == 64, "a line of the cache");
 
 /* A range of rw_cpu.doc that one split divides, cut into parts, each of which one thread takes. */
 struct rw_cpu_run {

@@ -155,6 +155,7 @@ struct shared_pair {
 
 static int build_own(void *job, struct rw_share *share)
 {
+    _Static_assert(sizeof(struct rw_cpu_own) == 64, "a line of the cache");
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
     const uint32_t *doc = cpu->doc + cpu->begin[pair->sibling->smaller];
