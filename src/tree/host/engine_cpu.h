@@ -197,9 +197,9 @@ struct rw_cpu_own {
 
 /* A range of rw_cpu.doc that one split divides, cut into parts, each of which one thread takes. */
 struct rw_cpu_run {
+    uint32_t part, parts; /* the first of the call's, by which runs are searched, and how many */
     uint32_t first, n;    /* documents */
     int split;            /* of the call */
-    uint32_t part, parts; /* the first of the call's, and how many */
     uint32_t n_left;      /* documents, when they were divided */
 };
 /* Parts of all runs of a call for each thread. */

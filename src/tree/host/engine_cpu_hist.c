@@ -169,7 +169,7 @@ static int build_own(void *job, struct rw_share *share)
     while (rw_share_next(share, &from, &end));
     struct rw_cpu_own *own = &cpu->own[share->thread];
     own->cells = rw_cpu_build_end(cpu, &building, 1);
-    own->narrow = own->cells == building.narrow;
+    own->narrow = own->cells != building.wide;
     memcpy(own->sum, building.sum, sizeof(own->sum));
     return RW_OK;
 }

@@ -1,6 +1,7 @@
 /* Which documents each node of the growing tree holds, for the engine for processors: one array of
  * documents, of which a node has a run; a split divides its node's run in two. */
 #include "base/isa.h"
+#include "base/search.h"
 #include "tree/host/engine_cpu.h"
 #if RW_HAS_X86
 #include <immintrin.h>
@@ -198,18 +199,12 @@ static uint32_t part_begin(const struct rw_cpu_run *run, uint32_t part)
     return run->first + (uint32_t)((uint64_t)run->n * part / run->parts);
 }
 
-/* The run that a part is of. */
-static struct rw_cpu_run *run_of(const struct dividing *d, uint64_t part)
+/* The run that a part is of: the last that begins with it or before, since runs without documents
+ * have no parts. */
+static const struct rw_cpu_run *run_of(const struct dividing *d, uint64_t part)
 {
-    int low = 0, high = d->n_runs; /* a run without documents has no parts */
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (d->cpu->run[middle].part <= part)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &d->cpu->run[low];
+    const struct rw_cpu_run *run = d->cpu->run;
+    return run + rw_records_under(run, sizeof(*run), (uint32_t)d->n_runs, part + 1) - 1;
 }
 
 static int divide_parts(void *job, struct rw_share *share)
