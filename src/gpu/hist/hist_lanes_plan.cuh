@@ -305,28 +305,28 @@ static void carry_rows(struct plan *plan)
     plan->n_carried = n_narrow;
 }
 
-/* About chunks_of: one more for a node that is whole chunks. No division a node, since many sizes
- * are looked at. */
-static double chunks_about(const struct rw_hist_call *call, double docs_a_chunk)
+/* About chunks_of: one more for a node that is whole chunks. node_docs: as set_chunks has them. No
+ * division a node, and nothing that keeps several from being done at once, since many sizes are
+ * looked at. */
+static double chunks_about(const double *node_docs, uint32_t n_nodes, double docs_a_chunk)
 {
     const double share = 1.0 / docs_a_chunk;
-    double chunks = 0;
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        chunks += (double)(int64_t)((double)call->node[i].n * share) + 1;
-    return chunks;
+    int32_t chunks = 0; /* of RW_TUNE_LANES_LEAST_DOCS each */
+    for (uint32_t i = 0; i < n_nodes; i++)
+        chunks += (int32_t)(node_docs[i] * share);
+    return (double)chunks + n_nodes;
 }
 
 /* How long a launch takes with pieces of `size` documents of 32 lanes, in such documents: with a
  * block for each multiprocessor the largest piece, else what all take together and half of the
  * largest, for the blocks that begin last. */
-static double time_of(const struct rw_hist_call *call, const double *cost, uint32_t n_rows,
-                      double size, double docs)
+static double time_of(const struct rw_hist_call *call, const double *node_docs, double longest,
+                      const double *cost, uint32_t n_rows, double size, double docs)
 {
-    const double longest = (double)longest_node(call);
     double largest = 0, sum = 0, blocks = 0, chunks = 0;
     for (uint32_t r = 0; r < n_rows; r++) {
         if (r == 0 || cost[r] != cost[r - 1])
-            chunks = chunks_about(call, size / cost[r]);
+            chunks = chunks_about(node_docs, call->n_nodes, size / cost[r]);
         const double whole = size / cost[r] < longest ? size / cost[r] : longest;
         blocks += chunks;
         sum += docs * cost[r] + chunks * RW_TUNE_LANES_BLOCK_DOCS;
@@ -343,15 +343,16 @@ static double time_of(const struct rw_hist_call *call, const double *cost, uint3
  * share up, since a few steps beyond its share all rounding is gone; in large steps first, then in
  * small ones down from the best of these, for at so many blocks as there are multiprocessors the
  * time jumps. Few looks, because the device may be waiting. */
-static double best_size(const struct rw_hist_call *call, const double *cost, uint32_t n_rows,
-                        double share, double docs)
+static double best_size(const struct rw_hist_call *call, const double *node_docs,
+                        const double *cost, uint32_t n_rows, double share, double docs)
 {
     enum { LARGE_STEPS = 17, SMALL_STEPS = 8 };
+    const double longest = (double)longest_node(call);
     double size = share / 2, best = 0, best_time = 0;
     for (int i = 0; i < LARGE_STEPS + SMALL_STEPS; i++) {
         if (size < RW_TUNE_LANES_LEAST_DOCS)
             size = RW_TUNE_LANES_LEAST_DOCS;
-        const double time = time_of(call, cost, n_rows, size, docs);
+        const double time = time_of(call, node_docs, longest, cost, n_rows, size, docs);
         if (i == 0 || time < best_time) {
             best_time = time;
             best = size;
@@ -366,6 +367,9 @@ static double best_size(const struct rw_hist_call *call, const double *cost, uin
 /* Chunks of that size. Returns their number, of all rows together. */
 static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
 {
+    double node_docs[RW_HIST_MAX_NODES];
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        node_docs[i] = (double)(int64_t)call->node[i].n;
     const double docs = (double)docs_of(call);
     double cost[MOST_ROWS], all_cost = 0;
     uint64_t blocks = 0;
@@ -375,8 +379,8 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
         if (r >= plan->n_rows)
             cost[0] += cost[r];
     }
-    const double size =
-        best_size(call, cost, plan->n_rows, docs * all_cost / call->n_multiprocessors, docs);
+    const double size = best_size(call, node_docs, cost, plan->n_rows,
+                                  docs * all_cost / call->n_multiprocessors, docs);
     for (uint32_t r = 0; r < plan->n_rows; r++) {
         const double chunk = size / cost[r];
         plan->row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
