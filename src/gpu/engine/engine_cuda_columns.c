@@ -161,6 +161,18 @@ static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, 
     return kept->use[wanted] - instead >= RW_TUNE_COLUMNS_WORTH * cost;
 }
 
+/* Does the partition that waits read the column that stands there? */
+static int is_awaited(const struct rw_cuda *cuda, uint32_t at)
+{
+    const struct rw_cuda_kept *kept = &cuda->kept;
+    const void *const d = (const char *)kept->d + at * kept->column_bytes;
+    for (uint32_t i = 0; i < cuda->partition.n_parts; i++) {
+        if (cuda->partition.part[i].column.d_word == d)
+            return 1;
+    }
+    return 0;
+}
+
 /* A partition reads no rows of the host's memory, 32 bytes of them for a code, but columns: those
  * that it finds on the device, or one that is copied there whole, which others in the tree have a
  * use for, too; or, for a small node, the codes of its documents out of a column in the host's
@@ -189,10 +201,10 @@ int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
     if (!kept->use || n < cuda->n_docs / RW_TUNE_COLUMNS_LARGE)
         return RW_OK;
     kept->use[feature] += n;
+    if (has_column(cuda, feature) || kept->n == 0)
+        return RW_OK;
     const uint32_t at = least_useful(kept);
-    if (has_column(cuda, feature) || kept->n == 0 ||
-        cuda->partition.n_parts > 0 || /* which may read what goes */
-        !is_worth_it(cuda, (int32_t)feature, at, n))
+    if (is_awaited(cuda, at) || !is_worth_it(cuda, (int32_t)feature, at, n))
         return RW_OK;
     struct rw_cuda_copies copies = {.n_docs = cuda->n_docs};
     RW_TRY(keep_at(cuda, at, (int32_t)feature, &copies));
