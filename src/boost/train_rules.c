@@ -41,6 +41,7 @@ void rw_train_engine_rules(const struct rw_params *p, const struct rw_grow_rules
         .doc_threshold = (uint64_t)rw_round_int64(p->sample_docs * 4294967296.0),
         .node_threshold = (uint64_t)rw_round_int64(p->sample_features_node * 4294967296.0),
         .max_slots = rw_grow_max_slots(grow),
+        .max_histograms = rw_grow_max_histograms(grow),
         .leaves = grow->levels ? 1u << grow->depth : (uint32_t)grow->leaves,
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
     rules->cut.ignore = ignore;

@@ -20,7 +20,8 @@ static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
 {
     const int good = rules->cut.bins >= 2 && rules->cut.bins <= RW_MAX_BINS && rules->bits >= 4 &&
                      rules->bits <= 16 && rules->max_slots >= 1 &&
-                     rules->max_slots <= RW_MAX_SLOTS && rules->min_docs >= 1 &&
+                     rules->max_slots <= RW_MAX_SLOTS &&
+                     rules->max_histograms <= rules->max_slots && rules->min_docs >= 1 &&
                      rules->split_l2 >= 0.0 && rules->min_gain >= 0.0 &&
                      rules->min_hessian >= 0.0 && rules->lambda.sigma > 0.0f &&
                      (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
@@ -171,6 +172,15 @@ int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *sibl
             return misuse(engine, "histograms of slots out of range");
     }
     return engine->ops->histograms(engine, siblings, n);
+}
+
+int rw_engine_forget(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    if (!engine->in_tree || n < 0)
+        return misuse(engine, "histograms forgotten outside a tree");
+    if (!slots_ok(engine, slots, n))
+        return misuse(engine, "histograms of slots out of range forgotten");
+    return engine->ops->forget ? engine->ops->forget(engine, slots, n) : RW_OK;
 }
 
 /* Can the split of another rank be one of the slot? */

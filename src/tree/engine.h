@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 enum { RW_MAX_SETS = 64 };
-/* Nodes of the largest tree, and half as many again that batches may expand without need. */
+/* Nodes of the largest tree, and more that batches may expand without need. */
 enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
 /* Leaves of a tree of which few nodes of a large batch are expanded in vain. */
 enum { RW_LARGE_TREE = 128 };
@@ -62,7 +62,10 @@ struct rw_engine_rules {
     uint64_t doc_threshold;  /* for documents of the queries that are kept */
     uint64_t node_threshold; /* for the tree's features, at each node anew (tree/node_features.h) */
     uint32_t max_slots;      /* nodes of a tree, at most */
-    uint32_t leaves;         /* of a tree, at most: for estimates, messages and batches */
+    /* Nodes whose histograms are kept at a time, at most (forget); 0: one in two of max_slots, as
+     * many as such a tree has leaves. */
+    uint32_t max_histograms;
+    uint32_t leaves; /* of a tree, at most: for estimates, messages and batches */
     /* [RW_FEATURE_IDS] 1: values only rise along the feature, -1: they only fall, 0: as they like;
      * NULL: all do. Borrowed until the training set is loaded. */
     const int8_t *monotone;
@@ -159,6 +162,9 @@ struct rw_engine_ops {
      * the engine's feature f. */
     int (*allow)(struct rw_engine *, const int32_t *slots, int n, const uint32_t *features);
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
+    /* Nobody will ask for what needs the histograms of these slots: neither for their splits nor
+     * for their children's histograms. NULL: the engine has room for all. */
+    int (*forget)(struct rw_engine *, const int32_t *slots, int n);
     /* Begins what best_splits waits for, which comes next and is of the same slots, so that there
      * is time for other work between the two. NULL: best_splits does it all. */
     int (*ask_splits)(struct rw_engine *, const int32_t *slots, int n);
@@ -233,6 +239,12 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
                    struct rw_engine **out);
 void rw_engine_close(struct rw_engine *engine);
 
+/* Nodes whose histograms are kept at a time, at most. */
+static inline uint32_t rw_rules_histograms(const struct rw_engine_rules *rules)
+{
+    return rules->max_histograms ? rules->max_histograms : (rules->max_slots + 1) / 2;
+}
+
 /* Do the engine's lambdas need the training set's gains? */
 static inline int rw_rules_rank(const struct rw_engine_rules *rules)
 {
@@ -267,6 +279,7 @@ int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root
 int rw_engine_allow(struct rw_engine *engine, const int32_t *slots, int n,
                     const uint32_t *features);
 int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+int rw_engine_forget(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_engine_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);

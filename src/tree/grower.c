@@ -19,6 +19,8 @@ struct node {
     uint8_t has_split;   /* its best split is known */
     uint8_t is_begun;    /* it has children */
     uint8_t is_expanded; /* whose best splits are known */
+    uint8_t is_kept;     /* the engine keeps its histogram */
+    uint8_t may_follow;  /* scratch of forget_others */
 };
 
 /* An entry of a heap: highest gain first, then the lowest number, which is the order of acceptance.
@@ -34,14 +36,16 @@ struct entry {
 struct ranked {
     double gain;
     int32_t number, slot;
-    int32_t is_awaited; /* its children's best splits are not known yet */
     int32_t place;      /* among all prospects, once more are known */
+    uint8_t is_begun;   /* as the node is: it need not be looked at again */
+    uint8_t is_awaited; /* its children's best splits are not known yet */
 };
 
 struct rw_grower {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_grow_rules rules;
-    uint32_t max_slots;
+    uint32_t max_slots, max_histograms;
+    uint32_t n_histograms; /* that the engine keeps */
     /* [max_slots] both. A batch is chosen while the engine waits: what is asked of all nodes then
      * is apart from their splits, each of which is several lines of the cache. */
     struct node *node;
@@ -71,10 +75,19 @@ uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 {
     const uint32_t leaves = rules->levels ? (uint32_t)1 << rules->depth : (uint32_t)rules->leaves;
     const uint32_t least = 2 * leaves - 1;
-    uint32_t more = rules->levels || rules->batch == 1 ? 0 : leaves / 2 * 3;
+    uint32_t more = rules->levels || rules->batch == 1 ? 0 : leaves * 3;
     if (more > RW_MAX_SLOTS - least)
         more = RW_MAX_SLOTS - least;
     return least + more;
+}
+
+uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules)
+{
+    enum { MOST_SPARE = 64 }; /* a few batches */
+    const uint32_t leaves = rules->levels ? (uint32_t)1 << rules->depth : (uint32_t)rules->leaves;
+    if (rules->levels || rules->batch == 1)
+        return leaves;
+    return leaves + (2 * leaves < MOST_SPARE ? 2 * leaves : MOST_SPARE);
 }
 
 int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out)
@@ -86,6 +99,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     grower->ctx = ctx;
     grower->rules = *rules;
     grower->max_slots = rw_grow_max_slots(rules);
+    grower->max_histograms = rw_grow_max_histograms(rules);
     const size_t n = grower->max_slots;
     RW_TRY_OUT(RW_NEW(ctx, grower->node, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->split, n));
@@ -256,11 +270,59 @@ static void rank_prospects(struct rw_grower *g, struct rw_grow_times *times)
             (struct ranked){.gain = next.gain,
                             .number = next.number,
                             .slot = next.slot,
+                            .is_begun = node->is_begun,
                             .is_awaited = node->is_begun && !node->is_expanded};
         n_new += !node->is_begun;
         add_next(g, &next, g->n_ranked++, &n);
     }
     times->n_prospects += g->n_ranked;
+}
+
+/* A tree has room for so many splits more; of the nodes that are known, those that would be the
+ * next, in their order. What becomes known later can only come between them, so no other one will
+ * ever be split: the engine may forget the others' histograms. Asked for when room is short. */
+static int forget_others(struct rw_grower *g, struct rw_engine *engine, struct rw_grow_times *times)
+{
+    int32_t n = 0, n_next = 0;
+    int n_forgotten = 0;
+    if (g->n_histograms + (uint32_t)most_of_batch(g) <= g->max_histograms)
+        return RW_OK;
+    if (g->n_frontier > 0) {
+        struct entry first = g->frontier[0];
+        first.heap_index = 0;
+        push(g->prospect, &n, first);
+    }
+    while (n > 0 && n_next < g->n_left) {
+        const struct entry next = pop(g->prospect, &n);
+        g->node[next.slot].may_follow = !g->node[next.slot].is_expanded;
+        add_next(g, &next, n_next++, &n);
+    }
+    for (int32_t slot = 0; slot < g->n_slots; slot++) {
+        struct node *node = &g->node[slot];
+        if (node->is_kept && !node->may_follow) {
+            node->is_kept = 0;
+            g->search[n_forgotten++] = slot;
+        }
+        node->may_follow = 0;
+    }
+    g->n_histograms -= (uint32_t)n_forgotten;
+    times->n_forgotten += n_forgotten;
+    return rw_engine_forget(engine, g->search, n_forgotten);
+}
+
+/* What the engine keeps once it has made histograms. */
+static void keep(struct rw_grower *g, const struct rw_sibling *sibling)
+{
+    if (sibling->parent >= 0) {
+        g->n_histograms -= g->node[sibling->parent].is_kept;
+        g->node[sibling->parent].is_kept = 0;
+    }
+    g->node[sibling->smaller].is_kept = 1;
+    g->n_histograms++;
+    if (sibling->larger >= 0) {
+        g->node[sibling->larger].is_kept = 1;
+        g->n_histograms++;
+    }
 }
 
 /* Finds the best splits of the slots in g->search, with the histograms of g->sibling, and ranks
@@ -272,6 +334,8 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
     if (g->nodes)
         RW_TRY(rw_node_features_allow(g->nodes, g->search, n_search));
     RW_TRY(rw_engine_histograms(engine, g->sibling, n_siblings));
+    for (int i = 0; i < n_siblings; i++)
+        keep(g, &g->sibling[i]);
     times->histograms_ms += rw_clock_ms() - start;
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
@@ -341,6 +405,7 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
 {
     memset(times, 0, sizeof(*times));
     g->n_nodes = g->n_slots = g->n_frontier = g->n_splits = 0;
+    g->n_histograms = 0;
     const double start = rw_clock_ms();
     RW_TRY(rw_engine_begin_tree(engine, tree, root));
     if (rw_rules_by_node(&engine->rules) && !g->nodes)
@@ -370,14 +435,17 @@ static struct entry among_all(const struct rw_grower *g, const struct ranked *ra
 /* The next to be accepted that is not expanded, and nodes that will probably be accepted behind it,
  * from the ranked ones and the children that were awaited, whose splits are known now. A node
  * behind which there is no leaf left for its children is chosen alone (*is_last), and slots are
- * kept for what must come. */
+ * kept for what must come. Each node of a batch takes a histogram more than its parent had. */
 static void choose_batch(struct rw_grower *g, int *is_last)
 {
     int64_t spare = 0;
+    const int64_t spare_histograms = (int64_t)g->max_histograms - g->n_histograms;
     int32_t n = 0, n_ranked = 0;
     *is_last = 0;
     g->n_batch = 0;
-    for (int32_t place = 0; place < g->n_left && g->n_batch < most_of_batch(g); place++) {
+    for (int32_t place = 0;
+         place < g->n_left && g->n_batch < most_of_batch(g) && g->n_batch < spare_histograms;
+         place++) {
         struct entry next = {.slot = -1};
         if (n_ranked < g->n_ranked)
             next = among_all(g, &g->ranked[n_ranked]);
@@ -388,10 +456,10 @@ static void choose_batch(struct rw_grower *g, int *is_last)
             ranked->place = place;
             if (ranked->is_awaited)
                 add_children(g, ranked->slot, place, &n);
+            if (ranked->is_begun)
+                continue;
         } else
             return;
-        if (g->node[next.slot].is_expanded)
-            continue;
         if (g->n_batch == 0) {
             *is_last = place == g->n_left - 1;
             spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)(g->n_left - place);
@@ -404,11 +472,16 @@ static void choose_batch(struct rw_grower *g, int *is_last)
 static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
                            struct rw_grow_times *times)
 {
-    int is_last;
     g->n_batch = 0;
     rank_prospects(g, times);
-    for (choose_batch(g, &is_last); g->n_batch > 0; choose_batch(g, &is_last))
+    for (;;) {
+        int is_last;
+        RW_TRY(forget_others(g, engine, times));
+        choose_batch(g, &is_last);
+        if (g->n_batch == 0)
+            break;
         RW_TRY(expand(g, engine, !is_last, times));
+    }
     accept_known(g);
     return RW_OK;
 }

@@ -23,6 +23,7 @@ struct rw_grow_times {
     int n_batches;    /* calls of partition */
     int n_histograms; /* built, and as many derived, but for the root's */
     int n_prospects;  /* nodes looked at when batches were chosen */
+    int n_forgotten;  /* histograms that it was told to forget */
 };
 
 /* Scratch for trees under one set of rules: [max nodes] arrays, made once. */
@@ -31,6 +32,8 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
 void rw_grower_free(struct rw_grower *grower);
 /* Slots that the engine must have for these rules. */
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
+/* Histograms that it must have room for. */
+uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules);
 /* Of the trees grown from here on. */
 void rw_grower_set_rate(struct rw_grower *grower, double rate);
 

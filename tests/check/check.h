@@ -124,7 +124,7 @@ void check_case_release(struct check_case *c);
 struct check_node {
     int32_t slot;
     uint32_t n;
-    int can_split;        /* has a histogram */
+    int can_split;        /* has a histogram that is not forgotten */
     struct rw_split best; /* ref's */
     int32_t split;        /* number of its split; -1: a leaf */
     int32_t left, right;  /* nodes */

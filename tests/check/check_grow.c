@@ -48,8 +48,10 @@ void check_grow(struct check_run *run, uint32_t tree_number)
         rules.levels = 1;
         rules.depth = 2;
     }
-    while (rules.leaves > 1 && rw_grow_max_slots(&rules) > run->c->rules.max_slots)
-        rules.leaves--; /* batches take more slots */
+    while (rules.leaves > 1 &&
+           (rw_grow_max_slots(&rules) > run->c->rules.max_slots ||
+            rw_grow_max_histograms(&rules) > rw_rules_histograms(&run->c->rules)))
+        rules.leaves--; /* batches take more of both */
     struct rw_tree tree[2] = {{0}, {0}};
     int32_t *leaf_slot[2];
     int status[2] = {RW_ERR_MEMORY, RW_ERR_MEMORY};

@@ -128,12 +128,48 @@ static int choose_split(struct check_run *run, const struct check_node *node,
     return 1;
 }
 
-/* Leaves that an engine must be able to hold histograms of. */
+/* Leaves that a tree may have here. */
 static uint32_t most_leaves(const struct check_run *run)
 {
     const uint32_t leaves = (run->c->rules.max_slots + 1) / 2;
     const uint32_t by_docs = run->ref->n_docs[0] / run->c->rules.min_docs + 1;
     return leaves < by_docs ? leaves : by_docs;
+}
+
+/* Where no engine can keep the histograms of all leaves: those of no use are forgotten, and of
+ * some others at random, half of them if there is no more room. Returns how many more there is room
+ * for. */
+static uint32_t forget(struct check_run *run)
+{
+    const uint32_t most = run->c->rules.max_histograms;
+    uint32_t n_kept = 0;
+    int n = 0;
+    if (most == 0)
+        return UINT32_MAX;
+    for (int32_t k = 0; k < run->n_nodes; k++)
+        n_kept += run->node[k].can_split && run->node[k].split < 0;
+    const double share = n_kept + 1 > most ? 0.5 : 0.1;
+    int32_t *slots = calloc((size_t)run->n_nodes, sizeof(*slots));
+    if (!slots)
+        abort();
+    for (int32_t k = 0; k < run->n_nodes; k++) {
+        struct check_node *node = &run->node[k];
+        const int is_kept = node->can_split && node->split < 0;
+        if (is_kept && (n_kept == 1 || !check_chance(&run->random, share)))
+            continue;
+        n_kept -= is_kept;
+        node->can_split = 0;
+        slots[n++] = node->slot;
+    }
+    check_status(run, OP_SPLITS, rw_engine_forget(run->ref, slots, n),
+                 rw_engine_forget(run->engine, slots, n));
+    free(slots);
+    return most - n_kept;
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
 }
 
 /* A batch of nodes to split, no more than `room`; returns their number. */
@@ -213,7 +249,8 @@ static void grow_by_hand(struct check_run *run)
     check_splits(run, &whole, 1, &slot, 1);
     for (;;) {
         const uint32_t leaves = (uint32_t)run->n_splits + 1, most = most_leaves(run);
-        const int n = leaves < most ? choose_batch(run, most - leaves, batch, parents) : 0;
+        const uint32_t room = leaves < most ? least_of(most - leaves, forget(run)) : 0;
+        const int n = room > 0 ? choose_batch(run, room, batch, parents) : 0;
         if (n == 0)
             break;
         split_batch(run, batch, parents, n);

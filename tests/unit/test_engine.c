@@ -83,7 +83,7 @@ ENGINE_TEST(devices)
 
 ENGINE_TEST(rules_out_of_range)
 {
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 13; i++) {
         struct rw_engine_rules rules = plain_rules();
         switch (i) {
         case 0:
@@ -103,6 +103,9 @@ ENGINE_TEST(rules_out_of_range)
             break;
         case 5:
             rules.max_slots = RW_MAX_SLOTS + 1;
+            break;
+        case 12:
+            rules.max_histograms = rules.max_slots + 1;
             break;
         case 6:
             rules.min_docs = 0;
@@ -146,6 +149,7 @@ static void misuse_of(const char *device)
     cr_assert_eq(rw_engine_load(engine, 0, train, NULL, gains), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_set_gradients(engine, gains, gains), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_forget(engine, &slot, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_ask_splits(engine, &slot, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
@@ -160,6 +164,7 @@ static void misuse_of(const char *device)
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_OK);
     cr_assert_geq(split[0].column, 0);
     slot = 7;
+    cr_assert_eq(rw_engine_forget(engine, &slot, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_ask_splits(engine, &slot, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split + 1), RW_ERR_ARGUMENT);
     const struct rw_sibling bad[] = {

@@ -38,7 +38,8 @@ static int grow(const struct rw_grow_rules *rules, double min_gain, const char *
                                                  .nearest = 1,
                                                  .query_threshold = (uint64_t)1 << 32,
                                                  .feature_threshold = (uint64_t)1 << 32,
-                                                 .max_slots = rw_grow_max_slots(rules)};
+                                                 .max_slots = rw_grow_max_slots(rules),
+                                                 .max_histograms = rw_grow_max_histograms(rules)};
     struct rw_engine *engine = NULL;
     struct rw_grower *grower = NULL;
     int status = RW_OK;
@@ -292,32 +293,44 @@ GROWER_TEST(the_largest_tree)
 }
 
 /* A few documents have nearly all of the labels' sum: gains grow below a node, and what seemed
- * likely is expanded in vain. There are slots for what must come all the same. */
+ * likely is expanded in vain. There are slots for what must come all the same, and room for
+ * histograms, for those of what cannot come any more are forgotten ('ref' says if one of them is
+ * wanted, or if too many are kept). */
 GROWER_TEST(batches_that_guess_badly)
 {
+    int n_forgotten = 0;
     for (uint64_t seed = 0; seed < 5; seed++) {
         for (uint32_t i = 0; i < train->n_docs; i++)
             train->label[i] = (float)exp(8 * fixture_unit(seed + 77, i));
-        for (int32_t leaves = 20; leaves < 200; leaves *= 2) {
+        for (int32_t leaves = 20; leaves < 400; leaves *= 2) {
             struct rw_grow_rules rules = {.leaves = leaves, .min_docs = 1, .rate = 1.0, .batch = 1};
             cr_assert_eq(grow(&rules, 0.0, "ref"), RW_OK);
             struct rw_tree one = tree;
             memset(&tree, 0, sizeof(tree));
-            for (rules.batch = 8; rules.batch <= 128; rules.batch *= 4) {
+            for (rules.batch = 8; rules.batch <= 512; rules.batch *= 4) {
                 cr_assert_eq(grow(&rules, 0.0, "ref"), RW_OK, "%s", rw_last_error(ctx));
                 assert_same_tree(&one);
+                n_forgotten += times.n_forgotten;
             }
             rw_tree_release(&one);
         }
     }
+    cr_assert_gt(n_forgotten, 1000, "%d histograms were forgotten", n_forgotten);
 }
 
 GROWER_TEST(slots_of_batches)
 {
     struct rw_grow_rules rules = {.leaves = 31, .batch = 1};
     cr_assert_eq(rw_grow_max_slots(&rules), 61);
+    cr_assert_eq(rw_grow_max_histograms(&rules), 31);
     rules.batch = 16;
-    cr_assert_eq(rw_grow_max_slots(&rules), 106);
+    cr_assert_eq(rw_grow_max_slots(&rules), 154);
+    cr_assert_eq(rw_grow_max_histograms(&rules), 93);
+    rules.leaves = 4;
+    cr_assert_eq(rw_grow_max_histograms(&rules), 12);
     rules.leaves = 65536; /* as many as engines take */
     cr_assert_eq(rw_grow_max_slots(&rules), RW_MAX_SLOTS);
+    cr_assert_eq(rw_grow_max_histograms(&rules), 65600);
+    const struct rw_grow_rules levels = {.levels = 1, .depth = 5};
+    cr_assert_eq(rw_grow_max_histograms(&levels), 32);
 }

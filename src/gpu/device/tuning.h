@@ -119,6 +119,9 @@
  * 32 bytes asked of the L2 cache, and rows that leave it first (no difference). */
 #define RW_TUNE_PARTITION_CHUNK 2048
 #define RW_TUNE_SCORES_THREADS  256
+/* Of histograms that move, and blocks that share one's words. Not measured. */
+#define RW_TUNE_MOVE_THREADS 256
+#define RW_TUNE_MOVE_BLOCKS  8
 /* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. No fewer
  * than the batches of device_tuning.c, which no call passes but of a --batch that asks for more. */
 #define RW_TUNE_ENGINE_NODES 32

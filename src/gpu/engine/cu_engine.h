@@ -2,7 +2,8 @@
  * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu and, of many nodes,
  * cu_split_rough.cu (best splits), cu_category.cu (best splits by categories), cu_partition.cu
  * (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to scores),
- * cu_columns.cu (columns from tiles), cu_answer.cu (what the host waits for).
+ * cu_columns.cu (columns from tiles), cu_move.cu (histograms that change their place), cu_answer.cu
+ * (what the host waits for).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's position is its index in the list of documents,
@@ -147,6 +148,16 @@ struct rw_cuda_feature {
     uint32_t n_bins, has_missing; /* the missing values' code is n_bins; by categories: both 0 */
     uint32_t zero_bin;            /* the first bin with a cut of at least 0 */
 };
+
+/* Histograms of a group that go from one buffer to another: none is both left and entered.
+ * cu_move.cu */
+enum { RW_CUDA_MOST_MOVES = 256 };
+struct rw_cuda_moves {
+    uint32_t n;
+    uint32_t from[RW_CUDA_MOST_MOVES], to[RW_CUDA_MOST_MOVES];
+};
+int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_cuda_moves *moves,
+                 void *stream);
 
 /* A feature whose values are categories, which cu_category.cu searches. */
 struct rw_cuda_category {

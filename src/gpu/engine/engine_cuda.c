@@ -517,6 +517,7 @@ static const struct rw_engine_ops cuda_ops = {
     .begin_tree = cuda_begin_tree,
     .allow = rw_cuda_allow,
     .histograms = rw_cuda_histograms,
+    .forget = rw_cuda_forget,
     .ask_splits = rw_cuda_ask_splits,
     .best_splits = rw_cuda_best_splits,
     .partition = cuda_partition,

@@ -165,7 +165,7 @@ struct rw_cuda {
     uint64_t half;       /* positions of a half */
     uint32_t *n;         /* [max_slots] documents of each node; owned */
     uint64_t *first;     /* [max_slots] each node's first position; owned */
-    int32_t *buffer_of;  /* [max_slots] histogram; -1: none; owned */
+    int32_t *buffer_of;  /* [max_slots] histogram; -1: none, or no use of it; owned */
     int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned; owned */
     int32_t *stack;      /* [max_slots] scratch; owned */
     int32_t n_buffers, n_used;
@@ -372,6 +372,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 /* Begins the histogram of a root that sees all documents, before anybody asks for it, if the engine
  * knows enough by now. */
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
+int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);

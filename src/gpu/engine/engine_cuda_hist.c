@@ -231,6 +231,52 @@ int rw_cuda_build_own(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
     return build(cuda, n, d_list, 0, 0);
 }
 
+int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    for (int i = 0; i < n; i++)
+        rw_cuda_of(engine)->buffer_of[slots[i]] = -1;
+    return RW_OK;
+}
+
+static int move(struct rw_cuda *cuda, struct rw_cuda_moves *moves)
+{
+    for (int g = 0; g < cuda->n_groups && moves->n > 0; g++)
+        RW_CUDA_TRY(cuda, 1, rw_cuda_move(&cuda->group[g].cells, moves, rw_cuda_stream(cuda)));
+    moves->n = 0;
+    return RW_OK;
+}
+
+/* Histograms that are of use move down to the buffers of those that are not, so that a batch's can
+ * stand in a row behind them. */
+static int close_up(struct rw_cuda *cuda)
+{
+    const int32_t n_slots = (int32_t)cuda->host.base.rules.max_slots;
+    struct rw_cuda_moves moves = {.n = 0};
+    int32_t n_kept = 0, hole = 0;
+    int32_t *slot_of = cuda->stack; /* by buffer */
+    for (int32_t buffer = 0; buffer < cuda->n_used; buffer++)
+        slot_of[buffer] = -1;
+    for (int32_t slot = 0; slot < n_slots; slot++) {
+        if (cuda->buffer_of[slot] < 0)
+            continue;
+        slot_of[cuda->buffer_of[slot]] = slot;
+        n_kept++;
+    }
+    for (int32_t buffer = n_kept; buffer < cuda->n_used; buffer++) {
+        if (slot_of[buffer] < 0)
+            continue;
+        while (slot_of[hole] >= 0)
+            hole++;
+        cuda->buffer_of[slot_of[buffer]] = hole;
+        moves.from[moves.n] = (uint32_t)buffer;
+        moves.to[moves.n++] = (uint32_t)hole++;
+        if (moves.n == RW_CUDA_MOST_MOVES)
+            RW_TRY(move(cuda, &moves));
+    }
+    cuda->n_used = n_kept;
+    return move(cuda, &moves);
+}
+
 /* The smaller child takes the next buffer, the larger its parent's. */
 static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
@@ -262,9 +308,14 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         const int some = n - first < most ? n - first : most;
         const struct rw_sibling *s = siblings + first;
         if (some > cuda->n_buffers - cuda->n_used)
+            RW_TRY(close_up(cuda));
+        if (some > cuda->n_buffers - cuda->n_used)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
-        for (int i = 0; i < some; i++)
+        for (int i = 0; i < some; i++) {
+            if (s[i].parent >= 0 && cuda->buffer_of[s[i].parent] < 0)
+                return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a parent without a histogram");
             take_buffers(cuda, &s[i], i);
+        }
         /* the root of a tree that sees all documents needs no list */
         const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
         const uint32_t *d_list = whole ? NULL : cuda->d_list;

@@ -316,12 +316,12 @@ int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_
     return rules->newton ? rw_host_new(&cuda->host, &cells->d_hess, n, size, 1) : RW_OK;
 }
 
-/* Histograms live at no more nodes than there are leaves, and a node that may be searched has
- * 2 x min_docs documents. */
+/* Nodes that keep histograms share no documents, and one that may be searched has 2 x min_docs of
+ * them. */
 static int make_pools(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    uint64_t n_buffers = ((uint64_t)rules->max_slots + 1) / 2;
+    uint64_t n_buffers = rw_rules_histograms(rules);
     const uint32_t all_docs = cuda->ranks ? cuda->host.base.all_docs : cuda->n_docs;
     const uint64_t most = all_docs / rules->min_docs + 2;
     cuda->host.part = "histograms";

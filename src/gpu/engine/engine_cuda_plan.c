@@ -200,8 +200,11 @@ static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_l
             const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
             smaller.offset[f + 1] = smaller.offset[f] + (n_bins < bins ? n_bins : bins);
         }
-        if (by_leaves)
+        if (by_leaves) {
             rules.max_slots = (uint32_t)((uint64_t)now->max_slots * fewer[i] / most + 1);
+            rules.max_histograms =
+                (uint32_t)((uint64_t)rw_rules_histograms(now) * fewer[i] / most + 1);
+        }
         RW_TRY_OUT(dry_run(cuda, &rules, &smaller, &values, NULL, &plan));
         if (plan.most_bytes <= cuda->free_bytes)
             *found = fewer[i];

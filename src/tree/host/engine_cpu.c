@@ -116,9 +116,9 @@ static int allocate(struct rw_cpu *cpu)
     cpu->kept_at = cpu->cell_at;
     /* what ranks add up is never made again */
     cpu->least_kept = cpu->sparse.n || cpu->ranks ? 0 : LEAST_KEPT;
-    /* histograms live at no more nodes than there are leaves, none of which share documents */
+    /* nodes that keep histograms share no documents */
     const uint32_t least = rules->min_docs > cpu->least_kept ? rules->min_docs : cpu->least_kept;
-    const size_t most = ((size_t)rules->max_slots + 1) / 2, kept = all_docs / least + 2;
+    const size_t most = rw_rules_histograms(rules), kept = all_docs / least + 2;
     cpu->n_buffers = (int32_t)(kept < most ? kept : most);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
         cpu->buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
@@ -427,6 +427,7 @@ static const struct rw_engine_ops cpu_ops = {
     .begin_tree = cpu_begin_tree,
     .allow = rw_host_allow,
     .histograms = rw_cpu_histograms,
+    .forget = rw_cpu_forget,
     .best_splits = rw_cpu_best_splits,
     .partition = rw_cpu_partition,
     .leaf_sums = cpu_leaf_sums,

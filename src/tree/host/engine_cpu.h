@@ -438,6 +438,7 @@ typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n);
 /* Room for at most `max_slots` nodes; which features are whose, when those of a tree were drawn;
  * where documents of all ranks go. */
 int rw_cpu_allocate_ranks(struct rw_cpu *cpu, size_t words);

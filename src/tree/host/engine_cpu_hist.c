@@ -407,6 +407,18 @@ static void drop_parents(struct rw_cpu *cpu, int n_jobs)
     }
 }
 
+int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    struct rw_cpu *cpu = rw_cpu_of(engine);
+    for (int i = 0; i < n; i++) {
+        int32_t *buffer = &cpu->buffer_of[slots[i]];
+        if (*buffer >= 0)
+            cpu->free_buffer[cpu->n_free++] = *buffer;
+        *buffer = -1;
+    }
+    return RW_OK;
+}
+
 static int make_histograms(struct rw_engine *engine, const struct rw_sibling *siblings,
                            int n_siblings)
 {

@@ -35,6 +35,7 @@ static int ref_load(struct rw_engine *engine, int set, const struct rw_dataset *
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->slot_of_doc, dataset->n_docs));
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->parent, engine->rules.max_slots));
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->leaf_of, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->is_kept, engine->rules.max_slots));
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->cell_offset, cuts->n_features + 1));
     ref->cell_offset[0] = 0;
     for (uint32_t f = 0; f < cuts->n_features; f++)
@@ -51,6 +52,8 @@ static int ref_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
         ref->slot_of_doc[doc] = ref->host.sampled[doc] ? 0 : -1;
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         ref->parent[s] = -1;
+    memset(ref->is_kept, 0, engine->rules.max_slots);
+    ref->n_kept = 0;
     return RW_OK;
 }
 
@@ -78,13 +81,39 @@ static int build(struct rw_ref *ref, int32_t slot)
     return rw_comm_sum(ref->host.base.ctx, (uint64_t *)(void *)cells, 3 * n_cells);
 }
 
+static void keep(struct rw_ref *ref, int32_t slot, uint8_t is_kept)
+{
+    if (slot < 0 || ref->is_kept[slot] == is_kept)
+        return;
+    ref->is_kept[slot] = is_kept;
+    ref->n_kept += is_kept ? 1 : UINT32_MAX;
+}
+
+/* Children are built from their documents, but what other engines could not make is refused. */
 static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
+    struct rw_ref *ref = ref_of(engine);
     for (int i = 0; i < n; i++) {
-        RW_TRY(build(ref_of(engine), siblings[i].smaller));
-        if (siblings[i].larger >= 0)
-            RW_TRY(build(ref_of(engine), siblings[i].larger));
+        const struct rw_sibling *s = &siblings[i];
+        if (s->parent >= 0 && !ref->is_kept[s->parent])
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "slot %d has no histogram", s->parent);
+        RW_TRY(build(ref, s->smaller));
+        if (s->larger >= 0)
+            RW_TRY(build(ref, s->larger));
+        keep(ref, s->parent, 0);
+        keep(ref, s->smaller, 1);
+        keep(ref, s->larger, 1);
     }
+    if (ref->n_kept > rw_rules_histograms(&engine->rules))
+        return rw_fail(engine->ctx, RW_ERR_INTERNAL, "%u histograms are kept at a time",
+                       ref->n_kept);
+    return RW_OK;
+}
+
+static int ref_forget(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    for (int i = 0; i < n; i++)
+        keep(ref_of(engine), slots[i], 0);
     return RW_OK;
 }
 
@@ -250,6 +279,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .begin_tree = ref_begin_tree,
     .allow = rw_host_allow,
     .histograms = ref_histograms,
+    .forget = ref_forget,
     .best_splits = ref_best_splits,
     .partition = ref_partition,
     .leaf_sums = ref_leaf_sums,

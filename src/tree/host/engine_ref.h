@@ -7,6 +7,8 @@
 struct rw_ref {
     struct rw_host host;
     int32_t *parent, *leaf_of;  /* [max_slots] slot above; scratch */
+    uint8_t *is_kept;           /* [max_slots] its histogram may be asked for */
+    uint32_t n_kept;
     int32_t *slot_of_doc;       /* [n_docs] of the tree being grown; -1 outside the sample */
     uint64_t *cell_offset;      /* [n_features + 1] first cell of each feature in a histogram */
     struct rw_cell **cell;      /* [max_slots] histogram of each slot, made when first asked for */

@@ -179,6 +179,12 @@ static int sim_histograms(struct rw_engine *engine, const struct rw_sibling *sib
     return leave(engine, rw_ref_ops.histograms(engine, sim_of(engine)->in, n));
 }
 
+static int sim_forget(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
+    return leave(engine, rw_ref_ops.forget(engine, sim_of(engine)->in, n));
+}
+
 static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                            struct rw_split *out)
 {
@@ -254,6 +260,7 @@ static const struct rw_engine_ops sim_ops = {
     .begin_tree = sim_begin_tree,
     .allow = sim_allow,
     .histograms = sim_histograms,
+    .forget = sim_forget,
     .best_splits = sim_best_splits,
     .partition = sim_partition,
     .leaf_sums = sim_leaf_sums,
