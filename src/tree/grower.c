@@ -1,75 +1,9 @@
-#include "tree/grower.h"
+#include "tree/grower_inside.h"
 
 #include <math.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "tree/monotone.h"
-#include "tree/node_features.h"
-
-/* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
- * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
- * order of one-at-a-time growth; what was expanded too much is left. */
-struct node {
-    double gain;         /* of its best split, if it has one */
-    uint64_t n;          /* documents */
-    int32_t left, right; /* slots of its children, once it is expanded */
-    int32_t depth;
-    int32_t index;       /* among the splits or among the leaves, at the end */
-    uint8_t has_split;   /* its best split is known */
-    uint8_t is_begun;    /* it has children */
-    uint8_t is_expanded; /* whose best splits are known */
-    uint8_t is_kept;     /* the engine keeps its histogram */
-    uint8_t may_follow;  /* scratch of forget_others */
-};
-
-/* An entry of a heap: highest gain first, then the lowest number, which is the order of acceptance.
- * Of the frontier; or a prospect, a node that may yet be accepted: one of the frontier, or below
- * one of its nodes that are expanded already, with the number that it would have. */
-struct entry {
-    double gain;
-    int32_t number, slot;
-    int32_t heap_index; /* of a prospect: in the frontier's heap; -1: not of the frontier */
-};
-
-/* A prospect, in the order in which they would be accepted if no more became known. */
-struct ranked {
-    double gain;
-    int32_t number, slot;
-    int32_t place;      /* among all prospects, once more are known */
-    uint8_t is_begun;   /* as the node is: it need not be looked at again */
-    uint8_t is_awaited; /* its children's best splits are not known yet */
-};
-
-struct rw_grower {
-    struct rw_ctx *ctx; /* borrowed */
-    struct rw_grow_rules rules;
-    uint32_t max_slots, max_histograms;
-    uint32_t n_histograms; /* that the engine keeps */
-    /* [max_slots] both. A batch is chosen while the engine waits: what is asked of all nodes then
-     * is apart from their splits, each of which is several lines of the cache. */
-    struct node *node;
-    struct rw_split *split; /* the best; column -1: none */
-    int32_t n_slots;
-    int32_t *slot_of; /* [max_slots] of each number */
-    int32_t n_nodes;
-    struct entry *frontier; /* [max_slots] a heap */
-    int32_t n_frontier;
-    int32_t n_splits;
-    /* one batch */
-    struct entry *prospect; /* [max_slots] a heap */
-    struct ranked *ranked;  /* [max_slots] */
-    int32_t n_ranked;
-    int32_t n_left;         /* splits that the tree has room for since they were ranked */
-    struct rw_split *batch; /* [max_slots] */
-    int n_batch;
-    struct rw_sum *sum;             /* [max_slots] of each leaf, at the end */
-    struct rw_sibling *sibling;     /* [max_slots] */
-    int32_t *search;                /* [max_slots] slots whose split is asked for */
-    struct rw_split *found;         /* [max_slots] */
-    struct rw_monotone monotone;    /* room; rules.monotone only */
-    struct rw_node_features *nodes; /* NULL: all nodes may be split by the same features */
-};
 
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 {
@@ -141,40 +75,9 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower);
 }
 
-/* ---- heaps ---- */
-
-static int before(const struct entry *a, const struct entry *b)
-{
-    return a->gain > b->gain || (a->gain == b->gain && a->number < b->number);
-}
-
-static void push(struct entry *heap, int32_t *n, struct entry added)
-{
-    int32_t at = (*n)++;
-    for (; at > 0 && before(&added, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = added;
-}
-
-static struct entry pop(struct entry *heap, int32_t *n)
-{
-    const struct entry top = heap[0], moved = heap[--*n];
-    int32_t at = 0;
-    for (int32_t child = 1; child < *n; child = 2 * at + 1) {
-        if (child + 1 < *n && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &moved))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moved;
-    return top;
-}
-
 /* ---- growth ---- */
 
-static int may_split(const struct rw_grower *g, const struct node *node)
+static int may_split(const struct rw_grower *g, const struct grow_node *node)
 {
     return node->n >= 2 * (uint64_t)g->rules.min_docs &&
            (g->rules.depth == 0 || node->depth < g->rules.depth);
@@ -183,131 +86,10 @@ static int may_split(const struct rw_grower *g, const struct node *node)
 /* A node at the next slot. */
 static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
 {
-    g->node[g->n_slots] = (struct node){.n = n, .depth = depth, .index = -1};
+    g->node[g->n_slots] = (struct grow_node){.n = n, .depth = depth, .index = -1};
     g->split[g->n_slots].column = -1;
     g->split[g->n_slots].is_set = 0;
     return g->n_slots++;
-}
-
-/* Makes a known node part of the tree. */
-static void number_node(struct rw_grower *g, int32_t slot)
-{
-    const struct node *node = &g->node[slot];
-    if (node->has_split)
-        push(g->frontier, &g->n_frontier, (struct entry){node->gain, g->n_nodes, slot, -1});
-    g->slot_of[g->n_nodes++] = slot;
-}
-
-/* Makes an expanded node a split of the tree. */
-static void accept(struct rw_grower *g, int32_t slot)
-{
-    g->node[slot].index = g->n_splits++;
-    number_node(g, g->node[slot].left);
-    number_node(g, g->node[slot].right);
-}
-
-static int most_of_batch(const struct rw_grower *g)
-{
-    return g->rules.batch > 1 ? g->rules.batch : 1;
-}
-
-/* The children of a node that would be accepted behind `rank` others. */
-static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_t *n)
-{
-    const struct node *parent = &g->node[slot];
-    for (int side = 0; side < 2; side++) {
-        const int32_t child = side ? parent->right : parent->left;
-        if (g->node[child].has_split)
-            push(g->prospect, n,
-                 (struct entry){g->node[child].gain, g->n_nodes + 2 * rank + side, child, -1});
-    }
-}
-
-/* Accepts the best of the frontier, again and again, until its children are not known. */
-static void accept_known(struct rw_grower *g)
-{
-    while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves &&
-           g->node[g->frontier[0].slot].is_expanded)
-        accept(g, pop(g->frontier, &g->n_frontier).slot);
-}
-
-/* Adds what comes into question only now that `seen` was taken as number `rank`: the nodes under it
- * in the frontier's heap, none of which comes before it, and, if it is expanded, its children. */
-static void add_next(struct rw_grower *g, const struct entry *seen, int32_t rank, int32_t *n)
-{
-    for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
-        const int32_t index = 2 * seen->heap_index + k;
-        if (index < g->n_frontier) {
-            struct entry found = g->frontier[index];
-            found.heap_index = index;
-            push(g->prospect, n, found);
-        }
-    }
-    if (g->node[seen->slot].is_expanded)
-        add_children(g, seen->slot, rank, n);
-}
-
-/* Accepts what can be without knowing more, and ranks what may come then, while the engine finds
- * the best splits of other nodes: as many prospects as the tree has room for, or as a batch takes.
- */
-static void rank_prospects(struct rw_grower *g, struct rw_grow_times *times)
-{
-    int32_t n = 0, n_new = 0;
-    g->n_ranked = 0;
-    if (g->rules.levels)
-        return;
-    accept_known(g);
-    g->n_left = g->rules.leaves - 1 - g->n_splits;
-    if (g->n_frontier > 0) {
-        struct entry first = g->frontier[0];
-        first.heap_index = 0;
-        push(g->prospect, &n, first);
-    }
-    while (n > 0 && g->n_ranked < g->n_left && n_new < most_of_batch(g)) {
-        const struct entry next = pop(g->prospect, &n);
-        const struct node *node = &g->node[next.slot];
-        g->ranked[g->n_ranked] =
-            (struct ranked){.gain = next.gain,
-                            .number = next.number,
-                            .slot = next.slot,
-                            .is_begun = node->is_begun,
-                            .is_awaited = node->is_begun && !node->is_expanded};
-        n_new += !node->is_begun;
-        add_next(g, &next, g->n_ranked++, &n);
-    }
-    times->n_prospects += g->n_ranked;
-}
-
-/* A tree has room for so many splits more; of the nodes that are known, those that would be the
- * next, in their order. What becomes known later can only come between them, so no other one will
- * ever be split: the engine may forget the others' histograms. Asked for when room is short. */
-static int forget_others(struct rw_grower *g, struct rw_engine *engine, struct rw_grow_times *times)
-{
-    int32_t n = 0, n_next = 0;
-    int n_forgotten = 0;
-    if (g->n_histograms + (uint32_t)most_of_batch(g) <= g->max_histograms)
-        return RW_OK;
-    if (g->n_frontier > 0) {
-        struct entry first = g->frontier[0];
-        first.heap_index = 0;
-        push(g->prospect, &n, first);
-    }
-    while (n > 0 && n_next < g->n_left) {
-        const struct entry next = pop(g->prospect, &n);
-        g->node[next.slot].may_follow = !g->node[next.slot].is_expanded;
-        add_next(g, &next, n_next++, &n);
-    }
-    for (int32_t slot = 0; slot < g->n_slots; slot++) {
-        struct node *node = &g->node[slot];
-        if (node->is_kept && !node->may_follow) {
-            node->is_kept = 0;
-            g->search[n_forgotten++] = slot;
-        }
-        node->may_follow = 0;
-    }
-    g->n_histograms -= (uint32_t)n_forgotten;
-    times->n_forgotten += n_forgotten;
-    return rw_engine_forget(engine, g->search, n_forgotten);
 }
 
 /* What the engine keeps once it has made histograms. */
@@ -340,11 +122,11 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
     RW_TRY(rw_engine_ask_splits(engine, g->search, n_search));
-    rank_prospects(g, times);
+    rw_frontier_rank(g, times);
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
     for (int i = 0; i < n_search; i++) {
-        struct node *node = &g->node[g->search[i]];
+        struct grow_node *node = &g->node[g->search[i]];
         node->has_split = g->found[i].column >= 0;
         node->gain = g->found[i].gain;
         rw_split_copy(&g->split[g->search[i]], &g->found[i]);
@@ -369,7 +151,7 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int look,
     int n_siblings = 0, n_search = 0;
     for (int i = 0; i < n_batch; i++) {
         const struct rw_split *split = &g->batch[i];
-        struct node *parent = &g->node[split->slot];
+        struct grow_node *parent = &g->node[split->slot];
         parent->is_begun = 1;
         parent->left = split->left;
         parent->right = split->right;
@@ -394,7 +176,7 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int look,
     if (n_search)
         RW_TRY(search(g, engine, n_siblings, n_search, times));
     else
-        rank_prospects(g, times);
+        rw_frontier_rank(g, times);
     for (int i = 0; i < n_batch; i++)
         g->node[g->batch[i].slot].is_expanded = 1;
     return RW_OK;
@@ -418,71 +200,24 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
     g->search[0] = 0;
     if (may_split(g, &g->node[0]) && root->n_features > 0)
         RW_TRY(search(g, engine, 1, 1, times));
-    number_node(g, 0);
+    rw_frontier_add(g, 0);
     return RW_OK;
-}
-
-/* A ranked prospect among all: its number is counted anew if its parent is a prospect, too. */
-static struct entry among_all(const struct rw_grower *g, const struct ranked *ranked)
-{
-    const int32_t behind = ranked->number - g->n_nodes; /* twice its parent's rank, and its side */
-    struct entry entry = {ranked->gain, ranked->number, ranked->slot, -1};
-    if (behind >= 0)
-        entry.number = g->n_nodes + 2 * g->ranked[behind / 2].place + behind % 2;
-    return entry;
-}
-
-/* The next to be accepted that is not expanded, and nodes that will probably be accepted behind it,
- * from the ranked ones and the children that were awaited, whose splits are known now. A node
- * behind which there is no leaf left for its children is chosen alone (*is_last), and slots are
- * kept for what must come. Each node of a batch takes a histogram more than its parent had. */
-static void choose_batch(struct rw_grower *g, int *is_last)
-{
-    int64_t spare = 0;
-    const int64_t spare_histograms = (int64_t)g->max_histograms - g->n_histograms;
-    int32_t n = 0, n_ranked = 0;
-    *is_last = 0;
-    g->n_batch = 0;
-    for (int32_t place = 0;
-         place < g->n_left && g->n_batch < most_of_batch(g) && g->n_batch < spare_histograms;
-         place++) {
-        struct entry next = {.slot = -1};
-        if (n_ranked < g->n_ranked)
-            next = among_all(g, &g->ranked[n_ranked]);
-        if (n > 0 && (next.slot < 0 || before(&g->prospect[0], &next)))
-            next = pop(g->prospect, &n);
-        else if (next.slot >= 0) {
-            struct ranked *ranked = &g->ranked[n_ranked++];
-            ranked->place = place;
-            if (ranked->is_awaited)
-                add_children(g, ranked->slot, place, &n);
-            if (ranked->is_begun)
-                continue;
-        } else
-            return;
-        if (g->n_batch == 0) {
-            *is_last = place == g->n_left - 1;
-            spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)(g->n_left - place);
-        } else if (place == g->n_left - 1 || 2 * g->n_batch > spare)
-            return;
-        rw_split_copy(&g->batch[g->n_batch++], &g->split[next.slot]);
-    }
 }
 
 static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
                            struct rw_grow_times *times)
 {
     g->n_batch = 0;
-    rank_prospects(g, times);
+    rw_frontier_rank(g, times);
     for (;;) {
         int is_last;
-        RW_TRY(forget_others(g, engine, times));
-        choose_batch(g, &is_last);
+        RW_TRY(rw_frontier_forget(g, engine, times));
+        rw_frontier_choose(g, &is_last);
         if (g->n_batch == 0)
             break;
         RW_TRY(expand(g, engine, !is_last, times));
     }
-    accept_known(g);
+    rw_frontier_accept_known(g);
     return RW_OK;
 }
 
@@ -501,7 +236,7 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
         g->n_frontier = 0;
         RW_TRY(expand(g, engine, 1, times));
         for (int i = 0; i < g->n_batch; i++)
-            accept(g, g->batch[i].slot);
+            rw_frontier_accept(g, g->batch[i].slot);
         begin = end;
     }
     return RW_OK;
@@ -549,7 +284,7 @@ static int32_t list_leaves(struct rw_grower *g, int32_t *leaf_slot)
 {
     int32_t n_leaves = 0;
     for (int32_t number = 0; number < g->n_nodes; number++) {
-        struct node *node = &g->node[g->slot_of[number]];
+        struct grow_node *node = &g->node[g->slot_of[number]];
         if (node->index >= 0)
             continue;
         node->index = ~n_leaves;
@@ -563,7 +298,7 @@ static void make_tree(struct rw_grower *g, struct rw_tree *tree)
 {
     for (int32_t number = 0; number < g->n_nodes; number++) {
         const int32_t slot = g->slot_of[number];
-        const struct node *node = &g->node[slot];
+        const struct grow_node *node = &g->node[slot];
         const struct rw_split *split = &g->split[slot];
         const int32_t k = node->index;
         if (k < 0)
