@@ -90,6 +90,23 @@ PLAN_TEST(newton_has_weights)
     cr_assert_eq(part_of(&newton, "histograms"), part_of(&mart, "histograms") / 8 * 12);
 }
 
+/* A batch with a large node, whose cells have 12 bytes where small ones' have 8, is one call. */
+PLAN_TEST(scratch_of_a_batch)
+{
+    struct rw_plan plan[3];
+    struct rw_engine *engine = &cuda->host.base;
+    rw_dataset_free(train);
+    set[0] = train = fixture_data(ctx, 1, 500, 40, 12);
+    engine->rules.newton = 1;
+    engine->rules.bits = 16;
+    for (int i = 0; i < 3; i++) {
+        engine->batch = (const int[]){0, 21, 24}[i]; /* 32 of 8 bytes take more than 21 of 12 */
+        cr_assert_eq(plan_of(1, &plan[i]), RW_OK, "%s", rw_last_error(ctx));
+    }
+    cr_assert_eq(part_of(&plan[1], "scratch"), part_of(&plan[0], "scratch"));
+    cr_assert_gt(part_of(&plan[2], "scratch"), part_of(&plan[0], "scratch"));
+}
+
 /* The least that a training needs beside its codes. */
 static uint64_t least_bytes(int n_sets)
 {

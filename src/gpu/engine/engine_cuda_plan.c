@@ -66,22 +66,32 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
     return RW_OK;
 }
 
-/* More nodes a call where the favourite's scratch stays small. */
-static void plan_nodes(struct rw_cuda *cuda, size_t *small)
+/* Scratch of the favourite method for a call of n nodes, the first of `longest` documents. */
+static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_t *small)
 {
     struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
-    for (uint32_t i = 0; i < RW_TUNE_ENGINE_NODES; i++)
+    for (uint32_t i = 0; i < n; i++)
         node[i] = (struct rw_hist_node){cuda->half, cuda->n_docs / 2 / RW_TUNE_ENGINE_NODES};
-    node[0].first = cuda->half + cuda->n_docs - node[0].n;
+    node[0] = (struct rw_hist_node){cuda->half + cuda->n_docs - longest, longest};
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->group[g];
-        struct rw_hist_call call =
-            rw_cuda_hist_call(cuda, g, node, RW_TUNE_ENGINE_NODES, cuda->d_list);
+        struct rw_hist_call call = rw_cuda_hist_call(cuda, g, node, n, cuda->d_list);
         call.d_node = node;
         const struct rw_hist_method *method = group->chosen ? group->choice.method : &rw_hist_lanes;
         const size_t bytes = method->scratch_bytes(&call);
         *small = bytes > *small ? bytes : *small;
     }
+}
+
+/* As many small nodes as a call takes, and a batch with a large one, whose cells may be wider: it
+ * is worth more than its scratch not to build it in two calls. */
+static void plan_calls(struct rw_cuda *cuda, size_t *small)
+{
+    enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
+    const int batch = cuda->host.base.batch < (int)MOST ? cuda->host.base.batch : (int)MOST;
+    plan_nodes(cuda, MOST, cuda->n_docs / 2 / MOST, small);
+    if (batch > 0)
+        plan_nodes(cuda, (uint32_t)batch, cuda->n_docs / LARGE, small);
 }
 
 int rw_cuda_plan_histograms(struct rw_cuda *cuda)
@@ -92,7 +102,7 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
     const size_t most = left / 4 < RW_TUNE_HYBRID_SCRATCH ? left / 4 : RW_TUNE_HYBRID_SCRATCH;
     for (int g = 0; g < cuda->n_groups; g++)
         RW_TRY(plan_group(cuda, g, most, &small, &large));
-    plan_nodes(cuda, &small);
+    plan_calls(cuda, &small);
     large = large > small ? large : small;
     cuda->host.part = "scratch";
     rw_host_count(&cuda->host, small);
