@@ -300,7 +300,8 @@ void rw_code_search_most(enum rw_isa isa, const struct rw_code_search *s, const 
 #else
     (void)isa;
 #endif
-    run_plain(s, value + done, n - done, bytes, (uint8_t *)positions + done * bytes, most);
+    if (done < n) /* where there is nothing, the arrays may be NULL */
+        run_plain(s, value + done, n - done, bytes, (uint8_t *)positions + done * bytes, most);
 }
 
 void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *s, const float *value,

@@ -96,6 +96,8 @@ static void fetch(struct rw_csv *csv, const struct block *before, struct block *
 /* Cuts whole records into chunks of about equal size; returns how many. */
 static int cut(struct rw_csv *csv, const struct block *block)
 {
+    if (block->n_ready == 0) /* there may be no text at all */
+        return 0;
     const char *p = block->text + csv->first, *end = block->text + block->n_ready;
     const size_t even = (size_t)(end - p) / (size_t)csv->n_chunks + 1;
     const size_t chunk_bytes = even > csv->chunk_bytes ? even : csv->chunk_bytes;
@@ -133,9 +135,9 @@ static int open_header(struct rw_ctx *ctx, struct rw_csv *csv)
     const char *name = rw_input_name(csv->input);
     const struct block *block = &csv->block[0];
     fetch(csv, NULL, &csv->block[0]);
-    const char *text = block->text + csv->first, *end = block->text + block->n_ready;
     if (block->n_ready == 0 && block->status < 0)
-        return block_failed(ctx, csv, block->status);
+        return block_failed(ctx, csv, block->status); /* without text, it may be */
+    const char *text = block->text + csv->first, *end = block->text + block->n_ready;
     if (text >= end)
         return rw_fail(ctx, RW_ERR_PARSE,
                        "%s:1:1: expected the columns' names, found the end of the file", name);

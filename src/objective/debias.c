@@ -319,7 +319,7 @@ int rw_debias_parse_line(enum rw_debias_kind kind, const char *text, const char 
     const double most = rw_pow2(-RW_DEBIAS_LEAST_EXPONENT);
     double number = 0.0;
     const char *p = parse_number(text, end, 0.0, RW_MAX_POSITION, &number);
-    *position = (uint32_t)number;
+    *position = p ? (uint32_t)number : 0;
     *bias = (struct rw_position_bias){{0.0, 0.0}};
     if (kind == RW_DEBIAS_ADDITIVE) {
         p = parse_number(p, end, -1e300, 1e300, &bias->of[0]);
