@@ -74,6 +74,17 @@ static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_
     }
 }
 
+/* The best of the frontier comes first. */
+static void begin_prospects(struct rw_grower *g, int32_t *n)
+{
+    *n = 0;
+    if (g->n_frontier == 0)
+        return;
+    struct grow_entry first = g->frontier[0];
+    first.heap_index = 0;
+    push(g->prospect, n, first);
+}
+
 /* Adds what comes into question only now that `seen` was taken as number `rank`: the nodes under it
  * in the frontier's heap, none of which comes before it, and, if it is expanded, its children. */
 static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t rank, int32_t *n)
@@ -92,17 +103,13 @@ static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t
 
 void rw_frontier_rank(struct rw_grower *g, struct rw_grow_times *times)
 {
-    int32_t n = 0, n_new = 0;
+    int32_t n, n_new = 0;
     g->n_ranked = 0;
     if (g->rules.levels)
         return;
     rw_frontier_accept_known(g);
     g->n_left = g->rules.leaves - 1 - g->n_splits;
-    if (g->n_frontier > 0) {
-        struct grow_entry first = g->frontier[0];
-        first.heap_index = 0;
-        push(g->prospect, &n, first);
-    }
+    begin_prospects(g, &n);
     while (n > 0 && g->n_ranked < g->n_left && n_new < most_of_batch(g)) {
         const struct grow_entry next = pop(g->prospect, &n);
         const struct grow_node *node = &g->node[next.slot];
@@ -123,15 +130,11 @@ void rw_frontier_rank(struct rw_grower *g, struct rw_grow_times *times)
  * ever be split: the engine may forget the others' histograms. Asked for when room is short. */
 int rw_frontier_forget(struct rw_grower *g, struct rw_engine *engine, struct rw_grow_times *times)
 {
-    int32_t n = 0, n_next = 0;
+    int32_t n, n_next = 0;
     int n_forgotten = 0;
     if (g->n_histograms + (uint32_t)most_of_batch(g) <= g->max_histograms)
         return RW_OK;
-    if (g->n_frontier > 0) {
-        struct grow_entry first = g->frontier[0];
-        first.heap_index = 0;
-        push(g->prospect, &n, first);
-    }
+    begin_prospects(g, &n);
     while (n > 0 && n_next < g->n_left) {
         const struct grow_entry next = pop(g->prospect, &n);
         g->node[next.slot].may_follow = !g->node[next.slot].is_expanded;

@@ -104,9 +104,6 @@ ENGINE_TEST(rules_out_of_range)
         case 5:
             rules.max_slots = RW_MAX_SLOTS + 1;
             break;
-        case 12:
-            rules.max_histograms = rules.max_slots + 1;
-            break;
         case 6:
             rules.min_docs = 0;
             break;
@@ -121,6 +118,9 @@ ENGINE_TEST(rules_out_of_range)
             break;
         case 10:
             rules.lambda.sigma = 0.0f;
+            break;
+        case 11:
+            rules.max_histograms = rules.max_slots + 1;
             break;
         default:
             rules.lambda.sigma = NAN;

@@ -133,7 +133,8 @@ static uint64_t bytes_of(const struct rw_plan *plan, const char *part)
     return 0;
 }
 
-/* Histograms are kept of three nodes a leaf in trees this small, or of all with documents enough. */
+/* Histograms are kept of three nodes a leaf in trees this small, or of all that have documents
+ * enough. */
 PLAN_TEST(histograms)
 {
     static const struct {

@@ -136,10 +136,10 @@
  * trees. Of the share as much stands as the bound on memory of `bench train` leaves. Trees of 255
  * leaves, ms, mart and newton, with shares and worths of .2, 1: 2.80, 3.83; .45, 1: 2.75, 3.70;
  * .45, .3: 2.67, 3.71. Later, with a share of .4, fading by .9 and a worth of .3: 2.33, 3.14; .48
- * in its place: 2.30, 3.06; all features, 0: 2.18, 2.95, and 240 MB more. What fades by .98 is
- * copied a fifth less often (counted on the splits of 100 such trees). Failed: nodes of fewer than
- * 1 / 32 from tiles, though there is a column: 2.81, 3.64 in place of the third; large ones from 1
- * / 8 or 1 / 128 on: 2.83, 3.91 or 2.74, 3.74 in place of the second. */
+ * in its place: 2.30, 3.06; all features, 0: 2.18, 2.95, and 244 MiB more. Fading and worth alone
+ * were not timed. Failed: nodes of fewer than 1 / 32 from tiles, though there is a column: 2.81,
+ * 3.64 in place of the third; large ones from 1 / 8 or 1 / 128 on: 2.83, 3.91 or 2.74, 3.74 in
+ * place of the second. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_MOST    96
 #define RW_TUNE_COLUMNS_SHARE   0.48
