@@ -7,6 +7,7 @@
 #     library     every allocation of calls of the library fails once, under AddressSanitizer and LeakSanitizer
 #     mutate      300 lines of the library are changed, one at a time, and the tests see it (tests/mutate/mutate.py)
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
+#     compilers   one model from every compiler, at more of their optimisations (tests/same_bytes.sh)
 #     numbers     10^8 decimals read as strtof reads them
 #     cuda_faults every call of CUDA of commands and of calls of the library fails once, on an emulated GPU
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
@@ -26,7 +27,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library mutate kills numbers cuda_faults emulated fuzz differential soak sizes packages peers}
+stages=${*:-faults disks library mutate kills compilers numbers cuda_faults emulated fuzz differential soak sizes packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -81,6 +82,9 @@ stage_kills() {
     step kills sh tests/kills.sh "$program" 500
     step rank_kills sh tests/rank_kills.sh "$program"
 }
+stage_compilers() {
+    step compilers sh tests/same_bytes.sh "$builds/compilers"
+}
 stage_numbers() {
     need_release
     step numbers "$builds/release/tests/check/number_check" 100000000
@@ -124,7 +128,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | mutate | kills | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
+    faults | disks | library | mutate | kills | compilers | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2

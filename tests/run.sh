@@ -109,7 +109,10 @@ script() { # name command...
 }
 
 stage_release() {
-    if CC=$shared_gcc configure "$builds/release" --buildtype=release -Dgpu_arch=sm_90 && build "$builds/release"; then
+    CC=$shared_gcc configure "$builds/release" --buildtype=release -Dgpu_arch=sm_90 && build "$builds/release"
+    status=$?
+    : >"$builds/compiled" # pip may build: the ccache has the objects
+    if [ "$status" = 0 ]; then
         result "ok release: builds"
         meson_tests release "$builds/release"
     else
@@ -140,21 +143,37 @@ stage_faults() {
     fi
 }
 
-configure_sanitizers() {
-    CC=gcc CC_LD=$quick_ld configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
-        -Dcuda=disabled -Db_sanitize=address,undefined "-Dc_args=$lean_args"
+# One build for the tests under sanitizers, the fuzzer, the package's leaks and same_bytes.sh, which has clang's code for
+# this processor here: by gcc, and without a fuzzer, where clang has none.
+build_sanitizers() { # targets...
+    rm -f "$builds/sanitizers/built"
+    if has_fuzzer; then
+        CC="$shared_clang" CC_LD=$quick_ld configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
+            -Dcuda=disabled -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false "-Dc_args=$lean_args -march=native"
+    else
+        CC=gcc CC_LD=$quick_ld configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
+            -Dcuda=disabled -Db_sanitize=address,undefined "-Dc_args=$lean_args"
+    fi && build "$builds/sanitizers" "$@"
+}
+has_fuzzer() {
+    printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d + (n == 0) > 2; }\n' \
+        >"$builds/fuzz_probe.c"
+    has clang && clang -fsanitize=fuzzer,address "$builds/fuzz_probe.c" -o "$builds/fuzz_probe" 2>/dev/null
 }
 stage_sanitizers() {
-    rm -f "$builds/sanitizers/built"
-    if configure_sanitizers && build "$builds/sanitizers"; then
-        result "ok sanitizers: builds"
-        : >"$builds/sanitizers/built" # same_bytes.sh may take the program
-        # not what runs no more of our code than the rest does
-        meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static --no-suite mpi \
-            --no-suite oracle --no-suite examples --no-suite isa
-    else
+    if ! build_sanitizers; then
         result "not ok sanitizers: does not build"
+        return
     fi
+    result "ok sanitizers: builds"
+    : >"$builds/sanitizers/built" # same_bytes.sh may take the program
+    # one process after the other, beside the tests
+    case " $stages " in
+    *" fuzz "*) begin_beside fuzz ;;
+    esac
+    # not what runs no more of our code than the rest does
+    meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static --no-suite mpi \
+        --no-suite oracle --no-suite examples --no-suite isa
 }
 
 stage_threads() {
@@ -177,24 +196,22 @@ stage_same_bytes() {
 }
 
 stage_fuzz() {
-    if ! has clang; then
-        result "skip fuzz: no clang here"
+    fuzz_build=$builds/sanitizers
+    if ! has_fuzzer; then
+        result "skip fuzz: no clang with libFuzzer here"
         return
-    fi
-    fuzz_build=$builds/fuzz fuzz_sanitize=address,undefined fuzz_optimization=1
-    [ "${FUZZ_PLAIN:-0}" = 0 ] || fuzz_build=$builds/fuzz-plain fuzz_sanitize=none fuzz_optimization=2
-    printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d + (n == 0) > 2; }\n' \
-        >"$builds/fuzz_probe.c"
-    if ! clang -fsanitize=fuzzer,address "$builds/fuzz_probe.c" -o "$builds/fuzz_probe" 2>/dev/null; then
-        result "skip fuzz: clang here has no libFuzzer"
-    elif ! CC=clang CC_LD=$quick_ld configure "$fuzz_build" --buildtype=debugoptimized -Doptimization=$fuzz_optimization -Dfuzz=true \
-        -Dtests=disabled -Dcuda=disabled -Db_sanitize=$fuzz_sanitize -Db_lundef=false "-Dc_args=$lean_args"; then
-        result "not ok fuzz: cannot be configured"
-    elif ! build "$fuzz_build" fuzz_targets src/cli/rankwood; then
-        result "not ok fuzz: does not build"
+    elif [ "${FUZZ_PLAIN:-0}" != 0 ]; then
+        fuzz_build=$builds/fuzz-plain
+        CC=clang CC_LD=$quick_ld configure "$fuzz_build" --buildtype=debugoptimized -Dfuzz=true -Dtests=disabled \
+            -Dcuda=disabled -Db_lundef=false "-Dc_args=$lean_args" && build "$fuzz_build" fuzz_targets src/cli/rankwood
     else
-        script fuzz python3 tests/fuzz/fuzz.py "$fuzz_build" --seconds "${FUZZ_SECONDS:-120}" --corpus "$builds/fuzz-corpus" --found "$builds/fuzz-found"
-    fi
+        [ -e "$builds/sanitizers/built" ] || build_sanitizers fuzz_targets src/cli/rankwood
+    fi || {
+        result "not ok fuzz: does not build"
+        return
+    }
+    script fuzz python3 tests/fuzz/fuzz.py "$fuzz_build" --seconds "${FUZZ_SECONDS:-120}" --corpus "$builds/fuzz-corpus" \
+        --found "$builds/fuzz-found"
 }
 
 # Ranking quality at the defaults, on real data: at least the bars that quality.py knows.
@@ -215,7 +232,7 @@ stage_quality() {
 # The package in an environment of its own, built by pip from the tree; its tools come through pip. Most of
 # the time one process works or waits for the network, so it goes on beside the other stages.
 begin_python() {
-    CC=$shared_gcc nice sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
+    CC=$shared_gcc AFTER=$builds/compiled nice sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
     echo $? >"$builds/python.status"
 }
 stage_python() {
@@ -223,8 +240,10 @@ stage_python() {
     script python sh -c 'cat "$1.out" && exit "$(cat "$1.status")"' sh "$builds/python"
     # here, and not beside the others, for the library that stage sanitizers built
     "$builds/python/venv/bin/python" -c 'import rankwood' 2>/dev/null || return
-    { [ -f "$builds/sanitizers/build.ninja" ] || configure_sanitizers; } && build "$builds/sanitizers" src/librankwood.a
-    script python_leaks sh tests/python/python_leaks.sh "$builds/python" "$builds/sanitizers/src/librankwood.a"
+    [ -e "$builds/sanitizers/built" ] || build_sanitizers src/librankwood.a
+    sanitizing=gcc
+    ! has_fuzzer || sanitizing=clang
+    script python_leaks sh tests/python/python_leaks.sh "$builds/python" "$builds/sanitizers/src/librankwood.a" $sanitizing
 }
 
 stage_recipes() {
@@ -245,8 +264,8 @@ sh tests/install_deps.sh test || {
     note "0 passed, 1 failed, 0 skipped"
     exit 1
 }
-shared_gcc=gcc
-! has ccache || shared_gcc="ccache gcc"
+shared_gcc=gcc shared_clang=clang
+! has ccache || shared_gcc="ccache gcc" shared_clang="ccache clang"
 # Sanitized code stops at the first finding anyway (tests/meson.build): without what would go on behind it, and
 # with no more of debugging than the lines of a report, it is compiled in three quarters of the time.
 lean_args="-g1 -fno-sanitize-recover=undefined"
@@ -272,18 +291,21 @@ run_stages() { # stages...
             "$(($(number_of skip) - skipped)) skipped in $took s"
     done
 }
-# Stages beside others, with results and output of their own until end_beside.
+# A group of stages beside others, with results and output of their own until end_beside.
 begin_beside() { # stages...
-    cp /dev/null "$results.beside"
+    : >"$results.$1"
     (
-        results=$results.beside
+        results=$results.$1
         run_stages "$@"
-    ) >"$builds/beside.out" 2>&1 &
-    beside=$!
+    ) >"$builds/$1.out" 2>&1 &
+    beside="$beside $1:$!"
 }
 end_beside() {
-    [ -z "$beside" ] || wait "$beside" || result "not ok run: stages beside others end with $?"
-    [ -z "$beside" ] || { cat "$builds/beside.out" && cat "$results.beside" >>"$results"; }
+    for group in $beside; do
+        wait "${group#*:}" || result "not ok run: stages beside others end with $?"
+        cat "$builds/${group%:*}.out"
+        cat "$results.${group%:*}" >>"$results"
+    done
     beside=
 }
 
@@ -292,7 +314,13 @@ aside= front= beside=
 for stage in $stages; do
     case $stage in
     kills | faults | quality | recipes | threads | same_bytes) aside="$aside $stage" ;;
-    release | python | sanitizers | fuzz | cuda | emulated) front="$front $stage" ;;
+    fuzz) # begun by sanitizers, once they are built
+        case " $stages " in
+        *" sanitizers "*) ;;
+        *) front="$front fuzz" ;;
+        esac
+        ;;
+    release | python | sanitizers | cuda | emulated) front="$front $stage" ;;
     *)
         note "no stage '$stage'"
         exit 2
@@ -301,19 +329,19 @@ for stage in $stages; do
 done
 case " $stages " in
 *" python "*)
-    rm -f "$builds/python.status"
+    rm -f "$builds/python.status" "$builds/compiled"
     begin_python &
     python=$!
     ;;
 esac
-# Those beside need the program of release; same_bytes, the last of them, takes those of recipes, threads and, if
-# they are built by then, sanitizers.
+# Those beside need the program of release; same_bytes, the last of them, takes those of threads and sanitizers.
 case $front in
 *" release"*)
     run_stages release
     front=${front#* release}
     ;;
 esac
+: >"$builds/compiled"
 case $front in
 *" sanitizers"*)
     [ -z "$aside" ] || begin_beside $aside

@@ -3,7 +3,7 @@
 # with what it fetches itself. Then its wheel, complete with the libraries that not every machine has, is
 # installed beside ruff, mypy and pytest, for those. Prints a line a test: ok, not ok or skip.
 #
-#   sh tests/python/python.sh FOLDER      FOLDER: for the environment, FOLDER.build for the build; made anew
+#   [AFTER=FILE] sh tests/python/python.sh FOLDER      FOLDER: for the environment, FOLDER.build for the build; made anew
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
@@ -34,6 +34,10 @@ fi
 if ! pip install -q --no-compile $for_examples; then
     echo "skip python: pip cannot fetch what the examples need"
 fi
+# Another build of the same may be going on: once this file is there, a ccache has its objects.
+while [ -n "${AFTER:-}" ] && [ ! -e "$AFTER" ]; do
+    sleep 1
+done
 at=$(date +%s)
 # As deep in the tree as other builds: the same commands, and a ccache knows them.
 build=$folder.build

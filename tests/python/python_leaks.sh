@@ -3,18 +3,26 @@
 # same over a library under AddressSanitizer, which looks for what nothing points to any more, and for reading
 # and writing where nothing is. Prints a line a test: ok, not ok or skip.
 #
-#   sh tests/python/python_leaks.sh FOLDER LIBRARY     FOLDER: python.sh's; LIBRARY: librankwood.a of a build with
-#                                                      -Db_sanitize=address,undefined
+#   sh tests/python/python_leaks.sh FOLDER LIBRARY [COMPILER]
+#
+# FOLDER: python.sh's; LIBRARY: librankwood.a of a build with -Db_sanitize=address,undefined; COMPILER: of that build,
+# whose runtime is taken: gcc, by default, or clang.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1/leaks" && folder=$(cd "$1/leaks" && pwd) || exit 2
-library=$2
+library=$2 compiler=${3:-gcc}
 PATH=$folder/../venv/bin:$PATH
 PYTHONPYCACHEPREFIX=$folder/../pycache
 export PATH PYTHONPYCACHEPREFIX
 failed=0
 
-asan=$(gcc -print-file-name=libasan.so 2>/dev/null)
+case $compiler in
+*clang*)
+    asan=$(clang -print-file-name="libclang_rt.asan-$(uname -m).so" 2>/dev/null)
+    compiler="clang -shared-libasan"
+    ;;
+*) asan=$(gcc -print-file-name=libasan.so 2>/dev/null) ;;
+esac
 # under the loader's name for it: a link script or nothing is no library
 has_asan() {
     [ -e "$asan" ] && LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0 python -c '' 2>/dev/null
@@ -24,7 +32,7 @@ make_package() {
     installed=$(python -c 'import os, rankwood; print(os.path.dirname(rankwood.__file__))') || return 1
     rm -rf "$folder/asan" && mkdir "$folder/asan" && cp -R "$installed" "$folder/asan" || return 1
     python "$root/python/make_ffi.py" "$root/src/rankwood_score.h" "$root/src/rankwood.h" "$folder/_ffi.c" || return 1
-    gcc -shared -fPIC -O1 -g -fsanitize=address,undefined -DPy_LIMITED_API=0x030b0000 -I "$root/src" \
+    $compiler -shared -fPIC -O1 -g -fsanitize=address,undefined -DPy_LIMITED_API=0x030b0000 -I "$root/src" \
         -I "$(python -c 'import sysconfig; print(sysconfig.get_path("include"))')" "$folder/_ffi.c" \
         -o "$folder/asan/rankwood/"_ffi.*so "$library" -lz -ljansson -lexpat -lm -ldl -pthread
 }

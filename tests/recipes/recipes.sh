@@ -13,6 +13,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 mkdir -p "$1" && build=$(cd "$1" && pwd)/recipes || exit 2
 tree=$build/tree failed=0
+# As deep in the copy as run.sh's builds are in the tree: the same commands, and a ccache has what no recipe touches.
+release=$tree/build-tests/release cuda=$tree/build-tests/cuda
+compiler=gcc
+! command -v ccache >/dev/null 2>&1 || compiler="ccache gcc"
 rm -rf "$tree"
 mkdir -p "$tree" && (cd "$root" && cp -R src lab docs examples tests meson.build meson_options.txt LICENSE "$tree") || exit 2
 
@@ -31,17 +35,12 @@ for recipe in objective metric engine format reader method; do
     echo "recipe $recipe: new: $(cd "$here/$recipe" && find src -type f | tr '\n' ' ')rows in: $(cut -f 1 "$here/$recipe/rows" | sort -u | tr '\n' ' ')"
 done
 
-configure() { # folder, options...
-    again=
-    [ -f "$1/build.ninja" ] && again=--reconfigure
-    CC=$compiler meson setup $again "$@" --buildtype=release >"$build/log" 2>&1
+configure() { # folder option
+    CC=$compiler meson setup "$1" "$tree" --buildtype=release "$2" >"$build/log" 2>&1
 }
 tests='objective metric eval_sets judgments params exchange verify reader'
-# same_bytes.sh trains by this build, too: clang's code for the instructions of this processor
-compiler=gcc
-! command -v clang >/dev/null 2>&1 || compiler=clang
-if ! configure "$build/build" "$tree" -Dcuda=disabled -Dc_args=-march=native ||
-    ! ninja -C "$build/build" src/cli/rankwood tests/check/check $(printf 'tests/unit/test_%s ' $tests) >>"$build/log" 2>&1; then
+if ! configure "$release" -Dcuda=disabled ||
+    ! ninja -C "$release" src/cli/rankwood tests/check/check $(printf 'tests/unit/test_%s ' $tests) >>"$build/log" 2>&1; then
     tail -n 30 "$build/log"
     echo "not ok recipes: the tree with all of them does not build"
     exit 1
@@ -59,12 +58,12 @@ does() { # what command...
     fi
 }
 for test in $tests; do
-    does "test_$test" "$build/build/tests/unit/test_$test"
+    does "test_$test" "$release/tests/unit/test_$test"
 done
-does 'engine: made as ref' "$build/build/tests/check/check" --engine made
+does 'engine: made as ref' "$release/tests/check/check" --engine made
 
 cd "$build" || exit 2
-PATH=$build/build/src/cli:$PATH
+PATH=$release/src/cli:$PATH
 rankwood synth --shape letor --queries 60 --seed 1 -o train.txt && rankwood synth --shape letor --queries 40 --seed 2 -o valid.txt || exit 2
 for device in cpu ref; do
     does "objective and metric: training on $device" rankwood train train.txt --valid valid.txt --objective made \
@@ -91,8 +90,8 @@ rankwood train train.txt --rounds 5 --quiet -o one && rankwood train train.table
 does 'reader: the same model as from LETOR text' cmp one two
 
 if command -v nvcc >/dev/null 2>&1; then
-    if configure "$build/build-cuda" "$tree" -Dcuda=enabled -Dtests=disabled; then
-        does 'method: the build follows its row' ninja -C "$build/build-cuda" src/gpu/hist_made.o
+    if configure "$cuda" -Dcuda=enabled; then
+        does 'method: the build follows its row' ninja -C "$cuda" src/gpu/hist_made.o
     else
         tail -n 30 "$build/log"
         echo 'not ok recipes: a build with CUDA cannot be configured'
