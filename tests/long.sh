@@ -5,8 +5,10 @@
 #     faults      every allocation and every system call of every command fails once (tests/faults/faults.py)
 #     disks       full and read-only disks (tests/faults/disks.py)
 #     library     every allocation of calls of the library fails once, under AddressSanitizer and LeakSanitizer
+#     threads     all cases under ThreadSanitizer (tests/threads.sh)
 #     mutate      300 lines of the library are changed, one at a time, and the tests see it (tests/mutate/mutate.py)
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
+#     sanitizers  all tests under AddressSanitizer and UBSan, with every case of them
 #     compilers   one model from every compiler, at more of their optimisations (tests/same_bytes.sh)
 #     numbers     10^8 decimals read as strtof reads them
 #     cuda_faults every call of CUDA of commands and of calls of the library fails once, on an emulated GPU
@@ -27,7 +29,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library mutate kills compilers numbers cuda_faults emulated fuzz differential soak sizes packages peers}
+stages=${*:-faults disks library sanitizers threads mutate kills compilers numbers cuda_faults emulated fuzz differential soak sizes packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -82,6 +84,14 @@ stage_kills() {
     step kills sh tests/kills.sh "$program" 500
     step rank_kills sh tests/rank_kills.sh "$program"
 }
+stage_sanitizers() {
+    build "$builds/sanitizers-all" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled \
+        -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize-recover=undefined -DRW_TEST_ALL" || exit 1
+    step sanitizers meson test -C "$builds/sanitizers-all" --no-rebuild --timeout-multiplier 10 --print-errorlogs
+}
+stage_threads() {
+    step threads env ALL=1 sh tests/threads.sh "$builds"
+}
 stage_compilers() {
     step compilers sh tests/same_bytes.sh "$builds/compilers"
 }
@@ -128,7 +138,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | mutate | kills | compilers | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
+    faults | disks | library | sanitizers | threads | mutate | kills | compilers | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2

@@ -3,8 +3,10 @@
 # with two threads, which find each other awake; the rest with four. Unit tests are not among them:
 # Criterion does not start under it.
 #
-#   sh tests/threads.sh BUILDS          builds what it needs in BUILDS/threads, for the instructions of this
-#                                     processor: same_bytes.sh trains by this program, too
+#   [ALL=1] sh tests/threads.sh BUILDS      builds what it needs in BUILDS/threads, for the instructions of this
+#                                         processor: same_bytes.sh trains by this program, too
+#
+# ALL=1: also the cases of checks and commands whose loops over documents and queries others share.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" && build=$(cd "$1" && pwd)/threads || exit 2
@@ -43,7 +45,7 @@ clean() {
 rankwood=$build/src/cli/rankwood
 clean "shared loops" "$build/tests/check/thread_check"
 clean ranks "$build/tests/check/check_comm"
-for cases in plain large lanes sample; do
+for cases in ${ALL:+large lanes sample} plain weights/large lanes/hot/newton lanes/divided sample/docs/newton sample/both; do
     clean "engine cpu, $cases" "$build/tests/check/check" --engine cpu --filter $cases
 done
 clean "engine sim" "$build/tests/check/check" --engine sim --filter plain
@@ -66,17 +68,17 @@ if command -v g++ >/dev/null 2>&1; then
 fi
 train "a cache, missing values" y.rwb --rounds 3 --leaves 31 --absent missing -o missing
 train yetirank y.txt --rounds 3 --objective yetirank -o yetirank
-train regression m.txt --rounds 3 --objective regression --metric rmse --train-metric on -o regression
-train xendcg m.txt --rounds 3 --objective xendcg -o xendcg
+[ -z "${ALL:-}" ] || train regression m.txt --rounds 3 --objective regression --metric rmse --train-metric on -o regression
+[ -z "${ALL:-}" ] || train xendcg m.txt --rounds 3 --objective xendcg -o xendcg
 train checkpoints m.txt --rounds 6 --leaves 31 --checkpoint ck --checkpoint-every 1 -o checkpoints
 train resumed m.txt --rounds 9 --leaves 31 --checkpoint ck --checkpoint-every 1 --resume ck -o resumed
 train init l.txt.gz --init newton --rounds 2 -o init
 clean predict "$rankwood" predict newton m.txt --threads 4 -o scores
-clean "leaf ids" "$rankwood" predict newton m.txt --threads 4 --leaf-ids -o leaves
+[ -z "${ALL:-}" ] || clean "leaf ids" "$rankwood" predict newton m.txt --threads 4 --leaf-ids -o leaves
 clean eval "$rankwood" eval m.txt --model newton --threads 4
 clean compare "$rankwood" compare m.txt --a newton --b mart --threads 4
 clean cv "$rankwood" cv l.txt.gz --folds 3 --rounds 3 --threads 4 --quiet -o cv
-clean check "$rankwood" check y.txt --threads 4
+[ -z "${ALL:-}" ] || clean check "$rankwood" check y.txt --threads 4
 clean explain "$rankwood" explain newton l.txt.gz --threads 4
 clean verify "$rankwood" export newton --to xgboost --verify m.txt -o x.json
 clean report "$rankwood" report newton --valid l.txt.gz -o report.html

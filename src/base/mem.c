@@ -10,11 +10,6 @@
 enum { ALIGNMENT = 64 };
 
 /* What is behind an array for its alignment is not there, for AddressSanitizer either. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else

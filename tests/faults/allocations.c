@@ -158,10 +158,13 @@ char *strdup(const char *text)
 /* ------------------------------------------------------------------ threads */
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+__attribute__((weak)) create_fn __interceptor_pthread_create;
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*begin)(void *), void *arg)
 {
     static create_fn *create;
+    if (!create)
+        create = __interceptor_pthread_create; /* where it is not in a library of its own */
     if (!create)
         *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
     return faults_strikes(&faults_threads) ? EAGAIN : create(thread, how, begin, arg);

@@ -3,6 +3,7 @@
 
 #include "category_fixture.h"
 #include "convert_fixture.h"
+#include "each.h"
 #include "scratch_file.h"
 
 TestSuite(convert_categories, .init = scratch_begin, .fini = scratch_end, .timeout = 100);
@@ -44,7 +45,7 @@ Test(convert_categories, out_and_in_again)
                                           "onnx",     "onnx5",   "catboost"};
     for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
         const struct rw_model_format *format = convert_format(formats[f]);
-        for (uint64_t seed = 1; seed <= 20; seed++) {
+        for (uint64_t seed = 1; seed <= 20; seed += EACH(4)) {
             struct rw_model *model = by_numbers(seed), *back;
             size_t n;
             char *text = convert_write(scratch_ctx, model, format, 0, &n);
@@ -147,7 +148,7 @@ Test(convert_categories, verified)
         if (convert_format(info.name)->categories == RW_SAYS_NO_CATEGORIES)
             continue;
         n++;
-        for (uint64_t seed = 1; seed <= 12; seed++) {
+        for (uint64_t seed = 1; seed <= 12; seed += EACH(4)) {
             struct rw_model *model = by_numbers(seed);
             const struct rw_exchange how = {.format = info.name, .feature_base = 0};
             struct rw_verify out;
@@ -522,7 +523,7 @@ Test(convert_categories, pmml_refused)
 Test(convert_categories, lossy_differs)
 {
     struct rw_dataset *data = documents();
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= 40; seed += EACH(4)) {
         struct rw_model *model = fixture_random_model(scratch_ctx, 12, 12, 6, seed);
         fixture_by_category(scratch_ctx, model, 3, category_words, N_CATEGORY_WORDS, 0, seed);
         fixture_by_category(scratch_ctx, model, 7, category_numbers, N_CATEGORY_NUMBERS, 0, seed);

@@ -1,5 +1,6 @@
 /* The public functions: formats by name, files, and what happens when memory runs out. */
 #include "convert_fixture.h"
+#include "each.h"
 #include "scratch_file.h"
 
 TestSuite(exchange, .init = scratch_begin, .fini = scratch_end, .timeout = 120);
@@ -181,7 +182,7 @@ Test(exchange, out_of_memory)
     for (int i = 0; rw_model_format_at(i, &info); i++) {
         const struct rw_exchange how = convert_exchange(info.name, 0);
         long n = 1;
-        for (int status = RW_ERR_MEMORY; status != RW_OK; n++) {
+        for (int status = RW_ERR_MEMORY; status != RW_OK; n += EACH(5)) {
             rw_mem_fail_from(n);
             status = all_three(model, &how, info.imports, data);
             rw_mem_fail_from(0);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "boost/params.h"
+#include "each.h"
 #include "io/cache.h"
 #include "io/letor.h"
 #include "same_codes.h"
@@ -124,7 +125,7 @@ Test(letor_codes, same)
     static const uint32_t n_docs[] = {LIMIT + 20, 500, 4000};
     const char *const paths[] = {"a.txt", "b.txt", "c.txt"};
     rw_cut_sample_docs = LIMIT;
-    for (uint32_t i = 0; i < 96; i++) {
+    for (uint32_t i = 0; i < 96; i += EACH(5)) {
         const uint32_t n = n_docs[i % 3], third = n / 3;
         const int n_paths = i % 2 ? 3 : 1;
         uint32_t doc = write_docs(paths[0], i, 0, n_paths == 1 ? n : third, 0);
@@ -162,7 +163,7 @@ Test(letor_codes, same_of_gzip)
     const char *const packed[] = {"a.gz", "b.gz", "c.gz"}, *const mixed[] = {"a.gz", "b.txt",
                                                                              "c.gz"};
     rw_cut_sample_docs = LIMIT;
-    for (uint32_t i = 0; i < 24; i++) {
+    for (uint32_t i = 0; i < 24; i += EACH(5)) {
         const struct rw_cut_rule rule = {
             .bins = i % 2 ? 255 : 16, .absent_missing = i / 2 % 2, .min_docs = 1};
         uint32_t doc = 0;
@@ -367,7 +368,7 @@ Test(letor_codes, memory)
     cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 2), RW_OK);
     write_docs("a.txt", 7, 0, 700, 0);
     long n = 1;
-    for (; !binned.bins && n < 100000; n += 1 + n / 16) {
+    for (; !binned.bins && n < 100000; n += (1 + n / 16) * EACH(3)) {
         rw_mem_fail_from(n);
         const int status = rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &binned);
         rw_mem_fail_from(0);
@@ -418,7 +419,7 @@ Test(letor_codes, cache)
     struct rw_params *params;
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
     rw_cut_sample_docs = LIMIT;
-    for (uint32_t i = 0; i < 25; i++) {
+    for (uint32_t i = 0; i < 25; i += EACH(4)) {
         const enum even even = (enum even)(i % 5);
         const struct rw_cut_rule rule = {.bins = params->bins, .min_docs = 1};
         struct rw_dataset *whole;

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
+#include "each.h"
 
 static float parse(const char *text, int *clamped)
 {
@@ -174,7 +175,7 @@ Test(number, double_as_strtod)
 /* Any 16 to 20 digits with up to 21 of them behind the point. */
 Test(number, long_doubles_as_strtod)
 {
-    for (uint64_t i = 0; i < 300000; i++) {
+    for (uint64_t i = 0; i < 300000; i += EACH(10)) {
         const uint64_t high = rw_random(21, i, 0, 1001), low = rw_random(22, i, 0, 1001);
         const uint64_t digits = (high << 32 | low) >> rw_random(23, i, 0, 1001) % 12;
         const int power = (int)(rw_random(24, i, 0, 1001) % 22);
@@ -218,7 +219,7 @@ Test(number, written_short)
 Test(number, what_is_written_reads_back)
 {
     uint32_t state = 12345;
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 300000; i += EACH(10)) {
         state = state * 1664525u + 1013904223u;
         const float value = rw_float_of_bits(state ^ state >> 13);
         if (!isfinite(value))

@@ -1,3 +1,4 @@
+#include "each.h"
 #include "io/own_part.h"
 
 #include "io/input.h"
@@ -117,7 +118,7 @@ Test(own_part, pieces)
     cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &whole), RW_OK);
     const size_t begin = (size_t)(strstr(text, "2 qid:2") - text);
     const size_t end = (size_t)(strstr(text, "3 qid:ten") - text);
-    for (size_t chunk_bytes = 1; chunk_bytes < 200; chunk_bytes++) {
+    for (size_t chunk_bytes = 1; chunk_bytes < 200; chunk_bytes += EACH(5)) {
         struct rw_range range = {.begin = begin, .end = end};
         struct rw_builder_list list = {0};
         struct rw_input *input;
@@ -189,7 +190,7 @@ Test(own_part, nearest_files)
     enum { FILES = 6, SETS = 40 };
     static const char *const path[FILES] = {"0.csv", "1.csv", "2.csv", "3.csv", "4.csv", "5.csv"};
     uint32_t random = 7, n[FILES];
-    for (int set = 0; set < SETS; set++) {
+    for (int set = 0; set < SETS; set += EACH(5)) {
         long begin[FILES + 1] = {0}; /* bytes */
         for (int f = 0; f < FILES; f++) {
             FILE *file = fopen(path[f], "w");

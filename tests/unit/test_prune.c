@@ -2,6 +2,7 @@
  * plain search finds. */
 #include <math.h>
 
+#include "each.h"
 #include "evaluate/query_subset.h"
 #include "model/model.h"
 #include "scratch_file.h"
@@ -292,7 +293,7 @@ Test(prune, hooks)
         cr_assert_eq(told.done, told.total);
         cr_assert_gt(told.n, N_TREES - 1);
         rw_pruned_free(pruned);
-        for (int n = 1, all = told.n; n <= all; n += 1 + all / 40) {
+        for (int n = 1, all = told.n; n <= all; n += (1 + all / 40) * EACH(4)) {
             told = (struct told){.ends_after = n};
             cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.01, (enum rw_prune_order)order,
                                   &hooks, &pruned),

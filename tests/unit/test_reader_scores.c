@@ -1,5 +1,6 @@
 /* Scores while documents are read: those of the whole set, whatever the format, threads and files.
  */
+#include "each.h"
 #include "io/cache.h"
 #include "model_fixture.h"
 #include "scratch_file.h"
@@ -107,7 +108,7 @@ Test(reader_scores, text)
     make_file("a", 0, N_DOCS);
     for (int absent_missing = 0; absent_missing < 2; absent_missing++) {
         struct rw_model *model = make_model(absent_missing);
-        for (int n_threads = 1; n_threads < 8; n_threads += 3)
+        for (int n_threads = 1; n_threads < 8; n_threads += 3 * EACH(2))
             cr_assert_gt(assert_scores(model, (const char *const[]){"a"}, 1, n_threads), 0);
         rw_model_free(model);
     }

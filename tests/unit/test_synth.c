@@ -108,7 +108,7 @@ Test(synth, bytes_are_pinned)
 
 Test(synth, first_queries_of_a_longer_set_are_the_same)
 {
-    for (int k = 0; k < N_SHAPES; k++) {
+    for (int k = 0; k < N_SHAPES; k += EACH(2)) {
         struct rw_dataset *a = make(shapes[k], 7, 11), *b = make(shapes[k], 300, 11);
         cr_expect_eq(checksum(a, 7), checksum(b, 7), "%s", shapes[k]);
         rw_dataset_free(a);
@@ -119,7 +119,7 @@ Test(synth, first_queries_of_a_longer_set_are_the_same)
 Test(synth, threads_do_not_matter)
 {
     static const int threads[] = {1, 2, 7};
-    for (int k = 0; k < N_SHAPES; k++) {
+    for (int k = 0; k < N_SHAPES; k += EACH(2)) {
         uint32_t sum[3];
         for (int t = 0; t < 3; t++) {
             rw_ctx_set_threads(ctx, threads[t]);

@@ -4,6 +4,7 @@
 #include "binning/binned.h"
 #include "boost/params.h"
 #include "dataset/dataset.h"
+#include "each.h"
 #include "scratch_file.h"
 
 TestSuite(valid_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
@@ -230,7 +231,7 @@ Test(valid_codes, memory)
     write_file(path, 2, N_VALID, 1);
     cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 2), RW_OK);
     long n = 1;
-    for (; !valid && n < 100000; n += 1 + n / 16) {
+    for (; !valid && n < 100000; n += (1 + n / 16) * EACH(3)) {
         rw_mem_fail_from(n);
         const int status = rw_binned_read_valid(scratch_ctx, params, binned, &path, 1, &valid);
         rw_mem_fail_from(0);
@@ -458,7 +459,7 @@ Test(valid_codes, memory_of_training)
     cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "1"), RW_OK);
     cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1), RW_OK);
     const struct rw_dataset *const one = valid;
-    for (long n = 1; !model && n < 2000; n++) {
+    for (long n = 1; !model && n < 2000; n += EACH(7)) {
         rw_mem_fail_once(n);
         const int status = rw_train_binned(scratch_ctx, params, binned, &one, 1, NULL, &model);
         rw_mem_fail_once(0);

@@ -1,3 +1,4 @@
+# long
 # Caches of words: of tables, and of text whose categories are numbers.
 table() { # queries seed first
     awk -v n="$1" -v s="$2" -v first="$3" 'function unit() { s = (s * 16807) % 2147483647; return s / 2147483647 }

@@ -1,3 +1,4 @@
+# long
 # A model of fewer trees, and what other numbers of trees would lose.
 small_data
 "$RANKWOOD" train train.txt --rounds 24 --leaves 5 --min-docs 3 --quiet -o model

@@ -1,3 +1,4 @@
+# long
 # The fewest features within a loss.
 small_data
 gzip -dc valid.txt.gz >valid.txt

@@ -1,3 +1,4 @@
+# long
 # Scores that training starts from: the same model whatever reads them, with ranks, --init and --resume.
 small_data
 gzip -dc valid.txt.gz >valid.txt

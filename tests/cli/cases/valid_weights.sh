@@ -1,3 +1,4 @@
+# long
 # Weights of the validation sets: they change what is measured there, and so what is best.
 small_data
 "$RANKWOOD" synth --shape letor --queries 25 --seed 6 -o valid.txt
