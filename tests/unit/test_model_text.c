@@ -209,7 +209,8 @@ Test(model_text, every_cut_is_refused)
         one_line();
     }
     free(text);
-    for (size_t length = 0; length < strlen(body); length += EACH(5)) { /* with a checksum of its own */
+    for (size_t length = 0; length < strlen(body);
+         length += EACH(5)) { /* with a checksum of its own */
         text = fixture_sum(body, length, &n);
         cr_assert_eq(parse(text, n, &model), RW_ERR_FORMAT, "%zu bytes", length);
         one_line();

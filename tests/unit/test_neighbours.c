@@ -179,8 +179,8 @@ Test(neighbours, gradients_are_of_what_the_exchange_changes)
                 n_moved += q.lambda[i] != 0;
             }
         }
-        cr_expect_eq(n_moved > 50 / EACH(4), strcmp(deltas[d].delta, "p@70") != 0, "%s: %d", deltas[d].delta,
-                     n_moved);
+        cr_expect_eq(n_moved > 50 / EACH(4), strcmp(deltas[d].delta, "p@70") != 0, "%s: %d",
+                     deltas[d].delta, n_moved);
     }
 }
 
