@@ -10,6 +10,7 @@
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
 #     sanitizers  all tests under AddressSanitizer and UBSan, with every case of them
 #     compilers   one model from every compiler, at more of their optimisations (tests/same_bytes.sh)
+#     kernels     every kernel, the laboratory's too, compiled as for use
 #     numbers     10^8 decimals read as strtof reads them
 #     cuda_faults every call of CUDA of commands and of calls of the library fails once, on an emulated GPU
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
@@ -29,7 +30,7 @@ cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library sanitizers threads mutate kills compilers numbers cuda_faults emulated fuzz differential soak sizes packages peers}
+stages=${*:-faults disks library sanitizers threads mutate kills compilers kernels numbers cuda_faults emulated fuzz differential soak sizes packages peers}
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0
 
@@ -95,6 +96,10 @@ stage_threads() {
 stage_compilers() {
     step compilers sh tests/same_bytes.sh "$builds/compilers"
 }
+stage_kernels() {
+    build "$builds/kernels" --buildtype=release -Dcuda=enabled -Dlab=enabled -Dgpu_arch=sm_90 || exit 1
+    step kernels meson test -C "$builds/kernels" --no-rebuild --print-errorlogs check_lab lab_cli timeline general_map multi_plan
+}
 stage_numbers() {
     need_release
     step numbers "$builds/release/tests/check/number_check" 100000000
@@ -138,7 +143,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | sanitizers | threads | mutate | kills | compilers | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
+    faults | disks | library | sanitizers | threads | mutate | kills | compilers | kernels | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2

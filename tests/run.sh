@@ -109,7 +109,7 @@ script() { # name command...
 }
 
 stage_release() {
-    CC=$shared_gcc configure "$builds/release" --buildtype=release -Dgpu_arch=sm_90 && build "$builds/release"
+    CC=$shared_gcc configure "$builds/release" --buildtype=release -Dgpu_arch=sm_90 -Dlab=disabled && build "$builds/release"
     status=$?
     : >"$builds/compiled" # pip may build: the ccache has the objects
     if [ "$status" = 0 ]; then
@@ -232,7 +232,7 @@ stage_quality() {
 # The package in an environment of its own, built by pip from the tree; its tools come through pip. Most of
 # the time one process works or waits for the network, so it goes on beside the other stages.
 begin_python() {
-    CC=$shared_gcc AFTER=$builds/compiled nice sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
+    CC=$shared_gcc AFTER=$builds/compiled sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
     echo $? >"$builds/python.status"
 }
 stage_python() {

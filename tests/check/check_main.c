@@ -1,6 +1,7 @@
-/* check [--seed N] [--filter TEXT] [--engine NAME | --device NAME] [--random N] [--long] [--list]
- *       [--far]
+/* check [--seed N] [--filter TEXT] [--engine NAME | --device NAME] [--random N] [--every N]
+ *       [--long] [--list] [--far]
  *
+ * --every takes every Nth case.
  * --far leaves a device so little memory that codes stay in the host's.
  *
  * --engine looks at one engine only. So does --device, which wants it: exit 77 if it does not open,
@@ -25,7 +26,7 @@ enum { SKIPPED = 77 }; /* exit status, as Meson reads it */
 struct options {
     uint64_t seed;
     const char *filter, *engine, *hist;
-    int n_random, slow, list, verbose, wanted, far;
+    int n_random, every, slow, list, verbose, wanted, far;
 };
 
 struct totals {
@@ -36,7 +37,7 @@ static int usage(const char *program)
 {
     fprintf(stderr,
             "usage: %s [--seed N] [--filter TEXT] [--engine ref|cpu|sim|cuda] [--device NAME] "
-            "[--hist METHOD] [--random N] [--long] [--list] [--verbose] [--far]\n",
+            "[--hist METHOD] [--random N] [--every N] [--long] [--list] [--verbose] [--far]\n",
             program);
     return 2;
 }
@@ -65,6 +66,8 @@ static int parse(int argc, char **argv, struct options *o)
             o->hist = value;
         else if (strcmp(argv[i], "--random") == 0 && value && ++i)
             o->n_random = atoi(value);
+        else if (strcmp(argv[i], "--every") == 0 && value && ++i)
+            o->every = atoi(value) > 1 ? atoi(value) : 1;
         else
             return -1;
     }
@@ -141,7 +144,7 @@ static void find_engines(struct rw_ctx *ctx, const struct options *o, int *open,
 
 int main(int argc, char **argv)
 {
-    struct options o = {.seed = 1, .n_random = 25};
+    struct options o = {.seed = 1, .n_random = 25, .every = 1};
     struct totals totals = {0, 0, 0, 0};
     int open[N_ENGINES], any = 0;
     struct rw_ctx *ctx;
@@ -160,7 +163,7 @@ int main(int argc, char **argv)
     }
     struct check_spec spec;
     for (int i = 0; check_spec_at(i, o.n_random, o.seed, &spec); i++) {
-        if (o.filter && !strstr(spec.name, o.filter))
+        if ((o.filter && !strstr(spec.name, o.filter)) || i % o.every)
             continue;
         if (o.list)
             printf("%s%s\n", spec.name, spec.slow ? " (--long)" : "");

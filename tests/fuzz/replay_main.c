@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "fuzz_input.h"
@@ -53,6 +54,11 @@ static long replay(const char *path)
 int main(int argc, char **argv)
 {
     long n = 0;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(RLIMIT_AS)
+    /* What an input asks for without having it is refused, not filled for a minute. */
+    const struct rlimit most = {1u << 30, 1u << 30};
+    setrlimit(RLIMIT_AS, &most);
+#endif
     for (int i = 1; i < argc; i++)
         n += replay(argv[i]);
     printf("%ld inputs\n", n);

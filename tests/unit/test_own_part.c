@@ -118,7 +118,7 @@ Test(own_part, pieces)
     cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &whole), RW_OK);
     const size_t begin = (size_t)(strstr(text, "2 qid:2") - text);
     const size_t end = (size_t)(strstr(text, "3 qid:ten") - text);
-    for (size_t chunk_bytes = 1; chunk_bytes < 200; chunk_bytes += EACH(5)) {
+    for (size_t chunk_bytes = 1; chunk_bytes < 200; chunk_bytes += EACH(11)) {
         struct rw_range range = {.begin = begin, .end = end};
         struct rw_builder_list list = {0};
         struct rw_input *input;
@@ -190,7 +190,7 @@ Test(own_part, nearest_files)
     enum { FILES = 6, SETS = 40 };
     static const char *const path[FILES] = {"0.csv", "1.csv", "2.csv", "3.csv", "4.csv", "5.csv"};
     uint32_t random = 7, n[FILES];
-    for (int set = 0; set < SETS; set += EACH(5)) {
+    for (int set = 0; set < SETS; set += EACH(8)) {
         long begin[FILES + 1] = {0}; /* bytes */
         for (int f = 0; f < FILES; f++) {
             FILE *file = fopen(path[f], "w");
@@ -202,7 +202,7 @@ Test(own_part, nearest_files)
             begin[f + 1] = begin[f] + ftell(file);
             fclose(file);
         }
-        for (int n_ranks = 2; n_ranks < FILES; n_ranks++) {
+        for (int n_ranks = 2; n_ranks < FILES; n_ranks += EACH(2)) {
             struct parts parts = {.paths = path, .n_paths = FILES, .n_ranks = n_ranks};
             cr_assert_eq(parts_read(&parts), RW_OK, "%s", rw_last_error(scratch_ctx));
             for (int r = 0, first = 0, next; r < n_ranks; r++, first = next) {

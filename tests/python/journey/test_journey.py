@@ -300,7 +300,8 @@ def test_notebook(table: Any, tmp_path: Path) -> None:
     table.to_csv(tmp_path / "documents.csv", index=False)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     folder = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=folder).execute()
+    slow = {"timeout": 120, "startup_timeout": 300}  # of a machine that does much else
+    nbclient.NotebookClient(notebook, kernel_name="python3", resources=folder, **slow).execute()
 
     shown = [[out["data"] for out in cell.outputs if "data" in out] for cell in notebook.cells]
     assert [len(one) for one in shown] == [1, 1, 1, 1]
