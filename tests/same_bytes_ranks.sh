@@ -114,6 +114,9 @@ see() {
         fi
     done
 }
+if [ -n "${FAR:-}" ]; then # a refit grows no tree, and takes no --gpu-memory
+    grep -v -e '--refit' configurations >grown && mv grown configurations
+fi
 each ask >jobs
 run_jobs
 each see

@@ -148,7 +148,7 @@ static uint32_t forget(struct check_run *run)
         return UINT32_MAX;
     for (int32_t k = 0; k < run->n_nodes; k++)
         n_kept += run->node[k].can_split && run->node[k].split < 0;
-    const double share = n_kept + 1 > most ? 0.5 : 0.1;
+    const double share = n_kept >= most ? 0.5 : 0.1;
     int32_t *slots = calloc((size_t)run->n_nodes, sizeof(*slots));
     if (!slots)
         abort();
