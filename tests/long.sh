@@ -5,10 +5,10 @@
 #     faults      every allocation and every system call of every command fails once (tests/faults/faults.py)
 #     disks       full and read-only disks (tests/faults/disks.py)
 #     library     every allocation of calls of the library fails once, under AddressSanitizer and LeakSanitizer
+#     sanitizers  all tests under AddressSanitizer and UBSan, with every case of them
 #     threads     all cases under ThreadSanitizer (tests/threads.sh)
 #     mutate      300 lines of the library are changed, one at a time, and the tests see it (tests/mutate/mutate.py)
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
-#     sanitizers  all tests under AddressSanitizer and UBSan, with every case of them
 #     compilers   one model from every compiler, at more of their optimisations (tests/same_bytes.sh)
 #     kernels     every kernel, the laboratory's too, compiled as for use
 #     numbers     10^8 decimals read as strtof reads them

@@ -66,8 +66,8 @@ static int parse(int argc, char **argv, struct options *o)
             o->hist = value;
         else if (strcmp(argv[i], "--random") == 0 && value && ++i)
             o->n_random = atoi(value);
-        else if (strcmp(argv[i], "--every") == 0 && value && ++i)
-            o->every = atoi(value) > 1 ? atoi(value) : 1;
+        else if (strcmp(argv[i], "--every") == 0 && value && atoi(value) > 0 && ++i)
+            o->every = atoi(value);
         else
             return -1;
     }

@@ -3,7 +3,9 @@
 # with what it fetches itself. Then its wheel, complete with the libraries that not every machine has, is
 # installed beside ruff, mypy and pytest, for those. Prints a line a test: ok, not ok or skip.
 #
-#   [AFTER=FILE] sh tests/python/python.sh FOLDER      FOLDER: for the environment, FOLDER.build for the build; made anew
+#   [AFTER=FILE] sh tests/python/python.sh FOLDER
+#
+# FOLDER: for the environment, FOLDER.build for the build; made anew. AFTER: a file that pip waits for before it builds.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2

@@ -1,6 +1,6 @@
-#include "each.h"
 #include "io/own_part.h"
 
+#include "each.h"
 #include "io/input.h"
 #include "io/letor.h"
 #include "parts_fixture.h"
