@@ -37,7 +37,7 @@ static FILE *open_at(const char *root, const char *path)
 {
     char whole[2 * RW_LIMIT_PATH];
     const int n = snprintf(whole, sizeof(whole), "%s%s", root, path);
-    return n > 0 && (size_t)n < sizeof(whole) ? fopen(whole, "r") : NULL;
+    return n > 0 && (size_t)n < sizeof(whole) ? rw_system_fopen(whole, "r") : NULL;
 }
 
 /* A line without its end, cut to fit. */

@@ -13,6 +13,8 @@
 #include "base/system.h"
 
 enum { PROBE = 1 << 16, MOST_LIVE = 16, NAME_ROOM = 4352, N_NAMES = 100 };
+/* The longest name of a file, and of what open_temporary adds to it: ".tmp-4194304-99". */
+enum { LONGEST_NAME = 255, LONGEST_MARK = 15 };
 
 /* ------------------------------------------------------------------ what a signal removes */
 
@@ -73,6 +75,32 @@ static int resolve(struct rw_ctx *ctx, const char *path, char **out)
     return status;
 }
 
+/* How many bytes of a file's name, in a path or alone, a name has that is longer by `added`: all
+ * of them, or as many whole characters as leave room. */
+static size_t kept_bytes(const char *name, size_t added)
+{
+    size_t n = strlen(name);
+    if (n + added <= LONGEST_NAME)
+        return n;
+    n = LONGEST_NAME - added;
+    while (n > 1 && ((unsigned char)name[n] & 0xc0) == 0x80) /* within a character of UTF-8 */
+        n--;
+    return n;
+}
+
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The same for a path: the bytes of its folder and of what is kept of its name. */
+static int kept_of_path(const char *path, size_t added)
+{
+    const char *name = name_in(path);
+    return (int)((size_t)(name - path) + kept_bytes(name, added));
+}
+
 /* ------------------------------------------------------------------ what was left behind */
 
 /* A temporary file is locked while it is written, and whoever gets the lock of one that was left
@@ -102,7 +130,7 @@ static int is_temporary_of(const char *name, const char *file)
 {
     static const char mark[] = ".tmp-";
     enum { MOST_PROCESSES = 1 << 22 }; /* Linux has no larger numbers */
-    const size_t n = strlen(file);
+    const size_t n = kept_bytes(file, LONGEST_MARK);
     if (strncmp(name, file, n) != 0 || strncmp(name + n, mark, sizeof(mark) - 1) != 0)
         return 0;
     const char *at = name + n + sizeof(mark) - 1;
@@ -116,7 +144,8 @@ static int is_temporary_of(const char *name, const char *file)
 static void sweep_one(int folder, const char *name)
 {
     struct stat info;
-    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd = rw_system_above_standard(
+        openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (fd < 0)
         return;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && lock_temporary(fd) == 1)
@@ -153,10 +182,23 @@ int rw_out_file_sweep(struct rw_ctx *ctx, const char *path)
 
 /* ------------------------------------------------------------------ opening */
 
-/* path: as the caller has it, for messages. */
-static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const char *path,
-                          mode_t mode)
+/* A file that is replaced keeps its permissions and, as far as this process may give files away
+ * (as root), its owner. */
+static void take_owner_and_mode(int fd, const struct stat *replaced)
 {
+    if ((replaced->st_uid != geteuid() || replaced->st_gid != getegid()) &&
+        fchown(fd, replaced->st_uid, replaced->st_gid) != 0 &&
+        fchown(fd, (uid_t)-1, replaced->st_gid) != 0)
+        errno = 0; /* the file is ours, then */
+    if (fchmod(fd, replaced->st_mode & 0777) != 0)
+        errno = 0; /* as the umask says, then */
+}
+
+/* path: as the caller has it, for messages. replaced: the file that is there; NULL: a new one. */
+static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const char *path,
+                          const struct stat *replaced)
+{
+    const int kept = kept_of_path(out->path, LONGEST_MARK);
     const size_t room = strlen(out->path) + 32;
     struct stat info;
     int fd = -1;
@@ -164,7 +206,8 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
     errno = EEXIST;
     /* A name may be left over from a process of the same number, or in use by another thread. */
     for (int i = 0; i < N_NAMES && fd < 0 && errno == EEXIST; i++) {
-        const int n = snprintf(out->temporary, room, "%s.tmp-%ld", out->path, (long)getpid());
+        const int n =
+            snprintf(out->temporary, room, "%.*s.tmp-%ld", kept, out->path, (long)getpid());
         if (i > 0)
             snprintf(out->temporary + n, room - (size_t)n, "-%d", i);
         if (lstat(out->temporary, &info) == 0) {
@@ -172,7 +215,7 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
             continue;
         }
         keep_name(out->temporary);
-        fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = rw_system_open(out->temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
         if (fd >= 0 && lock_temporary(fd) != 0)
             break;
         const int why = fd < 0 ? errno : EEXIST; /* somebody took it for one that was left behind */
@@ -183,8 +226,8 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
         errno = why;
     }
     if (fd >= 0) {
-        if (mode && fchmod(fd, mode) != 0)
-            errno = 0; /* as the umask says, then */
+        if (replaced)
+            take_owner_and_mode(fd, replaced);
         out->file = fdopen(fd, "wb");
         if (out->file)
             return RW_OK;
@@ -213,11 +256,11 @@ int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *pa
         errno = S_ISDIR(info.st_mode) ? EISDIR : errno;
         status = cannot_write(ctx, path);
     } else if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe is not to be replaced */
-        out->file = fopen(out->path, "wbe");
+        out->file = rw_system_fopen(out->path, "wbe");
         status = out->file ? RW_OK : cannot_write(ctx, path);
     } else {
         sweep_beside(out->path);
-        status = open_temporary(ctx, out, path, exists ? info.st_mode & 0777 : 0);
+        status = open_temporary(ctx, out, path, exists ? &info : NULL);
     }
 out:
     if (status < 0)
@@ -257,7 +300,7 @@ int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const char *
     const size_t room = strlen(out->path) + strlen(suffix) + 1;
     char *path;
     RW_TRY(RW_NEW(ctx, path, room));
-    snprintf(path, room, "%s%s", out->path, suffix);
+    snprintf(path, room, "%.*s%s", kept_of_path(out->path, strlen(suffix)), out->path, suffix);
     rw_mem_free(out->path);
     out->path = path;
     return RW_OK;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/random.h> /* getentropy */
 #include <sys/resource.h>
+#include <sys/types.h>
 #include <unistd.h>
 #if defined(__APPLE__)
 #include <xlocale.h> /* strtof_l */
@@ -24,6 +25,40 @@
 #else
 #define RW_ON_LINUX 0
 #endif
+
+/* A descriptor that was just opened, or -1 with errno. Where standard input, output or error is
+ * closed, files get these numbers, and messages would be written into them: such a descriptor is
+ * replaced by one above them. */
+static inline int rw_system_above_standard(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), why = errno;
+    close(fd);
+    errno = why;
+    return above;
+}
+
+/* open() and fopen() with such descriptors. */
+static inline int rw_system_open(const char *path, int flags, mode_t mode)
+{
+    return rw_system_above_standard(open(path, flags | O_CLOEXEC, mode));
+}
+
+static inline FILE *rw_system_fopen(const char *path, const char *mode)
+{
+    FILE *file = fopen(path, mode);
+    if (!file || fileno(file) > STDERR_FILENO)
+        return file;
+    const int above = fcntl(fileno(file), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    FILE *moved = above < 0 ? NULL : fdopen(above, mode);
+    const int why = errno;
+    if (above >= 0 && !moved)
+        close(above);
+    fclose(file);
+    errno = why;
+    return moved;
+}
 
 /* Processors that there are; 0 or less: not known. */
 static inline long rw_system_online(void)

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/system.h"
 #include "objective/lambdarank_pairs.h"
 
 /* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not
@@ -329,7 +330,7 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
     size_t room = 0;
     ssize_t length;
     uint8_t is_seen[RW_N_PARAMS] = {0};
-    FILE *file = fopen(path, "rb");
+    FILE *file = rw_system_fopen(path, "rb");
     if (!file)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     for (int number = 1; (length = getline(&line, &room, file)) >= 0; number++) {

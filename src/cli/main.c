@@ -94,6 +94,7 @@ static void *json_memory(size_t n)
 
 int main(int argc, char **argv)
 {
+    rw_output_open_standard();
     json_set_alloc_funcs(json_memory, free);
     rw_output_catch_signals();
     return rw_output_end(run(argc, argv));

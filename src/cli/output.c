@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,16 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+
+void rw_output_open_standard(void)
+{
+    static const int contrary[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        /* the lowest number that is free, thus this one */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", contrary[fd]) != fd)
+            _exit(RW_EXIT_FAILURE);
+    }
+}
 
 void rw_output_end_by(int number)
 {

@@ -2,6 +2,9 @@
 #ifndef RW_CLI_OUTPUT_H
 #define RW_CLI_OUTPUT_H
 
+/* Opens /dev/null for standard input, output and error where they are closed, so that no file gets
+ * their numbers. What is read or written there then fails, as it does on a closed descriptor. */
+void rw_output_open_standard(void);
 /* From now on a signal that ends the program removes its temporary files. */
 void rw_output_catch_signals(void);
 /* What the handler does. */

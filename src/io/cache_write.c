@@ -1,5 +1,6 @@
 /* A data set, with bins or without, as a cache file. */
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/cache.h"
 #include "io/checksum.h"
 
@@ -79,7 +80,7 @@ static void pass_over(struct cache_out *out, uint64_t n_bytes)
     char *text = NULL;
     size_t got = 1;
     if (!out->written) { /* what is written cannot be read through the same descriptor */
-        out->written = fopen(out->file.temporary, "rbe");
+        out->written = rw_system_fopen(out->file.temporary, "rbe");
         out->status = out->written ? RW_OK : RW_ERR_MACHINE;
     }
     if (out->status < 0 || fseeko(file, (off_t)n_bytes, SEEK_CUR) != 0 ||

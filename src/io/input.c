@@ -122,7 +122,7 @@ int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
     if (is_kept)
         return is_kept < 0 ? is_kept : RW_OK;
     RW_TRY(new_input(ctx, is_stdin ? "standard input" : path, out));
-    (*out)->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    (*out)->fd = is_stdin ? STDIN_FILENO : rw_system_open(path, O_RDONLY, 0);
     (*out)->close_fd = !is_stdin;
     if ((*out)->fd < 0)
         return drop(out, rw_fail_io(ctx, errno, "cannot open '%s'", path));
@@ -141,7 +141,7 @@ int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data,
 int rw_input_open_again(struct rw_ctx *ctx, const char *name, int fd, struct rw_input **out)
 {
     RW_TRY(new_input(ctx, name, out));
-    (*out)->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    (*out)->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     (*out)->close_fd = 1;
     if ((*out)->fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
         return drop(out, rw_fail_io(ctx, errno, "cannot open '%s' again", name));

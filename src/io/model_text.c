@@ -6,6 +6,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "dataset/dataset.h"
 #include "io/checksum.h"
 #include "io/model_words.h"
@@ -406,7 +407,7 @@ int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
     struct stat info;
     int status = RW_OK;
     *out = NULL;
-    FILE *file = fopen(path, "rb");
+    FILE *file = rw_system_fopen(path, "rb");
     if (!file)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     const int is_known = fstat(fileno(file), &info) == 0;

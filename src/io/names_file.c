@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 #include "dataset/feature_list.h"
 
 static int by_id(const void *a, const void *b)
@@ -77,7 +78,7 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
     char *line = NULL;
     *n = 0;
     *out = NULL;
-    FILE *file = fopen(path, "r");
+    FILE *file = rw_system_fopen(path, "r");
     if (!file)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     ssize_t length;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 #include "binning/cuts.h"
 #include "comm/comm.h"
 #include "io/data_format.h"
@@ -71,7 +72,7 @@ static int open_temporary(char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
     const int n = snprintf(path, size, "%s/rankwood-XXXXXX", folder && *folder ? folder : "/tmp");
-    const int fd = n > 0 && (size_t)n < size ? mkstemp(path) : -1;
+    const int fd = n > 0 && (size_t)n < size ? rw_system_above_standard(mkstemp(path)) : -1;
     if (fd < 0)
         return -1;
     unlink(path);
@@ -177,7 +178,7 @@ static int add(struct rw_ctx *ctx, const char *path, struct rw_read_goal *goal)
                         : rw_mem_copy_text(ctx, &spool->name,
                                            strcmp(path, "-") == 0 ? "standard input" : path);
     if (status >= 0 && is_file(path, &spool->n_bytes)) {
-        spool->fd = dup(STDIN_FILENO);
+        spool->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         status = spool->fd < 0 ? rw_fail_io(ctx, errno, "cannot read standard input") : status;
     } else if (status >= 0) {
         status = rw_input_open(ctx, path, &spool->input);

@@ -96,7 +96,7 @@ int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char 
     char *lines = NULL;
     if (is_inline(spec))
         RW_TRY(lines_of(ctx, spec, &lines));
-    FILE *file = lines ? fmemopen(lines, strlen(lines), "rb") : fopen(spec, "rb");
+    FILE *file = lines ? fmemopen(lines, strlen(lines), "rb") : rw_system_fopen(spec, "rb");
     if (!file) {
         const int why = errno;
         status = rw_fail(ctx, rw_fail_io(NULL, why, "%s", spec),

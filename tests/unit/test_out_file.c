@@ -48,6 +48,72 @@ Test(atomic, appears_whole)
     cr_assert_eq(info.st_mode & 0777, 0640, "a file that is replaced keeps its mode");
 }
 
+Test(atomic, keeps_the_owner)
+{
+    struct rw_out_file out;
+    struct stat info;
+    if (geteuid() != 0)
+        cr_skip_test("only root can give files away");
+    scratch_text("a", "old");
+    cr_assert_eq(chown("a", 12345, 54321), 0);
+    cr_assert_eq(chmod("a", 0640), 0);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
+    cr_assert_eq(stat("a", &info), 0);
+    cr_assert_eq(info.st_uid, 12345);
+    cr_assert_eq(info.st_gid, 54321);
+    cr_assert_eq(info.st_mode & 0777, 0640);
+}
+
+/* Temporary names are as long as the file system allows, and are found when they are left over. */
+Test(atomic, long_names)
+{
+    static const int lengths[] = {239, 240, 241, 250, 254, 255};
+    struct rw_out_file out;
+    char name[512];
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        memset(name, 'n', sizeof(name));
+        for (int k = 0; k + 1 < lengths[i]; k += 2) /* two bytes a character */
+            memcpy(name + k, "\xc3\xa9", 2);
+        name[lengths[i]] = 0;
+        cr_assert_eq(rw_out_file_open(scratch_ctx, &out, name), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        char *left = strdup(out.temporary);
+        cr_assert_leq(strlen(left), 255);
+        const char *mark = strstr(left, ".tmp-");
+        cr_assert_neq((unsigned char)mark[-1], 0xc3, "a character is cut");
+        cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
+        scratch_text(left, "of a process that was killed");
+        cr_assert_eq(rw_out_file_sweep(scratch_ctx, name), RW_OK);
+        cr_assert_eq(access(left, F_OK), -1, "%d bytes", lengths[i]);
+        assert_holds(name, "");
+        /* the same name with a suffix */
+        cr_assert_eq(rw_out_file_open(scratch_ctx, &out, name), RW_OK);
+        cr_assert_eq(rw_out_file_rename(scratch_ctx, &out, ".interrupted"), RW_OK);
+        cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        cr_assert_eq(n_files(), 2);
+        cr_assert_eq(system("rm -f -- *"), 0);
+        free(left);
+    }
+}
+
+/* With standard error closed, a file does not become it. */
+Test(atomic, closed_descriptors)
+{
+    struct rw_out_file out;
+    for (int closed = 0; closed <= 2; closed++) {
+        const int kept = fcntl(closed, F_DUPFD_CLOEXEC, 10);
+        close(closed);
+        const int opened = rw_out_file_open(scratch_ctx, &out, "a");
+        const int number = opened == RW_OK ? fileno(out.file) : -1;
+        dup2(kept, closed);
+        close(kept);
+        cr_assert_gt(number, 2, "%d", closed);
+        cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
+    }
+}
+
 Test(atomic, abandoned_leaves_nothing)
 {
     struct rw_out_file out;
