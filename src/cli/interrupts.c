@@ -7,18 +7,26 @@
 
 #include "cli/output.h"
 
-static volatile sig_atomic_t asked; /* the signal's number */
+static volatile sig_atomic_t asked, n_ctrl_c; /* the first signal's number */
 static int is_aloud;
 
+/* SIGTERM comes more than once: timeout(1) sends it to the process and to its group, and
+ * schedulers repeat it. Only a second Ctrl-C gives up the round. */
 static void ask_to_stop(int number)
 {
-    static const char text[] = "\nrankwood: stopping after this round; once more stops at once\n";
+    static const char by_key[] =
+        "\nrankwood: stopping after this round; Ctrl-C again stops at once\n",
+                      by_signal[] = "\nrankwood: stopping after this round\n";
     const int saved = errno;
-    if (asked)
+    if (number == SIGINT && ++n_ctrl_c == 2)
         rw_output_end_by(number);
-    asked = number;
-    if (is_aloud && write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-        asked = number; /* standard error is closed: stop anyway */
+    if (!asked && is_aloud) {
+        const int by_user = number == SIGINT;
+        const ssize_t n = write(STDERR_FILENO, by_user ? by_key : by_signal,
+                                by_user ? sizeof(by_key) - 1 : sizeof(by_signal) - 1);
+        (void)n; /* standard error is closed: stop anyway */
+    }
+    asked = asked ? asked : number;
     errno = saved;
 }
 

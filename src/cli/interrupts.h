@@ -2,7 +2,7 @@
 #ifndef RW_CLI_INTERRUPTS_H
 #define RW_CLI_INTERRUPTS_H
 
-/* From now on the first signal is only noted, and said if `aloud`; the second ends the program. */
+/* From now on a signal is only noted, and said if `aloud`; a second Ctrl-C ends the program. */
 void rw_interrupts_catch(int aloud);
 /* The signal's number; 0: there was none. */
 int rw_interrupted(void);
