@@ -546,6 +546,8 @@ static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
     const uint32_t *offset = table->chunk_offset, n = table->n_chunks;
     if (n < 2)
         return RW_OK;
+    if (!offset)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a table of %u chunks without chunk offsets", n);
     if (offset[0] != 0 || offset[n] != table->n_docs)
         return rw_fail(ctx, RW_ERR_DATA, "chunk offsets go from %u to %u; expected 0 to %u",
                        offset[0], offset[n], table->n_docs);

@@ -150,3 +150,22 @@ Test(table_chunks, refused)
     assert_refused(&t, RW_ERR_ARGUMENT,
                    "column of feature 0 is sparse, in a table of 2 chunks; expected one chunk");
 }
+
+Test(table_chunks, no_offsets)
+{
+    static double x[4] = {1, 2, 3, 4};
+    static float y[4];
+    static const uint32_t query_offset[2] = {0, 4};
+    struct rw_array column[2] = {{.data = x, .type = RW_VALUE_F64, .stride = 8},
+                                 {.data = x, .type = RW_VALUE_F64, .stride = 8}};
+    const struct rw_table table = {.n_docs = 4,
+                                   .n_columns = 1,
+                                   .column = column,
+                                   .label = y,
+                                   .n_queries = 1,
+                                   .query_offset = query_offset,
+                                   .n_chunks = 2};
+    struct rw_dataset *dataset;
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "a table of 2 chunks without chunk offsets");
+}
