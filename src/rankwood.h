@@ -509,6 +509,9 @@ struct rw_param_info {
 RW_API const struct rw_param_info *rw_param_info(int i);
 /* Does its value shape trees, and stand in the model file? */
 RW_API int rw_params_in_model(struct rw_params *params, int i);
+/* The file that the value of the i-th parameter names, which is read and so must not be written; NULL if
+ * it names none. Valid until the next call on `params`. */
+RW_API const char *rw_params_file(struct rw_params *params, int i);
 /* The current value as text; NULL for an unknown name. Valid until the next call on `params`. */
 RW_API const char *rw_params_get(struct rw_params *params, const char *name);
 /* Was it set (1), or is it the default (0)? */

@@ -13,13 +13,16 @@
 #include "objective/lambdarank_pairs.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
-#define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, help) \
-    {{name, RW_PARAM_##type, value, range, help, arg, model},                              \
-     offsetof(struct rw_params, field),                                                    \
-     least,                                                                                \
-     most,                                                                                 \
-     word,                                                                                 \
-     as},
+#define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, needs, help, \
+                 is_file)                                                                         \
+    {{name, RW_PARAM_##type, value, range, help, arg, model},                                     \
+     offsetof(struct rw_params, field),                                                           \
+     least,                                                                                       \
+     most,                                                                                        \
+     word,                                                                                        \
+     as,                                                                                          \
+     needs,                                                                                       \
+     is_file},
 #include "boost/params.def"
 };
 
@@ -166,6 +169,16 @@ int rw_params_in_model(struct rw_params *params, int i)
     return info &&
            (info->model == 1 || (info->model == 2 && strcmp(text_of(params, i, params->text),
                                                             info->default_value) != 0));
+}
+
+const char *rw_params_file(struct rw_params *params, int i)
+{
+    if (i < 0 || i >= RW_N_PARAMS || !rw_param_rows[i].is_file)
+        return NULL;
+    const struct rw_param_info *info = &rw_param_rows[i].info;
+    const char *value = rw_params_get(params, info->name);
+    const int is_word = strcmp(value, "FILE") != 0 && rw_param_word(info->range, value) >= 0;
+    return *value && !is_word ? value : NULL;
 }
 
 static int is_set(const struct rw_params *params, enum rw_param_at at)

@@ -398,13 +398,13 @@ static void add_inputs(struct rw_list *inputs, const struct rw_list *files, int 
 /* The files that a command reads. */
 static struct rw_list inputs_of(const struct rw_cli *cli)
 {
-    static const char *const params[] = {"weights",    "query-weights", "start-scores",
-                                         "pairs-file", "positions",     "propensities",
-                                         "names",      "label-gain",    "labels"};
     struct rw_list inputs = {0};
     add_inputs(&inputs, &cli->operands, 0);
-    for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++)
-        list_add(&inputs, rw_params_get(cli->params, params[i]));
+    for (int i = 0; rw_param_info(i); i++) {
+        const char *file = rw_params_file(cli->params, i);
+        if (file)
+            list_add(&inputs, file);
+    }
     for (int i = 0; cli->command->options[i].name; i++) {
         const struct rw_option *option = &cli->command->options[i];
         const struct rw_sets *sets = option->value;

@@ -503,3 +503,28 @@ Test(params, conventions_name_what_is_counted)
     set("metric", "map"); /* no gains needed, so no file is asked for */
     cr_expect_eq(rw_eval_conventions(ctx, rw_params_eval(params), other, sizeof(other)), RW_OK);
 }
+
+/* A value that names a file is one that commands read; the words of --label-gain are not. */
+Test(params, files_that_values_name)
+{
+    static const char *const files[] = {"pairs-file",    "labels",       "weights",
+                                        "query-weights", "start-scores", "positions",
+                                        "propensities",  "names",        "label-gain"};
+    int n_files = 0;
+    for (int i = 0; rw_param_info(i); i++)
+        cr_expect_null(rw_params_file(params, i), "%s", rw_param_info(i)->name);
+    for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++)
+        cr_assert_eq(rw_params_set(ctx, params, files[k], "FILE"), RW_OK);
+    for (int i = 0; rw_param_info(i); i++) {
+        const char *file = rw_params_file(params, i);
+        n_files += file != NULL;
+        cr_expect(!file || strcmp(file, "FILE") == 0, "%s", rw_param_info(i)->name);
+    }
+    cr_expect_eq(n_files, (int)(sizeof(files) / sizeof(files[0])));
+    cr_assert_eq(rw_params_set(ctx, params, "label-gain", "linear"), RW_OK);
+    for (int i = 0; rw_param_info(i); i++)
+        n_files -= rw_params_file(params, i) != NULL;
+    cr_expect_eq(n_files, 1);
+    cr_expect_null(rw_params_file(params, -1));
+    cr_expect_null(rw_params_file(params, 1000));
+}
