@@ -41,8 +41,9 @@ class Dataset(Handles):
         and explained only, and needs no queries. Several labels, (n_docs, k) or a list of columns, are one
         and its ``more_labels``.
     qid
-        The query of each document (n_docs,), integers or strings; or the name of a column (of CSV and TSV
-        "qid", if it is not given). A query's documents are adjacent, unless ``sort`` is True.
+        The query of each document (n_docs,), integers or strings; or the name of a column. A column "qid" of
+        a data frame, an Arrow table, CSV or TSV is it if neither ``qid`` nor ``group`` is given; it is never a
+        feature. A query's documents are adjacent, unless ``sort`` is True.
     group
         In place of ``qid``: the number of documents of each query, in order.
     weight, query_weight
@@ -126,12 +127,14 @@ class Dataset(Handles):
             ignore = _ignored(ignore)
             named = [one for one in (label, qid, weight, start_scores, position) if isinstance(one, str)]
             further = list(more_labels) if are_names(more_labels) else []
-            apart: frozenset[str | int] = frozenset([*ignore, *named, *further])
+            apart: frozenset[str | int] = frozenset([*ignore, *named, *further, _tables.QID])
             is_arrow = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc")
             if is_arrow and (categorical or _categories.has_categories(data, apart)):
                 data = _categories.frame_of(data)
             table = _tables.of_any(data, apart, frozenset(categorical))
             left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
+            others = [*left_out, *(one for one in (label, weight) if isinstance(one, str))]
+            qid = _tables.query_column(table.names, qid, group, others)
             if further:
                 more_labels = [_column_of(table, one, "more_labels") for one in further]
                 more_labels = np.column_stack([_tables.numbers_of(one, "more_labels") for one in more_labels])
@@ -278,6 +281,7 @@ class Dataset(Handles):
             if name not in source.names:
                 raise DataError(f"no column {name!r} for {what}; there are {few(source.names)}")
             apart.add(name)
+        _tables.query_column(source.names, qid, None, apart - {qid})
         for what, names in (("to ignore", ignore), ("of categories", source.numbers.of)):
             for name in sorted(set(names).difference(source.names)):
                 raise DataError(f"no column {name!r} {what}; there are {few(source.names)}")

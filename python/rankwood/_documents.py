@@ -170,8 +170,10 @@ class Queries:
     def _by_size(self, sizes: npt.NDArray[Any], n_docs: int) -> None:
         if len(sizes) == 0:
             raise DataError(f"group is empty; there are {n_docs} documents")
+        if sizes.dtype.kind == "f" and np.array_equal(sizes, np.floor(sizes)) and np.abs(sizes).max() <= n_docs:
+            sizes = sizes.astype(np.int64)  # as other rankers take them
         if sizes.dtype.kind not in "iu":
-            raise DataError(f"group has type {sizes.dtype}; expected the size of each query, integers")
+            raise DataError(f"group has type {sizes.dtype}; expected the size of each query, whole numbers")
         if sizes.min() < 1:
             raise DataError(f"group has a query of {sizes.min()} documents; expected 1 or more")
         if sizes.max() > n_docs:  # before a sum that may overflow

@@ -330,7 +330,8 @@ class Model(Reworked):
         """Scores (n_docs,), the higher the better; in the order of the data.
 
         data: a :class:`Dataset`, or whatever one is made of, without labels and queries. A data frame's
-        columns are found by name if the model has names, in whatever order they stand.
+        columns are found by name if the model has names, in whatever order they stand. A column "qid" holds
+        query ids, and is left out unless the model has a feature of that name.
         n_trees: only the first so many. device: "cpu", "cuda", "cuda:N" or "auto", for data sets.
         missing: a value that means missing, beside NaN and null. The model does not remember the one of
         the data that it was trained on; a Dataset has its own.
@@ -424,6 +425,7 @@ class Model(Reworked):
                     values = data if is_float else data.astype(np.float32, order="C")
                 return self._score(_finite(values, missing), n)
         table = _tables.of_any(data, self._not_used(data))
+        table.drop_qid(self.feature_names)
         if any(column.index is not None for column in table.columns):
             return self._predict_dataset(Dataset(data, missing=missing), n, device)
         columns = self._columns_by_feature(table)
@@ -446,8 +448,10 @@ class Model(Reworked):
     def _not_used(self, data: Any) -> frozenset[str]:
         """Names of a frame's columns that no tree asks for: of any type."""
         names = list(getattr(data, "columns", ()))
-        if self.feature_names is None or not all(isinstance(name, str) for name in names):
+        if not all(isinstance(name, str) for name in names):
             return frozenset()
+        if self.feature_names is None:
+            return frozenset(name for name in names if name == _tables.QID)
         used = {self.feature_names[use.feature] for use in self._uses()}
         held = _tables.names_in_file(names)
         return frozenset(name for name, other in zip(names, held, strict=True) if not used & {name, other})

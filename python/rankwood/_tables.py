@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from rankwood._core import DataError, DataTypeError, ffi, lib
 
 MOST_DOCS = 2**31 - 1
+QID = "qid"  # a frame's column of this name holds the query ids, as in XGBRanker
 MOST_FEATURES = lib.RW_MAX_FEATURE + 1
 
 _TYPES = {
@@ -72,6 +73,11 @@ class Table:
     names: list[str] | None
     keep: list[Any] = field(default_factory=list)  # what the columns are views of
 
+    def drop_qid(self, features: Sequence[str] | None) -> None:
+        """Removes the column of query ids, unless a feature of the model has its name."""
+        if self.names is not None and QID in self.names and QID not in (features or ()):
+            self.take(QID)
+
     def take(self, name: str) -> Column:
         """Removes a column by its name."""
         if self.names is None or name not in self.names:
@@ -111,6 +117,34 @@ def check_names(names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise DataError(f"two columns are called {twice!r}; expected a name for each")
+
+
+def column_names(data: Any) -> list[str]:
+    """Names of the columns of a data frame or an Arrow table, which is not read; [] of data without names."""
+    schema = getattr(data, "schema", None)
+    for names in (getattr(data, "column_names", None), getattr(data, "columns", None), getattr(schema, "names", None)):
+        if names is not None and not callable(names):
+            return [name for name in names if isinstance(name, str)]
+    return []
+
+
+def query_column(names: Sequence[str] | None, qid: Any, group: Any, others: Iterable[Any]) -> Any:
+    """The caller's qid, or "qid" if neither qid nor group is given and there is a column of that name.
+
+    others: columns that the caller uses as something else, by name or number. DataError: there is such a
+    column, and qid or group says something else.
+    """
+    if names is None or QID not in names or (isinstance(qid, str) and qid == QID):
+        return qid
+    if not {QID, list(names).index(QID)}.isdisjoint(others):
+        return qid
+    if qid is None and group is None:
+        return QID
+    given = "qid" if qid is not None else "group"
+    raise DataError(
+        f"the data has a column {QID!r}, and {given} is given, too; expected one of them\n"
+        f"hint: leave out {given}= to take the queries from the column, or drop the column"
+    )
 
 
 def _known(names: Sequence[str] | None) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from rankwood import _tables
 from rankwood import sklearn as _sklearn
 from rankwood._core import DataError, ParameterError, RankError, need, package
 from rankwood._model import Model
@@ -41,8 +42,8 @@ class Dataset:
     label : str or Dask's array or series, or list of str
         Of each document, of the same partitions as data; or the name of a frame's column. Several labels, (n_docs, k)
         or a list of columns, are for the parameter ``label_weights``.
-    qid : str or Dask's array or series
-        The query of each document.
+    qid : str or Dask's array or series or None
+        The query of each document; None: the column "qid" of a frame.
     weight : str or Dask's array or series or None
         Of each document.
     ignore : tuple of str
@@ -62,7 +63,7 @@ class Dataset:
 
     data: Any
     label: Any
-    qid: Any
+    qid: Any = None
     weight: Any = None
     ignore: Sequence[str] = ()
     missing: float = float("nan")
@@ -70,6 +71,13 @@ class Dataset:
     position: Any = None
     more_labels: Any = None
     pairs: Any = None
+
+    def _qid(self) -> Any:
+        """The caller's, or the frame's column of query ids."""
+        named = (self.label, self.weight, self.start_scores, self.position)
+        further = self.more_labels if are_columns(self.more_labels) else ()
+        others = [*self.ignore, *further, *(one for one in named if isinstance(one, str))]
+        return _tables.query_column(_tables.column_names(self.data), self.qid, None, others)
 
     def _parts(self) -> list[Any]:
         """A delayed Part for each partition."""
@@ -81,7 +89,7 @@ class Dataset:
         blocks = _blocks(data)
         columns = {}
         for name in ("label", "qid", "weight", "start_scores", "position", "more_labels"):
-            value = getattr(self, name)
+            value = self._qid() if name == "qid" else getattr(self, name)
             if value is None or are_columns(value):
                 columns[name] = [value] * len(blocks)
                 continue
@@ -217,7 +225,7 @@ class Ranker(_sklearn.Ranker):
         X: Any,
         y: Any,
         *,
-        qid: Any,
+        qid: Any = None,
         sample_weight: Any = None,
         start_scores: Any = None,
         position: Any = None,
@@ -231,8 +239,9 @@ class Ranker(_sklearn.Ranker):
         """Trains a model on the workers of a cluster.
 
         X: (n_docs, n_features), a Dask data frame or array; y, qid, sample_weight, start_scores, position: (n_docs,),
-        of the same partitions; y may be an array of several labels (n_docs, k). eval_set: pairs (X, y), with
-        eval_qid, and eval_sample_weight and eval_start_scores, one of each pair; the first one stops training.
+        of the same partitions; y may be an array of several labels (n_docs, k). Without qid it is the column "qid" of
+        a frame. eval_set: pairs (X, y), with eval_qid or that column, and eval_sample_weight and eval_start_scores,
+        one of each pair; the first one stops training.
         client and more: as :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError,
         RankError.
         """
@@ -247,7 +256,7 @@ class Ranker(_sklearn.Ranker):
             X, y, qid, sample_weight, missing=self.missing, start_scores=start_scores, position=position
         )
         model = train(self._given(), data, valid=valid, client=client, **more)
-        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        names = [str(name) for name in X.columns if name != _tables.QID] if hasattr(X, "columns") else None
         self._fitted(model, len(names) if names is not None else int(X.shape[1]), names)
         return self
 

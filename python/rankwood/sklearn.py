@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ from rankwood._params import as_text
 from rankwood._train import Callback, Path, train
 
 Floats = npt.NDArray[np.float64]
+
+MOST_IN_DOUBT = 500  # documents that are one query without single_query=True, with a warning
+LOWER_IS_BETTER = ("rmse", "logloss")
 
 
 def _ours(name: str) -> str | None:
@@ -197,6 +201,7 @@ class Ranker(BaseEstimator):
         *,
         qid: Any = None,
         group: Any = None,
+        single_query: bool = False,
         sample_weight: Any = None,
         start_scores: Any = None,
         position: Any = None,
@@ -214,27 +219,28 @@ class Ranker(BaseEstimator):
 
         X: (n_docs, n_features); y: labels (n_docs,), or several (n_docs, k) for the parameter ``label_weights``,
         of which metrics see the first; qid: the query of each document, or group: the
-        size of each query; without either all documents are one query. sample_weight, start_scores:
+        size of each query; without either the column "qid" of a frame X, which is then no feature.
+        single_query: True states that all documents are one query. sample_weight, start_scores:
         (n_docs,), as :class:`rankwood.Dataset` takes them. eval_set: pairs (X, y), with eval_qid or
-        eval_group, and eval_sample_weight and eval_start_scores, None or one of each pair, which may be
-        None; the first one stops training.
+        eval_group or a column "qid", and eval_sample_weight and eval_start_scores, None or one of each pair,
+        which may be None; the first one stops training.
         callbacks, checkpoint, checkpoint_every, resume: as :func:`rankwood.train` takes them. position: where
         each document was shown (n_docs,), for the parameter ``debias``.
 
-        Raises DataError for shapes, types, labels or queries that do not fit, ParameterError.
+        Raises DataError for shapes, types, labels or queries that do not fit, and for more than 500 documents
+        without queries (fewer are one query, with a warning); ParameterError.
         """
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
         n_docs = _rows(X)
         if n_docs == 1:
             raise DataError("X has n_samples = 1; documents are ranked against others, so expected 2 or more")
-        if qid is None and group is None:
-            group = [n_docs]
+        group = _group_of("fit", X, qid, group, single_query)
         if sample_weight is not None and not np.any(_tables.array_of(sample_weight, "sample_weight")):
             raise DataError("all weights in sample_weight are zero")
         data = Dataset(
             X, y, qid=qid, group=group, weight=sample_weight, start_scores=start_scores, position=position,
-            categorical_features=self.categorical, missing=self.missing, sort=qid is not None,
+            categorical_features=self.categorical, missing=self.missing, sort=group is None,
         )  # fmt: skip
         sets = _eval_sets(eval_set, eval_qid, eval_group)
         weights = _of_sets("eval_sample_weight", eval_sample_weight, len(sets))
@@ -242,7 +248,7 @@ class Ranker(BaseEstimator):
         valid = {
             f"valid_{i}": Dataset(
                 eval_x, eval_y, qid=eval_ids, group=sizes, weight=weights[i], start_scores=starts[i],
-                categorical_features=self.categorical, missing=self.missing, sort=eval_ids is not None,
+                categorical_features=self.categorical, missing=self.missing, sort=sizes is None,
             )
             for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(sets)
         }  # fmt: skip
@@ -278,25 +284,30 @@ class Ranker(BaseEstimator):
         return self.model_.predict(X, missing=np.nan if isinstance(X, Dataset) else self.missing)
 
     def score(
-        self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, metric: str = "ndcg@10"
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        single_query: bool = False,
+        sample_weight: Any = None,
+        metric: str = "ndcg@10",
     ) -> float:
         """The metric of the scores of X.
 
-        y: labels (n_docs,). qid: the query of each document; all are one query if not given.
+        y: labels (n_docs,). qid, group, single_query: the queries, as :meth:`fit` takes them.
         sample_weight: (n_docs,). metric: one, as :func:`rankwood.evaluate` takes it.
 
-        Raises DataError, ParameterError.
+        Raises DataError, ParameterError, as :meth:`fit`.
         """
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
-        sizes = None if qid is not None else [_rows(X)]
-        data = Dataset(
-            X, y, qid=qid, group=sizes, weight=sample_weight, missing=self.missing, sort=qid is not None
-        )
-        values = list(evaluate(data, self.predict(X), metric).values())
-        if len(values) != 1:
-            raise ParameterError(f"metric is {metric!r}; expected one")
-        return values[0]
+        check_is_fitted(self, "model_")
+        features = self.model_.feature_names
+        group = _group_of("score", X, qid, group, single_query, features)
+        qid = _qid_of(X, qid, group, features)
+        return _measured(self.predict(X), y, qid, group, sample_weight, metric)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -324,8 +335,8 @@ def _eval_sets(sets: Any, qids: Any, groups: Any) -> list[tuple[Any, Any, Any, A
     out = []
     for i, (X, y) in enumerate(sets):
         qid, group = (None if value is None else value[i] for value in given.values())
-        if qid is None and group is None:
-            raise DataError(f"eval_set {i} has neither eval_qid nor eval_group")
+        if qid is None and group is None and _tables.QID not in _tables.column_names(X):
+            raise DataError(f"eval_set {i} has neither eval_qid nor eval_group, nor a column {_tables.QID!r}")
         out.append((X, y, qid, group))
     return out
 
@@ -337,6 +348,51 @@ def _of_sets(name: str, given: Any, n: int) -> list[Any]:
     if not hasattr(given, "__len__") or len(given) != n:
         raise DataError(f"{name} is no list of {n}; expected one for each pair of eval_set")
     return list(given)
+
+
+def _group_of(
+    method: str, X: Any, qid: Any, group: Any, single_query: bool, features: Sequence[str] | None = None
+) -> Any:
+    """group, or the size of the single query. features: of a fitted model."""
+    has_column = _tables.QID in _tables.column_names(X) and _tables.QID not in (features or ())
+    if qid is not None or group is not None or has_column:
+        if not single_query:
+            return group
+        given = "qid" if qid is not None else "group" if group is not None else f"a column {_tables.QID!r}"
+        raise DataError(f"single_query=True and {given} are given; expected one of them")
+    n_docs = _rows(X)
+    if single_query:
+        return [n_docs]
+    how = (
+        "pass qid (the query of each document) or group (the size of each query), or give X a column 'qid'; "
+        "single_query=True states that all documents are one query"
+    )
+    if n_docs > MOST_IN_DOUBT:
+        raise DataError(
+            f"{method}() has {n_docs} documents and no query ids\nhint: {how}\n"
+            "hint: searches and cross-validation of scikit-learn pass qid on after "
+            f"sklearn.set_config(enable_metadata_routing=True), to estimators with .set_{method}_request(qid=True)"
+        )
+    warnings.warn(f"{method}() has no query ids, so all {n_docs} documents are one query\nhint: {how}", stacklevel=3)
+    return [n_docs]
+
+
+def _qid_of(X: Any, qid: Any, group: Any, features: Sequence[str] | None = None) -> Any:
+    """qid, or the values of the column of query ids."""
+    names = _tables.column_names(X)
+    if _tables.QID in (features or ()) or _tables.query_column(names, qid, group, ()) is qid:
+        return qid
+    return _tables.of_any(X, {_tables.QID}).take(_tables.QID).vector("qid")
+
+
+def _measured(scores: Any, y: Any, qid: Any, group: Any, sample_weight: Any, metric: str) -> float:
+    """A metric of scores; features are not needed for it."""
+    nothing = np.zeros((len(scores), 1), np.float32)
+    data = Dataset(nothing, y, qid=qid, group=group, weight=sample_weight, sort=group is None)
+    values = list(evaluate(data, scores, metric).values())
+    if len(values) != 1:
+        raise ParameterError(f"metric is {metric!r}; expected one")
+    return values[0]
 
 
 def _rows(X: Any) -> int:
@@ -364,7 +420,11 @@ def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
         search = GridSearchCV(ranker, {"leaves": [7, 31]}, scoring=rankwood.scorer(), cv=GroupKFold(3))
         search.fit(X, y, qid=qid, groups=qid)  # qid for ranker and scorer, groups for the folds
 
-    metric: as :func:`rankwood.evaluate` takes it; ParameterError, when it scores, for one that there is not.
+    It calls the estimator's ``predict`` and measures the scores by query, so that it serves pipelines, searches in
+    searches and the rankers of other libraries, too. A column "qid" of a frame X is the qid if none comes.
+
+    metric: as :func:`rankwood.evaluate` takes it; rmse and logloss are negated, for scikit-learn prefers larger
+    scores. When it scores it raises ParameterError for a metric that there is not, and DataError without a qid.
     """
     return _Scorer(metric)
 
@@ -385,8 +445,17 @@ class _Scorer(BaseEstimator):
     def score(self, X: Any, y: Any, *, qid: Any = None) -> None:
         """Not called: scikit-learn takes what may be asked for from it."""
 
-    def __call__(self, estimator: Ranker, X: Any, y: Any, *, qid: Any = None) -> float:
-        return estimator.score(X, y, qid=qid, metric=self.metric)
+    def __call__(self, estimator: Any, X: Any, y: Any, *, qid: Any = None) -> float:
+        if qid is None:
+            qid = _qid_of(X, None, None)
+        if qid is None:
+            raise DataError(
+                "the scorer has no query ids\nhint: sklearn.set_config(enable_metadata_routing=True) passes those of "
+                "search.fit(X, y, qid=qid) or cross_val_score(..., params={'qid': qid}) on to it; or give X a "
+                "column 'qid'"
+            )
+        value = _measured(estimator.predict(X), y, qid, None, None, self.metric)
+        return -value if self.metric.partition("@")[0].lower() in LOWER_IS_BETTER else value
 
 
 __all__ = ["Model", "Ranker", "scorer"]

@@ -193,6 +193,22 @@ def test_ranker(client: Any, made: Made, other: Made) -> None:
 
 
 @pytest.mark.usefixtures("in_threads")
+def test_column_qid(client: Any, made: Made, other: Made) -> None:
+    """It holds the query ids if none are given, and is no feature."""
+    given = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
+    table, valid = (pd.DataFrame(one.X, columns=list("abcdef")).assign(qid=one.qid) for one in (made, other))
+    alone = rankwood.Ranker(**given).fit(table, made.y, eval_set=[(valid, other.y)])
+    y, valid_y = (dd.from_pandas(pd.Series(one.y), npartitions=3, sort=False) for one in (made, other))
+    parts, valid_parts = (dd.from_pandas(one, npartitions=3, sort=False) for one in (table, valid))
+    ranker = ours.Ranker(**given).fit(parts, y, eval_set=[(valid_parts, valid_y)], client=client)
+    assert ranker.model_.to_bytes() == alone.model_.to_bytes()
+    assert list(ranker.feature_names_in_) == list("abcdef") and ranker.n_features_in_ == 6
+    assert np.array_equal(ranker.predict(parts).compute(), alone.predict(table))
+    with pytest.raises(rankwood.DataError, match="has a column 'qid', and qid is given, too"):
+        ours.Ranker(**given).fit(parts, y, qid=parts["qid"], client=client)
+
+
+@pytest.mark.usefixtures("in_threads")
 def test_words(client: Any, made: Made) -> None:
     X, y, qid = (da.from_array(one, chunks=200) for one in (made.X, made.y, made.qid))
     cases: list[tuple[Any, type[Exception], str]] = [

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +16,12 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwood
-from conftest import Made
+from conftest import Made, make
 from rankwood import Dataset, Ranker, scorer
 
 # A document that stands twice is ranked against itself and moves every position below it; one of weight 2
@@ -30,9 +36,11 @@ def expected_failures(_: Any) -> dict[str, str]:
     }
 
 
+# docs/python.md names this estimator, and these two checks
 @parametrize_with_checks(
     [Ranker(rounds=5, min_docs=1)], expected_failed_checks=expected_failures, xfail_strict=True
 )
+@pytest.mark.filterwarnings("ignore:.* has no query ids:UserWarning")  # the checks call fit(X, y)
 def test_check_estimator(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -101,7 +109,7 @@ def test_eval_sets(made: Made, other: Made) -> None:
         assert ranker.model_.to_bytes() == expected.to_bytes()
         assert ranker.evals_result_ == expected.evals_result
         assert ranker.best_iteration_ == expected.best_round < 60
-    with pytest.raises(rankwood.DataError, match="eval_set 0 has neither"):
+    with pytest.raises(rankwood.DataError, match="eval_set 0 has neither eval_qid nor eval_group, nor a column 'qid'"):
         Ranker(**params).fit(made.X, made.y, qid=made.qid, eval_set=[(other.X, other.y)])
 
 
@@ -127,7 +135,100 @@ def test_score(made: Made, other: Made) -> None:
     assert ranker.score(other.X, other.y, qid=other.qid) == measured["ndcg@10"]
     assert ranker.score(other.X, other.y, qid=other.qid, metric="map") == measured["map"]
     assert scorer("map")(ranker, other.X, other.y, qid=other.qid) == measured["map"]
-    assert ranker.score(other.X, other.y) != measured["ndcg@10"]  # all in one query
+    assert ranker.score(other.X, other.y, group=other.group) == measured["ndcg@10"]
+    assert ranker.score(other.X, other.y, single_query=True) != measured["ndcg@10"]
+
+
+def many() -> Made:
+    """More documents than may be one query in doubt, of queries whose scales differ."""
+    return make(9, 60)
+
+
+def test_queries_forgotten(made: Made) -> None:
+    """Many documents without query ids are an error, few are one query, with a warning."""
+    X, y, qid = many().X, many().y, many().qid
+    ranker = Ranker(**PARAMS)
+    with pytest.raises(rankwood.DataError, match=r"fit\(\) has \d+ documents and no query ids\nhint: pass qid"):
+        ranker.fit(X, y)
+    ranker.fit(X, y, qid=qid)
+    with pytest.raises(rankwood.DataError, match=r"score\(\) has \d+ documents and no query ids"):
+        ranker.score(X, y)
+    with pytest.raises(rankwood.DataError):
+        ranker.fit(X[:501], y[:501])
+    with pytest.warns(UserWarning, match="no query ids, so all 500 documents are one query") as told:
+        ranker.fit(X[:500], y[:500])
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stated = Ranker(**PARAMS).fit(X, y, single_query=True)
+        assert stated.model_.to_bytes() == Ranker(**PARAMS).fit(X, y, group=[len(y)]).model_.to_bytes()
+        assert stated.score(X, y, single_query=True) == stated.score(X, y, group=[len(y)])
+    for more in ({"qid": qid}, {"group": many().group}):
+        with pytest.raises(rankwood.DataError, match=r"single_query=True and .* are given"):
+            ranker.fit(X, y, single_query=True, **more)
+
+
+def test_group_of_floats(made: Made) -> None:
+    """Other rankers take sizes of floats; ours does if they are whole."""
+    whole = Ranker(**PARAMS).fit(made.X, made.y, group=made.group.astype(float))
+    assert whole.model_.to_bytes() == Ranker(**PARAMS).fit(made.X, made.y, group=made.group).model_.to_bytes()
+    for wrong in (made.group + 0.5, np.where(made.group > 9, np.nan, made.group)):
+        with pytest.raises(rankwood.DataError, match="expected the size of each query, whole numbers"):
+            Ranker(**PARAMS).fit(made.X, made.y, group=wrong)
+
+
+def frames(of: Made) -> dict[str, Callable[[], Any]]:
+    """Frames with a column "qid", by library."""
+    columns = {"a": of.X[:, 0], "qid": of.qid, **{name: of.X[:, i] for i, name in enumerate("bcdef", 1)}}
+    words = {**columns, "qid": [f"words {one}" for one in of.qid]}
+    out = {"pandas": lambda: pd.DataFrame(columns), "pandas of words": lambda: pd.DataFrame(words)}
+    for library, table in (("polars", "DataFrame"), ("pyarrow", "table")):
+        try:
+            make_table = getattr(importlib.import_module(library), table)
+        except ImportError:
+            continue
+        out[library] = partial(make_table, columns)
+        out[f"{library} of words"] = partial(make_table, words)
+    return out
+
+
+@pytest.mark.parametrize("kind", frames(make(1)))
+def test_column_qid(kind: str, made: Made, other: Made) -> None:
+    """It holds the query ids if none are given, and is never a feature."""
+    table, unseen = frames(made)[kind](), frames(other)[kind]()
+    plain = Ranker(**PARAMS).fit(pd.DataFrame(made.X, columns=list("abcdef")), made.y, qid=made.qid)
+    ranker = Ranker(**PARAMS).fit(table, made.y, eval_set=[(unseen, other.y)])
+    assert ranker.feature_names_in_.tolist() == list("abcdef") and ranker.n_features_in_ == 6
+    ranker = Ranker(**PARAMS).fit(table, made.y)
+    assert ranker.model_.to_bytes() == plain.model_.to_bytes()
+    scores = plain.predict(pd.DataFrame(other.X, columns=list("abcdef")))
+    assert np.array_equal(ranker.predict(unseen), scores)
+    assert np.array_equal(ranker.model_.predict(Dataset(unseen)), scores)
+    of_array = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    assert np.array_equal(of_array.predict(unseen), scores), "columns by number, without the query ids"
+    score = plain.score(pd.DataFrame(other.X, columns=list("abcdef")), other.y, qid=other.qid)
+    assert ranker.score(unseen, other.y) == score == scorer()(ranker, unseen, other.y)
+    assert rankwood.evaluate(Dataset(unseen, other.y), ranker.model_)["ndcg@10"] == score
+    for more in ({"qid": made.qid}, {"group": made.group}):
+        name = next(iter(more))
+        for call in (
+            lambda more=more: Ranker(**PARAMS).fit(table, made.y, **more),
+            lambda more=more: ranker.score(table, made.y, **more),
+            lambda more=more: Dataset(table, made.y, **more),
+        ):
+            with pytest.raises(rankwood.DataError, match=f"has a column 'qid', and {name} is given, too"):
+                call()
+    assert Dataset(table, made.y, qid=made.qid, ignore=["qid"]).feature_names == list("abcdef")
+    assert Dataset(table, made.y, qid="qid").feature_names == list("abcdef")
+    with pytest.raises(rankwood.DataError, match="single_query=True and a column 'qid' are given"):
+        Ranker(**PARAMS).fit(table, made.y, single_query=True)
+
+
+def test_feature_qid(made: Made) -> None:
+    """A model that has a feature of that name keeps it."""
+    names = ["qid", *"bcdef"]
+    model = rankwood.train(PARAMS, made.dataset(feature_names=names))
+    assert np.array_equal(model.predict(pd.DataFrame(made.X, columns=names)), model.predict(made.X))
 
 
 @pytest.mark.usefixtures("routing")
@@ -155,6 +256,72 @@ def test_grid_search(made: Made, n_jobs: int | None) -> None:
 
 def divmod_of(i: int, grid: dict[str, list[Any]]) -> tuple[Any, Any]:
     return grid["leaves"][i // 2], grid["rate"][i % 2]
+
+
+def test_scorer_without_qid(made: Made) -> None:
+    """Without routing scikit-learn passes none on; the scorer says so, whatever the size."""
+    ranker = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    with pytest.raises(rankwood.DataError, match=r"the scorer has no query ids\nhint: sklearn\.set_config"):
+        scorer()(ranker, made.X, made.y)
+    search = GridSearchCV(Ranker(**PARAMS), {"leaves": [4, 8]}, scoring=scorer(), cv=GroupKFold(3))
+    with pytest.raises(rankwood.DataError, match="the scorer has no query ids"):
+        search.set_params(error_score="raise").fit(made.X, made.y, qid=made.qid, groups=made.qid)
+    table = pd.DataFrame(made.X, columns=list("abcdef")).assign(qid=made.qid)
+    search.fit(table, made.y, groups=made.qid)  # a column needs no routing
+    by_hand = [
+        Ranker(**PARAMS | {"leaves": 8}).fit(table.iloc[fit], made.y[fit]).score(table.iloc[test], made.y[test])
+        for fit, test in GroupKFold(3).split(made.X, made.y, made.qid)
+    ]
+    assert search.cv_results_["mean_test_score"][1] == pytest.approx(np.mean(by_hand), rel=1e-12)
+
+
+def test_scorer_of_errors(made: Made) -> None:
+    """Larger is better for scikit-learn."""
+    ranker = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    assert scorer("rmse")(ranker, made.X, made.y, qid=made.qid) == -ranker.score(
+        made.X, made.y, qid=made.qid, metric="rmse"
+    )
+
+
+@pytest.mark.usefixtures("routing")
+def test_scorer_of_a_pipeline(made: Made) -> None:
+    pipeline = Pipeline([("scale", StandardScaler()), ("ranker", Ranker(**PARAMS).set_fit_request(qid=True))])
+    search = GridSearchCV(
+        pipeline, {"ranker__leaves": [2, 6]}, scoring=scorer(), cv=GroupKFold(3), error_score="raise"
+    )
+    search.fit(made.X, made.y, qid=made.qid, groups=made.qid)
+    by_hand = []
+    for fit, test in GroupKFold(3).split(made.X, made.y, made.qid):
+        scale = StandardScaler().fit(made.X[fit])
+        one = Ranker(**PARAMS).fit(scale.transform(made.X[fit]), made.y[fit], qid=made.qid[fit])
+        by_hand.append(one.score(scale.transform(made.X[test]), made.y[test], qid=made.qid[test]))
+    assert search.cv_results_["mean_test_score"][1] == pytest.approx(np.mean(by_hand), rel=1e-12)
+    nested = cross_val_score(
+        search, made.X, made.y, scoring=scorer(), cv=GroupKFold(2), error_score="raise",
+        params={"qid": made.qid, "groups": made.qid},
+    )  # fmt: skip
+    assert nested.shape == (2,) and (nested > 0.5).all()
+
+
+@pytest.mark.usefixtures("routing")
+def test_scorer_of_other_rankers(made: Made) -> None:
+    data = made.dataset()
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    other = lightgbm.LGBMRanker(n_estimators=5, verbose=-1).fit(made.X, made.y, group=made.group)
+    expected = rankwood.evaluate(data, other.predict(made.X))["ndcg@10"]
+    assert scorer()(other, made.X, made.y, qid=made.qid) == expected
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    ranker = xgboost.XGBRanker(n_estimators=5).set_fit_request(qid=True)
+    values = cross_val_score(
+        ranker, made.X, made.y, scoring=scorer(), cv=GroupKFold(3), error_score="raise",
+        params={"qid": made.qid, "groups": made.qid},
+    )  # fmt: skip
+    by_hand = []
+    for fit, test in GroupKFold(3).split(made.X, made.y, made.qid):
+        scores = xgboost.XGBRanker(n_estimators=5).fit(made.X[fit], made.y[fit], qid=made.qid[fit])
+        part = Dataset(made.X[test], made.y[test], qid=made.qid[test])
+        by_hand.append(rankwood.evaluate(part, scores.predict(made.X[test]))["ndcg@10"])
+    assert np.allclose(values, by_hand, rtol=0, atol=1e-12)
 
 
 @pytest.mark.usefixtures("routing")
