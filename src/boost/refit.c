@@ -444,6 +444,7 @@ static void new_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct 
 static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
 {
     const double decay = r->run_params->refit_decay;
+    RW_TRY(rw_comm_agree(r->ctx, rw_tree_add_covers(r->ctx, tree)));
     memcpy(r->old, tree->leaf, (size_t)tree->n_leaves * sizeof(*r->old));
     new_leaves(r, rule, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
@@ -455,6 +456,7 @@ static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct r
                                 "a leaf's value is beyond the largest float: gradients too large "
                                 "for their hessians"));
         tree->leaf[leaf] = value == 0.0f ? 0.0f : value;
+        rw_tree_set_cover(tree, leaf, &r->sum[leaf], rule->hess_exponent);
     }
     return RW_OK;
 }

@@ -136,12 +136,7 @@ static int grammar(struct rw_words *w, struct rw_checkpoint *c)
     RW_TRY(optional_text(w, "note", "a note", &c->note));
     RW_TRY(sets_section(w, c));
     RW_TRY(state_section(w, c));
-    int has_categories = c->model->categories.n > 0;
-    RW_TRY(rw_words_option(w, "with categories", &has_categories));
-    if (has_categories)
-        RW_TRY(rw_words_newline(w));
-    /* many or few */
-    w->version = has_categories ? RW_MODEL_VERSION_WITH_MANY : RW_MODEL_VERSION;
+    w->version = RW_MODEL_VERSION;
     return rw_model_grammar(w, c->model);
 }
 

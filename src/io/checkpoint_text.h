@@ -1,6 +1,6 @@
 /* The file from which a training is resumed: a model so far, and what it lacks for that.
  *
- *   rankwood checkpoint 1
+ *   rankwood checkpoint 2
  *   program 0.2.0                     that wrote it
  *   ended yes|no                      yes: whoever trains ended it after the last round
  *   init none                         or: init HEX rounds N, the model that training continued from
@@ -24,7 +24,7 @@
 
 #include "io/model_text.h"
 
-enum { RW_CHECKPOINT_VERSION = 1 };
+enum { RW_CHECKPOINT_VERSION = 2 };
 
 /* What tells sets apart: each part is a sum over documents or queries, modulo 2^64, so that those
  * of shares of a set can be added. */

@@ -270,13 +270,18 @@ static int ending_lines(struct rw_words *w, struct rw_model *model)
     return rw_words_newline(w);
 }
 
-int rw_model_version(const struct rw_model *model)
+/* Versions 4 and 5 have the section, if only to say that it is empty. */
+static int optional_categories(struct rw_words *w, struct rw_categories *categories)
 {
-    if (rw_categories_most_codes(&model->categories) > RW_MODEL_FEW_CATEGORIES + 1)
-        return RW_MODEL_VERSION_WITH_MANY;
-    if (model->categories.n)
-        return RW_MODEL_VERSION_WITH_CATEGORIES;
-    return model->map.kind != RW_SCORE_MAP_NONE ? RW_MODEL_VERSION_WITH_MAP : RW_MODEL_VERSION;
+    const struct rw_words before = *w;
+    int is_there = categories->n > 0;
+    if (w->version >= RW_MODEL_VERSION && !w->is_writing) {
+        RW_TRY(rw_words_option(w, "categories ", &is_there));
+        *w = before;
+    } else if (w->version < RW_MODEL_VERSION) {
+        is_there = w->version >= RW_MODEL_VERSION_WITH_CATEGORIES;
+    }
+    return is_there ? rw_categories_grammar(w, categories) : RW_OK;
 }
 
 int rw_model_grammar(struct rw_words *w, struct rw_model *model)
@@ -297,8 +302,7 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
         RW_TRY(earlier_section(w, model));
     RW_TRY(features_section(w, model));
     RW_TRY(names_section(w, model));
-    if (w->version >= RW_MODEL_VERSION_WITH_CATEGORIES)
-        RW_TRY(rw_categories_grammar(w, &model->categories));
+    RW_TRY(optional_categories(w, &model->categories));
     RW_TRY(metrics_section(w, model));
     RW_TRY(trees_section(w, model, &best, &earlier));
     const int may_have_map = w->version >= RW_MODEL_VERSION_WITH_CATEGORIES;
@@ -329,10 +333,10 @@ static int read_header(struct rw_words *w)
     if (w->at == w->end || *w->at < '1' || *w->at > '9')
         return rw_words_fail(w, "a version");
     RW_TRY(rw_words_count(w, "", "a version", INT32_MAX, &w->version));
-    if (w->version > RW_MODEL_VERSION_LAST)
+    if (w->version > RW_MODEL_VERSION)
         return rw_fail(w->ctx, RW_ERR_FORMAT,
                        "%s:1: a model of version %d; expected version 1 to %d", w->path, w->version,
-                       RW_MODEL_VERSION_LAST);
+                       RW_MODEL_VERSION);
     return rw_words_newline(w);
 }
 
@@ -385,13 +389,6 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
     struct rw_model *model = NULL;
     RW_TRY_OUT(rw_model_new(ctx, &model));
     RW_TRY_OUT(rw_model_grammar(&words, model));
-    if (words.version == RW_MODEL_VERSION_WITH_MANY && rw_model_version(model) != words.version) {
-        status = rw_fail(ctx, RW_ERR_FORMAT,
-                         "%s:1: a model of version %d; expected version %d, for no feature has "
-                         "more than %d categories",
-                         path, words.version, rw_model_version(model), RW_MODEL_FEW_CATEGORIES);
-        goto out;
-    }
     *out = model;
     model = NULL;
 out:

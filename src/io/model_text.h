@@ -2,7 +2,7 @@
  *
  * The grammar, one line each; sections are parted by an empty line:
  *
- *   rankwood model 2
+ *   rankwood model 6
  *   absent zero|missing
  *   best-round N
  *   finished yes|no                   no: ended from outside
@@ -14,32 +14,33 @@
  *                                     and its parameters
  *   features N                        then ranges:    1-136        of ids, N in all
  *   names N                           then N lines:   id name
+ *   categories N                      only with features by categories, see below
  *   metrics N rounds R                then N lines:   metric name  and R lines:  round value ...
  *   trees N                           then N trees:
  *
  *   tree 1 leaves 3                  trees count from 1, as rounds do
  *   node 0 feature 12 <= 0.5 left node 1 right leaf 2 missing left gain 34.5 # name
- *   leaf 0 0.01
+ *   leaf 0 0.01 docs 123 hessian 4.5  docs and hessian: the leaf's covers (model/tree.h), in all
+ *                                     leaves of a tree or in none of them
  *
- *   calibration ...                   version 3 alone, see below
+ *   calibration ...                   only with a map of scores to probabilities, see below
  *
  *   checksum 0badcafe                 zlib's crc32 of every byte above
  *
  * Numbers are the shortest decimals that read back as the same float or double. Texts run to the
  * end of the line; in them a backslash is \\ and a control character \xHH. A model has one
- * text, so equal models are equal files.
+ * text, so equal models are equal files. Models are written in version 6 and read in all versions.
  *
- * Version 3 is version 2 with one more section, the map of scores to probabilities, one of
+ * A later version may add a line to the head, a word to a tree's or a leaf's line, or a section. A
+ * reader refuses a word that it does not know, and says that a newer program may have written it.
+ *
+ * The map of scores to probabilities is one of
  *
  *   calibration isotonic relevant 1 knots N       then N lines, score and probability:
  *   knot -0.5 0.125
  *   calibration logistic relevant 1 slope 2.5 intercept -0.75
  *
- * and only a model that has a map is of version 3: all others are version 2, as they ever were. A
- * reader that knows no maps refuses version 3 by its first line.
- *
- * Version 4 is that of a model with features by categories, and of no other. It has one more
- * section, behind the names,
+ * A model with features by categories has one more section after the names,
  *
  *   categories N                      then N features, each:
  *   feature 7 words 2                 and its words, which have codes 0, 1, ... in this order; all
@@ -52,13 +53,10 @@
  *   node 0 feature 7 in 0,2-5 left node 1 right leaf 2 missing left gain 34.5
  *   node 1 feature 7 in none left ...
  *
- * A map, if the model has one, follows the trees, as in version 3.
- *
- * Version 5 is version 4 of a model with a feature of more than 255 words, up to 1023, and of no
- * other: readers that know no more than 255 refuse it by its first line.
- *
- * Version 1 is read for ever. It has neither the lines finished and empty-rounds nor the section
- * `earlier`, and it calls min-hessian min-weight. */
+ * Versions 1 to 5 are read for ever. They have no covers. Version 5 always has the section of
+ * categories, of up to 1023 words a feature; version 4 has up to 255. Version 3 has a map and no
+ * categories, version 2 neither. Version 1 has neither the lines finished and empty-rounds nor the
+ * section `earlier`, and it calls min-hessian min-weight. */
 #ifndef RW_IO_MODEL_TEXT_H
 #define RW_IO_MODEL_TEXT_H
 
@@ -68,19 +66,17 @@
 #define RW_CHECKPOINT_HEADER "rankwood checkpoint " /* io/checkpoint_text.h */
 
 enum {
-    RW_MODEL_VERSION = 2, /* of a model without a map */
+    RW_MODEL_VERSION = 6, /* of what is written */
+    /* Older ones that are read. */
     RW_MODEL_VERSION_WITH_MAP = 3,
     RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* and with a map, or without */
-    RW_MODEL_VERSION_WITH_MANY = 5,       /* the same, and a feature with more words than: */
+    RW_MODEL_VERSION_WITH_MANY = 5,       /* the same, and features may have more words than: */
     RW_MODEL_FEW_CATEGORIES = 255,
-    RW_MODEL_VERSION_LAST = RW_MODEL_VERSION_WITH_MANY,
     RW_CHECKSUM_DIGITS = 8,
     RW_CHECKSUM_LINE_BYTES = 18
 };
 
 struct rw_words;
-/* The version of a model's text. */
-int rw_model_version(const struct rw_model *model);
 /* All between the first line and the checksum, read or written (io/model_words.h). */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
 
@@ -102,7 +98,7 @@ int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out,
 
 /* At most so many bytes are a node's line and a leaf's without the feature's name, and a metric's
  * value: for space that is reserved before there is a model. */
-enum { RW_MODEL_NODE_BYTES = 160, RW_MODEL_LEAF_BYTES = 40, RW_MODEL_VALUE_BYTES = 40 };
+enum { RW_MODEL_NODE_BYTES = 160, RW_MODEL_LEAF_BYTES = 96, RW_MODEL_VALUE_BYTES = 40 };
 
 /* A whole file, *out the caller's (rw_mem_free). header: refuses another kind's first line, as soon
  * as that is read; what: for messages. */

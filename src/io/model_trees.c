@@ -60,6 +60,27 @@ static int node_line(struct rw_words *w, const struct rw_model *model, struct rw
     return rw_words_newline(w);
 }
 
+/* The covers stand in all leaves of a tree or in none; the first one says which. */
+static int leaf_line(struct rw_words *w, struct rw_tree *tree, int32_t leaf)
+{
+    int has_covers = tree->hessian != NULL;
+    RW_TRY(rw_words_number(w, "leaf ", leaf));
+    RW_TRY(rw_words_float(w, " ", "a leaf's value, a finite float", &tree->leaf[leaf]));
+    if (leaf == 0 && w->version >= RW_MODEL_VERSION) {
+        RW_TRY(rw_words_option(w, " docs ", &has_covers));
+        if (has_covers && !w->is_writing)
+            RW_TRY(rw_tree_add_covers(w->ctx, tree));
+    } else if (has_covers) {
+        RW_TRY(rw_words_take(w, " docs "));
+    }
+    if (has_covers) {
+        RW_TRY(rw_words_real(w, "", "a number of documents", &tree->docs[leaf]));
+        RW_TRY(rw_words_float(w, " hessian ", "a sum of hessians, a finite float",
+                              &tree->hessian[leaf]));
+    }
+    return rw_words_newline(w);
+}
+
 static int tree_section(struct rw_words *w, struct rw_model *model, int32_t number)
 {
     struct rw_tree *tree = &model->tree[number];
@@ -76,11 +97,8 @@ static int tree_section(struct rw_words *w, struct rw_model *model, int32_t numb
         RW_TRY(rw_tree_init(w->ctx, tree, n_leaves));
     for (int32_t i = 0; i < n_leaves - 1; i++)
         RW_TRY(node_line(w, model, tree, i));
-    for (int32_t i = 0; i < n_leaves; i++) {
-        RW_TRY(rw_words_number(w, "leaf ", i));
-        RW_TRY(rw_words_float(w, " ", "a leaf's value, a finite float", &tree->leaf[i]));
-        RW_TRY(rw_words_newline(w));
-    }
+    for (int32_t i = 0; i < n_leaves; i++)
+        RW_TRY(leaf_line(w, tree, i));
     if (!w->is_writing) {
         char where[1024];
         snprintf(where, sizeof(where), "%.900s:%u: tree %d: ", w->path, line, number + 1);

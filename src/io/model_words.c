@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "io/model_text.h"
 
 struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n)
 {
@@ -127,12 +128,29 @@ int rw_words_choice(struct rw_words *w, const char *before, const char *yes, con
     return *is_yes ? RW_OK : rw_words_take(w, no);
 }
 
+/* A word where the line should end may be one that a later version of the format has. */
+static int fail_line_end(struct rw_words *w)
+{
+    const int is_later = w->version >= RW_MODEL_VERSION;
+    if (is_later && w->at < w->end && *w->at == ' ')
+        w->at++;
+    if (!is_later || w->at == w->end || *w->at < 'a' || *w->at > 'z')
+        return rw_words_fail(w, "the end of the line");
+    int n = 0;
+    while (w->end - w->at > n && n < 40 && w->at[n] >= 'a' && w->at[n] <= 'z')
+        n++;
+    return rw_fail(w->ctx, RW_ERR_FORMAT,
+                   "%s:%u:%zu: unknown word '%.*s'; a newer version of rankwood may have "
+                   "written this model",
+                   w->path, w->line, (size_t)(w->at - w->line_begin) + 1, n, w->at);
+}
+
 int rw_words_newline(struct rw_words *w)
 {
     if (w->is_writing)
         return put(w, "\n");
     if (w->at == w->end || *w->at != '\n')
-        return rw_words_fail(w, "the end of the line");
+        return fail_line_end(w);
     w->line_begin = ++w->at;
     w->line++;
     return RW_OK;

@@ -20,7 +20,7 @@ static int print(struct rw_words *w, const struct rw_model *model)
 
 int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out, size_t *n)
 {
-    struct rw_words words = {.ctx = ctx, .is_writing = 1, .version = rw_model_version(model)};
+    struct rw_words words = {.ctx = ctx, .is_writing = 1, .version = RW_MODEL_VERSION};
     *out = NULL;
     *n = 0;
     RW_TRY(rw_model_check(ctx, model));

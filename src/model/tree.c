@@ -36,8 +36,18 @@ int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree)
     return RW_NEW(ctx, tree->set, n_nodes);
 }
 
+int rw_tree_add_covers(struct rw_ctx *ctx, struct rw_tree *tree)
+{
+    if (tree->hessian)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, tree->docs, (size_t)tree->n_leaves));
+    return RW_NEW(ctx, tree->hessian, (size_t)tree->n_leaves);
+}
+
 void rw_tree_release(struct rw_tree *tree)
 {
+    rw_mem_free(tree->docs);
+    rw_mem_free(tree->hessian);
     rw_mem_free(tree->by_set);
     rw_mem_free(tree->set);
     rw_mem_free(tree->left);
@@ -50,10 +60,9 @@ void rw_tree_release(struct rw_tree *tree)
     memset(tree, 0, sizeof(*tree));
 }
 
-int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
+static int copy_arrays(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
 {
     const size_t n = (size_t)from->n_leaves - 1;
-    RW_TRY(rw_tree_init(ctx, to, from->n_leaves));
     if (n > 0) {
         memcpy(to->left, from->left, n * sizeof(*to->left));
         memcpy(to->right, from->right, n * sizeof(*to->right));
@@ -63,16 +72,26 @@ int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree 
         memcpy(to->gain, from->gain, n * sizeof(*to->gain));
     }
     memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
-    if (!from->set)
-        return RW_OK;
-    const int status = rw_tree_add_sets(ctx, to);
-    if (status < 0) {
-        rw_tree_release(to);
-        return status;
+    if (from->set) {
+        RW_TRY(rw_tree_add_sets(ctx, to));
+        memcpy(to->by_set, from->by_set, n * sizeof(*to->by_set));
+        memcpy(to->set, from->set, n * sizeof(*to->set));
     }
-    memcpy(to->by_set, from->by_set, n * sizeof(*to->by_set));
-    memcpy(to->set, from->set, n * sizeof(*to->set));
+    if (from->hessian) {
+        RW_TRY(rw_tree_add_covers(ctx, to));
+        memcpy(to->docs, from->docs, (n + 1) * sizeof(*to->docs));
+        memcpy(to->hessian, from->hessian, (n + 1) * sizeof(*to->hessian));
+    }
     return RW_OK;
+}
+
+int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
+{
+    RW_TRY(rw_tree_init(ctx, to, from->n_leaves));
+    const int status = copy_arrays(ctx, from, to);
+    if (status < 0)
+        rw_tree_release(to);
+    return status;
 }
 
 /* Marks a child of `node` as reached. Since a child's number is larger than its parent's, one pass
@@ -114,6 +133,19 @@ static int check_node(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t no
     return RW_OK;
 }
 
+static int check_leaf(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t leaf)
+{
+    if (!isfinite(tree->leaf[leaf]))
+        return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: not a finite number", leaf);
+    if (tree->hessian && !(isfinite(tree->docs[leaf]) && tree->docs[leaf] >= 0.0))
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "leaf %d: its documents are not a finite number, 0 or more", leaf);
+    if (tree->hessian && !(isfinite(tree->hessian[leaf]) && tree->hessian[leaf] >= 0.0f))
+        return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: its hessian is not a finite number, 0 or more",
+                       leaf);
+    return RW_OK;
+}
+
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
 {
     if (tree->n_leaves < 1)
@@ -135,12 +167,8 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
     }
     /* by now each leaf has a parent: none has two, and there are as many children as other nodes
      * and leaves */
-    for (int32_t i = 0; i < tree->n_leaves; i++) {
-        if (!isfinite(tree->leaf[i])) {
-            status = rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: not a finite number", i);
-            goto out;
-        }
-    }
+    for (int32_t i = 0; i < tree->n_leaves; i++)
+        RW_TRY_OUT(check_leaf(ctx, tree, i));
 out:
     rw_mem_free(seen);
     return status;

@@ -310,6 +310,14 @@ struct rw_quantised_sums {
     uint64_t lambda_squares; /* 0 where no feature is split by categories */
 };
 
+/* The cover of a leaf, of the sums over its documents (rw_tree_add_covers). */
+static inline void rw_tree_set_cover(struct rw_tree *tree, int32_t leaf, const struct rw_sum *sum,
+                                     int hess_exponent)
+{
+    tree->docs[leaf] = (double)sum->n;
+    tree->hessian[leaf] = rw_cover_hessian(sum, hess_exponent);
+}
+
 /* Shared by engines (engine.c): the rule of splits of a tree from its root. */
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               const struct rw_quantised_sums *sums);

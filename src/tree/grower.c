@@ -260,6 +260,8 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
         .lambda_exponent = root->lambda_exponent,
         .hess_exponent = root->hess_exponent};
     tree->leaf[0] = 0.0f;
+    RW_TRY(rw_tree_add_covers(g->ctx, tree));
+    rw_tree_set_cover(tree, 0, &root->sum, root->hess_exponent);
     if (g->n_splits == 0)
         return RW_OK;
     RW_TRY(rw_engine_leaf_sums(engine, leaf_slot, tree->n_leaves, g->sum));
@@ -267,6 +269,7 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
         if (g->sum[leaf].n != g->node[leaf_slot[leaf]].n)
             return rw_fail(g->ctx, RW_ERR_INTERNAL, "a leaf of other documents than its node's");
         tree->leaf[leaf] = rw_leaf_value(&rule, &g->sum[leaf]);
+        rw_tree_set_cover(tree, leaf, &g->sum[leaf], root->hess_exponent);
     }
     if (g->rules.monotone)
         rw_monotone_values(&g->monotone, &rule, g->rules.monotone, g->sum, tree);

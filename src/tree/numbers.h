@@ -209,4 +209,12 @@ RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *
     return rw_leaf_float(rw_leaf_real(rule, sum));
 }
 
+/* The sum of hessians that a leaf's cover has. */
+RW_HD float rw_cover_hessian(const struct rw_sum *sum, int hess_exponent)
+{
+    const float largest = 0x1.fffffep127f;
+    const double hess = rw_sum_real(sum->hess_hi, sum->hess_lo, hess_exponent);
+    return !(hess > 0.0) ? 0.0f : hess < (double)largest ? (float)hess : largest;
+}
+
 #endif

@@ -40,7 +40,7 @@ def failing(made: Made, model: Model) -> dict[str, Callable[[], Any]]:
     infinite = np.where(X[9, 2] == X, np.inf, X)
     comes_back = np.r_[qid[:-1], qid[0]]
     text, small = model.to_bytes(), {"rounds": 1, "min_docs": 2}
-    later = pickle.dumps(model).replace(b"rankwood model 2", b"rankwood model 9")
+    later = pickle.dumps(model).replace(b"rankwood model 6", b"rankwood model 9")
 
     def fit(features: Any, label: Any = y, **more: Any) -> Any:
         return train(small, Dataset(features, label, **({"qid": qid} | more)))

@@ -286,14 +286,14 @@ def test_files_of_models(model: Model, tmp_path: Any) -> None:
     with pytest.raises(FileError):
         model.save(tmp_path / "no" / "folder")
     data = model.to_bytes()
-    later = data.replace(b"rankwood model 2", b"rankwood model 9")
+    later = data.replace(b"rankwood model 6", b"rankwood model 9")
     for bad in (b"", b"junk", data[: len(data) // 2], data.replace(b"leaf 0", b"leaf 7", 1), later):
         with pytest.raises(FormatError) as raised:
             Model.from_bytes(bad)
         assert isinstance(raised.value, ValueError)
     pickled = pickle.dumps(model)
-    with pytest.raises(FormatError, match="a model of version 9; expected version 1 to 5"):
-        pickle.loads(pickled.replace(b"rankwood model 2", b"rankwood model 9"))
+    with pytest.raises(FormatError, match="a model of version 9; expected version 1 to 6"):
+        pickle.loads(pickled.replace(b"rankwood model 6", b"rankwood model 9"))
     with pytest.raises(rankwood.RankwoodError, match="no format 'lightgmb'\\nhint: did you mean 'lightgbm'"):
         model.export(tmp_path / "x", "lightgmb")
 

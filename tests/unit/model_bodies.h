@@ -9,6 +9,7 @@ static struct rw_ctx *ctx; /* of the test that runs */
 /* Most of what can be wrong is wrong in all versions alike. */
 #define HEAD     "rankwood model 1\nabsent zero\nbest-round 1\n\n"
 #define HEAD2    "rankwood model 2\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n"
+#define HEAD6    "rankwood model 6\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n"
 #define PARAMS   "params 1\nleaves = 3\n\n"
 #define PARAMS2  "params 2\nrate = auto 0.1\nleaves = 3\n\n"
 #define EARLIER  "earlier 2\nrun 1 trees 1 params 1\nrate = 0.5\nrun 2 trees 0 params 0\n\n"
@@ -20,9 +21,14 @@ static struct rw_ctx *ctx; /* of the test that runs */
 #define NODE1    "node 1 feature 9 <= 0.1 left leaf 0 right leaf 1 missing right gain 0.5\n"
 #define LEAVES   "leaf 0 1\nleaf 1 -1\nleaf 2 0.001\n\n"
 #define TREE     "tree 1 leaves 3\n" NODE0 NODE1 LEAVES
+#define COVERED                                                                                \
+    "leaf 0 1 docs 12 hessian 0.5\nleaf 1 -1 docs 0 hessian 0\nleaf 2 0.001 docs 2.5 hessian " \
+    "3\n\n"
+#define HEAD_OF_TREES HEAD6 PARAMS2 EARLIER FEATURES NAMES METRICS TREES "tree 1 leaves 3\n"
 
 static const char old_body[] = HEAD PARAMS FEATURES NAMES METRICS TREES TREE;
-static const char body[] = HEAD2 PARAMS2 EARLIER FEATURES NAMES METRICS TREES TREE;
+static const char body_2[] = HEAD2 PARAMS2 EARLIER FEATURES NAMES METRICS TREES TREE;
+static const char body[] = HEAD_OF_TREES NODE0 NODE1 COVERED;
 #define WITH_MAP(lines)                                                                            \
     "rankwood model 3\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n" PARAMS2 EARLIER \
         FEATURES NAMES METRICS TREES TREE lines
@@ -30,8 +36,8 @@ static const char body[] = HEAD2 PARAMS2 EARLIER FEATURES NAMES METRICS TREES TR
 static const char isotonic_body[] = WITH_MAP("calibration isotonic relevant 1 knots 3\n" KNOTS);
 static const char logistic_body[] =
     WITH_MAP("calibration logistic relevant 2 slope 0.5 intercept -3\n\n");
-static const char *const bodies[] = {old_body, body, isotonic_body, logistic_body};
-enum { N_BODIES = 4 };
+static const char *const bodies[] = {old_body, body_2, body, isotonic_body, logistic_body};
+enum { N_BODIES = 5 };
 
 static int parse(const char *text, size_t n, struct rw_model **out)
 {
@@ -84,6 +90,9 @@ static inline void round_trip(const struct rw_model *model)
                   memcmp(a->missing_left, b->missing_left, n - 1) == 0 &&
                   memcmp(a->gain, b->gain, (n - 1) * sizeof(*a->gain)) == 0 &&
                   memcmp(a->leaf, b->leaf, n * sizeof(*a->leaf)) == 0);
+        cr_assert((a->docs != NULL) == (b->docs != NULL));
+        cr_assert(!a->docs || (memcmp(a->docs, b->docs, n * sizeof(*a->docs)) == 0 &&
+                               memcmp(a->hessian, b->hessian, n * sizeof(*a->hessian)) == 0));
     }
     rw_model_free(read);
     rw_mem_free(first);

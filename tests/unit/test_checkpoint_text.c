@@ -173,14 +173,14 @@ static void changed(const char *from, const char *to, const char *message)
 
 Test(checkpoint_text, lines_that_none_has)
 {
-    changed("checkpoint 1", "checkpoint 2", "ck:1: a checkpoint of version 2; expected 1");
-    changed("checkpoint 1\nprogram " RW_VERSION, "checkpoint 2\nprogram 9.8.7\nwhatever",
+    changed("checkpoint 2", "checkpoint 3", "ck:1: a checkpoint of version 3; expected 2");
+    changed("checkpoint 2\nprogram " RW_VERSION, "checkpoint 3\nprogram 9.8.7\nwhatever",
             "ck:2: a checkpoint of rankwood 9.8.7; this is " RW_VERSION);
-    changed("checkpoint 1\nprogram " RW_VERSION, "checkpoint 2\npro",
-            "ck:1: a checkpoint of version 2; expected 1");
-    changed("rankwood checkpoint 1", "rankwood model 2",
+    changed("checkpoint 2\nprogram " RW_VERSION, "checkpoint 3\npro",
+            "ck:1: a checkpoint of version 3; expected 2");
+    changed("rankwood checkpoint 2", "rankwood model 6",
             "ck:1: a model, which a training continues from (init); expected a checkpoint");
-    changed("rankwood", "runkwood", "ck:1:1: expected 'rankwood checkpoint 1', found 'runkwood'");
+    changed("rankwood", "runkwood", "ck:1:1: expected 'rankwood checkpoint 2', found 'runkwood'");
     changed("ended yes", "ended perhaps", "ck:3:7: expected 'no', found 'perhaps'");
     changed("init badcafe", "init 0badcafe", "ck:4:6: expected a model's checksum, or none, found");
     changed("init badcafe rounds 2", "init badcafe rounds 5",

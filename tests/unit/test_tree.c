@@ -150,3 +150,34 @@ Test(tree, random_trees_are_trees)
         rw_tree_release(&other);
     }
 }
+
+Test(tree, covers)
+{
+    struct rw_tree copy;
+    cr_assert_eq(rw_tree_copy(ctx, &tree, &copy), RW_OK);
+    cr_assert(!copy.docs && !copy.hessian);
+    rw_tree_release(&copy);
+    cr_assert_eq(rw_tree_add_covers(ctx, &tree), RW_OK);
+    tree.docs[1] = 7;
+    tree.hessian[2] = 0.5f;
+    cr_assert_eq(rw_tree_add_covers(ctx, &tree), RW_OK);
+    cr_assert_eq(rw_tree_check(ctx, &tree), RW_OK);
+    for (int i = 1; i <= 9; i++) {
+        rw_mem_fail_from(i);
+        cr_assert_eq(rw_tree_copy(ctx, &tree, &copy), RW_ERR_MEMORY);
+        cr_assert(!copy.leaf && !copy.docs);
+    }
+    rw_mem_fail_from(0);
+    cr_assert_eq(rw_tree_copy(ctx, &tree, &copy), RW_OK);
+    cr_assert(copy.docs[0] == 0 && copy.docs[1] == 7 && copy.hessian[2] == 0.5f);
+    rw_tree_release(&copy);
+    static const double bad[] = {-1.0, NAN, INFINITY};
+    for (int i = 0; i < 3; i++) {
+        tree.docs[1] = bad[i];
+        refused("leaf 1: its documents are not a finite number, 0 or more");
+        tree.docs[1] = 0;
+        tree.hessian[2] = (float)bad[i];
+        refused("leaf 2: its hessian is not a finite number, 0 or more");
+        tree.hessian[2] = 0;
+    }
+}

@@ -36,7 +36,7 @@ train train.txt --categorical 1 --threads 1 --device auto -o other
 say 'as 1 thread' cmp whole other
 # Better than the numbers, by far.
 train train.txt -o numbers
-say 'version 2 without' sh -c 'head -n 1 numbers | grep -q "model 2"'
+say 'no categories without' sh -c '! grep -q "^categories" numbers'
 ndcg() {
     "$RANKWOOD" eval "$1" --model "$2" --ties mean 2>/dev/null | awk '/^ndcg/ { print $2 }'
 }
@@ -95,7 +95,7 @@ train new.txt --init few --rounds 9 --resume ck -o other
 say 'gone on from, and resumed' cmp straight other
 # Refitted: by word, and what has no documents keeps its value.
 "$RANKWOOD" train train.txt --refit few --refit-decay 1 --quiet -o other
-say 'the old values all the same' sh -c 'grep "^leaf\|^node" few >a; grep "^leaf\|^node" other >b; cmp a b'
+say 'the old values all the same' sh -c 'for m in few other; do grep "^leaf\|^node" $m | sed "s/ docs.*//" >$m.trees; done; cmp few.trees other.trees'
 "$RANKWOOD" train train.txt --refit whole --refit-decay 0 --quiet -o other
 say 'refitted by its own data' sh -c 'grep "^leaf\|^node\|^category" whole >a; grep "^leaf\|^node\|^category" other >b; cmp a b'
 "$RANKWOOD" train new.txt --refit few --refit-decay 0 --quiet -o other

@@ -19,7 +19,7 @@ for n in 1 2 3 4; do
     train --rate 0.4:0.05:3 --rounds $n -o before
     train --rate 0.4:0.05:3 --rounds 1 --init before -o one
     train --rate 0.8 --rounds 1 --init before -o other
-    paste -d ' ' - - <<END | awk -v n=$n '{ printf "round %d: %.4f\n", n + 1, 0.8 * $3 / $6 }'
+    paste -d ' ' - - <<END | awk -v n=$n '{ printf "round %d: %.4f\n", n + 1, 0.8 * $3 / $10 }'
 $(leaves one $((n + 1)) | head -n 1)
 $(leaves other $((n + 1)) | head -n 1)
 END
