@@ -194,6 +194,17 @@ RW_API int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                 const struct rw_given_pair *pairs, size_t n);
 RW_API int rw_dataset_read_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path);
 
+/* What a file is, as its first bytes (unpacked) tell: data, a model of ours, or one of other programs. */
+struct rw_file_kind {
+    const char *what; /* "LETOR text", "a model of LightGBM"; static; NULL: not known */
+    const char *from; /* the format by which rw_model_import reads it; static; NULL: it does not */
+    int is_model;     /* 1: a model of ours */
+    int is_data;      /* 1: data, though some of it needs another form first */
+};
+/* Returns 1 if the file is recognised, and 0 (out: zeroed) if it is not, is not a plain file, or cannot be
+ * read. */
+RW_API int rw_file_recognise(struct rw_ctx *ctx, const char *path, struct rw_file_kind *out);
+
 /* --- CSV and TSV: files whose names end in .csv or .tsv, also with .gz --- */
 /* Which columns are what. A column is called by its name in the header, else by its number, from 1. All
  * columns but these are features: 0, 1, ... as they stand, or by name as `model` or `like` has them.

@@ -112,6 +112,14 @@ def _option() -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile(rf"(?<![\w/.-])(--)?({names})(?![\w-]|\.\w)( [a-z0-9][a-z0-9.+-]*(?<!\.))?"), ranges
 
 
+# Hints that are calls of the program, and what is called here.
+_HINTS = (
+    (re.compile(r"(?<=hint: )rankwood import ('.*') --from (\S+) -o MODEL"), r"Model.import_from(\1, '\2')"),
+    (re.compile("of MODEL and DATA, the model comes first"), "Model.load reads a model, Dataset reads data"),
+    (re.compile("it needs no import: commands read it as MODEL"), "it needs no import: Model.load reads it"),
+)
+
+
 def in_python(message: str) -> str:
     """A message of the library, in which `--min-docs 3` is `min_docs=3`, and `--ties mean` `ties="mean"`."""
     pattern, ranges = _option()
@@ -127,6 +135,8 @@ def in_python(message: str) -> str:
             return f'{ours}="{value[1:]}"'
         return ours + value
 
+    for program, here in _HINTS:
+        message = program.sub(here, message)
     message = re.sub(r"(?<![\w-])--(featureset|name|for)(?![\w-])", lambda found: _WORDS[found[1]], message)
     return pattern.sub(named, message)
 

@@ -21,4 +21,8 @@ int rw_advice_unknown(const struct rw_known_options *known, const char *token);
  * it is written and returns the exit code; 0 for any other operand. */
 int rw_advice_bare(const struct rw_known_options *known, const char *operand);
 
+/* Checks by their contents that the files of a line, argv [argc], stand where a model or data is
+ * wanted. 0, or the code of an error with a hint that is the right call. */
+int rw_advice_files(const struct rw_known_options *known, int argc, char **argv);
+
 #endif

@@ -203,7 +203,12 @@ static int check(struct rw_cli *cli)
         return check_runs(cli);
     if (cli->operands.n == 0)
         return rw_wrong(cli, "'eval' needs " OPERANDS);
-    if (!model == !scores_file)
+    if (model && scores_file) {
+        rw_msg_error("'--model' and '--scores' are both given; expected one of them");
+        rw_msg_hint("rankwood compare DATA --a %s --b %s", model, scores_file);
+        return RW_EXIT_USAGE;
+    }
+    if (!model && !scores_file)
         return rw_wrong(cli, "'eval' needs one of --model and --scores");
     if (scores_file && trees)
         return rw_wrong(cli, "'--trees' has no effect with '--scores'");

@@ -360,12 +360,13 @@ static const char *option_name(const struct rw_option *option, char name[64])
     return name;
 }
 
-static int check_line(const struct parsing *p)
+static int check_line(const struct parsing *p, int argc, char **argv)
 {
     const struct rw_cli *cli = p->cli;
     const struct rw_command *command = p->cli->command;
     const int n = cli->operands.n;
     char name[64];
+    RW_STEP(rw_advice_files(&p->known, argc, argv));
     if (n < command->least)
         return rw_wrong(cli, "'%s' needs %s", command->name, command->operands);
     if (command->most >= 0 && n > command->most)
@@ -479,7 +480,7 @@ static int prepare(struct parsing *p, int argc, char **argv)
     RW_STEP(read_line(p, argc, argv));
     if (p->is_help)
         return 0;
-    RW_STEP(check_line(p));
+    RW_STEP(check_line(p, argc, argv));
     rw_msg_set(p->quiet, p->verbose);
     RW_STEP(set_params(p));
     return check(p->cli);

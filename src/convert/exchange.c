@@ -1,4 +1,5 @@
 /* The public functions: files in other programs' formats out, in, and checked. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fpenv.h"
@@ -6,6 +7,7 @@
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
+#include "io/other_formats.h"
 
 static const struct rw_model_format *const formats[] = {
 #define RW_MODEL_FORMAT(name, file) &rw_to_##name,
@@ -180,6 +182,21 @@ out:
 
 /* ------------------------------------------------------------------ in */
 
+/* After a failure: what the file is, if that is known and is another format. */
+static int other_format(struct rw_ctx *ctx, const struct rw_model_format *format,
+                        const struct rw_source *source, int status)
+{
+    struct rw_recognised kind = rw_recognise_head(source->text, source->text + source->n);
+    char expected[64];
+    if (!kind.what || (kind.from && strcmp(kind.from, format->name) == 0))
+        return status;
+    if (kind.is_model || kind.is_data)
+        kind.hint = kind.is_model ? "it needs no import: commands read it as MODEL" : NULL;
+    kind.is_data = 0;
+    snprintf(expected, sizeof(expected), "a model in the format '%s'", format->name);
+    return rw_fail_not_a_model(ctx, &kind, source->path, expected);
+}
+
 static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const char *path,
                  const struct rw_ensemble *names, struct rw_ensemble *out)
 {
@@ -191,7 +208,10 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     RW_TRY_OUT(rw_input_open(ctx, path, &input));
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
     struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK};
-    RW_TRY_OUT(format->parse(&source, out));
+    status = format->parse(&source, out);
+    if (status == RW_ERR_FORMAT)
+        status = other_format(ctx, format, &source, status);
+    RW_TRY_OUT(status);
     RW_TRY_OUT(rw_ensemble_check(ctx, out, source.path));
 out:
     rw_mem_free(text);

@@ -1,10 +1,13 @@
 #include "io/data_format.h"
 
+#include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "io/columns.h"
 #include "io/input.h"
+#include "io/other_formats.h"
 
 static const struct rw_data_format *const formats[] = {
 #define RW_DATA_FORMAT(name) &rw_data_format_##name,
@@ -50,6 +53,23 @@ const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
             break;
     }
     return formats[i];
+}
+
+int rw_file_recognise(struct rw_ctx *ctx, const char *path, struct rw_file_kind *out)
+{
+    enum { ENOUGH = 4096 };
+    unsigned char head[ENOUGH];
+    struct rw_input *input;
+    struct stat info;
+    size_t n_raw;
+    memset(out, 0, sizeof(*out));
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || rw_input_open(ctx, path, &input) < 0)
+        return 0;
+    const size_t n = rw_input_peek(input, head, sizeof(head), &n_raw);
+    const struct rw_recognised kind = rw_recognise_head((const char *)head, (const char *)head + n);
+    *out = (struct rw_file_kind){kind.what, kind.from, kind.is_model, kind.is_data};
+    rw_input_close(input);
+    return kind.what != NULL;
 }
 
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)

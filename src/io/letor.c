@@ -196,20 +196,32 @@ static void parse_piece(const struct rw_letor *letor, uint64_t piece,
         chunk->status = RW_ERR_IO;
 }
 
+/* What the file is that a line without a document begins: a model is known by more than its first
+ * line. */
+static struct rw_recognised kind_of(const struct rw_letor *letor,
+                                    const struct rw_letor_chunk *chunk)
+{
+    size_t n;
+    const unsigned char *head = rw_input_head(letor->input, &n);
+    const struct rw_recognised kind = rw_recognise_head((const char *)head, (const char *)head + n);
+    return kind.from || (kind.what && kind.hint && !kind.is_text) ? kind : chunk->kind;
+}
+
 /* What is wrong with a chunk's line, or with the whole file if no document came before. */
 static int bad_line(struct rw_ctx *ctx, const struct rw_letor *letor,
                     const struct rw_letor_chunk *chunk)
 {
     const char *name = rw_input_name(letor->input);
     char text[1024], message[2048];
+    const struct rw_recognised kind = kind_of(letor, chunk);
     /* lines before a range are counted where something is wrong */
     const uint64_t line = rw_letor_count_lines(letor->input, letor->begin) + letor->n_lines +
                           chunk->error_location.line + 1;
     snprintf(text, sizeof(text), "%.400s:%llu:%zu: %s", name, (unsigned long long)line,
              chunk->error_location.column, chunk->error);
-    if (letor->n_docs > 0 || letor->begin > 0 || !chunk->kind.what)
+    if (letor->n_docs > 0 || letor->begin > 0 || !kind.what)
         return rw_fail(ctx, chunk->status, "%s", text);
-    rw_recognised_message(&chunk->kind, name, rw_input_is_gzip(letor->input), text, message,
+    rw_recognised_message(&kind, name, rw_input_is_gzip(letor->input), text, message,
                           sizeof(message));
     return rw_fail(ctx, chunk->status, "%s", message);
 }

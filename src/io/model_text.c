@@ -10,6 +10,7 @@
 #include "dataset/dataset.h"
 #include "io/checksum.h"
 #include "io/model_words.h"
+#include "io/other_formats.h"
 
 enum { FIRST_READ_BYTES = 65536 };
 
@@ -314,22 +315,30 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
 
 /* ------------------------------------------------------------------ reading */
 
+/* Are most of the first bytes those of the header? */
+static int is_damaged_header(const struct rw_words *w)
+{
+    const size_t n = strlen(RW_MODEL_HEADER);
+    size_t n_equal = 0;
+    for (size_t i = 0; i < n && w->at + i < w->end; i++)
+        n_equal += w->at[i] == RW_MODEL_HEADER[i];
+    return n_equal + 3 > n; /* a bit or two */
+}
+
 /* The first line: recognised before anything else, so that a file of another kind or version is
  * called that and not damaged. */
 static int read_header(struct rw_words *w)
 {
     char expected[48];
-    int is_model, is_checkpoint;
+    int is_model;
     snprintf(expected, sizeof(expected), "'%s%d'", RW_MODEL_HEADER, RW_MODEL_VERSION);
-    RW_TRY(rw_words_option(w, RW_CHECKPOINT_HEADER, &is_checkpoint));
-    if (is_checkpoint)
-        return rw_fail(w->ctx, RW_ERR_FORMAT,
-                       "%s:1: a checkpoint of a training, which is resumed from it; expected a "
-                       "model",
-                       w->path);
     RW_TRY(rw_words_option(w, RW_MODEL_HEADER, &is_model));
-    if (!is_model)
-        return rw_words_fail(w, expected);
+    if (!is_model) {
+        const struct rw_recognised kind = rw_recognise_head(w->at, w->end);
+        return kind.what && !is_damaged_header(w)
+                   ? rw_fail_not_a_model(w->ctx, &kind, w->path, "a model of Rankwood")
+                   : rw_words_fail(w, expected);
+    }
     if (w->at == w->end || *w->at < '1' || *w->at > '9')
         return rw_words_fail(w, "a version");
     RW_TRY(rw_words_count(w, "", "a version", INT32_MAX, &w->version));

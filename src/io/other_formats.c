@@ -1,4 +1,5 @@
-/* Files that are known by their first bytes, or by the look of their first line. */
+/* Files that are known by their first bytes, or by the look of their first line: what stands where
+ * data is wanted and is not data, and where a model is wanted and is not a model. */
 #include "io/other_formats.h"
 
 #include <ctype.h>
@@ -9,6 +10,7 @@
 #include "base/ctx.h"
 #include "base/number.h"
 #include "io/cache.h"
+#include "io/model_text.h"
 
 #define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache"
 
@@ -23,6 +25,20 @@ struct magic {
 #define BYTES(text)   .n = sizeof(text) - 1, .bytes = text
 #define PIPE(command) .pipe = command, .filter = command
 #define WORKBOOK      "an Excel workbook, or another file of Office"
+/* Rows of Python's pickles, by the module that stands in them; first, what is called on the object.
+ */
+#define PICKLE(module, program, call)                                                       \
+    {                                                                                       \
+        BYTES("\x80"), .holds = module, .kind = {                                           \
+            .what = "a Python pickle of " program,                                          \
+            .hint = "unpickle it in Python, write the model with " call ", and import that" \
+        }                                                                                   \
+    }
+#define UBJSON        "a model of XGBoost in UBJSON"
+#define MODEL_FIRST   "of MODEL and DATA, the model comes first"
+#define CATBOOST      "a model of CatBoost"
+#define LIGHTGBM_DUMP "a dump cannot be imported: import what save_model('model.txt') writes"
+#define DUMP          "a dump cannot be imported: import what save_model('model.json') writes"
 static const struct magic magics[] = {
     {BYTES("PAR1"), .kind = {.what = "a Parquet file"}},
     {BYTES("ARROW1"), .kind = {.what = "an Arrow (Feather) file"}},
@@ -36,6 +52,7 @@ static const struct magic magics[] = {
     {BYTES("\x28\xb5\x2f\xfd"), .kind = {.what = "a zstd file", PIPE("zstd -dc")}},
     {.at = 4, BYTES("1AY&SY"), .kind = {.what = "a bzip2 file", PIPE("bzip2 -dc")}},
     {BYTES("\x04\x22\x4d\x18"), .kind = {.what = "an lz4 file", PIPE("lz4 -dc")}},
+    {BYTES("\x1f\x8b"), .kind = {.what = "a gzip file", PIPE("gzip -dc")}},
     {BYTES("LZIP\1"), .kind = {.what = "an lzip file", PIPE("lzip -dc")}},
     {BYTES("\x1f\x9d"), .kind = {.what = "a file of compress", PIPE("gzip -dc")}},
     {BYTES("7z\xbc\xaf\x27\x1c"), .kind = {.what = "a 7-Zip archive", .pipe = "7z x -so"}},
@@ -43,6 +60,12 @@ static const struct magic magics[] = {
     {.at = 257,
      BYTES("ustar"),
      .kind = {.what = "a tar archive", .pipe = "tar -xOf", .filter = "tar -xOf -"}},
+    PICKLE("lightgbm.", "LightGBM", "booster_.save_model('model.txt')"),
+    PICKLE("xgboost.", "XGBoost", "save_model('model.json')"),
+    PICKLE("catboost.", "CatBoost", "save_model('model.json', format='json')"),
+    {BYTES("\x80"), .holds = "rankwood.",
+     .kind = {.what = "a Python pickle of Rankwood's package",
+              .hint = "unpickle it in Python, and write the model with Model.save"}},
     {BYTES("\x80\2"), .kind = {.what = "a Python pickle"}},
     {BYTES("\x80\3"), .kind = {.what = "a Python pickle"}},
     {BYTES("\x80\4"), .kind = {.what = "a Python pickle"}},
@@ -50,13 +73,31 @@ static const struct magic magics[] = {
     {BYTES("%PDF"), .kind = {.what = "a PDF document"}},
     {BYTES("\x01\xab\xff\xff"), .kind = {.what = "a DMatrix of XGBoost"}},
     {BYTES("______LightGBM_Binary_File_Token______"), .kind = {.what = "a data set of LightGBM"}},
-    {BYTES(RW_CACHE_MAGIC),
-     .kind = {.what = "a cache inside gzip", .hint = "a cache is read as it is: unpack it first"}},
+    {BYTES(RW_CACHE_MAGIC), .kind = {.what = "a cache",
+                                     .packed_hint = "a cache is read as it is: unpack it first",
+                                     .is_data = 1}},
     {BYTES("\xff\xfe\0\0"), .kind = {.what = "text in UTF-32", PIPE("iconv -f UTF-32 -t UTF-8")}},
     {BYTES("\xff\xfe"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
     {BYTES("\xfe\xff"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
-    {BYTES("rankwood model "),
-     .kind = {.what = "a model of Rankwood", .hint = "of MODEL and DATA, the model comes first"}},
+    {BYTES(RW_MODEL_HEADER),
+     .kind = {.what = "a model of Rankwood", .hint = MODEL_FIRST, .is_model = 1}},
+    {BYTES(RW_CHECKPOINT_HEADER),
+     .kind = {.what = "a checkpoint of a training", .hint = "a training is resumed from it (resume)"}},
+    /* models of other programs */
+    {BYTES("tree\nversion="), .kind = {.what = "a model of LightGBM", .from = "lightgbm"}},
+    {BYTES("tree\r\nversion="), .kind = {.what = "a model of LightGBM", .from = "lightgbm"}},
+    {BYTES("{L\0\0\0\0\0\0\0\7learner"), .kind = {.what = UBJSON, .from = "xgboost-ubj"}},
+    {BYTES("{L\0\0\0\0\0\0\0\7version"), .kind = {.what = UBJSON, .from = "xgboost-ubj"}},
+    {BYTES("binf"),
+     .kind = {.what = "a model of XGBoost in its old binary format",
+              .hint = "load it in XGBoost, and import what save_model('model.json') writes"}},
+    {BYTES("booster[0]:\n0:"), .kind = {.what = "a dump of XGBoost", .hint = DUMP}},
+    {BYTES("CBM1"),
+     .kind = {.what = "a model of CatBoost in its binary format",
+              .hint = "load it in CatBoost, and import what save_model('model.json', "
+                      "format='json') writes"}},
+    {BYTES("##"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib", .from = "ranklib"}},
+    {BYTES("\x08"), .holds = "TreeEnsemble", .kind = {.what = "a model in ONNX", .from = "onnx"}},
     /* zip archives, by the names that are in them */
     {BYTES("PK\3\4"), .holds = "docProps/", .kind = {.what = WORKBOOK}},
     {BYTES("PK\3\4"), .holds = "[Content_Types].xml", .kind = {.what = WORKBOOK}},
@@ -67,12 +108,20 @@ static const struct magic magics[] = {
 
 /* Text that other programs wrote. */
 static const struct magic texts[] = {
-    {BYTES("<"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib"}},
-    {BYTES("<"), .holds = "<ranker>", .kind = {.what = "a model of QuickRank"}},
-    {BYTES("<"), .holds = "<PMML", .kind = {.what = "a model in PMML"}},
+    {BYTES("<"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib", .from = "ranklib"}},
+    {BYTES("<"), .holds = "<ranker>",
+     .kind = {.what = "a model of QuickRank", .from = "quickrank"}},
+    {BYTES("<"), .holds = "<PMML",
+     .kind = {.what = "a model in PMML", .hint = "PMML is written only, and cannot be imported"}},
     {BYTES("<"), .kind = {.what = "XML or HTML"}},
-    {BYTES(""), .holds = "\"learner\"", .kind = {.what = "a model of XGBoost"}},
-    {BYTES(""), .holds = "\"oblivious_trees\"", .kind = {.what = "a model of CatBoost"}},
+    {BYTES("{"), .holds = "org.apache.solr.ltr",
+     .kind = {.what = "a model of Solr", .from = "solr"}},
+    {BYTES("{"), .holds = "\"learner\"", .kind = {.what = "a model of XGBoost", .from = "xgboost"}},
+    {BYTES("{"), .holds = "\"num_tree_per_iteration\"",
+     .kind = {.what = "a JSON dump of LightGBM", .hint = LIGHTGBM_DUMP}},
+    {BYTES("{"), .holds = "\"features_info\"", .kind = {.what = CATBOOST, .from = "catboost"}},
+    {BYTES("{"), .holds = "\"oblivious_trees\"", .kind = {.what = CATBOOST, .from = "catboost"}},
+    {BYTES(""), .holds = "\"nodeid\"", .kind = {.what = "a dump of XGBoost", .hint = DUMP}},
     {BYTES(""), .kind = {.what = "JSON"}},
 };
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
@@ -149,7 +198,7 @@ static struct rw_recognised table(const char *what, const char *line, const char
     const char *first_end = memchr(line, between, (size_t)(end - line));
     if (!first_end)
         return (struct rw_recognised){.what = NULL};
-    struct rw_recognised kind = {.what = what, .is_text = 1, .columns = 1};
+    struct rw_recognised kind = {.what = what, .is_text = 1, .columns = 1, .is_data = 1};
     kind.has_header = !is_number(line, first_end);
     if (between != ';')
         kind.hint = "tables are read if their names end in .csv or .tsv, or if their columns are "
@@ -167,10 +216,12 @@ static struct rw_recognised by_words(const char *line, const char *end)
     const int is_labelled = is_number(word[0].begin, word[0].end);
     if (n >= 2 && is_labelled && is_entry(word[1])) {
         kind.what = "svmlight text without query ids";
+        kind.is_data = 1;
         kind.hint = "each line needs its query's id behind the label, as in '1 qid:7 1:0.5', and a "
                     "query's lines stand together; files of group sizes are not read";
     } else if (n >= 3 && is_labelled && is_whole(word[1]) && is_entry(word[2])) {
         kind.what = "LETOR text without 'qid:' before the query ids";
+        kind.is_data = 1;
     } else if (n == 6 && word[1].end - word[1].begin == 2 &&
                strncasecmp(word[1].begin, "q0", 2) == 0 && is_number(word[4].begin, word[4].end)) {
         kind.what = "a TREC run";
@@ -181,6 +232,7 @@ static struct rw_recognised by_words(const char *line, const char *end)
         kind.what = "a file of one number a line, as scores and weights are";
     } else if (n == 1 && end - line == 4 && memcmp(line, "tree", 4) == 0) {
         kind.what = "a model of LightGBM";
+        kind.from = "lightgbm";
         kind.is_text = 0;
     } else if (n >= 3 && is_labelled && is_number(word[1].begin, word[1].end) &&
                is_number(word[2].begin, word[2].end)) {
@@ -217,41 +269,63 @@ static struct rw_recognised by_text(const char *line, const char *end)
     return (!kind.what || kind.columns) && tabs.what ? tabs : kind;
 }
 
+static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
+
+static int is_marked(const char *begin, const char *end)
+{
+    return end - begin >= 3 && memcmp(begin, mark, 3) == 0;
+}
+
 struct rw_recognised rw_recognise(const char *line, const char *end)
 {
-    static const char mark[] = "\xef\xbb\xbf";
     struct rw_recognised kind = find(magics, N_ROWS(magics), line, end);
     if (kind.what)
         return kind;
-    const int is_marked = end - line >= 3 && memcmp(line, mark, 3) == 0;
-    kind = by_text(is_marked ? line + 3 : line, end);
-    if (!kind.what && is_marked) {
+    kind = by_text(is_marked(line, end) ? line + 3 : line, end);
+    if (!kind.what && is_marked(line, end)) {
         kind.what = "text with a byte order mark";
         kind.pipe = kind.filter = "tail -c +4";
     }
     return kind;
 }
 
-void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
-                           const char *wrong, char *message, size_t size)
+struct rw_recognised rw_recognise_head(const char *head, const char *end)
 {
-    char columns[64] = "";
-    size_t n;
-    if (kind->columns)
-        snprintf(columns, sizeof(columns), " (%u columns%s)", kind->columns,
-                 kind->has_header ? ", with a header" : "");
-    if (kind->is_text)
-        n = (size_t)snprintf(message, size, "%s\nhint: '%s' looks like %s%s; expected " EXPECTED,
-                             wrong, name, kind->what, columns);
-    else
-        n = (size_t)snprintf(message, size, "'%s' looks like %s; expected " EXPECTED, name,
-                             kind->what);
-    if (kind->hint && n < size)
-        n += (size_t)snprintf(message + n, size - n, "\nhint: %s", kind->hint);
+    struct rw_recognised kind = find(magics, N_ROWS(magics), head, end);
+    const char *p = is_marked(head, end) ? head + 3 : head;
+    while (!kind.what && p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *line_end = newline ? newline : end;
+        while (p < line_end && isspace((unsigned char)*p))
+            p++;
+        if (p < line_end && strchr("<{[", *p))
+            return find(texts, N_ROWS(texts), p, end);
+        if (p < line_end && *p != '#') {
+            kind = rw_recognise(p, line_end);
+            if (!kind.what && holds(p, line_end, "qid:"))
+                kind = (struct rw_recognised){.what = "LETOR text", .is_data = 1};
+            return kind;
+        }
+        p = newline ? newline + 1 : end;
+    }
+    return kind;
+}
+
+/* The lines behind the first one. */
+static void put_hints(const struct rw_recognised *kind, const char *name, int is_packed,
+                      char *message, size_t size)
+{
+    size_t n = strlen(message);
+    const char *hint = is_packed && kind->packed_hint ? kind->packed_hint : kind->hint;
+    const int is_stdin = strcmp(name, "standard input") == 0;
+    if (hint)
+        n += (size_t)snprintf(message + n, size - n, "\nhint: %s", hint);
     if (n >= size)
         return;
-    const int is_stdin = strcmp(name, "standard input") == 0;
-    if (is_stdin && kind->filter)
+    if (kind->from)
+        snprintf(message + n, size - n, "\nhint: rankwood import '%s' --from %s -o MODEL", name,
+                 kind->from);
+    else if (is_stdin && kind->filter)
         snprintf(message + n, size - n, "\nhint: ... | %s%s | rankwood ... -",
                  is_packed ? "gzip -dc | " : "", kind->filter);
     else if (is_packed && kind->filter)
@@ -259,4 +333,36 @@ void rw_recognised_message(const struct rw_recognised *kind, const char *name, i
                  kind->filter);
     else if (!is_packed && !is_stdin && kind->pipe)
         snprintf(message + n, size - n, "\nhint: %s '%s' | rankwood ... -", kind->pipe, name);
+}
+
+void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
+                           const char *wrong, char *message, size_t size)
+{
+    char columns[64] = "";
+    if (kind->columns)
+        snprintf(columns, sizeof(columns), " (%u columns%s)", kind->columns,
+                 kind->has_header ? ", with a header" : "");
+    if (kind->is_text)
+        snprintf(message, size, "%s\nhint: '%s' looks like %s%s; expected " EXPECTED, wrong, name,
+                 kind->what, columns);
+    else
+        snprintf(message, size, "'%s' looks like %s%s; expected " EXPECTED, name, kind->what,
+                 is_packed && kind->packed_hint ? " inside gzip" : "");
+    put_hints(kind, name, is_packed, message, size);
+}
+
+int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, const char *name,
+                        const char *expected)
+{
+    char message[2048];
+    struct rw_recognised about = *kind;
+    snprintf(message, sizeof(message), "'%.1000s' looks like %s; expected %s", name, kind->what,
+             expected);
+    if (kind->is_data)
+        about.hint = MODEL_FIRST;
+    else if (kind->is_text) /* how it becomes data does not matter here */
+        about.hint = NULL;
+    about.pipe = about.filter = NULL;
+    put_hints(&about, name, 0, message, sizeof(message));
+    return rw_fail(ctx, RW_ERR_FORMAT, "%s", message);
 }

@@ -1,18 +1,23 @@
-/* What a file seems to be that was read as LETOR text and is none. To add a kind: a row in
- * other_formats.c, and a file with its message in tests/golden/bad. */
+/* What a file seems to be that is not what was wanted: LETOR text or another form of data, or a
+ * model. To add a kind: a row in other_formats.c, and a file with its message in tests/golden/bad.
+ */
 #ifndef RW_IO_OTHER_FORMATS_H
 #define RW_IO_OTHER_FORMATS_H
 
-#include <stddef.h>
+#include "base/ctx.h"
 
 struct rw_recognised {
-    const char *what;   /* "a Parquet file"; NULL: nothing that is known */
-    const char *hint;   /* another line for the message; NULL: none */
-    const char *pipe;   /* a command that makes text of a file ("xz -dc"); NULL: none */
-    const char *filter; /* the same from standard input; NULL: none */
-    int is_text;        /* the line that is wrong says something, too */
-    unsigned columns;   /* of a table; 0: it is none */
-    int has_header;     /* the table's first line names the columns */
+    const char *what;        /* "a Parquet file"; NULL: nothing that is known */
+    const char *hint;        /* another line for the message; NULL: none */
+    const char *pipe;        /* a command that makes text of a file ("xz -dc"); NULL: none */
+    const char *filter;      /* the same from standard input; NULL: none */
+    int is_text;             /* the line that is wrong says something, too */
+    unsigned columns;        /* of a table; 0: it is none */
+    int has_header;          /* the table's first line names the columns */
+    const char *packed_hint; /* in place of hint, where it was inside gzip; NULL: hint */
+    const char *from;        /* the name by which `import` reads it; NULL: it does not */
+    int is_model;            /* one of Rankwood's */
+    int is_data;             /* what commands take as DATA, or nearly */
 };
 
 /* [line, end): the file's first line that is no comment, which is not a document: all up to the
@@ -20,8 +25,16 @@ struct rw_recognised {
  * the pieces in which the file is read. */
 struct rw_recognised rw_recognise(const char *line, const char *end);
 
+/* [head, end): the first bytes of a file, as many as there are at hand; a line that is cut counts
+ * as one. */
+struct rw_recognised rw_recognise_head(const char *head, const char *end);
+
 /* The message of a file called `name`. wrong: what was said of its line. */
 void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
                            const char *wrong, char *message, size_t size);
+/* RW_ERR_FORMAT, with the message of a file that is recognised and is no model. expected: "a model
+ * of Rankwood". */
+int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, const char *name,
+                        const char *expected);
 
 #endif

@@ -345,3 +345,29 @@ def test_failing_again_and_again_leaks_nothing(made: Made, model: Model) -> None
 def resident() -> int:
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.parametrize(
+    ("begins", "seems", "hint"),
+    [
+        (b"tree\nversion=v4\n", "a model of LightGBM", r"Model\.import_from\('.*', 'lightgbm'\)"),
+        (b'{"learner":{"attributes":{}}}', "a model of XGBoost", r"Model\.import_from\('.*', 'xgboost'\)"),
+        (b'{\n"features_info": {}}', "a model of CatBoost", r"Model\.import_from\('.*', 'catboost'\)"),
+        (b"CBM1x", "a model of CatBoost in its binary format", r"save_model\('model\.json', format='json'\)"),
+        (b"\x80\x04\x95\0\0\0\x8c\x10lightgbm.sklearn", "a Python pickle of LightGBM", "booster_"),
+        (b"rankwood checkpoint 1\n", "a checkpoint of a training", r"\(resume\)"),
+        (b"1 qid:1 1:0.5\n", "LETOR text", "Dataset reads data"),
+    ],
+)
+def test_what_is_no_model_is_called_what_it_is(
+    made: Made, tmp_path: Any, begins: bytes, seems: str, hint: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(begins)
+    with pytest.raises(FormatError, match=f"looks like {seems}; expected a model of Rankwood\nhint: .*{hint}"):
+        Model.load(path)
+    if "LETOR" not in seems and "checkpoint" not in seems:
+        with pytest.raises(DataError, match=f"looks like {seems}; expected LETOR text.*\nhint: .*{hint}"):
+            train({"rounds": 1}, Dataset(path))
+        with pytest.raises(FormatError, match=f"looks like {seems}; expected a model in the format 'solr'"):
+            Model.import_from(path, "solr")

@@ -205,8 +205,8 @@ Test(checkpoint_text, is_no_model)
     char *text = print(&made, &n);
     struct rw_model *model;
     cr_assert_eq(rw_model_parse(ctx, "ck", text, n, &model), RW_ERR_FORMAT);
-    cr_assert_str_eq(
-        rw_last_error(ctx),
-        "ck:1: a checkpoint of a training, which is resumed from it; expected a model");
+    cr_assert_str_eq(rw_last_error(ctx),
+                     "'ck' looks like a checkpoint of a training; expected a model of Rankwood\n"
+                     "hint: a training is resumed from it (resume)");
     rw_mem_free(text);
 }

@@ -116,7 +116,7 @@ Test(model_golden, files_that_must_be_refused)
             continue;
         snprintf(path, sizeof(path), "%.*s.message", (int)(dot - entry->d_name), entry->d_name);
         char *expected = read_text(path);
-        expected[strcspn(expected, "\n")] = 0;
+        expected[strlen(expected) - 1] = 0; /* the last newline */
         cr_assert_eq(rw_model_read(ctx, entry->d_name, &model), RW_ERR_FORMAT, "%s", entry->d_name);
         cr_assert_null(model);
         cr_assert_str_eq(rw_last_error(ctx), expected);
@@ -124,5 +124,5 @@ Test(model_golden, files_that_must_be_refused)
         n_checked++;
     }
     closedir(dir);
-    cr_assert_geq(n_checked, 16);
+    cr_assert_geq(n_checked, 22);
 }
