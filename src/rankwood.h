@@ -1407,6 +1407,9 @@ RW_API int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_dataset *dataset, struct rw_verify *out);
 
 /* --- files written whole or not at all, as those that the library writes --- */
+/* 1: the two paths lead to one file, or would make one: neither exists, and folder and name are the same.
+ * "-", devices and pipes are never the same file. */
+RW_API int rw_same_file(const char *a, const char *b);
 struct rw_out_file {
     FILE *file;             /* to write to */
     char *path, *temporary; /* owned; temporary NULL: written straight, a pipe or a device */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _batches, _categories, _ranks, _tables
-from rankwood._core import DataError, chars, check, context, ffi, lib, logger, made
+from rankwood._core import DataError, ParameterError, chars, check, context, ffi, lib, logger, made, path_chars
 from rankwood._documents import Floats
 from rankwood._params import Params
 
@@ -424,6 +425,14 @@ class Handles:
 def _are_at(mine: Sequence[str], names: Sequence[str], needed: Iterable[int]) -> bool:
     """Are the features of `needed` here where `names` has them?"""
     return all(i < len(mine) and mine[i] == names[i] for i in needed)
+
+
+def check_apart(path: Any, *datasets: Handles) -> None:
+    """ParameterError: what is to be written to ``path`` would replace a file that a dataset is read from."""
+    given = path_chars(path)
+    for data in datasets:
+        if any(lib.rw_same_file(given, read) for read in data._paths or []):
+            raise ParameterError(f"{os.fsdecode(given)!r} is read, so it cannot be written")
 
 
 def few(names: list[str]) -> str:

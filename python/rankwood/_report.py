@@ -10,6 +10,7 @@ from typing import Any
 from rankwood._core import chars, check, context, ffi, lib, path_chars, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import need_labels
+from rankwood._handles import check_apart
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -28,6 +29,8 @@ def report(
     how: dict[str, Any],
 ) -> str | None:
     """See Model.report."""
+    if path is not None:
+        check_apart(path, data)
     need_labels(data, "data")
     n_trees, n_repeats = whole(n_trees, "n_trees", 0, 100), whole(n_repeats, "n_repeats", 0, 1000)
     if path is None:

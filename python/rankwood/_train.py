@@ -31,6 +31,7 @@ from rankwood._core import (
 )
 from rankwood._dataset import Dataset
 from rankwood._exchange import Exchange
+from rankwood._handles import check_apart
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping, infos, need_measured, number_or_text
 from rankwood._positions import PositionBias
@@ -440,6 +441,8 @@ def train(
         given = train_set._with_own(as_mapping(params))
         sets = _sets(valid, stop_on)
         training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
+        if checkpoint is not None:
+            check_apart(checkpoint, *training.sets)
     _meet_ranks(given, dict(zip(training.names, training.sets, strict=True)), init)
     hooks = ffi.new("struct rw_train_hooks *")
     handle = ffi.new_handle(training)

@@ -63,6 +63,45 @@ static int cannot_write(struct rw_ctx *ctx, const char *path)
     return rw_fail_io(ctx, errno, "cannot write %s%s%s", quote, path, quote);
 }
 
+/* The folder of a path, and where its name begins. Returns whether the folder is there. */
+static int folder_of(const char *path, struct stat *folder, const char **name)
+{
+    char text[NAME_ROOM];
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 1;
+    *name = slash ? slash + 1 : path;
+    if (n >= sizeof(text))
+        return 0;
+    memcpy(text, slash ? path : ".", n);
+    text[n] = 0;
+    return stat(text, folder) == 0;
+}
+
+static int same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+int rw_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    const char *name[2];
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
+        return 0;
+    const int n_there = (stat(a, &first) == 0) + (stat(b, &second) == 0);
+    if (n_there == 2)
+        return S_ISREG(first.st_mode) && same_inode(&first, &second);
+    return n_there == 0 && folder_of(a, &first, &name[0]) && folder_of(b, &second, &name[1]) &&
+           same_inode(&first, &second) && strcmp(name[0], name[1]) == 0;
+}
+
+int rw_check_apart(struct rw_ctx *ctx, const char *written, const char *read)
+{
+    if (!written || !read || !rw_same_file(written, read))
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is read, so it cannot be written", written);
+}
+
 /* A link stays a link: what it points to is replaced. */
 static int resolve(struct rw_ctx *ctx, const char *path, char **out)
 {

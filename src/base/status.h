@@ -23,6 +23,10 @@ int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
 int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* RW_ERR_ARGUMENT if `written` is the file `read`, or would be: "... is read, so it cannot be
+ * written". NULL: not given. */
+int rw_check_apart(struct rw_ctx *ctx, const char *written, const char *read);
+
 /* Forwards a failure. Functions that own something use `RW_TRY_OUT` and clean up at `out:`. */
 #define RW_TRY(call)                \
     do {                            \

@@ -191,6 +191,8 @@ int rw_booster_params(struct booster *b, struct rw_model_params *out)
 static int prepare_checkpoints(struct booster *b)
 {
     struct rw_checkpointer *c = &b->checkpointer;
+    if (b->hooks && b->hooks->checkpoints)
+        RW_TRY(rw_params_check_apart(b->ctx, &b->params, b->hooks->checkpoints->path));
     RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
     if (!rw_checkpointer_is_on(c))
         return RW_OK;

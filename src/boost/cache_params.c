@@ -78,6 +78,9 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     if (rw_n_ranks(ctx) > 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one rank, not by %d",
                        rw_n_ranks(ctx));
+    RW_TRY(rw_params_check_apart(ctx, params, path));
+    for (int i = 0; i < n_paths; i++)
+        RW_TRY(rw_check_apart(ctx, path, paths[i]));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
     RW_TRY_OUT(check_columns(ctx, params, rw_ctx_n_tables(ctx) - n_before));
     RW_TRY_OUT(rw_columns_check_categorical(ctx, binned.documents));

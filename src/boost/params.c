@@ -200,6 +200,14 @@ enum rw_param_origin rw_params_origin(const struct rw_params *params, const char
     return params->is_strict[i] ? RW_PARAM_SET : RW_PARAM_READ;
 }
 
+int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, const char *written)
+{
+    struct rw_params shallow = *params; /* texts are borrowed */
+    for (int i = 0; i < RW_N_PARAMS; i++)
+        RW_TRY(rw_check_apart(ctx, written, rw_params_file(&shallow, i)));
+    return RW_OK;
+}
+
 int rw_params_must_matter(const struct rw_params *params, const char *name)
 {
     const int at = rw_param_find(name);

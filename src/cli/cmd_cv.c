@@ -11,6 +11,9 @@
 #include "cli/progress.h"
 
 enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
+/* What is written besides the models. */
+enum { SCORES, FOLDS, RESULTS, N_FILES };
+static const char *const files[] = {"scores.txt", "folds.tsv", "results.json"};
 
 static const char *folder;
 static unsigned long long n_folds;
@@ -129,12 +132,30 @@ static void print_results(const struct rw_cv *cv)
 
 /* ------------------------------------------------------------------ what it writes */
 
+static int path_in(const struct rw_cli *cli, const char *name, char path[PATH_ROOM])
+{
+    if (snprintf(path, PATH_ROOM, "%s/%s", folder, name) >= PATH_ROOM)
+        return rw_wrong(cli, "the name of the folder is too long");
+    return 0;
+}
+
 static int open_in(struct rw_cli *cli, const char *name)
 {
     char path[PATH_ROOM];
-    if (snprintf(path, PATH_ROOM, "%s/%s", folder, name) >= PATH_ROOM)
-        return rw_wrong(cli, "the name of the folder is too long");
+    RW_STEP(path_in(cli, name, path));
     return rw_out_file_open(cli->ctx, &cli->out, path);
+}
+
+/* No file of the folder that will be written may be one that is read. */
+static int check_written(const struct rw_cli *cli)
+{
+    char name[32], path[PATH_ROOM];
+    for (int i = 0; i < (int)n_folds + N_FILES; i++) {
+        snprintf(name, sizeof(name), "fold-%d.txt", i - N_FILES + 1);
+        RW_STEP(path_in(cli, i < N_FILES ? files[i] : name, path));
+        RW_STEP(rw_options_check_written(cli, path));
+    }
+    return 0;
 }
 
 static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
@@ -147,17 +168,17 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
         RW_STEP(rw_model_write_file(cli->ctx, cv->folds[f].model, out->file, out->path));
         RW_STEP(rw_out_file_commit(cli->ctx, out));
     }
-    RW_STEP(open_in(cli, "scores.txt"));
+    RW_STEP(open_in(cli, files[SCORES]));
     for (uint32_t i = 0; i < rw_dataset_n_docs(cli->dataset); i++) {
         rw_exact_text(cv->scores[i], figure);
         fprintf(out->file, "%s\n", figure);
     }
     RW_STEP(rw_out_file_commit(cli->ctx, out));
-    RW_STEP(open_in(cli, "folds.tsv"));
+    RW_STEP(open_in(cli, files[FOLDS]));
     for (uint32_t q = 0; q < rw_dataset_n_queries(cli->dataset); q++)
         fprintf(out->file, "%s\t%u\n", rw_dataset_query_id(cli->dataset, q), cv->fold_of[q] + 1);
     RW_STEP(rw_out_file_commit(cli->ctx, out));
-    RW_STEP(open_in(cli, "results.json"));
+    RW_STEP(open_in(cli, files[RESULTS]));
     rw_load_json_print(results_json(cv, cli->params), out->file);
     return rw_out_file_commit(cli->ctx, out);
 }
@@ -184,7 +205,7 @@ static int check(struct rw_cli *cli)
     if (n_folds < 3 && strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0)
         return rw_wrong(cli, "'--folds 2' needs '--early-stop 0': of 3 and more folds one is "
                              "measured, and the next one stops training");
-    return 0;
+    return check_written(cli);
 }
 
 static int run(struct rw_cli *cli)

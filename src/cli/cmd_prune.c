@@ -135,6 +135,7 @@ const struct rw_command rw_cmd_prune = {
              "data decide which trees go: take none that were trained on, and measure what is "
              "written on a third set.",
     .least = 2,
+    .replaced_by = "output",
     .most = -1,
     .options = options,
     .params = " metric empty ties label-gain relevant weights query-weights label-column "

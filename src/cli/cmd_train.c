@@ -27,15 +27,16 @@ static unsigned long long n_ranks = 1;
 static const struct rw_option options[] = {
     {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
-    {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output},
+    {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+     .also = ".interrupted"},
     {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
      RW_OPTION_OUTPUT, .value = &log_path},
     {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
-     RW_OPTION_TEXT, .value = &init_path},
+     RW_OPTION_INPUT, .value = &init_path, .replaced_by = "output"},
     {"refit", 0, "MODEL",
      "give the leaves of this model's trees new values from DATA, by --refit-decay; what shapes "
      "leaves and is not given is as the model was trained",
-     RW_OPTION_TEXT, .value = &refit_path},
+     RW_OPTION_INPUT, .value = &refit_path, .replaced_by = "output"},
     {"for", 0, "FORMAT",
      "refuse to begin, with exit code 2, where the model may be one that 'export --to FORMAT' "
      "refuses",
@@ -52,7 +53,7 @@ static const struct rw_option options[] = {
     {"resume", 0, "FILE|auto",
      "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
      "of --checkpoint, if it is there",
-     RW_OPTION_TEXT, .value = &resume_path},
+     RW_OPTION_INPUT, .value = &resume_path, .replaced_by = "checkpoint", .no_file = "auto"},
     {"valid-weights", 0, "FILE",
      "a weight for each document of the validation set that has the same number, or 'none' "
      "(repeatable)",
@@ -251,8 +252,6 @@ static int check_checkpoints(struct rw_cli *cli)
                                            .note = note,
                                            .on_resume = on_resume};
     const char *from = checkpoints->resume;
-    if (from && output && rw_output_same(output, from))
-        return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
     /* other ranks say what they miss when all of them read it */
     if (from && rw_ranks_leads(cli) && access(from, R_OK) != 0 &&
         (!resumes_auto() || errno != ENOENT))

@@ -26,7 +26,6 @@ struct parsing {
     const char **value; /* [parameters] as given; NULL: not given; owned */
     struct rw_list metrics;
     struct rw_list *behind; /* where operands go now; NULL: they are the command's */
-    const char *config;
     int quiet, verbose, is_help;
 };
 
@@ -197,7 +196,7 @@ static int take(struct parsing *p, const struct argp_option *option, const char 
         return take_own(p, (int)(option - p->table), text);
     if (option->arg) {
         const char **to =
-            option->key == KEY_CONFIG ? &p->config : &p->value[option->key - KEY_PARAM];
+            option->key == KEY_CONFIG ? &p->cli->config : &p->value[option->key - KEY_PARAM];
         if (option->key != KEY_CONFIG && strcmp(option->name, "metric") == 0)
             list_add(&p->metrics, text);
         else if (*to)
@@ -332,8 +331,8 @@ static int set_params(const struct parsing *p)
 {
     struct rw_ctx *ctx = p->cli->ctx;
     struct rw_params *params = p->cli->params;
-    if (p->config)
-        RW_STEP(rw_params_read(ctx, params, p->config));
+    if (p->cli->config)
+        RW_STEP(rw_params_read(ctx, params, p->cli->config));
     for (int i = 0; rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
         if (p->value[i] && strcmp(name, "metric") != 0)
@@ -388,60 +387,156 @@ static int check_line(const struct parsing *p, int argc, char **argv)
     return 0;
 }
 
-static void add_inputs(struct rw_list *inputs, const struct rw_list *files, int or_none)
+/* A file that a command reads. */
+struct input {
+    const char *path;
+    const char *replaced_by; /* NULL, or the output that may replace it */
+};
+struct inputs {
+    struct input *input; /* [n] owned */
+    int n;
+};
+
+static void add_input(struct inputs *inputs, const char *path, const char *replaced_by)
+{
+    struct input *grown = rw_need((size_t)inputs->n + 1, sizeof(*grown));
+    if (inputs->n > 0)
+        memcpy(grown, inputs->input, (size_t)inputs->n * sizeof(*grown));
+    free(inputs->input);
+    inputs->input = grown;
+    inputs->input[inputs->n++] = (struct input){path, replaced_by};
+}
+
+static void add_files(struct inputs *inputs, const struct rw_list *files, const char *no_file)
 {
     for (int i = 0; i < files->n; i++) {
-        if (!or_none || strcmp(files->text[i], "none") != 0)
-            list_add(inputs, files->text[i]);
+        if (!no_file || strcmp(files->text[i], no_file) != 0)
+            add_input(inputs, files->text[i], NULL);
+    }
+}
+
+static void add_option(struct inputs *inputs, const struct rw_option *option)
+{
+    const struct rw_sets *sets = option->value;
+    const char *path;
+    switch (option->kind) {
+    case RW_OPTION_INPUT:
+        path = *(const char **)option->value;
+        if (!option->no_file || strcmp(path, option->no_file) != 0)
+            add_input(inputs, path, option->replaced_by);
+        break;
+    case RW_OPTION_INPUTS:
+    case RW_OPTION_INPUTS_BEHIND:
+        add_files(inputs, option->value, NULL);
+        break;
+    case RW_OPTION_INPUTS_OR_NONE:
+        add_files(inputs, option->value, "none");
+        break;
+    case RW_OPTION_INPUT_SETS:
+        for (int k = 0; k < sets->given.n; k++)
+            add_files(inputs, &sets->files[k], NULL);
+        break;
+    default:
+        break;
     }
 }
 
 /* The files that a command reads. */
-static struct rw_list inputs_of(const struct rw_cli *cli)
+static struct inputs inputs_of(const struct rw_cli *cli)
 {
-    struct rw_list inputs = {0};
-    add_inputs(&inputs, &cli->operands, 0);
+    const struct rw_command *command = cli->command;
+    struct inputs inputs = {0};
+    for (int i = 0; i < cli->operands.n; i++)
+        add_input(&inputs, cli->operands.text[i], i == 0 ? command->replaced_by : NULL);
+    if (cli->config)
+        add_input(&inputs, cli->config, NULL);
     for (int i = 0; rw_param_info(i); i++) {
-        const char *file = rw_params_file(cli->params, i);
-        if (file)
-            list_add(&inputs, file);
+        if (rw_params_file(cli->params, i))
+            add_input(&inputs, rw_params_file(cli->params, i), NULL);
     }
-    for (int i = 0; cli->command->options[i].name; i++) {
-        const struct rw_option *option = &cli->command->options[i];
-        const struct rw_sets *sets = option->value;
-        if (option->kind == RW_OPTION_INPUT && cli->given[i])
-            list_add(&inputs, *(const char **)option->value);
-        if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_BEHIND ||
-            option->kind == RW_OPTION_INPUTS_OR_NONE)
-            add_inputs(&inputs, option->value, option->kind == RW_OPTION_INPUTS_OR_NONE);
-        for (int k = 0; option->kind == RW_OPTION_INPUT_SETS && k < sets->given.n; k++)
-            add_inputs(&inputs, &sets->files[k], 0);
+    for (int i = 0; command->options[i].name; i++) {
+        if (cli->given[i])
+            add_option(&inputs, &command->options[i]);
     }
     return inputs;
 }
 
-static int check_files(const struct rw_cli *cli, const struct rw_list *inputs)
+/* output: the name of the option that `path` is of; NULL: it is another file that is written. */
+static int check_written(const struct rw_cli *cli, const struct inputs *inputs, const char *path,
+                         const char *output)
+{
+    for (int i = 0; i < inputs->n; i++) {
+        const struct input *input = &inputs->input[i];
+        const int is_replaced =
+            output && input->replaced_by && strcmp(input->replaced_by, output) == 0;
+        if (!is_replaced && rw_same_file(path, input->path))
+            return rw_wrong(cli, "'%s' is read, so it cannot be written", path);
+    }
+    return 0;
+}
+
+int rw_options_check_written(const struct rw_cli *cli, const char *path)
+{
+    const struct inputs inputs = inputs_of(cli);
+    const int code = check_written(cli, &inputs, path, NULL);
+    free(inputs.input);
+    return code;
+}
+
+/* What an option writes: its file, and the one with a suffix. Returns how many there are. */
+static int outputs_of(const struct rw_option *option, const char *path[2], char *room, size_t n)
+{
+    path[0] = *(const char **)option->value;
+    path[1] = room;
+    if (!option->also || strcmp(path[0], "-") == 0)
+        return 1;
+    return snprintf(room, n, "%s%s", path[0], option->also) < (int)n ? 2 : 1;
+}
+
+/* Do two options write to one file? Two results on one standard output would be mixed. */
+static int check_outputs(const struct rw_cli *cli, const struct rw_option *one,
+                         const struct rw_option *other)
+{
+    const char *path[2][2];
+    char room[2][4096], name[2][64];
+    const int n_one = outputs_of(one, path[0], room[0], sizeof(room[0]));
+    const int n_other = outputs_of(other, path[1], room[1], sizeof(room[1]));
+    option_name(one, name[0]);
+    option_name(other, name[1]);
+    if (strcmp(path[0][0], "-") == 0 && strcmp(path[1][0], "-") == 0)
+        return rw_wrong(cli, "'%s' and '%s' both go to standard output", name[0], name[1]);
+    for (int i = 0; i < n_one; i++) {
+        for (int k = 0; k < n_other; k++) {
+            if (rw_same_file(path[0][i], path[1][k]))
+                return rw_wrong(cli, "'%s' and '%s' name the same file%s%s", name[0], name[1],
+                                i || k ? ": " : "",
+                                i   ? path[0][1]
+                                : k ? path[1][1]
+                                    : "");
+        }
+    }
+    return 0;
+}
+
+static int check_files(const struct rw_cli *cli, const struct inputs *inputs)
 {
     const struct rw_option *option = cli->command->options;
-    char name[64], other_name[64];
+    const char *path[2];
+    char room[4096];
     int n_stdin = 0;
     for (int i = 0; i < inputs->n; i++)
-        n_stdin += strcmp(inputs->text[i], "-") == 0;
+        n_stdin += strcmp(inputs->input[i].path, "-") == 0;
     if (n_stdin > 1)
         return rw_wrong(cli, "standard input ('-') can be read only once");
     for (int i = 0; option[i].name; i++) {
         if (option[i].kind != RW_OPTION_OUTPUT || !cli->given[i])
             continue;
-        const char *output = *(const char **)option[i].value;
-        for (int k = 0; k < inputs->n; k++) {
-            if (rw_output_same(output, inputs->text[k]))
-                return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
-        }
+        const int n = outputs_of(&option[i], path, room, sizeof(room));
+        for (int k = 0; k < n; k++)
+            RW_STEP(check_written(cli, inputs, path[k], option[i].name));
         for (int k = 0; k < i; k++) {
-            if (option[k].kind == RW_OPTION_OUTPUT && cli->given[k] &&
-                rw_output_clash(output, *(const char **)option[k].value))
-                return rw_wrong(cli, "'%s' and '%s' name the same file",
-                                option_name(&option[k], other_name), option_name(&option[i], name));
+            if (option[k].kind == RW_OPTION_OUTPUT && cli->given[k])
+                RW_STEP(check_outputs(cli, &option[k], &option[i]));
         }
     }
     for (int i = 0; option[i].name && rw_ranks_leads(cli); i++) { /* who alone writes */
@@ -467,9 +562,9 @@ static int check(struct rw_cli *cli)
         RW_STEP(rw_params_check(cli->ctx, cli->params));
     else if (!trains && holds(params, "metric"))
         RW_STEP(rw_params_check_eval(cli->ctx, cli->params));
-    const struct rw_list inputs = inputs_of(cli);
+    const struct inputs inputs = inputs_of(cli);
     const int code = check_files(cli, &inputs);
-    free(inputs.text);
+    free(inputs.input);
     return code;
 }
 

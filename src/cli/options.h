@@ -37,6 +37,12 @@ struct rw_option {
     void *value; /* stays as it is where the option is not given */
     unsigned long long least, most;
     int needed;
+    /* An input's: the output that may replace it, since it is read whole before. */
+    const char *replaced_by;
+    /* An input's: a value that is not a file. */
+    const char *no_file;
+    /* An output's: the file with this suffix may be written, too. */
+    const char *also;
 };
 
 struct rw_cli;
@@ -53,7 +59,8 @@ struct rw_command {
     const char *params; /* " bins absent ": the parameters it takes, between blanks; "*": all */
     int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
     int (*run)(struct rw_cli *cli);
-    int has_ranks; /* several may run it together (cli/many_ranks.h) */
+    const char *replaced_by; /* the output that may replace the first operand; NULL: none may */
+    int has_ranks;           /* several may run it together (cli/many_ranks.h) */
     const struct rw_command *const
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };
@@ -64,6 +71,7 @@ struct rw_cli {
     struct rw_ctx *ctx;
     struct rw_params *params;
     struct rw_list operands;
+    const char *config;    /* --config; NULL: not given */
     struct rw_list ignore; /* columns; its texts are parts of ignore_text */
     char *ignore_text;
     struct rw_list labels; /* of --label-columns; the same */
@@ -93,6 +101,9 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv);
 
 /* Was this option of the command's table given? */
 int rw_is_given(const struct rw_cli *cli, const char *option);
+/* Fails with an exit code if `path`, which the command is going to write, is a file that it reads.
+ */
+int rw_options_check_written(const struct rw_cli *cli, const char *path);
 /* A whole number of an option's text. 0, or the exit code of an error. */
 int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
                       unsigned long long least, unsigned long long most, unsigned long long *value);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
@@ -39,23 +38,6 @@ void rw_output_catch_signals(void)
     }
     /* A file over the limit on its size (ulimit -f) is then an error like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
-}
-
-int rw_output_same(const char *a, const char *b)
-{
-    struct stat first, second;
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
-        return 0;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-int rw_output_clash(const char *a, const char *b)
-{
-    struct stat about;
-    if (strcmp(a, b) != 0)
-        return rw_output_same(a, b);
-    return stat(a, &about) < 0 || S_ISREG(about.st_mode) || strcmp(a, "-") == 0;
 }
 
 int rw_output_end(int code)

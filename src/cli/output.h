@@ -9,10 +9,6 @@ void rw_output_open_standard(void);
 void rw_output_catch_signals(void);
 /* What the handler does. */
 void rw_output_end_by(int signal_number);
-/* Are they one and the same file? */
-int rw_output_same(const char *a, const char *b);
-/* Would two outputs overwrite each other? Devices do not. */
-int rw_output_clash(const char *a, const char *b);
 /* Flushes standard output; `code`, or that of the failure, which is printed. */
 int rw_output_end(int code);
 

@@ -1,25 +1,51 @@
 #include "cli/train_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/load.h"
 #include "cli/messages.h"
 
+/* While it is written, for the system takes the lock from a process that ends, however it ends. */
+static int lock(struct rw_train_log *log)
+{
+    if (flock(fileno(log->file), LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno != EWOULDBLOCK) {
+        rw_msg_line("'%s' is not locked: its file system has no locks", log->path);
+        return 0;
+    }
+    fclose(log->file); /* it is not ours, and stays */
+    log->file = NULL;
+    rw_msg_error("'%s' is the log of a training that is still running", log->path);
+    rw_msg_hint("wait for it, end it, or give another '--log'");
+    return RW_EXIT_FAILURE;
+}
+
 int rw_train_log_open(struct rw_train_log *log, const char *path, int resumes)
 {
+    struct stat about;
     log->path = path;
     log->resumes = log->is_waiting = resumes;
-    if (strcmp(path, "-") == 0)
+    if (strcmp(path, "-") == 0) {
         log->file = stdout;
-    else /* "r+" leaves what is there, and makes no file */
-        log->file = resumes ? fopen(path, "r+") : NULL;
-    if (!log->file && (!resumes || errno == ENOENT))
-        log->file = fopen(path, "w");
-    return log->file ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
+        return 0;
+    }
+    /* What is there stays until the file is known to be ours alone. */
+    const int is_pipe = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+    const int fd = open(path, (is_pipe ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
+    log->file = fd < 0 ? NULL : fdopen(fd, is_pipe ? "w" : "r+");
+    if (!log->file)
+        return rw_msg_errno(errno, "cannot write '%s'", path);
+    if (is_pipe)
+        return 0;
+    RW_STEP(lock(log));
+    return resumes || ftruncate(fd, 0) == 0 ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
 }
 
 /* Is it a file that can be cut? */

@@ -167,6 +167,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     struct rw_put put = {.ctx = ctx};
     int status, base;
     RW_TRY(begin(ctx, how, &format));
+    RW_TRY(rw_check_apart(ctx, path, how->featureset));
     RW_TRY_OUT(lower(ctx, model, how, format, &base, &ensemble));
     RW_TRY_OUT(format->write(&ensemble, &put));
     RW_TRY_OUT(write_text(ctx, &put, path));

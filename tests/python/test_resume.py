@@ -181,3 +181,23 @@ def test_ranker(made: Made, tmp_path: Path) -> None:
         )
     ranker = rankwood.Ranker(**given).fit(made.X, made.y, qid=made.qid, resume=tmp_path / "ck")
     assert ranker.model_.to_bytes() == expected.model_.to_bytes()
+
+
+def test_files_that_are_read_are_not_written(params: dict[str, Any], tmp_path: Path) -> None:
+    data, weights = tmp_path / "data.txt", tmp_path / "weights"
+    data.write_text("".join(f"{i % 3} qid:{i // 10} 1:{i * 7 % 11} 2:{i % 5}\n" for i in range(200)))
+    weights.write_text("1\n" * 200)
+    dataset = rankwood.Dataset(data)
+    in_memory = rankwood.Dataset(np.arange(40.0).reshape(20, 2), np.arange(20) % 3, qid=np.arange(20) // 5)
+    other = tmp_path / "folder" / ".." / "data.txt"
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(rankwood.ParameterError, match=r"data.txt' is read, so it cannot be written"):
+        train(params, dataset, checkpoint=other)
+    with pytest.raises(rankwood.ParameterError, match="is read, so it cannot be written"):
+        train(params, in_memory, valid=dataset, checkpoint=data)
+    with pytest.raises(rankwood.ParameterError, match="is read, so it cannot be written"):
+        train(params | {"label_gain": str(weights)}, dataset, checkpoint=weights)
+    model = train(params | {"rounds": 2, "min_docs": 1}, dataset, checkpoint=tmp_path / "ck")
+    with pytest.raises(rankwood.ParameterError, match="is read, so it cannot be written"):
+        model.report(data, dataset)
+    assert data.read_text().startswith("0 qid:0 1:0") and weights.read_text() == "1\n" * 200

@@ -98,6 +98,41 @@ Test(atomic, long_names)
     }
 }
 
+Test(atomic, same_file)
+{
+    scratch_text("a", "");
+    scratch_text("b", "");
+    cr_assert_eq(mkdir("folder", 0700), 0);
+    cr_assert_eq(symlink("a", "link"), 0);
+    cr_assert_eq(link("a", "hard"), 0);
+    cr_assert_eq(mkfifo("pipe", 0600), 0);
+    static const char *const same[][2] = {
+        {"a", "a"},    {"a", "./a"},   {"a", "folder/../a"}, {"a", "link"},
+        {"a", "hard"}, {"new", "new"}, {"new", "./new"},     {"folder/new", "./folder//new"}};
+    static const char *const apart[][2] = {
+        {"a", "b"},          {"a", "new"},     {"new", "folder/new"}, {"-", "-"},
+        {"a", "-"},          {"pipe", "pipe"}, {"no/new", "no/new"},  {"/dev/null", "/dev/null"},
+        {"folder", "folder"}};
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+        cr_assert(rw_same_file(same[i][0], same[i][1]), "%s %s", same[i][0], same[i][1]);
+    for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++)
+        cr_assert_not(rw_same_file(apart[i][0], apart[i][1]), "%s %s", apart[i][0], apart[i][1]);
+}
+
+/* What one call reads, it does not write. */
+Test(atomic, a_cache_of_itself)
+{
+    const char *const paths[] = {"data", "more"};
+    struct rw_params *params;
+    scratch_text("data", "1 qid:1 1:2\n0 qid:1 1:3\n");
+    scratch_text("more", "1 qid:2 1:2\n0 qid:2 1:3\n");
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 2, "./more"), RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "'./more' is read, so it cannot be written");
+    assert_holds("more", "1 qid:2 1:2\n0 qid:2 1:3\n");
+    rw_params_free(params);
+}
+
 /* With standard error closed, a file does not become it. */
 Test(atomic, closed_descriptors)
 {

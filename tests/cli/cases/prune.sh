@@ -39,5 +39,8 @@ try prune model train.txt -o folder
 try prune model empty -o no
 sed 's/^[0-9]*/0/' train.txt >alike
 try prune model alike -o no
-try prune model train.txt -o model
+cp model itself
+"$RANKWOOD" prune model train.txt -o apart >/dev/null 2>&1
+"$RANKWOOD" prune itself train.txt -o itself >/dev/null 2>&1 # it is read whole before it is replaced
+say itself cmp itself apart
 say none test ! -e no
