@@ -1,8 +1,9 @@
 #!/bin/sh
-# Installs, through apt, what building (and with "test", testing) needs and is not there yet; says
-# what it installs. When nothing is missing it asks dpkg and nothing else: no network, no root.
+# Installs, through apt, what is missing for a build (with "python": of the package, in a virtual
+# environment; with "test": and for the tests), and prints what it installs. When nothing is missing,
+# it needs neither the network nor root.
 #
-#   sh tests/install_deps.sh [build|test]
+#   sh tests/install_deps.sh [build|python|test]
 #
 # Exit 0: everything that a build needs is there (a missing test tool is only a note: what needs it
 # is skipped). Exit 1: something that a build needs is missing and could not be installed.
@@ -10,12 +11,14 @@ set -u
 what=${1:-build}
 
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev libexpat1-dev"
-test_packages="abigail-tools ccache libopenmpi-dev openmpi-bin g++ cmake clang libcriterion-dev python3 python3-venv python3-dev locales"
+python_packages="python3 python3-venv python3-dev"
+# apt's cmake only recommends make, without which it builds nothing.
+test_packages="$python_packages ca-certificates abigail-tools ccache libopenmpi-dev openmpi-bin g++ cmake make clang libcriterion-dev locales"
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return 0
     case $1 in
-    gcc | g++ | cmake | clang | ccache | python3 | meson) command -v "$1" >/dev/null 2>&1 ;;
+    gcc | g++ | cmake | make | clang | ccache | python3 | meson) command -v "$1" >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null 2>&1 ;;
     # a Python that is not apt's has both
     python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;
@@ -73,9 +76,17 @@ if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>
     exit 0
 fi
 
-needed=$(missing_of $build_packages)
 wanted=
-[ "$what" = test ] && wanted=$(missing_of $test_packages)
+case $what in
+build) ;;
+python) build_packages="$build_packages $python_packages" ;;
+test) wanted=$(missing_of $test_packages) ;;
+*)
+    echo "expected build, python or test, found '$what'" >&2
+    exit 2
+    ;;
+esac
+needed=$(missing_of $build_packages)
 
 # All at once is quicker; if that fails, what a build needs comes first.
 if [ -n "$needed$wanted" ] && ! install $needed $wanted; then

@@ -43,7 +43,8 @@ done
 at=$(date +%s)
 # As deep in the tree as other builds: the same commands, and a ccache knows them.
 build=$folder.build
-set -- "-Cbuild-dir=$build" -Csetup-args=-Dcuda=disabled
+# The long names: pip before 23.1, as in Debian 12, has no -C.
+set -- "--config-settings=build-dir=$build" --config-settings=setup-args=-Dcuda=disabled
 if ! "$folder/empty/bin/pip" install -q . "$@"; then
     echo "not ok python: 'pip install .' fails"
     exit 1
