@@ -1,7 +1,7 @@
 #!/bin/sh
 # -Dcuda=auto falls back where there is no nvcc, or one that does not work; enabled makes that an
 # error. Where nvcc works, auto takes it (the release build
-# of run.sh is the CUDA build).
+# of run.sh is the CUDA build). And which GPUs kernels are compiled for.
 #
 #   sh tests/cuda_option.sh BUILDS
 set -u
@@ -29,6 +29,34 @@ if ! meson setup "$dir/enabled" "$root" --native-file "$dir/broken.ini" -Dcuda=e
 else
     no "enabled with an nvcc that does not work is no error"
 fi
+
+# An nvcc that says which GPUs it knows and compiles nothing, and machines with and without a GPU. (What comes
+# after the line about CUDA does not matter: there are no libraries of CUDA for such an nvcc.)
+cat >"$dir/knows" <<'END'
+#!/bin/sh
+[ "$1" = --list-gpu-code ] && printf 'sm_%s\n' 75 80 86 90 100
+exit 0
+END
+printf '#!/bin/sh\necho "no devices were found"\nexit 6\n' >"$dir/no_gpu"
+printf '#!/bin/sh\nprintf "9.0\\n9.0\\n8.0\\n"\n' >"$dir/gpus"
+printf '#!/bin/sh\necho 12.1\n' >"$dir/newer_gpu"
+chmod +x "$dir/knows" "$dir/no_gpu" "$dir/gpus" "$dir/newer_gpu"
+targets() { # what, nvidia-smi, option, the line's end
+    printf "[binaries]\nnvcc = '%s'\nnvidia-smi = '%s'\n" "$dir/knows" "$dir/$2" >"$dir/targets.ini"
+    rm -rf "$dir/targets"
+    meson setup "$dir/targets" "$root" --native-file "$dir/targets.ini" -Dtests=disabled -Dmpi=disabled $3 >"$dir/log" 2>&1
+    if grep -q "^Message: CUDA: built, for $4\$" "$dir/log"; then
+        echo "ok cuda: kernels for $1"
+    else
+        no "kernels for $1: expected 'built, for $4'"
+    fi
+}
+later='sm_75 and later GPUs, whose driver compiles the kernels on first use'
+targets "the GPUs of the machine" gpus "" 'sm_90, sm_80'
+targets "the oldest GPU where there is none" no_gpu "" "$later"
+targets "the oldest GPU where nvcc does not know the machine's" newer_gpu "" "$later"
+targets "all GPUs" gpus -Dgpu_arch=all 'sm_75, sm_80, sm_86, sm_90, sm_100, compute_100'
+
 if ! PATH="/usr/local/cuda/bin:/opt/cuda/bin:$PATH" command -v nvcc >/dev/null; then
     echo "skip cuda: no nvcc here: nothing of CUDA is built"
 elif meson setup "$dir/build" "$root" -Dcuda=auto -Dgpu_arch=sm_90 >"$dir/log" 2>&1 && grep -q 'CUDA: built' "$dir/log"; then

@@ -108,3 +108,15 @@ TUNING_TEST(no_such_row)
         cr_expect_str_eq(rw_last_error(ctx), want);
     }
 }
+
+Test(device_tuning, machine_code)
+{
+    cr_expect(rw_has_gpu_code("sm_75", 7, 5));
+    cr_expect(rw_has_gpu_code("sm_75 sm_80 compute_80", 8, 0));
+    cr_expect(rw_has_gpu_code("sm_80", 8, 9), "code runs on later GPUs of its generation");
+    cr_expect(!rw_has_gpu_code("sm_86", 8, 0), "and not on earlier ones");
+    cr_expect(!rw_has_gpu_code("sm_75", 9, 0));
+    cr_expect(!rw_has_gpu_code("sm_80 compute_90", 9, 0), "the driver compiles it");
+    cr_expect(rw_has_gpu_code("sm_100 sm_120", 12, 1));
+    cr_expect(!rw_has_gpu_code("", 9, 0));
+}

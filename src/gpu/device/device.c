@@ -1,9 +1,11 @@
 #include "gpu/device/device.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/device_tuning.h"
@@ -64,6 +66,19 @@ int rw_gpu_count(void)
     return n_devices;
 }
 
+/* The first kernel waits for the driver's compiler, unless its cache has the kernels: once a
+ * process, the user is told why. */
+static void announce_compilation(struct rw_ctx *ctx, const struct cudaDeviceProp *properties)
+{
+    static atomic_flag is_announced = ATOMIC_FLAG_INIT;
+    const int major = properties->major, minor = properties->minor;
+    if (!rw_has_gpu_code(RW_GPU_ARCHS, major, minor) && !atomic_flag_test_and_set(&is_announced))
+        rw_log(ctx, RW_LOG_NOTE,
+               "the driver compiles the kernels for this GPU (%d.%d) on first use, up to a minute, "
+               "and keeps them: this build is for %s; one with -Dgpu_arch=sm_%d%d need not",
+               major, minor, RW_GPU_ARCHS, major, minor);
+}
+
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
 {
     int n_devices = 0;
@@ -85,6 +100,7 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
             ctx, RW_ERR_UNSUPPORTED,
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
             properties.name, properties.major, properties.minor, LEAST_MAJOR, LEAST_MINOR);
+    announce_compilation(ctx, &properties);
     RW_CU(ctx, cudaSetDevice(number));
     RW_TRY(RW_NEW(ctx, device, 1));
     const int status = describe(ctx, &properties, number, device);

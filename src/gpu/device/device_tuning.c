@@ -77,3 +77,14 @@ int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
     }
     return fail_name(ctx, name);
 }
+
+int rw_has_gpu_code(const char *archs, int major, int minor)
+{
+    /* Code for 8.0 runs on 8.6, but code for 8.6 not on 8.0, and neither on 9.0. */
+    for (const char *at = strstr(archs, "sm_"); at; at = strstr(at + 1, "sm_")) {
+        const int arch = atoi(at + strlen("sm_"));
+        if (arch / 10 == major && arch % 10 <= minor)
+            return 1;
+    }
+    return 0;
+}

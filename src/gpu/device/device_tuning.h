@@ -50,6 +50,10 @@ struct rw_tuning_facts {
 int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
                    const struct rw_tuning_row **row);
 
+/* Do names like "sm_80 sm_90 compute_90" include machine code for GPUs of this capability? If not,
+ * the driver compiles kernels when they are first used. */
+int rw_has_gpu_code(const char *archs, int major, int minor);
+
 #ifdef __cplusplus
 }
 #endif
