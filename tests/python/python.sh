@@ -71,6 +71,16 @@ x = np.arange(40, dtype=np.float32).reshape(20, 2) % 7
 model = rankwood.train({"rounds": 2, "min_docs": 1}, rankwood.Dataset(x, x[:, 0] > 3, qid=np.repeat([1, 2], 10)))
 assert model.predict(x).std() > 0'
 
+# Nothing is compiled for the metadata, so that pip names the step that takes minutes; and it is the wheel's.
+check "the metadata needs no build" sh -c '"$1/empty/bin/pip" install -q --dry-run --no-deps --ignore-installed \
+    --config-settings=build-dir="$1/no-build" --report "$1/report.json" . && [ ! -e "$1/no-build" ] &&
+    "$1/empty/bin/python" -c "
+import importlib.metadata, json, sys
+found = json.load(open(sys.argv[1]))[\"install\"][0][\"metadata\"]
+expected = importlib.metadata.metadata(\"rankwood\").json
+names = [name for name in {*found, *expected} if found.get(name) != expected.get(name)]
+sys.exit(f\"differs from the wheel: {names}\" if names else 0)" "$1/report.json"' sh "$folder"
+
 # The same build: the library is not compiled again.
 check "'pip wheel .'" pip wheel -q . --no-deps -w "$folder/wheel" "$@"
 set -- "$folder/wheel/"*.whl
