@@ -28,6 +28,13 @@ pc=$(one rankwood.pc) || exit 1
 libdir=$(dirname "$shared")
 export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root"
 export LD_LIBRARY_PATH="$libdir"
+# Where ld.so and pkg-config search, if it was not configured otherwise.
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+if [ "$prefix" = /usr/local ] && [ -e /etc/debian_version ]; then
+    pkg-config --variable pc_path pkg-config | tr : '\n' | grep -qx "$(dirname "${pc#"$root"}")" ||
+        fail "pkg-config does not search '${pc#"$root"}'"
+    cat /etc/ld.so.conf.d/*.conf | grep -qx "${libdir#"$root"}" || fail "ld.so does not search '${libdir#"$root"}'"
+fi
 cflags=$(pkg-config --cflags rankwood) || fail "pkg-config does not read rankwood.pc"
 libs=$(pkg-config --libs rankwood)
 static_libs=$(pkg-config --libs --static rankwood | sed 's/-lrankwood/-l:librankwood.a/')
