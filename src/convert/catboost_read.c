@@ -236,6 +236,9 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
         if (json_object_get(from, "split"))
             rw_refuse(source, "a node with both 'value' and 'split'");
         node->value = rw_json_number(source, from, "value");
+        node->has_cover = json_object_get(from, "weight") != NULL;
+        if (node->has_cover)
+            node->docs = node->hessian = rw_json_number(source, from, "weight");
         return;
     }
     read_split(source, user, rw_json_object(source, from, "split"), node);
@@ -249,6 +252,7 @@ static void read_oblivious(struct rw_source *source, const struct reading *r, co
 {
     const json_t *splits = rw_catboost_array(source, from, "splits");
     const json_t *leaves = rw_json_array(source, from, "leaf_values", -1);
+    const json_t *weights = rw_catboost_array(source, from, "leaf_weights");
     const size_t depth = json_array_size(splits), n_values = json_array_size(leaves);
     const int32_t n_leaves = 1 << (depth <= DEEPEST ? depth : 0), t = out->n_trees + 1;
     if (depth > DEEPEST)
@@ -269,6 +273,10 @@ static void read_oblivious(struct rw_source *source, const struct reading *r, co
         struct rw_ens_node *leaf = &tree->node[n_leaves - 1 + i];
         leaf->left = leaf->right = -1;
         leaf->value = rw_json_number_at(source, leaves, "leaf_values", (size_t)i);
+        leaf->has_cover = json_array_size(weights) == (size_t)n_leaves;
+        if (leaf->has_cover)
+            leaf->docs = leaf->hessian =
+                rw_json_number_at(source, weights, "leaf_weights", (size_t)i);
     }
 }
 

@@ -27,8 +27,11 @@ struct rw_ens_node {
     double threshold;    /* as it is written */
     double value;        /* of a leaf */
     double gain;         /* of a split; 0: not known */
-    uint32_t n_listed;   /* categories */
-    uint32_t *listed;    /* [n_listed] ascending; NULL: none; owned by the ensemble */
+    double docs;       /* the node's cover: documents, or what the program counts for SHAP values */
+    double hessian;    /* sum of their hessians; what has one number for both has it twice */
+    uint8_t has_cover; /* 0: these two are not known */
+    uint32_t n_listed; /* categories */
+    uint32_t *listed;  /* [n_listed] ascending; NULL: none; owned by the ensemble */
 };
 /* Node 0 is the root. A node may have no parent (XGBoost's deleted ones). A lowered tree has its
  * splits first, then its leaves. */
@@ -130,6 +133,7 @@ struct rw_model_format {
     /* characters that no name may have, besides control characters; NULL: none */
     const char *name_forbids;
     int imports; /* 1: rankwood import takes it */
+    int covers;  /* 1: readers compute SHAP values from the covers of nodes that files have */
     enum rw_says_categories categories;
     uint32_t most_category; /* of numbers */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);

@@ -10,7 +10,7 @@ struct slice {
     const char *text; /* NULL: not there */
     size_t n;
 };
-enum { MOST_KEYS = 12 };
+enum { MOST_KEYS = 14 };
 struct reading {
     struct rw_source *source;
     const char *at, *end;
@@ -280,7 +280,9 @@ enum {
     LINEAR,
     GAIN,
     BOUNDARIES,
-    BITS
+    BITS,
+    LEAF_WEIGHT,
+    LEAF_COUNT
 };
 
 /* Bits of sets; a number takes two bytes at least, so that a made-up count allocates nothing. */
@@ -362,6 +364,7 @@ static int32_t read_child(struct reading *r, int k, int64_t n_leaves)
 static void read_nodes(struct reading *r, int64_t n_leaves, struct rw_ensemble *out,
                        struct rw_ens_tree *tree)
 {
+    const uint8_t has_covers = r->value[LEAF_COUNT].text != NULL && n_leaves > 1;
     int is_categorical;
     for (int64_t i = 0; i < n_leaves - 1 && r->source->status == RW_OK; i++) {
         struct rw_ens_node *node = &tree->node[i];
@@ -379,6 +382,13 @@ static void read_nodes(struct reading *r, int64_t n_leaves, struct rw_ensemble *
         struct rw_ens_node *leaf = &tree->node[n_leaves - 1 + i];
         leaf->left = leaf->right = -1;
         leaf->value = next_number(r, VALUE);
+        leaf->has_cover = has_covers;
+        leaf->docs = has_covers ? next_number(r, LEAF_COUNT) : 0;
+        leaf->hessian = has_covers && r->value[LEAF_WEIGHT].text ? next_number(r, LEAF_WEIGHT) : 0;
+    }
+    for (int i = LEAF_WEIGHT; i <= LEAF_COUNT && has_covers; i++) {
+        if (r->value[i].text)
+            at_end(r, i);
     }
     for (int i = FEATURE; i <= GAIN; i++) {
         if (i != LINEAR && r->value[i].text && (n_leaves > 1 || i == VALUE))
@@ -388,11 +398,10 @@ static void read_nodes(struct reading *r, int64_t n_leaves, struct rw_ensemble *
 
 static void read_tree(struct reading *r, struct rw_ensemble *out)
 {
-    static const char *const keys[] = {"num_leaves",  "num_cat",        "split_feature",
-                                       "threshold",   "decision_type",  "left_child",
-                                       "right_child", "leaf_value",     "is_linear",
-                                       "split_gain",  "cat_boundaries", "cat_threshold",
-                                       NULL};
+    static const char *const keys[] = {
+        "num_leaves",     "num_cat",       "split_feature", "threshold",  "decision_type",
+        "left_child",     "right_child",   "leaf_value",    "is_linear",  "split_gain",
+        "cat_boundaries", "cat_threshold", "leaf_weight",   "leaf_count", NULL};
     struct slice line;
     next_line(r, &line); /* Tree=... */
     if (read_block(r, keys) < 0)

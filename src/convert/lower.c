@@ -18,6 +18,7 @@ struct lowering {
     uint8_t *had;                                 /* [RW_FEATURE_IDS] known, or in a split; owned */
     uint8_t *asked;                               /* [RW_FEATURE_IDS] in a split; owned */
     uint64_t n_directions, n_thresholds, n_names; /* left out */
+    int32_t n_without_covers;                     /* trees */
 };
 
 /* ------------------------------------------------------------------ trees */
@@ -211,6 +212,27 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     return RW_OK;
 }
 
+/* Programs that compute SHAP values divide by a leaf's cover. So a leaf without documents counts as
+ * one, and each leaf of a tree without covers does. */
+static void lower_covers(struct lowering *l, const struct rw_tree *tree, struct rw_ens_tree *to)
+{
+    const int32_t n_splits = tree->n_leaves - 1;
+    for (int32_t i = 0; i < tree->n_leaves; i++) {
+        struct rw_ens_node *leaf = &to->node[n_splits + i];
+        const int is_known = tree->hessian && tree->docs[i] > 0.0;
+        leaf->docs = is_known ? tree->docs[i] : 1.0;
+        leaf->hessian = is_known ? (double)tree->hessian[i] : 0.0;
+        leaf->has_cover = tree->hessian != NULL;
+    }
+    for (int32_t i = n_splits - 1; i >= 0; i--) { /* children have larger numbers */
+        struct rw_ens_node *node = &to->node[i];
+        node->docs = to->node[node->left].docs + to->node[node->right].docs;
+        node->hessian = to->node[node->left].hessian + to->node[node->right].hessian;
+        node->has_cover = tree->hessian != NULL;
+    }
+    l->n_without_covers += !tree->hessian && n_splits > 0;
+}
+
 static int lower_tree(struct lowering *l, int32_t t, struct rw_ensemble *out)
 {
     const struct rw_tree *tree = &l->model->tree[t];
@@ -226,6 +248,7 @@ static int lower_tree(struct lowering *l, int32_t t, struct rw_ensemble *out)
         leaf->left = leaf->right = -1;
         leaf->value = (double)tree->leaf[i];
     }
+    lower_covers(l, tree, to);
     return RW_OK;
 }
 
@@ -398,6 +421,12 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     warn(&l, l.n_directions, "nodes lose the direction of missing values");
     warn(&l, l.n_thresholds, "thresholds are the nearest that the format has");
     warn(&l, l.n_names, "feature names are left out");
+    if (format->covers && l.n_without_covers > 0)
+        rw_log(
+            ctx, RW_LOG_NOTE,
+            "%d of %d trees have no document counts: SHAP values computed from the '%s' file count "
+            "each of their leaves as one document",
+            l.n_without_covers, model->n_trees, format->name);
 out:
     rw_mem_free(l.had);
     rw_mem_free(l.asked);

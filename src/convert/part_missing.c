@@ -36,7 +36,8 @@ struct parting {
     struct fact *fact;          /* all arrays owned */
     struct todo *todo;
     struct made *made;
-    int32_t *leaf; /* ours, of each new leaf */
+    /* Ours, of each new leaf; ~ of it in a branch of missing values, which is a copy. */
+    int32_t *leaf;
     size_t n_facts, facts_room, n_todo, todo_room, n_made, made_room, n_leaves, leaves_room;
 };
 
@@ -71,6 +72,13 @@ static int add_fact(struct parting *p, uint32_t feature, int is_missing, int32_t
     RW_TRY(RW_GROW(p->ctx, p->fact, p->facts_room, p->n_facts + 1));
     p->fact[p->n_facts++] = (struct fact){feature, is_missing, before};
     return RW_OK;
+}
+
+static int is_copy(const struct parting *p, int32_t fact)
+{
+    while (fact >= 0 && !p->fact[fact].is_missing)
+        fact = p->fact[fact].before;
+    return fact >= 0;
 }
 
 /* Children of the node made last. */
@@ -137,7 +145,7 @@ static int part_tree(struct parting *p, int32_t number)
                            "tree %d: over %d leaves once missing categories are parted from others",
                            number, MOST_LEAVES);
         RW_TRY(RW_GROW(p->ctx, p->leaf, p->leaves_room, p->n_leaves + 1));
-        p->leaf[p->n_leaves++] = ~todo.from;
+        p->leaf[p->n_leaves++] = is_copy(p, todo.fact) ? todo.from : ~todo.from;
     }
     return RW_OK;
 }
@@ -166,8 +174,17 @@ static int finish_tree(struct parting *p, struct rw_tree *to)
         for (uint32_t code = 0; code <= of->n; code++)
             rw_set_add(&to->set[i], code);
     }
-    for (size_t i = 0; i < p->n_leaves; i++)
-        to->leaf[i] = from->leaf[p->leaf[i]];
+    if (from->hessian)
+        RW_TRY(rw_tree_add_covers(p->ctx, to));
+    for (size_t i = 0; i < p->n_leaves; i++) {
+        const int32_t leaf = p->leaf[i] < 0 ? ~p->leaf[i] : p->leaf[i];
+        to->leaf[i] = from->leaf[leaf];
+        if (from->hessian &&
+            p->leaf[i] >= 0) { /* how many missing values there were is not known */
+            to->docs[i] = from->docs[leaf];
+            to->hessian[i] = from->hessian[leaf];
+        }
+    }
     return RW_OK;
 }
 

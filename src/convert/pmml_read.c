@@ -278,6 +278,7 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     const struct rw_xml_element *at = from;
     const char *id = rw_xml_attribute(r->xml, at, "id");
     const char *score = rw_xml_attribute(r->xml, at, "score");
+    const char *count = rw_xml_attribute(r->xml, at, "recordCount");
     const char *goes_to = rw_xml_attribute(r->xml, at, "defaultChild");
     if (!is_id(id) || !score == !goes_to || (goes_to && !is_id(goes_to))) {
         rw_refuse_line(source, at->line,
@@ -286,6 +287,9 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     }
     if (score)
         node->value = read_number(r, at, score);
+    node->has_cover = count != NULL;
+    if (count)
+        node->docs = node->hessian = read_number(r, at, count);
     if (read_children(r, at, score != NULL, child) == 0 && score)
         return;
     const char *left = child[0] ? rw_xml_attribute(r->xml, child[0], "id") : NULL;

@@ -1,4 +1,5 @@
 /* A model of another program's ensemble. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,31 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     return RW_OK;
 }
 
+/* Covers are taken if all leaves have one and some documents are counted. */
+static int raise_covers(struct raising *r, const struct rw_ens_tree *tree, struct rw_tree *to)
+{
+    double sum = 0.0;
+    for (int32_t at = 0; at < tree->n_nodes; at++) {
+        const struct rw_ens_node *node = &tree->node[at];
+        if (r->number[at] == NOT_REACHED || node->left >= 0)
+            continue;
+        if (!node->has_cover || !isfinite(node->docs) || node->docs < 0.0)
+            return RW_OK;
+        sum += node->docs;
+    }
+    if (!(sum > 0.0))
+        return RW_OK;
+    RW_TRY(rw_tree_add_covers(r->ctx, to));
+    for (int32_t at = 0; at < tree->n_nodes; at++) {
+        const struct rw_ens_node *node = &tree->node[at];
+        if (r->number[at] == NOT_REACHED || node->left >= 0)
+            continue;
+        to->docs[~r->number[at]] = node->docs;
+        to->hessian[~r->number[at]] = (float)fmin(fmax(node->hessian, 0.0), (double)FLT_MAX);
+    }
+    return RW_OK;
+}
+
 static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t t,
                       struct rw_tree *to)
 {
@@ -276,6 +302,7 @@ static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t
         r->n_rounded += (double)leaf != value;
         to->leaf[~r->number[at]] = leaf;
     }
+    RW_TRY_OUT(raise_covers(r, tree, to));
 out:
     rw_mem_free(r->number);
     rw_mem_free(r->stack);

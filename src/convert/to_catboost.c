@@ -132,10 +132,12 @@ static void put_features(const struct writing *w, struct rw_put *put)
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
     const struct writing *w = user;
-    if (at->node->left < 0) { /* cover is not known: as if each had one document */
+    if (at->node->left < 0) {
         rw_put_text(put, "{\"value\":");
         rw_catboost_put_double(put, at->node->value);
-        rw_put_text(put, ",\"weight\":1}");
+        rw_put_text(put, ",\"weight\":");
+        rw_catboost_put_double(put, at->node->docs);
+        rw_put_text(put, "}");
         return;
     }
     if (at->node->by_category) {
@@ -220,6 +222,7 @@ const struct rw_model_format rw_to_catboost = {
     .names = RW_NAMES_GIVEN,
     .name_prefix = "", /* a feature without a name is called by its number there */
     .imports = 1,
+    .covers = 1,
     .categories = RW_SAYS_WORDS,
     .most_category = RW_MAX_CATEGORY_ID,
     .write = write_catboost,

@@ -44,11 +44,37 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
     rw_put_text(put, "\n\n");
 }
 
+/* Counts are integers there: those of leaves are rounded to 1 or more, those of splits their sums.
+ * count: [n_nodes], written. */
+static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
+{
+    enum { MOST = INT32_MAX / 4 }; /* of the root, but for rounding */
+    const double unit = tree->node[0].docs > MOST ? tree->node[0].docs / MOST : 1.0;
+    for (int32_t i = tree->n_nodes - 1; i >= 0; i--) {
+        const struct rw_ens_node *node = &tree->node[i];
+        const double docs = node->docs / unit;
+        if (node->left >= 0)
+            count[i] = count[node->left] + count[node->right];
+        else
+            count[i] = docs < 1.5 ? 1 : (int32_t)(docs + 0.5);
+    }
+}
+
+static void put_counts(const char *key, const int32_t *count, int32_t n, struct rw_put *put)
+{
+    rw_put_text(put, key);
+    for (int32_t i = 0; i < n; i++)
+        rw_put_format(put, "%s%d", i ? " " : "", count[i]);
+    rw_put_text(put, "\n");
+}
+
+/* kind: v and w of leaves, all others of splits. */
 static void put_list(const struct rw_ens_tree *tree, const char *key, char kind, struct rw_put *put)
 {
     const int32_t n_splits = rw_ens_n_splits(tree);
-    const int32_t begin = kind == 'v' ? n_splits : 0;
-    const int32_t end = kind == 'v' ? tree->n_nodes : n_splits;
+    const int of_leaves = kind == 'v' || kind == 'w';
+    const int32_t begin = of_leaves ? n_splits : 0;
+    const int32_t end = of_leaves ? tree->n_nodes : n_splits;
     int32_t n_sets = 0;
     rw_put_text(put, key);
     for (int32_t i = begin; i < end; i++) {
@@ -68,9 +94,10 @@ static void put_list(const struct rw_ens_tree *tree, const char *key, char kind,
             rw_put_format(put, "%d", child < n_splits ? child : ~(child - n_splits));
         else
             rw_put_format(put, "%lf",
-                          kind == 'g'   ? node->gain
-                          : kind == 't' ? node->threshold
-                                        : node->value * tree->weight);
+                          kind == 'g'                  ? node->gain
+                          : kind == 't'                ? node->threshold
+                          : kind == 'w' || kind == 'h' ? node->hessian
+                                                       : node->value * tree->weight);
     }
     rw_put_text(put, "\n");
 }
@@ -115,9 +142,12 @@ static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
 }
 
 /* The lowering puts splits before leaves, which is LightGBM's order too. */
-static void put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
+static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
 {
-    const int32_t n_sets = count_sets(tree);
+    const int32_t n_sets = count_sets(tree), n_splits = rw_ens_n_splits(tree);
+    int32_t *count; /* [n_nodes] */
+    RW_TRY(RW_NEW(put->ctx, count, (size_t)tree->n_nodes));
+    count_docs(tree, count);
     rw_put_format(put, "Tree=%d\nnum_leaves=%d\nnum_cat=%d\n", number, (tree->n_nodes + 1) / 2,
                   n_sets);
     if (tree->n_nodes > 1) {
@@ -129,9 +159,17 @@ static void put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_p
         put_list(tree, "right_child=", 'r', put);
     }
     put_list(tree, "leaf_value=", 'v', put);
+    put_list(tree, "leaf_weight=", 'w', put);
+    put_counts("leaf_count=", count + n_splits, n_splits + 1, put);
+    if (tree->n_nodes > 1) {
+        put_list(tree, "internal_weight=", 'h', put);
+        put_counts("internal_count=", count, n_splits, put);
+    }
     if (n_sets > 0)
         put_sets(tree, put);
     rw_put_text(put, "is_linear=0\nshrinkage=1\n\n\n");
+    rw_mem_free(count);
+    return put->status;
 }
 
 static void threshold_ranges(const struct rw_ensemble *e, double *low, double *high)
@@ -151,7 +189,8 @@ static void threshold_ranges(const struct rw_ensemble *e, double *low, double *h
     }
 }
 
-/* The words of columns by words, a list for each; no line where there is none. */
+/* The words of columns by words, a list for each; null without one, as LightGBM has it, for some
+ * readers of its models (lleaves) expect the line. */
 static void put_words(const struct rw_ensemble *e, struct rw_put *put)
 {
     const char *before = "\npandas_categorical:[";
@@ -167,8 +206,7 @@ static void put_words(const struct rw_ensemble *e, struct rw_put *put)
         rw_put_text(put, "]");
         before = ", ";
     }
-    if (*before == ',')
-        rw_put_text(put, "]\n");
+    rw_put_text(put, *before == ',' ? "]\n" : "\npandas_categorical:null\n");
 }
 
 static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
@@ -184,8 +222,7 @@ static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
     threshold_ranges(e, low, high);
     for (int32_t t = 0; t < e->n_trees; t++) {
         block[t].ctx = put->ctx;
-        put_tree(&e->tree[t], t, &block[t]);
-        RW_TRY_OUT(block[t].status);
+        RW_TRY_OUT(put_tree(&e->tree[t], t, &block[t]));
     }
     put_header(e, low, high, block, put);
     for (int32_t t = 0; t < e->n_trees; t++)
@@ -218,6 +255,7 @@ const struct rw_model_format rw_to_lightgbm = {
     .name_prefix = "Column_",
     .name_forbids = " \",:[]{}",
     .imports = 1,
+    .covers = 1,
     .categories = RW_SAYS_WORDS,
     .most_category = 1048575, /* each set has a bit for every number up to its last one */
     .write = write_lightgbm,

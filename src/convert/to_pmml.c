@@ -172,6 +172,8 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
     const struct rw_ens_node *node = at->node;
     rw_put_text(put, "<Node id=");
     put_id(put, at->tree, at->at);
+    if (node->has_cover)
+        rw_put_format(put, " recordCount=\"%lf\"", node->docs);
     if (node->left < 0) {
         rw_put_format(put, " score=\"%lf\">", node->value);
     } else {

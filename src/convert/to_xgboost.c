@@ -125,14 +125,12 @@ static void emit_number(struct emitting *e, char type, double value)
 
 /* ------------------------------------------------------------------ a tree */
 
-/* XGBoost's order: siblings stand side by side, since it finds the right one at left + 1. Cover is
- * not known: a leaf counts 1, so that contributions can still be computed there. */
+/* XGBoost's order: siblings stand side by side, since it finds the right one at left + 1. */
 struct layout {
     int32_t n;
     struct place {
         int32_t node, parent, left; /* ours; XGBoost's, left: -1: a leaf */
-        float cover;
-    } * at; /* [n] owned */
+    } * at;                         /* [n] owned */
 };
 
 static int lay_out(const struct rw_ens_tree *tree, struct layout *l, struct rw_put *put)
@@ -140,20 +138,15 @@ static int lay_out(const struct rw_ens_tree *tree, struct layout *l, struct rw_p
     if (put->status == RW_OK)
         put->status = RW_NEW(put->ctx, l->at, (size_t)tree->n_nodes);
     RW_TRY(put->status);
-    l->at[0] = (struct place){0, INT32_MAX, -1, 1.0f};
+    l->at[0] = (struct place){0, INT32_MAX, -1};
     l->n = 1;
     for (int32_t i = 0; i < l->n; i++) {
         const struct rw_ens_node *node = &tree->node[l->at[i].node];
         if (node->left < 0)
             continue;
         l->at[i].left = l->n;
-        l->at[l->n++] = (struct place){node->left, i, -1, 1.0f};
-        l->at[l->n++] = (struct place){node->right, i, -1, 1.0f};
-    }
-    for (int32_t i = l->n - 1; i >= 0; i--) {
-        const int32_t left = l->at[i].left;
-        if (left >= 0)
-            l->at[i].cover = l->at[left].cover + l->at[left + 1].cover;
+        l->at[l->n++] = (struct place){node->left, i, -1};
+        l->at[l->n++] = (struct place){node->right, i, -1};
     }
     return RW_OK;
 }
@@ -183,8 +176,8 @@ static double value_of(const struct rw_ens_tree *tree, const struct place *at, e
     const double leaf = node->value * tree->weight;
     if (member == PARENT || member == LEFT)
         return member == PARENT ? at->parent : at->left;
-    if (member == COVER)
-        return (double)at->cover;
+    if (member == COVER) /* XGBoost's SHAP values share by it, as ours by documents */
+        return fmin(node->docs, FLT_MAX);
     if (is_leaf)
         return member == BASE_WEIGHT || member == CONDITION ? leaf : member == RIGHT ? -1 : 0;
     return member == RIGHT       ? at->left + 1
@@ -393,6 +386,7 @@ const struct rw_model_format rw_to_xgboost = {
     .names = RW_NAMES_GIVEN,
     .name_forbids = "[]<",
     .imports = 1,
+    .covers = 1,
     .categories = RW_SAYS_NUMBERS,
     .most_category = RW_XGBOOST_MOST_CATEGORY,
     .write = write_json,
@@ -406,6 +400,7 @@ const struct rw_model_format rw_to_xgboost_ubj = {
     .names = RW_NAMES_GIVEN,
     .name_forbids = "[]<",
     .imports = 1,
+    .covers = 1,
     .categories = RW_SAYS_NUMBERS,
     .most_category = RW_XGBOOST_MOST_CATEGORY,
     .write = write_ubj,

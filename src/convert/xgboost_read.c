@@ -14,6 +14,7 @@ enum array {
     A_LEAF,
     A_TYPE,
     A_GAIN,
+    A_COVER,
     N_ARRAYS, /* of a node each; those below of sets of categories */
     A_CATEGORY = N_ARRAYS,
     A_SET_NODE,
@@ -27,7 +28,7 @@ enum { LONGEST_NUMBER = 24 };
 struct reading {
     struct rw_source *source;
     const char *name[N_ALL_ARRAYS]; /* of a tree's arrays */
-    /* of the tree at hand; A_TYPE, A_GAIN and those of sets: NULL if not there */
+    /* of the tree at hand; A_TYPE, A_GAIN, A_COVER and those of sets: NULL if not there */
     const json_t *array[N_ALL_ARRAYS];
     size_t next_set; /* behind the one read last */
     int32_t number;  /* of the tree, from 1 */
@@ -247,6 +248,8 @@ static void read_tree(struct reading *r, const json_t *tree, struct rw_ensemble 
             read_split(r, i, node, out);
         else
             node->value = (double)rw_json_float(number_at(r, A_LEAF, i));
+        node->has_cover = r->array[A_COVER] != NULL;
+        node->docs = node->hessian = node->has_cover ? number_at(r, A_COVER, i) : 0;
     }
 }
 
@@ -314,7 +317,7 @@ int rw_xgboost_parse(struct rw_source *source, json_t *root, const char *leaf_na
     struct reading r = {.source = source,
                         .name = {"left_children", "right_children", "split_indices",
                                  "split_conditions", "default_left", leaf_name, "split_type",
-                                 "loss_changes", "categories", "categories_nodes",
+                                 "loss_changes", "sum_hessian", "categories", "categories_nodes",
                                  "categories_segments", "categories_sizes"}};
     if (root)
         read_model(&r, root, out);

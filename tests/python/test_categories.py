@@ -346,7 +346,7 @@ def test_more_than_255(tmp_path, caplog: pytest.LogCaptureFixture) -> None:
     model = rankwood.train({**PARAMS, "bins": 1023}, data)
     assert not [record for record in caplog.records if "share one" in record.message]
     assert [len(one.categories["shop"]) for one in (few, model)] == [255, 700]
-    assert [one.to_bytes()[:16] for one in (few, model)] == [b"rankwood model 4", b"rankwood model 5"]
+    assert model.to_bytes().startswith(b"rankwood model 6")
     measured = [rankwood.evaluate(rankwood.Dataset(test, "label", qid="qid"), one)["ndcg@10"] for one in (few, model)]
     assert measured[1] > measured[0] + 0.02
     words = list(np.random.default_rng(3).permutation(table["shop"].cat.categories))

@@ -88,7 +88,7 @@ Test(catboost_sets, values)
         has(cases[i].codes, missing, part);
         snprintf(part, sizeof(part),
                  "\"right\":{\"split\":{\"cat_feature_index\":0,\"value\":%s,\"split_index\":1,"
-                 "\"split_type\":\"OneHotFeature\"},\"left\":{\"value\":%s,\"weight\":1}",
+                 "\"split_type\":\"OneHotFeature\"},\"left\":{\"value\":%s,\"weight\":1.0}",
                  cases[i].value, cases[i].first);
         has(cases[i].codes, missing, part);
         has(cases[i].codes, missing, "\"feature_index\":1,\"flat_feature_index\":2,");

@@ -196,12 +196,14 @@ Test(convert_categories, lightgbm_text)
 {
     has("lightgbm", "1-2", "right",
         "num_leaves=2\nnum_cat=1\nsplit_feature=0\nsplit_gain=1.0\nthreshold=0\ndecision_type=9\n"
-        "left_child=-1\nright_child=-2\nleaf_value=1.0 2.0\ncat_boundaries=0 2\n"
+        "left_child=-1\nright_child=-2\nleaf_value=1.0 2.0\nleaf_weight=0.0 0.0\nleaf_count=1 1\n"
+        "internal_weight=0.0\ninternal_count=2\ncat_boundaries=0 2\n"
         "cat_threshold=16 8\n");
     has("lightgbm", "1-2", "right", "feature_infos=1:4:35 [0.0:0.0]\n");
     /* The others go left in ours: they are the ones that are listed there. */
     has("lightgbm", "1-3", "left",
-        "left_child=-2\nright_child=-1\nleaf_value=1.0 2.0\ncat_boundaries=0 1\ncat_threshold=2\n");
+        "left_child=-2\nright_child=-1\nleaf_value=1.0 2.0\nleaf_weight=0.0 0.0\nleaf_count=1 1\n"
+        "internal_weight=0.0\ninternal_count=2\ncat_boundaries=0 1\ncat_threshold=2\n");
     /* Missing values, and no others, go right. */
     has("lightgbm", "0-3", "right",
         "num_cat=0\nsplit_feature=0\nsplit_gain=1.0\nthreshold=2147483648.0\ndecision_type=8\n"

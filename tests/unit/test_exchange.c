@@ -94,10 +94,11 @@ Test(exchange, base_is_chosen)
                                         .feature_base = RW_FEATURE_BASE_AUTO};
         struct rw_model *back;
         snprintf(text, sizeof(text),
-                 "rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 1\n%u\n\n"
+                 "rankwood model 6\nabsent zero\nbest-round 0\nfinished yes\nempty-rounds 0\n\n"
+                 "params 0\n\nearlier 0\n\nfeatures 1\n%u\n\n"
                  "names 0\n\nmetrics 0 rounds 0\n\ntrees 1\n\ntree 1 leaves 2\n"
                  "node 0 feature %u <= 0.5 left leaf 0 right leaf 1 missing left gain 1\n"
-                 "leaf 0 -1\nleaf 1 2\n\n",
+                 "leaf 0 -1 docs 3 hessian 1\nleaf 1 2 docs 4 hessian 2\n\n",
                  cases[i].feature, cases[i].feature);
         struct rw_model *model = fixture_model(scratch_ctx, text);
         scratch_log[0] = 0;
@@ -193,4 +194,50 @@ Test(exchange, out_of_memory)
     }
     rw_dataset_free(data);
     rw_model_free(model);
+}
+
+/* What a tree counts goes into the file and comes back; where a leaf has no documents it is 1. */
+Test(exchange, covers_travel)
+{
+    static const char head[] =
+        "rankwood model 6\nabsent zero\nbest-round 0\nfinished yes\nempty-rounds 0\n\n"
+        "params 0\n\nearlier 0\n\nfeatures 1\n1\n\nnames 0\n\nmetrics 0 rounds 0\n\n"
+        "trees 1\n\ntree 1 leaves 3\n"
+        "node 0 feature 1 <= 0.5 left node 1 right leaf 2 missing left gain 1\n"
+        "node 1 feature 1 <= 0.25 left leaf 0 right leaf 1 missing left gain 1\n";
+    static const char *const leaves[] = {
+        "leaf 0 -1 docs 30 hessian 1.5\nleaf 1 2 docs 4 hessian 2\nleaf 2 3 docs 66 hessian 4\n\n",
+        "leaf 0 -1 docs 30 hessian 1.5\nleaf 1 2 docs 0 hessian 0\nleaf 2 3 docs 0.5 hessian 0\n\n",
+        "leaf 0 -1\nleaf 1 2\nleaf 2 3\n\n"};
+    static const double docs[][3] = {{30, 4, 66}, {30, 1, 0.5}, {1, 1, 1}};
+    static const char *const formats[] = {"lightgbm", "xgboost", "xgboost-ubj", "catboost"};
+    for (int m = 0; m < 3; m++) {
+        char text[1024];
+        snprintf(text, sizeof(text), "%s%s", head, leaves[m]);
+        struct rw_model *model = fixture_model(scratch_ctx, text);
+        for (int f = 0; f < 4; f++) {
+            const struct rw_exchange how = {.format = formats[f], .feature_base = 1};
+            const int is_whole = f == 0;
+            struct rw_model *back;
+            scratch_log[0] = 0;
+            cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
+                         rw_last_error(scratch_ctx));
+            cr_expect_eq(strstr(scratch_log, "1 of 1 trees have no document counts") != NULL,
+                         m == 2, "%s", scratch_log);
+            cr_assert_eq(rw_model_import(scratch_ctx, "out", &how, &back), RW_OK, "%s",
+                         rw_last_error(scratch_ctx));
+            const struct rw_tree *tree = &back->tree[0];
+            cr_assert_not_null(tree->docs, "%s", formats[f]);
+            for (int i = 0; i < 3; i++) {
+                const int leaf = tree->leaf[i] < 0 ? 0 : (int)tree->leaf[i] - 1;
+                const double expected = is_whole && docs[m][leaf] < 1 ? 1 : docs[m][leaf];
+                cr_expect_eq(tree->docs[i], expected, "%s, %d: leaf %d: %g", formats[f], m, leaf,
+                             tree->docs[i]);
+            }
+            if (f == 0 && m == 0)
+                cr_expect(tree->hessian[0] == 1.5f && tree->hessian[2] == 4.0f);
+            rw_model_free(back);
+        }
+        rw_model_free(model);
+    }
 }

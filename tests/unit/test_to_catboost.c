@@ -30,12 +30,12 @@ static struct rw_model *small(struct rw_ctx *ctx, const char *side)
     "\"nan_value_treatment\":\"AsFalse\",\"borders\":[-3.0"
 #define TREES                                                                                   \
     "\n]},\n\"trees\":[\n{\"split\":{\"border\":0.5,\"float_feature_index\":1,\"split_index\":" \
-    "0,\"split_type\":\"FloatFeature\"},\"left\":{\"value\":0.125,\"weight\":1},\"right\":{"    \
+    "0,\"split_type\":\"FloatFeature\"},\"left\":{\"value\":0.125,\"weight\":1.0},\"right\":{"  \
     "\"split\":{\"border\":-3.0,\"float_feature_index\":2,\"split_index\":1,\"split_type\":"    \
-    "\"FloatFeature\"},\"left\":{\"value\":-1.0000000116860974e-7,\"weight\":1},\"right\":{"    \
+    "\"FloatFeature\"},\"left\":{\"value\":-1.0000000116860974e-7,\"weight\":1.0},\"right\":{"  \
     "\"split\":{\"border\":0.10000000149011612,\"float_feature_index\":2,\"split_index\":2,"    \
-    "\"split_type\":\"FloatFeature\"},\"left\":{\"value\":2.0,\"weight\":1},\"right\":{"        \
-    "\"value\":3.0,\"weight\":1}}}},\n{\"value\":0.25,\"weight\":1}\n],\n"                      \
+    "\"split_type\":\"FloatFeature\"},\"left\":{\"value\":2.0,\"weight\":1.0},\"right\":{"      \
+    "\"value\":3.0,\"weight\":1.0}}}},\n{\"value\":0.25,\"weight\":1.0}\n],\n"                  \
     "\"scale_and_bias\":[1,[0]]}\n"
 
 Test(to_catboost, its_text)
