@@ -146,14 +146,32 @@ static int open_in(struct rw_cli *cli, const char *name)
     return rw_out_file_open(cli->ctx, &cli->out, path);
 }
 
-/* No file of the folder that will be written may be one that is read. */
+/* No file of the folder that will be written, or removed, may be one that is read. */
 static int check_written(const struct rw_cli *cli)
 {
     char name[32], path[PATH_ROOM];
-    for (int i = 0; i < (int)n_folds + N_FILES; i++) {
+    for (int i = 0; i < MOST_FOLDS + N_FILES; i++) {
         snprintf(name, sizeof(name), "fold-%d.txt", i - N_FILES + 1);
         RW_STEP(path_in(cli, i < N_FILES ? files[i] : name, path));
+        if (i >= (int)n_folds + N_FILES && access(path, F_OK) != 0)
+            break;
         RW_STEP(rw_options_check_written(cli, path));
+    }
+    return 0;
+}
+
+/* Removes what an earlier cross-validation left: its results, so that they never stand next to
+ * other folds, and the models of more folds than there are now. */
+static int remove_earlier(const struct rw_cli *cli)
+{
+    char name[32], path[PATH_ROOM];
+    RW_STEP(path_in(cli, "results.json", path));
+    (void)unlink(path);
+    for (int f = (int)n_folds + 1; f <= MOST_FOLDS; f++) {
+        snprintf(name, sizeof(name), "fold-%d.txt", f);
+        RW_STEP(path_in(cli, name, path));
+        if (unlink(path) != 0)
+            break;
     }
     return 0;
 }
@@ -162,6 +180,7 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
 {
     struct rw_out_file *out = &cli->out;
     char name[32], figure[RW_FIGURE_ROOM];
+    RW_STEP(remove_earlier(cli));
     for (int f = 0; f < cv->n_folds; f++) {
         snprintf(name, sizeof(name), "fold-%d.txt", f + 1);
         RW_STEP(open_in(cli, name));

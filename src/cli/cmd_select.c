@@ -234,9 +234,9 @@ static int read_sets(struct rw_cli *cli)
         RW_STEP(rw_load_dataset(cli, &test_files, &job.test));
     RW_STEP(rw_load_check_columns(cli));
     snprintf(features, sizeof(features), ", %u features", rw_load_n_features(cli));
-    RW_STEP(rw_load_say_size(cli, "train", cli->dataset, features, size));
-    RW_STEP(rw_load_say_size(cli, "valid", job.valid, "", size));
-    return job.test ? rw_load_say_size(cli, "test", job.test, "", size) : 0;
+    RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, features, size));
+    RW_STEP(rw_load_say_size(cli, "valid", &valid_files, job.valid, "", size));
+    return job.test ? rw_load_say_size(cli, "test", &test_files, job.test, "", size) : 0;
 }
 
 static int open_files(struct rw_cli *cli)

@@ -341,11 +341,12 @@ static int read_data(struct training *t)
     uint64_t train[2], valid[2];
     RW_STEP(read_sets(t));
     snprintf(features, sizeof(features), ", %u features", rw_load_n_features(t->cli));
-    RW_STEP(rw_load_say_size(t->cli, "train", t->cli->dataset, features, train));
+    RW_STEP(rw_load_say_size(t->cli, "train", &t->cli->operands, t->cli->dataset, features, train));
     if (rw_ranks_leads(t->cli))
         memcpy(job.size, train, sizeof(train));
     for (int i = 0; i < valid_files.given.n; i++)
-        RW_STEP(rw_load_say_size(t->cli, set_name(i + 1, set), t->valid[i], "", valid));
+        RW_STEP(rw_load_say_size(t->cli, set_name(i + 1, set), &valid_files.files[i], t->valid[i],
+                                 "", valid));
     return rw_train_for_check(t->cli, &made_for, t->init);
 }
 
@@ -373,7 +374,6 @@ static int report(struct training *t)
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
                         rw_load_figure(eval->metrics[m].mean, figure));
-        rw_load_warn_ties(eval, set_name(i + 1, set), RW_TIES_ADVICE);
         rw_eval_free(eval);
         free(scores);
     }

@@ -167,15 +167,28 @@ int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
     return read_side_files(cli);
 }
 
-int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
-                     const char *features, uint64_t n[2])
+/* "a.txt, b.txt", or the first few and how many more. */
+static const char *names_of(const struct rw_list *files, char *names, size_t size)
 {
+    enum { MOST = 4 };
+    size_t n = 0;
+    for (int i = 0; i < files->n && i < MOST && n < size; i++)
+        n += (size_t)snprintf(names + n, size - n, "%s%s", i ? ", " : "", files->text[i]);
+    if (files->n > MOST && n < size)
+        snprintf(names + n, size - n, " and %d more", files->n - MOST);
+    return names;
+}
+
+int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
+                     const struct rw_dataset *data, const char *features, uint64_t n[2])
+{
+    char names[1024];
     n[0] = rw_dataset_n_docs(data);
     n[1] = rw_dataset_n_queries(data);
     RW_STEP(rw_ranks_total(cli, n, 2));
     if (rw_ranks_leads(cli))
-        rw_msg_line("%s: %llu documents in %llu queries%s", set, (unsigned long long)n[0],
-                    (unsigned long long)n[1], features);
+        rw_msg_line("%s: %llu documents in %llu queries%s, from %s", set, (unsigned long long)n[0],
+                    (unsigned long long)n[1], features, names_of(files, names, sizeof(names)));
     return 0;
 }
 
@@ -335,9 +348,12 @@ void rw_load_json_print(json_t *json, FILE *out)
 
 void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice)
 {
-    if (fabs(moved) > ties_matter)
-        rw_msg_warning("%s: with tied documents in the opposite order, %s would move by %+.6f%s",
-                       set, metric, moved, advice);
+    static int is_said;
+    if (is_said || !(fabs(moved) > ties_matter))
+        return;
+    is_said = 1;
+    rw_msg_warning("%s: with tied documents in the opposite order, %s would move by %+.6f%s", set,
+                   metric, moved, advice);
 }
 
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice)

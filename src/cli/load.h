@@ -34,8 +34,8 @@ int rw_load_values(struct rw_cli *cli, const struct rw_list *files);
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
 /* Documents and queries of all ranks, on a line that ends with `features`; n: written, the numbers.
  */
-int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
-                     const char *features, uint64_t n[2]);
+int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
+                     const struct rw_dataset *data, const char *features, uint64_t n[2]);
 /* Of the training set. */
 uint32_t rw_load_n_features(const struct rw_cli *cli);
 /* Scores of a file for cli->dataset, numbers or a TREC run: [documents], written. Warns of what a
@@ -66,7 +66,8 @@ json_t *rw_load_json_param(const char *name, const char *value);
 void rw_load_json_print(json_t *json, FILE *out);
 
 #define RW_TIES_ADVICE "; '--ties mean' does not depend on the order"
-/* Warns of a metric, or of each one, that the order of tied documents moves by more than 0.001. */
+/* Warns of a metric, or the first one, that the order of tied documents moves by more than 0.001:
+ * once, however many sets and metrics there are. */
 void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice);
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice);
 /* Warns of features that only the model has, or only the data; nothing if there are none. */

@@ -25,6 +25,11 @@ struct parsing {
     int n_help;
     const char **value; /* [parameters] as given; NULL: not given; owned */
     struct rw_list metrics;
+    /* DATA that follows an option which follows DATA: `train a --valid b c` */
+    const char *apart;                 /* the operand; NULL: all DATA is in one place */
+    const char *apart_of;              /* the operand before it */
+    const struct argp_option *between; /* the last option, since the last operand; NULL: none */
+    const char *between_value;
     struct rw_list *behind; /* where operands go now; NULL: they are the command's */
     int quiet, verbose, is_help;
 };
@@ -192,6 +197,10 @@ static int take_own(struct parsing *p, int i, const char *text)
 /* text: NULL for an option without a value. */
 static int take(struct parsing *p, const struct argp_option *option, const char *text)
 {
+    if (!p->apart) {
+        p->between = option;
+        p->between_value = text;
+    }
     if (option - p->table < p->n_own)
         return take_own(p, (int)(option - p->table), text);
     if (option->arg) {
@@ -256,6 +265,19 @@ static int take_letters(struct parsing *p, char **argv, int *i)
     return 0;
 }
 
+static void take_operand(struct parsing *p, const char *text)
+{
+    const struct rw_cli *cli = p->cli;
+    const int data_from = strncmp(cli->command->operands, "MODEL", 5) == 0; /* the first is not */
+    if (!p->behind && p->between && !p->apart && cli->operands.n > data_from) {
+        p->apart = text;
+        p->apart_of = cli->operands.text[cli->operands.n - 1];
+    }
+    if (!p->apart)
+        p->between = NULL;
+    list_add(p->behind ? p->behind : &p->cli->operands, text);
+}
+
 /* argp lays out the help; it does not read the line: it would take a beginning of a name for the
  * whole, and has words of its own for errors. */
 static int read_line(struct parsing *p, int argc, char **argv)
@@ -263,7 +285,7 @@ static int read_line(struct parsing *p, int argc, char **argv)
     int result = 0, only_operands = 0;
     for (int i = 1; i < argc && result == 0; i++) {
         if (only_operands || argv[i][0] != '-' || !argv[i][1])
-            list_add(p->behind ? p->behind : &p->cli->operands, argv[i]);
+            take_operand(p, argv[i]);
         else if (strcmp(argv[i], "--") == 0)
             only_operands = 1;
         else
@@ -359,6 +381,23 @@ static const char *option_name(const struct rw_option *option, char name[64])
     return name;
 }
 
+/* What stands behind an option may be meant as more of its files. */
+static int check_apart(const struct parsing *p)
+{
+    const struct rw_cli *cli = p->cli;
+    const long i = p->apart ? p->between - p->table : 0;
+    if (!p->apart)
+        return 0;
+    rw_msg_error("'%s': DATA is given in two places, before and after '--%s'", p->apart,
+                 p->between->name);
+    if (i < p->n_own && (cli->command->options[i].kind == RW_OPTION_INPUT_SETS ||
+                         cli->command->options[i].kind == RW_OPTION_INPUTS))
+        rw_msg_hint("two files of '--%s' are given as --%s %s,%s", p->between->name,
+                    p->between->name, p->between_value, p->apart);
+    rw_msg_hint("more of DATA is given directly after '%s'", p->apart_of);
+    return RW_EXIT_USAGE;
+}
+
 static int check_line(const struct parsing *p, int argc, char **argv)
 {
     const struct rw_cli *cli = p->cli;
@@ -376,6 +415,7 @@ static int check_line(const struct parsing *p, int argc, char **argv)
             return rw_wrong(cli, "the name of a file is empty");
         RW_STEP(rw_advice_bare(&p->known, cli->operands.text[i]));
     }
+    RW_STEP(check_apart(p));
     if (p->quiet && p->verbose)
         return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
     for (int i = 0; i < p->n_own; i++) {

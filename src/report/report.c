@@ -296,12 +296,13 @@ void rw_report_release(struct rw_report *report)
 
 static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
 {
-    for (int i = 0; i < eval->n_metrics; i++) {
-        if (fabs(eval->metrics[i].ties_moved) > ties_matter)
-            rw_log(ctx, RW_LOG_WARNING,
-                   "with tied documents in the opposite order, %s would move by %+.6f",
-                   eval->metrics[i].name, eval->metrics[i].ties_moved);
-    }
+    int i = 0;
+    while (i < eval->n_metrics && !(fabs(eval->metrics[i].ties_moved) > ties_matter))
+        i++;
+    if (i < eval->n_metrics)
+        rw_log(ctx, RW_LOG_WARNING,
+               "with tied documents in the opposite order, %s would move by %+.6f",
+               eval->metrics[i].name, eval->metrics[i].ties_moved);
 }
 
 int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,

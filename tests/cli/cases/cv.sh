@@ -38,3 +38,11 @@ try cv train.txt --folds 3 -o no/folder
 # A folder made for nothing goes again.
 try cv train.txt --folds 41 -o made --quiet
 say made test -e made
+# As many folds as queries; then fewer, in the same folder, which keeps nothing of the earlier ones.
+"$RANKWOOD" cv train.txt --folds 40 --rounds 1 --early-stop 0 --ties mean --quiet -o many | tail -n 4 | head -n 1
+ls many | grep -c fold-
+"$RANKWOOD" cv train.txt --folds 3 --rounds 1 --early-stop 0 --ties mean --quiet -o many >/dev/null
+ls many
+# One that fails leaves the earlier one whole.
+try cv train.txt --folds 41 -o many --quiet
+ls many

@@ -38,3 +38,14 @@ hint=$("$RANKWOOD" predict made.ubj train.txt 2>&1 | sed -n "s/^rankwood: hint: 
 eval "\"\$RANKWOOD\" $hint -o back.txt" 2>/dev/null
 "$RANKWOOD" predict model.txt train.txt >a && "$RANKWOOD" predict back.txt train.txt >b
 say 'the same scores' cmp a b
+# DATA in two places: a second file of --valid is not one more of DATA.
+cp train.txt more.txt
+try train train.txt --valid valid.txt.gz more.txt -o m
+try train train.txt --valid=valid.txt.gz --rounds 2 more.txt -o m
+try eval train.txt --model model.txt more.txt
+try explain model.txt train.txt --top 3 more.txt
+try select train.txt --valid valid.txt.gz more.txt
+say 'options first' "$RANKWOOD" train --rounds 2 --valid valid.txt.gz train.txt --quiet -o m
+"$RANKWOOD" predict m --trees 1 train.txt | wc -l | tr -d ' '
+sed 's/qid:/qid:9/' train.txt >three.txt
+"$RANKWOOD" train train.txt three.txt --valid valid.txt.gz --rounds 1 -o m 2>&1 | head -n 2
