@@ -57,14 +57,17 @@ RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
 /* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights`,
- * `query-weights`, `start-scores` and `positions` only say that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
- * early-stop is not 0, and the model kept ends at its best round; with 0 all trees are kept, but for those at
- * the end that could split nothing. `hooks` may be NULL. RW_ERR_DATA: no tree could be split, or no query of the
- * first validation set counts. Warns, through the log, where a validation set has the training set's queries and
- * labels, or names are given of features that are not there. */
+ * `query-weights`, `start-scores` and `positions` only say that the training set must have them (rw_dataset_read_weights).
+ * With early-stop above 0, the first metric on the first of the `n_valid` sets that is not the training set (the same
+ * documents, labels, queries and values) stops training, and the model kept ends at its best round. With 0, or where all
+ * of them are the training set (a warning says so), all trees are kept, but for those at the end that could split
+ * nothing. `hooks` may be NULL. RW_ERR_DATA: no tree could be split; or that metric cannot stop training, for no query
+ * counts or the metric is the same for every ranking. Warns, through the log, of names of features that are not there. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
+/* Which validation set, from 1, stops the training that last began in this context (from on_start on); 0: none. */
+RW_API int rw_ctx_stop_set(const struct rw_ctx *ctx);
 
 /* The same, but goes on from a model, ours or an imported one (NULL: from nothing): up to `rounds` more
  * trees stand behind its own, none of which is dropped. With the data and parameters that it was

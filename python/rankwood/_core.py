@@ -8,7 +8,8 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import index
 from typing import Any, TypeVar
 
@@ -120,8 +121,16 @@ _HINTS = (
 )
 
 
+def _called(found: re.Match[str], names: Sequence[str] | None, first: int) -> str:
+    """A thing by its name, if it has one; names[0] is that of number `first`."""
+    i = int(found[2]) - first
+    name = names[i] if names is not None and 0 <= i < len(names) else ""
+    return f"{found[1]} {name!r}" if name else found[0]
+
+
 def in_python(message: str) -> str:
-    """A message of the library, in which `--min-docs 3` is `min_docs=3`, and `--ties mean` `ties="mean"`."""
+    """A message of the library, in which `--min-docs 3` is `min_docs=3`, and `--ties mean` `ties="mean"`; features
+    and validation sets have the caller's names (caller_names)."""
     pattern, ranges = _option()
 
     def named(found: re.Match[str]) -> str:
@@ -138,7 +147,9 @@ def in_python(message: str) -> str:
     for program, here in _HINTS:
         message = program.sub(here, message)
     message = re.sub(r"(?<![\w-])--(featureset|name|for)(?![\w-])", lambda found: _WORDS[found[1]], message)
-    return pattern.sub(named, message)
+    message = pattern.sub(named, message)
+    message = re.sub(r"\b(feature) (\d+)\b(?!\.\d)", lambda found: _called(found, _per_thread.features, 0), message)
+    return re.sub(r"\b(validation set) (\d+)\b", lambda found: _called(found, _per_thread.sets, 1), message)
 
 
 def chars(string: str) -> bytes:
@@ -192,6 +203,8 @@ class _PerThread(threading.local):
         self.ctx = ffi.gc(out[0], lib.rw_ctx_free)
         lib.rw_ctx_set_log(self.ctx, lib._rw_on_log, ffi.NULL)
         self.raised: BaseException | None = None  # by what carries bytes between ranks
+        self.features: Sequence[str] | None = None  # names in messages; "" where there is none
+        self.sets: Sequence[str] | None = None
 
 
 _per_thread = _PerThread()
@@ -200,6 +213,17 @@ _per_thread = _PerThread()
 def context() -> Any:
     """The calling thread's context: what the library's functions take as `ctx`."""
     return _per_thread.ctx
+
+
+@contextmanager
+def caller_names(features: Sequence[str] | None, sets: Sequence[str] | None = None) -> Iterator[None]:
+    """In messages of the library features have these names within, and validation sets those."""
+    before = _per_thread.features, _per_thread.sets
+    _per_thread.features, _per_thread.sets = features, sets or before[1]
+    try:
+        yield
+    finally:
+        _per_thread.features, _per_thread.sets = before
 
 
 def set_raised(error: BaseException | None) -> None:

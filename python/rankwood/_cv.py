@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import ParameterError, check, context, ffi, lib, made, whole
+from rankwood._core import ParameterError, caller_names, check, context, ffi, lib, made, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import Evaluation, evaluation_of, need_labels
 from rankwood._model import Model
@@ -115,12 +115,12 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
             raise ParameterError(f"{name} is a function; cross-validation takes names only")
     n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
-    with _Names(dataset.feature_names) as names:
+    with _Names(dataset.feature_names) as names, caller_names(dataset.feature_names):
         c = Params(given)
         names.give(c)
         check(lib.rw_params_check(context(), c.c))
         status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), n_folds, out)
-    validated = made(status, out, lib.rw_cv_free)
+        validated = made(status, out, lib.rw_cv_free)
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = np.frombuffer(ffi.buffer(validated.scores, 8 * dataset.n_docs), np.float64).copy()
     fold_of = np.frombuffer(ffi.buffer(validated.fold_of, 4 * dataset.n_queries), np.uint32).copy()

@@ -13,7 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _batches, _categories, _ranks, _tables
-from rankwood._core import DataError, ParameterError, chars, check, context, ffi, lib, logger, made, path_chars
+from rankwood._core import (
+    DataError,
+    ParameterError,
+    caller_names,
+    chars,
+    check,
+    context,
+    ffi,
+    lib,
+    logger,
+    made,
+    path_chars,
+)
 from rankwood._documents import Floats
 from rankwood._params import Params
 
@@ -154,14 +166,15 @@ class Handles:
                 self._values = self._read()
                 return self._values
             out = ffi.new("struct rw_dataset **")
-            if self._source is not None:
-                status = self._read_batches(
-                    lambda batches: lib.rw_dataset_from_batches(context(), self._c_table, batches, out)
-                )
-            else:
-                status = lib.rw_dataset_from_table(context(), self._c_table, out)
-            self._values = made(status, out, lib.rw_dataset_free)
-            _categories.add_to(self._values, self._own_words())
+            with caller_names(self._names):
+                if self._source is not None:
+                    status = self._read_batches(
+                        lambda batches: lib.rw_dataset_from_batches(context(), self._c_table, batches, out)
+                    )
+                else:
+                    status = lib.rw_dataset_from_table(context(), self._c_table, out)
+                self._values = made(status, out, lib.rw_dataset_free)
+                _categories.add_to(self._values, self._own_words())
             self._warn_of_ids()
             self._add_numbers(self._values)
         return self._values
@@ -247,17 +260,18 @@ class Handles:
             c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
             c.inexact = inexact = ffi.new("uint8_t[]", max(len(ids), 1))
             out = ffi.new("struct rw_dataset **")
-            if self._source is not None:
-                status = self._read_batches(
-                    lambda batches: lib.rw_dataset_from_batches(context(), c, batches, out), at
-                )
-            else:
-                columns = [self._table.columns[i] for i in at]
-                c.column = arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
-                status = lib.rw_dataset_from_table(context(), c, out)
-                del arrays
-            self._by_names[key] = made(status, out, lib.rw_dataset_free)
-            _categories.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
+            with caller_names(names):
+                if self._source is not None:
+                    status = self._read_batches(
+                        lambda batches: lib.rw_dataset_from_batches(context(), c, batches, out), at
+                    )
+                else:
+                    columns = [self._table.columns[i] for i in at]
+                    c.column = arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
+                    status = lib.rw_dataset_from_table(context(), c, out)
+                    del arrays
+                self._by_names[key] = made(status, out, lib.rw_dataset_free)
+                _categories.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._add_numbers(self._by_names[key])
         return self._by_names[key]
@@ -353,16 +367,17 @@ class Handles:
                     )
                     binned = made(status, out, lib.rw_binned_free)
             else:
-                if self._source is not None:
-                    status = self._read_batches(
-                        lambda batches: lib.rw_binned_from_batches(
-                            context(), mine.c, self._c_table, batches, out
+                with caller_names(self._names):
+                    if self._source is not None:
+                        status = self._read_batches(
+                            lambda batches: lib.rw_binned_from_batches(
+                                context(), mine.c, self._c_table, batches, out
+                            )
                         )
-                    )
-                else:
-                    status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
-                binned = made(status, out, lib.rw_binned_free)
-                _categories.add_to(lib.rw_binned_documents(binned), self._own_words())
+                    else:
+                        status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
+                    binned = made(status, out, lib.rw_binned_free)
+                    _categories.add_to(lib.rw_binned_documents(binned), self._own_words())
             self._warn_of_ids()
             self._add_numbers(lib.rw_binned_documents(binned))
             self._binned[key] = binned

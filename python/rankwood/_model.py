@@ -18,6 +18,7 @@ from rankwood._core import (
     OutOfMemoryError,
     ParameterError,
     ParameterTypeError,
+    caller_names,
     chars,
     check,
     context,
@@ -48,11 +49,11 @@ _ALONE = 1024  # fewer rows are scored by the calling thread: a server has threa
 
 
 def _finite(
-    values: npt.NDArray[np.float32], missing: float, first: int = 0
+    values: npt.NDArray[np.float32], missing: float, names: Sequence[str] | None, first: int = 0
 ) -> npt.NDArray[np.float32]:
     """Values (n_docs, n_features) as Dataset takes them: NaN for `missing`, which is compared as float32.
 
-    DataError: one is infinite; the documents are `first` and those behind it.
+    names: of the features. DataError: one is infinite; the documents are `first` and those after it.
     """
     if missing == missing:
         values = np.where(values == np.float32(missing), np.float32(np.nan), values)
@@ -62,9 +63,10 @@ def _finite(
     at = ffi.new("uint32_t[2]")
     given = ffi.from_buffer("float[]", values)
     if lib.rw_rows_infinite(context(), given, len(values), values.shape[1], at, at + 1):
+        name = names[at[1]] if names is not None and at[1] < len(names) else ""
         raise DataError(
-            f"value of document {first + at[0]} (from 0), feature {at[1]} is infinite; expected a number, or "
-            "NaN for missing"
+            f"value of document {first + at[0]} (from 0), feature {repr(name) if name else at[1]} is infinite; "
+            "expected a number, or NaN for missing"
         )
     return values
 
@@ -423,7 +425,7 @@ class Model(Reworked):
                 self._check_width(data.shape[1])
                 with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
                     values = data if is_float else data.astype(np.float32, order="C")
-                return self._score(_finite(values, missing), n)
+                return self._score(_finite(values, missing, self.feature_names), n)
         table = _tables.of_any(data, self._not_used(data))
         table.drop_qid(self.feature_names)
         if any(column.index is not None for column in table.columns):
@@ -437,7 +439,7 @@ class Model(Reworked):
                 for i, column in enumerate(columns):
                     if column is not None:
                         values[:, i] = column.part(rows)
-            scores[rows] = self._score(_finite(values, missing, first), n)
+            scores[rows] = self._score(_finite(values, missing, self.feature_names, first), n)
         return scores
 
     def _count(self, n_trees: int | None) -> int:
@@ -517,7 +519,8 @@ class Model(Reworked):
         values = self._values_of(data)
         scores = np.empty(data.n_docs, np.float64)
         to = ffi.cast("double *", scores.ctypes.data)
-        check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
+        with caller_names(self.feature_names):
+            check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
         return data._in_caller_order(scores)
 
     def _predict_batches(self, data: Dataset, n_trees: int, device: str) -> Floats:

@@ -59,7 +59,7 @@ class Progress:
         self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()
 
     def start(self, used: dict[str, int | float | str], stop_on: str | None, metric: str) -> None:
-        """Before the first round. stop_on: the first validation set, if there is one."""
+        """Before the first round. stop_on: the validation set that stops training, if there is one."""
         n = int(used["early_stop"])
         if self._leads and stop_on is not None and n > 0:
             self._intro = f"{stop_on!r} stops training: {metric}, after {n} rounds without a better value"

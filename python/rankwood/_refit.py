@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rankwood import _ranks
-from rankwood._core import ParameterError, ParameterTypeError, check, context, ffi, lib, need, text
+from rankwood._core import ParameterError, ParameterTypeError, caller_names, check, context, ffi, lib, need, text
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping, need_measured
@@ -56,10 +56,10 @@ def refit(
         values = [model._values_of(one) for one in training.sets]
     out = ffi.new("struct rw_model **")
     array = ffi.new("struct rw_dataset *[]", values)
-    with _ctrl_c(training):
+    with _ctrl_c(training), caller_names(model.feature_names, training.names[1:]):
         status = lib.rw_refit(context(), c.c, model._c, values[0], array + 1, len(values) - 1, hooks, out)
     del keep
-    with _ranks.agreed():
+    with _ranks.agreed(), caller_names(model.feature_names, training.names[1:]):
         new = Model(training.result(status, out, lib.rw_model_free))
     new.evals_result = training.evals
     new.used_params = training.used

@@ -18,6 +18,7 @@ from rankwood._core import (
     DataError,
     ParameterError,
     ParameterTypeError,
+    caller_names,
     chars,
     check,
     context,
@@ -196,7 +197,8 @@ def _rw_on_start(user: Any, used: Any) -> None:
         name = text(info.name)
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
     metric = training.metric_name or str(training.used["metric"]).split(",")[0]
-    training.progress.start(training.used, training.names[1] if len(training.names) > 1 else None, metric)
+    stop_set = lib.rw_ctx_stop_set(context())
+    training.progress.start(training.used, training.names[stop_set] if stop_set else None, metric)
 
 
 @ffi.def_extern(onerror=_on_error)
@@ -384,10 +386,10 @@ def train(
     train_set
         Documents with labels and queries.
     valid
-        Sets that are measured each round.
+        Sets that are measured each round. The training set may be one of them, but never stops training.
     stop_on
         The set, by name, whose first metric stops training after ``early_stop`` rounds without a better
-        value; the first one if not given. Which one it is is logged.
+        value; the first one if not given, or the next one if that is the training set. Which one it is is logged.
     init
         A model to go on from: up to ``rounds`` more trees behind its own.
     checkpoint
@@ -421,7 +423,8 @@ def train(
         A parameter or metric that there is not, out of range, or without effect; other parameters than those of
         the checkpoint.
     DataError
-        Data without labels, too large, or from which no tree can be made; other data than the checkpoint's.
+        Data without labels, too large, or from which no tree can be made; a validation set whose metric cannot
+        stop training, because it is the same for every ranking; other data than the checkpoint's.
     FormatError
         The file of `resume` is no checkpoint, damaged, or another version's; that of `featureset` is no feature set.
     OutOfMemoryError, UnsupportedError
@@ -459,7 +462,7 @@ def train(
     if init is None and train_set._paths is not None:
         train_set._for_training(Params(given))  # its names come with it
     names = _feature_names(train_set, init)
-    with _Names(names) as file:
+    with _Names(names) as file, caller_names(names, training.names[1:]):
         c = Params(given)
         file.give(c)
         _check_exportable(export_for, featureset, c, train_set, init)
@@ -467,7 +470,7 @@ def train(
         with _ctrl_c(training):
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
     del keep
-    with _ranks.agreed():
+    with _ranks.agreed(), caller_names(names, training.names[1:]):
         model = Model(training.result(status, out, lib.rw_model_free))
     model.evals_result = training.evals
     model.used_params = training.used

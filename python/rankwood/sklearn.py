@@ -223,7 +223,7 @@ class Ranker(BaseEstimator):
         single_query: True states that all documents are one query. sample_weight, start_scores:
         (n_docs,), as :class:`rankwood.Dataset` takes them. eval_set: pairs (X, y), with eval_qid or
         eval_group or a column "qid", and eval_sample_weight and eval_start_scores, None or one of each pair,
-        which may be None; the first one stops training.
+        which may be None; the first one that is not the training set stops training.
         callbacks, checkpoint, checkpoint_every, resume: as :func:`rankwood.train` takes them. position: where
         each document was shown (n_docs,), for the parameter ``debias``.
 

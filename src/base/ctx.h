@@ -19,6 +19,7 @@ struct rw_ctx {
     struct rw_table_columns *columns;
     void (*columns_free)(struct rw_table_columns *columns);
     int n_tables; /* files of CSV and TSV that were opened */
+    int stop_set; /* which validation set stops the training that last began; 0: none */
     struct rw_spool *spool; /* io/spool.h: pipes that are kept during a call; NULL: none */
     struct rw_comm *comm; /* comm/comm.h; NULL: one rank; borrowed */
 };

@@ -143,6 +143,13 @@ static int load_engine(struct booster *b)
     return take_cpu(b);
 }
 
+static int choose_stop_set(struct booster *b)
+{
+    unsigned char is_train[RW_MAX_SETS];
+    RW_TRY(rw_rank_sets_find_train(b->engine, b->set, b->n_sets, is_train));
+    return rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train));
+}
+
 /* All but the engine. */
 static int prepare_rules(struct booster *b, const struct rw_params *params, double *start)
 {
@@ -273,11 +280,14 @@ static int choose_batch(struct booster *b)
 
 static void tell_start(struct booster *b)
 {
+    b->ctx->stop_set = b->params.early_stop > 0 ? b->eval_sets.stop_set : 0;
     if (!b->hooks || !b->hooks->on_start)
         return;
     struct rw_params used = b->params;
     used.rounds -= b->first_round;
     used.threads = b->ctx->n_threads;
+    if (b->n_sets > 1 && !b->eval_sets.stop_set)
+        used.early_stop = 0;
     used.batch = b->grow_rules.batch;
     if (b->choice.is_auto)
         used.device = (char *)b->engine->ops->name;
@@ -293,9 +303,9 @@ int rw_booster_prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(rw_comm_agree(b->ctx, status));
     RW_TRY(rw_checkpointer_agree(&b->checkpointer));
     RW_TRY(rw_choose_agree(b->ctx, &b->choice, &b->engine));
-    RW_TRY(rw_rank_sets_warn(b->ctx, b->set, b->n_sets));
     RW_TRY(rw_eval_sets_share(&b->eval_sets));
     RW_TRY(load_engine(b));
+    RW_TRY(choose_stop_set(b));
     if (rw_checkpointer_is_on(&b->checkpointer))
         RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, b->set, b->n_sets));
     RW_TRY(rw_model_new(b->ctx, &b->model));

@@ -296,33 +296,12 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *e
     return check_features(c);
 }
 
-/* Of all ranks' documents. */
-static int fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                              struct rw_fingerprint *out)
-{
-    struct rw_ctx *ctx = engine->ctx;
-    const int rank = rw_rank(ctx);
-    uint64_t *docs = NULL, *queries = NULL;
-    int status = RW_NEW(ctx, docs, (size_t)rw_n_ranks(ctx) + 1);
-    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)rw_n_ranks(ctx) + 1);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
-    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
-    status = rw_fingerprint_make(engine, set, dataset, docs[rank], queries[rank], out);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    status = rw_comm_sum(ctx, out->part, RW_PRINTS);
-out:
-    rw_mem_free(docs);
-    rw_mem_free(queries);
-    return status;
-}
-
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_dataset *const *sets, int n_sets)
 {
     RW_TRY(rw_comm_agree(c->ctx, RW_NEW(c->ctx, c->sets, (size_t)n_sets)));
     for (int set = 0; set < n_sets; set++)
-        RW_TRY(fingerprint_of_all(engine, set, sets[set], &c->sets[set]));
+        RW_TRY(rw_fingerprint_of_all(engine, set, sets[set], &c->sets[set]));
     c->content.n_sets = n_sets;
     c->content.set = c->sets;
     c->content.boundaries = rw_fingerprint_boundaries(engine->cuts);

@@ -76,6 +76,7 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
     RW_TRY(name_values(eval));
     if (n_sets > 1 && eval->n_values > 0) {
         eval->stop_value = 0;
+        eval->stop_set = 1;
         eval->lower_is_better = has_custom(eval) ? hooks->metric_lower_is_better
                                                  : eval->metric[0].kind->lower_is_better;
     }
@@ -94,6 +95,75 @@ int rw_eval_sets_share(struct rw_eval_sets *eval)
             RW_TRY(rw_judgments_share(eval->ctx, &eval->judgments[set]));
     }
     return RW_OK;
+}
+
+/* The stop metric of the best or the worst ranking of each query. */
+static int metric_of_labels(struct rw_eval_sets *eval, double sign, double *mean)
+{
+    const struct rw_metric *metric = &eval->metric[0];
+    const struct rw_judgments *judgments = &eval->judgments[eval->stop_set];
+    struct rw_metric_result result;
+    for (uint32_t i = 0; i < judgments->n_docs; i++)
+        eval->scores[i] =
+            sign * (metric->kind->uses_gain ? judgments->gain[i] : (double)judgments->label[i]);
+    RW_TRY(rw_metric_eval(eval->ctx, metric, judgments, eval->scores,
+                          (enum rw_empty)eval->params->empty, (enum rw_ties)eval->params->ties, 0,
+                          NULL, &result));
+    *mean = result.mean;
+    return RW_OK;
+}
+
+/* Swapping two documents never makes a metric better where the one that moves up has less gain. So
+ * it is the same for every ranking if it is for the best and the worst one. */
+static int check_can_change(struct rw_eval_sets *eval)
+{
+    const char *name = eval->metric[0].name;
+    double best, worst;
+    RW_TRY(metric_of_labels(eval, 1.0, &best));
+    if (best != best)
+        return rw_fail(
+            eval->ctx, RW_ERR_DATA,
+            "no query of validation set %d counts for %s, so training cannot stop early\n"
+            "hint: its queries need a relevant document (labels, or 'label-gain' and "
+            "'relevant'); with 'early-stop 0' all rounds are kept",
+            eval->stop_set, name);
+    if (eval->metric[0].kind->by_document) /* which sees scores, not rankings */
+        return RW_OK;
+    RW_TRY(metric_of_labels(eval, -1.0, &worst));
+    if (best != worst)
+        return RW_OK;
+    return rw_fail(
+        eval->ctx, RW_ERR_DATA,
+        "%s of validation set %d is %.9g for every ranking, so training cannot stop "
+        "early\nhint: it needs queries with documents of different relevance, and for p and "
+        "recall more documents than their cutoff; with 'early-stop 0' all rounds are kept",
+        name, eval->stop_set, best);
+}
+
+int rw_eval_sets_choose(struct rw_eval_sets *eval, const unsigned char *is_train)
+{
+    const int stops = eval->params->early_stop > 0;
+    int set = 1;
+    if (eval->stop_value < 0)
+        return RW_OK;
+    while (set < eval->n_sets && is_train[set])
+        set++;
+    eval->stop_set = set < eval->n_sets ? set : 0;
+    eval->stop_value =
+        eval->stop_set ? (eval->stop_set - 1) * (eval->n_metrics + has_custom(eval)) : -1;
+    if (stops && !eval->stop_set)
+        rw_log(
+            eval->ctx, RW_LOG_WARNING,
+            "validation set 1 is the training set, so early stopping is off: all rounds are kept");
+    else if (stops && set > 1)
+        rw_log(eval->ctx, RW_LOG_NOTE,
+               "validation set 1 is the training set, so validation set %d stops training", set);
+    return stops && eval->stop_set && !has_custom(eval) ? check_can_change(eval) : RW_OK;
+}
+
+int rw_ctx_stop_set(const struct rw_ctx *ctx)
+{
+    return ctx->stop_set;
 }
 
 void rw_eval_sets_release(struct rw_eval_sets *eval)
@@ -175,21 +245,14 @@ static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)
     return RW_OK;
 }
 
-static int fail_uncounted(const struct rw_eval_sets *eval)
+static int fail_undefined(const struct rw_eval_sets *eval)
 {
-    const char *name = eval->value[eval->stop_value].name;
     if (eval->params->early_stop == 0)
         return RW_OK;
-    if (has_custom(eval))
-        return rw_fail(eval->ctx, RW_ERR_DATA,
-                       "the metric '%s' of the first validation set is no number, so training "
-                       "cannot stop early",
-                       name);
     return rw_fail(eval->ctx, RW_ERR_DATA,
-                   "no query of the first validation set counts for %s, so training cannot stop "
-                   "early\nhint: its queries need a relevant document (labels, or 'label-gain' and "
-                   "'relevant'); 'empty' counts those without; 'early-stop 0' does not look",
-                   name);
+                   "the metric '%s' of validation set %d is not a number, so training cannot stop "
+                   "early",
+                   eval->value[eval->stop_value].name, eval->stop_set);
 }
 
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
@@ -207,8 +270,8 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     if (eval->stop_value < 0)
         return RW_OK;
     const double value = eval->value[eval->stop_value].value;
-    if (value != value) /* no query counts: nothing to stop by */
-        return round == 1 ? fail_uncounted(eval) : RW_OK;
+    if (value != value) /* of a custom metric, or no query counts: nothing to stop by */
+        return round == 1 ? fail_undefined(eval) : RW_OK;
     const double better_by =
         eval->lower_is_better ? eval->best_value - value : value - eval->best_value;
     if (eval->best_round == 0 || better_by > eval->params->early_stop_delta) {

@@ -28,6 +28,7 @@ struct rw_eval_sets {
     int n_values;
     int is_registered; /* the engine knows what will be measured */
     int stop_value;    /* which value stops training; -1: none */
+    int stop_set;      /* whose value that is, from 1; 0: none */
     int lower_is_better;
     int best_round; /* 0: none yet */
     double best_value;
@@ -45,6 +46,11 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
 int rw_eval_sets_share(struct rw_eval_sets *eval);
 /* What a device can measure of a set. Returns 0 if that is nothing. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
+/* Decides which set stops training: the first validation set that is not the training set
+ * (is_train: [n_sets], from 1 on). Without one, early stopping is off, with a warning. RW_ERR_DATA:
+ * early stopping is on, and the metric of that set is the same for every ranking, or counts no
+ * query. All workers call it, after rw_eval_sets_share. */
+int rw_eval_sets_choose(struct rw_eval_sets *eval, const unsigned char *is_train);
 void rw_eval_sets_release(struct rw_eval_sets *eval);
 /* Measures all measured sets after `round` (from 1). engine: NULL with scores that are given. */
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);

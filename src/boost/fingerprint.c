@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 
 enum { CHUNK = 8192 };
 
@@ -141,6 +142,37 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
     RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_docs, CHUNK, add_documents, &job));
     RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, CHUNK, add_queries, &job));
     return add_values(engine, set, first_doc, &out->part[RW_PRINT_VALUES]);
+}
+
+int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                          struct rw_fingerprint *out)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    const int rank = rw_rank(ctx);
+    uint64_t *docs = NULL, *queries = NULL;
+    int status = RW_NEW(ctx, docs, (size_t)rw_n_ranks(ctx) + 1);
+    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)rw_n_ranks(ctx) + 1);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
+    status = rw_fingerprint_make(engine, set, dataset, docs[rank], queries[rank], out);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    status = rw_comm_sum(ctx, out->part, RW_PRINTS);
+out:
+    rw_mem_free(docs);
+    rw_mem_free(queries);
+    return status;
+}
+
+int rw_fingerprint_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
+{
+    static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
+                                RW_PRINT_VALUES};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (a->part[parts[i]] != b->part[parts[i]])
+            return 0;
+    }
+    return 1;
 }
 
 uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts)

@@ -1,6 +1,7 @@
 #include "boost/rank_sets.h"
 
 #include "binning/dataset_codes.h"
+#include "boost/fingerprint.h"
 #include "comm/comm.h"
 
 int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
@@ -27,16 +28,26 @@ int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
     return rw_dataset_codes(ctx, documents, &rule, made);
 }
 
-int rw_rank_sets_warn(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets)
+int rw_rank_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
+                            int n_sets, unsigned char *is_train)
 {
-    for (int v = 1; v < n_sets; v++) {
-        uint64_t differs = !rw_dataset_same_judgments(sets[0], sets[v]);
-        RW_TRY(rw_comm_max(ctx, &differs, 1));
-        if (!differs)
-            rw_log(ctx, RW_LOG_WARNING,
-                   "validation set %d has the queries and labels of the training set: what is "
-                   "measured on it says nothing of other queries",
-                   v);
+    struct rw_fingerprint train, other;
+    uint64_t size[2 * RW_MAX_SETS];
+    int has_train = 0;
+    for (int set = 0; set < n_sets; set++) {
+        size[2 * set] = sets[set]->n_docs;
+        size[2 * set + 1] = sets[set]->n_queries;
+    }
+    RW_TRY(rw_comm_sum(engine->ctx, size, 2 * (size_t)n_sets));
+    for (int set = 1; set < n_sets; set++) {
+        is_train[set] = 0;
+        if (size[2 * set] != size[0] || size[2 * set + 1] != size[1])
+            continue;
+        if (!has_train)
+            RW_TRY(rw_fingerprint_of_all(engine, 0, sets[0], &train));
+        has_train = 1;
+        RW_TRY(rw_fingerprint_of_all(engine, set, sets[set], &other));
+        is_train[set] = (unsigned char)rw_fingerprint_same_documents(&train, &other);
     }
     return RW_OK;
 }

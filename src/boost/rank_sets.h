@@ -5,6 +5,7 @@
 
 #include "binning/binned.h"
 #include "boost/params.h"
+#include "tree/engine.h"
 
 /* Before anything else. documents: this rank's training set; bins: its codes, or NULL; categories:
  * as struct rw_cut_rule has them. *all_docs: of all ranks. Where many ranks have values, *made gets
@@ -13,8 +14,10 @@
 int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_dataset *documents, const struct rw_bins *bins,
                       const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs);
-/* Warns of a validation set that has the queries and labels of the training set, on every rank. */
-int rw_rank_sets_warn(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets);
+/* Finds validation sets that are the training set: the same documents, labels, queries and codes.
+ * The engine has loaded all sets. is_train: [n_sets]; written from 1 on. */
+int rw_rank_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
+                            int n_sets, unsigned char *is_train);
 
 /* Sets that were read as codes are this training's: validation sets have the boundaries of the
  * training set (train), and what goes on from a model (init, NULL: none) has values, or the model's

@@ -13,7 +13,6 @@
 #include "boost/features.h"
 #include "boost/labels.h"
 #include "boost/params_table.h"
-#include "boost/rank_sets.h"
 #include "boost/refit_params.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
@@ -279,7 +278,6 @@ static int prepare(struct refit *r)
     RW_TRY(rw_comm_agree(r->ctx, prepare_own(r)));
     RW_TRY(check_features(r));
     RW_TRY(place(r));
-    RW_TRY(rw_rank_sets_warn(r->ctx, r->set, r->n_sets));
     RW_TRY(rw_eval_sets_share(&r->eval));
     if (r->hooks && r->hooks->on_start) {
         struct rw_params used = *r->params;

@@ -99,7 +99,7 @@ BAD: dict[str, Case] = {
     ),
     "group too short": (lambda m: Dataset(m.X, m.y, group=m.group[1:]), r"group adds up to \d+ documents"),
     "group of 0": (lambda m: Dataset(m.X, m.y, group=[0, len(m.y)]), "query of 0 documents"),
-    "group of floats": (lambda m: Dataset(m.X, m.y, group=m.group * 1.0), "group has type float64"),
+    "group of floats": (lambda m: Dataset(m.X, m.y, group=m.group + 0.5), "group has type float64"),
     "no column": (lambda m: Dataset(frame(m), "grade", qid=m.qid), "no column 'grade' for label; there are 'a'"),
     "no named columns": (lambda m: Dataset(m.X, "grade", qid=m.qid), "there are no named columns"),
     "weight below 0": (lambda m: Dataset(m.X, m.y, qid=m.qid, weight=-m.X[:, 1] ** 2), "weight 1 is -"),
@@ -371,3 +371,24 @@ def test_what_is_no_model_is_called_what_it_is(
             train({"rounds": 1}, Dataset(path))
         with pytest.raises(FormatError, match=f"looks like {seems}; expected a model in the format 'solr'"):
             Model.import_from(path, "solr")
+
+
+def test_names_in_messages(made: Made, model: rankwood.Model, small: dict[str, Any]) -> None:
+    """Features have the caller's names in messages that the library writes with numbers."""
+    wrong = made.X.copy()
+    wrong[3, 0] = np.inf
+    table = pd.DataFrame(wrong, columns=["price", *"bcdef"])
+    plain = pd.DataFrame(made.X, columns=table.columns)
+    trained = rankwood.train(small, rankwood.Dataset(plain, made.y, qid=made.qid))
+    infinite = r"document 3 \(from 0\), feature 'price' is infinite"
+    for call in (
+        lambda: rankwood.train(small, rankwood.Dataset(table, made.y, qid=made.qid)),
+        lambda: trained.predict(table),
+        lambda: trained.predict(wrong),
+        lambda: trained.predict(rankwood.Dataset(table)),
+        lambda: rankwood.evaluate(rankwood.Dataset(table, made.y, qid=made.qid), trained),
+    ):
+        with pytest.raises(rankwood.DataError, match=infinite):
+            call()
+    with pytest.raises(rankwood.DataError, match=r"document 3 \(from 0\), feature 0 is infinite"):
+        model.predict(wrong)

@@ -16,6 +16,35 @@ from conftest import Made, make
 from rankwood import Round, train
 
 
+def test_the_training_set_stops_nothing(
+    made: Made, other: Made, small: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The next set does; alone, early stopping is off, with a warning."""
+    params = {**small, "rounds": 60, "early_stop": 5}
+    expected = rankwood.train(params, made.dataset(), valid=other.dataset())
+    with caplog.at_level("INFO", "rankwood"):
+        model = rankwood.train(params, made.dataset(), valid={"own": made.dataset(), "other": other.dataset()})
+    assert model.best_round == expected.best_round < 60
+    assert any("'other' stops training: ndcg@10" in one.message for one in caplog.records)
+    assert not [one for one in caplog.records if one.levelname == "WARNING"]
+    caplog.clear()
+    model = rankwood.train(params, made.dataset(), valid={"own": made.dataset()})
+    assert model.n_trees == 60 and model.best_round == 0 and model.used_params["early_stop"] == 0
+    (warning,) = (one.message for one in caplog.records if one.levelname == "WARNING")
+    assert warning == "validation set 'own' is the training set, so early stopping is off: all rounds are kept"
+
+
+@pytest.mark.parametrize("of", ["one document a query", "equal labels"])
+def test_a_metric_that_cannot_change(of: str, made: Made, other: Made, small: dict[str, Any]) -> None:
+    if of == "equal labels":
+        valid = rankwood.Dataset(other.X, np.ones(len(other.y)), qid=other.qid)
+    else:
+        valid = rankwood.Dataset(other.X, other.y, group=np.ones(len(other.y), int))
+    with pytest.raises(rankwood.DataError, match="ndcg@10 of validation set 'v' is 1 for every ranking"):
+        rankwood.train(small, made.dataset(), valid={"v": valid})
+    assert rankwood.train({**small, "early_stop": 0}, made.dataset(), valid=valid).n_trees == 8
+
+
 def test_sets_by_name(made: Made, other: Made, small: dict[str, Any]) -> None:
     sets = {"first": other.dataset(), "second": make(3).dataset()}
     model = train({**small, "metric": ["ndcg@10", "map"], "train_metric": True}, made.dataset(), valid=sets)

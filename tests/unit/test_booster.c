@@ -416,20 +416,60 @@ BOOSTER_TEST(empty_trees_at_the_end_are_dropped)
 
 /* ---- what is said ---- */
 
+static struct rw_model *trained_on_sets(const struct rw_dataset *first,
+                                        const struct rw_dataset *second)
+{
+    const struct rw_dataset *sets[] = {first, second};
+    struct rw_model *model;
+    n_warnings = 0;
+    cr_assert_eq(rw_train(ctx, params, train, sets, second ? 2 : 1, NULL, &model), RW_OK, "%s",
+                 rw_last_error(ctx));
+    return model;
+}
+
+/* It never stops training: the next set does, and alone no set does. */
 BOOSTER_TEST(a_validation_set_that_is_the_training_set)
 {
     struct rw_dataset *copy = fixture_data(ctx, 1, 30, 12, 5);
-    const struct rw_dataset *sets[] = {valid, copy};
-    struct rw_model *model;
-    cr_assert_eq(rw_train(ctx, params, train, sets, 2, NULL, &model), RW_OK);
-    cr_assert_eq(n_warnings, 1);
-    cr_assert(strstr(warning, "validation set 2 has the queries and labels of the training set"),
-              "%s", warning);
-    rw_model_free(model);
-    copy->label[5] += 1;
-    cr_assert_eq(rw_train(ctx, params, train, sets, 2, NULL, &model), RW_OK);
-    cr_assert_eq(n_warnings, 1);
-    rw_model_free(model);
+    set("rounds", "60");
+    set("early-stop", "5");
+    for (int weighted = 0; weighted < 2; weighted++) {
+        double weights[30];
+        for (int q = 0; weighted && q < 30; q++)
+            weights[q] = 1.0 + q % 3;
+        if (weighted) /* the side columns do not matter */
+            cr_assert_eq(rw_dataset_set_query_weights(ctx, train, weights, 30), RW_OK);
+        struct rw_model *expected = trained_on_sets(valid, NULL);
+        cr_assert_eq(rw_ctx_stop_set(ctx), 1);
+        cr_assert_lt(expected->best_round, 60);
+        struct rw_model *model = trained_on_sets(copy, valid);
+        cr_assert_eq(rw_ctx_stop_set(ctx), 2);
+        cr_assert(same_trees(expected, model));
+        cr_assert_eq(model->best_round, expected->best_round);
+        cr_assert_eq(n_warnings, 0);
+        rw_model_free(model);
+        model = trained_on_sets(copy, train);
+        cr_assert_eq(rw_ctx_stop_set(ctx), 0);
+        cr_assert_eq(model->n_trees, 60);
+        cr_assert_eq(model->best_round, 0);
+        cr_assert_eq(n_warnings, 1);
+        cr_assert(strstr(warning, "validation set 1 is the training set, so early stopping is off"),
+                  "%s", warning);
+        rw_model_free(model);
+        rw_model_free(expected);
+    }
+    set("early-stop", "0");
+    rw_model_free(trained_on_sets(copy, NULL));
+    cr_assert_eq(n_warnings, 0);
+    set("early-stop", "5");
+    copy->label[5] += 1; /* another set */
+    rw_model_free(trained_on_sets(copy, NULL));
+    cr_assert_eq(rw_ctx_stop_set(ctx), 1);
+    copy->label[5] -= 1;
+    copy->column[0].value[5] += 1.0f;
+    rw_model_free(trained_on_sets(copy, NULL));
+    cr_assert_eq(rw_ctx_stop_set(ctx), 1);
+    cr_assert_eq(n_warnings, 0);
     rw_dataset_free(copy);
 }
 

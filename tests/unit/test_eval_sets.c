@@ -248,16 +248,89 @@ EVAL_TEST(better_by_more_than_delta)
     }
 }
 
+static const unsigned char no_set_is_train[3];
+
+static int choose(void)
+{
+    init(NULL, 2);
+    const int status = rw_eval_sets_choose(&eval_sets, no_set_is_train);
+    rw_eval_sets_release(&eval_sets);
+    memset(&eval_sets, 0, sizeof(eval_sets));
+    return status;
+}
+
 EVAL_TEST(no_query_that_counts)
 {
     for (uint32_t i = 0; i < sets[1]->n_docs; i++)
         sets[1]->label[i] = 0.0f;
     set("early-stop", "1");
     set("empty", "skip");
-    init(NULL, 2);
-    cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_ERR_DATA);
-    cr_assert(strstr(rw_last_error(ctx), "no query of the first validation set counts for ndcg@10"),
+    cr_assert_eq(choose(), RW_ERR_DATA);
+    cr_assert(strstr(rw_last_error(ctx), "no query of validation set 1 counts for ndcg@10"), "%s",
+              rw_last_error(ctx));
+    set("empty", "1");
+    cr_assert_eq(choose(), RW_ERR_DATA);
+    cr_assert(strstr(rw_last_error(ctx), "ndcg@10 of validation set 1 is 1 for every ranking"),
               "%s", rw_last_error(ctx));
+}
+
+/* Queries of 6 documents. */
+EVAL_TEST(a_metric_that_is_the_same_for_every_ranking)
+{
+    static const char *const metrics[] = {"ndcg@1", "ndcg", "dcg@10", "map",      "map@1",  "mrr",
+                                          "mrr@3",  "err",  "p@5",    "recall@5", "rbp:0.8"};
+    static const char *const of_all[] = {"p@6", "p@10", "recall@6"}; /* of all documents */
+    for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
+        set("metric", metrics[m]);
+        for (uint32_t i = 0; i < sets[1]->n_docs; i++)
+            sets[1]->label[i] = 2.0f;
+        cr_assert_eq(choose(), RW_ERR_DATA, "%s of equal labels", metrics[m]);
+        cr_assert(strstr(rw_last_error(ctx), "for every ranking"), "%s", rw_last_error(ctx));
+        sets[1]->label[4] = 0.0f;
+        cr_assert_eq(choose(), RW_OK, "%s: %s", metrics[m], rw_last_error(ctx));
+        sets[1]->label[4] = 1.0f; /* relevant, too */
+        const int graded = strstr("ndcg@1 ndcg dcg@10 err", metrics[m]) != NULL;
+        cr_assert_eq(choose(), graded ? RW_OK : RW_ERR_DATA, "%s of grades", metrics[m]);
+    }
+    for (size_t m = 0; m < sizeof(of_all) / sizeof(*of_all); m++) {
+        set("metric", of_all[m]);
+        sets[1]->label[4] = 0.0f;
+        cr_assert_eq(choose(), RW_ERR_DATA, "%s of 6 documents", of_all[m]);
+    }
+    set("early-stop", "0");
+    cr_assert_eq(choose(), RW_OK, "all rounds are kept");
+}
+
+/* Their values depend on scores, not on rankings alone. */
+EVAL_TEST(errors_of_documents_can_always_change)
+{
+    static const char *const metrics[] = {"rmse", "logloss"};
+    for (uint32_t i = 0; i < sets[1]->n_docs; i++)
+        sets[1]->label[i] = 0.0f;
+    for (int m = 0; m < 2; m++) {
+        set("metric", metrics[m]);
+        cr_assert_eq(choose(), RW_OK, "%s: %s", metrics[m], rw_last_error(ctx));
+    }
+}
+
+EVAL_TEST(a_query_of_weight_0_does_not_count)
+{
+    for (uint32_t i = 0; i < sets[1]->n_docs; i++)
+        sets[1]->label[i] = i == 0 ? 1.0f : 2.0f;
+    cr_assert_eq(choose(), RW_OK);
+    double weights[5] = {0.0, 1.0, 1.0, 1.0, 1.0};
+    cr_assert_eq(sets[1]->n_queries, 5);
+    cr_assert_eq(rw_dataset_set_query_weights(ctx, sets[1], weights, 5), RW_OK);
+    cr_assert_eq(choose(), RW_ERR_DATA);
+}
+
+/* Gains of a file may fall with the label. */
+EVAL_TEST(gains_that_fall)
+{
+    set("label-gain", "table 0 5 0");
+    for (uint32_t i = 0; i < sets[1]->n_docs; i++)
+        sets[1]->label[i] = (float)(i % 3);
+    cr_assert_eq(choose(), RW_OK, "%s", rw_last_error(ctx));
 }
 
 /* Who does not stop early may have a set that cannot be measured. */

@@ -40,3 +40,24 @@ done
 try train train.txt --early-stop-delta 0.1 --quiet -o no
 try train train.txt --valid valid.txt.gz --early-stop 0 --early-stop-delta 0.1 --quiet -o no
 say none test ! -e no
+# The training set among the validation sets never stops training.
+gzip -d valid.txt.gz
+set -- --leaves 7 --min-docs 3 --rounds 60 --early-stop 6
+"$RANKWOOD" train train.txt --valid valid.txt "$@" --quiet -o expected
+cp train.txt copy.txt
+for workers in 1 3; do
+    "$RANKWOOD" train train.txt --valid copy.txt --valid valid.txt "$@" --ranks $workers -o both 2>err
+    grep '^rankwood: note: validation set' err
+    say "the next set stops it, $workers" test "$(sed -n 's/^best-round //p' both)" = "$(sed -n 's/^best-round //p' expected)"
+    try train train.txt --valid copy.txt "$@" --ranks $workers --quiet -o alone
+    grep -c '^tree ' alone
+done
+"$RANKWOOD" bin train.txt -o train.rwb
+try train train.rwb --valid copy.txt "$@" --quiet -o alone
+# A metric that is the same for every ranking stops nothing.
+sed 's/^[0-9]*/1/' valid.txt >level.txt
+for workers in 1 3; do
+    try train train.txt --valid level.txt "$@" --ranks $workers --quiet -o no
+done
+awk '{ $2 = "qid:" NR; print }' valid.txt >single.txt
+try train train.txt --valid single.txt "$@" --metric err --quiet -o no
