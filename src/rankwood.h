@@ -1248,17 +1248,30 @@ RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 /* --- why a score is what it is --- */
 /* SHAP values: how much each feature moves a document's score away from the mean score, such that base
  * + values = score (Lundberg, Erion and Lee 2018, "path-dependent": where a split's feature is not
- * known, a document goes both ways, in the shares in which the documents of `cover` do). */
+ * known, a document goes both ways, in the shares in which the documents do that the tree was trained
+ * on).
+ *
+ * A tree counts the sampled documents of each of its leaves when it is trained or refitted, and a model
+ * file keeps the counts. Models that an older version wrote, and imports from formats without counts,
+ * have trees without them, also after --init; so do imported trees in which all counts are 0. Where no
+ * document reached a split, each of its sides gets half. */
 struct rw_explainer;
-/* The first n_trees trees; 0: all. Needs neither model nor data afterwards. RW_ERR_DATA: `cover` has no
- * documents; RW_ERR_UNSUPPORTED: a tree is thousands of splits on different features deep. */
+/* Can the first n_trees trees (0: all) be explained by their own counts? A tree of one leaf always can. */
+RW_API int rw_model_has_covers(const struct rw_model *model, int n_trees);
+/* Documents of a leaf; of an imported tree, what the other program counts, which may be weighted. -1: not
+ * known. */
+RW_API double rw_model_leaf_docs(const struct rw_model *model, int tree, int leaf);
+/* The first n_trees trees; 0: all. Needs neither model nor data afterwards. cover: NULL, for the trees' own
+ * counts; or documents whose counts take their place. RW_ERR_DATA: `cover` has no documents;
+ * RW_ERR_UNSUPPORTED: `cover` is NULL and a tree has no counts, or a tree is thousands of splits on different
+ * features deep. */
 RW_API int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                             const struct rw_dataset *cover, struct rw_explainer **out);
 RW_API void rw_explainer_free(struct rw_explainer *explainer);
 /* Features that these trees ask for, and their ids, rising. */
 RW_API uint32_t rw_explainer_n_features(const struct rw_explainer *explainer);
 RW_API const uint32_t *rw_explainer_features(const struct rw_explainer *explainer);
-/* The mean score of the cover's documents. */
+/* The mean score by the counts: of the cover's documents, or of those that each tree was trained on. */
 RW_API double rw_explainer_base(const struct rw_explainer *explainer);
 /* base + values differ from a score by no more than this: 2^-51 x (trees + (greatest depth + 4)^2) x
  * the sum over trees of the largest |leaf|. */

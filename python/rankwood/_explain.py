@@ -17,8 +17,7 @@ from rankwood._params import Params
 
 Floats = npt.NDArray[np.float64]
 
-# Documents of a leaf that no document of the cover reaches: a share that is none next to any other, but
-# not 0, by which shap would divide.
+# Documents of a leaf that no document reaches: next to nothing, but not 0, by which shap would divide.
 _NO_DOCUMENTS = 1e-9
 
 
@@ -31,7 +30,7 @@ class Explanation:
     values : array of float64
         (n_docs, n_used), in the order of the data.
     base_value : float
-        The mean score of the documents of the cover.
+        The mean score by the counts: of the documents that each tree was trained on, or of the cover.
     features : list[int]
         The ids of the features that the model asks for, rising.
     names : list[int | str]
@@ -136,20 +135,33 @@ def permutation_importance(
 # ------------------------------------------------------------------ shap
 
 
-def leaf_counts(model: Model, cover: Dataset) -> list[npt.NDArray[np.int64]]:
+def leaf_counts(model: Model, cover: Dataset) -> list[Floats]:
     """Documents of the cover in each leaf of each tree."""
     n = model.n_trees
     leaves = np.empty((cover.n_docs, n), np.int32)
     to = ffi.cast("int32_t *", leaves.ctypes.data)
     check(lib.rw_predict_leaves(context(), model._c, model._values_of(cover), 0, to))
     return [
-        np.bincount(leaves[:, tree], minlength=lib.rw_model_n_leaves(model._c, tree)) for tree in range(n)
+        np.bincount(leaves[:, tree], minlength=lib.rw_model_n_leaves(model._c, tree)).astype(np.float64)
+        for tree in range(n)
     ]
 
 
-def to_shap(model: Model, cover: Dataset) -> dict[str, Any]:
+def own_counts(model: Model) -> list[Floats]:
+    """Documents that each tree was trained on, in each of its leaves."""
+    if not lib.rw_model_has_covers(model._c, 0):
+        raise UnsupportedError("the model has no document counts: pass documents to count, to_shap(cover=data)")
+    counts = []
+    for tree in range(model.n_trees):
+        n_leaves = lib.rw_model_n_leaves(model._c, tree)
+        one = [lib.rw_model_leaf_docs(model._c, tree, leaf) for leaf in range(n_leaves)]
+        counts.append(np.array(one if n_leaves > 1 else [1.0]))
+    return counts
+
+
+def to_shap(model: Model, cover: Dataset | None) -> dict[str, Any]:
     """See Model.to_shap."""
-    counts = leaf_counts(model, need(cover, Dataset, "cover"))
+    counts = own_counts(model) if cover is None else leaf_counts(model, need(cover, Dataset, "cover"))
     return {
         "trees": [_shap_tree(model, tree, counts[tree]) for tree in range(model.n_trees)],
         "input_dtype": np.float32,  # values meet thresholds as they do here
@@ -160,7 +172,7 @@ def to_shap(model: Model, cover: Dataset) -> dict[str, Any]:
     }
 
 
-def _shap_tree(model: Model, tree: int, counts: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _shap_tree(model: Model, tree: int, counts: Floats) -> dict[str, Any]:
     """One tree as arrays: its nodes, then its leaves."""
     n_leaves = len(counts)
     n_nodes = n_leaves - 1

@@ -541,22 +541,25 @@ class Model(Reworked):
     def shap_values(self, data: Dataset, cover: Dataset | None = None) -> tuple[Floats, float, list[int]]:
         """SHAP values (n_docs, n_used), the base value, and the ids of the features in use.
 
-        base + the sum of a document's values is its score. cover: the documents whose shares say where
-        an unknown value goes; `data` itself if not given (Lundberg, Erion and Lee 2018,
-        path-dependent).
+        base + the sum of a document's values is its score (Lundberg, Erion and Lee 2018,
+        path-dependent: an unknown value goes both ways, in the shares of the documents that each tree
+        was trained on). cover: documents to count in place of them; `data` itself if not given and the
+        model has no counts, as one of an older version, or imported from a format without counts.
 
         Raises DataError where a feature of the model is not there, UnsupportedError for a tree that is
         thousands of splits on different features deep.
         """
-        out = ffi.new("struct rw_explainer **")
-        of = self._values_of(data if cover is None else cover)
+        out, c = ffi.new("struct rw_explainer **"), self._values_of(data)
+        if cover is None and not lib.rw_model_has_covers(self._c, 0):
+            cover = data
+        of = ffi.NULL if cover is None else c if cover is data else self._values_of(cover)
         explainer = made(
             lib.rw_explainer_new(context(), self._c, 0, of, out), out, lib.rw_explainer_free
         )
         n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
         values = np.empty((data.n_docs, n), np.float64)
         to = ffi.cast("double *", values.ctypes.data)
-        check(lib.rw_explainer_run(context(), explainer, self._values_of(data), 0, data.n_docs, to))
+        check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to))
         ids = [int(features[i]) for i in range(n)]
         return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
 
@@ -589,12 +592,15 @@ class Model(Reworked):
 
         return _explain.permutation_importance(self, data, metric, n_repeats, n_trees, how)
 
-    def to_shap(self, cover: Dataset) -> dict[str, Any]:
-        """The trees as ``shap.TreeExplainer`` reads them: ``shap.TreeExplainer(model.to_shap(data))``.
+    def to_shap(self, cover: Dataset | None = None) -> dict[str, Any]:
+        """The trees as ``shap.TreeExplainer`` reads them: ``shap.TreeExplainer(model.to_shap())``.
 
-        cover: the documents whose shares say where an unknown value goes, as in :meth:`shap_values`;
-        4 bytes a document and tree are used, so a sample may do. Columns of what is explained are
-        features by id, as float32, NaN where missing. DataError: a feature of the model is not there.
+        cover: documents to count in place of the model's own counts, as in :meth:`shap_values`; 4 bytes
+        per document and tree are used, so a sample may do. Columns of what is explained are features by
+        id, as float32, NaN where missing.
+
+        Raises UnsupportedError for a model without counts if ``cover`` is not given, or with splits by
+        categories; DataError where a feature of the model is not in ``cover``.
         """
         from rankwood import _explain
 

@@ -35,6 +35,7 @@ static const struct rw_option options[] = {
 
 static struct {
     int n_trees, n_top; /* n_top 0: all */
+    int has_covers;     /* the model's own */
     struct rw_explainer *explainer;
     struct rw_explained_feature *feature; /* [n] by id */
     int n;
@@ -88,7 +89,9 @@ static int prepare(struct rw_cli *cli)
     }
     RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
     RW_STEP(rw_load_weighted(cli, &files));
-    RW_STEP(rw_explainer_new(cli->ctx, cli->model, job.n_trees, cli->dataset, &job.explainer));
+    job.has_covers = rw_model_has_covers(cli->model, job.n_trees);
+    RW_STEP(rw_explainer_new(cli->ctx, cli->model, job.n_trees,
+                             job.has_covers ? NULL : cli->dataset, &job.explainer));
     rw_load_warn_unmatched(cli->model, cli->dataset);
     list_features(cli->model);
     job.scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(*job.scores));
@@ -152,6 +155,7 @@ static int summarise(struct rw_cli *cli)
     const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
     char conventions[512] = "";
     struct rw_explain_summary summary = {.dataset = cli->dataset,
+                                         .has_covers = job.has_covers,
                                          .base = rw_explainer_base(job.explainer),
                                          .bound = rw_explainer_bound(job.explainer),
                                          .conventions = conventions,
@@ -240,16 +244,15 @@ static void write_doc_head(const struct rw_cli *cli)
         json_t *ids = json_array();
         for (int i = 0; i < job.n; i++)
             json_array_append_new(ids, json_integer(job.feature[i].feature));
-        fprintf(out,
-                "{\"base\":%s,\"bound\":%.17g,\"covers\":\"" RW_EXPLAIN_COVERS "\",\n\"features\":",
-                base, rw_explainer_bound(job.explainer));
+        fprintf(out, "{\"base\":%s,\"bound\":%.17g,\"covers\":\"%s\",\n\"features\":", base,
+                rw_explainer_bound(job.explainer), rw_explain_covers(job.has_covers));
         json_dumpf(ids, out, JSON_COMPACT);
         json_decref(ids);
         fputs(",\n\"documents\":[", out);
         return;
     }
-    fprintf(out, "# SHAP values; base %s; covers: " RW_EXPLAIN_COVERS "\nquery\tdocument\tscore",
-            base);
+    fprintf(out, "# SHAP values; base %s; covers: %s\nquery\tdocument\tscore", base,
+            rw_explain_covers(job.has_covers));
     for (int i = 0; i < job.n && job.n_top == 0; i++)
         fprintf(out, "\t%u", job.feature[i].feature);
     fputs(job.n_top ? "\tfeature:value\n" : "\n", out);
@@ -353,6 +356,7 @@ static int explain_pair(struct rw_cli *cli)
                                     .feature = job.feature,
                                     .n = job.n,
                                     .n_trees = job.n_trees,
+                                    .has_covers = job.has_covers,
                                     .base = rw_explainer_base(job.explainer),
                                     .bound = rw_explainer_bound(job.explainer)};
     RW_STEP(find_query(cli, &pair.query));
@@ -417,8 +421,9 @@ const struct rw_command rw_cmd_explain = {
     .operands = "MODEL DATA... [--query ID --doc A [--doc B]]",
     .about = "Explains which features matter: by SHAP values, by gain, by splits, and by what a "
              "metric loses when their values are permuted; and why a document is above another. "
-             "SHAP values of a document and the base add up to its score. They need counts of "
-             "documents at each node: those of DATA, as the model file holds none.",
+             "SHAP values of a document and the base add up to its score. They need the number of "
+             "training documents at each node, which the model file has; for a model of an older "
+             "version, or imported without them, the documents of DATA are counted.",
     .least = 2,
     .most = -1,
     .options = options,

@@ -21,6 +21,17 @@ static void print_rest(FILE *out, int shown, int n)
         fprintf(out, "  ... and %d more: --top %d shows them\n", n - shown, n);
 }
 
+static void print_base(FILE *out, double base, int has_covers, const struct rw_dataset *dataset)
+{
+    char figure[RW_FIGURE_ROOM];
+    fprintf(out, "base    %s, the mean score of ", rw_load_figure(base, figure));
+    if (has_covers)
+        fprintf(out, "the training documents\n");
+    else
+        fprintf(out, "%u documents\n", rw_dataset_n_docs(dataset));
+    fprintf(out, "covers  %s\n", rw_explain_covers(has_covers));
+}
+
 void rw_explain_print_summary(FILE *out, const struct rw_explain_summary *summary, int top)
 {
     char figure[RW_FIGURE_ROOM], deviation[RW_FIGURE_ROOM];
@@ -28,11 +39,8 @@ void rw_explain_print_summary(FILE *out, const struct rw_explain_summary *summar
     double gain = 0.0;
     for (int i = 0; i < summary->n; i++)
         gain += summary->feature[i].gain;
-    fprintf(out,
-            "base    %s, the mean score of %u documents\n"
-            "covers  " RW_EXPLAIN_COVERS "\n"
-            "sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)\n",
-            rw_load_figure(summary->base, figure), rw_dataset_n_docs(summary->dataset),
+    print_base(out, summary->base, summary->has_covers, summary->dataset);
+    fprintf(out, "sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)\n",
             summary->most, summary->bound);
     if (summary->n_repeats > 0)
         fprintf(out, "%-7s %s; a feature's loss: the mean of %d permutation%s of its values\n",
@@ -71,11 +79,11 @@ void rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary
         }
         json_array_append_new(features, row);
     }
-    json_t *all =
-        json_pack("{s:f,s:s,s:f,s:f,s:I,s:i,s:o}", "base", summary->base, "covers",
-                  RW_EXPLAIN_COVERS, "largest_difference", summary->most, "bound", summary->bound,
-                  "documents", (json_int_t)rw_dataset_n_docs(summary->dataset), "permutations",
-                  summary->n_repeats, "features", features);
+    json_t *all = json_pack("{s:f,s:s,s:f,s:f,s:I,s:i,s:o}", "base", summary->base, "covers",
+                            rw_explain_covers(summary->has_covers), "largest_difference",
+                            summary->most, "bound", summary->bound, "documents",
+                            (json_int_t)rw_dataset_n_docs(summary->dataset), "permutations",
+                            summary->n_repeats, "features", features);
     if (summary->n_repeats > 0) {
         json_object_set_new(all, "metric", json_string(summary->metric));
         json_object_set_new(all, "value", rw_load_json_number(summary->value));
@@ -162,8 +170,7 @@ static void print_head(FILE *out, const struct rw_explain_pair *pair)
                 margin > 0   ? "above"
                 : margin < 0 ? "below"
                              : "tied with");
-    fprintf(out, "base    %s, the mean score of %u documents\ncovers  " RW_EXPLAIN_COVERS "\n",
-            rw_load_figure(pair->base, figure), rw_dataset_n_docs(pair->dataset));
+    print_base(out, pair->base, pair->has_covers, pair->dataset);
 }
 
 static void print_features(FILE *out, const struct rw_explain_pair *pair,
@@ -298,8 +305,8 @@ void rw_explain_json_pair(FILE *out, const struct rw_explain_pair *pair)
                   rw_load_json_text(rw_dataset_query_id(pair->dataset, pair->query)), "documents",
                   documents, "margin",
                   pair->side[0].score - (pair->n_sides == 2 ? pair->side[1].score : pair->base),
-                  "base", pair->base, "covers", RW_EXPLAIN_COVERS, "bound", pair->bound, "features",
-                  features, "trees_of_one_leaf", pair->n_sides == 2 ? pair->n_trees - n_trees : 0,
-                  "trees", trees),
+                  "base", pair->base, "covers", rw_explain_covers(pair->has_covers), "bound",
+                  pair->bound, "features", features, "trees_of_one_leaf",
+                  pair->n_sides == 2 ? pair->n_trees - n_trees : 0, "trees", trees),
         out);
 }

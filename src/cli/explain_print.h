@@ -8,8 +8,11 @@
 #include "rankwood.h"
 
 /* Where the counts of documents at each node come from. */
-#define RW_EXPLAIN_COVERS \
-    "the documents of DATA, passed down the trees (the model file holds no counts)"
+static inline const char *rw_explain_covers(int has_covers)
+{
+    return has_covers ? "the training documents, as the model counts them"
+                      : "the documents of DATA, passed down the trees (the model has no counts)";
+}
 
 struct rw_explained_feature {
     uint32_t feature;
@@ -23,6 +26,7 @@ struct rw_explained_feature {
 /* All features over all documents. */
 struct rw_explain_summary {
     const struct rw_dataset *dataset;
+    int has_covers;           /* the model's own */
     double base, most, bound; /* most: the largest |base + values - score| */
     const char *metric, *conventions;
     int n_repeats;                        /* 0: nothing was permuted */
@@ -50,6 +54,7 @@ struct rw_explain_pair {
     struct rw_explain_side side[2];
     const struct rw_explained_feature *feature; /* [n] */
     int n, n_trees;
+    int has_covers; /* the model's own */
     double base, bound;
 };
 /* By feature: by falling |share|; by tree: by falling |difference|, those of one leaf left out. */

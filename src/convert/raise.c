@@ -264,7 +264,7 @@ static int raise_covers(struct raising *r, const struct rw_ens_tree *tree, struc
         const struct rw_ens_node *node = &tree->node[at];
         if (r->number[at] == NOT_REACHED || node->left >= 0)
             continue;
-        if (!node->has_cover || !isfinite(node->docs) || node->docs < 0.0)
+        if (!node->has_cover || !(node->docs >= 0.0 && node->docs <= RW_MOST_COVER_DOCS))
             return RW_OK;
         sum += node->docs;
     }

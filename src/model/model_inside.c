@@ -94,6 +94,12 @@ const char *rw_model_category(const struct rw_model *model, uint32_t i, uint32_t
     return model->categories.of[i].word[word];
 }
 
+double rw_model_leaf_docs(const struct rw_model *model, int tree, int leaf)
+{
+    const int is_one = leaf >= 0 && leaf < rw_model_n_leaves(model, tree);
+    return is_one && model->tree[tree].docs ? model->tree[tree].docs[leaf] : -1.0;
+}
+
 float rw_model_leaf(const struct rw_model *model, int tree, int leaf)
 {
     if (leaf < 0 || leaf >= rw_model_n_leaves(model, tree))

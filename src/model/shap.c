@@ -49,8 +49,8 @@ struct pending {
 
 /* Scratch for a tree. */
 struct making {
-    const uint32_t *leaf_count; /* of the tree */
-    uint32_t *node_count;       /* [nodes] */
+    const double *leaf_count;   /* of the tree */
+    double *node_count;         /* [nodes] */
     const uint32_t *feature_of; /* of the explainer */
     uint32_t *last;   /* [n_features] the open edge nearest to the leaf that asks for the feature */
     uint32_t *open;   /* [leaves] edges, from the root down */
@@ -59,7 +59,7 @@ struct making {
     uint32_t n_open;
 };
 
-static uint32_t count_of(const struct making *making, int32_t child)
+static double count_of(const struct making *making, int32_t child)
 {
     return child < 0 ? making->leaf_count[~child] : making->node_count[child];
 }
@@ -88,9 +88,10 @@ static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes
 {
     const struct rw_walk_node *node = &nodes[from->node];
     const uint32_t feature = making->feature_of[node->slot >> 1];
-    const uint32_t all = making->node_count[from->node], above = making->last[feature];
+    const uint32_t above = making->last[feature];
+    const double all = making->node_count[from->node];
     const int32_t child = from->is_left ? node->left : node->right;
-    const double share = all ? (double)count_of(making, child) / (double)all : 0.5;
+    const double share = all > 0.0 ? count_of(making, child) / all : 0.5;
     edges[at] =
         (struct rw_shap_edge){.share = above == RW_NO_EDGE ? share : share * edges[above].share,
                               .cut = node->cut,
@@ -139,7 +140,7 @@ static void make_edges(const struct rw_flat *flat, int32_t t, struct making *mak
     tree->n_points = (most_unlike + 1) / 2;
 }
 
-static int make_trees(struct rw_ctx *ctx, struct rw_explainer *e, const uint32_t *counts)
+static int make_trees(struct rw_ctx *ctx, struct rw_explainer *e, const double *counts)
 {
     int status = RW_OK;
     const struct rw_flat *flat = &e->flat;
@@ -199,19 +200,20 @@ static int make_rules(struct rw_ctx *ctx, struct rw_explainer *e)
     return RW_OK;
 }
 
-/* The mean score of the covers' documents, and how far sums may be off. What a tree's values add
+/* The mean score by the covers, and how far sums may be off. What a tree's values add
  * up to is within its depth's square in roundings: each comes of as many factors, and there are as
  * many on a path. */
-static void sum_up(struct rw_explainer *e, const uint32_t *counts, uint32_t n_docs)
+static void sum_up(struct rw_explainer *e, const double *counts)
 {
     const struct rw_flat *flat = &e->flat;
     double sum = 0.0, largest = 0.0;
     uint32_t depth = 0;
     for (int32_t t = 0; t < flat->n_trees; t++) {
-        double tree = 0.0, most = 0.0;
+        double tree = 0.0, n_docs = 0.0, most = 0.0;
         for (uint64_t leaf = flat->first_leaf[t]; leaf < flat->first_leaf[t + 1]; leaf++) {
             const double value = (double)flat->leaf[leaf];
             tree += value * counts[leaf];
+            n_docs += counts[leaf];
             most = fabs(value) > most ? fabs(value) : most;
         }
         sum += tree / n_docs;
@@ -236,16 +238,59 @@ static int number_features(struct rw_ctx *ctx, struct rw_explainer *e)
     return RW_OK;
 }
 
+/* The trees' own covers. */
+static int take_counts(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_flat *flat,
+                       double *counts)
+{
+    for (int32_t t = 0; t < flat->n_trees; t++) {
+        const struct rw_tree *tree = &model->tree[t];
+        double *to = counts + flat->first_leaf[t];
+        if (!rw_tree_has_covers(tree))
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                           "tree %d has no document counts, as the model was written by an older "
+                           "version or imported: expected documents to count",
+                           t + 1);
+        to[0] = 1.0;
+        if (tree->n_leaves > 1)
+            memcpy(to, tree->docs, (size_t)tree->n_leaves * sizeof(*to));
+    }
+    return RW_OK;
+}
+
+/* Those of documents that go down the trees. */
+static int count_cover(struct rw_ctx *ctx, const struct rw_flat *flat,
+                       const struct rw_dataset *cover, double *counts)
+{
+    const uint64_t n_leaves = flat->first_leaf[flat->n_trees];
+    uint32_t *whole = NULL;
+    int status;
+    if (cover->n_docs == 0)
+        return rw_fail(ctx, RW_ERR_DATA, "no documents to count in the trees");
+    RW_TRY_OUT(RW_NEW(ctx, whole, n_leaves));
+    RW_TRY_OUT(rw_flat_count(ctx, flat, cover, whole));
+    for (uint64_t leaf = 0; leaf < n_leaves; leaf++)
+        counts[leaf] = whole[leaf];
+out:
+    rw_mem_free(whole);
+    return status;
+}
+
+int rw_model_has_covers(const struct rw_model *model, int n_trees)
+{
+    int has_all = 1;
+    for (int32_t t = 0; t < model->n_trees && (n_trees <= 0 || t < n_trees); t++)
+        has_all &= rw_tree_has_covers(&model->tree[t]);
+    return has_all;
+}
+
 int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                      const struct rw_dataset *cover, struct rw_explainer **out)
 {
     RW_DEFAULT_FPENV;
     int status = RW_OK;
-    uint32_t *counts = NULL;
+    double *counts = NULL;
     struct rw_explainer *e = NULL;
     *out = NULL;
-    if (cover->n_docs == 0)
-        return rw_fail(ctx, RW_ERR_DATA, "no documents to count in the trees");
     RW_TRY_OUT(RW_NEW(ctx, e, 1));
     RW_TRY_OUT(rw_flat_init(ctx, &e->flat, model, n_trees));
     RW_TRY_OUT(number_features(ctx, e));
@@ -253,10 +298,11 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
     RW_TRY_OUT(RW_NEW(ctx, counts, flat->first_leaf[flat->n_trees]));
     RW_TRY_OUT(RW_NEW(ctx, e->tree, (size_t)flat->n_trees));
     RW_TRY_OUT(RW_NEW(ctx, e->edge, 2 * flat->first_node[flat->n_trees]));
-    RW_TRY_OUT(rw_flat_count(ctx, flat, cover, counts));
+    RW_TRY_OUT(cover ? count_cover(ctx, flat, cover, counts)
+                     : take_counts(ctx, model, flat, counts));
     RW_TRY_OUT(make_trees(ctx, e, counts));
     RW_TRY_OUT(make_rules(ctx, e));
-    sum_up(e, counts, cover->n_docs);
+    sum_up(e, counts);
     *out = e;
     e = NULL;
 out:

@@ -137,9 +137,9 @@ static int check_leaf(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t le
 {
     if (!isfinite(tree->leaf[leaf]))
         return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: not a finite number", leaf);
-    if (tree->hessian && !(isfinite(tree->docs[leaf]) && tree->docs[leaf] >= 0.0))
-        return rw_fail(ctx, RW_ERR_FORMAT,
-                       "leaf %d: its documents are not a finite number, 0 or more", leaf);
+    if (tree->hessian && !(tree->docs[leaf] >= 0.0 && tree->docs[leaf] <= RW_MOST_COVER_DOCS))
+        return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: its documents are not a number from 0 to 2^53",
+                       leaf);
     if (tree->hessian && !(isfinite(tree->hessian[leaf]) && tree->hessian[leaf] >= 0.0f))
         return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: its hessian is not a finite number, 0 or more",
                        leaf);

@@ -41,6 +41,18 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
 /* The same; the message begins with `where`. */
 int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
+/* Of a leaf's documents, at most, so that no sum of them is infinite. */
+#define RW_MOST_COVER_DOCS 9007199254740992.0
+
+/* Do the covers say where the documents of each split go? */
+static inline int rw_tree_has_covers(const struct rw_tree *tree)
+{
+    double sum = tree->n_leaves == 1;
+    for (int32_t i = 0; tree->hessian && i < tree->n_leaves; i++)
+        sum += tree->docs[i];
+    return sum > 0.0;
+}
+
 static inline int rw_tree_by_set(const struct rw_tree *tree, int32_t node)
 {
     return tree->by_set && tree->by_set[node];

@@ -371,7 +371,7 @@ Test(model_text, hostile_covers)
             "m:34:10: unknown word 'docs'" LATER);
     refused(COVERS("leaf 0 1 docs -1 hessian 1\nleaf 1 1 docs 1 hessian 1\nleaf 2 1 docs 1 "
                    "hessian 1\n\n"),
-            "m:30: tree 1: leaf 0: its documents are not a finite number, 0 or more");
+            "m:30: tree 1: leaf 0: its documents are not a number from 0 to 2^53");
     refused(COVERS("leaf 0 1 docs 1 hessian 1\nleaf 1 1 docs 1 hessian -1\nleaf 2 1 docs 1 "
                    "hessian 1\n\n"),
             "m:30: tree 1: leaf 1: its hessian is not a finite number, 0 or more");

@@ -326,3 +326,82 @@ Test(shap, refuses)
     rw_model_free(model);
     rw_ctx_free(ctx);
 }
+
+/* ------------------------------------------------------------------ the model's own counts */
+
+/* Gives the trees the counts of these documents. */
+static void count_into(struct rw_ctx *ctx, struct rw_model *model, const struct rw_dataset *cover)
+{
+    float *rows = dense(cover, 0.0f);
+    uint32_t nodes[64], leaves[64];
+    for (int32_t t = 0; t < model->n_trees; t++) {
+        struct rw_tree *tree = &model->tree[t];
+        cr_assert_eq(rw_tree_add_covers(ctx, tree), RW_OK);
+        count_docs(tree, rows, cover->n_docs, nodes, leaves);
+        for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
+            tree->docs[leaf] = leaves[leaf];
+    }
+    free(rows);
+}
+
+/* Few documents, so that many nodes have none. */
+Test(shap, own_counts_are_those_of_the_same_documents)
+{
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct rw_ctx *ctx = fixture_ctx();
+        struct rw_model *model = fixture_random_model(ctx, 6, 20, 4, seed);
+        struct rw_dataset *cover = fixture_dataset(ctx, seed % 2 ? 7 : 60, 4, 1, seed);
+        struct rw_dataset *data = fixture_dataset(ctx, 40, 4, 0, seed + 1);
+        struct rw_explainer *by_cover = explainer_of(ctx, model, cover), *own;
+        cr_assert_eq(rw_model_has_covers(model, 0), 0);
+        cr_assert_eq(rw_model_leaf_docs(model, 0, 0), -1.0);
+        cr_assert_eq(rw_explainer_new(ctx, model, 0, NULL, &own), RW_ERR_UNSUPPORTED);
+        cr_assert_str_eq(rw_last_error(ctx),
+                         "tree 1 has no document counts, as the model was written by an older "
+                         "version or imported: expected documents to count");
+        count_into(ctx, model, cover);
+        cr_assert_eq(rw_model_has_covers(model, 0), 1);
+        own = explainer_of(ctx, model, NULL);
+        const size_t n = 40 * (size_t)rw_explainer_n_features(own);
+        double *expected = calloc(n, sizeof(double)), *values = calloc(n, sizeof(double));
+        cr_assert_eq(rw_explainer_run(ctx, by_cover, data, 0, 40, expected), RW_OK);
+        cr_assert_eq(rw_explainer_run(ctx, own, data, 0, 40, values), RW_OK);
+        cr_assert_eq(memcmp(values, expected, n * sizeof(double)), 0);
+        cr_assert_eq(rw_explainer_base(own), rw_explainer_base(by_cover));
+        free(expected);
+        free(values);
+        rw_explainer_free(own);
+        rw_explainer_free(by_cover);
+        rw_dataset_free(cover);
+        rw_dataset_free(data);
+        rw_model_free(model);
+        rw_ctx_free(ctx);
+    }
+}
+
+/* The first trees may have counts where later ones have none; a tree of one leaf needs none. */
+Test(shap, trees_without_counts)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_model *model = fixture_random_model(ctx, 5, 3, 4, 1);
+    struct rw_explainer *own;
+    for (int t = 0; t < 2; t++) {
+        cr_assert_eq(rw_tree_add_covers(ctx, &model->tree[t]), RW_OK);
+        model->tree[t].docs[1] = t == 0; /* all 0 in the second */
+    }
+    cr_assert(rw_model_has_covers(model, 1) && !rw_model_has_covers(model, 2));
+    cr_assert_eq(rw_model_leaf_docs(model, 0, 1), 1.0);
+    cr_assert_eq(rw_model_leaf_docs(model, 0, 3), -1.0);
+    cr_assert_eq(rw_explainer_new(ctx, model, 2, NULL, &own), RW_ERR_UNSUPPORTED);
+    cr_assert_eq(model->tree[4].n_leaves, 1);
+    for (int t = 0; t < 4; t++) {
+        cr_assert_eq(rw_tree_add_covers(ctx, &model->tree[t]), RW_OK);
+        model->tree[t].docs[1] = 4503599627370496.0;
+        model->tree[t].docs[2] = 1e-300;
+    }
+    own = explainer_of(ctx, model, NULL);
+    cr_assert(isfinite(rw_explainer_base(own)));
+    rw_explainer_free(own);
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}

@@ -174,7 +174,7 @@ Test(tree, covers)
     static const double bad[] = {-1.0, NAN, INFINITY};
     for (int i = 0; i < 3; i++) {
         tree.docs[1] = bad[i];
-        refused("leaf 1: its documents are not a finite number, 0 or more");
+        refused("leaf 1: its documents are not a number from 0 to 2^53");
         tree.docs[1] = 0;
         tree.hessian[2] = (float)bad[i];
         refused("leaf 2: its hessian is not a finite number, 0 or more");
