@@ -148,13 +148,21 @@ class Model(Reworked):
             lib.rw_text_free(data[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
+        state = self.__getstate__()
+        return _unpickled, (state.pop("model"),), state
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain objects alone, which skops keeps, too: the file's bytes, and what the file does not have."""
         kept = ("evals_result", "used_params", "position_bias", "feature_names")
-        return _unpickled, (self.to_bytes(),), {name: getattr(self, name) for name in kept}
+        return {"model": self.to_bytes(), **{name: getattr(self, name) for name in kept}}
 
     def __setstate__(self, state: Any) -> None:
         names = {"evals_result", "used_params", "feature_names"}
-        if not isinstance(state, dict) or state.keys() - {"position_bias"} != names:
+        if not isinstance(state, dict) or state.keys() - {"position_bias", "model"} != names:
             raise FormatError("a Model that another version of rankwood has pickled; Model.save and load serve all")
+        state = dict(state)
+        if "model" in state:  # of skops, which makes an empty object first
+            self.__init__(Model.from_bytes(state.pop("model"))._c)  # type: ignore[misc]
         self.__dict__.update(state)
 
     def export(

@@ -264,7 +264,46 @@ static void check_weights(struct rw_source *source, const json_t *booster, size_
     }
 }
 
-static void read_trees(struct reading *r, const json_t *booster, struct rw_ensemble *out)
+/* Returns how many of the n trees its own predict uses. XGBModel's (XGBRanker's) ends with the best
+ * iteration of a training that stopped early; Booster's uses all. */
+static size_t trees_in_use(struct reading *r, const json_t *learner, const json_t *model, size_t n)
+{
+    struct rw_source *source = r->source;
+    const json_t *attributes = json_object_get(learner, "attributes");
+    const char *text = json_string_value(json_object_get(attributes, "best_iteration"));
+    double best;
+    if (!text || !rw_is_number(text, strlen(text), &best) || !(best >= 0 && best < (double)n))
+        return n;
+    const size_t at = (size_t)best + 1;
+    const json_t *begin = json_object_get(model, "iteration_indptr");
+    size_t used;
+    if (begin && at >= json_array_size(begin))
+        return n;
+    if (begin)
+        used = (size_t)rw_json_integer_at(source, begin, "iteration_indptr", at, 0, (int64_t)n);
+    else
+        used = at * (size_t)param(r, rw_json_object(source, model, "gbtree_model_param"),
+                                  "num_parallel_tree", 1, INT32_MAX);
+    if (source->status < 0 || used >= n)
+        return n;
+    if (!json_object_get(attributes, "scikit_learn")) {
+        rw_log(source->ctx, RW_LOG_NOTE,
+               "'%s' was saved by a Booster, whose predict uses all %zu trees: all are imported. "
+               "Its best "
+               "iteration is %.20s (from 0), and booster[:%zu] has the trees up to it",
+               source->path, n, text, at);
+        return n;
+    }
+    rw_log(
+        source->ctx, RW_LOG_NOTE,
+        "'%s' stopped early: the first %zu of its %zu trees are imported, those that its predict "
+        "uses (best iteration %.20s, from 0)",
+        source->path, used, n, text);
+    return used;
+}
+
+static void read_trees(struct reading *r, const json_t *learner, const json_t *booster,
+                       struct rw_ensemble *out)
 {
     const char *name = rw_json_text(r->source, booster, "name");
     const int is_dart = strcmp(name, "dart") == 0;
@@ -278,7 +317,8 @@ static void read_trees(struct reading *r, const json_t *booster, struct rw_ensem
     read_dictionaries(r, model, out);
     if (is_dart)
         check_weights(r->source, booster, n);
-    for (size_t i = 0; i < n && r->source->status == RW_OK; i++) {
+    const size_t used = trees_in_use(r, learner, model, n);
+    for (size_t i = 0; i < used && r->source->status == RW_OK; i++) {
         const int64_t group = rw_json_integer_at(r->source, groups, "tree_info", i, 0, INT32_MAX);
         if (group != 0)
             rw_refuse(r->source, "tree %zu belongs to output %lld: several classes", i + 1,
@@ -302,13 +342,7 @@ static void read_model(struct reading *r, const json_t *root, struct rw_ensemble
     out->base =
         (double)(float)number_of(r, "base_score", rw_json_text(source, parameters, "base_score"));
     read_columns(r, learner, out);
-    read_trees(r, booster, out);
-    const char *best = json_string_value(
-        json_object_get(json_object_get(learner, "attributes"), "best_iteration"));
-    if (best && source->status == RW_OK)
-        rw_log(source->ctx, RW_LOG_NOTE,
-               "'%s' names a best iteration, %.20s; all its trees are imported", source->path,
-               best);
+    read_trees(r, learner, booster, out);
 }
 
 int rw_xgboost_parse(struct rw_source *source, json_t *root, const char *leaf_name,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rankwood as rw
+from conftest import Made
 
 
 def test_lightgbm_parameters() -> None:
@@ -286,3 +287,24 @@ def test_no_value_is_an_exception(program: str) -> None:
             assert all(isinstance(note, str) and "\n" not in note for note in notes), (name, value)
             assert isinstance(params, dict)
     assert failed == []
+
+
+@pytest.mark.parametrize("n_parallel", [1, 3])
+@pytest.mark.parametrize("format", ["xgboost", "xgboost-ubj"])
+def test_early_stopped_xgboost(made: Made, other: Made, tmp_path: Path, format: str, n_parallel: int) -> None:
+    """The trees that XGBRanker's own predict uses are imported."""
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    ranker = xgboost.XGBRanker(
+        n_estimators=60, learning_rate=0.5, early_stopping_rounds=5, num_parallel_tree=n_parallel, subsample=0.8
+    )
+    ranker.fit(made.X, made.y, qid=made.qid, eval_set=[(other.X, other.y)], eval_qid=[other.qid], verbose=False)
+    assert ranker.best_iteration + 1 < ranker.get_booster().num_boosted_rounds()
+    path = tmp_path / ("model.json" if format == "xgboost" else "model.ubj")
+    ranker.save_model(path)
+    expected = ranker.predict(other.X)
+    found = rw.Model.import_from(path, format).predict(other.X)
+    assert np.allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    ranker.get_booster().save_model(path)
+    expected = ranker.get_booster().predict(xgboost.DMatrix(other.X))
+    found = rw.Model.import_from(path, format).predict(other.X)
+    assert np.allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())

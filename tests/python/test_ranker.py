@@ -371,6 +371,31 @@ def test_clone_and_pickle(made: Made) -> None:
     assert not hasattr(clone(fitted), "model_")
 
 
+@pytest.mark.parametrize("names", [False, True])
+def test_skops(made: Made, names: bool) -> None:
+    """Two types of ours are all that skops has to trust."""
+    skops = pytest.importorskip("skops.io", reason="skops is not installed")
+    X: Any = pd.DataFrame(made.X, columns=list("abcdef")) if names else made.X
+    fitted = Ranker(**PARAMS).fit(X, made.y, qid=made.qid, eval_set=[(X, made.y)], eval_qid=[made.qid])
+    kept = skops.dumps(fitted)
+    types = skops.get_untrusted_types(data=kept)
+    assert sorted(types) == ["rankwood._model.Model", "rankwood.sklearn.Ranker"]
+    again = skops.loads(kept, trusted=types)
+    assert again.model_.to_bytes() == fitted.model_.to_bytes()
+    assert np.array_equal(again.predict(X), fitted.predict(X))
+    assert again.evals_result_ == again.model_.evals_result == fitted.evals_result_
+    assert repr(again.get_params()) == repr(fitted.get_params())
+    assert names == hasattr(again, "feature_names_in_")
+    assert skops.loads(skops.dumps(Ranker()), trusted=types).get_params()["rounds"] == "auto"
+
+
+def test_joblib(made: Made, tmp_path: Any) -> None:
+    joblib = pytest.importorskip("joblib", reason="joblib is not installed")
+    fitted = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    joblib.dump(fitted, tmp_path / "ranker")
+    assert np.array_equal(joblib.load(tmp_path / "ranker").predict(made.X), fitted.predict(made.X))
+
+
 def test_names(made: Made) -> None:
     table = pd.DataFrame(made.X, columns=list("abcdef"))
     ranker = Ranker(**PARAMS).fit(table, made.y, qid=made.qid)

@@ -41,3 +41,16 @@ try import cut.ubj --from eslr-raw -o x
 try import cut.ubj --from xgboost -o cut.ubj
 try import cut.ubj --from xgboost --lossy -o x
 say none test ! -e x
+# A training that stopped early: XGBRanker's predict ends with the best iteration, Booster's does not.
+early() { # FORMAT'S FILE ATTRIBUTES
+    sed "s/\"attributes\":{}/\"attributes\":{$2}/" "$1" >early.json
+    try import early.json --from xgboost -o early
+    "$RANKWOOD" info early | grep '^trees'
+}
+best='"best_iteration":"1"' estimator='"scikit_learn":"{}"'
+for file in xgb_rank.xgboost "$CLI_TESTS/../golden/convert/xgb_forest.xgboost"; do
+    early "$file" "$best,$estimator"
+    early "$file" "$best"
+done
+early xgb_rank.xgboost "\"best_iteration\":\"7\",$estimator"
+early xgb_rank.xgboost "\"best_iteration\":\"99\",$estimator"
