@@ -1244,6 +1244,42 @@ RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t fea
 /* seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
 RW_API void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *seen);
 RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
+/* The name of a feature; "" without one. */
+RW_API const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
+
+/* --- which data fits a model --- */
+/* How the data that a model was trained on counts its features. */
+enum rw_columns_kind {
+    RW_COLUMNS_UNKNOWN,  /* of a file before version 6 */
+    RW_COLUMNS_NUMBERED, /* the columns of an array: features 0 to width - 1 */
+    RW_COLUMNS_NAMED,    /* the same, and they have names */
+    RW_COLUMNS_LETOR     /* ids of their own, as LETOR text has them, most often from 1 on */
+};
+/* *width: its columns; of ids one more than the greatest that training had; 0 of an unknown kind. */
+RW_API enum rw_columns_kind rw_model_columns(const struct rw_model *model, uint32_t *width);
+/* The columns of an array or a table, which are features 0 to width - 1; 0 of LETOR text, of a table that names ids
+ * (rw_table.feature), and of columns that were found by the names of a model or another data set. */
+RW_API uint32_t rw_dataset_width(const struct rw_dataset *dataset);
+/* The ids of a table (rw_table.feature) are those that a model has for the columns of these names. Columns that it
+ * does not have take ids beyond its own. */
+RW_API void rw_dataset_set_by_name(struct rw_dataset *dataset);
+/* Does data fit a model? All that score, explain, measure, refit or continue a model ask this, and training asks it
+ * of validation sets; calling it first gives the error before any work. RW_ERR_DATA:
+ * - an array has another number of columns than the one that the model was trained on;
+ * - an array is used with a model of ids 1 to m, unless it has m + 1 columns, which are ids 0 to m: give the ids
+ *   (rw_table.feature, or first_feature);
+ * - data of ids has one that is beyond the model's columns;
+ * - both have names, and a feature that a tree asks for is called otherwise;
+ * - the kind is not known, and a tree asks for a feature beyond the array. */
+RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
+                               const struct rw_dataset *dataset);
+/* The same of rows, as rw_scorer_rows and rw_predictor_rows take them. */
+RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
+                               uint32_t first_feature);
+/* Warns of data that has been read to its end, n_docs documents with the features that seen, [RW_FEATURE_IDS], marks:
+ * of 1,000 documents or more, if features that have 1 % or more of the model's gain each are in none of them. */
+RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model,
+                                  uint64_t n_docs, const unsigned char *seen);
 
 /* --- why a score is what it is --- */
 /* SHAP values: how much each feature moves a document's score away from the mean score, such that base

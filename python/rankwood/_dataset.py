@@ -76,6 +76,13 @@ class Dataset(Handles):
         A value that means missing, beside NaN and null. A hole of a sparse matrix is 0, unless this is.
     sort
         True: documents need not be adjacent; scores come back in the order of ``data``.
+    feature_base
+        The feature that column 0 is, 0 or 1, for use with models of LETOR text and with such text itself, which
+        counts features from 1 as a rule. Without it columns are numbered from 0, and an array fits data and
+        models with as many columns.
+    n_features
+        The number of columns of a sparse matrix that lacks the last ones, as ``load_svmlight_file`` leaves them
+        out where they have no values.
 
     See Also
     --------
@@ -106,13 +113,18 @@ class Dataset(Handles):
         ignore: Iterable[str | int] = (),
         missing: float = np.nan,
         sort: bool = False,
+        feature_base: int | None = None,
+        n_features: int | None = None,
     ) -> None:
         self._begin()
+        self._feature_base = _tables.feature_base_of(feature_base)
         categorical = _categories.given_features(categorical_features)
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         label, more_labels = one_label(label, more_labels)
         if _tables.is_paths(data):
+            if feature_base is not None or n_features is not None:
+                raise DataError("feature_base and n_features are for data in memory; files are read as they are")
             if are_names(more_labels):
                 self._columns["more_label"] = [_column(one) for one in more_labels]
                 more_labels = None
@@ -132,6 +144,7 @@ class Dataset(Handles):
             if is_arrow and (categorical or _categories.has_categories(data, apart)):
                 data = _categories.frame_of(data)
             table = _tables.of_any(data, apart, frozenset(categorical))
+            _tables.widen(table, n_features)
             left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
             others = [*left_out, *(one for one in (label, weight) if isinstance(one, str))]
             qid = _tables.query_column(table.names, qid, group, others)
@@ -414,6 +427,10 @@ class Dataset(Handles):
             if chunk_offset is not None:
                 c.n_chunks = len(chunk_offset) - 1
                 c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
+        if self._feature_base is not None:
+            features = np.arange(self._feature_base, self._feature_base + self.n_features, dtype=np.uint32)
+            c.feature = ffi.cast("uint32_t *", features.ctypes.data)
+            self._keep.append(features)
         c.missing = _missing(missing)
         c.inexact = self._inexact = ffi.new("uint8_t[]", max(c.n_columns, 1))
         c.label = ffi.cast("float *", self._labels.ctypes.data)

@@ -77,6 +77,9 @@ class Handles:
         self._pairs: npt.NDArray[Any] | None = None  # of struct rw_given_pair
         self._has_labels = True
         self._warned = False
+        self._noted_extra = False
+        self._warned_lacking: set[int] = set()  # where models are
+        self._feature_base: int | None = None  # the feature that column 0 is, if it was given
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -195,7 +198,13 @@ class Handles:
             return "files"
         numbers = (self._weights, self._start_scores, self._positions, self._more_labels, self._pairs)
         given = (one is not None for one in (self._ids, *numbers))
-        return self.feature_names, self.n_features, *given
+        # a shard of a sparse matrix may be narrower: the library takes the widest
+        return self.feature_names, None if self._is_sparse() else self.n_features, *given
+
+    def _is_sparse(self) -> bool:
+        """Is it a sparse matrix?"""
+        in_memory = self._paths is None and self._source is None
+        return in_memory and any(column.index is not None for column in self._table.columns)
 
     def _meet_ranks(self, what: str) -> None:
         """Of data in memory: queries are whole, and their numbers count through all ranks."""
@@ -245,12 +254,13 @@ class Handles:
             )  # fmt: skip
 
     @locked
-    def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
-        """_with_values, with each feature where `names` has it; those of `needed` must be there."""
+    def _with_values_as(self, names: Sequence[str], needed: Iterable[int], width: int) -> Any:
+        """_with_values, with each feature where `names` has it; those of `needed` must be there. width: the
+        columns of what the data is for."""
         needed = list(needed)
         if self._paths is not None:
-            return self._files_as(names, needed)
-        named = self._named_as(names, needed)
+            return self._files_as(names, needed, width)
+        named = self._named_as(names, needed, width)
         if named is None:
             return self._with_values()
         key = tuple(names)
@@ -271,16 +281,17 @@ class Handles:
                     status = lib.rw_dataset_from_table(context(), c, out)
                     del arrays
                 self._by_names[key] = made(status, out, lib.rw_dataset_free)
+                lib.rw_dataset_set_by_name(self._by_names[key])
                 _categories.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._add_numbers(self._by_names[key])
         return self._by_names[key]
 
-    def _files_as(self, names: Sequence[str], needed: list[int]) -> Any:
+    def _files_as(self, names: Sequence[str], needed: list[int], width: int) -> Any:
         """The same of files, which are read for it."""
         if self._values is not None:
             mine = self.feature_names
-            if mine is None or _are_at(mine, names, needed):
+            if mine is None or (len(mine) == width and _are_at(mine, names, needed)):
                 return self._values
         key = tuple(names)
         if key not in self._by_names:
@@ -292,18 +303,38 @@ class Handles:
         return self._by_names[key]
 
     def _named_as(
-        self, names: Sequence[str], needed: Iterable[int]
+        self, names: Sequence[str], needed: Iterable[int], width: int
     ) -> tuple[npt.NDArray[np.uint32], list[int]] | None:
         """Features that are in `names`: where there, and where here; None: where they are already."""
         mine, needed = self.feature_names, list(needed)
-        if mine is None or _are_at(mine, names, needed):
+        if mine is None or (len(mine) == width and _are_at(mine, names, needed)):
             return None
         at = _tables.positions_of(mine)
         lacking = [names[i] for i in needed if names[i] not in at]
         if lacking:
             raise DataError(f"the data lacks {len(lacking)} of the model's features: {few(lacking)}")
         kept = [i for i, name in enumerate(names) if name in at]
+        self._note_extra(mine, [at[names[i]] for i in kept])
         return np.array(kept, np.uint32), [at[names[i]] for i in kept]
+
+    def _note_extra(self, mine: Sequence[str], kept: Iterable[int]) -> None:
+        """Once: of columns that a model does not know."""
+        extra = [name for i, name in enumerate(mine) if i not in set(kept)]
+        if extra and not self._noted_extra:
+            self._noted_extra = True
+            logger.info("%d columns are not among the model's features, and are not used: %s", len(extra), few(extra))
+
+    def _warn_lacking(self, model: Any, values: Any) -> None:
+        """Once for each model: of features that matter to it and that no line of LETOR text has."""
+        if self._paths is None or lib.rw_dataset_width(values):
+            return
+        where = int(ffi.cast("uintptr_t", model))
+        if where in self._warned_lacking:
+            return
+        self._warned_lacking.add(where)
+        seen = ffi.new("unsigned char[]", lib.RW_MAX_FEATURE + 1)
+        lib.rw_dataset_note_features(values, seen)
+        lib.rw_model_warn_lacking(context(), model, lib.rw_dataset_n_docs(values), seen)
 
     def _read_batches(self, call: Callable[[Any], int], at: Sequence[int] | None = None) -> int:
         """call(struct rw_batches) of all features, or of those `at` these positions."""
@@ -311,16 +342,20 @@ class Handles:
         names = self.feature_names if at is None else [self.feature_names[i] for i in at]
         return _batches.read(self._source, names, call)
 
-    def _value_batches(self, names: Sequence[str] | None, needed: Iterable[int]) -> Iterator[tuple[int, Any]]:
+    def _value_batches(
+        self, names: Sequence[str] | None, needed: Iterable[int], width: int
+    ) -> Iterator[tuple[int, Any]]:
         """The first document, and a struct rw_dataset without labels, of each batch; features as
         _with_values_as has them."""
         assert self._source is not None and self.feature_names is not None
-        named = None if names is None else self._named_as(names, needed)
+        named = None if names is None else self._named_as(names, needed, width)
         ids, at = named or (np.arange(self.n_features, dtype=np.uint32), list(range(self.n_features)))
         inexact = np.zeros(len(ids), np.uint8)  # training has told of it
         offset = ffi.new("uint32_t[2]")
         c = ffi.new("struct rw_table *")
-        c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
+        c.n_columns = len(ids)
+        if named is not None:
+            c.feature = ffi.cast("uint32_t *", ids.ctypes.data)
         c.inexact = ffi.cast("uint8_t *", inexact.ctypes.data)
         c.missing, c.n_queries, c.query_offset = self._c_table.missing, 1, offset
         first = 0
@@ -332,6 +367,8 @@ class Handles:
             out = ffi.new("struct rw_dataset **")
             with _batches.told(where):
                 one = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+                if named is not None:
+                    lib.rw_dataset_set_by_name(one)
                 _categories.add_to(one, self._own_words(zip(ids.tolist(), at, strict=True)))
             yield first, one
             first += n

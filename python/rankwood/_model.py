@@ -106,6 +106,9 @@ class Model(Reworked):
         self._c = c
         self._used = self._features_in_use()
         self._n_needed = max((use.feature for use in self._used), default=-1) + 1
+        width = ffi.new("uint32_t *")
+        self._knows_columns = lib.rw_model_columns(c, width) != lib.RW_COLUMNS_UNKNOWN
+        self._width = width[0]  # the columns of an array that fits
         self._scorers: dict[int, Any] = {}  # by number of trees
         self._making = threading.Lock()
         self.evals_result: dict[str, dict[str, list[float]]] = {}
@@ -292,10 +295,9 @@ class Model(Reworked):
         ]
 
     def _names_in_file(self) -> list[str] | None:
-        named = {use.feature: use.name for use in self._uses()}
-        if not any(named.values()):
-            return None
-        return [named.get(i, "") for i in range(max(named) + 1)]
+        n = max(self._width, self._n_needed)
+        names = [text(lib.rw_model_feature_name(self._c, i)) for i in range(n)]
+        return names if any(names) else None
 
     def importance(self, kind: str = "gain") -> dict[int | str, float]:
         """What each feature in use does, most first; by name where there are names.
@@ -336,6 +338,8 @@ class Model(Reworked):
         device: str = "cpu",
         missing: float = np.nan,
         probability: bool = False,
+        feature_base: int | None = None,
+        n_features: int | None = None,
     ) -> Floats:
         """Scores (n_docs,), the higher the better; in the order of the data.
 
@@ -346,6 +350,7 @@ class Model(Reworked):
         missing: a value that means missing, beside NaN and null. The model does not remember the one of
         the data that it was trained on; a Dataset has its own.
         probability: in place of a score what the map of :meth:`calibrate` makes of it.
+        feature_base, n_features: as of :class:`Dataset`, for data that is none.
 
         Of an array the first call makes the model ready, once for all threads: some milliseconds for
         hundreds of trees. A server calls it once before it swaps a model in. The quickest are float32 rows
@@ -360,13 +365,13 @@ class Model(Reworked):
             The model has not so many trees, or there is no such device; probabilities by fewer trees.
         """
         if not probability:
-            return self._predict(data, self._count(n_trees), device, missing)
+            return self._predict(data, self._count(n_trees), device, missing, feature_base, n_features)
         from rankwood import _calibrate
 
         if n_trees is not None:
             raise ParameterError("probability is of the scores by all trees: leave out n_trees")
         _calibrate.probabilities(self, np.empty(0))  # before the scores
-        return _calibrate.probabilities(self, self._predict(data, 0, device, missing))
+        return _calibrate.probabilities(self, self._predict(data, 0, device, missing, feature_base, n_features))
 
     def calibrate(
         self, data: Dataset, *, method: str = "isotonic", relevant: float = 1.0, device: str = "cpu"
@@ -412,10 +417,14 @@ class Model(Reworked):
         more: dict[str, Any] = {} if _tables.is_paths(data) else {"ignore": self._not_used(data), "missing": missing}
         return Dataset(data, categorical_features=_categories.names_in(data, list(self.categories)), **more)
 
-    def _predict(self, data: Any, n: int, device: str, missing: float) -> Floats:
+    def _predict(
+        self, data: Any, n: int, device: str, missing: float, feature_base: int | None, n_features: int | None
+    ) -> Floats:
         if isinstance(data, Dataset) or _tables.is_paths(data):
-            if missing == missing:
-                raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
+            of_columns = {"feature_base": feature_base, "n_features": n_features}
+            given = ["missing"] * (missing == missing) + [name for name, one in of_columns.items() if one is not None]
+            if given:
+                raise ParameterError(f"{given[0]} is for data that is no Dataset: it is one of Dataset's arguments")
             if isinstance(data, Dataset):
                 dataset = data
             else:
@@ -430,15 +439,20 @@ class Model(Reworked):
             is_float = data.dtype == np.float32
             if is_float or (data.dtype in _AS_FLOAT and len(data) <= _ROWS):
                 _tables.check_shape(*data.shape)
-                self._check_width(data.shape[1])
+                base = _tables.feature_base_of(feature_base)
+                _tables.check_n_features(n_features, data.shape[1])
+                self._check_width(data.shape[1], base)
                 with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
                     values = data if is_float else data.astype(np.float32, order="C")
-                return self._score(_finite(values, missing, self.feature_names), n)
+                return self._score(_finite(values, missing, self.feature_names), n, base)
         table = _tables.of_any(data, self._not_used(data))
         table.drop_qid(self.feature_names)
         if any(column.index is not None for column in table.columns):
-            return self._predict_dataset(Dataset(data, missing=missing), n, device)
-        columns = self._columns_by_feature(table)
+            made = Dataset(data, missing=missing, feature_base=feature_base, n_features=n_features)
+            return self._predict_dataset(made, n, device)
+        base = _tables.feature_base_of(feature_base)
+        _tables.check_n_features(n_features, len(table.columns))
+        columns = self._columns_by_feature(table, base)
         scores = np.empty(table.n_rows, np.float64)
         for first in range(0, table.n_rows, _ROWS):
             rows = slice(first, min(first + _ROWS, table.n_rows))
@@ -447,7 +461,7 @@ class Model(Reworked):
                 for i, column in enumerate(columns):
                     if column is not None:
                         values[:, i] = column.part(rows)
-            scores[rows] = self._score(_finite(values, missing, self.feature_names, first), n)
+            scores[rows] = self._score(_finite(values, missing, self.feature_names, first), n, base)
         return scores
 
     def _count(self, n_trees: int | None) -> int:
@@ -466,11 +480,11 @@ class Model(Reworked):
         held = _tables.names_in_file(names)
         return frozenset(name for name, other in zip(names, held, strict=True) if not used & {name, other})
 
-    def _columns_by_feature(self, table: _tables.Table) -> list[_tables.Column | None]:
+    def _columns_by_feature(self, table: _tables.Table, base: int | None) -> list[_tables.Column | None]:
         """A column for each feature id, None for those that the model does not use."""
         names = self.feature_names
-        if names is None or table.names is None:
-            self._check_width(len(table.columns))
+        if names is None or table.names is None or base is not None:
+            self._check_width(len(table.columns), base)
             return list(table.columns)
         used = {use.feature for use in self._uses()}
         at = _tables.positions_of(table.names)
@@ -478,12 +492,19 @@ class Model(Reworked):
         if missing:
             shown = ", ".join(repr(name) for name in missing[:5])
             raise DataError(f"the data lacks {len(missing)} of the model's features: {shown}")
-        return [table.columns[at[name]] if i in used else None for i, name in enumerate(names)]
+        columns = [table.columns[at[name]] if i in used else None for i, name in enumerate(names)]
+        return columns + [None] * (self._width - len(columns))
 
-    def _check_width(self, n_features: int) -> None:
-        if n_features < self._n_needed:
-            expected = len(self.feature_names) if self.feature_names is not None else self._n_needed
-            raise DataError(f"data has {n_features} features; the model expects {expected}")
+    def _check_width(self, n_features: int, feature_base: int | None = None) -> None:
+        """DataError: an array of so many columns does not fit."""
+        if feature_base is None:
+            if n_features != self._width or not self._knows_columns:
+                check(lib.rw_model_check_rows(context(), self._c, n_features, 0))
+        elif feature_base + n_features < self._n_needed:
+            raise DataError(
+                f"data has features {feature_base} to {feature_base + n_features - 1} with feature_base="
+                f"{feature_base}; the model needs feature {self._n_needed - 1}"
+            )
 
     def _scorer(self, n_trees: int) -> Any:
         """struct rw_scorer. Of all trees it is kept; of fewer, the last one is."""
@@ -499,7 +520,12 @@ class Model(Reworked):
                     self._scorers = {**kept, n_trees: scorer}
         return scorer
 
-    def _score(self, values: npt.NDArray[np.float32], n_trees: int) -> Floats:
+    def _score(self, values: npt.NDArray[np.float32], n_trees: int, base: int | None = None) -> Floats:
+        if base == 0 and values.shape[1] != self._width:  # columns that no tree asks for
+            narrow = np.zeros((len(values), self._width), np.float32)
+            n_kept = min(self._width, values.shape[1])
+            narrow[:, :n_kept] = values[:, :n_kept]
+            values = narrow
         values = np.ascontiguousarray(values)
         n_docs, n_features = values.shape
         scores = np.empty(n_docs, np.float64)
@@ -507,19 +533,36 @@ class Model(Reworked):
             scorer = self._scorer(n_trees)
             given, to = ffi.from_buffer("float[]", values), ffi.from_buffer("double[]", scores)
             ctx = ffi.NULL if n_docs < _ALONE else context()
-            status = lib.rw_scorer_rows(ctx, scorer, given, n_docs, n_features, 0, to)
+            status = lib.rw_scorer_rows(ctx, scorer, given, n_docs, n_features, base or 0, to)
             if status != lib.RW_OK:  # once more, for the text of the error
-                check(lib.rw_scorer_rows(context(), scorer, given, n_docs, n_features, 0, to))
+                check(lib.rw_scorer_rows(context(), scorer, given, n_docs, n_features, base or 0, to))
         return scores
 
     def _values_of(self, data: Dataset) -> Any:
         """struct rw_dataset with the features where the model has them, by name if both have names."""
         need(data, Dataset, "data")
         if self.feature_names is not None and (data._paths is not None or data.feature_names is not None):
-            return data._with_values_as(self.feature_names, sorted(use.feature for use in self._uses()))
-        if data._paths is None:
-            self._check_width(data.n_features)
-        return data._with_values()
+            needed = sorted(use.feature for use in self._uses())
+            values = data._with_values_as(self.feature_names, needed, self._width)
+        else:
+            self._check_columns(data)
+            values = data._with_values()
+        check(lib.rw_model_check_data(context(), self._c, values))
+        data._warn_lacking(self._c, values)
+        return values
+
+    def _check_columns(self, data: Dataset) -> None:
+        """_check_width of a data set in memory."""
+        if data._paths is not None:
+            return
+        try:
+            self._check_width(data.n_features, data._feature_base)
+        except DataError as error:
+            if not data._is_sparse() or not self._knows_columns or data.n_features > self._width:
+                raise
+            raise DataError(
+                f"{error}\nhint: a sparse matrix without the last columns gets them by n_features={self._width}"
+            ) from None
 
     def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
         if data._source is not None and data._values is None:
@@ -535,12 +578,12 @@ class Model(Reworked):
         scores = np.empty(data.n_docs, np.float64)
         to = ffi.cast("double *", scores.ctypes.data)
         if self.feature_names is None:
-            self._check_width(data.n_features)
+            self._check_columns(data)
         out = ffi.new("struct rw_predictor **")
         status = lib.rw_predictor_open(context(), self._c, n_trees, chars(device), out)
         predictor = made(status, out, lib.rw_predictor_close)
         needed = sorted(use.feature for use in self._uses())
-        for first, batch in data._value_batches(self.feature_names, needed):
+        for first, batch in data._value_batches(self.feature_names, needed, self._width):
             check(lib.rw_predictor_run(predictor, batch, to + first))
         return scores
 

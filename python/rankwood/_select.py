@@ -187,7 +187,7 @@ def select(
     names = train_set.feature_names
 
     def values_of(one: Dataset) -> Any:
-        return one._with_values() if names is None else one._with_values_as(names, range(len(names)))
+        return one._with_values() if names is None else one._with_values_as(names, range(len(names)), len(names))
 
     out = ffi.new("struct rw_selected **")
     with _Names(names) as file:

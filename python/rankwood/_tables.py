@@ -206,6 +206,35 @@ def check_shape(n_docs: int, n_features: int) -> None:
         raise DataError(f"{n_features} features; at most {MOST_FEATURES} are possible")
 
 
+def feature_base_of(given: Any) -> int | None:
+    """The feature that column 0 is; None: not given."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or given not in (0, 1):
+        raise DataError(f"feature_base is {given!r}; expected 0 or 1, the feature that column 0 is")
+    return int(given)
+
+
+def check_n_features(given: Any, n_features: int) -> None:
+    """DataError: a number of columns was given, and it is another."""
+    if given is not None and given != n_features:
+        raise DataError(
+            f"n_features is {given!r}, and data has {n_features} columns: only a sparse matrix can lack some"
+        )
+
+
+def widen(table: Table, n_features: Any) -> None:
+    """Adds columns without values to those of a sparse matrix, up to so many."""
+    n = len(table.columns)
+    is_sparse = n > 0 and table.columns[0].index is not None
+    if n_features is None or not is_sparse or not isinstance(n_features, (int, np.integer)) or n_features < n:
+        return check_n_features(n_features, n)
+    check_shape(table.n_rows, int(n_features))
+    first = table.columns[0]
+    assert first.index is not None
+    table.columns += [Column(first.values[:0], index=first.index[:0]) for _ in range(int(n_features) - n)]
+
+
 def number_column(values: np.ndarray[Any, Any], name: str) -> Column:
     """One column of numpy numbers or bools."""
     if values.dtype == np.bool_:

@@ -575,10 +575,11 @@ def _run(
         need_measured(c, hooks, bool(valid))
     known = set(train_set.feature_names or ())
     needed = [i for i, name in enumerate(names or ()) if name in known]
+    width = len(names or ()) if init is None else init._width
 
     def values_of(one: Dataset) -> Any:
         with _ranks.agreed():
-            return one._with_values() if names is None else one._with_values_as(names, needed)
+            return one._with_values() if names is None else one._with_values_as(names, needed, width)
 
     values = [values_of(one) for one in valid]
     array = ffi.new("struct rw_dataset *[]", values) if values else ffi.NULL

@@ -58,6 +58,8 @@ static int finish_model(struct booster *b)
     RW_TRY(keep_trees(b));
     model->is_interrupted = b->is_interrupted;
     model->absent_missing = b->params.absent;
+    model->columns = b->columns.kind;
+    model->width = b->columns.width;
     model->feature = b->feature;
     model->n_features = b->n_features;
     b->feature = NULL;
@@ -110,6 +112,8 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
+    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->given, b->n_sets, b->feature, b->n_features, NULL,
+                                    &b->columns));
     RW_TRY_OUT(rw_rank_sets_check_plan(b->ctx, valid, n_valid));
     RW_TRY_OUT(rw_booster_plan(b, params, out));
 out:
@@ -141,6 +145,8 @@ static int run_training(struct booster *b, const struct rw_params *params,
     *out = NULL;
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(rw_comm_agree(b->ctx, take_sets(b, valid, n_valid)));
+    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->given, b->n_sets, b->feature, b->n_features, b->init,
+                                    &b->columns));
     RW_TRY_OUT(rw_booster_prepare(b, params));
     double start = rw_clock_ms();
     RW_TRY_OUT(rw_booster_run_rounds(b));

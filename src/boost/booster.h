@@ -11,6 +11,7 @@
 #include "boost/eval_sets.h"
 #include "boost/feature_rules.h"
 #include "boost/model_size.h"
+#include "model/model_columns.h"
 #include "tree/grower.h"
 
 struct booster {
@@ -25,6 +26,7 @@ struct booster {
     uint32_t all_docs;             /* of the training set, on all ranks */
     uint64_t bytes_before;         /* sent to other ranks, before the round */
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
+    struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
     struct rw_feature_name *names;
     int32_t n_names;
     struct rw_feature_rules features; /* owned; params' lists are its texts */

@@ -61,6 +61,8 @@ static int prepare_features(struct booster *b)
 {
     RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
     rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
+    if (b->columns.kind == RW_COLUMNS_NUMBERED && b->n_names)
+        b->columns.kind = RW_COLUMNS_NAMED;
     const struct rw_feature_set set = {b->names, b->n_names, b->feature, b->n_features};
     RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set,
                                  rw_category_sets_init(&b->category_sets, b->init)));
@@ -205,6 +207,8 @@ static int prepare_checkpoints(struct booster *b)
         return RW_OK;
     RW_TRY(rw_booster_params(b, &c->so_far.params));
     c->so_far.absent_missing = b->params.absent;
+    c->so_far.columns = b->columns.kind;
+    c->so_far.width = b->columns.width;
     c->so_far.feature = b->feature;
     c->so_far.n_features = b->n_features;
     c->so_far.name = b->names;
@@ -237,6 +241,7 @@ static int continue_model(struct booster *b)
                                 b->n_sets, b->params.absent));
     b->continuation.feature = b->feature;
     b->continuation.n_features = b->n_features;
+    b->continuation.all_docs = b->all_docs;
     b->continuation.train_scores = b->train.scores;
     rw_continuation_warn(&b->continuation, &b->params);
     /* in a checkpoint there are the metrics of these rounds, too */

@@ -239,9 +239,13 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
 
 static void warn_of_features(const struct rw_continuation *from)
 {
-    rw_lacking_warn(from->ctx, "the model to continue from asks for",
-                    rw_model_n_lacking(from->init, from->feature, from->n_features), "",
-                    "the training set");
+    unsigned char *seen;
+    if (RW_NEW(NULL, seen, RW_FEATURE_IDS) < 0)
+        return;
+    for (uint32_t f = 0; f < from->n_features; f++)
+        seen[from->feature[f]] = 1;
+    rw_model_warn_lacking(from->ctx, from->init, from->all_docs, seen);
+    rw_mem_free(seen);
 }
 
 void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)

@@ -12,6 +12,7 @@ struct rw_continuation {
     int n_sets;
     const uint32_t *feature; /* [n_features] ids in the training set, ascending */
     uint32_t n_features;
+    uint32_t all_docs;          /* of the training set, on all ranks */
     const double *train_scores; /* NULL, or what the model gives the training set, without values */
     double *scores, *leaves;    /* [documents of the largest set] scratch; owned */
 };
@@ -41,8 +42,8 @@ int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *m
  */
 int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine *engine,
                            struct rw_eval_sets *eval);
-/* Says which of the parameters that shape trees were others when the model was trained, and how
- * many of its features the training set lacks. */
+/* Says which of the parameters that shape trees were others when the model was trained, and which
+ * features that matter to it the training set lacks. */
 void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params);
 /* What the finished model has of the one it goes on from: its features beside the training set's,
  * its names unless there are others, and its trainings. The model's own parameters are known. */

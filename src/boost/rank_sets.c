@@ -3,6 +3,7 @@
 #include "binning/dataset_codes.h"
 #include "boost/fingerprint.h"
 #include "comm/comm.h"
+#include "model/model_columns.h"
 
 int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_dataset *documents, const struct rw_bins *bins,
@@ -90,6 +91,53 @@ int rw_rank_sets_check_plan(struct rw_ctx *ctx, const struct rw_dataset *const *
         if (valid[v]->codes)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
                            "a plan needs validation sets with values: rw_dataset_read");
+    }
+    return RW_OK;
+}
+
+/* Of all ranks: a rank's shard of a sparse matrix may be narrower, or it may have no documents. */
+static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_t n_ids,
+                       struct rw_column_view *out)
+{
+    struct rw_column_view view = rw_column_view_of(set);
+    uint64_t told[3] = {view.width, view.n_ids > n_ids ? view.n_ids : n_ids,
+                        (uint64_t)view.by_name};
+    RW_TRY(rw_comm_max(ctx, told, 3));
+    *out = (struct rw_column_view){
+        .width = (uint32_t)told[0], .n_ids = (uint32_t)told[1], .by_name = told[2] != 0};
+    return RW_OK;
+}
+
+int rw_rank_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
+                         const uint32_t *feature, uint32_t n_features, const struct rw_model *init,
+                         struct rw_column_rule *out)
+{
+    const uint32_t n_ids = n_features ? feature[n_features - 1] + 1 : 0;
+    struct rw_column_rule own = {.of = "the training set"};
+    struct rw_column_view view;
+    RW_TRY(view_of_all(ctx, sets[0], n_ids, &view));
+    own.kind = view.width     ? RW_COLUMNS_NUMBERED
+               : view.by_name ? RW_COLUMNS_NAMED
+                              : RW_COLUMNS_LETOR;
+    own.width = view.by_name ? view.n_ids : view.width;
+    own.n_ids = view.n_ids;
+    *out = own;
+    if (init) {
+        view.what = "the training set";
+        RW_TRY(rw_model_check_view(ctx, init, &view));
+        if (init->columns != RW_COLUMNS_UNKNOWN)
+            out->kind = init->columns;
+        if (init->width && init->width > out->width)
+            out->width = init->width;
+        if (out->kind == RW_COLUMNS_LETOR)
+            out->width = 0;
+    }
+    for (int set = 1; set < n_sets; set++) {
+        char what[40];
+        snprintf(what, sizeof(what), "validation set %d", set);
+        RW_TRY(view_of_all(ctx, sets[set], 0, &view));
+        view.what = what;
+        RW_TRY(rw_column_rule_check(ctx, &own, &view));
     }
     return RW_OK;
 }

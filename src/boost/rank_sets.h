@@ -28,4 +28,12 @@ int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
 /* A plan is of sets with values. */
 int rw_rank_sets_check_plan(struct rw_ctx *ctx, const struct rw_dataset *const *valid, int n_valid);
 
+/* Do the sets fit each other, and the model to go on from (NULL: none), counting the columns of all
+ * ranks? RW_ERR_DATA as rw_model_check_data has it. feature: [n_features] of the training set.
+ * *out: what the model has of them, without names. All ranks call it. */
+struct rw_column_rule;
+int rw_rank_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
+                         const uint32_t *feature, uint32_t n_features, const struct rw_model *init,
+                         struct rw_column_rule *out);
+
 #endif

@@ -13,9 +13,11 @@
 #include "boost/features.h"
 #include "boost/labels.h"
 #include "boost/params_table.h"
+#include "boost/rank_sets.h"
 #include "boost/refit_params.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
+#include "model/model_columns.h"
 #include "tree/monotone.h"
 #include "tree/ranks.h"
 
@@ -138,18 +140,21 @@ static int check_trees(const struct refit *r)
 static int check_features(const struct refit *r)
 {
     uint32_t *has = NULL, n_used = 0, n_lacking = 0;
+    unsigned char seen[RW_FEATURE_IDS];
     int status;
     RW_TRY_OUT(rw_comm_agree(r->ctx, RW_NEW(r->ctx, has, RW_FEATURE_IDS)));
     for (uint32_t i = 0; i < r->set[0]->n_columns; i++)
         has[r->set[0]->column[i].feature] = 1;
     RW_TRY_OUT(rw_comm_all_reduce(r->ctx, has, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        seen[f] = has[f] != 0;
     for (int32_t t = 0; t < r->from->n_trees; t++) {
         const struct rw_tree *tree = &r->from->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            uint32_t *seen = &has[tree->feature[node]];
-            n_used += *seen < 2;
-            n_lacking += *seen == 0;
-            *seen |= 2; /* counted */
+            uint32_t *found = &has[tree->feature[node]];
+            n_used += *found < 2;
+            n_lacking += *found == 0;
+            *found |= 2; /* counted */
         }
     }
     if (n_lacking == n_used)
@@ -157,8 +162,7 @@ static int check_features(const struct refit *r)
             r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
                             "the data has none of the %u features that the model to refit asks for",
                             n_used));
-    else
-        rw_lacking_warn(r->ctx, "the model to refit asks for", n_lacking, "", "the data");
+    rw_model_warn_lacking(r->ctx, r->from, r->all_docs, seen);
 out:
     rw_mem_free(has);
     return status;
@@ -270,11 +274,13 @@ static int prepare_own(struct refit *r)
 static int prepare(struct refit *r)
 {
     uint64_t n_docs = r->set[0]->n_docs;
+    struct rw_column_rule columns;
     RW_TRY(rw_comm_sum(r->ctx, &n_docs, 1));
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(r->ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
                        (unsigned long long)n_docs, RW_MAX_DOCS);
     r->all_docs = (uint32_t)n_docs;
+    RW_TRY(rw_rank_sets_columns(r->ctx, r->set, r->n_sets, NULL, 0, r->from, &columns));
     RW_TRY(rw_comm_agree(r->ctx, prepare_own(r)));
     RW_TRY(check_features(r));
     RW_TRY(place(r));

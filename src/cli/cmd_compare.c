@@ -195,7 +195,7 @@ static int score(struct rw_cli *cli, int i)
     cli->model = models[i];
     RW_STEP(rw_predict_on(cli->ctx, cli->model, cli->dataset, 0,
                           rw_params_get(cli->params, "device"), made));
-    rw_load_warn_unmatched(cli->model, cli->dataset);
+    rw_load_warn_lacking(cli);
     return 0;
 }
 

@@ -166,7 +166,7 @@ static int score(struct rw_cli *cli, double **scores)
                   : rw_load_scores(cli, scores_file, *scores));
     rw_load_stage_since("scores", start);
     if (model)
-        rw_load_warn_unmatched(cli->model, cli->dataset);
+        rw_load_warn_lacking(cli);
     return 0;
 }
 

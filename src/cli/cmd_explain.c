@@ -92,7 +92,7 @@ static int prepare(struct rw_cli *cli)
     job.has_covers = rw_model_has_covers(cli->model, job.n_trees);
     RW_STEP(rw_explainer_new(cli->ctx, cli->model, job.n_trees,
                              job.has_covers ? NULL : cli->dataset, &job.explainer));
-    rw_load_warn_unmatched(cli->model, cli->dataset);
+    rw_load_warn_lacking(cli);
     list_features(cli->model);
     job.scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(*job.scores));
     job.values = rw_need((size_t)PIECE_DOCS * (size_t)job.n, sizeof(*job.values));

@@ -30,6 +30,8 @@ static struct {
     double *number; /* [room] of a piece: probabilities, or scores beside leaves */
     uint32_t room;
     unsigned char seen[RW_FEATURE_IDS]; /* 1: a piece had it */
+    uint64_t n_docs;
+    uint32_t width; /* of the pieces */
 } job;
 
 static void make_room(uint32_t n)
@@ -84,21 +86,6 @@ static int add_to_run(const struct rw_dataset *piece, const double *scores)
     return 0;
 }
 
-static void warn_unmatched(const struct rw_model *model)
-{
-    static unsigned char used[RW_FEATURE_IDS];
-    uint32_t n_missing = 0, n_unknown = 0;
-    for (int t = 0; t < job.n_trees; t++) {
-        for (int node = 0; node < rw_model_n_leaves(model, t) - 1; node++)
-            used[rw_model_node(model, t, node).feature % RW_FEATURE_IDS] = 1;
-    }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        n_missing += used[f] && !job.seen[f];
-        n_unknown += job.seen[f] && !rw_model_had_feature(model, f);
-    }
-    rw_load_warn_features(n_missing, n_unknown);
-}
-
 static int check(struct rw_cli *cli)
 {
     const char *device = rw_params_get(cli->params, "device");
@@ -144,6 +131,8 @@ static int run(struct rw_cli *cli)
         RW_STEP(next_piece(cli, reader, &scores));
         if (!cli->dataset)
             break;
+        job.n_docs += rw_dataset_n_docs(cli->dataset);
+        job.width = rw_dataset_width(cli->dataset);
         if (cli->out.file)
             RW_STEP(write_lines(cli, scores));
         if (run_output)
@@ -161,7 +150,8 @@ static int run(struct rw_cli *cli)
     if (cli->out.file)
         RW_STEP(rw_out_file_commit(ctx, &cli->out));
     rw_load_stage_since("finish the files", start);
-    warn_unmatched(cli->model);
+    if (!job.width)
+        rw_model_warn_lacking(ctx, cli->model, job.n_docs, job.seen);
     return 0;
 }
 

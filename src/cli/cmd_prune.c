@@ -115,7 +115,7 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     RW_STEP(rw_out_file_check(cli->ctx, output));
     RW_STEP(rw_load_weighted(cli, &data));
-    rw_load_warn_unmatched(cli->model, cli->dataset);
+    rw_load_warn_lacking(cli);
     RW_STEP(prune(cli, &pruned));
     int status = rw_model_write(cli->ctx, pruned->model, output);
     if (status == 0 && json)

@@ -56,7 +56,7 @@ static int run(struct rw_cli *cli)
     how.user = cli;
     RW_STEP(rw_load_model(cli, how.model_name, &cli->model));
     RW_STEP(rw_load_weighted(cli, &valid));
-    rw_load_warn_unmatched(cli->model, cli->dataset);
+    rw_load_warn_lacking(cli);
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     const double start = rw_progress_clock();
     rw_progress_start();

@@ -362,17 +362,12 @@ void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *
         rw_load_warn_moved(set, eval->metrics[i].name, eval->metrics[i].ties_moved, advice);
 }
 
-void rw_load_warn_unmatched(const struct rw_model *model, const struct rw_dataset *dataset)
+void rw_load_warn_lacking(const struct rw_cli *cli)
 {
-    uint32_t n_missing, n_unknown;
-    rw_model_unmatched(model, dataset, &n_missing, &n_unknown);
-    rw_load_warn_features(n_missing, n_unknown);
-}
-
-void rw_load_warn_features(uint32_t n_missing, uint32_t n_unknown)
-{
-    if (n_missing > 0 || n_unknown > 0)
-        rw_msg_warning("features: %u of the model are not in the data, %u of the data were not in "
-                       "training; they count as absent",
-                       n_missing, n_unknown);
+    static unsigned char seen[RW_FEATURE_IDS];
+    if (rw_dataset_width(cli->dataset))
+        return;
+    memset(seen, 0, sizeof(seen));
+    rw_dataset_note_features(cli->dataset, seen);
+    rw_model_warn_lacking(cli->ctx, cli->model, rw_dataset_n_docs(cli->dataset), seen);
 }

@@ -70,9 +70,9 @@ void rw_load_json_print(json_t *json, FILE *out);
  * once, however many sets and metrics there are. */
 void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice);
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice);
-/* Warns of features that only the model has, or only the data; nothing if there are none. */
-void rw_load_warn_unmatched(const struct rw_model *model, const struct rw_dataset *dataset);
-void rw_load_warn_features(uint32_t n_missing, uint32_t n_unknown);
+/* Warns of features that matter to cli->model and that cli->dataset, read to its end, lacks.
+ * Columns of a table are all there. */
+void rw_load_warn_lacking(const struct rw_cli *cli);
 
 /* A stage's line under --verbose; start: by rw_progress_clock. */
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes);

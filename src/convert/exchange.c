@@ -246,6 +246,27 @@ static int import_base(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
     return base;
 }
 
+/* How the model counts its features, and, of columns without names that count from 0, what that was
+ * taken for: LETOR text counts from 1, and a model that was trained on it may look just so. */
+static void set_columns(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
+                        const struct rw_model_format *format, const struct rw_exchange *how,
+                        int base, struct rw_model *model)
+{
+    const struct rw_rules *rules = &format->consumer[0].rules;
+    const int is_named = has_names(ensemble, format);
+    model->columns = RW_COLUMNS_LETOR;
+    if (rw_column_feature(rules, base, rules->first_column) != 0 || rules->first_column != 0 ||
+        ensemble->n_columns == 0)
+        return;
+    model->columns = is_named ? RW_COLUMNS_NAMED : RW_COLUMNS_NUMBERED;
+    model->width = ensemble->n_columns;
+    if (!is_named && how->feature_base < 0 && how->feature_base != RW_FEATURE_BASE_AUTO)
+        rw_log(ctx, RW_LOG_NOTE,
+               "'%s' numbers its columns from 0, and they have no names: taken for columns 0 to %u "
+               "of an array; --feature-base 1 makes them features 1 to %u of LETOR text",
+               format->name, model->width - 1, model->width);
+}
+
 int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchange *how,
                     struct rw_model **out)
 {
@@ -259,6 +280,8 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     const int base = how->feature_base == RW_FEATURE_BASE_AUTO ? import_base(ctx, &ensemble, format)
                                                                : how->feature_base;
     const int status = rw_raise(ctx, &ensemble, format, base, path, out);
+    if (status >= 0)
+        set_columns(ctx, &ensemble, format, how, base, *out);
     rw_ensemble_release(&ensemble);
     return status;
 }

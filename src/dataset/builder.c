@@ -240,6 +240,8 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
     from->entry_value = NULL;
     from->run_room = from->entry_feature_room = from->entry_value_room = 0;
     rw_builder_drop_values(from);
+    to->width = from->width;
+    to->by_name = from->by_name;
     to->lexicon = from->lexicon;
     from->lexicon = NULL;
     return RW_OK;
@@ -355,6 +357,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
     struct rw_builder lines = {0}; /* only its entries are used */
     uint64_t *next = NULL;
     int status;
+    builder->width = dataset->width;
+    builder->by_name = dataset->by_name;
     if (!builder->lexicon)
         builder->lexicon = rw_lexicon_share(dataset->lexicon);
     RW_TRY_OUT(RW_NEW(ctx, next, (size_t)(end - begin) + 1));

@@ -194,6 +194,37 @@ static int join_names(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
+/* How the features of a part of the set are counted. */
+static const char *width_text(const struct rw_builder *builder, char *text, size_t size)
+{
+    if (!builder->width)
+        return "ids, as in LETOR text";
+    snprintf(text, size, "%u columns", builder->width);
+    return text;
+}
+
+/* Columns of a table count from 0, ids in LETOR text as a rule from 1. */
+static int join_widths(struct rw_ctx *ctx, const struct finish *finish)
+{
+    const struct rw_builder *first = NULL;
+    for (int b = 0; b < finish->n_builders; b++) {
+        const struct rw_builder *builder = &finish->builders[b];
+        if (builder->n_docs == 0)
+            continue;
+        char a[24], b_text[24];
+        if (first && builder->width != first->width)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "'%.400s' has %s, '%.400s' has %s\n"
+                           "hint: files of one set have the same columns in the same order",
+                           name_of(first), width_text(first, a, sizeof(a)), name_of(builder),
+                           width_text(builder, b_text, sizeof(b_text)));
+        first = builder;
+    }
+    finish->dataset->width = first ? first->width : 0;
+    finish->dataset->by_name = first ? first->by_name : 0;
+    return RW_OK;
+}
+
 /* Numbers of words mean nothing beside those of another lexicon, or beside plain numbers. */
 static int join_lexicons(struct rw_ctx *ctx, const struct finish *finish)
 {
@@ -511,6 +542,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     RW_TRY_OUT(join_weights(ctx, &finish));
     RW_TRY_OUT(join_more_labels(ctx, &finish));
     RW_TRY_OUT(join_names(ctx, &finish));
+    RW_TRY_OUT(join_widths(ctx, &finish));
     RW_TRY_OUT(join_lexicons(ctx, &finish));
     RW_TRY_OUT(join_locations(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);

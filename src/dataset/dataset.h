@@ -40,6 +40,10 @@ struct rw_location {
 
 struct rw_dataset {
     uint32_t n_docs, n_queries, n_columns;
+    /* Of an array or a table: the number of its columns, which are features 0 to width - 1. 0: the
+     * features have ids of their own, as in LETOR text, or those of other data by their names. */
+    uint32_t width;
+    int by_name; /* 1: they were found by the names of a model or of other data; width is 0 */
     struct rw_column *column; /* [n_columns] by ascending feature id; owned */
     void *column_block;       /* NULL, or what all columns' arrays are parts of; owned */
     size_t column_block_bytes;
@@ -182,7 +186,9 @@ struct rw_builder {
     int n_more_labels;
     int32_t n_names;
     struct rw_feature_name
-        *name; /* [n_names] by ascending id: those of the dataset, if any; owned */
+        *name;      /* [n_names] by ascending id: those of the dataset, if any; owned */
+    uint32_t width; /* as of the dataset, as is */
+    int by_name;
     int any_comment;
     uint64_t n_clamped;
     struct rw_lexicon *lexicon; /* as of the dataset */

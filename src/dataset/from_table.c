@@ -76,6 +76,7 @@ int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct 
     RW_TRY(rw_dataset_new(ctx, &dataset));
     dataset->n_docs = table->n_docs;
     dataset->n_queries = n_queries;
+    dataset->width = table->feature ? 0 : table->n_columns;
     RW_TRY_OUT(take_labels(ctx, table, dataset));
     RW_TRY_OUT(RW_NEW_RAW(ctx, dataset->query_offset, (size_t)n_queries + 1));
     memcpy(dataset->query_offset, table->query_offset,

@@ -78,11 +78,11 @@ int rw_cache_header_of(struct rw_ctx *ctx, const char *name, const void *head, s
                        "'%s' is damaged, or was made on a machine of another "
                        "byte order\nhint: make it again with 'rankwood bin'",
                        name);
-    if (h->version < RW_CACHE_VERSION || h->version > RW_CACHE_LABELS)
+    if (h->version < RW_CACHE_VERSION || h->version > RW_CACHE_VERSION_LAST)
         return rw_fail(ctx, RW_ERR_FORMAT,
                        "'%s' is a cache of version %u; expected version %d to %d\n"
                        "hint: make it again with 'rankwood bin'",
-                       name, h->version, RW_CACHE_VERSION, RW_CACHE_LABELS);
+                       name, h->version, RW_CACHE_VERSION, RW_CACHE_VERSION_LAST);
     if (h->file_bytes != file_bytes)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu", name,
                        file_bytes < h->file_bytes ? "cut short" : "too long",

@@ -16,12 +16,15 @@
  * RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections.
  * RW_CACHE_WORDS: also with words that some features' values are numbers of; and without codes, for
  * training gives them to words.
- * RW_CACHE_LABELS: also with further labels of each document, with words or without. */
+ * RW_CACHE_LABELS: also with further labels of each document, with words or without.
+ * RW_CACHE_COLUMNS: also with the number of columns of an array, which have no names. */
 enum {
     RW_CACHE_VERSION = 2,
     RW_CACHE_TABLE = 3,
     RW_CACHE_WORDS = 4,
     RW_CACHE_LABELS = 5,
+    RW_CACHE_COLUMNS = 6,
+    RW_CACHE_VERSION_LAST = RW_CACHE_COLUMNS,
     RW_CACHE_BYTE_ORDER = 0x01020304,
     RW_CACHE_ALIGN = 64,
     RW_CACHE_CRC_BYTES = 4
@@ -171,7 +174,7 @@ struct rw_cache_table_parts {
 };
 /* As the whole one of n_bytes that begins with `head`, the first RW_CACHE_TABLE_HEAD bytes, if it
  * has so many, of a cache with the header `h`. RW_ERR_FORMAT. */
-enum { RW_CACHE_TABLE_HEAD = 32 };
+enum { RW_CACHE_TABLE_HEAD = 40 };
 int rw_cache_table_divide(const struct rw_cache_header *h, const void *head, uint64_t n_bytes,
                           struct rw_cache_table_parts *parts);
 /* Checks and takes them. */

@@ -17,13 +17,17 @@ struct table_head {
     uint32_t n_word_features;
     uint32_t n_more_labels; /* 0 before RW_CACHE_LABELS, and 1 or more there */
     uint64_t word_bytes;
+    /* from RW_CACHE_COLUMNS on */
+    uint32_t width; /* 1 or more */
+    uint32_t zero;
 };
 enum weights { NO_WEIGHTS, OF_DOCUMENTS, OF_QUERIES };
 
 static uint64_t head_bytes(uint32_t version)
 {
-    return version < RW_CACHE_WORDS ? offsetof(struct table_head, n_word_features)
-                                    : sizeof(struct table_head);
+    return version < RW_CACHE_WORDS     ? offsetof(struct table_head, n_word_features)
+           : version < RW_CACHE_COLUMNS ? offsetof(struct table_head, width)
+                                        : sizeof(struct table_head);
 }
 
 static uint64_t aligned(uint64_t n_bytes)
@@ -41,6 +45,7 @@ static struct table_head head_of(const struct rw_dataset *dataset,
         head.weights = dataset->weight_by_query ? OF_QUERIES : OF_DOCUMENTS;
     head.n_word_features = words->n_features;
     head.n_more_labels = (uint32_t)dataset->n_more_labels;
+    head.width = dataset->n_names ? 0 : dataset->width; /* names say how many there are */
     for (size_t i = 0; i < words->n_all; i++)
         head.word_bytes += strlen(words->word[i]) + 1;
     return head;
@@ -56,6 +61,8 @@ static uint64_t n_bytes_of(uint32_t version, const struct table_head *head, uint
 
 static uint32_t version_of(const struct table_head *head)
 {
+    if (head->width)
+        return RW_CACHE_COLUMNS;
     if (head->n_more_labels)
         return RW_CACHE_LABELS;
     if (head->n_word_features)
@@ -182,7 +189,10 @@ static int take_head(const struct rw_cache_header *h, const void *from, uint64_t
     return head->n_names <= RW_FEATURE_IDS && head->weights <= OF_QUERIES &&
                    head->n_word_features <= RW_FEATURE_IDS &&
                    !(head->n_word_features && h->has_bins) && head->n_more_labels < RW_MAX_LABELS &&
-                   (head->n_more_labels > 0) == (h->version == RW_CACHE_LABELS) &&
+                   (head->n_more_labels > 0 ? h->version >= RW_CACHE_LABELS
+                                            : h->version != RW_CACHE_LABELS) &&
+                   (head->width > 0) == (h->version == RW_CACHE_COLUMNS) &&
+                   head->width <= RW_FEATURE_IDS && head->zero == 0 &&
                    head->name_bytes <= n_bytes && head->word_bytes <= n_bytes &&
                    n_bytes_of(h->version, head, h->n_docs) == n_bytes
                ? RW_OK
@@ -223,6 +233,13 @@ int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const struct rw_ca
     dataset->weight_by_query = head.weights == OF_QUERIES;
     if (head.n_names)
         status = take_names(ctx, &head, ids, text, dataset);
+    dataset->width = head.width;
+    if (status == RW_OK && head.n_names)
+        dataset->width = dataset->name[head.n_names - 1].feature + 1;
+    for (uint32_t c = 0; c < dataset->n_columns && head.width; c++) {
+        if (dataset->column[c].feature >= head.width)
+            status = RW_ERR_FORMAT;
+    }
     const char *of_docs = words + aligned(head.word_bytes);
     if (status == RW_OK && head.weights)
         status = take_weights(ctx, of_docs, dataset);

@@ -208,6 +208,8 @@ static int collect(struct rw_ctx *ctx, struct rw_csv *csv, struct rw_csv_chunk *
         *builder = chunk->builder;
         memset(&chunk->builder, 0, sizeof(chunk->builder));
         builder->lexicon = rw_lexicon_share(csv->layout.lexicon);
+        builder->width = csv->layout.width;
+        builder->by_name = csv->layout.by_name;
         RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
         if (csv->n_docs == 0) {
             RW_TRY(rw_names_copy(ctx, csv->layout.name, csv->layout.n_names, &builder->name));

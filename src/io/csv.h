@@ -32,6 +32,8 @@ struct rw_csv_layout {
     char **title;                 /* [n_columns] NULL: no header; owned, like its texts */
     uint32_t n_slots;
     uint16_t *feature; /* [n_slots] ids, ascending; owned */
+    uint32_t width;    /* as of the dataset, as is */
+    int by_name;
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header; owned */
     struct rw_lexicon *lexicon;   /* of the words; NULL: there are none; the context's */

@@ -410,8 +410,10 @@ static int make_layout(struct header *h)
         RW_TRY(check_titles(h));
     for (uint32_t c = 0; c < layout->n_columns; c++)
         h->id[c] = -1;
-    RW_TRY(layout->title && h->columns->n_names ? find_by_name(h) : number_features(h));
+    layout->by_name = layout->title && h->columns->n_names;
+    RW_TRY(layout->by_name ? find_by_name(h) : number_features(h));
     RW_TRY(make_slots(h));
+    layout->width = layout->by_name ? 0 : layout->n_slots;
     RW_TRY(rw_columns_lexicon(h->ctx, layout->name, layout->n_names, &layout->lexicon));
     for (uint32_t c = 0; c < layout->n_columns; c++)
         layout->column[c].is_word =

@@ -130,6 +130,9 @@ static int features_section(struct rw_words *w, struct rw_model *model)
                 model->feature[i] = (uint32_t)id;
     }
     model->n_features = (uint32_t)n;
+    if (n > 0 && model->width > 0 && model->feature[n - 1] >= model->width)
+        return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: feature %u; expected features 0 to %u",
+                       w->path, w->line - 1, model->feature[n - 1], model->width - 1);
     return rw_words_newline(w);
 }
 
@@ -262,6 +265,36 @@ static int map_section(struct rw_words *w, struct rw_score_map *map)
     return is_isotonic ? knots_section(w, map) : slope_of(w, map);
 }
 
+/* How the training set counted its features. */
+static int columns_line(struct rw_words *w, struct rw_model *model)
+{
+    static const char *const word[] = {[RW_COLUMNS_UNKNOWN] = "unknown",
+                                       [RW_COLUMNS_NUMBERED] = "numbered ",
+                                       [RW_COLUMNS_NAMED] = "named ",
+                                       [RW_COLUMNS_LETOR] = "letor"};
+    enum { N_KINDS = sizeof(word) / sizeof(word[0]) };
+    int32_t width = (int32_t)model->width;
+    RW_TRY(rw_words_take(w, "columns "));
+    for (int kind = 0, found = 0; !found; kind++) {
+        if (kind == N_KINDS)
+            return rw_words_fail(w, "'unknown', 'numbered', 'named' or 'letor'");
+        found = w->is_writing && model->columns == (enum rw_columns_kind)kind;
+        RW_TRY(rw_words_option(w, word[kind], &found));
+        if (found)
+            model->columns = (enum rw_columns_kind)kind;
+    }
+    if (model->columns == RW_COLUMNS_NUMBERED || model->columns == RW_COLUMNS_NAMED) {
+        const struct rw_words before = *w;
+        RW_TRY(rw_words_count(w, "", "the number of columns", RW_FEATURE_IDS, &width));
+        if (width == 0) {
+            *w = before;
+            return rw_words_fail(w, "1 column or more");
+        }
+    }
+    model->width = (uint32_t)width;
+    return rw_words_newline(w);
+}
+
 static int ending_lines(struct rw_words *w, struct rw_model *model)
 {
     RW_TRY(rw_words_choice(w, "finished ", "no", "yes", &model->is_interrupted));
@@ -289,6 +322,8 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
 {
     RW_TRY(rw_words_choice(w, "absent ", "missing", "zero", &model->absent_missing));
     RW_TRY(rw_words_newline(w));
+    if (w->version >= RW_MODEL_VERSION)
+        RW_TRY(columns_line(w, model));
     RW_TRY(rw_words_take(w, "best-round "));
     const struct rw_words best = *w;
     RW_TRY(rw_words_count(w, "", "a round", INT32_MAX, &model->best_round));

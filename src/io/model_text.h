@@ -4,6 +4,7 @@
  *
  *   rankwood model 6
  *   absent zero|missing
+ *   columns KIND                      numbered W, named W, letor or unknown: enum rw_columns_kind
  *   best-round N
  *   finished yes|no                   no: ended from outside
  *   empty-rounds N                    after the last tree; no tree could be split in them
@@ -53,7 +54,7 @@
  *   node 0 feature 7 in 0,2-5 left node 1 right leaf 2 missing left gain 34.5
  *   node 1 feature 7 in none left ...
  *
- * Versions 1 to 5 are read for ever. They have no covers. Version 5 always has the section of
+ * Versions 1 to 5 are read for ever. They have neither covers nor the line `columns`, whose kind is unknown then. Version 5 always has the section of
  * categories, of up to 1023 words a feature; version 4 has up to 255. Version 3 has a map and no
  * categories, version 2 neither. Version 1 has neither the lines finished and empty-rounds nor the
  * section `earlier`, and it calls min-hessian min-weight. */

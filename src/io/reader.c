@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "binning/dataset_codes.h"
 #include "comm/comm.h"
 #include "io/data_format.h"
@@ -226,6 +227,16 @@ static int score_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_p
     return RW_OK;
 }
 
+/* Does what lines had fit the model? The data set has no features any more. */
+static int check_seen(struct rw_ctx *ctx, const struct rw_packed *packed, const unsigned char *seen,
+                      const struct rw_dataset *piece)
+{
+    struct rw_column_view view = rw_column_view_of(piece);
+    const unsigned char *last = rw_system_last(seen, 1, RW_FEATURE_IDS);
+    view.n_ids = last ? (uint32_t)(last - seen) + 1 : 0;
+    return rw_column_rule_check(ctx, &packed->flat->columns, &view);
+}
+
 int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_predictor *predictor,
                      unsigned char *seen, struct rw_dataset **out, const double **scores)
 {
@@ -240,6 +251,8 @@ int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_pre
     RW_TRY_OUT(finish_piece(ctx, reader, &list, out));
     if (*out && reader->n_lines_scored == 0)
         RW_TRY_OUT(score_piece(ctx, reader, predictor, seen, start, *out));
+    else if (*out)
+        RW_TRY_OUT(check_seen(ctx, job.packed, seen, *out));
     *scores = reader->score;
 out:
     rw_builder_list_release(&list);

@@ -185,6 +185,8 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     RW_TRY_OUT(RW_NEW(ctx, flat->first_leaf, n + 1));
     count_trees(flat, model);
     RW_TRY_OUT(number_features(ctx, flat, model, &numbering));
+    flat->columns =
+        rw_column_rule_of(model, flat->n_used ? flat->feature[flat->n_used - 1] + 1 : 0);
     RW_TRY_OUT(RW_NEW_RAW(ctx, flat->node, flat->first_node[n]));
     RW_TRY_OUT(RW_NEW_RAW(ctx, flat->leaf, flat->first_leaf[n]));
     for (int32_t i = 0; i < flat->n_trees; i++)

@@ -3,13 +3,14 @@
 #ifndef RW_MODEL_FLAT_H
 #define RW_MODEL_FLAT_H
 
-#include "model/model.h"
+#include "model/model_columns.h"
 #include "model/walk.h"
 
 struct rw_flat {
     int32_t n_trees;
-    float absent;              /* what an absent feature is: 0 or NaN */
-    uint32_t n_used;           /* features that some node asks for */
+    float absent;                  /* what an absent feature is: 0 or NaN */
+    struct rw_column_rule columns; /* which data it is for */
+    uint32_t n_used;               /* features that some node asks for */
     uint32_t *feature;         /* [n_used] their ids, ascending: a slot is an index here; one for
                                   each set of categories; owned */
     struct rw_walk_node *node; /* [first_node[n_trees]] owned */

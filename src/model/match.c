@@ -28,18 +28,6 @@ static void mark_used(const struct rw_model *model, uint8_t *used)
             used[model->tree[i].feature[node] & RW_MAX_FEATURE] = 1;
 }
 
-uint32_t rw_model_n_lacking(const struct rw_model *model, const uint32_t *feature, uint32_t n)
-{
-    uint8_t used[RW_FEATURE_IDS];
-    uint32_t n_lacking = 0;
-    mark_used(model, used);
-    for (uint32_t i = 0; i < n; i++)
-        used[feature[i]] = 0;
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        n_lacking += used[f];
-    return n_lacking;
-}
-
 void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
                         uint32_t *n_missing, uint32_t *n_unknown)
 {

@@ -133,6 +133,14 @@ static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
             (i > 0 && model->feature[i] <= model->feature[i - 1]))
             return rw_fail(ctx, RW_ERR_FORMAT, "feature %u: expected ids that ascend up to %d",
                            model->feature[i], RW_MAX_FEATURE);
+    const int has_width =
+        model->columns == RW_COLUMNS_NUMBERED || model->columns == RW_COLUMNS_NAMED;
+    if (has_width != (model->width > 0) || (has_width && model->n_features > 0 &&
+                                            model->feature[model->n_features - 1] >= model->width))
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "%u columns; expected more than the greatest feature, and none where "
+                       "features are not columns",
+                       model->width);
     for (int32_t i = 0; i < model->n_names; i++) {
         const struct rw_feature_name *name = &model->name[i];
         if (name->feature > RW_MAX_FEATURE || (i > 0 && name->feature <= name[-1].feature))

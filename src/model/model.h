@@ -37,6 +37,8 @@ struct rw_model {
     struct rw_model_params params; /* of the last training */
     int32_t n_earlier;
     struct rw_model_run *earlier; /* [n_earlier] trainings before it, the first one first; owned */
+    enum rw_columns_kind columns; /* how the training set counted its features */
+    uint32_t width;               /* its columns, if they were numbered or named; else 0 */
     uint32_t n_features;
     uint32_t *feature; /* [n_features] ids that the training set had, ascending; owned */
     int32_t n_names;
@@ -72,14 +74,9 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
 
 /* The value of a feature that a document does not mention: 0 or NaN, missing. */
 float rw_model_absent(const struct rw_model *model);
-/* The name of a feature; "" without one. */
-const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
 
 /* The sum of a document's leaves in tree order, in double. values as in rw_tree_leaf. */
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values);
-
-/* How many features that its trees ask for are not among those: [n] ids. */
-uint32_t rw_model_n_lacking(const struct rw_model *model, const uint32_t *feature, uint32_t n);
 
 #endif

@@ -56,6 +56,8 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
     RW_TRY_OUT(rw_model_new(ctx, &to));
     to->is_interrupted = from->is_interrupted;
     to->absent_missing = from->absent_missing;
+    to->columns = from->columns;
+    to->width = from->width;
     RW_TRY_OUT(copy_trees(ctx, from, keep, to));
     RW_TRY_OUT(copy_runs(ctx, from, keep, to));
     RW_TRY_OUT(copy_features(ctx, from, to));

@@ -75,6 +75,8 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
     const size_t first = (size_t)flat->n_used * sizeof(*column);
     const size_t bytes = sizeof(struct rw_column) + dataset->n_docs * sizeof(float);
     *out = NULL;
+    const struct rw_column_view view = rw_column_view_of(dataset);
+    RW_TRY(rw_column_rule_check(ctx, &flat->columns, &view));
     RW_TRY(rw_mem_new(ctx, (void **)&column, first + n_codes * bytes, 1));
     struct rw_column *made = (struct rw_column *)(void *)(column + flat->n_used);
     float *value = (float *)(void *)(made + n_codes);

@@ -125,6 +125,8 @@ int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const flo
 {
     RW_DEFAULT_FPENV;
     const struct rw_rows rows = {values, n_docs, n_features, first_feature};
+    const struct rw_column_view view = rw_column_view_rows(n_features, first_feature);
+    RW_TRY(rw_column_rule_check(ctx, &scorer->flat.columns, &view));
     return rw_forms_rows(ctx, &scorer->forms, &rows, scores);
 }
 

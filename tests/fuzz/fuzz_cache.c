@@ -145,7 +145,7 @@ int fuzz_one(const uint8_t *data, size_t size)
         memcpy(sealed, data, size);
         memcpy(&header, data, sizeof(header));
         memcpy(header.magic, RW_CACHE_MAGIC, sizeof(header.magic));
-        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_LABELS)
+        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_VERSION_LAST)
             header.version = RW_CACHE_VERSION;
         header.byte_order = RW_CACHE_BYTE_ORDER;
         header.file_bytes = size;

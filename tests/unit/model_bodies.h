@@ -7,9 +7,11 @@
 static struct rw_ctx *ctx; /* of the test that runs */
 
 /* Most of what can be wrong is wrong in all versions alike. */
-#define HEAD     "rankwood model 1\nabsent zero\nbest-round 1\n\n"
-#define HEAD2    "rankwood model 2\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n"
-#define HEAD6    "rankwood model 6\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n"
+#define HEAD  "rankwood model 1\nabsent zero\nbest-round 1\n\n"
+#define HEAD2 "rankwood model 2\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n"
+#define HEAD6                                                                                   \
+    "rankwood model 6\nabsent zero\ncolumns named 10\nbest-round 1\nfinished no\nempty-rounds " \
+    "3\n\n"
 #define PARAMS   "params 1\nleaves = 3\n\n"
 #define PARAMS2  "params 2\nrate = auto 0.1\nleaves = 3\n\n"
 #define EARLIER  "earlier 2\nrun 1 trees 1 params 1\nrate = 0.5\nrun 2 trees 0 params 0\n\n"

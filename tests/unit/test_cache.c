@@ -309,7 +309,7 @@ Test(cache, other_versions_are_named)
     snprintf(expected, sizeof(expected),
              "'bad.rwb' is a cache of version 70; expected version %d to %d\n"
              "hint: make it again with 'rankwood bin'",
-             RW_CACHE_VERSION, RW_CACHE_LABELS);
+             RW_CACHE_VERSION, RW_CACHE_VERSION_LAST);
     header->version = 70;
     seal(data, n);
     assert_refused(data, n, expected);

@@ -129,7 +129,7 @@ Test(model_text, bytes)
     cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
     cr_assert_eq(n, strlen(body) + RW_CHECKSUM_LINE_BYTES);
     cr_assert_eq(memcmp(text, body, strlen(body)), 0);
-    cr_assert_eq(memcmp(text + strlen(body), "checksum 6a4a774e\n", RW_CHECKSUM_LINE_BYTES), 0,
+    cr_assert_eq(memcmp(text + strlen(body), "checksum f1fc9f37\n", RW_CHECKSUM_LINE_BYTES), 0,
                  "%.18s", text + strlen(body));
     rw_mem_free(text);
     rw_model_free(model);
@@ -225,7 +225,7 @@ Test(model_text, something_after_the_end)
     text = realloc(text, n + 2);
     text[n] = '\n';
     refused_as_it_is(text, n + 1,
-                     "m:39: expected 'checksum' and 8 hex digits as the last line; "
+                     "m:40: expected 'checksum' and 8 hex digits as the last line; "
                      "the file is cut or damaged");
     free(text);
 }
@@ -364,23 +364,23 @@ Test(model_text, hostile_numbers)
 Test(model_text, hostile_covers)
 {
     refused(COVERS("leaf 0 1 docs 1\nleaf 1 1\nleaf 2 1\n\n"),
-            "m:33:16: expected 'hessian', found the end of the line");
+            "m:34:16: expected 'hessian', found the end of the line");
     refused(COVERS("leaf 0 1 docs 1 hessian 1\nleaf 1 1\nleaf 2 1\n\n"),
-            "m:34:9: expected 'docs', found the end of the line");
+            "m:35:9: expected 'docs', found the end of the line");
     refused(COVERS("leaf 0 1\nleaf 1 1 docs 1 hessian 1\nleaf 2 1\n\n"),
-            "m:34:10: unknown word 'docs'" LATER);
+            "m:35:10: unknown word 'docs'" LATER);
     refused(COVERS("leaf 0 1 docs -1 hessian 1\nleaf 1 1 docs 1 hessian 1\nleaf 2 1 docs 1 "
                    "hessian 1\n\n"),
-            "m:30: tree 1: leaf 0: its documents are not a number from 0 to 2^53");
+            "m:31: tree 1: leaf 0: its documents are not a number from 0 to 2^53");
     refused(COVERS("leaf 0 1 docs 1 hessian 1\nleaf 1 1 docs 1 hessian -1\nleaf 2 1 docs 1 "
                    "hessian 1\n\n"),
-            "m:30: tree 1: leaf 1: its hessian is not a finite number, 0 or more");
+            "m:31: tree 1: leaf 1: its hessian is not a finite number, 0 or more");
     refused(COVERS("leaf 0 1 docs nan hessian 1\n"),
-            "m:33:15: expected a number of documents, found 'nan'");
+            "m:34:15: expected a number of documents, found 'nan'");
     refused(COVERS("leaf 0 1 docs 1e999 hessian 1\n"),
-            "m:33:15: expected a number of documents, found '1e999'");
+            "m:34:15: expected a number of documents, found '1e999'");
     refused(COVERS("leaf 0 1 docs 1 hessian 1e39\n"),
-            "m:33:25: expected a sum of hessians, a finite float, found '1e39'");
+            "m:34:25: expected a sum of hessians, a finite float, found '1e39'");
     /* Version 2 knows no covers. */
     refused(TREE_OF(NODE0, NODE1, COVERED), "m:25:9: expected the end of the line, found ' docs'");
 }
@@ -388,12 +388,13 @@ Test(model_text, hostile_covers)
 /* What a later version may add: a line of the head, a word of a tree or a leaf. */
 Test(model_text, words_of_later_versions)
 {
-    refused("rankwood model 6\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\nbags 2\n\n",
-            "m:6:1: unknown word 'bags'" LATER);
+    refused("rankwood model 6\nabsent zero\ncolumns letor\nbest-round 1\nfinished no\nempty-rounds "
+            "3\nbags 2\n\n",
+            "m:7:1: unknown word 'bags'" LATER);
     refused(HEAD6 PARAMS2 EARLIER FEATURES NAMES METRICS TREES
             "tree 1 leaves 3 symmetric\n" NODE0 NODE1,
-            "m:30:17: unknown word 'symmetric'" LATER);
-    refused(COVERS("leaf 0 1 docs 1 hessian 1 bag 3\n"), "m:33:27: unknown word 'bag'" LATER);
+            "m:31:17: unknown word 'symmetric'" LATER);
+    refused(COVERS("leaf 0 1 docs 1 hessian 1 bag 3\n"), "m:34:27: unknown word 'bag'" LATER);
     refused(HEAD2 PARAMS2 EARLIER FEATURES NAMES METRICS TREES
             "tree 1 leaves 3 symmetric\n" NODE0 NODE1,
             "m:30:16: expected the end of the line, found ' symmetric'");
@@ -464,6 +465,48 @@ Test(model_text, hostile_features_and_names)
     refused("rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 0\n\nnames 0\n\n"
             "metrics 0 rounds 1\n2\n\ntrees 0\n\n",
             "m:12:1: expected 1, found '2'");
+}
+
+Test(model_text, columns)
+{
+    static const char *const refused_lines[][2] = {
+        {"numbered", "m:3:9: expected 'unknown', 'numbered', 'named' or 'letor', found 'numbered'"},
+        {"numbered 0", "m:3:18: expected 1 column or more, found '0'"},
+        {"numbered 65537", "m:3:18: expected the number of columns, 0 to 65536, found '65537'"},
+        {"letor 10", "m:3:15: expected the end of the line, found '10'"},
+        {"named 9", "m:19: feature 9; expected features 0 to 8"},
+        {"other", "m:3:9: expected 'unknown', 'numbered', 'named' or 'letor', found 'other'"}};
+    static const struct {
+        const char *line;
+        enum rw_columns_kind kind;
+        uint32_t width, said;
+    } read[] = {{"unknown", RW_COLUMNS_UNKNOWN, 0, 0},
+                {"numbered 10", RW_COLUMNS_NUMBERED, 10, 10},
+                {"named 12", RW_COLUMNS_NAMED, 12, 12},
+                {"letor", RW_COLUMNS_LETOR, 0, 10}};
+    static const char after[] = "\nbest-round 1\nfinished no\nempty-rounds 3\n\n" PARAMS2 EARLIER
+        FEATURES NAMES METRICS TREES "tree 1 leaves 3\n" NODE0 NODE1 COVERED;
+    char text[1024];
+    for (size_t i = 0; i < sizeof(refused_lines) / sizeof(refused_lines[0]); i++) {
+        snprintf(text, sizeof(text), "rankwood model 6\nabsent zero\ncolumns %s%s",
+                 refused_lines[i][0], after);
+        refused(text, refused_lines[i][1]);
+    }
+    for (size_t i = 0; i < sizeof(read) / sizeof(read[0]); i++) {
+        snprintf(text, sizeof(text), "rankwood model 6\nabsent zero\ncolumns %s%s", read[i].line,
+                 after);
+        struct rw_model *model = fixture_model(ctx, text);
+        uint32_t width;
+        cr_assert_eq(rw_model_columns(model, &width), read[i].kind);
+        cr_assert_eq(width, read[i].said);
+        cr_assert_eq(model->width, read[i].width);
+        round_trip(model);
+        rw_model_free(model);
+    }
+    struct rw_model *old = fixture_model(ctx, body_2);
+    uint32_t width;
+    cr_assert_eq(rw_model_columns(old, &width), RW_COLUMNS_UNKNOWN);
+    rw_model_free(old);
 }
 
 Test(model_text, many_parameters_take_no_time)

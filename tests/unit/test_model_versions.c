@@ -97,7 +97,11 @@ Test(model_versions, maps_of_scores_to_probabilities)
     cr_assert_eq(rw_model_calibration(plain, &map), 0);
     cr_assert(map.method == NULL && map.n_knots == 0);
     cr_assert_eq(rw_model_print(ctx, isotonic, &text, &n), RW_OK);
-    cr_assert(n == strlen(isotonic_body) + RW_CHECKSUM_LINE_BYTES);
+    static const char added[] = "columns unknown\n";
+    char *line = strstr(text, added);
+    cr_assert_not_null(line);
+    cr_assert(n == strlen(isotonic_body) + strlen(added) + RW_CHECKSUM_LINE_BYTES);
+    memmove(line, line + strlen(added), n - (size_t)(line - text) - strlen(added));
     text[strlen("rankwood model ")] = '3';
     cr_assert_eq(memcmp(text, isotonic_body, strlen(isotonic_body)), 0);
     rw_mem_free(text);

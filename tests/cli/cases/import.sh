@@ -13,9 +13,9 @@ done
 try import lgb_rank.lightgbm --from lightgbm -o lgb.model
 try info lgb.model | sed -n '1,4p'
 # In, and out again in another program's terms: the same scores.
-"$RANKWOOD" import xgb_rank.xgboost --from xgboost -o xgb.model
+"$RANKWOOD" import xgb_rank.xgboost --from xgboost -o xgb.model 2>/dev/null
 try export xgb.model --to lightgbm --verify xgb_rank.docs -o xgb.lightgbm
-"$RANKWOOD" import xgb.lightgbm --from lightgbm -o again.model
+"$RANKWOOD" import xgb.lightgbm --from lightgbm -o again.model 2>/dev/null
 try import ranklib_small.ranklib --from ranklib --feature-base 0 -o zero.model
 "$RANKWOOD" show zero.model --tree 1 | sed -n 's/.*\(feature [0-9]*\).*/\1/p' | sort -u
 

@@ -22,7 +22,7 @@ train --rounds 2 --names names -o model.txt
 train --rounds 2 --init model.txt -o model.txt
 grep -e '^rounds = ' -e '^trees ' -e '^3 three' model.txt
 # Cuts that are none of the data's, and what was there is not dropped, whatever is best.
-"$RANKWOOD" import "$CLI_TESTS/../golden/convert/lgb_rank.lightgbm" --from lightgbm -o theirs.txt 2>/dev/null
+"$RANKWOOD" import "$CLI_TESTS/../golden/convert/lgb_rank.lightgbm" --from lightgbm --feature-base 1 -o theirs.txt 2>/dev/null
 absent=$(sed -n 's/^absent //p' theirs.txt)
 n=$(sed -n 's/^trees //p' theirs.txt)
 train --absent "$absent" --init theirs.txt --rounds 3 --valid valid.txt.gz --ties mean --early-stop 2 -o on.txt
