@@ -20,19 +20,20 @@
 #     sizes       a model file of more than 2^31 bytes
 #     packages    Debian's, built and installed in a clean root; two builds give the same bytes; the library's
 #                 interface; the site
+#     fresh       README's commands on a bare Debian 12, Debian 13 and Ubuntu 24.04 (packaging/fresh.sh)
 #     peers       quality and speed beside other programs (tests/peers/run.sh), which are built or installed first
 #
 # RANKWOOD_BUILDS, RANKWOOD_DATA, FUZZ_SECONDS as for run.sh; soak's figures are left in RANKWOOD_BUILDS/soak. The last
-# line is 'N passed, M failed'; exit 1 if M is not 0.
+# line is 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 mkdir -p "$builds" || exit 2
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}" LC_ALL=C
-stages=${*:-faults disks library sanitizers threads mutate kills compilers kernels numbers cuda_faults emulated fuzz differential soak sizes packages peers}
+stages=${*:-faults disks library sanitizers threads mutate kills compilers kernels numbers cuda_faults emulated fuzz differential soak sizes packages fresh peers}
 program=$builds/release/src/cli/rankwood
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 
 # name command...: what it prints goes to a log, and its last lines are shown
 step() {
@@ -40,7 +41,11 @@ step() {
     shift
     at=$(date +%s)
     if "$@" >"$log" 2>&1; then
-        passed=$((passed + 1)) word=ok
+        if grep -q '^skip ' "$log" && ! grep -q '^ok ' "$log"; then
+            skipped=$((skipped + 1)) word=skip
+        else
+            passed=$((passed + 1)) word=ok
+        fi
     else
         failed=$((failed + 1)) word='not ok'
         grep -A 5 '^not ok' "$log" | head -n 60
@@ -135,6 +140,9 @@ stage_packages() {
     step reproducible sh packaging/reproducible.sh "$builds/reproducible"
     step site sh docs/site.sh "$builds/site"
 }
+stage_fresh() {
+    step fresh sh packaging/fresh.sh "$builds/fresh"
+}
 stage_peers() {
     need_release
     step peers sh tests/peers/run.sh
@@ -143,7 +151,7 @@ stage_peers() {
 sh tests/install_deps.sh test || exit 2
 for stage in $stages; do
     case $stage in
-    faults | disks | library | sanitizers | threads | mutate | kills | compilers | kernels | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | peers) ;;
+    faults | disks | library | sanitizers | threads | mutate | kills | compilers | kernels | numbers | cuda_faults | emulated | fuzz | differential | soak | sizes | packages | fresh | peers) ;;
     *)
         echo "no stage '$stage'"
         exit 2
@@ -152,5 +160,5 @@ for stage in $stages; do
     echo "stage $stage"
     "stage_$stage"
 done
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
