@@ -6,8 +6,8 @@
 
 #include "cli/messages.h"
 
-const struct argp_option *rw_advice_find(const struct rw_known_options *known, const char *name,
-                                         size_t n)
+const struct rw_help_option *rw_advice_find(const struct rw_known_options *known, const char *name,
+                                            size_t n)
 {
     for (int i = 0; i < known->n; i++) {
         const char *candidate = known->table[i].name;
@@ -112,7 +112,7 @@ int rw_advice_unknown(const struct rw_known_options *known, const char *token)
 /* How `name` is given this value, which may be another trainer's. */
 static void say_as_option(const struct rw_known_options *known, const char *name, const char *value)
 {
-    const struct argp_option *option = rw_advice_find(known, name, strlen(name));
+    const struct rw_help_option *option = rw_advice_find(known, name, strlen(name));
     const int row = rw_alias_find(name, value, 0);
     struct rw_params *probe = NULL;
     if (row >= 0 && !rw_alias_at(row)->ours) {
@@ -139,7 +139,7 @@ int rw_advice_bare(const struct rw_known_options *known, const char *operand)
     for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
     const struct elsewhere elsewhere = find_elsewhere(known, name);
-    const struct argp_option *own = rw_advice_find(known, name, strlen(name));
+    const struct rw_help_option *own = rw_advice_find(known, name, strlen(name));
     const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
     if (!ours && !elsewhere.none && !elsewhere.other && !is_parameter(name))
         return 0;

@@ -2,19 +2,19 @@
 #ifndef RW_CLI_ADVICE_H
 #define RW_CLI_ADVICE_H
 
-#include <argp.h>
-
+#include "cli/help.h"
 #include "cli/options.h"
 
 struct rw_known_options {
     struct rw_cli *cli;
-    const struct argp_option *table; /* [n] with the parameters that the command takes; borrowed */
+    const struct rw_help_option
+        *table; /* [n] with the parameters that the command takes; borrowed */
     int n;
 };
 
 /* The option of this name, of n bytes; NULL: there is none. */
-const struct argp_option *rw_advice_find(const struct rw_known_options *known, const char *name,
-                                         size_t n);
+const struct rw_help_option *rw_advice_find(const struct rw_known_options *known, const char *name,
+                                            size_t n);
 /* Reports an unknown option ("--num_leaves=31"), and what it is called here; the exit code. */
 int rw_advice_unknown(const struct rw_known_options *known, const char *token);
 /* An operand that is no file but a parameter as other programs take them, "num_leaves=31": says how

@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <argp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +9,12 @@
 #include "cli/many_ranks.h"
 #include "cli/output.h"
 
-/* Keys of argp's table: letters, then the command's own options, then parameters. */
+/* Keys of the table: letters, then the command's own options, then parameters. */
 enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
-
-/* All that argp prints for --help but its exit. */
-#define HELP_PARTS (ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC)
 
 struct parsing {
     struct rw_cli *cli;
-    struct argp_option *table; /* [n + 1] the command's own options first; owned */
+    struct rw_help_option *table; /* [n + 1] the command's own options first; owned */
     int n, n_own;
     struct rw_known_options known; /* the same, for messages */
     char **help; /* [n_help] the parameters' help with ranges; owned, like its texts */
@@ -26,9 +22,9 @@ struct parsing {
     const char **value; /* [parameters] as given; NULL: not given; owned */
     struct rw_list metrics;
     /* DATA that follows an option which follows DATA: `train a --valid b c` */
-    const char *apart;                 /* the operand; NULL: all DATA is in one place */
-    const char *apart_of;              /* the operand before it */
-    const struct argp_option *between; /* the last option, since the last operand; NULL: none */
+    const char *apart;                    /* the operand; NULL: all DATA is in one place */
+    const char *apart_of;                 /* the operand before it */
+    const struct rw_help_option *between; /* the last option, since the last operand; NULL: none */
     const char *between_value;
     struct rw_list *behind; /* where operands go now; NULL: they are the command's */
     int quiet, verbose, is_help;
@@ -78,7 +74,7 @@ static int holds(const char *words, const char *word)
 static void add(struct parsing *p, const char *name, int key, const char *argument,
                 const char *help, int group)
 {
-    p->table[p->n++] = (struct argp_option){
+    p->table[p->n++] = (struct rw_help_option){
         .name = name, .key = key, .arg = argument, .doc = help, .group = group};
 }
 
@@ -125,10 +121,10 @@ static void make_table(struct parsing *p)
         add(p, "verbose", KEY_VERBOSE, NULL, "print more", 1);
         add_params(p, n_params);
     }
-    add(p, "help", 'h', NULL, "print this", -1);
+    add(p, "help", 'h', NULL, "print this", 3);
 }
 
-static const struct argp_option *find_letter(const struct parsing *p, int letter)
+static const struct rw_help_option *find_letter(const struct parsing *p, int letter)
 {
     for (int i = 0; i < p->n; i++) {
         if (p->table[i].key == letter && letter)
@@ -195,7 +191,7 @@ static int take_own(struct parsing *p, int i, const char *text)
 }
 
 /* text: NULL for an option without a value. */
-static int take(struct parsing *p, const struct argp_option *option, const char *text)
+static int take(struct parsing *p, const struct rw_help_option *option, const char *text)
 {
     if (!p->apart) {
         p->between = option;
@@ -224,7 +220,7 @@ static int take_long(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n = strcspn(token + 2, "=");
-    const struct argp_option *option = rw_advice_find(&p->known, token + 2, n);
+    const struct rw_help_option *option = rw_advice_find(&p->known, token + 2, n);
     if (!option)
         return rw_advice_unknown(&p->known, token);
     const char *value = token[2 + n] ? token + 3 + n : NULL;
@@ -246,7 +242,7 @@ static int take_letters(struct parsing *p, char **argv, int *i)
         rw_advice_find(&p->known, token + 1, n_word)) /* "-output", which is no "-o utput" */
         return rw_advice_unknown(&p->known, token);
     for (const char *c = token + 1; *c; c++) {
-        const struct argp_option *option = find_letter(p, *c);
+        const struct rw_help_option *option = find_letter(p, *c);
         const char *value = NULL;
         if (!option)
             return rw_advice_unknown(&p->known, token);
@@ -268,7 +264,8 @@ static int take_letters(struct parsing *p, char **argv, int *i)
 static void take_operand(struct parsing *p, const char *text)
 {
     const struct rw_cli *cli = p->cli;
-    const int data_from = strncmp(cli->command->operands, "MODEL", 5) == 0; /* the first is not */
+    const char *operands = cli->command->operands ? cli->command->operands : "";
+    const int data_from = strncmp(operands, "MODEL", 5) == 0; /* the first is not */
     if (!p->behind && p->between && !p->apart && cli->operands.n > data_from) {
         p->apart = text;
         p->apart_of = cli->operands.text[cli->operands.n - 1];
@@ -278,8 +275,6 @@ static void take_operand(struct parsing *p, const char *text)
     list_add(p->behind ? p->behind : &p->cli->operands, text);
 }
 
-/* argp lays out the help; it does not read the line: it would take a beginning of a name for the
- * whole, and has words of its own for errors. */
 static int read_line(struct parsing *p, int argc, char **argv)
 {
     int result = 0, only_operands = 0;
@@ -294,26 +289,9 @@ static int read_line(struct parsing *p, int argc, char **argv)
     return result;
 }
 
-/* argp's note on short options is not needed. */
-static char *without_note(int key, const char *text, void *input)
-{
-    (void)input;
-    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
-}
-
-static error_t print_parts(int key, char *text, struct argp_state *state)
-{
-    (void)text;
-    if (key != ARGP_KEY_END)
-        return ARGP_ERR_UNKNOWN;
-    argp_state_help(state, stdout, HELP_PARTS);
-    return 0;
-}
-
-/* argp leaves out its note only while it parses: here an empty line. */
 static int print_help(const struct parsing *p)
 {
-    char name[64], *line[] = {name, NULL}, *about = NULL;
+    char name[64], *about = NULL;
     size_t n;
     FILE *text = open_memstream(&about, &n);
     if (!text)
@@ -323,13 +301,8 @@ static int print_help(const struct parsing *p)
         p->cli->command->more(text);
     if (fclose(text) != 0)
         rw_no_memory();
-    const struct argp argp = {.options = p->table,
-                              .parser = print_parts,
-                              .args_doc = p->cli->command->operands,
-                              .doc = about,
-                              .help_filter = without_note};
     snprintf(name, sizeof(name), "%s %s", rw_msg_program, p->cli->command->name);
-    argp_parse(&argp, 1, line, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL);
+    rw_help_print(stdout, name, p->cli->command->operands, about, p->table, p->n);
     free(about);
     return 0;
 }

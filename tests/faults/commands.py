@@ -33,7 +33,6 @@ class Command:
     stdin: str = ""
     again: bool = False
     varies: bool = False  # its output is of the machine: only failures are looked at
-    by_libc: bool = False  # what prints is glibc's argp, which aborts where it lacks memory: without those faults
     slow: bool = False  # never more than 40 faults of a kind; none where fewer than 10 are asked for
 
 
@@ -176,7 +175,7 @@ def commands() -> list[Command]:
         Command("show", f"show {d}model --tree 1"),
         Command("show, dot", f"show {d}words.model --tree 1 --dot"),
         Command("doctor", "doctor", varies=True, slow=True),
-        Command("help", "train --help", by_libc=True),
+        Command("help", "train --help"),
     ]
     return made
 

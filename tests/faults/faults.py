@@ -331,8 +331,6 @@ def try_command(bench: Bench, pool: ThreadPoolExecutor, command: Command, kinds:
 
     faults = FAULTS | CUDA_FAULTS
     for kind in kinds:
-        if kind == "memory" and command.by_libc:
-            continue
         counted = bench.run(command, f"{kind} {FAR} {faults[kind][0].rstrip('+')}")
         tally.calls[kind] = n = counted.n_calls
         if counted.n_held:

@@ -6,7 +6,11 @@
     s/^\(CUDA:\) \(none\|[0-9.]*, for [a-z0-9_ ]*\)$/\1 .../; s/^\(instruction sets:\) plain.*; [a-z0-9]* is taken$/\1 .../'
 # In the middle of a line that is wrong otherwise, too.
 "$RANKWOOD" show --tree 1 --help
-for command in synth bin train predict eval info show bench; do
-    "$RANKWOOD" $command --help >/dev/null || echo "$command: $?"
+# Every line fits on a terminal, and every option begins where options do.
+for command in "" $("$RANKWOOD" --help | awk '/^usage:/ { on = 1; next } on && NF { print $1; n++ } n && !NF { exit }'); do
+    "$RANKWOOD" $command --help >help || echo "$command: $?"
+    grep -n '.\{81\}' help && echo "$command: wider than 80 columns"
+    grep ' --[a-z-]*=[A-Z|a-z]*  ' help | grep -v '^  \(   \|-[a-z],\) --' && echo "$command: an option elsewhere"
+    grep ' $' help && echo "$command: blanks at the end of a line"
 done
 "$RANKWOOD"
