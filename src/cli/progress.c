@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR = 24 };
+enum { BAR = 24, LEAST_BAR = 5 };
 static const double first_after = 1, between = 1.0 / 6; /* seconds */
 
 static struct {
@@ -59,20 +59,25 @@ void rw_progress_show(int done, int total, uint32_t n_docs)
         return;
     progress.drawn = now;
 
-    char bar[BAR + 1], line[160];
-    const int full = (int)((int64_t)BAR * done / total);
-    memset(bar, '.', BAR);
-    memset(bar, '#', (size_t)full);
-    bar[BAR] = 0;
+    char bar[BAR + 4] = "", text[160];
     const double rate = (double)n_docs * done / spent;
     const char *unit = rate >= 1e6 ? "M" : rate >= 1e3 ? "k" : "";
     const double shown = rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate;
     const long left = (long)(spent / done * (total - done) + .5);
-    /* Early stopping may end it sooner. */
-    snprintf(line, sizeof(line), "[%s] %d/%d  %.1f%s docs/s  at most %ld:%02ld:%02ld left", bar,
-             done, total, shown, unit, left / 3600, left / 60 % 60, left % 60);
+    /* Early stopping may end it sooner. A narrow terminal shows less of the bar, then less of the
+     * text. */
+    const int n = snprintf(text, sizeof(text), "%d/%d  at most %ld:%02ld:%02ld left  %.1f%s docs/s",
+                           done, total, left / 3600, left / 60 % 60, left % 60, shown, unit);
+    const int room = columns() - 1 - n - (int)strlen("[] "), width = room < BAR ? room : BAR;
+    if (width >= LEAST_BAR) {
+        const int full = (int)((int64_t)width * done / total);
+        memset(bar, '.', (size_t)width + 1);
+        memset(bar, '#', (size_t)full + 1);
+        bar[0] = '[';
+        memcpy(bar + 1 + width, "] ", sizeof("] "));
+    }
     rw_progress_clear();
-    fprintf(stderr, "\r%.*s", columns() - 1, line);
+    fprintf(stderr, "\r%s%.*s", bar, columns() - 1 - (int)strlen(bar), text);
     fflush(stderr);
     progress.visible = 1;
 }
