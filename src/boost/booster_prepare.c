@@ -83,6 +83,7 @@ static int open_engine(struct booster *b, const char *device)
     rw_train_engine_rules(&b->params, &b->grow_rules, objective_of_engines(b), b->features.ignore,
                           &b->rules);
     rw_params_objective_rule(&b->params, &b->rule);
+    b->rules.handed_by = rw_booster_objective(b) ? rw_booster_objective(b)->name : NULL;
     b->rules.rule = &b->rule;
     b->rules.monotone = b->features.monotone;
     b->rules.penalty = b->features.penalty;

@@ -103,8 +103,8 @@ static int add_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(status);
     row->mean = value.result.mean;
     row->n_counted = value.result.n_counted;
-    rw_dialect_conventions(dialect, theirs, theirs->gain ? gain : NULL, metric->at,
-                           dataset->weight != NULL, text, size);
+    rw_dialect_conventions(dialect, theirs, theirs->gain ? gain : NULL, metric->at, dataset, text,
+                           size);
     row->conventions = text;
     return RW_OK;
 }

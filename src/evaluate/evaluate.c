@@ -145,8 +145,8 @@ static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
             made->eval.n_empty = value.result.n_empty;
         RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
         char line[224];
-        rw_dialect_conventions(dialect, row, row->gain ? label_gain : NULL, metric->at,
-                               dataset->weight != NULL, line, sizeof(line));
+        rw_dialect_conventions(dialect, row, row->gain ? label_gain : NULL, metric->at, dataset,
+                               line, sizeof(line));
         const size_t room = sizeof(made->conventions) - at;
         const int n = snprintf(made->conventions + at, room, "%s%s %s", i ? "\n" : "",
                                dialect->program, line);

@@ -189,14 +189,22 @@ void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_
         snprintf(buffer, size, "%s-%u", rw_dataset_query_id(dataset, query), index + 1);
 }
 
+static int has_doc_ids(const struct rw_dataset *dataset)
+{
+    char id[2] = "";
+    for (uint32_t doc = 0; doc < dataset->n_docs && !id[0]; doc++)
+        rw_dataset_doc_id(dataset, doc, id, sizeof(id));
+    return id[0] != 0;
+}
+
 static const char *gain_text(const char *gain)
 {
     return strcmp(gain, "exp") == 0 ? "2^l - 1" : strcmp(gain, "linear") == 0 ? "l" : gain;
 }
 
 void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_dialect_metric *row,
-                            const char *label_gain, uint32_t at, int weighted, char *buffer,
-                            size_t size)
+                            const char *label_gain, uint32_t at, const struct rw_dataset *dataset,
+                            char *buffer, size_t size)
 {
     static const char *const empties[] = {"count 0", "count 1", "left out"};
     static const char *const ties[] = {"in input order", "averaged", "by falling document id",
@@ -221,9 +229,12 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
         snprintf(whole, sizeof(whole), "cut at %u, ", row->whole_at);
     if (row->query_says)
         snprintf(says, sizeof(says), "%s, ", row->query_says);
+    const char *order = row->ties == RW_PUT_BY_ID && !has_doc_ids(dataset)
+                            ? "by falling id (QID-1, QID-2, ...)"
+                            : ties[row->ties];
     snprintf(buffer, size, "%s: %s%s%squeries without a relevant document %s%s, ties %s%s", theirs,
-             whole, gain, says, empties[row->empty], weighted ? weighs[row->weights] : "",
-             ties[row->ties], dialect->float_scores ? ", scores as float" : "");
+             whole, gain, says, empties[row->empty], dataset->weight ? weighs[row->weights] : "",
+             order, dialect->float_scores ? ", scores as float" : "");
 }
 
 /* ------------------------------------------------------------------ evaluation */

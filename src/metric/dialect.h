@@ -72,8 +72,8 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                     struct rw_dialect_value *out);
 /* What it counts, in one line. */
 void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_dialect_metric *row,
-                            const char *label_gain, uint32_t at, int weighted, char *buffer,
-                            size_t size);
+                            const char *label_gain, uint32_t at, const struct rw_dataset *dataset,
+                            char *buffer, size_t size);
 
 /* A document's id as predict --trec writes it: what its comment says, else the query's id, '-', and
  * its number in the query from 1. index: in the query, from 0. */

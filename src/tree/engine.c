@@ -110,7 +110,8 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
     RW_TRY(check_handed(engine));
-    RW_TRY(rw_gradients_check(engine->ctx, engine->n_docs[0], gradients, hessians));
+    RW_TRY(rw_gradients_check(engine->ctx, engine->rules.handed_by, engine->n_docs[0], gradients,
+                              hessians));
     RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
     engine->has_gradients = 1;
     return RW_OK;

@@ -43,6 +43,7 @@ enum { RW_LARGE_TREE = 128 };
 /* Everything that stays the same for a whole training. */
 struct rw_engine_rules {
     struct rw_cut_rule cut; /* `ignore` borrowed until the training set is loaded */
+    const char *handed_by;  /* name of an objective whose gradients are handed over, for messages */
     /* One that engines compute. NULL: they are handed over (set_gradients, set_lambdas). */
     const struct rw_objective *objective;
     struct rw_lambda_rule lambda; /* the objective's `pair` */

@@ -392,3 +392,11 @@ def test_names_in_messages(made: Made, model: rankwood.Model, small: dict[str, A
             call()
     with pytest.raises(rankwood.DataError, match=r"document 3 \(from 0\), feature 0 is infinite"):
         model.predict(wrong)
+
+
+def test_gradients_of_a_built_in_objective(made: Made, small: dict[str, Any]) -> None:
+    """They may be too large, too; the message names the objective."""
+    y = made.y.astype(float)
+    y[5] = 3e38
+    with pytest.raises(rankwood.DataError, match=r"^objective queryrmse: gradient of document \d+ \(from 0\) is -"):
+        rankwood.train({**small, "objective": "queryrmse"}, rankwood.Dataset(made.X, y, qid=made.qid))

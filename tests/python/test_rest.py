@@ -163,6 +163,8 @@ def test_audit_has_each_program_as_evaluate_has_it(dataset: rw.Dataset, model: r
             continue
         like = None if row.like == "rankwood" else row.like
         same = rw.evaluate(dataset, model, row.metric, like=like)
+        made_ids = "ties by falling id (QID-1, QID-2, ...)"  # the data has no ids of documents
+        assert (made_ids in same.conventions) == (like in ("trec", "gdeval"))
         assert row.mean == same[row.metric]
         assert row.n_counted == same.metrics[row.metric].n_counted
         n_compared += 1
