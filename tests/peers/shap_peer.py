@@ -1,5 +1,5 @@
 """shap_peer.py: SHAP values against the shap package (path-dependent TreeExplainer). Models that Rankwood trains on made
-data, documents counted by their leaves; every value must agree to 1e-9 of the largest |value| of the model (the package
+data, documents counted by their leaves, or by the model file where training sampled them; every value must agree to 1e-9 of the largest |value| of the model (the package
 keeps values in double, but takes features out of paths by division: deep trees cost it digits).
 
     python3 tests/peers/shap_peer.py [--rankwood PROGRAM] [--python INTERPRETER] [--golden tests/golden/shap]
@@ -19,17 +19,18 @@ CASES = (  # name, shape, queries, parameters of train; the first one is the gol
     ("small", "letor", 4, ["--rounds", "4", "--leaves", "6", "--min-docs", "5"]),
     ("letor", "letor", 60, ["--rounds", "30", "--leaves", "16", "--min-docs", "2"]),
     ("missing", "mslr30k", 15, ["--rounds", "20", "--leaves", "31", "--absent", "missing", "--min-docs", "2"]),
+    ("sampled", "letor", 60, ["--rounds", "30", "--leaves", "16", "--min-docs", "2", "--sample-docs", "0.5"]),
     ("deep", "yahoo", 15, ["--rounds", "5", "--leaves", "64", "--min-docs", "1"]),
 )
 
 
 def trees_of(path):
-    """Each tree: ([(feature, cut, left, right, missing_left)], [leaf]); children as in the file."""
+    """Each tree: ([(feature, cut, left, right, missing_left)], [leaf], [documents]); children as in the file."""
     trees = []
     for line in open(path):
         words = line.split()
         if words[:1] == ["tree"]:
-            trees.append(([], []))
+            trees.append(([], [], []))
         elif words[:1] == ["node"]:
             found = re.match(r"node \d+ feature (\d+) <= (\S+) left (\w+) (\d+) right (\w+) (\d+) missing (\w+)", line)
             f, cut, kind_l, l, kind_r, r, missing = found.groups()
@@ -37,6 +38,7 @@ def trees_of(path):
                                  int(r) if kind_r == "node" else ~int(r), missing == "left"))
         elif words[:1] == ["leaf"]:
             trees[-1][1].append(float(words[2]))
+            trees[-1][2].append(float(words[4]))
     return trees
 
 
@@ -54,14 +56,18 @@ def matrix(path, width, absent):
     return np.array(rows)
 
 
-def package_tree(nodes, leaves, x):
-    """The package's dictionary of a tree: nodes, then leaves; counts from the documents x."""
+def package_tree(nodes, leaves, docs, x):
+    """The package's dictionary of a tree: nodes, then leaves; counts from the documents x, or (None) the leaves' own."""
     import numpy as np
 
     n = len(nodes)
     place = lambda child: child if child >= 0 else n + ~child
     count = np.zeros(n + len(leaves))
-    for row in x:
+    if x is None:
+        count[n:] = docs
+        for at in reversed(range(n)):  # children have larger numbers
+            count[at] = count[place(nodes[at][2])] + count[place(nodes[at][3])]
+    for row in () if x is None else x:
         at = 0 if n else ~0
         while at >= 0:
             count[at] += 1
@@ -94,7 +100,8 @@ def inside(arguments):
             ours = np.array([[float(word) for word in line.split("\t")[3:]] for line in lines[2:]])
             absent = np.nan if "missing" in parameters else 0.0
             x = matrix(data, max(ids) + 1, absent)
-            trees = [package_tree(nodes, leaves, x) for nodes, leaves in trees_of(model)]
+            seen = None if "--sample-docs" in parameters else x
+            trees = [package_tree(*tree, seen) for tree in trees_of(model)]
             explainer = shap.TreeExplainer({"trees": trees}, feature_perturbation="tree_path_dependent")
             theirs = np.asarray(explainer.shap_values(x, check_additivity=False)).reshape(len(x), -1)
             unused = np.delete(theirs, ids, axis=1)

@@ -12,7 +12,8 @@ mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
 cd "$root" || exit 2
 # No torch, pyspark or ray: they are gigabytes, and take minutes. Their tests skip, and the logic is tested by threads.
 tools="ruff mypy pytest pandas scipy scikit-learn matplotlib pyarrow polars mpi4py dask[array,dataframe] distributed"
-for_examples="lightgbm optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
+# LightGBM and XGBoost are compared with, too; catboost and shap are large, and tests/peers has them.
+for_examples="lightgbm xgboost-cpu optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "skip python: needs Python 3.11 or later"

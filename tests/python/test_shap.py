@@ -59,6 +59,17 @@ def test_counts_are_those_of_the_training_documents(made: Made, small: dict[str,
         assert np.array_equal(mine["node_sample_weight"], theirs["node_sample_weight"])
 
 
+def test_hessians_are_those_of_the_objective(made: Made, small: dict[str, Any]) -> None:
+    def squares(scores: Any, data: rankwood.Dataset) -> tuple[Any, Any]:
+        return scores - data.label, np.full(len(scores), 2.5)
+
+    model = rankwood.train(small | {"objective": squares, "metric": "ndcg@10", "early_stop": 0}, made.dataset())
+    leaves = [line.split() for line in model.to_bytes().splitlines() if line.startswith(b"leaf")]
+    assert len(leaves) > 5
+    for leaf in leaves:
+        assert leaf[3:6:2] == [b"docs", b"hessian"] and float(leaf[6]) == 2.5 * float(leaf[4])
+
+
 def test_shap_takes_the_trees(model: rankwood.Model, made: Made) -> None:
     shap = pytest.importorskip("shap")
     explainer = shap.TreeExplainer(model.to_shap())

@@ -238,6 +238,14 @@ Test(exchange, covers_travel)
                 cr_expect(tree->hessian[0] == 1.5f && tree->hessian[2] == 4.0f);
             rw_model_free(back);
         }
+        char pmml[4096] = "";
+        const struct rw_exchange how = {.format = "pmml", .feature_base = 1};
+        cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK);
+        FILE *file = fopen("out", "r");
+        cr_assert_gt(fread(pmml, 1, sizeof(pmml) - 1, file), 0u);
+        fclose(file);
+        cr_expect_eq(strstr(pmml, "<Node id=\"n0\" recordCount=\"100.0\"") != NULL, m == 0);
+        cr_expect_eq(strstr(pmml, "recordCount") != NULL, m < 2);
         rw_model_free(model);
     }
 }

@@ -285,6 +285,8 @@ Test(to_catboost, refused_trees)
                     FILE_OF("\"trees\":[{\"split\":" SPLIT("0") ",\"left\":{\"value\":1}}]"),
                     "file: no 'right'; expected an object");
     convert_refused("catboost", FILE_OF("\"trees\":[7]"), "file: no 'split'; expected an object");
+    convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":1,\"weight\":\"2\"}]"),
+                    "file: wrong 'weight'; expected a number");
     convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":1e300}]"),
                     "file: tree 1, node 0: its leaf is not a number that a float can hold");
     convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") "]", "[1]")),

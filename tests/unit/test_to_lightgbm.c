@@ -154,3 +154,65 @@ Test(to_lightgbm, refused_trees)
     refused("leaf_value=-1.25", "leaf_value=1e39",
             "file: tree 1, node 2: its leaf is not a number that a float can hold");
 }
+
+/* The counts of a file that has some: those of leaves, NULL if they are not taken. */
+static void counts_are(const char *lines, const double *docs, const char *what)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_model *model;
+    char text[1024];
+    snprintf(text, sizeof(text), HEAD "tree_sizes=1\n\n" TREE "%s" END, lines);
+    cr_assert_eq(convert_read(ctx, text, strlen(text), convert_format("lightgbm"), -1, &model),
+                 RW_OK, "%s: %s", what, rw_last_error(ctx));
+    cr_assert_eq(model->tree[0].docs != NULL, docs != NULL, "%s", what);
+    for (int i = 0; docs && i < 3; i++)
+        cr_assert_eq(model->tree[0].docs[i], docs[i], "%s", what);
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}
+
+Test(to_lightgbm, counts)
+{
+    const double docs[] = {30, 0, 2};
+    counts_are("", NULL, "no counts");
+    counts_are("leaf_count=30 0 2\ninternal_count=32 2\n", docs, "counts");
+    counts_are("leaf_weight=1.5 -1 1e300\nleaf_count=30 0 2\n", docs, "counts and any weights");
+    counts_are("leaf_weight=1 2 3\n", NULL, "weights alone");
+    counts_are("leaf_count=0 0 0\n", NULL, "no documents");
+    counts_are("leaf_count=30 -1 2\n", NULL, "a count below 0");
+    counts_are("leaf_count=30 1e300 2\n", NULL, "a count beyond 2^53");
+    refused("leaf_value=", "leaf_count=30 2\nleaf_value=",
+            "file: tree 1: 'leaf_count' has too few numbers");
+    refused("leaf_value=", "leaf_count=30 2 3 4\nleaf_value=",
+            "file: tree 1: 'leaf_count' has too many numbers");
+    refused("leaf_value=", "leaf_count=30 2 nan\nleaf_value=",
+            "file: tree 1: 'leaf_count': 'nan' is not a finite number");
+}
+
+/* Whole numbers whose sums are those of the splits, also beyond what LightGBM's have bits for. */
+Test(to_lightgbm, written_counts)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_model *model;
+    static const char tree[] = HEAD "tree_sizes=1\n\n" TREE "leaf_count=1 1 1\n" END;
+    static const struct {
+        double docs[3];
+        const char *text;
+    } cases[] = {
+        {{30, 0, 2}, "leaf_count=30 1 2\ninternal_weight=0.0 0.0\ninternal_count=33 32\n"},
+        {{0.2, 1.6, 7.4}, "leaf_count=1 2 7\ninternal_weight=0.0 0.0\ninternal_count=10 8\n"},
+        {{4e9, 1, 4e9},
+         "leaf_count=268435455 1 268435455\ninternal_weight=0.0 0.0\n"
+         "internal_count=536870911 536870910\n"}};
+    cr_assert_eq(convert_read(ctx, tree, strlen(tree), convert_format("lightgbm"), -1, &model),
+                 RW_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t n;
+        memcpy(model->tree[0].docs, cases[i].docs, sizeof(cases[i].docs));
+        char *text = convert_write(ctx, model, convert_format("lightgbm"), -1, &n);
+        cr_assert_not_null(strstr(text, cases[i].text), "expected %s in %s", cases[i].text, text);
+        rw_mem_free(text);
+    }
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}

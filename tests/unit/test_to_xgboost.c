@@ -111,6 +111,35 @@ Test(to_xgboost, refused_trees)
             "file: tree 1, node 1: its leaf is not a number that a float can hold");
     refused("\"default_left\":[1", "\"default_left\":[7",
             "file: 'default_left': expected a whole number from 0 to 1");
+    refused("\"split_type\":[0,0,0]", "\"sum_hessian\":[3,2]",
+            "file: 'sum_hessian' has 2 elements; expected 3");
+    refused("\"split_type\":[0,0,0]", "\"sum_hessian\":[3,null,1]",
+            "file: 'sum_hessian', element 1: expected a number");
+}
+
+/* XGBoost shares by sums of hessians, and so does a tree that was its own. */
+Test(to_xgboost, covers)
+{
+    static const struct {
+        const char *sums;
+        int are_taken;
+    } cases[] = {{"[7.25,0.25,7]", 1}, {"[7.25,-0.25,7]", 0}, {"[0,0,0]", 0}, {"[1,1,1e300]", 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rw_ctx *ctx = fixture_ctx();
+        struct rw_model *model;
+        char with[100];
+        snprintf(with, sizeof(with), "\"sum_hessian\":%s", cases[i].sums);
+        char *text = fixture_replaced(MODEL, "\"split_type\":[0,0,0]", with);
+        cr_assert_eq(convert_read(ctx, text, strlen(text), convert_format("xgboost"), -1, &model),
+                     RW_OK, "%s", rw_last_error(ctx));
+        const struct rw_tree *tree = &model->tree[1]; /* after the base score */
+        cr_assert_eq(tree->docs != NULL, cases[i].are_taken, "%s", cases[i].sums);
+        if (tree->docs)
+            cr_assert(tree->docs[0] == 0.25 && tree->docs[1] == 7 && tree->hessian[0] == 0.25f);
+        rw_model_free(model);
+        free(text);
+        rw_ctx_free(ctx);
+    }
 }
 
 /* A decimal whose double lies just between two floats names the one it was written from. */
