@@ -17,14 +17,18 @@ awk '{ if ($2 != q) { q = $2; n = 0 } print (++n < 12 ? n : 12) }' l.txt >l.show
 awk '{ print (NR * 7919 % 1000) / 500 - 1 }' lv.txt >lv.start
 awk '{ print (NR * 7919 % 13) % 4, (NR * 31 % 7 > 4) }' l.txt >l.labels
 # Queries of every kind of size, 1 and 2,049 documents and more among them.
-awk 'BEGIN {
-    n = split("3000 1 700 2 2049 40 33 300 32 2048 64", size)
-    for (q = 1; q <= n; q++)
-        for (i = 1; i <= size[q]; i++) {
-            x = (i * 7919 + q * 104729) % 1009; y = (i * 31 + q * 17) % 97
-            print int((x + 3 * y + i * 13 % 101) / 400) " qid:" q " 1:" x " 2:" y " 3:" x * y % 53 " 4:" i % 11
-        }
-}' >b.txt
+sizes() { # first: the first query
+    awk -v first="$1" 'BEGIN {
+        n = split("3000 1 700 2 2049 40 33 300 32 2048 64", size)
+        for (k = 1; k <= n; k++)
+            for (i = 1; i <= size[k]; i++) {
+                q = first + k - 1; x = (i * 7919 + q * 104729) % 1009; y = (i * 31 + q * 17) % 97
+                print int((x + 3 * y + i * 13 % 101) / 400) " qid:" q " 1:" x " 2:" y " 3:" x * y % 53 " 4:" i % 11
+            }
+    }'
+}
+sizes 1 >b.txt
+sizes 12 >bv.txt
 
 # name | training data | validation data | the rest. By its size SCALE could change what --split auto means.
 cat >configurations <<'END'
@@ -55,10 +59,10 @@ mslr-yeti-n   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --split 
 mslr-yeti-map |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --delta map --relevant 2 --min-docs 3 --split newton --metric map
 mslr-yeti-err |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --delta err --truncation none --permutations 7 --min-docs 3 --split mart --sample-queries 0.7 --metric err
 mslr-yeti-dcg |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --delta dcg --sigma 2 --min-docs 3 --split newton --sample-docs 0.6 --metric dcg
-big-yeti      |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --truncation none --min-docs 3 --split mart
-big-yeti-none |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --delta none --truncation none --permutations 2 --min-docs 3 --split newton
-big-yeti-err  |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --delta err --truncation none --permutations 5 --min-docs 3 --split newton
-big-yeti-map  |b.txt|b.txt|--rounds 4 --leaves 15 --objective yetirank --delta map --truncation 100 --permutations 1 --min-docs 3 --split mart --sample-queries 0.8
+big-yeti      |b.txt|bv.txt|--rounds 4 --leaves 15 --objective yetirank --truncation none --min-docs 3 --split mart
+big-yeti-none |b.txt|bv.txt|--rounds 4 --leaves 15 --objective yetirank --delta none --truncation none --permutations 2 --min-docs 3 --split newton
+big-yeti-err  |b.txt|bv.txt|--rounds 4 --leaves 15 --objective yetirank --delta err --truncation none --permutations 5 --min-docs 3 --split newton
+big-yeti-map  |b.txt|bv.txt|--rounds 4 --leaves 15 --objective yetirank --delta map --truncation 100 --permutations 1 --min-docs 3 --split mart --sample-queries 0.8
 mslr-queryrmse|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective queryrmse --min-docs 3 --split mart
 mslr-listnet-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective listnet --min-docs 3 --split newton --sample-queries 0.7
 mslr-xendcg-n |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective xendcg --min-docs 3 --split newton
