@@ -1,6 +1,7 @@
 /* The model reader. What it accepts must be a whole model that is written back as bytes which read
- * as the same bytes again, and that scores, shows and counts without a fault. Inputs are tried as
- * they are, and with a valid checksum put after them, since no mutation would ever find one. */
+ * as the same bytes again, and that scores, shows, counts and is explained without a fault. Inputs
+ * are tried as they are, and with a valid checksum put after them, since no mutation would ever
+ * find one. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,11 @@ static void use(struct rw_ctx *ctx, const struct rw_model *model)
         abort();
     rw_predict_one(model, values, 4);
     rw_model_features(model, uses, 4);
+    struct rw_explainer *explainer = NULL;
+    rw_explainer_new(ctx, model, 0, NULL, &explainer);
+    if (explainer && !(rw_model_has_covers(model, 0) && isfinite(rw_explainer_base(explainer))))
+        abort();
+    rw_explainer_free(explainer);
     double scores[4] = {-1e308, 0.0, 0.75, INFINITY}, p[4];
     if (rw_model_probabilities(ctx, model, scores, 4, p) == RW_OK) {
         for (int i = 0; i < 4; i++)
