@@ -285,6 +285,7 @@ static int prepare(struct refit *r)
     RW_TRY(check_features(r));
     RW_TRY(place(r));
     RW_TRY(rw_eval_sets_share(&r->eval));
+    r->ctx->stop_set = 0;
     if (r->hooks && r->hooks->on_start) {
         struct rw_params used = *r->params;
         used.threads = r->ctx->n_threads;

@@ -238,6 +238,20 @@ static int take_ignored(struct header *h)
     return RW_OK;
 }
 
+/* A column of the name that query ids have is never a feature, of whatever the training reads. */
+static int check_no_second_qid(struct header *h)
+{
+    const int64_t found = find_column(h, "qid");
+    if (!h->columns->qid || h->columns->n_names || found < 0 || h->ignored[found] ||
+        h->layout->column[found].role != RW_CSV_IGNORED)
+        return RW_OK;
+    return bad(h, (uint32_t)found,
+               "the column 'qid' would be a feature: the query ids are in column '%.64s'\n"
+               "hint: leave out 'qid-column' to take them from 'qid', or leave the column out "
+               "('ignore')",
+               h->columns->qid);
+}
+
 static int take_roles(struct header *h)
 {
     const struct rw_table_columns *columns = h->columns;
@@ -246,7 +260,8 @@ static int take_roles(struct header *h)
     if (columns->weight)
         RW_TRY(take_role(h, columns->weight, "", RW_CSV_WEIGHT, columns->no_label));
     RW_TRY(take_more_labels(h));
-    return take_ignored(h);
+    RW_TRY(take_ignored(h));
+    return check_no_second_qid(h);
 }
 
 /* ---- features ---- */

@@ -36,6 +36,7 @@ def failing(made: Made, model: Model) -> dict[str, Callable[[], Any]]:
     """Calls by what is wrong with them; most fail in the library, after it has allocated something."""
     X, y, qid, n = made.X, made.y, made.qid, len(made.y)
     data, data_of_one = made.dataset(), Dataset(X[:, :1], y, qid=qid)
+    other = Dataset(X[::-1], y, qid=qid)
     frame = pd.DataFrame(X, columns=list("abcdef"))
     infinite = np.where(X[9, 2] == X, np.inf, X)
     comes_back = np.r_[qid[:-1], qid[0]]
@@ -78,7 +79,7 @@ def failing(made: Made, model: Model) -> dict[str, Callable[[], Any]]:
         "hessian": lambda: train({"objective": lambda s, d: (s, s - 1), **small}, data),
         "gradient": lambda: train({"objective": lambda s, d: (s + 1e300, s + 1), **small}, data),
         "metric": lambda: train({"metric": lambda s, d: "x", **small}, data, valid=data),
-        "metric NaN": lambda: train({"metric": lambda s, d: np.nan, **small}, data, valid=data),
+        "metric NaN": lambda: train({"metric": lambda s, d: np.nan, **small}, data, valid=other),
         "init of more features": lambda: train(small, data_of_one, init=model),
         "cut model": lambda: Model.from_bytes(text[: len(text) // 2]),
         "damaged model": lambda: Model.from_bytes(text.replace(b"leaf 0", b"leaf 7", 1)),

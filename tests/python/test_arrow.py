@@ -292,7 +292,7 @@ def test_misuse():
     refused("qid of document 1 (from 0) holds a character 0", table)
     refused("no column 'r' for qid; there are 'q', 'x'", table, qid="r")
     refused(
-        "value of document 1 (from 0), feature 0 is infinite, or too large for float32; expected a number, "
+        "value of document 1 (from 0), feature 'x' is infinite, or too large for float32; expected a number, "
         "or NaN for missing",
         in_chunks(pa.table({"q": pa.array([1, 1]), "x": x}), 1),
     )

@@ -409,7 +409,7 @@ def test_wrong_batches(parts, message):
 def test_wrong_values():
     infinite = part_of([1, 1]) | {"x": np.array([1, np.inf])}
     data = from_dicts(part_of([1, 1]), infinite)
-    with pytest.raises(rankwood.DataError, match=r"value of document 3 \(from 0\), feature 0 is infinite"):
+    with pytest.raises(rankwood.DataError, match=r"value of document 3 \(from 0\), feature 'x' is infinite"):
         rankwood.train(PARAMS, data)
     with pytest.raises(TypeError, match="make_reader is a list; expected a function"):
         rankwood.Dataset.from_batches([part_of([1])], label="y", qid="q")

@@ -94,3 +94,8 @@ try predict letor.model few.csv
 try train train.csv $columns --weight-column w --weights weights -o m
 try predict letor.model train.csv --qid-column title --trec run
 say none test ! -e m
+# A column 'qid' is never a feature.
+awk -F, 'NR == 1 { print "qid," $0 } NR > 1 { print NR "," $0 }' train.csv >second.csv
+try train second.csv $columns --ignore title,w $fit -o no
+say 'left out' "$RANKWOOD" train second.csv $columns --ignore title,w,qid --rounds 2 --quiet -o left.out
+say 'not read by name' "$RANKWOOD" predict left.out second.csv -o scores
