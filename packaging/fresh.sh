@@ -12,7 +12,7 @@
 # MIRROR_debian, MIRROR_ubuntu: where packages come from; default: what apt uses here, if it is the same distribution,
 # else what debootstrap knows. Proxies of apt and the configuration of pip are those of this machine.
 #
-# Needs root and debootstrap; for Ubuntu, its keyring (the package ubuntu-keyring).
+# Needs root and debootstrap; for Ubuntu, its keyring in /usr/share/keyrings.
 set -u
 source=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 # Mounts are this process's own, and end with it.
