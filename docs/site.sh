@@ -1,5 +1,6 @@
 #!/bin/sh
-# The pages as a site, by mkdocs, which pip fetches; a link that leads nowhere is an error.
+# The pages as a site, by mkdocs, which pip fetches. A link that leads nowhere is an error; so is a page that the
+# navigation lacks, and a list or table that stays text.
 #
 #   sh docs/site.sh FOLDER      FOLDER/site: the site; FOLDER/venv: mkdocs
 set -u
@@ -11,7 +12,13 @@ if ! [ -x "$folder/venv/bin/mkdocs" ] && { ! python3 -m venv "$folder/venv" || !
     exit 0
 fi
 cd "$root" || exit 2
-if "$folder/venv/bin/mkdocs" build --strict --clean -d "$folder/site" >"$folder/site.log" 2>&1 && ! grep "excluded from" "$folder/site.log"; then
+# Lines of lists and tables outside of <pre>, as their source has them.
+left_as_text() {
+    awk '/<pre/ { code = 1 } !code && /^(<p>)?(- |\| |[0-9]+\. |```)/ { print FILENAME ": " substr($0, 1, 100) } /<\/pre>/ { code = 0 }' \
+        "$folder/site/"*.html | grep .
+}
+if "$folder/venv/bin/mkdocs" build --strict --clean -d "$folder/site" >"$folder/site.log" 2>&1 &&
+    ! grep -A 20 "excluded from\|not included in the \"nav\"" "$folder/site.log" && ! left_as_text; then
     echo "ok site: $(find "$folder/site" -name '*.html' | wc -l) pages, every link leads somewhere"
 else
     sed 's/^/    /' "$folder/site.log"
