@@ -28,4 +28,10 @@ for option in $(printf '%s\n' "$page" | grep -o -e '--[a-z][a-z0-9-]*' | sort -u
     printf '%s\n' "$all" | grep -q -e "$option\([^a-z0-9-]\|$\)" ||
         { echo "the man page has '$option', which no command takes"; bad=1; }
 done
+# So is every bench of the synopsis.
+for part in $(printf '%s\n' "$page" | sed -n 's/^\\fBrankwood bench\\fR \([a-z |]*\).*/\1/p' | tr -d '|'); do
+    "$program" bench "$part" --help >/dev/null 2>&1 || { echo "the man page has 'bench $part', which there is not"; bad=1; }
+    benches=$((${benches:-0} + 1))
+done
+[ "${benches:-0}" -ge 3 ] || { echo "only ${benches:-no} benches?"; bad=1; }
 exit $bad
