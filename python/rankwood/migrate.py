@@ -42,7 +42,7 @@ _INSTEAD = {
     ("LightGBM", "feature_penalty"):
         "gains are not multiplied: 'feature_penalty' takes a feature's cost from each gain",
     ("LightGBM", "task_type"): _IN_PYTHON["task"],
-    ("LightGBM", "tree"): "training is one machine's",
+    ("LightGBM", "tree"): "workers on several machines are started by mpirun, srun, torchrun, Dask or Spark",
 }
 
 # Values of parameters without match that say what is so anyway.

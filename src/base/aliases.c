@@ -268,7 +268,7 @@ static const struct rw_alias aliases[] = {
          " used-ram-limit gpu-ram-part gpu-cat-features-storage pinned-memory-size"
          " precise-float-parser parser-config-file use-rmm data-partition extmem-single-page"
          " sparse-features-conflict-fraction "),
-    NONE("training is one machine's",
+    NONE("workers on several machines are started by mpirun, srun, torchrun, Dask or Spark",
          " num-machines num-machine machines workers nodes machine-list-filename machine-list-file"
          " machine-list mlist local-listen-port local-port port time-out tree-learner tree-type"
          " tree-learner-type dsplit "),
