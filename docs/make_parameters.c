@@ -21,6 +21,13 @@ int main(void)
          "the size of the\n"
          "training set or by the machine. Those marked * shape the trees and stand in the model "
          "file.\n\n"
+         "A parameter that has no effect under the others, such as `--truncation 5` with `--pairs "
+         "all`, is one\n"
+         "warning, and is at its default in the model. Defaults and values from `--config` are not "
+         "reported;\n"
+         "`--strict` makes it an error. What cannot happen is always an error: `--early-stop 5` "
+         "without a\n"
+         "validation set, or parameters that contradict one another.\n\n"
          "`build/docs/make_parameters` prints this page from `src/boost/params.def`.\n\n"
          "| parameter | value | range | default | meaning |\n|---|---|---|---|---|");
     for (int i = 0; (info = rw_param_info(i)) != NULL; i++) {

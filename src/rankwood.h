@@ -537,10 +537,10 @@ enum rw_param_origin {
     RW_PARAM_SET      /* by rw_params_set */
 };
 RW_API enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name);
-/* 1: rw_params_set gave it a value other than the default, so that having no effect is an error. */
+/* 1: rw_params_set gave it a value other than the default, so that having no effect is reported. */
 RW_API int rw_params_must_matter(const struct rw_params *params, const char *name);
 /* `name = value` lines, # comments. One file may serve several trainings: what has no effect in one
- * of them is no error. */
+ * of them is not reported. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
 /* Gives what is `auto` and shapes trees the value that a training takes on n_docs documents with n_features
  * features (those that appear) and n_valid validation sets, and says so in a note. rw_train does it by
@@ -553,10 +553,30 @@ RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint3
  * RW_ERR_ARGUMENT: a file's name that such a line cannot hold; RW_ERR_IO, RW_ERR_MACHINE: `out` could not be
  * written. */
 RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
-/* Checks that the parameters agree with one another: one that was set by rw_params_set and can have
- * no effect under the others is RW_ERR_ARGUMENT, unless its value changes nothing (it is the
- * default, or says what is so anyway). rw_train does it too. */
+/* Checks that the parameters do not contradict one another: RW_ERR_ARGUMENT. rw_train does it too. */
 RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params);
+/* RW_ERR_ARGUMENT: rw_params_set asked for early stopping, and there is no validation set. rw_train does it too. */
+RW_API int rw_params_check_valid(struct rw_ctx *ctx, const struct rw_params *params, int n_valid);
+/* A parameter that has no effect under the others ("truncation" with pairs all) is a warning, once per parameter and
+ * process, if rw_params_set gave it a value other than the default. It is at its default in the model. Trainings judge
+ * their parameters when `auto` has become a value; rw_params_check_eval judges those that measure. */
+enum rw_no_effect {
+    RW_NO_EFFECT_WARN,
+    RW_NO_EFFECT_SILENT, /* for parameters that several trainings share */
+    RW_NO_EFFECT_ERROR   /* RW_ERR_ARGUMENT in place of a warning */
+};
+/* What such a parameter is; RW_NO_EFFECT_WARN unless this was called. */
+RW_API void rw_params_on_no_effect(struct rw_params *params, enum rw_no_effect how);
+/* Reports that a parameter has no effect where only the caller knows it, for a reason such as "without a model", as
+ * above: RW_OK, or RW_ERR_ARGUMENT. Other values than those that rw_params_set gave are not reported. */
+RW_API int rw_params_no_effect(struct rw_ctx *ctx, const struct rw_params *params, const char *name,
+                               const char *why);
+/* Reports parameters that name columns, if no data was CSV or TSV (has_table is 0) and nothing is trained. */
+RW_API int rw_params_check_columns(struct rw_ctx *ctx, const struct rw_params *params, int has_table);
+/* Forgets which parameters were warned of: the next warnings of this process are given again. */
+RW_API void rw_no_effect_again(void);
+/* While the log function gets a warning of a parameter without effect: that parameter's name; else NULL. */
+RW_API const char *rw_log_parameter(const struct rw_ctx *ctx);
 /* The nearest known parameter to an unknown name (other trainers' names included: "num_leaves" gives
  * "leaves"); NULL if nothing is near. */
 RW_API const char *rw_params_nearest(const char *name);

@@ -7,7 +7,9 @@ import importlib
 import logging
 import os
 import re
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import index
@@ -39,6 +41,10 @@ class ParameterError(RankwoodError, ValueError):
 
 class ParameterTypeError(ParameterError, TypeError):
     """A parameter or argument of a type that it cannot have."""
+
+
+class NoEffectWarning(UserWarning):
+    """A parameter that has no effect under the others given: one warning per parameter and process."""
 
 
 class FormatError(RankwoodError, ValueError):
@@ -86,6 +92,9 @@ _LEVELS = {
 
 @ffi.def_extern()
 def _rw_on_log(_user: Any, level: int, line: Any) -> None:
+    if lib.rw_log_parameter(context()) != ffi.NULL:
+        _per_thread.no_effect.append(in_python(text(line)))
+        return
     logger.log(_LEVELS.get(level, logging.INFO), "%s", in_python(text(line)))
 
 
@@ -205,6 +214,7 @@ class _PerThread(threading.local):
         self.raised: BaseException | None = None  # by what carries bytes between ranks
         self.features: Sequence[str] | None = None  # names in messages; "" where there is none
         self.sets: Sequence[str] | None = None
+        self.no_effect: list[str] = []  # the library's warnings that are still to be given
 
 
 _per_thread = _PerThread()
@@ -231,8 +241,20 @@ def set_raised(error: BaseException | None) -> None:
     _per_thread.raised = error
 
 
+def warn_no_effect() -> None:
+    """Gives the warnings of parameters without effect, at the line of the caller's that called rankwood."""
+    waiting, _per_thread.no_effect = _per_thread.no_effect, []
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "rankwood":
+        frame, level = frame.f_back, level + 1
+    for message in waiting:
+        warnings.warn(message, NoEffectWarning, stacklevel=level)
+
+
 def check(status: int) -> None:
     """Raises what a status other than RW_OK says, with the text of the calling thread's context."""
+    if _per_thread.no_effect:
+        warn_no_effect()
     if status != lib.RW_OK:
         error, _per_thread.raised = _per_thread.raised, None
         if error is not None:

@@ -88,7 +88,9 @@ class CrossValidation:
         return f"CrossValidation({len(self.folds)} folds; {rows})"
 
 
-def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> CrossValidation:
+def cv(
+    params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5, *, strict: bool = False
+) -> CrossValidation:
     """Trains a model for each fold, and measures it on that fold.
 
     Parameters
@@ -103,6 +105,9 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     n_folds
         3 or more; 2 or more with ``early_stop=0``; no more than there are queries.
 
+    strict
+        True: a parameter that has no effect under the others is a ParameterError. It is not reported otherwise.
+
     Raises
     ------
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
@@ -116,7 +121,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
     with _Names(dataset.feature_names) as names, caller_names(dataset.feature_names):
-        c = Params(given)
+        c = Params(given, strict or None)
         names.give(c)
         check(lib.rw_params_check(context(), c.c))
         status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), n_folds, out)
@@ -124,9 +129,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = np.frombuffer(ffi.buffer(validated.scores, 8 * dataset.n_docs), np.float64).copy()
     fold_of = np.frombuffer(ffi.buffer(validated.fold_of, 4 * dataset.n_queries), np.uint32).copy()
-    return CrossValidation(
-        folds, evaluation_of(validated.pooled), dataset._in_caller_order(scores), fold_of
-    )
+    return CrossValidation(folds, evaluation_of(validated.pooled), dataset._in_caller_order(scores), fold_of)
 
 
 def _fold(validated: Any, i: int, dataset: Dataset) -> Fold:

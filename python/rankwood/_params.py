@@ -118,15 +118,26 @@ def _refuse_functions(name: str, value: Any) -> None:
             raise ParameterError(f"{name} is the function {called!r}; expected a name here{hint}")
 
 
+def no_effect(strict: bool | None) -> int:
+    """What a parameter without effect is."""
+    if strict is not None and not isinstance(strict, (bool, np.bool_)):
+        raise ParameterTypeError(f"strict is {strict!r}; expected True, False or None")
+    if strict is None:
+        return int(lib.RW_NO_EFFECT_SILENT)
+    return int(lib.RW_NO_EFFECT_ERROR if strict else lib.RW_NO_EFFECT_WARN)
+
+
 class Params:
     """struct rw_params: those given, the others at their defaults.
 
-    Names are those of ``rankwood train --help``, with ``_`` for ``-``; None leaves a default.
+    Names are those of ``rankwood train --help``, with ``_`` for ``-``; None leaves a default. strict: a parameter
+    without effect is an error (True), a warning (False), or neither (None).
     """
 
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, given: Mapping[str, Any] | None = None, strict: bool | None = False) -> None:
         out = ffi.new("struct rw_params **")
         self.c = made(lib.rw_params_new(context(), out), out, lib.rw_params_free)
+        lib.rw_params_on_no_effect(self.c, no_effect(strict))
         for name, value in (given or {}).items():
             if not isinstance(name, str):
                 raise ParameterTypeError(f"a parameter's name is {name!r}; expected a string")
@@ -167,20 +178,7 @@ class Params:
         return text(value)
 
 
-def need_measured(
-    c: Params, hooks: Any, has_valid: bool, names: tuple[str, ...] = ("metric", "empty", "ties", "relevant")
-) -> None:
-    """ParameterError: what is given has no effect, for nothing is measured; as `rankwood train` has it."""
-    if has_valid:
-        return
-    if lib.rw_params_must_matter(c.c, b"early-stop") and c.get("early-stop") != "0":
-        raise ParameterError("parameter 'early_stop' has no effect without a validation set")
-    if lib.rw_params_must_matter(c.c, b"early-stop-delta"):
-        raise ParameterError("parameter 'early_stop_delta' has no effect without a validation set")
-    if c.get("train-metric") == "on":
-        return
-    for name in names:
-        if name == "relevant" and lib.rw_params_trains_on_relevance(c.c):
-            continue
-        if lib.rw_params_must_matter(c.c, name.encode()) or (name == "metric" and hooks.metric != ffi.NULL):
-            raise ParameterError(f"parameter {name!r} has no effect without a validation set or train_metric=True")
+def need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
+    """ParameterError: a function is given as metric, and nothing is measured."""
+    if hooks.metric != ffi.NULL and not has_valid and c.get("train-metric") != "on":
+        raise ParameterError("metric is a function, which nothing calls without a validation set or train_metric=True")

@@ -29,6 +29,7 @@ def refit(
     params: Mapping[str, Any] | None,
     valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None,
     callbacks: Iterable[Callback],
+    strict: bool | None,
 ) -> Model:
     """See :meth:`Model.refit`."""
     with _ranks.agreed():
@@ -51,8 +52,8 @@ def refit(
         hooks.gradients = lib._rw_gradients
     with _ranks.agreed():
         keep = _hook_metric(given, training, hooks)
-        c = Params(given)
-        need_measured(c, hooks, bool(sets), ("metric", "empty", "ties"))
+        c = Params(given, strict)
+        need_measured(c, hooks, bool(sets))
         values = [model._values_of(one) for one in training.sets]
     out = ffi.new("struct rw_model **")
     array = ffi.new("struct rw_dataset *[]", values)

@@ -22,6 +22,7 @@ class Reworked:
         params: Mapping[str, Any] | None = None,
         valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None = None,
         callbacks: Iterable[Callable[..., Any]] = (),
+        strict: bool | None = False,
     ) -> Model:
         """A model of the same trees, whose leaves have new values from ``data``; this one stays as it is.
 
@@ -30,13 +31,14 @@ class Reworked:
         else leaf values depend on; what is not given is as the model was trained, or the default where it does not say
         (an imported model). ``objective`` and ``metric`` may be functions, as in :func:`rankwood.train`. valid: sets
         that are measured after each tree; all trees are kept. callbacks: as train's, but a true result ends the refit.
+        strict: as train's.
 
-        Raises ParameterError for a parameter that has no effect on a refit, DataError, and KeyboardInterrupt where it
-        was ended: trees that are refitted in part are no model.
+        Raises ParameterError, DataError, and KeyboardInterrupt where it was ended: trees that are refitted in part
+        are no model. A parameter without effect on a refit is a :class:`rankwood.NoEffectWarning`.
         """
         from rankwood import _refit
 
-        return _refit.refit(cast("Model", self), data, decay, params, valid, callbacks)
+        return _refit.refit(cast("Model", self), data, decay, params, valid, callbacks, strict)
 
     def prune(
         self,

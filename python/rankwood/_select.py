@@ -133,6 +133,7 @@ def select(
     sure: bool = False,
     n_repeats: int = 5,
     test: Dataset | None = None,
+    strict: bool = False,
 ) -> Selected:
     """Finds the fewest features with which a metric loses at most ``loss``.
 
@@ -156,6 +157,8 @@ def select(
         Permutations of each feature, 1 to 1000.
     test
         Measured once, by all features and by those that were chosen.
+    strict
+        True: a parameter that has no effect under the others is a ParameterError. It is not reported otherwise.
 
     Raises
     ------
@@ -191,7 +194,7 @@ def select(
 
     out = ffi.new("struct rw_selected **")
     with _Names(names) as file:
-        c = Params(given)
+        c = Params(given, strict or None)
         file.give(c)
         binned, measured = train_set._for_training(c), values_of(valid)
         options.test = ffi.NULL if test is None else values_of(test)

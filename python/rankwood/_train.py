@@ -29,6 +29,7 @@ from rankwood._core import (
     need,
     path_chars,
     text,
+    warn_no_effect,
 )
 from rankwood._dataset import Dataset
 from rankwood._exchange import Exchange
@@ -196,6 +197,7 @@ def _rw_on_start(user: Any, used: Any) -> None:
     for info in infos():
         name = text(info.name)
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
+    training.guard(warn_no_effect)
     metric = training.metric_name or str(training.used["metric"]).split(",")[0]
     stop_set = lib.rw_ctx_stop_set(context())
     training.progress.start(training.used, training.names[stop_set] if stop_set else None, metric)
@@ -371,6 +373,7 @@ def train(
     callbacks: Iterable[Callback] = (),
     export_for: str | None = None,
     featureset: Path | None = None,
+    strict: bool | None = False,
 ) -> Model:
     """Trains a model.
 
@@ -412,6 +415,12 @@ def train(
     featureset
         The feature set of ``export_for`` "opensearch" and "elasticsearch", as :meth:`Model.export` has it.
 
+    strict
+        True: a parameter that has no effect under the others given is a ParameterError, and not one
+        :class:`rankwood.NoEffectWarning` per parameter and process. None: neither, for a dictionary that several
+        trainings share. A parameter at its default is never reported, and one without effect is at its default in the
+        model.
+
     Returns
     -------
     Model
@@ -420,8 +429,8 @@ def train(
     Raises
     ------
     ParameterError
-        A parameter or metric that there is not, out of range, or without effect; other parameters than those of
-        the checkpoint.
+        A parameter or metric that there is not or that is out of range; parameters that contradict one another or
+        differ from the checkpoint's.
     DataError
         Data without labels, too large, or from which no tree can be made; a validation set whose metric cannot
         stop training, because it is the same for every ranking; other data than the checkpoint's.
@@ -458,12 +467,12 @@ def train(
         hooks.gradients = lib._rw_gradients
     with _ranks.agreed():
         keep = [_hook_metric(given, training, hooks), _hook_checkpoints(checkpoint, checkpoint_every, resume, hooks)]
-        Params(given)
+        Params(given, strict)
     if init is None and train_set._paths is not None:
         train_set._for_training(Params(given))  # its names come with it
     names = _feature_names(train_set, init)
     with _Names(names) as file, caller_names(names, training.names[1:]):
-        c = Params(given)
+        c = Params(given, strict)
         file.give(c)
         _check_exportable(export_for, featureset, c, train_set, init)
         out = ffi.new("struct rw_model **")
@@ -572,6 +581,7 @@ def _run(
 ) -> int:
     with _ranks.agreed():
         check(lib.rw_params_check(context(), c.c))
+        check(lib.rw_params_check_valid(context(), c.c, len(valid)))
         need_measured(c, hooks, bool(valid))
     known = set(train_set.feature_names or ())
     needed = [i for i, name in enumerate(names or ()) if name in known]

@@ -542,7 +542,7 @@ class _Migration:
             if isinstance(fixed.get("metric"), list):
                 fixed["metric"] = [one for one in fixed["metric"] if not callable(one)] or None
             try:
-                check(lib.rw_params_check(context(), Params(fixed).c))
+                check(lib.rw_params_check(context(), Params(fixed, strict=True).c))
                 return
             except ParameterError as error:
                 names = re.findall(r"'([a-z0-9_-]+)'", str(error))

@@ -42,7 +42,9 @@ class Ranker(BaseEstimator):
 
     Parameters are those of ``rankwood train --help``, with ``_`` for ``-``; "auto" is a number that
     training chooses. ``missing`` is a value that means missing, beside NaN and null, wherever the
-    estimator is given features. Nothing is checked before :meth:`fit`.
+    estimator is given features. ``strict``: a parameter without effect is an error, and not a
+    :class:`rankwood.NoEffectWarning`; clones, as searches make them, do not report one. Nothing is checked before
+    :meth:`fit`.
 
     Attributes
     ----------
@@ -121,6 +123,7 @@ class Ranker(BaseEstimator):
         device: str = "auto",
         threads: int | str = "auto",
         seed: int = 1,
+        strict: bool = False,
     ) -> None:
         self.objective = objective
         self.rounds = rounds
@@ -172,6 +175,7 @@ class Ranker(BaseEstimator):
         self.device = device
         self.threads = threads
         self.seed = seed
+        self.strict = strict
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,13 +188,23 @@ class Ranker(BaseEstimator):
         # pickled by a version that lacked a parameter: it has the default, as it did there
         super().__setstate__({**type(self)().get_params(), **state})
 
+    def __sklearn_clone__(self) -> Ranker:
+        # a search fits clones with one dictionary after another: what has no effect in some of them is no news
+        clone: Ranker = super().__sklearn_clone__()
+        clone._is_clone = True
+        return clone
+
+    def _strict(self) -> bool | None:
+        """As :func:`rankwood.train` takes it."""
+        return True if self.strict else None if getattr(self, "_is_clone", False) else False
+
     def _given(self) -> dict[str, Any]:
-        """The parameters that are not at their defaults: having no effect is an error of those alone."""
+        """The parameters that are not at their defaults: having no effect is reported of those alone."""
         defaults = type(self)().get_params()
         return {
             name: value
             for name, value in self.get_params().items()
-            if name not in ("missing", "categorical")  # which are the data's
+            if name not in ("missing", "categorical", "strict")  # which are not the library's parameters
             and (callable(value) or as_text(value) != as_text(defaults.get(name)))
         }
 
@@ -254,7 +268,7 @@ class Ranker(BaseEstimator):
         }  # fmt: skip
         model = train(
             self._given(), data, valid=valid or None, callbacks=callbacks or (),
-            checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume,
+            checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, strict=self._strict(),
         )  # fmt: skip
         return self._fitted(model, data.n_features, data.feature_names)
 

@@ -18,10 +18,11 @@ struct rw_ctx {
     /* io/columns.h: how tables are read. NULL: the defaults; owned, and freed by columns_free */
     struct rw_table_columns *columns;
     void (*columns_free)(struct rw_table_columns *columns);
-    int n_tables; /* files of CSV and TSV that were opened */
-    int stop_set; /* which validation set stops the training that last began; 0: none */
+    const char *idle_param; /* during a warning: the parameter that it is about, or NULL */
+    int n_tables;           /* files of CSV and TSV that were opened */
+    int stop_set;           /* which validation set stops the training that last began; 0: none */
     struct rw_spool *spool; /* io/spool.h: pipes that are kept during a call; NULL: none */
-    struct rw_comm *comm; /* comm/comm.h; NULL: one rank; borrowed */
+    struct rw_comm *comm;   /* comm/comm.h; NULL: one rank; borrowed */
 };
 
 /* Sends one line (no newline at the end) to the log callback. */

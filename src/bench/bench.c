@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/system.h"
 #include "bench/time_training.h"
+#include "boost/no_effect.h"
 #include "synth/synth.h"
 
 enum { MOST_SUITES = 16 };
@@ -179,17 +180,18 @@ double rw_bench_median(const void *record, size_t size, size_t offset, int n)
 
 /* ---- trainings, loading, scores ---- */
 
-/* A parameter that is set and that the suite does not take is an error. */
+/* A parameter that the suite does not take has no effect. */
 static int check_params(struct rw_bench *bench)
 {
     const struct rw_params *params = bench->options->params;
+    char why[80];
+    snprintf(why, sizeof(why), "in '%s'", bench->suite->name);
     for (int i = 0; params && bench->suite->params && rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
         char word[64];
         snprintf(word, sizeof(word), " %s ", name);
-        if (rw_params_is_set(params, name) && !strstr(bench->suite->params, word))
-            return rw_fail(bench->ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect in '%s'",
-                           name, bench->suite->name);
+        if (!strstr(bench->suite->params, word))
+            RW_TRY(rw_params_no_effect(bench->ctx, params, name, why));
     }
     return RW_OK;
 }
@@ -215,7 +217,12 @@ static int check_options(struct rw_bench *bench, const char *name)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%u ranks; expected 1 to %d", o->n_ranks,
                        RW_MAX_RANKS);
     RW_TRY(check_params(bench));
-    return o->params ? rw_params_check(ctx, o->params) : RW_OK;
+    if (!o->params)
+        return RW_OK;
+    struct rw_facts facts = RW_FACTS_UNKNOWN;
+    facts.grows = 1;
+    RW_TRY(rw_params_judge(ctx, o->params, &facts));
+    return rw_params_check(ctx, o->params);
 }
 
 /* The device's name, for a GPU with its model: a missing one is an error now, but where

@@ -92,6 +92,7 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     int status = RW_OK;
     *out = NULL;
     RW_TRY(rw_params_new(ctx, &params));
+    rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT); /* the caller's were judged */
     /* a tree's time is that of all features, and models are alike whatever their size */
     RW_TRY_OUT(rw_params_set(ctx, params, "sample-features", "1"));
     RW_TRY_OUT(rw_params_set(ctx, params, "rate", "0.1"));

@@ -28,6 +28,7 @@ static void booster_release(struct booster *b)
     rw_continuation_release(&b->continuation);
     rw_model_free(b->model);
     rw_binned_release(&b->made);
+    rw_params_free(b->own);
 }
 
 /* ---- the finished model ---- */

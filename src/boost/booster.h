@@ -16,7 +16,8 @@
 
 struct booster {
     struct rw_ctx *ctx;
-    struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
+    struct rw_params *own; /* the effective values, those without effect at their defaults; owned */
+    struct rw_params params; /* a shallow copy of them; its texts are borrowed */
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller knows them */
     const struct rw_dataset *set[RW_MAX_SETS];   /* codes in place of categories */

@@ -5,6 +5,7 @@
 #include "boost/booster.h"
 #include "boost/labels.h"
 #include "boost/model_params.h"
+#include "boost/no_effect.h"
 #include "boost/positions.h"
 #include "boost/rank_sets.h"
 #include "boost/train_rules.h"
@@ -153,10 +154,31 @@ static int choose_stop_set(struct booster *b)
     return rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train));
 }
 
-/* All but the engine. */
-static int prepare_rules(struct booster *b, const struct rw_params *params, double *start)
+static struct rw_facts facts_of(const struct booster *b)
 {
-    RW_TRY(rw_params_check(b->ctx, params));
+    return (struct rw_facts){.grows = 1,
+                             .trains = 1,
+                             .is_custom = b->hooks && b->hooks->gradients,
+                             .n_valid = b->n_sets - 1,
+                             .on_gpu = b->engine ? strcmp(b->engine->ops->name, "cuda") == 0
+                                                 : RW_FACT_UNKNOWN,
+                             .has_table = rw_ctx_n_tables(b->ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+}
+
+/* The values that train: numbers for `auto`, and defaults for what has no effect. */
+static int take_params(struct booster *b, const struct rw_params *given)
+{
+    const struct rw_facts facts = facts_of(b);
+    RW_TRY(rw_params_copy(b->ctx, given, &b->own));
+    RW_TRY(rw_params_resolve(b->ctx, b->own, b->all_docs, b->n_features, b->n_sets - 1));
+    RW_TRY(rw_params_drop_idle(b->ctx, b->own, &facts));
+    b->params = *b->own;
+    return RW_OK;
+}
+
+/* Do the data's side columns agree with the parameters? */
+static int check_sides(const struct booster *b, const struct rw_params *params)
+{
     if ((params->weights[0] || params->query_weights[0]) && !b->set[0]->weight)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "parameter '%s' is set, but the training set has none: they are read with "
@@ -166,7 +188,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "parameter 'start-scores' is set, but the training set has none: they are "
                        "read with rw_dataset_read_start_scores");
-    RW_TRY(rw_positions_check(b->ctx, params, objective_by(b, params), b->set[0]));
+    RW_TRY(rw_positions_check(b->ctx, objective_by(b, params), b->set[0]));
     RW_TRY(rw_labels_check(b->ctx, params, objective_by(b, params), b->set[0]));
     if (strcmp(params->pairs, "given") == 0 && !b->set[0]->pair)
         return rw_fail(
@@ -174,14 +196,18 @@ static int prepare_rules(struct booster *b, const struct rw_params *params, doub
             "parameter 'pairs' is given, but the training set has none: they are set with "
             "rw_dataset_set_pairs or read with rw_dataset_read_pairs, and by the program "
             "from '--pairs-file'");
-    if (rw_params_is_set(params, "threads"))
-        RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
-    if (rw_params_must_matter(params, "refit-decay"))
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "parameter 'refit-decay' has no effect without a model to refit");
-    b->params = *params;
-    b->params.refit_decay = RW_AUTO; /* of a file for several trainings */
-    RW_TRY(rw_params_resolve(b->ctx, &b->params, b->all_docs, b->n_features, b->n_sets - 1));
+    return RW_OK;
+}
+
+/* All but the engine. */
+static int prepare_rules(struct booster *b, const struct rw_params *given, double *start)
+{
+    RW_TRY(rw_params_check(b->ctx, given));
+    RW_TRY(rw_params_check_valid(b->ctx, given, b->n_sets - 1));
+    if (rw_params_is_set(given, "threads"))
+        RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
+    RW_TRY(take_params(b, given));
+    RW_TRY(check_sides(b, &b->params));
     if (b->all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));
@@ -324,6 +350,8 @@ int rw_booster_prepare(struct booster *b, const struct rw_params *params)
     rw_model_size_init(&b->size, b->n_features, &b->params, &b->eval_sets, b->init);
     rw_model_size_start(&b->size, b->names, b->n_names, b->model);
     rw_booster_stage(b, "cuts and codes", &start);
+    const struct rw_facts facts = facts_of(b);
+    RW_TRY(rw_comm_agree(b->ctx, rw_params_judge(b->ctx, b->own, &facts))); /* of the device */
     const struct rw_engine_info *info = &b->engine->info;
     rw_log(b->ctx, RW_LOG_DEBUG,
            "engine %s: %u features in %llu bins; left out: %u constant, %u that cannot leave "

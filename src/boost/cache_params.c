@@ -50,20 +50,6 @@ static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
     return 1;
 }
 
-/* Names of columns that nothing had: said before the cache is written. */
-static int check_columns(struct rw_ctx *ctx, const struct rw_params *params, int n_tables)
-{
-    static const char *const columns[] = {"label-column", "label-columns", "qid-column",
-                                          "weight-column", "ignore"};
-    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]) && n_tables == 0; i++) {
-        if (rw_params_must_matter(params, columns[i]))
-            return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "parameter '%s' has no effect: the data is neither CSV nor TSV",
-                           columns[i]);
-    }
-    return RW_OK;
-}
-
 int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                            const char *const *paths, int n_paths, const char *path)
 {
@@ -82,7 +68,7 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     for (int i = 0; i < n_paths; i++)
         RW_TRY(rw_check_apart(ctx, path, paths[i]));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
-    RW_TRY_OUT(check_columns(ctx, params, rw_ctx_n_tables(ctx) - n_before));
+    RW_TRY_OUT(rw_params_check_columns(ctx, params, rw_ctx_n_tables(ctx) > n_before));
     RW_TRY_OUT(rw_columns_check_categorical(ctx, binned.documents));
     if (params->labels[0])
         RW_TRY_OUT(rw_dataset_read_more_labels(ctx, binned.documents, params->labels));

@@ -3,6 +3,7 @@
 #include "base/fpenv.h"
 #include "boost/features.h"
 #include "boost/labels.h"
+#include "boost/no_effect.h"
 #include "boost/params_table.h"
 #include "objective/debias.h"
 
@@ -386,95 +387,6 @@ int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_d
     return RW_OK;
 }
 
-/* What the metrics in use look at. */
-struct metric_needs {
-    int gain, relevance, ranked;
-};
-
-static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
-                        struct metric_needs *needs)
-{
-    struct rw_metric metrics[RW_MAX_METRICS];
-    int n;
-    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
-    *needs = (struct metric_needs){0, 0, 0};
-    for (int i = 0; i < n; i++) {
-        const struct rw_metric_kind *kind = metrics[i].kind;
-        needs->gain |= kind->uses_gain;
-        needs->relevance |= kind->uses_relevance;
-        needs->ranked |= !kind->by_document; /* else no order, no empty query */
-    }
-    return RW_OK;
-}
-
-/* What only other objectives read must not be set; but for a 0, which is so anyway: no truncation,
- * no norm. Metrics read `relevant`, too: that is check_eval's. */
-static int check_objective(struct rw_ctx *ctx, const struct rw_params *params)
-{
-    const struct rw_objective *own = rw_params_objective(params), *other;
-    for (int at = 0; at < RW_N_PARAMS; at++) {
-        const char *name = rw_param_rows[at].info.name;
-        const struct rw_objective *only = NULL;
-        int n_readers = 0;
-        for (int i = 0; (other = rw_objective_at(i)); i++) {
-            if (rw_objective_param(other, name) >= 0) {
-                only = other;
-                n_readers++;
-            }
-        }
-        if (n_readers == 0 || at == RW_AT_PARAM_relevant || rw_objective_param(own, name) >= 0 ||
-            number_of(params, name) == 0.0 || !rw_params_must_matter(params, name))
-            continue;
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s objective %s", name,
-                       n_readers == 1 ? "without" : "with",
-                       n_readers == 1 ? only->name : own->name);
-    }
-    return RW_OK;
-}
-
-/* Are the leaves no fewer than all that `depth` levels can have? */
-static int has_room_for_levels(const struct rw_params *params)
-{
-    return params->depth > 0 && params->depth <= 16 && params->leaves >= 1 << params->depth;
-}
-
-/* Something that was set, and why it may have no effect. A value that says what is so anyway is not
- * idle. */
-struct idle_rule {
-    enum rw_param_at at;
-    int idle;
-    const char *why;
-};
-
-static int refuse_idle(struct rw_ctx *ctx, const struct rw_params *params,
-                       const struct idle_rule *rules, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *name = rw_param_rows[rules[i].at].info.name;
-        if (rules[i].idle && rw_params_must_matter(params, name))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s", name,
-                           rules[i].why);
-    }
-    return RW_OK;
-}
-
-/* trains_on_gains, trains_on_relevance: the objective uses them too. */
-static int check_eval(struct rw_ctx *ctx, const struct rw_params *params, int trains_on_gains,
-                      int trains_on_relevance)
-{
-    struct metric_needs needs;
-    RW_TRY(metric_needs(ctx, params, &needs));
-    const struct idle_rule rules[] = {
-        {RW_AT_PARAM_label_gain, !trains_on_gains && !needs.gain,
-         "without an objective or metric that uses gains"},
-        {RW_AT_PARAM_relevant, !trains_on_relevance && !needs.relevance,
-         "without a metric such as map, mrr, p or recall"},
-        {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
-        {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
-    };
-    return refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0]));
-}
-
 int rw_params_trains_on_gains(const struct rw_params *params)
 {
     return rw_params_objective(params)->ranks;
@@ -488,7 +400,21 @@ int rw_params_trains_on_relevance(const struct rw_params *params)
 int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
 {
     RW_DEFAULT_FPENV;
-    return check_eval(ctx, params, 0, 0);
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n;
+    struct rw_facts facts = RW_FACTS_UNKNOWN;
+    facts.trains = 0;
+    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
+    return rw_params_judge(ctx, params, &facts);
+}
+
+int rw_params_check_valid(struct rw_ctx *ctx, const struct rw_params *params, int n_valid)
+{
+    if (n_valid == 0 && params->early_stop != 0 && rw_params_must_matter(params, "early-stop"))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'early-stop' is %d, but there is no validation set to stop by",
+                       params->early_stop);
+    return RW_OK;
 }
 
 /* A refit takes the model's where none is set. */
@@ -512,9 +438,10 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
     return &params->eval;
 }
 
-/* What has one label a document at most. */
+/* Labels that would be read from two places, or cannot be used together with other parameters. */
 static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
 {
+    const int has_more_columns = strchr(params->label_columns, ',') != NULL;
     if (params->label_weights[0] && params->debias != RW_DEBIAS_OFF)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
@@ -524,67 +451,41 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'label-weights' cannot be set with pairs given, which take the "
                        "place of labels");
+    if (params->label_columns[0] && rw_params_must_matter(params, "label-column"))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameters 'label-column' and 'label-columns' both name the column of "
+                       "labels: expected one of them");
+    if (has_more_columns && rw_params_must_matter(params, "labels"))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameters 'labels' and 'label-columns' both name further labels: expected "
+                       "one of them");
+    if (has_more_columns && !params->label_weights[0] &&
+        rw_params_must_matter(params, "label-columns"))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'label-columns' names several labels, which need label-weights");
     return RW_OK;
 }
 
 int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
 {
     RW_DEFAULT_FPENV;
+    const struct rw_facts facts = RW_FACTS_UNKNOWN;
     const struct rw_objective *objective = rw_params_objective(params);
-    const int levels = params->grow == RW_GROW_LEVELS;
-    const int some_features =
-        params->sample_features == RW_AUTO ? objective->ranks : params->sample_features < 1;
-    const int chance = objective->draws || params->rounding == RW_ROUND_STOCHASTIC ||
-                       params->sample_queries < 1 || params->sample_docs < 1 ||
-                       params->sample_features_node < 1 || some_features;
-    const int has_no_top =
-        rw_objective_param(objective, "pairs") >= 0 && strcmp(params->pairs, "topk") != 0;
-    const int has_many_columns = strchr(params->label_columns, ',') != NULL;
-    const int of_neighbours = rw_objective_param(objective, "permutations") >= 0;
-    const double delta = rw_delta_number(params->delta);
-    const struct idle_rule rules[] = {
-        {RW_AT_PARAM_truncation, has_no_top && params->truncation != 0, "without pairs topk"},
-        {RW_AT_PARAM_pairs_file,
-         rw_objective_param(objective, "pairs") < 0 || strcmp(params->pairs, "given") != 0,
-         "without objective lambdarank and pairs given"},
-        {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
-        {RW_AT_PARAM_early_stop_delta, params->early_stop == 0, "with early-stop 0"},
-        {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
-         "with grow levels: depth limits whole levels"},
-        {RW_AT_PARAM_positions, params->debias == RW_DEBIAS_OFF, "without debias additive or ipw"},
-        {RW_AT_PARAM_labels, !params->label_weights[0], "without label-weights"},
-        {RW_AT_PARAM_labels, has_many_columns, "with the further labels of label-columns"},
-        {RW_AT_PARAM_label_columns, has_many_columns && !params->label_weights[0],
-         "without label-weights"},
-        {RW_AT_PARAM_label_column, params->label_columns[0] != 0, "with label-columns"},
-        {RW_AT_PARAM_delta, params->debias != RW_DEBIAS_OFF, "with debias: it is NDCG's"},
-        {RW_AT_PARAM_delta,
-         of_neighbours && params->truncation > 0 &&
-             rw_delta_cutoff(delta) > (uint32_t)params->truncation,
-         "beyond truncation with yetirank, whose pairs are of the top"},
-        {RW_AT_PARAM_decay, of_neighbours && rw_delta_kind(delta) != RW_DELTA_NDCG,
-         "with a delta that is not ndcg"},
-        {RW_AT_PARAM_pairs, params->debias != RW_DEBIAS_OFF, "with debias: it is topk"},
-        {RW_AT_PARAM_position_l2, params->debias != RW_DEBIAS_ADDITIVE, "without debias additive"},
-        {RW_AT_PARAM_position_norm, params->debias != RW_DEBIAS_IPW, "without debias ipw"},
-        {RW_AT_PARAM_position_norm, params->propensities[0] != 0,
-         "with propensities, which are not estimated then"},
-        {RW_AT_PARAM_propensities, params->debias != RW_DEBIAS_IPW, "without debias ipw"},
-        {RW_AT_PARAM_category_smoothing, !params->categorical[0], "without categorical"},
-        {RW_AT_PARAM_category_penalty, !params->categorical[0], "without categorical"},
-        {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
-        {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
-        {RW_AT_PARAM_gpu_memory,
-         strncmp(params->device, "cuda", 4) != 0 && strcmp(params->device, "auto") != 0,
-         "without a GPU: it is for device cuda or auto"},
-    };
-    RW_TRY(check_eval(ctx, params, rw_params_trains_on_gains(params),
-                      rw_params_trains_on_relevance(params)));
-    RW_TRY(refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0])));
-    RW_TRY(check_objective(ctx, params));
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n;
+    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
+    if (rw_objective_param(objective, "permutations") >= 0 && params->truncation > 0 &&
+        rw_delta_cutoff(rw_delta_number(params->delta)) > (uint32_t)params->truncation)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'delta' is %s, but yetirank exchanges documents of the top %d "
+                       "(truncation) only, which leaves %s as it is",
+                       params->delta, params->truncation, params->delta);
     RW_TRY(check_labels(ctx, params));
-    if (levels && params->depth == 0 && rw_params_origin(params, "depth") == RW_PARAM_SET)
+    if (params->grow == RW_GROW_LEVELS && params->depth == 0 &&
+        rw_params_origin(params, "depth") == RW_PARAM_SET)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'depth' is 0 (no limit), but grow levels needs a depth");
-    return RW_OK;
+    /* errors are found before data is read, as far as what is known then tells */
+    return params->on_no_effect == RW_NO_EFFECT_ERROR ? rw_params_judge(ctx, params, &facts)
+                                                      : RW_OK;
 }

@@ -37,9 +37,10 @@ enum { RW_PARAM_ROOM = 80 }; /* for the text of a number, a word or a schedule *
 struct rw_params {
 #define RW_PARAM(type, field, ...) RW_FIELD_##type field;
 #include "boost/params.def"
-    uint8_t is_set[RW_N_PARAMS];      /* by the user */
-    uint8_t is_strict[RW_N_PARAMS];   /* and by rw_params_set, so that it must have an effect */
-    uint8_t is_chosen[RW_N_PARAMS];   /* it was `auto`, and is chosen by the size of the data */
+    uint8_t is_set[RW_N_PARAMS];    /* by the user */
+    uint8_t is_strict[RW_N_PARAMS]; /* and by rw_params_set, so that having no effect is reported */
+    uint8_t is_chosen[RW_N_PARAMS]; /* it was `auto`, and is chosen by the size of the data */
+    uint8_t on_no_effect;           /* enum rw_no_effect */
     struct rw_rate_schedule schedule; /* of `rate` */
     char text[RW_PARAM_ROOM];         /* rw_params_get's answer */
     struct rw_eval_params eval;       /* rw_params_eval's */

@@ -7,12 +7,9 @@
 #include "io/input.h"
 #include "objective/debias.h"
 
-int rw_positions_check(struct rw_ctx *ctx, const struct rw_params *params,
-                       const struct rw_objective *objective, const struct rw_dataset *train)
+int rw_positions_check(struct rw_ctx *ctx, const struct rw_objective *objective,
+                       const struct rw_dataset *train)
 {
-    if (!objective && params->debias != RW_DEBIAS_OFF)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'debias' has no effect with a custom objective");
     if (objective && objective->uses_shown && !train->position)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'debias' is set, but the training set has no positions\n"

@@ -256,7 +256,7 @@ static int prepare_own(struct refit *r)
     if (rw_params_is_set(r->given, "threads"))
         RW_TRY(rw_ctx_set_threads(r->ctx, r->given->threads));
     RW_TRY(take_params(r, &r->from->params, &r->params));
-    RW_TRY(rw_refit_params_check(r->ctx, r->params, r->from));
+    RW_TRY(rw_refit_params_check(r->ctx, r->params, r->from, is_custom(r), r->n_sets - 1));
     r->params->absent = r->from->absent_missing;
     r->params->early_stop = 0; /* all trees are kept */
     if (r->all_docs == 0)
@@ -312,6 +312,7 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
 {
     release_run(r);
     RW_TRY(take_params(r, was, &r->run_params));
+    RW_TRY(rw_refit_params_check(r->ctx, r->run_params, r->from, is_custom(r), r->n_sets - 1));
     RW_TRY(rw_gain_rule_init(r->ctx, &r->gains, r->run_params->label_gain));
     RW_TRY(take_order(r));
     RW_TRY(rw_labels_check(r->ctx, r->run_params,

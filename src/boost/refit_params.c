@@ -4,6 +4,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "boost/no_effect.h"
 #include "boost/params_table.h"
 
 static const double default_decay = 0.9; /* LightGBM's refit_decay_rate */
@@ -17,46 +18,7 @@ static const enum rw_param_at shaping[] = {
     RW_AT_PARAM_label_gain,   RW_AT_PARAM_seed,  RW_AT_PARAM_refit_decay,
     RW_AT_PARAM_label_weights};
 
-/* What grows trees, or says when to stop; and the bias of positions, which is learned with them. */
-static const enum rw_param_at growing[] = {RW_AT_PARAM_rounds,
-                                           RW_AT_PARAM_leaves,
-                                           RW_AT_PARAM_depth,
-                                           RW_AT_PARAM_grow,
-                                           RW_AT_PARAM_split,
-                                           RW_AT_PARAM_split_l2,
-                                           RW_AT_PARAM_min_docs,
-                                           RW_AT_PARAM_min_hessian,
-                                           RW_AT_PARAM_min_gain,
-                                           RW_AT_PARAM_bins,
-                                           RW_AT_PARAM_bits,
-                                           RW_AT_PARAM_rounding,
-                                           RW_AT_PARAM_debias,
-                                           RW_AT_PARAM_position_l2,
-                                           RW_AT_PARAM_position_norm,
-                                           RW_AT_PARAM_positions,
-                                           RW_AT_PARAM_propensities,
-                                           RW_AT_PARAM_names,
-                                           RW_AT_PARAM_monotone,
-                                           RW_AT_PARAM_ignore,
-                                           RW_AT_PARAM_interactions,
-                                           RW_AT_PARAM_feature_penalty,
-                                           RW_AT_PARAM_features,
-                                           RW_AT_PARAM_categorical,
-                                           RW_AT_PARAM_category_smoothing,
-                                           RW_AT_PARAM_category_penalty,
-                                           RW_AT_PARAM_sample_queries,
-                                           RW_AT_PARAM_sample_docs,
-                                           RW_AT_PARAM_sample_features,
-                                           RW_AT_PARAM_sample_features_node,
-                                           RW_AT_PARAM_early_stop_delta,
-                                           RW_AT_PARAM_hist,
-                                           RW_AT_PARAM_gpu_memory,
-                                           RW_AT_PARAM_batch};
-
-enum {
-    N_SHAPING = sizeof(shaping) / sizeof(shaping[0]),
-    N_GROWING = sizeof(growing) / sizeof(growing[0])
-};
+enum { N_SHAPING = sizeof(shaping) / sizeof(shaping[0]) };
 
 static int is_shaping(int at)
 {
@@ -66,12 +28,24 @@ static int is_shaping(int at)
     return found;
 }
 
+/* What only growing trees reads is as the model has it, whatever the caller has set. */
+static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
+{
+    const char *name = rw_param_rows[at].info.name;
+    if (strcmp(rw_param_rows[at].needs, "growth") != 0 || !params->is_set[at])
+        return RW_OK;
+    RW_TRY(rw_params_no_effect(ctx, params, name, "on a refit: its trees are the model's"));
+    params->is_set[at] = params->is_strict[at] = 0;
+    return rw_param_assign(ctx, params, at, rw_param_rows[at].info.default_value);
+}
+
 int rw_refit_params_take(struct rw_ctx *ctx, struct rw_params *params,
                          const struct rw_model_params *was, int is_custom)
 {
     for (int i = 0; i < N_SHAPING; i++) {
         const int at = (int)shaping[i];
         const struct rw_param_value *value = rw_model_params_find(was, rw_param_rows[at].info.name);
+        RW_TRY(leave_growth(ctx, params, at));
         if (at == RW_AT_PARAM_refit_decay || params->is_set[at] || !value)
             continue;
         if (at == RW_AT_PARAM_objective && strcmp(value->value, "custom") == 0) {
@@ -95,23 +69,14 @@ int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params, const struct r
     return rw_refit_params_take(ctx, params, &model->params, 0);
 }
 
-int rw_refit_params_check(struct rw_ctx *ctx, const struct rw_params *params,
-                          const struct rw_model *model)
+int rw_refit_params_check(struct rw_ctx *ctx, struct rw_params *params,
+                          const struct rw_model *model, int is_custom, int n_valid)
 {
-    for (int i = 0; i < N_GROWING; i++) {
-        const char *name = rw_param_rows[growing[i]].info.name;
-        if (rw_params_must_matter(params, name))
-            return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "parameter '%s' has no effect on a refit: its trees are the model's",
-                           name);
-    }
-    if (rw_params_must_matter(params, "early-stop") && params->early_stop != 0)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'early-stop' has no effect on a refit: all trees are kept");
-    if (rw_params_must_matter(params, "seed") && !rw_params_objective(params)->draws)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'seed' has no effect on a refit with objective %s",
-                       rw_params_objective(params)->name);
+    const struct rw_facts facts = {.trains = 1,
+                                   .is_custom = is_custom,
+                                   .n_valid = n_valid,
+                                   .has_table = rw_ctx_n_tables(ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+    RW_TRY(rw_params_drop_idle(ctx, params, &facts));
     if (params->is_set[RW_AT_PARAM_absent] && params->absent != model->absent_missing)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the model to refit takes an absent feature as %s: set 'absent' to %s",

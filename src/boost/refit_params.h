@@ -11,9 +11,10 @@
  * are the caller's; else RW_ERR_ARGUMENT if they were in the training and no objective is set. */
 int rw_refit_params_take(struct rw_ctx *ctx, struct rw_params *params,
                          const struct rw_model_params *was, int is_custom);
-/* RW_ERR_ARGUMENT: one that was set has no effect on a refit, or contradicts the model. */
-int rw_refit_params_check(struct rw_ctx *ctx, const struct rw_params *params,
-                          const struct rw_model *model);
+/* Gives parameters without effect on a refit their defaults, with a warning. RW_ERR_ARGUMENT: one
+ * that was set contradicts the model. */
+int rw_refit_params_check(struct rw_ctx *ctx, struct rw_params *params,
+                          const struct rw_model *model, int is_custom, int n_valid);
 /* What a training's parameters become by a refit with these; `gains` are those of their label-gain.
  * out: zeroed. */
 int rw_refit_params_write(struct rw_ctx *ctx, struct rw_params *params,

@@ -306,9 +306,8 @@ static int check(struct rw_cli *cli)
         RW_STEP(find_kind(systems.text[i], &is_model[i]));
         n_models += is_model[i];
     }
-    if (rw_params_must_matter(cli->params, "device") && n_models == 0)
-        return rw_wrong(cli, "'--device' has no effect without a model");
-    return 0;
+    return n_models > 0 ? 0
+                        : rw_params_no_effect(cli->ctx, cli->params, "device", "without a model");
 }
 
 /* ------------------------------------------------------------------ the work */

@@ -212,8 +212,8 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'eval' needs one of --model and --scores");
     if (scores_file && trees)
         return rw_wrong(cli, "'--trees' has no effect with '--scores'");
-    if (scores_file && rw_params_must_matter(cli->params, "device"))
-        return rw_wrong(cli, "'--device' has no effect with '--scores'");
+    if (scores_file)
+        RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--scores'"));
     if (like && all_programs)
         return rw_wrong(cli, "'--like' has no effect with '--audit': it has all of them");
     if (per_query && all_programs)

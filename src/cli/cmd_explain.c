@@ -398,8 +398,8 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--repeats' has no effect with '--%s'",
                         query_id ? "query" : "documents");
     for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]) && !permutes; i++) {
-        if (rw_params_must_matter(cli->params, measuring[i]))
-            return rw_wrong(cli, "'--%s' has no effect where nothing is permuted", measuring[i]);
+        RW_STEP(
+            rw_params_no_effect(cli->ctx, cli->params, measuring[i], "where nothing is permuted"));
     }
     if (permutes && strchr(rw_params_get(cli->params, "metric"), ','))
         return rw_wrong(cli, "'explain' takes one '--metric'");

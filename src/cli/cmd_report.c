@@ -36,8 +36,8 @@ static int on_feature(void *user, int done, int total)
 
 static int check(struct rw_cli *cli)
 {
-    if (repeats == 0 && rw_params_must_matter(cli->params, "seed"))
-        return rw_wrong(cli, "'--seed' has no effect where nothing is permuted");
+    if (repeats == 0)
+        RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "seed", "where nothing is permuted"));
     return how.like ? rw_load_check_like(cli, how.like) : 0;
 }
 

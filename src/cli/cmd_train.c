@@ -332,7 +332,7 @@ static int read_sets(struct training *t)
         if (start)
             RW_STEP(rw_dataset_read_start_scores(ctx, t->valid[i], start));
     }
-    return rw_ranks_meet(cli, rw_load_check_columns(cli));
+    return 0;
 }
 
 static int read_data(struct training *t)

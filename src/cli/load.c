@@ -84,15 +84,7 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
 
 int rw_load_check_columns(struct rw_cli *cli)
 {
-    static const char *const columns[] = {"label-column", "label-columns", "qid-column",
-                                          "weight-column", "ignore"};
-    const int trains = strcmp(cli->command->params, "*") == 0;
-    for (int i = 0; i < (trains ? 4 : 5) && rw_ctx_n_tables(cli->ctx) == 0; i++) {
-        if (rw_params_must_matter(cli->params, columns[i]))
-            return rw_wrong(cli, "'--%s' has no effect: the data is neither CSV nor TSV",
-                            columns[i]);
-    }
-    return 0;
+    return rw_params_check_columns(cli->ctx, cli->params, rw_ctx_n_tables(cli->ctx) > 0);
 }
 
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
@@ -142,7 +134,8 @@ static int read_side_files(struct rw_cli *cli)
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
     RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
-    RW_STEP(rw_load_check_columns(cli));
+    if (strcmp(cli->command->params, "*") != 0) /* trainings judge them */
+        RW_STEP(rw_load_check_columns(cli));
     RW_STEP(took_ignored(cli));
     return read_side_files(cli);
 }

@@ -10,7 +10,14 @@
 #include "cli/output.h"
 
 /* Keys of the table: letters, then the command's own options, then parameters. */
-enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
+enum {
+    KEY_OWN = 0x1000,
+    KEY_PARAM = 0x2000,
+    KEY_CONFIG = 0x3000,
+    KEY_QUIET,
+    KEY_VERBOSE,
+    KEY_STRICT
+};
 
 struct parsing {
     struct rw_cli *cli;
@@ -27,7 +34,7 @@ struct parsing {
     const struct rw_help_option *between; /* the last option, since the last operand; NULL: none */
     const char *between_value;
     struct rw_list *behind; /* where operands go now; NULL: they are the command's */
-    int quiet, verbose, is_help;
+    int quiet, verbose, strict, is_help;
 };
 
 static void list_add(struct rw_list *list, const char *text)
@@ -119,6 +126,7 @@ static void make_table(struct parsing *p)
         add(p, "config", KEY_CONFIG, "FILE", "read parameters from 'name = value' lines", 1);
         add(p, "quiet", KEY_QUIET, NULL, "print only warnings and errors", 1);
         add(p, "verbose", KEY_VERBOSE, NULL, "print more", 1);
+        add(p, "strict", KEY_STRICT, NULL, "make a parameter without effect an error", 1);
         add_params(p, n_params);
     }
     add(p, "help", 'h', NULL, "print this", 3);
@@ -211,6 +219,7 @@ static int take(struct parsing *p, const struct rw_help_option *option, const ch
     }
     *(option->key == KEY_QUIET     ? &p->quiet
       : option->key == KEY_VERBOSE ? &p->verbose
+      : option->key == KEY_STRICT  ? &p->strict
                                    : &p->is_help) = 1;
     return 0;
 }
@@ -326,6 +335,8 @@ static int set_params(const struct parsing *p)
 {
     struct rw_ctx *ctx = p->cli->ctx;
     struct rw_params *params = p->cli->params;
+    if (p->strict)
+        rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
     if (p->cli->config)
         RW_STEP(rw_params_read(ctx, params, p->cli->config));
     for (int i = 0; rw_param_info(i); i++) {

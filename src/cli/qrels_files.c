@@ -9,13 +9,13 @@
 int rw_qrels_files_check(const struct rw_cli *cli, const char **like)
 {
     static const char *const no_effect[] = {"weights",    "query-weights", "label-column",
-                                            "qid-column", "weight-column", "ignore",
-                                            "device"};
+                                            "qid-column", "weight-column", "ignore"};
     static const char *const ours[] = {"empty", "ties", "relevant"};
     for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++) {
         if (rw_params_must_matter(cli->params, no_effect[i]))
             return rw_wrong(cli, "'--%s' has no effect with '--qrels'", no_effect[i]);
     }
+    RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--qrels'"));
     if (cli->operands.n > 0)
         return rw_wrong(cli, "'%s' is not read: judgments and runs stand in for DATA",
                         cli->operands.text[0]);

@@ -8,6 +8,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "boost/no_effect.h"
 #include "boost/params_table.h"
 #include "dataset/dataset.h"
 #include "model/predict.h"
@@ -66,7 +67,8 @@ struct validation {
     uint32_t *fold_of;       /* [n_queries] owned */
     double *scores;          /* [n_docs] owned */
     const struct rw_dataset *dataset;
-    struct rw_params params;   /* shallow: texts are borrowed */
+    struct rw_params *own;     /* as they train: owned */
+    struct rw_params params;   /* a shallow copy: texts are borrowed */
     struct rw_eval_params how; /* theirs */
     int nested;                /* 1: a fold stops training */
 };
@@ -222,17 +224,32 @@ out:
     return status;
 }
 
+/* The seed draws the folds, too, and every fold is measured. */
+static struct rw_facts facts_of(struct rw_ctx *ctx, int on_gpu)
+{
+    return (struct rw_facts){.grows = 1,
+                             .trains = 1,
+                             .n_valid = 1,
+                             .on_gpu = on_gpu,
+                             .draws = 1,
+                             .has_table = rw_ctx_n_tables(ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+}
+
 static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
                    const struct rw_dataset *dataset, int n_folds, struct validation *v)
 {
     v->cv.n_folds = n_folds;
     v->dataset = dataset;
-    v->params = *params;
-    v->how = *rw_params_eval(&v->params);
     v->nested = params->early_stop > 0;
+    RW_TRY(rw_params_copy(ctx, params, &v->own));
     /* what is `auto` is one number for all folds: they validate what the whole set would train with
      */
-    RW_TRY(rw_params_resolve(ctx, &v->params, dataset->n_docs, dataset->n_columns, v->nested));
+    RW_TRY(rw_params_resolve(ctx, v->own, dataset->n_docs, dataset->n_columns, v->nested));
+    const struct rw_facts facts = facts_of(ctx, RW_FACT_UNKNOWN);
+    RW_TRY(rw_params_drop_idle(ctx, v->own, &facts));
+    v->params = *v->own;
+    rw_params_on_no_effect(&v->params, RW_NO_EFFECT_SILENT); /* of a fold */
+    v->how = *rw_params_eval(&v->params);
     if (params->threads)
         RW_TRY(rw_ctx_set_threads(ctx, params->threads));
     v->params.is_set[RW_AT_PARAM_threads] = 0; /* the workers share them */
@@ -260,6 +277,8 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY_OUT(RW_NEW(ctx, v, 1));
     RW_TRY_OUT(prepare(ctx, params, dataset, n_folds, v));
     RW_TRY_OUT(choose_workers(ctx, v, &n_workers));
+    const struct rw_facts facts = facts_of(ctx, n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
+    RW_TRY_OUT(rw_params_judge(ctx, v->own, &facts)); /* of the device */
     if (n_workers > 1)
         RW_TRY_OUT(side_by_side(ctx, v, n_workers));
     for (int f = 0; f < n_folds && n_workers == 1; f++)
@@ -291,5 +310,6 @@ void rw_cv_free(struct rw_cv *cv)
     rw_mem_free(v->evals);
     rw_mem_free(v->fold_of);
     rw_mem_free(v->scores);
+    rw_params_free(v->own);
     rw_mem_free(v);
 }

@@ -7,6 +7,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/features.h"
+#include "boost/no_effect.h"
 #include "boost/resident.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
@@ -414,6 +415,28 @@ static int refuse_start_scores(struct rw_ctx *ctx, const char *what,
                    "the %s set has start scores: features are selected without", what);
 }
 
+/* Once, for all trainings, by the numbers that `auto` is for all features. */
+static int judge(struct selecting *s)
+{
+    const struct rw_dataset *documents = rw_binned_documents((struct rw_binned *)s->train);
+    const struct rw_facts facts = {.grows = 1,
+                                   .trains = 1,
+                                   .n_valid = 1,
+                                   .on_gpu = RW_FACT_UNKNOWN,
+                                   .draws = 1,
+                                   .has_table = rw_ctx_n_tables(s->ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+    struct rw_params *params;
+    RW_TRY(rw_params_copy(s->ctx, s->params, &params));
+    s->ctx->log = NULL; /* each training reports what it chooses */
+    int status = rw_params_resolve(s->ctx, params, documents->n_docs, s->trying, 1);
+    s->ctx->log = s->log;
+    if (status >= 0)
+        status = rw_params_drop_idle(s->ctx, params, &facts);
+    rw_params_free(params);
+    rw_params_on_no_effect(s->params, RW_NO_EFFECT_SILENT);
+    return status;
+}
+
 static int check(struct selecting *s, const struct rw_params *params)
 {
     const struct rw_select_options *options = s->options;
@@ -433,6 +456,7 @@ static int check(struct selecting *s, const struct rw_params *params)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
                        "features are selected by validation sets with values: rw_dataset_read");
     RW_TRY(rw_params_check(s->ctx, params));
+    RW_TRY(judge(s));
     RW_TRY(rw_eval_metrics(s->ctx, &s->how, metrics, &n_metrics));
     if (n_metrics != 1)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
@@ -456,9 +480,9 @@ int rw_select(struct rw_ctx *ctx, const struct rw_params *params, const struct r
     RW_TRY_OUT(rw_params_copy(ctx, params, &s.params));
     RW_TRY_OUT(RW_NEW(ctx, s.made, 1));
     s.how = *rw_params_eval(s.params);
+    s.trying = rw_binned_n_features(train);
     RW_TRY_OUT(check(&s, params));
     s.made->selected.metric = s.made->metric;
-    s.trying = rw_binned_n_features(train);
     RW_TRY_OUT(begin(&s));
     RW_TRY_OUT(search(&s));
     RW_TRY_OUT(finish(&s));

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rankwood
+from rankwood._core import lib
 
 
 @dataclass
@@ -36,6 +37,12 @@ def make(seed: int, n_queries: int = 40) -> Made:
     noise = rng.normal(scale=0.5, size=n)
     y = np.digitize(X[:, 0] + 0.5 * X[:, 1] + 0.1 * X[:, 5] + noise, [0, 0.7, 1.4, 2]).astype(np.int64)
     return Made(X, y, np.repeat(np.arange(n_queries) + 7, group), group)
+
+
+@pytest.fixture(autouse=True)
+def warn_again() -> None:
+    """Each test gets the warnings that are given once per process."""
+    lib.rw_no_effect_again()
 
 
 @pytest.fixture(scope="session")

@@ -144,6 +144,7 @@ def test_bad_parameters(made: Made, shown: Any, small: dict[str, Any], caplog: A
         train(
             small | {"debias": "ipw", "objective": lambda scores, _: (scores, np.ones_like(scores))},
             made.dataset(position=shown),
+            strict=True,
         )
     train(small, made.dataset(position=shown))
     assert any("positions are not used" in record.getMessage() for record in caplog.records)

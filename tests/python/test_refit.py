@@ -90,15 +90,15 @@ def test_ended(model: Model, other: Made) -> None:
 def test_refused(model: Model, other: Made) -> None:
     data = other.dataset()
     with pytest.raises(ParameterError, match="'leaves' has no effect on a refit"):
-        model.refit(data, params={"leaves": 5})
+        model.refit(data, params={"leaves": 5}, strict=True)
     with pytest.raises(ParameterError, match="0 to 1"):
         model.refit(data, decay=2)
     with pytest.raises(ParameterError, match="both given"):
         model.refit(data, decay=0.5, params={"refit_decay": 0.5})
     with pytest.raises(ParameterError, match="'metric' has no effect"):
-        model.refit(data, params={"metric": "map"})
+        model.refit(data, params={"metric": "map"}, strict=True)
     with pytest.raises(ParameterError, match="without a model to refit"):
-        train({"refit_decay": 0.5}, data)
+        train({"refit_decay": 0.5}, data, strict=True)
     with pytest.raises(DataError, match="features"):
         model.refit(rankwood.Dataset(other.X[:, :1], other.y, qid=other.qid))
     with pytest.raises(ParameterTypeError):

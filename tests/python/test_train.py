@@ -378,8 +378,12 @@ def test_real_data_reaches_the_known_quality(real_data: Any) -> None:
 )
 def test_what_nothing_is_measured_for(made: Made, small: dict[str, Any], given: dict[str, Any]) -> None:
     (name,) = given
-    with pytest.raises(rankwood.ParameterError, match=f"parameter '{name}' has no effect without a validation set"):
-        rankwood.train({**small, **given}, made.dataset())
+    if name == "early_stop" or callable(given[name]):
+        with pytest.raises(rankwood.ParameterError, match="validation set"):
+            rankwood.train({**small, **given}, made.dataset())
+    else:
+        with pytest.warns(rankwood.NoEffectWarning, match=f"'{name}' has no effect without a validation set"):
+            rankwood.train({**small, **given}, made.dataset())
     rankwood.train({**small, **given}, made.dataset(), valid=made.dataset())
     if name != "early_stop":
         model = rankwood.train({**small, **given, "train_metric": True}, made.dataset())
@@ -397,7 +401,7 @@ def test_deltas_and_pairs(made: Made, small: dict[str, Any]) -> None:
     assert ranker.fit(made.X, made.y, qid=made.qid).model_.to_bytes() == model.to_bytes()
     with pytest.raises(rankwood.ParameterError, match="expected ndcg, dcg, map, mrr, err, p@K or none"):
         train(small | {"delta": "auc"}, made.dataset())
-    with pytest.raises(rankwood.ParameterError, match="'delta' has no effect with objective listnet"):
+    with pytest.warns(rankwood.NoEffectWarning, match="'delta' has no effect with objective listnet"):
         train(small | {"delta": "map", "objective": "listnet"}, made.dataset())
 
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "boost/no_effect.h"
 #include "boost/params_table.h"
 
 static struct rw_ctx *ctx;
@@ -331,11 +332,11 @@ Test(params, measuring_alone)
     set("metric", "map");
     cr_expect_eq(rw_params_check_eval(ctx, params), RW_OK);
     set("label-gain", "linear");
+    rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
     cr_expect_eq(rw_params_check(ctx, params), RW_OK);
     cr_expect_eq(rw_params_check_eval(ctx, params), RW_ERR_ARGUMENT);
-    cr_expect_str_eq(rw_last_error(ctx),
-                     "parameter 'label-gain' has no effect without an objective "
-                     "or metric that uses gains");
+    cr_expect_str_eq(rw_last_error(ctx), "'label-gain' has no effect without an objective "
+                                         "or metric that uses gains");
     set("metric", "ndcg");
     set("sigma", "2"); /* of training */
     set("objective", "regression");
@@ -345,11 +346,19 @@ Test(params, measuring_alone)
     cr_expect_eq(rw_params_check_eval(ctx, params), RW_ERR_ARGUMENT);
 }
 
-/* settings: "name=value name=value" after which the last one has no effect; NULL: all is well. */
-static void check(const char *settings, const char *idle)
+static void read_text(const char *text)
 {
-    end();
-    begin();
+    char path[] = "/tmp/rw-params-XXXXXX";
+    const int file = mkstemp(path);
+    cr_assert(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    const int status = rw_params_read(ctx, params, path);
+    unlink(path);
+    cr_assert_eq(status, RW_OK, "%s", rw_last_error(ctx));
+}
+
+static void set_all(const char *settings)
+{
     char copy[256], *rest = copy, *pair;
     snprintf(copy, sizeof(copy), "%s", settings);
     while ((pair = strsep(&rest, " ")) != NULL) {
@@ -357,26 +366,47 @@ static void check(const char *settings, const char *idle)
         *equals = 0;
         set(pair, equals + 1);
     }
-    const int status = rw_params_check(ctx, params);
+}
+
+/* A training by the host, with a validation set. */
+static const struct rw_facts training = {.grows = 1, .trains = 1, .n_valid = 1};
+
+/* settings: "name=value name=value", of which one has no effect; NULL: all have one. */
+static void check(const char *settings, const char *idle)
+{
+    end();
+    begin();
+    set_all(settings);
+    rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
+    const int status = rw_params_judge(ctx, params, &training);
     if (!idle) {
         cr_expect_eq(status, RW_OK, "%s: %s", settings, rw_last_error(ctx));
         return;
     }
     char expected[64];
-    snprintf(expected, sizeof(expected), "parameter '%s' ", idle);
+    snprintf(expected, sizeof(expected), "'%s' has no effect ", idle);
     cr_expect_eq(status, RW_ERR_ARGUMENT, "%s", settings);
     cr_expect_eq(strncmp(rw_last_error(ctx), expected, strlen(expected)), 0, "%s: %s", settings,
                  rw_last_error(ctx));
 }
 
+/* Parameters that cannot be used together. */
+static void contradict(const char *settings)
+{
+    end();
+    begin();
+    set_all(settings);
+    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT, "%s", settings);
+}
+
 Test(params, what_can_have_no_effect)
 {
     cr_expect_eq(rw_params_check(ctx, params), RW_OK);
-    check("min-hessian=1", "min-hessian");
+    check("min-hessian=1", NULL); /* auto may be newton */
+    check("min-hessian=1 split=mart", "min-hessian");
     check("min-hessian=1 split=newton", NULL);
     check("leaves=8 grow=levels", "leaves");
     check("depth=4 grow=levels", NULL);
-    check("depth=0 grow=levels", "depth");
     check("depth=0", NULL);
     check("depth=4", NULL);
     check("truncation=5 objective=regression", "truncation");
@@ -401,15 +431,30 @@ Test(params, what_can_have_no_effect)
     check("seed=3 rounding=nearest sample-features=0.5", NULL);
     check("seed=3 rounding=nearest sample-queries=0.5", NULL);
     check("rounding=nearest", NULL);
-    check("hist=lanes", "hist");
+    check("hist=lanes device=cpu", "hist");
+    check("gpu-memory=8G", "gpu-memory");
     check("permutations=5", "permutations");
     check("decay=0.5", "decay");
-    check("hist=lanes device=cuda:1", NULL);
+    check("pairs=all truncation=5", "truncation");
+    check("objective=yetirank truncation=5 pairs=all", "pairs");
+    check("objective=listnet pairs-file=x", "pairs-file");
+    check("debias=ipw delta=map positions=x", "delta");
+    check("debias=ipw position-l2=2 positions=x", "position-l2");
+    check("debias=ipw position-norm=2 propensities=x", "position-norm");
+    check("objective=yetirank delta=map decay=0.5", "decay");
+    check("early-stop=0 early-stop-delta=0.1", "early-stop-delta");
+    check("early-stop-delta=0.1", NULL);
+    check("refit-decay=0.5", "refit-decay");
+    check("category-smoothing=2", "category-smoothing");
+    check("category-smoothing=2 categorical=3", NULL);
+    check("labels=x", "labels");
+    check("label-column=x", "label-column");
+    check("leaves=64 depth=6 grow=levels", "leaves");
+    check("norm=off objective=regression", "norm");
 }
 
-Test(params, what_changes_nothing_is_no_error)
+Test(params, defaults_are_not_reported)
 {
-    /* the default */
     check("min-hessian=0", NULL);
     check("leaves=auto grow=levels", NULL);
     check("truncation=30 objective=regression", NULL);
@@ -420,52 +465,126 @@ Test(params, what_changes_nothing_is_no_error)
     check("empty=skip ties=file metric=rmse", NULL);
     check("seed=1 rounding=nearest sample-features=1", NULL);
     check("hist=auto device=cpu", NULL);
-    /* what is so anyway */
-    check("truncation=none objective=regression", NULL);
-    check("norm=off objective=regression", NULL);
-    check("norm=on objective=regression", NULL);
-    check("norm=off objective=yetirank", NULL);
-    check("leaves=64 depth=6 grow=levels", NULL);
-    check("leaves=63 depth=6 grow=levels", "leaves");
-    check("leaves=64 grow=levels", "leaves");
-}
-
-static void read_text(const char *text)
-{
-    char path[] = "/tmp/rw-params-XXXXXX";
-    const int file = mkstemp(path);
-    cr_assert(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-    const int status = rw_params_read(ctx, params, path);
-    unlink(path);
-    cr_assert_eq(status, RW_OK, "%s", rw_last_error(ctx));
 }
 
 Test(params, what_a_file_sets_may_have_no_effect)
 {
+    rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
     cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_DEFAULT);
     cr_expect_eq(rw_params_origin(params, "nothing"), RW_PARAM_DEFAULT);
     read_text("sigma = 2\nobjective = regression\nties = mean\nmetric = rmse\nhist = lanes\n"
               "leaves = 7\ngrow = levels\ndepth = 0\n");
-    cr_expect_eq(rw_params_check(ctx, params), RW_OK, "%s", rw_last_error(ctx));
+    cr_expect_eq(rw_params_judge(ctx, params, &training), RW_OK, "%s", rw_last_error(ctx));
     cr_expect_eq(rw_params_is_set(params, "sigma"), 1);
     cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_READ);
     cr_expect_eq(rw_params_must_matter(params, "sigma"), 0);
     set("sigma", "2"); /* now it is meant */
     cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_SET);
     cr_expect_eq(rw_params_must_matter(params, "sigma"), 1);
-    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT);
-    cr_expect_str_eq(rw_last_error(ctx),
-                     "parameter 'sigma' has no effect with objective regression");
-    read_text("sigma = 3\n");
-    cr_expect_eq(rw_params_check(ctx, params), RW_OK, "%s", rw_last_error(ctx));
-    set("sigma", "1"); /* the default */
-    cr_expect_eq(rw_params_must_matter(params, "sigma"), 0);
+    cr_expect_eq(rw_params_judge(ctx, params, &training), RW_ERR_ARGUMENT);
+    cr_expect_str_eq(rw_last_error(ctx), "'sigma' has no effect with objective regression");
+    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT); /* known before data is read */
+    rw_params_on_no_effect(params, RW_NO_EFFECT_WARN);
     cr_expect_eq(rw_params_check(ctx, params), RW_OK, "%s", rw_last_error(ctx));
     set("depth", "0"); /* asks for no limit, which is not so */
     cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT);
     read_text("metric = map\nmetric = mrr\n");
     cr_expect_eq(rw_params_origin(params, "metric"), RW_PARAM_READ);
+}
+
+Test(params, contradictions)
+{
+    contradict("depth=0 grow=levels");
+    contradict("objective=yetirank delta=p@31");
+    contradict("objective=yetirank delta=p@6 truncation=5");
+    contradict("label-weights=1,2 pairs=given");
+    contradict("label-weights=1,2 debias=ipw");
+    contradict("label-columns=a,b label-column=a");
+    contradict("label-columns=a,b labels=x");
+    contradict("label-columns=a,b");
+    set("early-stop", "5");
+    cr_expect_eq(rw_params_check_valid(ctx, params, 1), RW_OK);
+    cr_expect_eq(rw_params_check_valid(ctx, params, 0), RW_ERR_ARGUMENT);
+    set("early-stop", "0");
+    cr_expect_eq(rw_params_check_valid(ctx, params, 0), RW_OK);
+    set("early-stop", "100");
+    cr_expect_eq(rw_params_check_valid(ctx, params, 0), RW_OK);
+}
+
+/* ---- warnings ---- */
+
+static char warned[512];
+
+static void on_log(void *user, enum rw_log_level level, const char *line)
+{
+    (void)user;
+    const size_t n = strlen(warned);
+    if (level == RW_LOG_WARNING && rw_log_parameter(ctx))
+        snprintf(warned + n, sizeof(warned) - n, "%s: %s\n", rw_log_parameter(ctx), line);
+}
+
+static void judge(const char *expected)
+{
+    warned[0] = 0;
+    cr_expect_eq(rw_params_judge(ctx, params, &training), RW_OK, "%s", rw_last_error(ctx));
+    cr_expect_str_eq(warned, expected);
+    cr_expect_null(rw_log_parameter(ctx));
+}
+
+Test(params, one_warning_per_parameter_and_process)
+{
+    set_all("pairs=all truncation=5 sigma=2");
+    rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT);
+    rw_ctx_set_log(ctx, on_log, NULL);
+    judge("");
+    rw_params_on_no_effect(params, RW_NO_EFFECT_WARN);
+    rw_ctx_set_log(ctx, NULL, NULL); /* a warning that nothing shows is given later */
+    judge("");
+    rw_ctx_set_log(ctx, on_log, NULL);
+    judge("truncation: 'truncation' has no effect with pairs all\n");
+    judge("");
+    set("truncation", "6");
+    judge("");
+    set("min-hessian", "6");
+    judge("");
+    set("split", "mart");
+    judge("min-hessian: 'min-hessian' has no effect with split mart\n");
+    rw_no_effect_again();
+    set("truncation", "30");
+    judge("min-hessian: 'min-hessian' has no effect with split mart\n");
+    cr_expect_eq(rw_params_no_effect(ctx, params, "sigma", "here"), RW_OK);
+    cr_expect_str_eq(strchr(warned, '\n') + 1, "sigma: 'sigma' has no effect here\n");
+}
+
+/* A parameter without effect is at its default afterwards, so that equal trees are equal files. */
+Test(params, what_has_no_effect_is_at_its_default)
+{
+    set_all("objective=listnet pairs=all delta=map truncation=5 pairs-file=x leaves=9");
+    cr_expect_eq(rw_params_drop_idle(ctx, params, &training), RW_OK);
+    for (int i = 0; rw_param_info(i); i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        if (strcmp(info->name, "objective") != 0 && strcmp(info->name, "leaves") != 0)
+            cr_expect_str_eq(rw_params_get(params, info->name), info->default_value, "%s",
+                             info->name);
+    }
+    cr_expect_str_eq(rw_params_get(params, "leaves"), "9");
+    /* on a refit the values that are not set are the model's */
+    const struct rw_facts refit = {.trains = 1};
+    set("leaves", "9");
+    set("monotone", "3:+");
+    params->is_set[RW_AT_PARAM_monotone] = 0;
+    cr_expect_eq(rw_params_drop_idle(ctx, params, &refit), RW_OK);
+    cr_expect_str_eq(rw_params_get(params, "leaves"), "auto");
+    cr_expect_str_eq(rw_params_get(params, "monotone"), "3:+");
+}
+
+/* Each row's conditions are ones that can be judged. */
+Test(params, needs_are_known)
+{
+    static const struct rw_facts no = {.n_valid = 0};
+    const struct rw_facts unknown = RW_FACTS_UNKNOWN;
+    cr_expect_eq(rw_params_judge(ctx, params, &no), RW_OK, "%s", rw_last_error(ctx));
+    cr_expect_eq(rw_params_judge(ctx, params, &unknown), RW_OK, "%s", rw_last_error(ctx));
 }
 
 /* Each parameter's default, set on purpose, is told from any other value. */

@@ -164,7 +164,8 @@ Test(refit, as_trained_in_order)
     set("monotone", "1:-");
     rw_model_free(made);
     made = NULL;
-    cr_assert_eq(refit(other), RW_ERR_ARGUMENT);
+    refit_on(other); /* with a warning: the model's order holds */
+    cr_assert_str_eq(rw_model_param(made, "monotone"), "1-2:+,4:-");
 }
 
 /* Trees of a training that went on from another have the rate and the objective of their own. */
@@ -378,31 +379,47 @@ Test(refit, custom_objective)
 
 Test(refit, no_effect)
 {
+    static const char *const idle[][3] = {
+        {"leaves", "31", "on a refit: its trees are the model's"},
+        {"monotone", "3:+", "on a refit: its trees are the model's"},
+        {"seed", "3", "where nothing is drawn at random"},
+        {"permutations", "3", "with objective lambdarank"},
+        {"early-stop", "5", "on a refit: its trees are the model's"},
+        {"metric", "map", "without a validation set or train-metric on"},
+    };
     train_model();
     refit_with("0.5");
-    set("leaves", "31");
-    ASSERT_REFUSED(train, RW_ERR_ARGUMENT,
-                   "parameter 'leaves' has no effect on a refit: its trees are the model's");
-    refit_with("0.5");
-    set("seed", "3");
-    ASSERT_REFUSED(train, RW_ERR_ARGUMENT,
-                   "parameter 'seed' has no effect on a refit with objective lambdarank");
-    refit_with("0.5");
-    set("permutations", "3");
-    ASSERT_REFUSED(train, RW_ERR_ARGUMENT,
-                   "parameter 'permutations' has no effect without objective yetirank");
-    refit_with("0.5");
-    set("early-stop", "5");
-    ASSERT_REFUSED(train, RW_ERR_ARGUMENT,
-                   "parameter 'early-stop' has no effect on a refit: all trees are kept");
+    cr_assert_eq(refit(train), RW_OK);
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        char text[128];
+        struct rw_model *plain = made;
+        made = NULL;
+        refit_with("0.5");
+        set(idle[i][0], idle[i][1]);
+        cr_assert_eq(refit(train), RW_OK, "%s", rw_last_error(scratch_ctx));
+        cr_expect(same_trees(plain, made));
+        for (int32_t k = 0; k < plain->params.n; k++) {
+            const char *name = plain->params.param[k].name;
+            cr_expect_str_eq(rw_model_param(made, name), rw_model_param(plain, name), "%s", name);
+        }
+        rw_model_free(made);
+        made = NULL;
+        rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
+        snprintf(text, sizeof(text), "'%s' has no effect %s", idle[i][0], idle[i][2]);
+        ASSERT_REFUSED(train, RW_ERR_ARGUMENT, text);
+        made = plain;
+    }
+    rw_model_free(made);
+    made = NULL;
     refit_with("0.5");
     set("absent", "missing");
     ASSERT_REFUSED(train, RW_ERR_ARGUMENT,
                    "the model to refit takes an absent feature as 0: set 'absent' to zero");
     refit_with("0.5");
+    rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
     cr_assert_eq(rw_train(scratch_ctx, params, train, NULL, 0, NULL, &made), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "parameter 'refit-decay' has no effect without a model to refit");
+                     "'refit-decay' has no effect without a model to refit");
     cr_assert_eq(rw_params_set(scratch_ctx, params, "refit-decay", "1.5"), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "refit-decay", "-0.1"), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "refit-decay", "nan"), RW_ERR_ARGUMENT);

@@ -134,10 +134,10 @@ try check train.csv --categorical shop,9
 try train train.txt --categorical shop --quiet -o no
 try train train.csv --categorical shops --quiet -o no
 try train train.txt --categorical 1 --monotone 1:+ --quiet -o no
-try train train.txt --refit whole --categorical 1 --quiet -o no
+try train --strict train.txt --refit whole --categorical 1 --quiet -o no
 try train train.txt --categorical 1 --for ranklib --quiet -o no
-try train train.txt --category-smoothing 3 --quiet -o no
-try train train.txt --category-penalty 3 --quiet -o no
+try train --strict train.txt --category-smoothing 3 --quiet -o no
+try train --strict train.txt --category-penalty 3 --quiet -o no
 try train train.txt --categorical 1 --category-penalty -1 --quiet -o no
 for format in ranklib solr vespa; do
     try export whole --to $format -o no

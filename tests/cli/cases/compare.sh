@@ -40,7 +40,7 @@ sed 's/^1/0/' data >empty
 "$RANKWOOD" compare empty --a a --b b | sed -n 5p
 try compare data --a a
 try compare data --a a --b b --metric mrr,mrr
-try compare data --a a --b b --device cpu
+try compare --strict data --a a --b b --device cpu
 try compare data --a - --b -
 try compare data --a a --b nothing
 try compare data --a a --b b --groups data.g

@@ -43,6 +43,6 @@ say regression "$RANKWOOD" train train.txt --config one --objective regression -
 say eval cmp a.eval b.eval
 say like "$RANKWOOD" eval train.txt --model plain --config one --metric ndcg@10 --like lightgbm >like 2>like.err
 try train train.txt --config one --early-stop 2 -o n
-try train train.txt --config one --objective regression --sigma 2 -o n
+try train --strict train.txt --config one --objective regression --sigma 2 -o n
 try train train.txt --config c --config c -o m
 say "no model" test ! -e n

@@ -55,10 +55,10 @@ sed '1s/[0-9.]*$/7/' pairs.txt >others.txt
 try train a.txt --rounds 6 --min-docs 5 --quiet --pairs-file others.txt --checkpoint saved --resume saved -o nothing
 rm saved others.txt given all
 try train a.txt --pairs given -o nothing
-try train a.txt --pairs-file pairs.txt --pairs all -o nothing
-try train a.txt --pairs all --pairs-file pairs.txt -o nothing
-try train a.txt --pairs-file pairs.txt --objective xendcg -o nothing
-try train a.txt --pairs-file pairs.txt --truncation 5 -o nothing
+try train --strict a.txt --pairs-file pairs.txt --pairs all -o nothing
+try train --strict a.txt --pairs all --pairs-file pairs.txt -o nothing
+try train --strict a.txt --pairs-file pairs.txt --objective xendcg -o nothing
+try train --strict a.txt --pairs-file pairs.txt --truncation 5 -o nothing
 echo '1 1 2' >>pairs.txt
 try train a.txt --pairs-file pairs.txt --quiet -o nothing --ranks 2
 ls

@@ -31,4 +31,4 @@ try predict model.txt valid.txt.gz --device sim
 try predict model.txt valid.txt.gz --device gpu
 try predict model.txt valid.txt.gz --leaf-ids --device cuda
 try predict model.txt valid.txt.gz --leaf-ids --device cpu -o leaves
-try eval valid.txt.gz --scores scores --device cpu
+try eval --strict valid.txt.gz --scores scores --device cpu

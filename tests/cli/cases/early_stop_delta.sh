@@ -37,8 +37,8 @@ try train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --e
 for delta in -1 nan x 1e10 ''; do
     try train train.txt --valid valid.txt.gz --early-stop-delta "$delta" --quiet -o no
 done
-try train train.txt --early-stop-delta 0.1 --quiet -o no
-try train train.txt --valid valid.txt.gz --early-stop 0 --early-stop-delta 0.1 --quiet -o no
+try train --strict train.txt --early-stop-delta 0.1 --quiet -o no
+try train --strict train.txt --valid valid.txt.gz --early-stop 0 --early-stop-delta 0.1 --quiet -o no
 say none test ! -e no
 # The training set among the validation sets never stops training.
 gzip -d valid.txt.gz

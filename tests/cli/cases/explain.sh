@@ -37,9 +37,9 @@ try explain by-hand data --query a --doc 5
 try explain by-hand data --query a
 try explain by-hand data --query a --doc 1 --doc 2 --doc 3
 try explain by-hand data --query a --doc 1 --documents
-try explain by-hand data --query a --doc 1 --metric map
+try explain --strict by-hand data --query a --doc 1 --metric map
 try explain by-hand data --documents --repeats 3
-try explain by-hand data --repeats 0 --seed 4
+try explain --strict by-hand data --repeats 0 --seed 4
 try explain by-hand data --metric map,mrr
 try explain by-hand data --trees 2
 try explain by-hand data --json --top 3

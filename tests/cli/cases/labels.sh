@@ -89,7 +89,7 @@ try train train.txt --labels two --label-weights 1,0.5,1 --rounds 5 --leaves 7 -
 try train train.txt --refit whole --quiet -o no
 try train train.txt --labels two --label-weights 1,0.5 --quiet -o no
 try train train.txt --label-weights 1,0.5 --quiet -o no
-try train train.txt --labels two --quiet -o no
+try train --strict train.txt --labels two --quiet -o no
 try train train.txt --labels missing --label-weights 1,0.5,2 --quiet -o no
 for weights in 1 1,x 1,-1 0,0 1,,2 1,65537 1,nan 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1; do
     try train train.txt --labels two --label-weights $weights --quiet -o no
@@ -110,7 +110,7 @@ try train three.csv --label-columns click,buy,none --label-weights 1,1,1 --quiet
 try train three.csv --label-columns click,buy,buy --label-weights 1,1,1 --quiet -o no
 try train three.csv --label-columns click,buy,long --label-column click --label-weights 1,1,1 --quiet -o no
 try train three.csv --label-columns click,buy --labels one --label-weights 1,1 --quiet -o no
-try train train.txt --label-columns 1,2 --label-weights 1,1 --quiet -o no
+try train --strict train.txt --label-columns 1,2 --label-weights 1,1 --quiet -o no
 try train three.csv one.csv --label-columns click,buy,long --label-weights 1,1,1 --quiet -o no
 try eval train.txt --model whole --labels two
 say none test ! -e no

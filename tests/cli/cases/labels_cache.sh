@@ -72,7 +72,7 @@ rm -f no
 try train train.rwb --label-weights 1,0.5 --quiet -o no
 try train plain.rwb $weights --quiet -o no
 try train train.rwb --rounds 1 --quiet -o unused
-try train train.rwb --label-columns 1,2 --label-weights 1,1 --quiet -o no
+try train --strict train.rwb --label-columns 1,2 --label-weights 1,1 --quiet -o no
 cut -d ' ' -f 1 valid.two >one
 bin valid.txt --labels one -o one.rwb
 try train train.rwb one.rwb $weights --quiet -o no
@@ -86,7 +86,7 @@ done
 sed 7d two >labels
 try bin train.txt --labels labels --quiet -o no
 try bin train.txt --labels missing --quiet -o no
-try bin train.txt --label-columns 1,2 --quiet -o no
+try bin --strict train.txt --label-columns 1,2 --quiet -o no
 try bin three.csv --label-columns click,nothing --quiet -o no
 try bin three.csv --label-columns click,click --quiet -o no
 try bin three.csv --label-columns click,buy --label-column long --quiet -o no

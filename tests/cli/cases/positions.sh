@@ -31,16 +31,16 @@ say 'cv has them' sh -c '! cmp -s with without'
 # Bad ones.
 rm -f other ck
 try train clicks.txt --debias additive --quiet -o no
-try train clicks.txt --positions shown --quiet -o no
-try train clicks.txt --positions shown --debias ipw --objective regression --metric rmse --quiet -o no
-try train clicks.txt --positions shown --debias ipw --objective yetirank --quiet -o no
-try train clicks.txt --positions shown --debias ipw --position-l2 1 --quiet -o no
-try train clicks.txt --positions shown --debias additive --position-norm 2 --quiet -o no
-try train clicks.txt --positions shown --debias additive --propensities known --quiet -o no
-try train clicks.txt --positions shown --debias ipw --propensities known --position-norm 2 --quiet -o no
-try train clicks.txt --positions shown --debias additive --delta map --quiet -o no
-try train clicks.txt --positions shown --debias additive --pairs all --quiet -o no
-try train clicks.txt --positions shown --debias additive --quiet --refit plain -o no
+try train --strict clicks.txt --positions shown --quiet -o no
+try train --strict clicks.txt --positions shown --debias ipw --objective regression --metric rmse --quiet -o no
+try train --strict clicks.txt --positions shown --debias ipw --objective yetirank --quiet -o no
+try train --strict clicks.txt --positions shown --debias ipw --position-l2 1 --quiet -o no
+try train --strict clicks.txt --positions shown --debias additive --position-norm 2 --quiet -o no
+try train --strict clicks.txt --positions shown --debias additive --propensities known --quiet -o no
+try train --strict clicks.txt --positions shown --debias ipw --propensities known --position-norm 2 --quiet -o no
+try train --strict clicks.txt --positions shown --debias additive --delta map --quiet -o no
+try train --strict clicks.txt --positions shown --debias additive --pairs all --quiet -o no
+try train --strict clicks.txt --positions shown --debias additive --quiet --refit plain -o no
 sed 7d shown >bad
 try train clicks.txt --positions bad --debias ipw --quiet -o no
 sed '7s/.*/nan/' shown >bad

@@ -30,7 +30,7 @@ try prune model train.txt --loss nan -o no
 try prune model train.txt --loss x -o no
 try prune model train.txt --order first -o no
 try prune model train.txt --metric ndcg,map -o no
-try prune model train.txt --relevant 2 -o no
+try prune --strict model train.txt --relevant 2 -o no
 try prune model nothing -o no
 try prune train.txt train.txt -o no
 mkdir folder

@@ -58,10 +58,10 @@ try train v.csv --refit imported -o no
 try train valid.txt --refit nothing -o no
 try train valid.txt --refit valid.txt -o no
 try train valid.txt --refit model --refit-decay 1.5 -o no
-try train valid.txt --refit-decay 0.5 -o no
-try train valid.txt --refit model --leaves 5 -o no
-try train valid.txt --refit model --quiet --permutations 4 -o no
-try train valid.txt --refit model --metric map -o no
+try train --strict valid.txt --refit-decay 0.5 -o no
+try train --strict valid.txt --refit model --leaves 5 -o no
+try train --strict valid.txt --refit model --quiet --permutations 4 -o no
+try train --strict valid.txt --refit model --metric map -o no
 try train valid.txt --refit model --init model -o no
 try train valid.txt --refit model --checkpoint ck -o no
 try train valid.txt --refit model --for solr -o no

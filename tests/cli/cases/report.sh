@@ -75,7 +75,7 @@ try report model.txt --valid -,- -o kept.html
 try report model.txt --valid valid.txt.gz -o nowhere/page.html
 try report model.txt --valid valid.txt.gz -o x.html --trees 101
 try report model.txt --valid valid.txt.gz -o x.html --repeats x
-try report model.txt --valid valid.txt.gz -o x.html --repeats 0 --seed 2
+try report --strict model.txt --valid valid.txt.gz -o x.html --repeats 0 --seed 2
 try report model.txt --valid valid.txt.gz -o x.html --like lightgbm --ties mean
 try report model.txt --valid valid.txt.gz -o x.html --like nobody
 try report model.txt --valid valid.txt.gz -o x.html --metric nothing

@@ -53,7 +53,7 @@ try select train.txt --valid nothing -o no
 try select train.txt --valid valid.txt -o train.txt
 try select train.txt --valid valid.txt -o no --model no
 try select train.txt --valid valid.txt --early-stopp 3
-try select train.txt --valid valid.txt --leaves 5 --grow levels
+try select --strict train.txt --valid valid.txt --leaves 5 --grow levels
 awk '{ print NR % 3 }' train.txt >start
 try select train.txt --valid valid.txt --start-scores start -o no
 sed 's/^[0-9]*/0/' valid.txt >alike

@@ -25,7 +25,8 @@ same node --sample-features-node 0.3
 grep '^sample-features-node' whole
 same docs --sample-docs 0.6
 grep '^sample-docs' whole
-same all --interactions '1-25;20-46' --feature-penalty 1-46:0.1 --sample-features-node 0.5 --sample-docs 0.8 --monotone 25:+ --grow levels --depth 3
+same all --interactions '1-25;20-46' --feature-penalty 1-46:0.1 --sample-features-node 0.5 --sample-docs 0.8 --monotone 25:+ --grow levels --depth 3 2>said
+sort -u said
 
 # The features of each way from the root lie in one group; one that is in none is alone.
 train --interactions '1-25;20-40' --rounds 6 -o groups
@@ -64,10 +65,10 @@ grep -E '^(interactions|feature-penalty)' other
 # A model that keeps to no groups, or others; a refit; cross-validation.
 try train train.txt --interactions '1-25;20-40' --init free --quiet -o no
 try train train.txt --interactions '1-25;20-46' --rounds 6 --leaves 15 --min-docs 3 --resume ck --quiet -o no
-try train train.txt --refit free --interactions '1-25' --quiet -o no
-try train train.txt --refit free --feature-penalty 1:1 --quiet -o no
-try train train.txt --refit free --sample-docs 0.5 --quiet -o no
-try train train.txt --refit free --sample-features-node 0.5 --quiet -o no
+try train --strict train.txt --refit free --interactions '1-25' --quiet -o no
+try train --strict train.txt --refit free --feature-penalty 1:1 --quiet -o no
+try train --strict train.txt --refit free --sample-docs 0.5 --quiet -o no
+try train --strict train.txt --refit free --sample-features-node 0.5 --quiet -o no
 "$RANKWOOD" train train.txt --refit groups --quiet -o refit
 grep '^interactions' refit
 "$RANKWOOD" cv train.txt --folds 3 --rounds 3 --min-docs 3 --interactions '1-25' --sample-docs 0.5 --ties mean --quiet -o folds >cv.txt
