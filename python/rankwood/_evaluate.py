@@ -99,9 +99,10 @@ def evaluate(
     several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P, rmse, logloss. like: by the
     conventions of another program: "lightgbm", "xgboost", "xgboost-" (its metrics with ``-``), "catboost",
     "ranklib", "quickrank", "ydf", "trec", "gdeval" or "ranx". By "trec" and "gdeval" the larger document id, as
-    text, is first among equal scores; data without ids of documents have QID-1, QID-2, ... in their order. how: ``empty="skip"``, what a query counts in
-    which nothing is relevant (or "0", or "1"); ``ties="file"``, tied documents in the order of the data (or
-    "mean", over all orders); ``label_gain="exp"``, 2^label - 1 (or "linear", or a file of gains);
+    text, is first among equal scores; data without ids of documents have QID-1, QID-2, ... in their order.
+    how: ``empty="skip"``, what a query counts in which nothing is relevant (or "0", or "1"); ``ties="file"``,
+    tied documents in the order of the data (or "mean", over all orders); ``label_gain="exp"``, 2^label - 1 (or
+    "linear", or a file of gains);
     ``relevant=1``, the least label that map, mrr, p, recall and rbp take for relevant.
 
     Raises ParameterError for a metric that there is not, DataError for scores of another length.

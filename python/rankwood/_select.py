@@ -13,6 +13,7 @@ from rankwood._core import (
     ParameterError,
     ParameterTypeError,
     UnsupportedError,
+    caller_names,
     context,
     ffi,
     lib,
@@ -193,14 +194,15 @@ def select(
         return one._with_values() if names is None else one._with_values_as(names, range(len(names)), len(names))
 
     out = ffi.new("struct rw_selected **")
-    with _Names(names) as file:
+    with _Names(names) as file, caller_names(names):
         c = Params(given, strict or None)
         file.give(c)
         binned, measured = train_set._for_training(c), values_of(valid)
         options.test = ffi.NULL if test is None else values_of(test)
         with _ctrl_c(training):
             status = lib.rw_select(context(), c.c, binned, measured, options, out)
-    return _selected(training.result(status, out, lib.rw_selected_free), names)
+        selected = training.result(status, out, lib.rw_selected_free)
+    return _selected(selected, names)
 
 
 def _selected(c: Any, names: list[str] | None) -> Selected:

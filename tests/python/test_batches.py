@@ -406,6 +406,16 @@ def test_wrong_batches(parts, message):
         from_dicts(*parts)
 
 
+def test_column_qid():
+    """Next to other query ids it is no feature, but an error, unless it is left out."""
+    part = part_of([1, 1, 2, 2])
+    batches = [{**part, "qid": np.arange(4)}]
+    with pytest.raises(rankwood.DataError, match="has a column 'qid', and qid is given, too"):
+        rankwood.Dataset.from_batches(lambda: batches, label="y", qid="q")
+    data = rankwood.Dataset.from_batches(lambda: batches, label="y", qid="q", ignore=["qid"])
+    assert "qid" not in data.feature_names
+
+
 def test_wrong_values():
     infinite = part_of([1, 1]) | {"x": np.array([1, np.inf])}
     data = from_dicts(part_of([1, 1]), infinite)
