@@ -8,6 +8,10 @@
 #include "base/mem.h"
 #include "convert/convert.h"
 
+/* What documents of a copied branch count as: so few that they hardly move the shares of others,
+ * and enough for theirs to be right where LightGBM rounds them to whole numbers. */
+#define COPY_SHARE 0x1p-13
+
 enum { MOST_LEAVES = 1 << 20 }; /* of a tree that is parted: each feature may double a branch */
 
 /* What is known of a document in a branch. */
@@ -179,11 +183,11 @@ static int finish_tree(struct parting *p, struct rw_tree *to)
     for (size_t i = 0; i < p->n_leaves; i++) {
         const int32_t leaf = p->leaf[i] < 0 ? ~p->leaf[i] : p->leaf[i];
         to->leaf[i] = from->leaf[leaf];
-        if (from->hessian &&
-            p->leaf[i] >= 0) { /* how many missing values there were is not known */
-            to->docs[i] = from->docs[leaf];
-            to->hessian[i] = from->hessian[leaf];
-        }
+        if (!from->hessian)
+            continue;
+        /* How many values were missing is not known. */
+        to->docs[i] = p->leaf[i] < 0 ? from->docs[leaf] * COPY_SHARE : from->docs[leaf];
+        to->hessian[i] = p->leaf[i] < 0 ? 0.0f : from->hessian[leaf];
     }
     return RW_OK;
 }

@@ -44,15 +44,18 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
     rw_put_text(put, "\n\n");
 }
 
-/* Counts are integers there: those of leaves are rounded to 1 or more, those of splits their sums.
- * count: [n_nodes], written. */
+/* Counts are integers there. Those that are not, or too large, are scaled: only their ratios
+ * matter. A leaf has 1 or more, a split the sum of its leaves. count: [n_nodes], written. */
 static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
 {
     enum { MOST = INT32_MAX / 4 }; /* of the root, but for rounding */
-    const double unit = tree->node[0].docs > MOST ? tree->node[0].docs / MOST : 1.0;
+    int is_whole = tree->node[0].docs <= MOST;
+    for (int32_t i = 0; i < tree->n_nodes; i++)
+        is_whole &= tree->node[i].left >= 0 || tree->node[i].docs == floor(tree->node[i].docs);
+    const double scale = is_whole ? 1.0 : MOST / tree->node[0].docs;
     for (int32_t i = tree->n_nodes - 1; i >= 0; i--) {
         const struct rw_ens_node *node = &tree->node[i];
-        const double docs = node->docs / unit;
+        const double docs = node->docs * scale;
         if (node->left >= 0)
             count[i] = count[node->left] + count[node->right];
         else

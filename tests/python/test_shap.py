@@ -129,6 +129,26 @@ def test_catboost(model: rankwood.Model, made: Made, tmp_path: Path) -> None:
         assert np.abs(theirs - values_of(model, made)).max() < 1e-6
 
 
+def test_categories(tmp_path: Path) -> None:
+    """LightGBM has branches twice where missing values go apart from categories that a split does not list."""
+    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    rng = np.random.default_rng(1)
+    shop, price = rng.integers(0, 12, 1000), rng.random(1000)
+    y = np.clip((shop * 7 % 5 > 2) + (price > 0.5) + rng.random(1000).round(), 0, 4)
+    X = np.column_stack([np.where(rng.random(1000) < 0.1, np.nan, shop), price]).astype(np.float32)
+    params = {"rounds": 6, "leaves": 8, "categorical": "0", "min_docs": 5, "early_stop": 0, "absent": "missing"}
+    model = rankwood.train(params, rankwood.Dataset(X, y, qid=np.arange(1000) // 10))
+    ours = values_of(model, Made(X, y, y, y))
+    most = np.abs(ours).max()
+    model.export(tmp_path / "model.txt", "lightgbm", feature_base=0)
+    theirs = lightgbm.Booster(model_file=tmp_path / "model.txt").predict(X, pred_contrib=True)
+    assert np.abs(theirs - ours).max() < 1e-4 * most
+    model.export(tmp_path / "model.json", "xgboost", feature_base=0)
+    matrix = xgboost.DMatrix(X, feature_types=["c", "q"], enable_categorical=True)
+    theirs = xgboost.Booster(model_file=tmp_path / "model.json").predict(matrix, pred_contribs=True)
+    assert np.abs(theirs - ours).max() < 1e-5 * most
+
+
 # ---- models that they trained
 
 

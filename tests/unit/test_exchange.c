@@ -94,7 +94,8 @@ Test(exchange, base_is_chosen)
                                         .feature_base = RW_FEATURE_BASE_AUTO};
         struct rw_model *back;
         snprintf(text, sizeof(text),
-                 "rankwood model 6\nabsent zero\nbest-round 0\nfinished yes\nempty-rounds 0\n\n"
+                 "rankwood model 6\nabsent zero\ncolumns letor\nbest-round 0\nfinished "
+                 "yes\nempty-rounds 0\n\n"
                  "params 0\n\nearlier 0\n\nfeatures 1\n%u\n\n"
                  "names 0\n\nmetrics 0 rounds 0\n\ntrees 1\n\ntree 1 leaves 2\n"
                  "node 0 feature %u <= 0.5 left leaf 0 right leaf 1 missing left gain 1\n"
@@ -200,7 +201,8 @@ Test(exchange, out_of_memory)
 Test(exchange, covers_travel)
 {
     static const char head[] =
-        "rankwood model 6\nabsent zero\nbest-round 0\nfinished yes\nempty-rounds 0\n\n"
+        "rankwood model 6\nabsent zero\ncolumns letor\nbest-round 0\nfinished yes\nempty-rounds "
+        "0\n\n"
         "params 0\n\nearlier 0\n\nfeatures 1\n1\n\nnames 0\n\nmetrics 0 rounds 0\n\n"
         "trees 1\n\ntree 1 leaves 3\n"
         "node 0 feature 1 <= 0.5 left node 1 right leaf 2 missing left gain 1\n"
@@ -217,7 +219,7 @@ Test(exchange, covers_travel)
         struct rw_model *model = fixture_model(scratch_ctx, text);
         for (int f = 0; f < 4; f++) {
             const struct rw_exchange how = {.format = formats[f], .feature_base = 1};
-            const int is_whole = f == 0;
+            const int is_scaled = f == 0 && m == 1; /* to whole numbers */
             struct rw_model *back;
             scratch_log[0] = 0;
             cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
@@ -230,9 +232,9 @@ Test(exchange, covers_travel)
             cr_assert_not_null(tree->docs, "%s", formats[f]);
             for (int i = 0; i < 3; i++) {
                 const int leaf = tree->leaf[i] < 0 ? 0 : (int)tree->leaf[i] - 1;
-                const double expected = is_whole && docs[m][leaf] < 1 ? 1 : docs[m][leaf];
-                cr_expect_eq(tree->docs[i], expected, "%s, %d: leaf %d: %g", formats[f], m, leaf,
-                             tree->docs[i]);
+                const double scaled = rint(docs[m][leaf] * ((INT32_MAX / 4) / 31.5));
+                cr_expect_eq(tree->docs[i], is_scaled ? scaled : docs[m][leaf],
+                             "%s, %d: leaf %d: %g", formats[f], m, leaf, tree->docs[i]);
             }
             if (f == 0 && m == 0)
                 cr_expect(tree->hessian[0] == 1.5f && tree->hessian[2] == 4.0f);

@@ -189,7 +189,7 @@ Test(to_lightgbm, counts)
             "file: tree 1: 'leaf_count': 'nan' is not a finite number");
 }
 
-/* Whole numbers whose sums are those of the splits, also beyond what LightGBM's have bits for. */
+/* Whole numbers whose sums are those of the splits; others keep their ratios. */
 Test(to_lightgbm, written_counts)
 {
     struct rw_ctx *ctx = fixture_ctx();
@@ -198,12 +198,13 @@ Test(to_lightgbm, written_counts)
     static const struct {
         double docs[3];
         const char *text;
-    } cases[] = {
-        {{30, 0, 2}, "leaf_count=30 1 2\ninternal_weight=0.0 0.0\ninternal_count=33 32\n"},
-        {{0.2, 1.6, 7.4}, "leaf_count=1 2 7\ninternal_weight=0.0 0.0\ninternal_count=10 8\n"},
-        {{4e9, 1, 4e9},
-         "leaf_count=268435455 1 268435455\ninternal_weight=0.0 0.0\n"
-         "internal_count=536870911 536870910\n"}};
+    } cases[] = {{{30, 0, 2}, "leaf_count=30 1 2\ninternal_weight=0.0 0.0\ninternal_count=33 32\n"},
+                 {{0.2, 1.6, 7.4},
+                  "leaf_count=11671107 93368854 431830950\ninternal_weight=0.0 0.0\n"
+                  "internal_count=536870911 443502057\n"},
+                 {{4e9, 1, 4e9},
+                  "leaf_count=268435455 1 268435455\ninternal_weight=0.0 0.0\n"
+                  "internal_count=536870911 536870910\n"}};
     cr_assert_eq(convert_read(ctx, tree, strlen(tree), convert_format("lightgbm"), -1, &model),
                  RW_OK);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
