@@ -93,7 +93,7 @@ stage_kills() {
 stage_sanitizers() {
     build "$builds/sanitizers-all" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled \
         -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize-recover=undefined -DRW_TEST_ALL" || exit 1
-    step sanitizers meson test -C "$builds/sanitizers-all" --no-rebuild --timeout-multiplier 10 --print-errorlogs
+    step sanitizers meson test -C "$builds/sanitizers-all" --no-rebuild --print-errorlogs
 }
 stage_threads() {
     step threads env ALL=1 sh tests/threads.sh "$builds"

@@ -172,7 +172,7 @@ stage_sanitizers() {
     *" fuzz "*) begin_beside fuzz ;;
     esac
     # not what runs no more of our code than the rest does
-    meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static --no-suite mpi \
+    meson_tests sanitizers "$builds/sanitizers" --no-suite static --no-suite mpi \
         --no-suite oracle --no-suite examples --no-suite isa
 }
 
