@@ -1184,6 +1184,9 @@ RW_API void rw_ranks_end(struct rw_ctx *ctx);
 /* GPUs that CUDA sees; 0 also where it is not built in, or has no driver. A rank of several whose device is "cuda"
  * takes one of its own, where there are as many on its machine. */
 RW_API int rw_gpu_count(void);
+/* Is this device there, "cuda:1" for one? Before data are read, which may take long; rw_binned_read asks, too.
+ * RW_ERR_UNSUPPORTED: it is not, or CUDA is not built in or has no driver, which the message says. */
+RW_API int rw_device_check(struct rw_ctx *ctx, const char *device);
 /* Should this rank print the last failure? 1: it is this rank's own, which others cannot tell, or all know of it
  * and this is rank 0, or there is no other. */
 RW_API int rw_ranks_tells(const struct rw_ctx *ctx);

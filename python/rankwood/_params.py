@@ -143,6 +143,7 @@ class Params:
                 raise ParameterTypeError(f"a parameter's name is {name!r}; expected a string")
             if value is not None:
                 self.set(name, value)
+        check(lib.rw_device_check(context(), lib.rw_params_get(self.c, b"device")))
 
     def set(self, name: str, value: Any) -> None:
         ours = name.replace("_", "-")

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 int rw_ctx_new(struct rw_ctx **out)
 {
     *out = calloc(1, sizeof(**out));
@@ -44,12 +46,39 @@ int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
     return RW_OK;
 }
 
+/* Messages quote names and data as they are: bytes that are no printable UTF-8 become \xHH, but for
+ * the newlines before hints. What does not fit is cut. */
+static void put_readable(char *out, size_t size, const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    size_t n = 0;
+    while (*c && n + 5 < size) {
+        const int length = rw_utf8_bytes(c);
+        if (length && (*c == '\n' || !rw_utf8_is_control(c))) {
+            memcpy(out + n, c, (size_t)length);
+            n += (size_t)length;
+            c += length;
+        } else {
+            n += (size_t)snprintf(out + n, size - n, "\\x%02x", *c++);
+        }
+    }
+    out[n] = 0;
+}
+
+static void __attribute__((format(printf, 3, 0)))
+put_message(char *out, size_t size, const char *format, va_list args)
+{
+    char raw[RW_MESSAGE_BYTES];
+    vsnprintf(raw, sizeof(raw), format, args);
+    put_readable(out, size, raw);
+}
+
 int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
 {
     if (ctx) {
         va_list args;
         va_start(args, format);
-        vsnprintf(ctx->error, sizeof(ctx->error), format, args);
+        put_message(ctx->error, sizeof(ctx->error), format, args);
         va_end(args);
     }
     return status;
@@ -72,10 +101,10 @@ int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
     if (ctx) {
         va_list args;
         va_start(args, format);
-        const int n = vsnprintf(ctx->error, sizeof(ctx->error), format, args);
+        put_message(ctx->error, sizeof(ctx->error), format, args);
         va_end(args);
-        if (n >= 0 && (size_t)n < sizeof(ctx->error))
-            snprintf(ctx->error + n, sizeof(ctx->error) - (size_t)n, ": %s", strerror(why));
+        const size_t n = strlen(ctx->error);
+        snprintf(ctx->error + n, sizeof(ctx->error) - n, ": %s", strerror(why));
     }
     return is_machines_fault(why) ? RW_ERR_MACHINE : RW_ERR_IO;
 }
@@ -84,10 +113,10 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
 {
     if (!ctx || !ctx->log)
         return;
-    char line[4096];
+    char line[RW_MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
+    put_message(line, sizeof(line), format, args);
     va_end(args);
     ctx->log(ctx->log_user, level, line);
 }

@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
+enum { RW_MESSAGE_BYTES = 4096 };
 struct rw_ctx {
-    char error[4096];
+    char error[RW_MESSAGE_BYTES];
     rw_log_fn log;        /* NULL: notes and warnings are dropped */
     void *log_user;       /* borrowed for the life of the context */
     int n_threads;        /* >= 1, resolved */

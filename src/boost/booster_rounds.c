@@ -94,6 +94,16 @@ static int ask_to_stop(struct booster *b, int ends, int *more)
     return RW_OK;
 }
 
+/* After a tree without a split: can the next one have one? With sampling, and with gradients that
+ * are drawn or that the host or the caller makes; that depends on nothing that a device decides. */
+static int next_may_split(const struct booster *b)
+{
+    const struct rw_objective *objective = rw_booster_objective(b);
+    return !objective || objective->draws || objective->device == RW_OBJECTIVE_HOST ||
+           b->params.sample_queries < 1.0 || b->params.sample_docs < 1.0 ||
+           b->params.sample_features < 1.0 || b->params.sample_features_node < 1.0;
+}
+
 /* One round; *more is 0 when training is over. */
 static int run_round(struct booster *b, int *more)
 {
@@ -110,10 +120,7 @@ static int run_round(struct booster *b, int *more)
     rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->round));
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
     tell_choices(b);
-    /* With sampling, or gradients that are drawn or from outside, the next may still be split. */
-    const int may_change = rw_booster_hands_gradients(b) || rw_booster_objective(b)->draws ||
-                           b->params.sample_queries < 1.0 || b->params.sample_docs < 1.0 ||
-                           b->params.sample_features < 1.0 || b->params.sample_features_node < 1.0;
+    const int may_change = next_may_split(b);
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
     if (b->n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
         rw_tree_release(tree);

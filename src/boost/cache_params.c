@@ -120,6 +120,7 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const cha
     struct rw_binned *binned = NULL;
     int status;
     *out = NULL;
+    RW_TRY_OUT(rw_comm_agree(ctx, rw_device_check(ctx, params->device)));
     RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
     RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));

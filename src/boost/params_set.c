@@ -147,7 +147,7 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
     size_t length;
     if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|cuda:all|ref|sim", value) < 0 &&
         (!strchr(value, ':') || rw_device_number(value, &length) < 0))
-        return refuse(ctx, row, "auto, cpu, cuda, cuda:N, cuda:all, ref or sim", value);
+        return refuse(ctx, row, "auto, cpu, cuda, cuda:N or cuda:all", value);
     uint64_t bytes;
     if (at == RW_AT_PARAM_gpu_memory && !rw_params_bytes(value, &bytes))
         return refuse(ctx, row, "a size such as 16G or 800M, or auto", value);

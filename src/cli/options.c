@@ -581,6 +581,7 @@ static int check(struct rw_cli *cli)
             cli, "'--weight-column' and a file of weights both weigh DATA: give one of them");
     if (cli->command->check)
         RW_STEP(cli->command->check(cli));
+    RW_STEP(rw_device_check(cli->ctx, rw_params_get(cli->params, "device")));
     const int trains = params && strcmp(params, "*") == 0;
     if (trains && !rw_is_given(cli, "refit")) /* what that takes of its model is not known yet */
         RW_STEP(rw_params_check(cli->ctx, cli->params));

@@ -10,7 +10,7 @@ static int refuse(struct rw_source *source, uint64_t line, const char *format, v
     char text[1024], where[40] = "";
     vsnprintf(text, sizeof(text), format, args);
     for (char *c = text; *c; c++) {
-        if ((unsigned char)*c < 32 || *c == 127)
+        if (*c == '\n') /* else a hint */
             *c = '?';
     }
     if (line > 0)

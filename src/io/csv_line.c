@@ -196,8 +196,7 @@ static struct found found_in(const struct rw_csv_field *field)
         return found;
     *to++ = '\'';
     for (size_t i = 0; i < n && i < MOST; i++)
-        *to++ =
-            (unsigned char)field->begin[i] < 32 || field->begin[i] == 127 ? '?' : field->begin[i];
+        *to++ = field->begin[i] == 0 || field->begin[i] == '\n' ? '?' : field->begin[i];
     snprintf(to, 8, "%s'", n > MOST ? "..." : "");
     return found;
 }

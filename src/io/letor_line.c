@@ -76,7 +76,7 @@ static struct found found_at(const char *p, const char *end)
     char *to = found.text;
     *to++ = '\'';
     for (size_t i = 0; i < n && i < MOST; i++)
-        *to++ = (unsigned char)p[i] < 32 || p[i] == 127 ? '?' : p[i];
+        *to++ = p[i] ? p[i] : '?';
     snprintf(to, 8, "%s'", n > MOST ? "..." : "");
     return found;
 }

@@ -33,7 +33,7 @@ static int bad_number(struct rw_ctx *ctx, const char *name, uint64_t line_number
     char found[MOST + 8];
     int n = 0;
     for (; n < MOST && p + n < end && p[n] != '\r'; n++)
-        found[n] = (unsigned char)p[n] < 32 || p[n] == 127 ? '?' : p[n];
+        found[n] = p[n] ? p[n] : '?';
     while (n && found[n - 1] == ' ')
         n--;
     found[n] = 0;

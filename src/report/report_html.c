@@ -6,35 +6,11 @@
 #include <string.h>
 
 #include "base/number.h"
-
-/* Bytes of the well-formed UTF-8 character that `c` begins with (RFC 3629: shortest form, no
- * surrogates, up to U+10FFFF); 0: none. */
-static int character_bytes(const unsigned char *c)
-{
-    if (c[0] < 0x80)
-        return 1;
-    const int n = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-    if (c[0] < 0xc2 || c[0] > 0xf4)
-        return 0;
-    for (int i = 1; i < n; i++) { /* the 0 at the end is no such byte */
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-        return 0;
-    return n;
-}
-
-/* Control characters. */
-static int is_control(const unsigned char *c)
-{
-    return c[0] < 32 || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
-}
+#include "base/utf8.h"
 
 static void put_character(FILE *out, const unsigned char *c, int n)
 {
-    if (n == 0 || is_control(c))
+    if (n == 0 || rw_utf8_is_control(c))
         fputs("\xef\xbf\xbd", out);
     else if (*c == '&')
         fputs("&amp;", out);
@@ -54,7 +30,7 @@ static void put_character(FILE *out, const unsigned char *c, int n)
  * twice as wide, as most are from U+3000 on. */
 static int next_character(const unsigned char *c, int *n_bytes, int *n_letters)
 {
-    *n_bytes = character_bytes(c);
+    *n_bytes = rw_utf8_bytes(c);
     *n_letters = *n_bytes >= 3 && *c >= 0xe3 ? 2 : 1;
     return *n_bytes ? *n_bytes : 1;
 }

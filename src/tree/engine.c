@@ -35,6 +35,15 @@ static int batch_of(const struct rw_engine_ops *ops, const struct rw_engine_rule
     return ops->batch > 1 ? ops->batch : 1;
 }
 
+int rw_device_check(struct rw_ctx *ctx, const char *device)
+{
+    size_t length;
+    const int number = rw_device_number(device, &length);
+    if (length != 4 || strncmp(device, "cuda", 4) != 0)
+        return RW_OK; /* processors are there, and other names are refused where they are set */
+    return rw_device_check_cuda(ctx, number < 0 ? 0 : number);
+}
+
 int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                    struct rw_engine **out)
 {
@@ -69,8 +78,8 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     if (strcmp(name, "cuda:all") == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "device cuda:all is for 'train', which starts a rank for each GPU");
-    return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "unknown device '%s'; expected auto, cpu, cuda, cuda:N, ref or sim", device);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown device '%s'; expected auto, cpu, cuda or cuda:N",
+                   device);
 }
 
 void rw_engine_close(struct rw_engine *engine)

@@ -402,3 +402,19 @@ def test_gradients_of_a_built_in_objective(made: Made, small: dict[str, Any]) ->
     y[5] = 3e38
     with pytest.raises(rankwood.DataError, match=r"^objective queryrmse: gradient of document \d+ \(from 0\) is -"):
         rankwood.train({**small, "objective": "queryrmse"}, rankwood.Dataset(made.X, y, qid=made.qid))
+
+
+def test_a_device_that_is_not_there_is_said_before_data_are_read(tmp_path: Any) -> None:
+    with pytest.raises(rankwood.UnsupportedError, match=r"no device cuda:255|no GPU|built without CUDA"):
+        train({"device": "cuda:255"}, Dataset(tmp_path / "nothing"))
+    with pytest.raises(rankwood.UnsupportedError, match=r"no device cuda:255|no GPU|built without CUDA"):
+        rankwood.cv({"device": "cuda:255"}, Dataset(tmp_path / "nothing"), 3)
+    with pytest.raises(ParameterError, match=r"expected auto, cpu, cuda, cuda:N or cuda:all, found 'gpu'"):
+        train({"device": "gpu"}, Dataset(tmp_path / "nothing"))
+
+
+def test_bytes_of_input_are_readable(tmp_path: Any) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"1 qid:1 1:\xe9\xff\x1b\n")
+    with pytest.raises(DataError, match=r"found '\\xe9\\xff\\x1b'"):
+        train({"rounds": 1}, Dataset(path))

@@ -161,3 +161,46 @@ Test(booster_empty, by_sampled_features, .init = setup, .fini = teardown)
     cr_assert_gt(n_empty, 100);
     rw_model_free(model);
 }
+
+/* Trees that cannot be split, before the last one, which can. */
+static uint32_t n_empty_trees(void)
+{
+    struct rw_model *model = trained();
+    uint32_t n = 0;
+    cr_assert_eq(n_warnings, 0, "%s", warning);
+    cr_assert_gt(model->tree[model->n_trees - 1].n_leaves, 1);
+    for (int32_t t = 0; t < model->n_trees; t++)
+        n += model->tree[t].n_leaves == 1;
+    rw_model_free(model);
+    return n;
+}
+
+/* Nodes of one feature each, of which only feature 1 has a gain that is large enough. */
+Test(booster_empty, by_features_of_nodes, .init = setup, .fini = teardown)
+{
+    train = fixture_data(ctx, 1, 30, 12, 5);
+    for (uint32_t i = 0; i < train->column[0].n; i++)
+        train->column[0].value[i] = train->label[i];
+    set("objective", "regression");
+    set("rate", "0.001");
+    set("min-gain", "200");
+    set("min-docs", "5");
+    set("leaves", "2");
+    set("rounds", "40");
+    cr_assert_eq(n_empty_trees(), 0);
+    set("sample-features-node", "1e-9");
+    cr_assert_gt(n_empty_trees(), 10);
+}
+
+/* Gradients of drawn orders, which only sometimes have a gain that is large enough. */
+Test(booster_empty, by_drawn_orders, .init = setup, .fini = teardown)
+{
+    train = fixture_data(ctx, 1, 30, 12, 5);
+    set("objective", "yetirank");
+    set("rate", "0.001");
+    set("min-gain", "1.7"); /* first splits gain about that */
+    set("min-docs", "5");
+    set("leaves", "2");
+    set("rounds", "40");
+    cr_assert_gt(n_empty_trees(), 5);
+}

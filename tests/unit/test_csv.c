@@ -247,7 +247,7 @@ Test(csv, messages)
          "hint: -1 means 'not judged' in some sets; leave such documents out"},
         {head, "1,,1,2\n", "t.csv:2:3: expected a query's id, found an empty field"},
         {head, "1,\"a\tb\",1,2\n",
-         "t.csv:2:5: expected a query's id without tabs, line ends and bytes 0, found 'a?b'"},
+         "t.csv:2:5: expected a query's id without tabs, line ends and bytes 0, found 'a\\x09b'"},
         {head, "1,7,\"1\"2,2\n",
          "t.csv:2:8: expected the end of the field behind its '\"', found '2'"},
         {head, "1,7,1,2\n1,\"7,1,2\n",

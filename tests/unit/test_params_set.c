@@ -125,12 +125,11 @@ Test(params_set, bad_values)
     refused("truncation", "0",
             "parameter 'truncation': expected a whole number, 1 to 1000000000, "
             "or none, found '0'\nhint: '0' is 'none' here");
-    refused(
-        "device", "gpu",
-        "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found 'gpu'\n"
-        "hint: 'gpu' is 'cuda' here");
+    refused("device", "gpu",
+            "parameter 'device': expected auto, cpu, cuda, cuda:N or cuda:all, found 'gpu'\n"
+            "hint: 'gpu' is 'cuda' here");
     refused("device", "cuda:",
-            "parameter 'device': expected auto, cpu, cuda, cuda:N, cuda:all, ref or sim, found "
+            "parameter 'device': expected auto, cpu, cuda, cuda:N or cuda:all, found "
             "'cuda:'");
     refused("label-gain", "", "parameter 'label-gain': expected exp, linear or a file, found ''");
 }

@@ -303,3 +303,31 @@ Test(prune, hooks)
         }
     }
 }
+
+/* A round drops a quarter of the trees from 8 trees on, and below that one: by the number of
+ * scorings. */
+Test(prune, how_many_go_at_once)
+{
+    static const struct {
+        int n_trees, n_weighed;
+    } cases[] = {
+        {7, 7 + 6 + 5 + 4 + 3 + 2}, {8, 8 + 6 + 5 + 4 + 3 + 2}, {9, 9 + 7 + 6 + 5 + 4 + 3 + 2}};
+    how.metric = "ndcg@10";
+    for (int i = 0; i < 3; i++) {
+        uint8_t keep[N_TREES];
+        struct rw_model *some;
+        struct rw_pruned *pruned;
+        struct told told = {.ends_after = -1};
+        const struct rw_prune_hooks hooks = {&told, on_step};
+        for (int t = 0; t < N_TREES; t++)
+            keep[t] = t < cases[i].n_trees;
+        cr_assert_eq(rw_model_select(scratch_ctx, model, keep, &some), RW_OK);
+        cr_assert_eq(rw_prune(scratch_ctx, &how, some, data, 0.01, RW_PRUNE_ANY, &hooks, &pruned),
+                     RW_OK);
+        const int n_dropped = cases[i].n_trees - 1, n_scored = cases[i].n_weighed + n_dropped;
+        cr_assert_eq(told.total, 4 * n_scored + 2 * n_dropped, "%d trees: %d", cases[i].n_trees,
+                     told.total);
+        rw_pruned_free(pruned);
+        rw_model_free(some);
+    }
+}

@@ -8,6 +8,7 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
+#include "gpu/device/device_facts.h"
 #include "gpu/device/device_tuning.h"
 #include "gpu/device/spare.h"
 #include "gpu/device/transfer.h"
@@ -15,6 +16,8 @@
 
 /* The oldest compute capability that the kernels are compiled for. */
 enum { LEAST_MAJOR = 7, LEAST_MINOR = 5 };
+/* What CUDA itself takes of a GPU for a process, about. */
+#define CONTEXT_BYTES ((size_t)600000000)
 
 /* This GPU or driver never will. */
 static int is_unsupported(cudaError_t error)
@@ -25,14 +28,46 @@ static int is_unsupported(cudaError_t error)
            error == cudaErrorCompatNotSupportedOnDevice || error == cudaErrorNotSupported;
 }
 
-int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const char *file, int line)
+#define FULL_HINT                                                                           \
+    "\nhint: if other programs hold the rest, another GPU ('--device cuda:N') and the CPU " \
+    "('--device cpu') give the same model"
+
+/* needed: bytes that `what` asked for; 0: not known. is_open: the device is the thread's. */
+static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed, const char *what)
 {
+    size_t free_bytes = 0, all_bytes = 0;
+    char bytes[64] = "more memory", there[96] = "";
+    if (needed)
+        snprintf(bytes, sizeof(bytes), "%.1f MB", (double)needed / 1e6);
+    if ((is_open && cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) ||
+        rw_device_memory(number, &free_bytes, &all_bytes))
+        snprintf(there, sizeof(there), ", and %.1f of its %.1f MB are free",
+                 (double)free_bytes / 1e6, (double)all_bytes / 1e6);
+    (void)cudaGetLastError();
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of device memory: %s needs %s of cuda:%d%s" FULL_HINT,
+                   what, bytes, number, there);
+}
+
+int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
+{
+    int number = 0;
     (void)cudaGetLastError(); /* clears it */
-    const int status = error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY
-                       : is_unsupported(error)            ? RW_ERR_UNSUPPORTED
-                                                          : RW_ERR_MACHINE;
-    return rw_fail(ctx, status, "CUDA: %s (%s, %s:%d)", cudaGetErrorString(error), what, file,
-                   line);
+    if (error == cudaErrorMemoryAllocation && cudaGetDevice(&number) == cudaSuccess)
+        return fail_full(ctx, number, 1, 0, what);
+    return rw_fail(ctx, is_unsupported(error) ? RW_ERR_UNSUPPORTED : RW_ERR_MACHINE,
+                   "CUDA: %s (%s)", cudaGetErrorString(error), what);
+}
+
+/* Makes the device the thread's, which takes memory for what CUDA itself needs there. */
+static int take_device(struct rw_ctx *ctx, int number)
+{
+    const cudaError_t error = cudaSetDevice(number);
+    if (error == cudaSuccess)
+        return RW_OK;
+    (void)cudaGetLastError();
+    return error == cudaErrorMemoryAllocation
+               ? fail_full(ctx, number, 0, CONTEXT_BYTES, "CUDA itself")
+               : rw_cu_fail(ctx, error, "cudaSetDevice");
 }
 
 static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties, int number,
@@ -81,19 +116,10 @@ static void announce_compilation(struct rw_ctx *ctx, const struct cudaDeviceProp
 
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
 {
-    int n_devices = 0;
     struct rw_device *device;
     struct cudaDeviceProp properties;
     *out = NULL;
-    const cudaError_t error = cudaGetDeviceCount(&n_devices);
-    if (error != cudaSuccess || n_devices == 0) {
-        (void)cudaGetLastError();
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "no GPU can be used: %s",
-                       error != cudaSuccess ? cudaGetErrorString(error) : "there is none");
-    }
-    if (number >= n_devices)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "device cuda:%d is not there; expected 0 to %d",
-                       number, n_devices - 1);
+    RW_TRY(rw_device_check_cuda(ctx, number));
     RW_CU(ctx, cudaGetDeviceProperties(&properties, number));
     if (10 * properties.major + properties.minor < 10 * LEAST_MAJOR + LEAST_MINOR)
         return rw_fail(
@@ -101,7 +127,7 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
             properties.name, properties.major, properties.minor, LEAST_MAJOR, LEAST_MINOR);
     announce_compilation(ctx, &properties);
-    RW_CU(ctx, cudaSetDevice(number));
+    RW_TRY(take_device(ctx, number));
     RW_TRY(RW_NEW(ctx, device, 1));
     const int status = describe(ctx, &properties, number, device);
     if (status < 0) {
@@ -133,19 +159,12 @@ int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
             return RW_OK;
         *out = NULL;
         if (error != cudaErrorMemoryAllocation) /* a GPU that is lost, for one */
-            return rw_cu_fail(ctx, error, "cudaMalloc", __FILE__, __LINE__);
+            return rw_cu_fail(ctx, error, "cudaMalloc");
         (void)cudaGetLastError();
         number = -1;
         RW_CU_MAY_FAIL(cudaGetDevice(&number));
     } while (rw_device_spare_drop_unused(number));
-    size_t free_bytes = 0, all = 0;
-    if (cudaMemGetInfo(&free_bytes, &all) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return rw_fail(ctx, RW_ERR_MEMORY, "out of device memory: %zu bytes are needed", bytes);
-    }
-    return rw_fail(ctx, RW_ERR_MEMORY,
-                   "out of device memory: %zu bytes are needed, %zu of %zu are free", bytes,
-                   free_bytes, all);
+    return fail_full(ctx, number < 0 ? 0 : number, 1, bytes, "an array");
 }
 
 void rw_device_free(void *p)
@@ -193,7 +212,7 @@ static int time_runs(struct rw_ctx *ctx, const struct rw_device *device, int n_r
     RW_CU(ctx, cudaEventCreate(&begin));
     const cudaError_t error = cudaEventCreate(&end);
     if (error != cudaSuccess) {
-        status = rw_cu_fail(ctx, error, "cudaEventCreate", __FILE__, __LINE__);
+        status = rw_cu_fail(ctx, error, "cudaEventCreate");
         RW_CU_MAY_FAIL(cudaEventDestroy(begin));
         return status;
     }

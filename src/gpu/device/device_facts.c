@@ -1,6 +1,7 @@
 #include "gpu/device/device_facts.h"
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,62 @@ void rw_cuda_find(struct rw_cuda_facts *out)
     else
         snprintf(out->why_not, sizeof(out->why_not), "%s",
                  error != cudaSuccess ? cudaGetErrorString(error) : "the driver shows none");
+}
+
+int rw_device_check_cuda(struct rw_ctx *ctx, int number)
+{
+    struct rw_cuda_facts facts;
+    char there[64] = "cuda:0 alone";
+    rw_cuda_find(&facts);
+    if (facts.n_devices == 0)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "no GPU can be used: %s\nhint: device cpu gives the same model; "
+                       "'rankwood doctor' has what is installed",
+                       facts.why_not);
+    if (number < facts.n_devices)
+        return RW_OK;
+    if (facts.n_devices > 1)
+        snprintf(there, sizeof(there), "cuda:0 %s cuda:%d", facts.n_devices == 2 ? "and" : "to",
+                 facts.n_devices - 1);
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED, "no device cuda:%d; this machine has %s", number,
+                   there);
+}
+
+int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
+{
+    struct {
+        unsigned long long total, free, used;
+    } memory = {0};
+    char bus[32];
+    void *device = NULL, *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    int (*begin)(void) = NULL, (*end)(void) = NULL, (*find)(const char *, void **) = NULL,
+        (*ask)(void *, void *) = NULL;
+    const struct {
+        const char *name;
+        void *to; /* of a function pointer */
+    } symbols[] = {{"nvmlInit_v2", &begin},
+                   {"nvmlShutdown", &end},
+                   {"nvmlDeviceGetHandleByPciBusId_v2", &find},
+                   {"nvmlDeviceGetMemoryInfo", &ask}};
+    size_t n_found = 0;
+    for (; library && n_found < 4; n_found++) {
+        void *symbol = dlsym(library, symbols[n_found].name);
+        if (!symbol)
+            break;
+        memcpy(symbols[n_found].to, &symbol, sizeof(symbol));
+    }
+    if (n_found == 4 && cudaDeviceGetPCIBusId(bus, sizeof(bus), number) == cudaSuccess &&
+        begin() == 0) {
+        if (find(bus, &device) != 0 || ask(device, &memory) != 0)
+            memory.total = 0;
+        end();
+    }
+    (void)cudaGetLastError();
+    if (library)
+        dlclose(library);
+    *free_bytes = memory.free;
+    *all_bytes = memory.total;
+    return memory.total > 0;
 }
 
 static int attribute(enum cudaDeviceAttr which, int number)

@@ -2,7 +2,10 @@
 #ifndef RW_GPU_DEVICE_FACTS_H
 #define RW_GPU_DEVICE_FACTS_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +19,10 @@ struct rw_cuda_facts {
     char why_not[256]; /* there is no GPU that can be used; "" */
 };
 void rw_cuda_find(struct rw_cuda_facts *out);
+/* Is there a GPU of this number? What is wrong is said as doctor says it. */
+int rw_device_check_cuda(struct rw_ctx *ctx, int number);
+/* A GPU's memory, which NVIDIA's library reports where CUDA cannot begin on it; 0: not known. */
+int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes);
 int rw_cuda_runtime(void); /* facts.runtime, without asking the driver */
 
 struct rw_device_facts {

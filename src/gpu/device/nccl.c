@@ -301,7 +301,7 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
                        BEGIN_S);
     int status = RW_OK;
     if (b->error != cudaSuccess)
-        status = rw_cu_fail(ctx, b->error, "NCCL's beginning", __FILE__, __LINE__);
+        status = rw_cu_fail(ctx, b->error, "NCCL's beginning");
     else if (b->result != NCCL_SUCCESS)
         status = rw_fail(ctx, RW_ERR_MACHINE,
                          "NCCL does not begin: %s\nhint: NCCL_DEBUG=WARN has it "

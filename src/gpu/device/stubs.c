@@ -7,13 +7,18 @@
 #include "model/predictor.h"
 #include "tree/engine.h"
 
-int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
+int rw_device_check_cuda(struct rw_ctx *ctx, int number)
 {
-    (void)device;
-    *out = NULL;
+    (void)number;
     return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                    "device 'cuda' is not there: this program was built without CUDA\n"
                    "hint: device cpu gives the same model");
+}
+
+int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
+{
+    *out = NULL;
+    return rw_device_check_cuda(ctx, device);
 }
 
 uint64_t rw_device_free_bytes(int number)
@@ -24,20 +29,16 @@ uint64_t rw_device_free_bytes(int number)
 
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered)
 {
-    (void)number;
     *copied = *gathered = 0.0;
-    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                   "device 'cuda' is not there: this program was built without CUDA");
+    return rw_device_check_cuda(ctx, number);
 }
 
 int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                                struct rw_device_scorer **out)
 {
     (void)flat;
-    (void)device;
     *out = NULL;
-    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                   "device 'cuda' is not there: this program was built without CUDA");
+    return rw_device_check_cuda(ctx, device);
 }
 
 int rw_nccl_find(char *text, size_t size)

@@ -148,7 +148,7 @@ int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
         return RW_OK;
     *out = NULL;
     if (error != cudaErrorMemoryAllocation)
-        return rw_cu_fail(ctx, error, "cudaHostAlloc", __FILE__, __LINE__);
+        return rw_cu_fail(ctx, error, "cudaHostAlloc");
     (void)cudaGetLastError();
     return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: %zu bytes of page-locked memory", bytes);
 }
@@ -235,7 +235,7 @@ int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, siz
     cudaEvent_t order;
     const cudaError_t error = cudaEventCreateWithFlags(&order, cudaEventDisableTiming);
     if (error != cudaSuccess)
-        RW_TRY_OUT(rw_cu_fail(ctx, error, "cudaEventCreateWithFlags", __FILE__, __LINE__));
+        RW_TRY_OUT(rw_cu_fail(ctx, error, "cudaEventCreateWithFlags"));
     pipe->order = order;
     *out = pipe;
     return RW_OK;

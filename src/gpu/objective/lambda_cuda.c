@@ -253,7 +253,7 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
     args->d_order = lambda->rank.d_order;
     const cudaError_t error = (cudaError_t)rw_cuda_lambda_prepare();
     if (error != cudaSuccess)
-        status = rw_cu_fail(ctx, error, "lambdas", __FILE__, __LINE__);
+        status = rw_cu_fail(ctx, error, "lambdas");
 out:
     rw_mem_free(discount);
     rw_mem_free(ideal);

@@ -1,4 +1,4 @@
-# Scores and figures are the same on every device; one that is not there is one line and exit 1.
+# Scores and figures are the same on every device; one that is not there is an error with exit 1.
 small_model
 "$RANKWOOD" predict model.txt valid.txt.gz -o scores
 "$RANKWOOD" eval valid.txt.gz --model model.txt --json --quiet >figures 2>/dev/null
@@ -10,7 +10,7 @@ same() {
 # What a command says on a machine without that device.
 refused() {
     "$RANKWOOD" "$@" >out 2>err
-    [ $? -eq 1 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^rankwood: error: ' err
+    [ $? -eq 1 ] && [ ! -s out ] && [ "$(grep -c '^rankwood: error: ' err)" -eq 1 ] && ! grep -qv '^rankwood: [eh]' err
 }
 same_or_refused() {
     rm -f scores.1
@@ -32,3 +32,10 @@ try predict model.txt valid.txt.gz --device gpu
 try predict model.txt valid.txt.gz --leaf-ids --device cuda
 try predict model.txt valid.txt.gz --leaf-ids --device cpu -o leaves
 try eval --strict valid.txt.gz --scores scores --device cpu
+# A device that is not there is said before data are read.
+before_data() {
+    "$RANKWOOD" "$@" --device cuda:255 2>&1 | head -n 1 | grep -q "device cuda:255; this\|no GPU can be used: \|built without CUDA"
+}
+say 'train' before_data train nothing -o m
+say 'cv' before_data cv nothing --folds 3 -o folder
+say 'eval' before_data eval nothing --model nothing
