@@ -48,11 +48,12 @@ static int prepare_categorical(struct booster *b)
     RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->names,
                                  b->n_names, b->params.features[0] ? NULL : b->features.ignore,
                                  b->feature, b->n_features));
+    char text[RW_FEATURE_TEXT];
     for (uint32_t f = 0; b->features.monotone && f < b->n_features; f++) {
         if (b->features.monotone[b->feature[f]] && sets->codes[b->feature[f]])
             return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                           "monotone: feature %u is categorical, and categories have no order",
-                           b->feature[f]);
+                           "monotone: %s is categorical, and categories have no order",
+                           rw_feature_text(b->names, b->n_names, b->feature[f], text));
     }
     b->params.categorical = sets->text;
     return RW_OK;

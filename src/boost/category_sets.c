@@ -80,11 +80,13 @@ static int check_init(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw
     for (int32_t t = 0; init && t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            char text[RW_FEATURE_TEXT];
             if (wanted[tree->feature[node]] && !rw_tree_by_set(tree, node))
-                return rw_fail(ctx, RW_ERR_ARGUMENT,
-                               "categorical: expected features that the model to continue from "
-                               "does not compare with thresholds, found feature %u in tree %d",
-                               tree->feature[node], t + 1);
+                return rw_fail(
+                    ctx, RW_ERR_ARGUMENT,
+                    "categorical: expected features that the model to continue from "
+                    "does not compare with thresholds, found %s in tree %d",
+                    rw_feature_text(init->name, init->n_names, tree->feature[node], text), t + 1);
         }
     }
     return RW_OK;
@@ -153,18 +155,20 @@ const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets
 
 /* ---- all ---- */
 
-static void note_shared(struct rw_ctx *ctx, const struct rw_shared_codes *shared)
+static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
+                        const struct rw_shared_codes *shared)
 {
-    char more[64] = "";
+    char more[64] = "", text[RW_FEATURE_TEXT];
     if (shared->n_features == 0)
         return;
     if (shared->n_features > 1)
         snprintf(more, sizeof(more), ", and %u more feature%s too many", shared->n_features - 1,
                  shared->n_features == 2 ? " has" : "s have");
     rw_log(ctx, RW_LOG_NOTE,
-           "feature %u has %zu categories%s: %u keep a code of their own, the others share one "
+           "%s has %zu categories%s: %u keep a code of their own, the others share one "
            "(--bins says how many, up to %d)",
-           shared->feature, shared->n_words, more, shared->n_kept, RW_MAX_CATEGORIES);
+           rw_feature_text(data->name, data->n_names, shared->feature, text), shared->n_words, more,
+           shared->n_kept, RW_MAX_CATEGORIES);
 }
 
 /* What this rank can say of its features. wanted: as all ranks have it. */
@@ -205,7 +209,7 @@ int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY_OUT(rw_comm_agree(ctx, check(ctx, train, wanted, init, sets)));
     RW_TRY_OUT(rw_categories_make(ctx, wanted, documents, (uint32_t)params->bins,
                                   sets->absent_missing, kept, &sets->categories, &shared));
-    note_shared(ctx, &shared);
+    note_shared(ctx, documents, &shared);
     for (uint32_t i = 0; i < sets->categories.n; i++)
         sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
     if (kept && kept->n) {

@@ -43,14 +43,16 @@ int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
     for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
         const struct rw_tree *tree = &init->tree[t];
         const int32_t broken = rw_monotone_broken(&room, direction, tree);
+        char text[RW_FEATURE_TEXT];
         if (broken >= 0)
-            status = rw_fail(ctx, RW_ERR_ARGUMENT,
-                             "the model to continue from breaks 'monotone': expected no leaf on "
-                             "the left of a split of feature %u %s one on its right, found such at "
-                             "%.9g in tree %d",
-                             tree->feature[broken],
-                             direction[tree->feature[broken]] > 0 ? "above" : "below",
-                             (double)tree->cut[broken], t + 1);
+            status =
+                rw_fail(ctx, RW_ERR_ARGUMENT,
+                        "the model to continue from breaks 'monotone': expected no leaf on "
+                        "the left of a split of %s %s one on its right, found such at "
+                        "%.9g in tree %d",
+                        rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
+                        direction[tree->feature[broken]] > 0 ? "above" : "below",
+                        (double)tree->cut[broken], t + 1);
     }
     rw_monotone_release(&room);
     return status;
@@ -64,12 +66,15 @@ int rw_continuation_check_interactions(struct rw_ctx *ctx, const struct rw_model
     for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
         const struct rw_tree *tree = &init->tree[t];
         const int32_t broken = rw_interactions_broken(interactions, tree, live);
+        char text[RW_FEATURE_TEXT];
         if (broken >= 0)
-            status = rw_fail(ctx, RW_ERR_ARGUMENT,
-                             "the model to continue from breaks 'interactions': expected features "
-                             "of one group, found feature %u at node %d of tree %d with others "
-                             "above it",
-                             tree->feature[broken], broken, t + 1);
+            status =
+                rw_fail(ctx, RW_ERR_ARGUMENT,
+                        "the model to continue from breaks 'interactions': expected features "
+                        "of one group, found %s at node %d of tree %d with others "
+                        "above it",
+                        rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
+                        broken, t + 1);
     }
     rw_mem_free(live);
     return status;
@@ -162,13 +167,14 @@ static int check_missing(const struct rw_continuation *from, const struct rw_eng
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
             const uint32_t f = tree->feature[node];
+            char text[RW_FEATURE_TEXT];
             if (!missing[f] && sends_apart(from, tree, node))
-                RW_TRY_OUT(
-                    rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
-                            "engine %s cannot continue from this model: tree %d sends a missing "
-                            "value of feature %u where no training document tells; the cpu's "
-                            "can",
-                            engine->ops->name, t + 1, f));
+                RW_TRY_OUT(rw_fail(
+                    from->ctx, RW_ERR_UNSUPPORTED,
+                    "engine %s cannot continue from this model: tree %d sends a missing "
+                    "value of %s where no training document tells; the cpu's "
+                    "can",
+                    engine->ops->name, t + 1, rw_feature_text(init->name, init->n_names, f, text)));
         }
     }
 out:

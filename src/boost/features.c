@@ -71,12 +71,15 @@ static size_t features_length(const char *item, size_t length, int has_value)
     return has_value && at > 0 ? at - 1 : length;
 }
 
-static int found_twice(struct rw_ctx *ctx, const char *parameter, const char *where, long feature,
+static int found_twice(struct rw_ctx *ctx, const char *parameter, const char *where,
+                       const struct rw_feature_name *names, int32_t n_names, long feature,
                        const char *item, size_t length)
 {
+    char text[RW_FEATURE_TEXT];
     return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "%s: expected each feature once%s, found feature %ld a second time, in '%.*s'",
-                   parameter, where, feature, shown(length), item);
+                   "%s: expected each feature once%s, found %s a second time, in '%.*s'", parameter,
+                   where, rw_feature_text(names, n_names, (uint32_t)feature, text), shown(length),
+                   item);
 }
 
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
@@ -137,7 +140,7 @@ int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feat
         RW_TRY(rw_list_item(ctx, "monotone", list, length - 2, names, n_names, &first, &last));
         for (long f = first; f <= last; f++) {
             if (direction[f])
-                return found_twice(ctx, "monotone", "", f, list, length);
+                return found_twice(ctx, "monotone", "", names, n_names, f, list, length);
             direction[f] = list[length - 1] == '+' ? 1 : -1;
         }
         RW_TRY(rw_list_next(ctx, "monotone", length, &list));
@@ -166,7 +169,7 @@ int rw_penalty_parse(struct rw_ctx *ctx, const char *list, const struct rw_featu
         RW_TRY(rw_list_item(ctx, "feature-penalty", list, at, names, n_names, &first, &last));
         for (long f = first; f <= last; f++) {
             if (penalty[f] >= 0.0)
-                return found_twice(ctx, "feature-penalty", "", f, list, length);
+                return found_twice(ctx, "feature-penalty", "", names, n_names, f, list, length);
             penalty[f] = value;
         }
         RW_TRY(rw_list_next(ctx, "feature-penalty", length, &list));
@@ -193,7 +196,8 @@ int rw_interactions_parse(struct rw_ctx *ctx, const char *list, const struct rw_
         for (long f = first; f <= last; f++) {
             uint64_t *word = &out->groups[(size_t)f * out->n_words + group / 64];
             if (*word & bit)
-                return found_twice(ctx, "interactions", " in a group", f, list, length);
+                return found_twice(ctx, "interactions", " in a group", names, n_names, f, list,
+                                   length);
             *word |= bit;
         }
         group += list[length] == ';';

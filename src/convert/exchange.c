@@ -158,6 +158,31 @@ out:
     return status;
 }
 
+/* What a model reads where a document lacks a feature, if the file cannot keep that. */
+static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
+                            const struct rw_model_format *format)
+{
+    const enum rw_absent_rule absent = format->consumer[0].rules.absent;
+    if (!model->absent_missing || absent == RW_ABSENT_NAN)
+        return;
+    rw_log(
+        ctx, RW_LOG_NOTE,
+        absent == RW_ABSENT_ZERO
+            ? "absent missing: '%s' reads a feature that a document lacks as 0, and the model as "
+              "missing"
+            : "absent missing: '%s' cannot represent it; give NaN for a feature that a document "
+              "lacks",
+        format->name);
+}
+
+static void note_absent_in(struct rw_ctx *ctx, const struct rw_model_format *format)
+{
+    if (format->consumer[0].rules.absent == RW_ABSENT_AS_MODEL)
+        rw_log(ctx, RW_LOG_NOTE,
+               "absent zero: '%s' does not say what a feature is that a document lacks",
+               format->name);
+}
+
 int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
                     const char *path)
 {
@@ -171,6 +196,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     RW_TRY_OUT(lower(ctx, model, how, format, &base, &ensemble));
     RW_TRY_OUT(format->write(&ensemble, &put));
     RW_TRY_OUT(write_text(ctx, &put, path));
+    note_absent_out(ctx, model, format);
     if (model->map.kind != RW_SCORE_MAP_NONE)
         rw_log(ctx, RW_LOG_WARNING,
                "'%s' gives scores: the model's map of scores to probabilities is left out",
@@ -280,8 +306,10 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     const int base = how->feature_base == RW_FEATURE_BASE_AUTO ? import_base(ctx, &ensemble, format)
                                                                : how->feature_base;
     const int status = rw_raise(ctx, &ensemble, format, base, path, out);
-    if (status >= 0)
+    if (status >= 0) {
         set_columns(ctx, &ensemble, format, how, base, *out);
+        note_absent_in(ctx, format);
+    }
     rw_ensemble_release(&ensemble);
     return status;
 }

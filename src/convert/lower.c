@@ -23,6 +23,12 @@ struct lowering {
 
 /* ------------------------------------------------------------------ trees */
 
+static const char *feature_text(const struct lowering *l, uint32_t feature,
+                                char text[RW_FEATURE_TEXT])
+{
+    return rw_feature_text(l->model->name, l->model->n_names, feature, text);
+}
+
 /* A node, or what stands for all the nodes that may ask for a feature. */
 static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -33,9 +39,10 @@ static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const ch
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
+    char text[RW_FEATURE_TEXT];
     return l->how->of_features
-               ? rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "feature %u: %s", l->model->tree[t].feature[i],
-                         what)
+               ? rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "%s: %s",
+                         feature_text(l, l->model->tree[t].feature[i], text), what)
                : rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "tree %d, node %d: %s", t + 1, i, what);
 }
 
@@ -78,9 +85,11 @@ int rw_by_words(const struct rw_model_format *format, const struct rw_feature_ca
 }
 
 /* Before a message that is not said of the feature as it is: what it is said of. */
-static const char *of_feature(const struct lowering *l, uint32_t feature, char text[32])
+static const char *of_feature(const struct lowering *l, uint32_t feature,
+                              char text[RW_FEATURE_TEXT + 2])
 {
-    snprintf(text, 32, "feature %u: ", feature);
+    feature_text(l, feature, text);
+    strcat(text, ": ");
     return l->how->of_features ? "" : text;
 }
 
@@ -89,9 +98,10 @@ static int check_categories(const struct lowering *l, int32_t t, int32_t i)
     const struct rw_feature_categories *of =
         rw_categories_find(&l->model->categories, l->model->tree[t].feature[i]);
     const char *format = l->format->name;
-    char text[32];
+    char text[RW_FEATURE_TEXT + 8];
     if (l->format->categories == RW_SAYS_NO_CATEGORIES) {
-        snprintf(text, sizeof(text), "feature %u is ", of->feature);
+        feature_text(l, of->feature, text);
+        strcat(text, " is ");
         return refuse_split(l, t, i, "%scategorical, and '%s' cannot say which go left",
                             l->how->of_features ? "" : text, format);
     }
@@ -125,7 +135,7 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
     const struct rw_tree *tree = &l->model->tree[t];
     const struct rw_feature_categories *of =
         rw_categories_find(&l->model->categories, tree->feature[i]);
-    char text[32];
+    char text[RW_FEATURE_TEXT + 8];
     *apart = l->rules->unknown_missing && rw_by_words(l->format, of) &&
              tree->missing_left[i] == rw_lists_left(l->model, tree, i);
     if (!*apart)
@@ -169,10 +179,11 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     const int32_t n_splits = tree->n_leaves - 1;
     const int64_t column = (int64_t)tree->feature[i] - l->base + l->rules->first_column;
     const char *format = l->format->name;
+    char text[RW_FEATURE_TEXT];
     if ((int64_t)tree->feature[i] < l->base)
         return refuse_split(
-            l, t, i, "feature %u has no id in '%s', where ids begin at %u%s", tree->feature[i],
-            format, l->rules->first_column,
+            l, t, i, "%s has no id in '%s', where ids begin at %u%s",
+            feature_text(l, tree->feature[i], text), format, l->rules->first_column,
             l->rules->first_column == l->base
                 ? "\nhint: --feature-base 0 shifts ids, so that feature 0 is the first"
                 : "\nhint: --feature-base 1 leaves feature 0 out");

@@ -9,13 +9,13 @@
 static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
                        uint32_t feature, float value)
 {
-    char where[512], number[16];
+    char where[512], number[16], text[RW_FEATURE_TEXT];
     rw_number_write(value, number);
     rw_dataset_where(dataset, doc, where, sizeof(where));
     return rw_fail(ctx, RW_ERR_DATA,
-                   "%s: expected a category in feature %u, a whole number from 0 to 16777216, "
+                   "%s: expected a category in %s, a whole number from 0 to 16777216, "
                    "found %s",
-                   where, feature, number);
+                   where, rw_feature_text(dataset->name, dataset->n_names, feature, text), number);
 }
 
 /* Values of all documents: the column's, or `absent` ones. */
@@ -81,12 +81,13 @@ int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dat
 {
     const struct rw_column *column =
         rw_lexicon_has(dataset->lexicon, feature) ? rw_dataset_column(dataset, feature) : NULL;
+    char text[RW_FEATURE_TEXT];
     for (uint32_t i = 0; column && i < column->n; i++) {
         if (column->value[i] == column->value[i])
             return rw_fail(ctx, RW_ERR_DATA,
-                           "expected numbers in feature %u, which the model compares with "
+                           "expected numbers in %s, which the model compares with "
                            "thresholds, found categories",
-                           feature);
+                           rw_feature_text(dataset->name, dataset->n_names, feature, text));
     }
     return RW_OK;
 }

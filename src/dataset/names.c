@@ -92,3 +92,16 @@ out:
     rw_names_free(names, n);
     return status;
 }
+
+const char *rw_feature_text(const struct rw_feature_name *names, int32_t n, uint32_t feature,
+                            char text[RW_FEATURE_TEXT])
+{
+    int32_t i = 0;
+    while (i < n && names[i].feature != feature)
+        i++;
+    if (i < n && names[i].name[0])
+        snprintf(text, RW_FEATURE_TEXT, "feature '%.140s'", names[i].name);
+    else
+        snprintf(text, RW_FEATURE_TEXT, "feature %u", feature);
+    return text;
+}

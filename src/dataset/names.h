@@ -10,6 +10,10 @@ struct rw_feature_name {
     uint32_t feature;
     char *name; /* owned */
 };
+enum { RW_FEATURE_TEXT = 160 };
+/* What messages call a feature: "feature 'title'", or "feature 7" where it has no name. */
+const char *rw_feature_text(const struct rw_feature_name *names, int32_t n, uint32_t feature,
+                            char text[RW_FEATURE_TEXT]);
 void rw_names_free(struct rw_feature_name *names, int32_t n);
 /* *out: NULL after a failure, and if there are none. */
 int rw_names_copy(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,

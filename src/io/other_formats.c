@@ -36,6 +36,7 @@ struct magic {
     }
 #define UBJSON        "a model of XGBoost in UBJSON"
 #define MODEL_FIRST   "of MODEL and DATA, the model comes first"
+#define ONNX          "a model in ONNX"
 #define CATBOOST      "a model of CatBoost"
 #define LIGHTGBM_DUMP "a dump cannot be imported: import what save_model('model.txt') writes"
 #define DUMP          "a dump cannot be imported: import what save_model('model.json') writes"
@@ -81,8 +82,8 @@ static const struct magic magics[] = {
     {BYTES("\xfe\xff"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
     {BYTES(RW_MODEL_HEADER),
      .kind = {.what = "a model of Rankwood", .hint = MODEL_FIRST, .is_model = 1}},
-    {BYTES(RW_CHECKPOINT_HEADER),
-     .kind = {.what = "a checkpoint of a training", .hint = "a training is resumed from it (resume)"}},
+    {BYTES(RW_CHECKPOINT_HEADER), .kind = {.what = "a checkpoint of a training",
+                                           .hint = "a training is resumed from it (resume)"}},
     /* models of other programs */
     {BYTES("tree\nversion="), .kind = {.what = "a model of LightGBM", .from = "lightgbm"}},
     {BYTES("tree\r\nversion="), .kind = {.what = "a model of LightGBM", .from = "lightgbm"}},
@@ -97,7 +98,9 @@ static const struct magic magics[] = {
               .hint = "load it in CatBoost, and import what save_model('model.json', "
                       "format='json') writes"}},
     {BYTES("##"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib", .from = "ranklib"}},
-    {BYTES("\x08"), .holds = "TreeEnsemble", .kind = {.what = "a model in ONNX", .from = "onnx"}},
+    {BYTES("\x08"), .holds = "TreeEnsembleRegressor", .kind = {.what = ONNX, .from = "onnx"}},
+    {BYTES("\x08"), .holds = "TreeEnsembleClassifier", .kind = {.what = ONNX, .from = "onnx"}},
+    {BYTES("\x08"), .holds = "TreeEnsemble", .kind = {.what = ONNX, .from = "onnx5"}},
     /* zip archives, by the names that are in them */
     {BYTES("PK\3\4"), .holds = "docProps/", .kind = {.what = WORKBOOK}},
     {BYTES("PK\3\4"), .holds = "[Content_Types].xml", .kind = {.what = WORKBOOK}},
