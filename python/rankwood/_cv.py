@@ -112,6 +112,7 @@ def cv(
     ------
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
+    Params({"device": as_mapping(params).get("device")})  # is it there? before data are read
     need_labels(dataset, "dataset")
     given = dataset._with_own(as_mapping(params))
     for name, value in given.items():
