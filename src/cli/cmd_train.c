@@ -344,6 +344,8 @@ static int read_data(struct training *t)
     RW_STEP(rw_load_say_size(t->cli, "train", &t->cli->operands, t->cli->dataset, features, train));
     if (rw_ranks_leads(t->cli))
         memcpy(job.size, train, sizeof(train));
+    if (rw_ranks_leads(t->cli) && rw_ranks_count(t->cli->ctx) > 1)
+        rw_msg_line("workers: %d", rw_ranks_count(t->cli->ctx));
     for (int i = 0; i < valid_files.given.n; i++)
         RW_STEP(rw_load_say_size(t->cli, set_name(i + 1, set), &valid_files.files[i], t->valid[i],
                                  "", valid));

@@ -125,11 +125,11 @@ void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const
     if (log->resumed_round > 0)
         write_line(log, json_pack("{s:s,s:i}", "record", "resume", "round", log->resumed_round));
     write_line(log,
-               json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params", "version",
+               json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:i}", "record", "params", "version",
                          RW_VERSION, "params", values_json(used), "given", values_json(cli->params),
                          "train", texts(&cli->operands), "valid", texts(valid), "documents",
                          (json_int_t)size[0], "queries", (json_int_t)size[1], "features",
-                         (json_int_t)rw_load_n_features(cli)));
+                         (json_int_t)rw_load_n_features(cli), "workers", rw_ranks_count(cli->ctx)));
 }
 
 const char *rw_train_log_set(int set, char buffer[32])

@@ -81,7 +81,7 @@ void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buff
     const uint32_t n = rw_records_under(dataset->location, sizeof(*dataset->location),
                                         dataset->n_locations, (uint64_t)doc + 1);
     if (n == 0) {
-        snprintf(buffer, size, "document %u", doc + 1);
+        snprintf(buffer, size, "document %llu", (unsigned long long)(dataset->first_doc + doc + 1));
         return;
     }
     const struct rw_location *location = &dataset->location[n - 1];

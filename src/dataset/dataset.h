@@ -74,6 +74,7 @@ struct rw_dataset {
     uint32_t n_locations;
     char **file; /* [n_files] names as they were given; each owned */
     uint32_t n_files;
+    uint64_t first_doc;         /* of a worker's shard: documents of the workers before it */
     uint64_t n_clamped;         /* decimals beyond float's range, read as the largest float */
     struct rw_lexicon *lexicon; /* NULL, or words by the numbers that some columns have in place of
                                    values (dataset/lexicon.h); shared */

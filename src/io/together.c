@@ -52,12 +52,15 @@ static int check_parts(const struct joint *j)
     return RW_OK;
 }
 
-/* Lines of the first file that ranks before this one have. */
-static void count_lines(const struct joint *j)
+/* Counts the documents, and lines of the first file, that ranks before this one have, so that
+ * errors name documents and lines as a reader of all the data counts them. */
+static void count_before(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
     uint64_t n_lines = 0;
+    documents->first_doc = 0;
     for (int r = 0; r < j->rank; r++) {
+        documents->first_doc += j->told[r].n_docs;
         if (j->told[r].end.file == j->part->begin.file && j->told[r].end.at > 0)
             n_lines += j->told[r].n_lines;
     }
@@ -264,14 +267,7 @@ static void where(const struct joint *j, uint32_t query, char *text, size_t size
 {
     const struct rw_dataset *documents = j->documents;
     const uint32_t doc = documents->query_offset[query];
-    uint64_t before = 0;
-    if (documents->n_locations) {
-        rw_dataset_where(documents, doc, text, size);
-        return;
-    }
-    for (int r = 0; r < j->rank; r++)
-        before += j->told[r].n_docs;
-    snprintf(text, size, "document %llu", (unsigned long long)(before + doc + 1));
+    rw_dataset_where(documents, doc, text, size);
 }
 
 /* Does the query `again` go on from the rank before, where no file should end inside of one? */
@@ -364,7 +360,7 @@ int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct
     int status;
     RW_TRY_OUT(tell(&j));
     RW_TRY_OUT(rw_comm_agree(ctx, check_parts(&j)));
-    count_lines(&j);
+    count_before(&j);
     RW_TRY_OUT(rw_comm_agree(ctx, weigh(&j)));
     RW_TRY_OUT(rw_comm_agree(ctx, check_more_labels(&j)));
     RW_TRY_OUT(share_names(&j));

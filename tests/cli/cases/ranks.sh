@@ -8,8 +8,10 @@ for n in 2 5; do
     say "$n ranks: the model" cmp one.txt many.txt
     for log in one many; do
         grep '"record":"metrics"' $log.log >$log.metrics
-        grep -v 'round\|trees in\|tied' $log.err >$log.said
+        grep -v 'round\|trees in\|tied\|^workers' $log.err >$log.said
     done
+    grep '^workers' many.err
+    grep -o '"workers":[0-9]*' one.log many.log
     say "$n ranks: the log" cmp one.metrics many.metrics
     say "$n ranks: what is said" cmp one.said many.said
 done
@@ -18,6 +20,10 @@ done
 # What is wrong in one share, every rank ends with.
 awk 'NR == 500 { $1 = "x" } 1' train.txt >bad.txt
 try train bad.txt --ranks 3 --quiet -o bad.model
+awk 'NR == 500 { $1 = 40 } 1' train.txt >bad.txt
+"$RANKWOOD" bin bad.txt --quiet -o bad.rwb
+try train bad.rwb --ranks 3 --quiet -o bad.model
+try train bad.rwb bad.rwb --ranks 3 --quiet -o bad.model
 middle=$(awk 'NR > 300 && $2 == last { print NR; exit } { last = $2 }' train.txt)
 head -n $((middle - 1)) train.txt | gzip >first.txt.gz
 tail -n +$middle train.txt | gzip >second.txt.gz
