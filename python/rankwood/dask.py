@@ -255,7 +255,7 @@ class Ranker(_sklearn.Ranker):
         data = Dataset(
             X, y, qid, sample_weight, missing=self.missing, start_scores=start_scores, position=position
         )
-        model = train(self._given(), data, valid=valid, client=client, **more)
+        model = train(self._given(), data, valid=valid, client=client, **{"strict": self._strict(), **more})
         names = [str(name) for name in X.columns if name != _tables.QID] if hasattr(X, "columns") else None
         self._fitted(model, len(names) if names is not None else int(X.shape[1]), names)
         return self

@@ -30,7 +30,8 @@ static void value_hint(const struct rw_param_row *param, const char *value, char
     double number;
     int clamped;
     const char *end = value + strlen(value);
-    if (param->word && rw_number_parse_double(value, end, &number, &clamped) == end && number == 0)
+    if (param->word && param->word_value == 0 &&
+        rw_number_parse_double(value, end, &number, &clamped) == end && number == 0)
         snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, param->word);
     if (row < 0 && info->type == RW_PARAM_CHOICE && rw_param_word(info->range, word) >= 0)
         snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, word);

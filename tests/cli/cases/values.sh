@@ -10,3 +10,8 @@ for option in --objective=pairwise --rounds=0 --rounds=1.5 --rate=-1 --rate=0 --
     try train a.txt -o m $option
 done
 ls
+# Options that readers of tables expect.
+for option in label target qid group-id; do
+    try train a.csv --$option y -o m
+    try eval a.csv --$option y --model m
+done
