@@ -326,7 +326,8 @@ struct rw_batches {
 RW_API int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
                                    const struct rw_batches *batches, struct rw_dataset **out);
 /* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
- * [n_queries + 1]. All copied. Feature ids are first_feature + column, query ids "1", "2", ... */
+ * [n_queries + 1]. All copied. Feature ids are first_feature + column (from 0 on they are columns, rw_dataset_width),
+ * query ids "1", "2", ... */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
                                   const uint32_t *query_offsets, uint32_t n_docs,
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,

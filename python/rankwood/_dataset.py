@@ -305,6 +305,7 @@ class Dataset(Handles):
         self._names = [name for name in source.names if name not in apart]
         if not self._names:
             raise DataError("no column is left for a feature")
+        _tables.check_features(self._names)
         documents = _batches.read_documents(source, label, qid, weight)
         self._labels, self._offset, self._weights = documents.label, documents.offset, documents.weight
         self._c_table = self._make_table(documents.ids, missing)
@@ -412,6 +413,7 @@ class Dataset(Handles):
                 raise DataError(f"{len(self._names)} feature_names for {len(kept)} features")
         elif table.names is not None:
             self._names = [table.names[i] for i in kept]
+        _tables.check_features(self._names or ())
         self._c_table = self._make_table(queries.ids, missing)
         if weights is not None:
             self._set_weights(weights, None)

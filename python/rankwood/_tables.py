@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,22 +95,26 @@ def name_in_file(name: str) -> str:
 
 
 def names_in_file(names: Sequence[str]) -> list[str]:
-    """name_in_file of each. One that would be as another's gets a number behind it, which is the same in
-    whatever order the names stand."""
-    taken = {name for name in names if name == name_in_file(name)}
-    changed: dict[str, str] = {}
-    for name in sorted({*names} - taken - {""}):
-        held, number = name_in_file(name), 2
-        while held in taken:
-            held, number = f"{name_in_file(name)}_{number}", number + 1
-        taken.add(held)
-        changed[name] = held
-    return [changed.get(name, name) for name in names]
+    """name_in_file of each; "" stays."""
+    return [name and name_in_file(name) for name in names]
+
+
+def check_features(names: Sequence[str]) -> None:
+    """DataError: a model's file would have one name for two of them."""
+    seen: dict[str, str] = {}
+    for name, held in zip(names, names_in_file(names), strict=True):
+        if held and seen.setdefault(held, name) != name:
+            raise DataError(
+                f"features {seen[held]!r} and {name!r} are both {held!r} in a model\n"
+                "hint: blanks and commas become '_' there; give one of them another name"
+            )
 
 
 def positions_of(names: Sequence[str]) -> dict[str, int]:
-    """The position of each name, as it is and as a file has it."""
-    return {name: i for i, name in enumerate(names_in_file(names))} | {name: i for i, name in enumerate(names)}
+    """The position of each name, as it is and as a file has it, unless two have one there."""
+    held = names_in_file(names)
+    many = {name for name, n in Counter(held).items() if n > 1}
+    return {name: i for i, name in enumerate(held) if name not in many} | {name: i for i, name in enumerate(names)}
 
 
 def check_names(names: Sequence[str]) -> None:

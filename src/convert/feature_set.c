@@ -47,15 +47,19 @@ static int put_index(struct rw_source *source, struct rw_feature_set *set, const
     return status < 0 ? rw_source_no_memory(source) : source->status;
 }
 
-/* A table's names lose blanks and commas in a model (dataset/names.h), not so in a set. What two
- * features would be called there is nobody's name. */
+/* A table's names lose blanks and commas in a model (dataset/names.h), not so in a set. */
 static int put_model_names(struct rw_source *source, struct rw_feature_set *set)
 {
     for (uint32_t i = 0; i < set->n && source->status == RW_OK; i++) {
         char *name = NULL;
-        if (rw_keep(source, rw_name_for_model(source->ctx, set->name[i], &name)) == RW_OK &&
-            !json_object_get(set->index, name))
-            put_index(source, set, name, i);
+        if (rw_keep(source, rw_name_for_model(source->ctx, set->name[i], &name)) == RW_OK) {
+            const char *other = rw_feature_set_find(set, name);
+            if (!other)
+                put_index(source, set, name, i);
+            else if (other != set->name[i])
+                rw_refuse(source, "features '%.64s' and '%.64s' are both '%.64s' in a model", other,
+                          set->name[i], name);
+        }
         rw_mem_free(name);
     }
     return source->status;

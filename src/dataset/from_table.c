@@ -262,7 +262,7 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
     const struct rw_table table = {.n_docs = n_docs,
                                    .n_columns = n_features,
                                    .column = column,
-                                   .feature = feature,
+                                   .feature = first_feature ? feature : NULL,
                                    .missing = NAN,
                                    .label = labels,
                                    .n_queries = n_queries,

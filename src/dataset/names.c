@@ -58,17 +58,6 @@ int rw_name_for_model(struct rw_ctx *ctx, const char *name, char **out)
     return RW_OK;
 }
 
-static int add_id(struct rw_ctx *ctx, struct rw_feature_name *name)
-{
-    const size_t size = strlen(name->name) + 16;
-    char *longer;
-    RW_TRY(RW_NEW(ctx, longer, size));
-    snprintf(longer, size, "%s_%u", name->name, name->feature);
-    rw_mem_free(name->name);
-    name->name = longer;
-    return RW_OK;
-}
-
 int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
                        struct rw_feature_name **out)
 {
@@ -81,9 +70,13 @@ int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, i
     for (int32_t i = 0; i < n; i++) {
         names[i].feature = from[i].feature;
         RW_TRY_OUT(rw_name_for_model(ctx, from[i].name, &names[i].name));
-        while ((status = rw_query_ids_add(ctx, &seen, names[i].name, &index)) == 1)
-            RW_TRY_OUT(add_id(ctx, &names[i]));
-        RW_TRY_OUT(status);
+        RW_TRY_OUT(rw_query_ids_add(ctx, &seen, names[i].name, &index));
+        if (status == 1)
+            RW_TRY_OUT(rw_fail(ctx, RW_ERR_DATA,
+                               "features '%.64s' and '%.64s' are both '%.64s' in a model\n"
+                               "hint: blanks and commas become '_' there; give one of them another "
+                               "name",
+                               from[index].name, from[i].name, names[i].name));
     }
     *out = names;
     names = NULL;

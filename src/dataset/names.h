@@ -24,7 +24,7 @@ int rw_names_are_same(const struct rw_feature_name *a, int32_t n_a, const struct
 /* A name as a model's file can hold it: '_' for each blank, control character and comma, and before
  * what could be an id or a range. *out: the caller's. */
 int rw_name_for_model(struct rw_ctx *ctx, const char *name, char **out);
-/* A copy with such names. One that has become the name of another gets '_' and its id behind it. */
+/* A copy with such names. RW_ERR_DATA: two have become equal. */
 int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
                        struct rw_feature_name **out);
 

@@ -266,6 +266,27 @@ static int take_roles(struct header *h)
 
 /* ---- features ---- */
 
+/* And features have, as a model has them. */
+static int check_names_in_model(const struct header *h)
+{
+    const struct rw_csv_layout *layout = h->layout;
+    struct rw_feature_name *names, *in_model = NULL;
+    int32_t n = 0;
+    RW_TRY(RW_NEW(h->ctx, names, layout->n_columns));
+    for (uint32_t c = 0; c < layout->n_columns; c++) {
+        if (layout->column[c].role == RW_CSV_IGNORED && !h->ignored[c])
+            names[n++] = (struct rw_feature_name){c, layout->title[c]};
+    }
+    const int status = rw_names_for_model(h->ctx, names, n, &in_model);
+    rw_names_free(in_model, n);
+    rw_mem_free(names);
+    if (status != RW_ERR_DATA)
+        return status;
+    char why[512];
+    snprintf(why, sizeof(why), "%s", rw_last_error(h->ctx));
+    return rw_fail(h->ctx, RW_ERR_DATA, "%s:1: %s", h->name, why);
+}
+
 /* Columns have different names. */
 static int check_titles(const struct header *h)
 {
@@ -286,6 +307,8 @@ static int check_titles(const struct header *h)
         }
         column[n] = c;
     }
+    if (!reads_names_only(h))
+        RW_TRY_OUT(check_names_in_model(h));
 out:
     rw_query_ids_release(&seen);
     rw_mem_free(column);

@@ -15,7 +15,7 @@ import scipy.sparse
 
 import rankwood
 from conftest import Made
-from rankwood import Model, train
+from rankwood import Dataset, Model, train
 
 VERSIONS = Path(__file__).parents[1] / "golden" / "versions"
 
@@ -156,7 +156,7 @@ def test_frames_by_name_after_loading(made: Made, named: Model, tmp_path: Any) -
 
 
 def test_names_that_a_file_cannot_hold(made: Made, small: dict[str, Any], tmp_path: Any) -> None:
-    names = ["click rate", "click_rate", "price, net", "0", "7-8", "click,rate"]
+    names = ["click rate", "click__rate", "price, net", "0", "7-8", "a,b"]
     table = pd.DataFrame(made.X, columns=names)
     model = train(small, rankwood.Dataset(table, made.y, qid=made.qid))
     assert model.feature_names == names
@@ -383,3 +383,151 @@ def test_every_version_scores_as_it_did(path: Path) -> None:
     probabilities = path.with_suffix(".probabilities")
     if probabilities.exists():
         assert np.array_equal(model.predict(data, probability=True), np.loadtxt(probabilities))
+
+
+# ---- which data fits ----
+
+
+def letor_from(made: Made, first: int) -> str:
+    lines = (
+        f"{y} qid:{qid} " + " ".join(f"{i + first}:{value!s}" for i, value in enumerate(x)) + "\n"
+        for x, y, qid in zip(made.X, made.y, made.qid, strict=True)
+    )
+    return "".join(lines)
+
+
+NAMES = ["a", "b", "c", "d", "e", "f"]
+
+
+def all_ways(model: Model, data: Any, made: Made) -> list[Any]:
+    """The outcome of everything that takes data for a model: the first line of an error, or scores."""
+    kwargs = data[1] if isinstance(data, tuple) else {}
+    data = data[0] if isinstance(data, tuple) else data
+    is_path = isinstance(data, Path)
+
+    def made_set() -> Dataset:
+        return Dataset(data) if is_path else Dataset(data, made.y, qid=made.qid, **kwargs)
+
+    def valid() -> Any:
+        once = {"rounds": 1, "leaves": 2, "min_docs": 1}
+        return train(once, made_set(), init=model) and model.predict(made_set())
+
+    calls = [
+        lambda: model.predict(data, **kwargs),
+        lambda: model.predict(made_set()),
+        lambda: model.explain(made_set()) and model.predict(made_set()),
+        lambda: rankwood.evaluate(made_set(), model) and model.predict(made_set()),
+        lambda: model.permutation_importance(made_set(), n_repeats=1) and model.predict(made_set()),
+        lambda: model.calibrate(made_set()).predict(made_set()),
+        lambda: model.refit(made_set()) and model.predict(made_set()),
+        valid,
+    ]
+    out: list[Any] = []
+    for call in calls:
+        try:
+            out.append(call())
+        except rankwood.DataError as error:
+            out.append(str(error))
+    return out
+
+
+BY_ID = "columns, numbered from 0; the model has features by id, up to 6"
+WIDTH = "features; the model expects 6"
+BEYOND = "has feature 6; the model has columns 0 to 5"
+LACKS = "lacks 1 of the model's features: 'a'"
+# What data does with a model of an array, of a frame, and of LETOR text: None: it fits; else how it is refused.
+FITS: dict[str, tuple[str | None, str | None, str | None]] = {
+    "array": (None, None, BY_ID),
+    "narrow array": (f"has 5 {WIDTH}", f"has 5 {WIDTH}", f"has 5 {BY_ID}"),
+    "wide array": (f"has 7 {WIDTH}", f"has 7 {WIDTH}", None),
+    "base 1": (BEYOND, BEYOND, None),
+    "sparse": (None, None, BY_ID),
+    "narrow sparse": (f"has 5 {WIDTH}", f"has 5 {WIDTH}", f"has 5 {BY_ID}"),
+    "frame": (None, None, BY_ID),
+    "shuffled frame": (f"has 7 {WIDTH}", None, None),
+    "lacking frame": (f"has 5 {WIDTH}", LACKS, f"has 5 {BY_ID}"),
+    "text": (BEYOND, BEYOND, None),
+    "text from 0": (None, None, None),
+}
+
+
+@pytest.mark.parametrize("what", FITS)
+def test_which_data_fits(what: str, made: Made, tmp_path: Path) -> None:
+    frame = pd.DataFrame(made.X, columns=NAMES)
+    text, text0 = tmp_path / "data.txt", tmp_path / "data0.txt"
+    text.write_text(letor_from(made, 1))
+    text0.write_text(letor_from(made, 0))
+    data = {
+        "array": made.X,
+        "narrow array": made.X[:, 1:],
+        "wide array": np.c_[np.zeros(len(made.X), made.X.dtype), made.X],
+        "base 1": (made.X, {"feature_base": 1}),
+        "sparse": scipy.sparse.csr_matrix(made.X),
+        "narrow sparse": scipy.sparse.csr_matrix(made.X[:, 1:]),
+        "frame": frame,
+        "shuffled frame": frame.assign(extra=7.0)[["extra", *NAMES[::-1]]],
+        "lacking frame": frame[NAMES[1:]],
+        "text": text,
+        "text from 0": text0,
+    }[what]
+    params = {"rounds": 3, "leaves": 6, "min_docs": 2, "l2": 5}
+    sets = [(made.dataset(), made.X), (Dataset(frame, made.y, qid=made.qid), frame), (Dataset(text), text)]
+    for (train_set, own), refused in zip(sets, FITS[what], strict=True):
+        model = train(params, train_set)
+        assert min(use.feature for use in model._uses()) == (own is text)  # so that a frame can lack it
+        for one in (model, Model.from_bytes(model.to_bytes())):
+            for got in all_ways(one, data, made):
+                if refused is not None:
+                    assert isinstance(got, str) and refused in got, (got, refused)
+                else:
+                    assert isinstance(got, np.ndarray), got
+                    same = np.array_equal(got, model.predict(own))
+                    assert same or (what in ("text from 0", "shuffled frame") and own is text)
+
+
+def test_what_an_array_for_letor_text_is_told(made: Made, tmp_path: Path) -> None:
+    path = tmp_path / "data.txt"
+    path.write_text(letor_from(made, 1))
+    model = train({"rounds": 3, "leaves": 6, "min_docs": 2}, Dataset(path))
+    with pytest.raises(rankwood.DataError, match=r"feature_base=1 for .* features 1 to 6, feature_base=0"):
+        model.predict(made.X)
+    assert np.array_equal(model.predict(made.X, feature_base=1), model.predict(path))
+    assert np.array_equal(model.predict(np.c_[made.X[:, 0], made.X]), model.predict(path))
+    wide = np.c_[np.zeros(len(made.X)), made.X, np.ones(len(made.X))]
+    assert np.array_equal(model.predict(wide, feature_base=0), model.predict(path))
+    with pytest.raises(rankwood.DataError, match="the model needs feature"):
+        model.predict(made.X[:, :2], feature_base=1)
+    with pytest.raises(rankwood.DataError, match="feature_base is 2; expected 0 or 1"):
+        model.predict(made.X, feature_base=2)
+    with pytest.raises(rankwood.ParameterError, match="feature_base is for data that is no Dataset"):
+        model.predict(path, feature_base=1)
+
+
+def test_sparse_matrices_of_another_width(made: Made) -> None:
+    model = train({"rounds": 3, "leaves": 6, "min_docs": 2}, made.dataset())
+    narrow, zero = made.X[:, :5], made.X.copy()
+    zero[:, 5] = 0
+    with pytest.raises(rankwood.DataError, match="n_features=6"):
+        model.predict(scipy.sparse.csr_matrix(narrow))
+    got = model.predict(scipy.sparse.csr_matrix(narrow), n_features=6)
+    assert np.array_equal(got, model.predict(zero))
+    data = Dataset(scipy.sparse.csr_matrix(narrow), made.y, qid=made.qid, n_features=6)
+    assert data.n_features == 6 and np.array_equal(model.predict(data), got)
+    for wrong in (4, 7.5, "6"):
+        with pytest.raises(rankwood.DataError, match="n_features is "):
+            Dataset(scipy.sparse.csr_matrix(narrow), n_features=wrong)
+    with pytest.raises(rankwood.DataError, match="only a sparse matrix can lack some"):
+        Dataset(narrow, n_features=6)
+
+
+def test_features_that_become_one(made: Made) -> None:
+    names = ["a b", "a_b", "c", "d", "e", "f"]
+    frame = pd.DataFrame(made.X, columns=names)
+    with pytest.raises(rankwood.DataError, match="features 'a b' and 'a_b' are both 'a_b' in a model"):
+        Dataset(frame, made.y, qid=made.qid)
+    with pytest.raises(rankwood.DataError, match="are both 'a_b'"):
+        made.dataset(feature_names=names)
+    # columns that are no features may be called what they like
+    data = Dataset(frame, made.y, qid=made.qid, ignore=["a b"])
+    model = train({"rounds": 3, "leaves": 6, "min_docs": 2}, data)
+    assert np.array_equal(model.predict(frame), model.predict(data))

@@ -80,6 +80,30 @@ def test_sparse_weights_batches(made: Made) -> None:
     assert [one.to_bytes() for one in run(3, batches)] == [named] * 3
 
 
+def test_narrow_shards(made: Made, other: Made) -> None:
+    """A shard of a sparse matrix that lacks the last columns is one of the widest; other widths have to agree."""
+    sparse = pytest.importorskip("scipy.sparse")
+    X = made.X.copy()
+    X[share(made, 1, 2), 4:] = 0  # as load_svmlight_file leaves them out
+
+    def body(here: rankwood.Ranks) -> rankwood.Model:
+        rows = share(made, here.rank, 2)
+        width = 6 if here.rank == 0 else 4
+        data = rankwood.Dataset(sparse.csr_array(X[rows][:, :width]), made.y[rows], qid=made.qid[rows])
+        return rankwood.train(PARAMS, data)
+
+    alone = rankwood.train(PARAMS, rankwood.Dataset(sparse.csr_array(X), made.y, qid=made.qid))
+    assert [one.to_bytes() for one in run(2, body)] == [alone.to_bytes()] * 2
+
+    def narrow_valid(here: rankwood.Ranks) -> rankwood.Model:
+        rows = share(other, here.rank, 2)
+        valid = rankwood.Dataset(sparse.csr_array(other.X[rows][:, :4]), other.y[rows], qid=other.qid[rows])
+        return rankwood.train(PARAMS, part(made, here.rank, 2), valid=valid)
+
+    for error in run(2, narrow_valid):
+        assert "has 4 features; the training set expects 6" in str(error)
+
+
 def test_own_objective_init_and_resume(made: Made, other: Made, tmp_path: Path) -> None:
     def objective(scores: Any, data: rankwood.Dataset) -> Any:
         return scores - data.label, np.ones_like(scores)

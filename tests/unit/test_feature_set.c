@@ -24,17 +24,6 @@ Test(feature_set, every_form)
     }
 }
 
-/* A feature that has the name that another would have in a model keeps it. */
-Test(feature_set, own_names_come_first)
-{
-    struct rw_feature_set set;
-    scratch_text("x", "{\"features\":[{\"name\":\"a b\"},{\"name\":\"a_b\"}]}");
-    cr_assert_eq(rw_feature_set_read(scratch_ctx, "x", &set), RW_OK);
-    cr_assert_str_eq(rw_feature_set_find(&set, "a_b"), "a_b");
-    cr_assert_str_eq(rw_feature_set_find(&set, "a b"), "a b");
-    rw_feature_set_release(&set);
-}
-
 Test(feature_set, refused)
 {
     static const char *const cases[][2] = {
@@ -50,6 +39,8 @@ Test(feature_set, refused)
         {"{\"features\":[{\"name\":\"\"}]}", "feature 1 of the set has no 'name'; expected a text"},
         {"{\"features\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"a\"}]}",
          "two features have the name 'a'"},
+        {"{\"features\":[{\"name\":\"a b\"},{\"name\":\"a_b\"}]}",
+         "features 'a_b' and 'a b' are both 'a_b' in a model"},
         {"{\"_source\":[]}", "wrong '_source'; expected an object"},
         {"{\"featureset\":3}", "wrong 'featureset'; expected an object"},
         {"{\"hits\":3}", "no 'hits'; expected an array"},

@@ -99,3 +99,9 @@ awk -F, 'NR == 1 { print "qid," $0 } NR > 1 { print NR "," $0 }' train.csv >seco
 try train second.csv $columns --ignore title,w $fit -o no
 say 'left out' "$RANKWOOD" train second.csv $columns --ignore title,w,qid --rounds 2 --quiet -o left.out
 say 'not read by name' "$RANKWOOD" predict left.out second.csv -o scores
+# Names that are one name in a model, when they are read; columns that are no features may have any.
+printf 'label,qid,a b,a_b\n1,1,0.5,1\n0,1,1,0.25\n1,2,3,1\n0,2,2,1\n' >equal.csv
+try train equal.csv --quiet -o m
+try check equal.csv
+"$RANKWOOD" train equal.csv --ignore 'a b' --rounds 1 --leaves 2 --min-docs 1 --split mart --quiet -o equal.model
+grep a_b equal.model | head -n 1
