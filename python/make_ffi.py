@@ -15,6 +15,7 @@ import cffi
 CALLBACKS = """
 static const char *const RW_VERSION;
 extern "Python" {
+    int _rw_on_poll(void *user, const struct rw_progress *progress);
     void _rw_on_log(void *user, enum rw_log_level level, const char *line);
     void _rw_on_start(void *user, struct rw_params *used);
     void _rw_on_resume(void *user, const struct rw_resumed *resumed);

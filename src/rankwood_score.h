@@ -67,6 +67,18 @@ enum rw_log_level { RW_LOG_DEBUG = 0, RW_LOG_NOTE = 1, RW_LOG_WARNING = 2 };
 /* One line without a newline. Called from the calling thread only. */
 typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line);
 RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
+/* What a call is doing. */
+struct rw_progress {
+    const char *stage;    /* "cross-validation", "lambdas", ...; static; NULL: nothing that is counted */
+    uint64_t done, total; /* of its work */
+};
+/* Nonzero: the call shall end. */
+typedef int (*rw_poll_fn)(void *user, const struct rw_progress *progress);
+/* Functions that read or compute call `poll` about ten times a second, from the calling thread only; NULL:
+ * never. A call that shall end returns RW_ERR_INTERRUPTED as soon as it can, and so does every later one with
+ * this context, until `poll` is set again. A training whose hooks have should_stop ends as if that had said
+ * so. `poll` must not use the context. RW_ERR_MEMORY. */
+RW_API int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user);
 /* 0: as many as processors, affinity, control groups and SLURM_CPUS_PER_TASK allow, as at first. Never changes a result. A training goes on with those it began with. */
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 

@@ -98,6 +98,19 @@ def _rw_on_log(_user: Any, level: int, line: Any) -> None:
     logger.log(_LEVELS.get(level, logging.INFO), "%s", in_python(text(line)))
 
 
+def _on_poll_error(_kind: Any, error: BaseException, _traceback: Any) -> None:
+    """What a signal's handler raises while C runs: the call ends, and `check` raises it."""
+    _per_thread.stopped = error
+
+
+@ffi.def_extern(error=1, onerror=_on_poll_error)
+def _rw_on_poll(_user: Any, progress: Any) -> int:
+    show = _per_thread.show
+    if show is not None and progress.total:
+        show(int(progress.done), int(progress.total))
+    return 0
+
+
 def text(chars: Any) -> str:
     """A C string as Python's; file names may hold any bytes."""
     string: bytes = ffi.string(chars)
@@ -215,6 +228,14 @@ class _PerThread(threading.local):
         self.features: Sequence[str] | None = None  # names in messages; "" where there is none
         self.sets: Sequence[str] | None = None
         self.no_effect: list[str] = []  # the library's warnings that are still to be given
+        self.stopped: BaseException | None = None  # by a signal's handler, while C ran
+        self.show: Callable[[int, int], None] | None = None
+        self.poll()
+
+    def poll(self) -> None:
+        """Long calls run the handlers of signals, which Python runs in the main thread only."""
+        if threading.current_thread() is threading.main_thread():
+            lib.rw_ctx_set_poll(self.ctx, lib._rw_on_poll, ffi.NULL)
 
 
 _per_thread = _PerThread()
@@ -252,7 +273,13 @@ def warn_no_effect() -> None:
 
 
 def check(status: int) -> None:
-    """Raises what a status other than RW_OK says, with the text of the calling thread's context."""
+    """Raises what a status other than RW_OK says, with the text of the calling thread's context; or what the
+    handler of a signal raised during the call."""
+    stopped = _per_thread.stopped
+    if stopped is not None:
+        _per_thread.stopped, _per_thread.raised = None, None
+        _per_thread.poll()
+        raise stopped
     if _per_thread.no_effect:
         warn_no_effect()
     if status != lib.RW_OK:
@@ -273,5 +300,16 @@ def package(name: str, extra: str) -> Any:
 
 def made(status: int, out: Any, free: Any) -> Any:
     """The object that a call has made, owned from here on."""
+    owned = ffi.gc(out[0], free) if status == lib.RW_OK else None
     check(status)
-    return ffi.gc(out[0], free)
+    return owned
+
+
+@contextmanager
+def shown(show: Callable[[int, int], None]) -> Iterator[None]:
+    """Within it, calls tell how much of their work is done, of how much, if they run in the main thread."""
+    _per_thread.show = show
+    try:
+        yield
+    finally:
+        _per_thread.show = None

@@ -14,6 +14,7 @@ from rankwood._dataset import Dataset
 from rankwood._evaluate import Evaluation, evaluation_of, need_labels
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping
+from rankwood._progress import working
 from rankwood._train import _Names
 
 Floats = npt.NDArray[np.float64]
@@ -125,8 +126,10 @@ def cv(
         c = Params(given, strict or None)
         names.give(c)
         check(lib.rw_params_check(context(), c.c))
-        status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), n_folds, out)
-        validated = made(status, out, lib.rw_cv_free)
+        values = dataset._with_values()
+        with working("cross-validation"):
+            status = lib.rw_cross_validate(context(), c.c, values, n_folds, out)
+            validated = made(status, out, lib.rw_cv_free)
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = np.frombuffer(ffi.buffer(validated.scores, 8 * dataset.n_docs), np.float64).copy()
     fold_of = np.frombuffer(ffi.buffer(validated.fold_of, 4 * dataset.n_queries), np.uint32).copy()

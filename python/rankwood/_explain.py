@@ -14,6 +14,7 @@ from rankwood._dataset import Dataset
 from rankwood._evaluate import need_labels
 from rankwood._model import Model
 from rankwood._params import Params
+from rankwood._progress import working
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,11 +121,11 @@ def permutation_importance(
     room = len(model._uses())
     rows, value = ffi.new("struct rw_permuted[]", max(room, 1)), ffi.new("double *")
     trees, c = model._count(n_trees), model._values_of(data)
-    n = lib.rw_permutation_importance(
-        context(), settings, model._c, trees, c, n_repeats, value, rows, room
-    )
-    if n < 0:
-        check(n)
+    with working("permutations"):
+        n = lib.rw_permutation_importance(
+            context(), settings, model._c, trees, c, n_repeats, value, rows, room
+        )
+        check(min(n, 0))
     out = [
         Permuted(one.feature, model._name(one.feature), one.loss, one.deviation)
         for one in (rows[i] for i in range(n))

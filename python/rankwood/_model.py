@@ -35,6 +35,7 @@ from rankwood._exchange import Exchange
 from rankwood._nodes import nodes_of
 from rankwood._params import Params, number_or_text
 from rankwood._positions import PositionBias
+from rankwood._progress import working
 from rankwood._reworked import Reworked
 
 if TYPE_CHECKING:
@@ -610,7 +611,8 @@ class Model(Reworked):
         n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
         values = np.empty((data.n_docs, n), np.float64)
         to = ffi.cast("double *", values.ctypes.data)
-        check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to))
+        with working("explanations"):
+            check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to))
         ids = [int(features[i]) for i in range(n)]
         return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
 

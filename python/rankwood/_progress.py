@@ -7,11 +7,11 @@ import importlib
 import logging
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankwood._core import context, lib, logger
+from rankwood._core import context, lib, logger, shown
 
 if TYPE_CHECKING:
     from rankwood._train import Round
@@ -80,6 +80,10 @@ class Progress:
             self._last = now
             self._show(done._replace(text=words()))
 
+    def is_shown(self) -> bool:
+        """Was anything shown?"""
+        return self._shown > 0
+
     def end(self, note: str) -> None:
         """After the last one. note: what became of it."""
         if self._done is not None and self._shown and self._shown < self._done.number:
@@ -114,3 +118,14 @@ class Progress:
             self._bar = ipython.display(page, display_id=True)
         else:
             self._bar.update(page)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Shows how far the calls within it are, if they take longer than a second."""
+    progress = Progress()
+    start = time.monotonic()
+    with shown(lambda done, total: progress.step(done, total, what)):
+        yield
+    if progress.is_shown():
+        progress.end(f"{what}: {time.monotonic() - start:.1f} s")

@@ -164,8 +164,7 @@ def prune(
     pruning = _Training([data], ["data"], ())
     handle = ffi.new_handle(pruning)
     hooks = ffi.new("struct rw_prune_hooks *", {"user": handle, "on_step": lib._rw_on_prune_step})
-    with _ctrl_c(pruning):
-        status = lib.rw_prune(context(), settings, model._c, values, most, which, hooks, out)
+    status = lib.rw_prune(context(), settings, model._c, values, most, which, hooks, out)
     c = pruning.result(status, out, lib.rw_pruned_free)
     rows = [
         PrunedRow(

@@ -27,7 +27,7 @@ from rankwood._explain import Permuted
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping
 from rankwood._refit import _real
-from rankwood._train import _ctrl_c, _Names, _on_error, _Training
+from rankwood._train import _Names, _on_error, _Training
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def select(
     UnsupportedError
         Start scores, or several ranks.
     KeyboardInterrupt
-        Ctrl-C, after the round.
+        Ctrl-C, within a second.
     """
     sets = {"train_set": train_set, "valid": valid, **({} if test is None else {"test": test})}
     for name, one in sets.items():
@@ -199,8 +199,7 @@ def select(
         file.give(c)
         binned, measured = train_set._for_training(c), values_of(valid)
         options.test = ffi.NULL if test is None else values_of(test)
-        with _ctrl_c(training):
-            status = lib.rw_select(context(), c.c, binned, measured, options, out)
+        status = lib.rw_select(context(), c.c, binned, measured, options, out)
         selected = training.result(status, out, lib.rw_selected_free)
     return _selected(selected, names)
 

@@ -95,6 +95,7 @@ class _Training:
         self.callbacks = _functions(callbacks)
         self.error: BaseException | None = None
         self.interrupted = False
+        self.has_started = False  # its rounds
         self.evals: dict[str, dict[str, list[float]]] = {}
         self.used: dict[str, int | float | str] = {}
         self.gradients: Callable[..., Any] | None = None
@@ -174,13 +175,16 @@ def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
 
 @contextmanager
 def _ctrl_c(training: _Training) -> Iterator[None]:
-    """The first Ctrl-C ends training after its round; a second one ends what Python runs."""
+    """The first Ctrl-C ends training after its round, or at once before the first one; a second one ends what
+    Python runs."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
 
     def first(_signal: int, _frame: Any) -> None:
+        if not training.has_started and _ranks.count() == 1:
+            raise KeyboardInterrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
         training.interrupted = True
 
@@ -194,6 +198,7 @@ def _ctrl_c(training: _Training) -> Iterator[None]:
 @ffi.def_extern(onerror=_on_error)
 def _rw_on_start(user: Any, used: Any) -> None:
     training: _Training = ffi.from_handle(user)
+    training.has_started = True
     for info in infos():
         name = text(info.name)
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))

@@ -23,6 +23,7 @@ void rw_ctx_free(struct rw_ctx *ctx)
     if (ctx->columns)
         ctx->columns_free(ctx->columns);
     rw_pool_free(ctx->pool);
+    free(ctx->watch);
     free(ctx);
 }
 
@@ -79,6 +80,17 @@ int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
         va_list args;
         va_start(args, format);
         put_message(ctx->error, sizeof(ctx->error), format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
+{
+    if (ctx && status == RW_ERR_MEMORY) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(ctx->error, sizeof(ctx->error), format, args);
         va_end(args);
     }
     return status;

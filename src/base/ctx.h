@@ -15,6 +15,7 @@ struct rw_ctx {
     rw_log_fn log;        /* NULL: notes and warnings are dropped */
     void *log_user;       /* borrowed for the life of the context */
     int n_threads;        /* >= 1, resolved */
+    struct rw_watch *watch; /* base/thread.h; NULL: nothing is asked while a call runs; owned */
     struct rw_pool *pool; /* base/thread.h; NULL: not used yet; owned */
     /* io/columns.h: how tables are read. NULL: the defaults; owned, and freed by columns_free */
     struct rw_table_columns *columns;

@@ -18,6 +18,11 @@ extern "C" {
 int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The text for a status that is RW_ERR_MEMORY: what there was no memory for. Of other failures the
+ * text stays. Returns `status`. */
+int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* A refusal of the operating system: adds ": " and the reason for `why`, an errno. Returns
  * RW_ERR_IO, or RW_ERR_MACHINE where the machine is at fault and not what was asked of it. */
 int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)

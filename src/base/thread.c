@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/ctx.h"
 #include "base/fpenv.h"
 #include "base/limits.h"
@@ -85,6 +87,147 @@ int rw_processors(void)
     return limits.threads < RW_MAX_THREADS ? limits.threads : RW_MAX_THREADS;
 }
 
+/* ------------------------------------------------------------------ what the caller wants */
+
+enum { POLL_MS = 100 };
+
+struct rw_watch {
+    rw_poll_fn poll;
+    void *user;
+    int (*stop)(void *user); /* while it is held; NULL: not asked */
+    void *stop_user;
+    int is_held;
+    const char *stage; /* NULL: nothing is counted */
+    uint64_t total;
+    int of_loops; /* how it is counted */
+    _Atomic uint64_t done;
+    atomic_int is_stopped;
+    double asked; /* ms */
+};
+
+static struct rw_watch *watch_of(struct rw_ctx *ctx)
+{
+    if (!ctx->watch)
+        ctx->watch = calloc(1, sizeof(*ctx->watch));
+    return ctx->watch;
+}
+
+int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user)
+{
+    struct rw_watch *watch = watch_of(ctx);
+    if (!watch)
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
+    watch->poll = poll;
+    watch->user = user;
+    watch->asked = rw_clock_ms();
+    atomic_store(&watch->is_stopped, 0);
+    return RW_OK;
+}
+
+/* By the calling thread only. In a call that `poll` makes, loops are that thread's alone. */
+static void ask(struct rw_watch *watch)
+{
+    if (!watch->poll && !watch->stop)
+        return;
+    const double now = rw_clock_ms();
+    if (now - watch->asked < POLL_MS)
+        return;
+    const struct rw_progress progress = {watch->stage, atomic_load(&watch->done), watch->total};
+    const int was_in_loop = in_loop;
+    in_loop = 1;
+    if ((watch->poll && watch->poll(watch->user, &progress)) ||
+        (watch->stop && watch->stop(watch->stop_user)))
+        atomic_store(&watch->is_stopped, 1);
+    in_loop = was_in_loop;
+    watch->asked = rw_clock_ms();
+}
+
+int rw_poll_is_stopped(const struct rw_ctx *ctx)
+{
+    return ctx->watch && atomic_load(&ctx->watch->is_stopped);
+}
+
+/* `status`, or that the caller wants no more. */
+static int status_after(struct rw_ctx *ctx, int status, int may_stop)
+{
+    if (!rw_poll_is_stopped(ctx) || (ctx->watch->is_held && !may_stop) ||
+        status <= RW_ERR_INTERRUPTED)
+        return status;
+    return rw_fail(ctx, RW_ERR_INTERRUPTED, "interrupted");
+}
+
+int rw_poll(struct rw_ctx *ctx)
+{
+    if (!ctx->watch || in_loop)
+        return RW_OK;
+    ask(ctx->watch);
+    return status_after(ctx, RW_OK, 0);
+}
+
+int rw_poll_pass_on(struct rw_ctx *ctx)
+{
+    if (ctx->watch)
+        ask(ctx->watch);
+    return rw_poll_is_stopped(ctx);
+}
+
+int rw_stage_begin(struct rw_ctx *ctx, const char *stage, uint64_t total, int of_loops)
+{
+    if (!ctx->watch || ctx->watch->stage || in_loop)
+        return 0;
+    ctx->watch->stage = stage;
+    ctx->watch->total = total;
+    ctx->watch->of_loops = of_loops;
+    atomic_store(&ctx->watch->done, 0);
+    return 1;
+}
+
+void rw_stage_end(struct rw_ctx *ctx, int has_begun)
+{
+    if (has_begun)
+        ctx->watch->stage = NULL;
+}
+
+void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done)
+{
+    if (ctx->watch)
+        atomic_fetch_add(&ctx->watch->done, n_done);
+}
+
+int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user)
+{
+    struct rw_watch *watch = watch_of(ctx);
+    if (!watch)
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
+    watch->stop = stop;
+    watch->stop_user = user;
+    watch->is_held = 1;
+    watch->asked = rw_clock_ms();
+    return RW_OK;
+}
+
+void rw_poll_release(struct rw_ctx *ctx)
+{
+    struct rw_watch *watch = ctx->watch;
+    if (!watch || !watch->is_held)
+        return;
+    watch->stop = NULL;
+    watch->is_held = 0;
+    atomic_store(&watch->is_stopped, 0);
+}
+
+int rw_share_poll(struct rw_share *share, uint64_t n_done)
+{
+    struct rw_watch *watch = share ? share->watch : NULL;
+    if (!watch)
+        return 0;
+    if (n_done && watch->of_loops)
+        atomic_fetch_add(&watch->done, n_done);
+    if (share->thread == 0)
+        ask(watch);
+    return share->may_stop && atomic_load_explicit(&watch->is_stopped, memory_order_relaxed);
+}
+
 /* ------------------------------------------------------------------ sharing */
 
 static unsigned n_pieces(const struct rw_share *share)
@@ -126,6 +269,8 @@ static int next_of_runs(struct rw_share *share, uint64_t *begin, uint64_t *end)
 
 int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end)
 {
+    if (rw_share_poll(share, 0))
+        return 0;
     if (share->chunk == 0)
         return next_of_runs(share, begin, end);
     if (share->pool) {
@@ -338,23 +483,43 @@ static void close_loop(struct rw_pool *pool)
         return;
     pthread_mutex_lock(&pool->mutex);
     atomic_store(&pool->caller_sleeps, 1);
-    while (INSIDE(atomic_load(&pool->state)))
-        pthread_cond_wait(&pool->done, &pool->mutex);
+    while (INSIDE(atomic_load(&pool->state))) {
+        if (!pool->share.watch) {
+            pthread_cond_wait(&pool->done, &pool->mutex);
+            continue;
+        }
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += POLL_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&pool->done, &pool->mutex, &until);
+        pthread_mutex_unlock(&pool->mutex);
+        ask(pool->share.watch);
+        pthread_mutex_lock(&pool->mutex);
+    }
     atomic_store(&pool->caller_sleeps, 0);
     pthread_mutex_unlock(&pool->mutex);
 }
 
-int rw_parallel(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk, rw_share_fn *body,
-                void *job)
+static int run_loop(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk,
+                    rw_share_fn *body, void *job, int may_stop)
 {
     const uint64_t n_parts = chunk ? n / chunk + (n % chunk > 0) : n;
     if ((uint64_t)n_threads > n_parts)
         n_threads = n_parts ? (int)n_parts : 1;
-    const struct rw_share share = {.n_threads = n_threads, .n = n, .chunk = chunk};
+    struct rw_watch *watch = ctx && !in_loop ? ctx->watch : NULL;
+    if (watch && !may_stop && !watch->poll)
+        watch = NULL;
+    if (watch && watch->is_held && !watch->stop)
+        may_stop = 0;
+    const struct rw_share share = {
+        .n_threads = n_threads, .n = n, .chunk = chunk, .watch = watch, .may_stop = may_stop};
     struct rw_pool *pool = n_threads > 1 && ctx && !in_loop ? pool_of(ctx, n_threads) : NULL;
     if (!pool) {
         struct rw_share alone = share;
-        return body(job, &alone);
+        const int status = body(job, &alone);
+        return watch ? status_after(ctx, status, may_stop) : status;
     }
     pool->body = body;
     pool->job = job;
@@ -369,5 +534,18 @@ int rw_parallel(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk, r
     run_body(pool, 0);
     in_loop = 0;
     close_loop(pool);
-    return atomic_load(&pool->status);
+    const int status = atomic_load(&pool->status);
+    return watch ? status_after(ctx, status, may_stop) : status;
+}
+
+int rw_parallel(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk, rw_share_fn *body,
+                void *job)
+{
+    return run_loop(ctx, n_threads, n, chunk, body, job, 0);
+}
+
+int rw_parallel_long(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk,
+                     rw_share_fn *body, void *job)
+{
+    return run_loop(ctx, n_threads, n, chunk, body, job, 1);
 }

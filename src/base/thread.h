@@ -25,6 +25,8 @@ struct rw_share {
     int n_threads; /* as given to rw_parallel: not all of them need have come */
     uint64_t n_taken, n, chunk; /* private to thread.c, like the pool */
     struct rw_pool *pool;       /* NULL: nobody else is there */
+    struct rw_watch *watch;     /* NULL: nobody asks how far it is, or stops it */
+    int may_stop;
 };
 /* Works while rw_share_next gives it something. A status below 0 ends this thread's part; the
  * others take what is left. */
@@ -40,11 +42,39 @@ typedef int rw_share_fn(void *job, struct rw_share *share);
  * ctx->error (rw_fail) but under rw_share_lock. */
 int rw_parallel(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk, rw_share_fn *body,
                 void *job);
+/* The same for a loop that may take long: it ends between two items, or where a body asks
+ * rw_share_poll, if the caller of the library wants no more. What was not done is then undefined,
+ * and the status, RW_ERR_INTERRUPTED, must not be ignored. Of rw_parallel all is done, and that
+ * status comes afterwards. */
+int rw_parallel_long(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk,
+                     rw_share_fn *body, void *job);
+/* Within long items: n_done more of a stage's work are done. 1: the loop ends, so the body should
+ * return. share: NULL is fine. */
+int rw_share_poll(struct rw_share *share, uint64_t n_done);
 /* The next items, [*begin, *end), at least one; 0 if none are left. */
 int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
 /* One thread of the loop at a time: for merging results. */
 void rw_share_lock(struct rw_share *share);
 void rw_share_unlock(struct rw_share *share);
+
+/* ---- how far a call is, and its end at the caller's wish (rw_ctx_set_poll) ---- */
+
+/* Outside of loops: asks the caller, if it is time. RW_ERR_INTERRUPTED: the call shall end. */
+int rw_poll(struct rw_ctx *ctx);
+/* The same in a poll function of another context, which passes on what the caller says. 1: stop. */
+int rw_poll_pass_on(struct rw_ctx *ctx);
+/* A stage's work is counted from here on, up to rw_stage_end: by rw_share_poll (of_loops: 1), or by
+ * rw_stage_add (0). Returns 0 if a stage has begun already, whose part this is: nothing is counted. */
+int rw_stage_begin(struct rw_ctx *ctx, const char *stage, uint64_t total, int of_loops);
+void rw_stage_end(struct rw_ctx *ctx, int has_begun);
+/* Any thread may call it. */
+void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done);
+/* From here to rw_poll_release, only loops that may take long end early, if the caller or `stop`
+ * says so; all else is completed. */
+int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user);
+void rw_poll_release(struct rw_ctx *ctx);
+/* Has the caller, or `stop`, said so? Any thread may ask. */
+int rw_poll_is_stopped(const struct rw_ctx *ctx);
 
 /* Between two looks at what another thread is about to write. */
 static inline void rw_pause(void)

@@ -91,7 +91,8 @@ static int end_some(void *user, struct rw_share *share)
 static int end_pieces(struct coding *c)
 {
     const int status = rw_parallel(c->ctx, c->ctx->n_threads, c->n_slots, 1, end_some, c);
-    return status < 0 ? rw_fail(c->ctx, status, "out of memory while reading batches") : RW_OK;
+    return status < 0 ? rw_fail_memory(c->ctx, status, "out of memory while reading batches")
+                      : status;
 }
 
 static int stage_some(void *user, struct rw_share *share)

@@ -164,9 +164,9 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
     *out = NULL;
     RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
     struct code_job job = {dataset, cuts, rule, rw_isa(), bins->codes, NULL};
-    status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
+    status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
     if (status < 0) {
-        rw_fail(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
+        rw_fail_memory(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
         goto out;
     }
     bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
@@ -350,9 +350,9 @@ int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, st
         all.n_docs += part[p]->n_docs;
     status = new_bins(ctx, &all, cuts, rule, &job.bins);
     if (status >= 0) {
-        status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
+        status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
         if (status < 0)
-            rw_fail(ctx, status, "out of memory while coding %u documents", all.n_docs);
+            rw_fail_memory(ctx, status, "out of memory while coding %u documents", all.n_docs);
     }
     if (status < 0) {
         rw_bins_free(job.bins);

@@ -376,9 +376,9 @@ int rw_cuts_find_on_host(void *codes, struct rw_cut_finder *finder)
     RW_TRY_OUT(RW_NEW(ctx, host.scratch, (size_t)ctx->n_threads));
     for (int t = 0; t < ctx->n_threads; t++)
         RW_TRY_OUT(rw_rank_scratch_init(ctx, &host.scratch[t], &finder->sample));
-    status = rw_parallel(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
+    status = rw_parallel_long(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
     if (status < 0)
-        rw_fail(ctx, status, "out of memory while finding cuts");
+        rw_fail_memory(ctx, status, "out of memory while finding cuts");
 out:
     for (int t = 0; host.scratch && t < ctx->n_threads; t++)
         rw_rank_scratch_release(&host.scratch[t]);

@@ -119,10 +119,10 @@ static int run_pass(struct coding *c, int sampled)
 {
     struct rw_ctx *ctx = c->ctx;
     c->sampled = sampled;
-    const int status = rw_parallel(ctx, ctx->n_threads, c->n_pieces, 1, code_some, c);
-    return status < 0
-               ? rw_fail(ctx, status, "out of memory while coding %u documents", c->dataset->n_docs)
-               : RW_OK;
+    const int status = rw_parallel_long(ctx, ctx->n_threads, c->n_pieces, 1, code_some, c);
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while coding %u documents",
+                                       c->dataset->n_docs)
+                      : status;
 }
 
 int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,

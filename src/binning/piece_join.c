@@ -223,7 +223,7 @@ static int count_all(struct join *join)
     int status = make_columns(join);
     if (status >= 0) {
         join_pieces(join);
-        status = rw_parallel(ctx, pieces->n_threads, join->n_columns, 1, count_columns, join);
+        status = rw_parallel_long(ctx, pieces->n_threads, join->n_columns, 1, count_columns, join);
     }
     RW_TRY(rw_comm_agree(ctx, status));
     const size_t n = join->count_at[join->n_columns];
@@ -238,9 +238,9 @@ int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out)
     int status;
     add_threads(pieces);
     RW_TRY_OUT(count_all(&join));
-    status = rw_parallel(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
+    status = rw_parallel_long(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
     if (status < 0)
-        rw_fail(ctx, status, "out of memory while coding %u documents", pieces->n_docs);
+        rw_fail_memory(ctx, status, "out of memory while coding %u documents", pieces->n_docs);
     else
         status = end_bins(&join, out);
     status = rw_comm_agree(ctx, status);

@@ -207,9 +207,9 @@ static int find_bounds(struct rw_all_held *all)
     const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
     for (int t = 0; t < n_threads; t++)
         RW_TRY(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, pieces->sample));
-    const int status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, all);
+    const int status = rw_parallel_long(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, all);
     if (status < 0)
-        return rw_fail(ctx, status, "out of memory while finding cuts");
+        return rw_fail_memory(ctx, status, "out of memory while finding cuts");
     for (int t = 0; t < n_threads; t++) {
         rw_rank_scratch_release(&pieces->scratch[t].rank);
         memset(&pieces->scratch[t].rank, 0, sizeof(pieces->scratch[t].rank));

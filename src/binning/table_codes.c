@@ -188,15 +188,15 @@ static int code_dense(struct rw_ctx *ctx, struct coding *job)
     const uint64_t n_ranges = ((uint64_t)n_docs + RANGE - 1) / RANGE;
     const uint32_t n_groups = (n + GROUP - 1) / GROUP;
     const uint32_t n_sampled = (n + SAMPLED_GROUP - 1) / SAMPLED_GROUP;
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_sampled, 1, bound_some, job));
+    RW_TRY(rw_parallel_long(ctx, ctx->n_threads, n_sampled, 1, bound_some, job));
     for (uint32_t k = 0; k < n; k++) {
         struct rw_cut_intervals *interval = &job->interval[k];
         memset(interval->below, 0, sizeof(interval->below));
         memset(interval->count, 0, sizeof(interval->count));
         RW_TRY(rw_mem_new_raw(NULL, &job->index[k], n_docs, index_bytes(interval)));
     }
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_ranges * n_groups, 1, find_some, job));
-    return rw_parallel(ctx, ctx->n_threads, n, 1, code_some, job);
+    RW_TRY(rw_parallel_long(ctx, ctx->n_threads, n_ranges * n_groups, 1, find_some, job));
+    return rw_parallel_long(ctx, ctx->n_threads, n, 1, code_some, job);
 }
 
 /* ---- sparse columns, which are read whole, one by one ---- */
@@ -264,9 +264,10 @@ static int code_columns(struct rw_ctx *ctx, struct coding *job)
         status = code_dense(ctx, job);
     }
     if (status >= 0 && job->n_sparse)
-        status = rw_parallel(ctx, ctx->n_threads, job->n_sparse, 1, code_sparse, job);
+        status = rw_parallel_long(ctx, ctx->n_threads, job->n_sparse, 1, code_sparse, job);
     if (status < 0)
-        return rw_fail(ctx, status, "out of memory while coding %u documents", job->seen.n_docs);
+        return rw_fail_memory(ctx, status, "out of memory while coding %u documents",
+                              job->seen.n_docs);
     return RW_OK;
 }
 

@@ -55,6 +55,7 @@ struct booster {
     int n_complete;    /* and those whose tree is in the scores and measured */
     int n_empty_trees;
     struct rw_model_size size; /* of the model's file, for those who reserve space */
+    uint64_t n_pairs;          /* of a round, where they take seconds; else 0 */
     int is_ended;              /* by on_round */
     int is_interrupted;        /* ended by the caller, who would have had more rounds */
     char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */

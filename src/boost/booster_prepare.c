@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "boost/booster.h"
+#include "objective/lambdarank_pairs.h"
 #include "boost/labels.h"
 #include "boost/model_params.h"
 #include "boost/no_effect.h"
@@ -327,6 +328,37 @@ static void tell_start(struct booster *b)
     b->hooks->on_start(b->hooks->user, &used);
 }
 
+/* A long query makes rounds of minutes, of which nobody should learn by waiting. */
+static void tell_pairs(struct booster *b)
+{
+    enum { MANY = 100000000, BILLION = 1000000000, LONG_SECONDS = 10 };
+    const struct rw_objective *objective = rw_booster_objective(b);
+    const struct rw_dataset *train = b->set[0];
+    uint64_t most = 0;
+    uint32_t longest = 0;
+    const uint64_t n = objective ? rw_lambda_count_pairs(objective, &b->rule, train->query_offset,
+                                                         train->n_queries, &longest, &most)
+                                 : 0;
+    if (n < MANY)
+        return;
+    b->n_pairs = n;
+    char expected[96] = "";
+    const int on_gpu = strcmp(b->engine->ops->name, "cuda") == 0 && !rw_booster_hands_gradients(b);
+    double seconds = 0;
+    if (!on_gpu) {
+        const double one = rw_lambda_pair_seconds(objective, &b->rule);
+        const double all = (double)n * one / b->ctx->n_threads, single = (double)most * one;
+        seconds = all > single ? all : single; /* a query is one thread's */
+        snprintf(expected, sizeof(expected), ": about %.*f s a round", seconds < 10, seconds);
+    }
+    const double number = (double)n / (n < BILLION ? 1e6 : 1e9);
+    rw_log(b->ctx, seconds >= LONG_SECONDS ? RW_LOG_WARNING : RW_LOG_NOTE,
+           "a round has %.1f %s pairs of documents, %.0f %% of them in the query of %u "
+           "documents%s%s",
+           number, n < BILLION ? "million" : "billion", 100.0 * (double)most / (double)n, longest,
+           expected, seconds >= LONG_SECONDS ? "; --pairs topk takes fewer" : "");
+}
+
 int rw_booster_prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
@@ -359,6 +391,7 @@ int rw_booster_prepare(struct booster *b, const struct rw_params *params)
            "--min-docs on both sides, %u ignored",
            b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
            info->n_constant, info->n_few, info->n_ignored);
+    tell_pairs(b);
     tell_start(b);
     return RW_OK;
 }

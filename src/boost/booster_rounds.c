@@ -83,7 +83,7 @@ static int ask_to_stop(struct booster *b, int ends, int *more)
     const struct rw_train_hooks *hooks = b->hooks;
     uint64_t wish[2] = {ends != 0, 0};
     if (!ends && has_more_rounds(b) && hooks && hooks->should_stop)
-        wish[1] = hooks->should_stop(hooks->user) != 0;
+        wish[1] = hooks->should_stop(hooks->user) != 0 || rw_poll_is_stopped(b->ctx);
     RW_TRY(rw_comm_max(b->ctx, wish, 2));
     b->is_ended = wish[0] != 0;
     *more = has_more_rounds(b);
@@ -104,6 +104,35 @@ static int next_may_split(const struct booster *b)
            b->params.sample_features < 1.0 || b->params.sample_features_node < 1.0;
 }
 
+/* The caller wants no more while the gradients of a round are computed, before anything has
+ * changed: training ends as after the round before. */
+static int end_within(struct booster *b, int status, int *more)
+{
+    if (status != RW_ERR_INTERRUPTED || !b->hooks || !b->hooks->should_stop ||
+        !rw_poll_is_stopped(b->ctx))
+        return status;
+    if (b->model->n_trees == 0)
+        return rw_fail(b->ctx, RW_ERR_INTERRUPTED,
+                       "interrupted in the first round, so there is no model");
+    b->is_interrupted = 1;
+    *more = 0;
+    return RW_OK;
+}
+
+/* Gradients, and the tree that is grown by them. */
+static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *times)
+{
+    const int counts = b->n_pairs ? rw_stage_begin(b->ctx, "pairs", b->n_pairs, 1) : 0;
+    int status = rw_booster_hands_gradients(b) ? own_gradients(b) : RW_OK;
+    if (status >= 0) {
+        rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->round));
+        status =
+            rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, times);
+    }
+    rw_stage_end(b->ctx, counts);
+    return status;
+}
+
 /* One round; *more is 0 when training is over. */
 static int run_round(struct booster *b, int *more)
 {
@@ -113,12 +142,11 @@ static int run_round(struct booster *b, int *more)
     struct rw_model *model = b->model;
     *more = 0;
     b->bytes_before = rw_comm_bytes_sent(b->ctx);
-    if (rw_booster_hands_gradients(b))
-        RW_TRY(own_gradients(b));
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
-    rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->round));
-    RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
+    const int status = grow(b, tree, &times);
+    if (status < 0)
+        return end_within(b, status, more);
     tell_choices(b);
     const int may_change = next_may_split(b);
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
@@ -148,9 +176,19 @@ static int run_round(struct booster *b, int *more)
 
 int rw_booster_run_rounds(struct booster *b)
 {
+    const struct rw_train_hooks *hooks = b->hooks;
     int status = RW_OK;
-    for (int more = has_more_rounds(b); more && status >= 0;)
-        status = run_round(b, &more);
+    /* What has should_stop ends between rounds, and within long ones; not there with other workers,
+     * who would wait. */
+    if (hooks && hooks->should_stop)
+        RW_TRY(rw_poll_hold(b->ctx,
+                            b->n_pairs && rw_n_ranks(b->ctx) == 1 ? hooks->should_stop : NULL,
+                            hooks->user));
+    for (int more = has_more_rounds(b); more && status >= 0;) {
+        status = rw_poll(b->ctx);
+        status = status < 0 ? status : run_round(b, &more);
+    }
+    rw_poll_release(b->ctx);
     rw_checkpointer_end(&b->checkpointer, b->model, &b->eval_sets, b->n_complete, b->is_ended);
     return status;
 }

@@ -254,7 +254,7 @@ int rw_check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     RW_TRY_OUT(RW_NEW(ctx, job.hash, dataset->n_columns));
     status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, check_some, &job);
     if (status < 0)
-        rw_fail(ctx, status, "out of memory while checking %u documents", dataset->n_docs);
+        rw_fail_memory(ctx, status, "out of memory while checking %u documents", dataset->n_docs);
     else
         status = find_duplicates(ctx, &job, features);
 out:

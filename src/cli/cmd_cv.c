@@ -211,7 +211,11 @@ static int validate(struct rw_cli *cli, struct rw_cv **cv)
                 rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
                 rw_dataset_n_features(cli->dataset), (int)n_folds);
     const double start = rw_progress_clock();
-    RW_STEP(rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, cv));
+    if (!rw_msg_is_quiet())
+        RW_STEP(rw_progress_follow(cli->ctx));
+    const int status = rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, cv);
+    rw_progress_end();
+    RW_STEP(status);
     rw_load_stage_since("cv", start);
     rw_load_warn_ties((*cv)->pooled, "scores", RW_TIES_ADVICE);
     RW_STEP(write_all(cli, *cv));

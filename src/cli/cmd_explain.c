@@ -6,6 +6,7 @@
 #include "cli/explain_print.h"
 #include "cli/load.h"
 #include "cli/messages.h"
+#include "cli/progress.h"
 
 enum { TOP = 20, PIECE_DOCS = 4096 };
 
@@ -107,7 +108,12 @@ static int explain_piece(struct rw_cli *cli, uint32_t begin, uint32_t *n, double
 {
     const uint32_t left = rw_dataset_n_docs(cli->dataset) - begin;
     *n = left < PIECE_DOCS ? left : PIECE_DOCS;
+    if (begin == 0 && !rw_msg_is_quiet())
+        rw_progress_start();
     RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, *n, job.values));
+    rw_progress_show((int)(begin + *n), (int)rw_dataset_n_docs(cli->dataset), 1);
+    if (*n == left)
+        rw_progress_end();
     for (uint32_t d = 0; d < *n; d++) {
         double sum = rw_explainer_base(job.explainer);
         for (int i = 0; i < job.n; i++)
@@ -130,9 +136,12 @@ static int permute(struct rw_cli *cli, struct rw_explain_summary *summary)
 {
     static struct rw_permuted *permuted;
     permuted = rw_need((size_t)job.n, sizeof(*permuted));
+    if (!rw_msg_is_quiet())
+        RW_STEP(rw_progress_follow(cli->ctx));
     const int n =
         rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model, job.n_trees,
                                   cli->dataset, (int)repeats, &summary->value, permuted, job.n);
+    rw_progress_end();
     if (n < 0)
         return n;
     for (int i = 0; i < job.n; i++)

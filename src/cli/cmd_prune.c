@@ -89,23 +89,19 @@ static int on_step(void *user, int done, int total)
     const struct rw_cli *cli = user;
     if (!rw_msg_is_quiet())
         rw_progress_show(done, total, rw_dataset_n_docs(cli->dataset) / 2);
-    return rw_interrupted();
+    return 0;
 }
 
 static int prune(struct rw_cli *cli, struct rw_pruned **pruned)
 {
     const struct rw_prune_hooks hooks = {cli, on_step};
-    rw_interrupts_catch(1);
+    RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     rw_progress_start();
     const int status =
         rw_prune(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset, most_loss,
                  strcmp(order, "last") == 0 ? RW_PRUNE_LAST : RW_PRUNE_ANY, &hooks, pruned);
     rw_progress_end();
-    if (status == RW_ERR_INTERRUPTED && rw_interrupted()) {
-        rw_msg_warning("interrupted: '%s' is as it was", output);
-        return 128 + rw_interrupted();
-    }
-    return status;
+    return rw_interrupts_end(status, output);
 }
 
 static int run(struct rw_cli *cli)

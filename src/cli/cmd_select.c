@@ -81,7 +81,7 @@ static int on_progress(void *user, const struct rw_select_progress *progress)
             progress->done, progress->total,
             rw_dataset_n_docs(progress->stage == RW_SELECT_TRAINS ? job.cli->dataset : job.valid));
     }
-    return rw_interrupted();
+    return 0;
 }
 
 /* ------------------------------------------------------------------ what it prints */
@@ -254,16 +254,12 @@ static int choose(struct rw_cli *cli)
     job.how.test = job.test;
     job.how.on_progress = on_progress;
     const double start = rw_progress_clock();
-    rw_interrupts_catch(1);
+    RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     rw_progress_start();
     const int status =
         rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected);
     rw_progress_end();
-    if (status < 0 && rw_interrupted()) {
-        rw_msg_failed(cli->ctx, status, "select");
-        return 128 + rw_interrupted();
-    }
-    RW_STEP(status);
+    RW_STEP(rw_interrupts_end(status, NULL));
     rw_load_stage_since("select", start);
     job.use = rw_need(job.selected->n_features, sizeof(*job.use));
     job.n_uses = rw_model_features(job.selected->model, job.use, (int)job.selected->n_features);

@@ -490,6 +490,8 @@ static int train_rank(struct rw_cli *cli, struct training *t)
         rw_interrupts_catch(leads);
     if (leads)
         rw_progress_start();
+    if (leads && !rw_msg_is_quiet())
+        RW_STEP(rw_progress_follow(cli->ctx));
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
     const int n_valid = valid_files.given.n;
     const int status =

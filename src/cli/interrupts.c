@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "cli/messages.h"
 #include "cli/output.h"
 
 static volatile sig_atomic_t asked, n_ctrl_c; /* the first signal's number */
@@ -46,4 +47,28 @@ void rw_interrupts_catch(int aloud)
 int rw_interrupted(void)
 {
     return asked;
+}
+
+static int has_signal(void *user, const struct rw_progress *progress)
+{
+    (void)user;
+    (void)progress;
+    return asked;
+}
+
+int rw_interrupts_stop_calls(struct rw_ctx *ctx)
+{
+    rw_interrupts_catch(0);
+    return rw_ctx_set_poll(ctx, has_signal, NULL);
+}
+
+int rw_interrupts_end(int status, const char *kept)
+{
+    if (status != RW_ERR_INTERRUPTED || !asked)
+        return status;
+    if (kept)
+        rw_msg_warning("interrupted: '%s' is as it was", kept);
+    else
+        rw_msg_warning("interrupted: nothing was written");
+    return 128 + asked;
 }

@@ -81,3 +81,37 @@ void rw_progress_show(int done, int total, uint32_t n_docs)
     fflush(stderr);
     progress.visible = 1;
 }
+
+/* What a call has done of its work, since it began. */
+static int show_call(void *user, const struct rw_progress *call)
+{
+    static uint64_t last;
+    static double began;
+    (void)user;
+    if (!progress.on || !call->stage || call->total == 0)
+        return 0;
+    const double now = rw_progress_clock();
+    if (call->done < last || last == 0)
+        began = now;
+    last = call->done;
+    const double spent = now - began, share = (double)call->done / (double)call->total;
+    if (spent < first_after || share <= 0)
+        return 0;
+    char bar[BAR + 1];
+    memset(bar, '.', BAR);
+    memset(bar, '#', (size_t)(BAR * (share < 1 ? share : 1)));
+    bar[BAR] = 0;
+    const long left = (long)(spent / share * (1 - share) + .5);
+    rw_progress_clear();
+    fprintf(stderr, "\r[%s] %.0f %% of %s  %ld:%02ld:%02ld left", bar, 100 * share, call->stage,
+            left / 3600, left / 60 % 60, left % 60);
+    fflush(stderr);
+    progress.visible = 1;
+    return 0;
+}
+
+int rw_progress_follow(struct rw_ctx *ctx)
+{
+    rw_progress_start();
+    return progress.on ? rw_ctx_set_poll(ctx, show_call, NULL) : RW_OK;
+}

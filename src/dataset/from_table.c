@@ -173,9 +173,9 @@ static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
     const uint32_t n_docs = job->end - job->first;
     const uint64_t n_ranges = ((uint64_t)n_docs + DOCS_AT_A_TIME - 1) / DOCS_AT_A_TIME;
     const int n_threads = (uint64_t)n_docs * job->n_dense < FEW ? 1 : ctx->n_threads;
-    rw_parallel(ctx, n_threads, n_ranges * job->n_groups, 1, copy_dense, job);
-    const int status = rw_parallel(ctx, ctx->n_threads, job->n_sparse, 1, copy_sparse, job);
-    return status < 0 ? rw_fail(ctx, status, "out of memory while reading a table") : RW_OK;
+    RW_TRY(rw_parallel_long(ctx, n_threads, n_ranges * job->n_groups, 1, copy_dense, job));
+    const int status = rw_parallel_long(ctx, ctx->n_threads, job->n_sparse, 1, copy_sparse, job);
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while reading a table") : status;
 }
 
 int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)

@@ -4,10 +4,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/thread.h"
 #include "boost/no_effect.h"
 #include "boost/params_table.h"
 #include "dataset/dataset.h"
@@ -71,6 +73,7 @@ struct validation {
     struct rw_params params;   /* a shallow copy: texts are borrowed */
     struct rw_eval_params how; /* theirs */
     int nested;                /* 1: a fold stops training */
+    struct rw_ctx *ctx;        /* the caller's, which is asked and told; borrowed */
 };
 
 static int part_of(const struct validation *v, int fold, int want, struct rw_ctx *ctx,
@@ -115,8 +118,24 @@ out:
     return status;
 }
 
+/* A fold's rounds, for the caller's progress. */
+struct fold_rounds {
+    const struct validation *v;
+    int done;
+};
+
+static int on_round(void *user, const struct rw_round *round)
+{
+    struct fold_rounds *rounds = user;
+    rounds->done = round->round;
+    rw_stage_add(rounds->v->ctx, 1);
+    return 0;
+}
+
 static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
 {
+    struct fold_rounds rounds = {.v = v};
+    const struct rw_train_hooks hooks = {.user = &rounds, .on_round = on_round};
     struct rw_dataset *part[3] = {NULL, NULL, NULL}; /* test, valid, train */
     struct rw_cv_fold *out = &v->fold[fold];
     int status = RW_OK;
@@ -125,8 +144,9 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
             RW_TRY_OUT(part_of(v, fold, p, ctx, &part[p]));
     }
     const struct rw_dataset *const valid[] = {part[1]};
-    RW_TRY_OUT(
-        rw_train(ctx, &v->params, part[2], v->nested ? valid : NULL, v->nested, NULL, &out->model));
+    RW_TRY_OUT(rw_train(ctx, &v->params, part[2], v->nested ? valid : NULL, v->nested, &hooks,
+                        &out->model));
+    rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* early stopping */
     out->n_test = part[0]->n_queries;
     out->n_valid = v->nested ? part[1]->n_queries : 0;
     out->n_train = part[2]->n_queries;
@@ -147,7 +167,28 @@ struct worker {
     int first, step, status;
     pthread_t thread;
     int started;
+    struct waiting *waiting;
 };
+
+/* For those that are not the calling thread. */
+struct waiting {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int n_running;
+};
+
+/* Of the worker on the calling thread: the caller is asked. Of the others: what it was told. */
+static int ask_caller(void *user, const struct rw_progress *progress)
+{
+    (void)progress;
+    return rw_poll_pass_on(user);
+}
+
+static int has_stopped(void *user, const struct rw_progress *progress)
+{
+    (void)progress;
+    return rw_poll_is_stopped(user);
+}
 
 static void *run_worker(void *user)
 {
@@ -157,31 +198,71 @@ static void *run_worker(void *user)
     return NULL;
 }
 
+static void *run_thread(void *user)
+{
+    struct waiting *waiting = ((struct worker *)user)->waiting;
+    run_worker(user);
+    pthread_mutex_lock(&waiting->mutex);
+    waiting->n_running--;
+    pthread_cond_signal(&waiting->changed);
+    pthread_mutex_unlock(&waiting->mutex);
+    return NULL;
+}
+
+/* Until the other threads are done; the caller is asked meanwhile. */
+static void wait_for(struct rw_ctx *ctx, struct waiting *waiting)
+{
+    enum { TENTH = 100000000, SECOND = 1000000000 }; /* ns */
+    pthread_mutex_lock(&waiting->mutex);
+    while (waiting->n_running > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (until.tv_nsec + TENTH) / SECOND;
+        until.tv_nsec = (until.tv_nsec + TENTH) % SECOND;
+        pthread_cond_timedwait(&waiting->changed, &waiting->mutex, &until);
+        pthread_mutex_unlock(&waiting->mutex);
+        (void)rw_poll(ctx); /* the threads see it, too, and fail */
+        pthread_mutex_lock(&waiting->mutex);
+    }
+    pthread_mutex_unlock(&waiting->mutex);
+}
+
 static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
 {
     struct worker *worker = NULL;
+    struct waiting waiting = {.n_running = 0};
     int status = RW_OK;
     const int n_threads = ctx->n_threads;
+    pthread_mutex_init(&waiting.mutex, NULL);
+    pthread_cond_init(&waiting.changed, NULL);
     RW_TRY_OUT(RW_NEW(ctx, worker, (size_t)n_workers));
     for (int i = 0; i < n_workers; i++) {
-        worker[i] = (struct worker){.v = v, .first = i, .step = n_workers};
+        worker[i] = (struct worker){.v = v, .first = i, .step = n_workers, .waiting = &waiting};
         status = rw_ctx_new(&worker[i].ctx);
         if (status < 0) {
             rw_fail(ctx, status, "out of memory: no room for a context");
             goto out;
         }
         /* No log: notes of several folds would be mixed. Errors are forwarded below. */
+        RW_TRY_OUT(rw_ctx_set_poll(worker[i].ctx, i == 0 ? ask_caller : has_stopped, ctx));
         RW_TRY_OUT(
             rw_ctx_set_threads(worker[i].ctx, n_threads / n_workers + (i < n_threads % n_workers)));
     }
-    for (int i = 1; i < n_workers; i++)
-        worker[i].started = pthread_create(&worker[i].thread, NULL, run_worker, &worker[i]) == 0;
+    for (int i = 1; i < n_workers; i++) {
+        pthread_mutex_lock(&waiting.mutex);
+        worker[i].started = pthread_create(&worker[i].thread, NULL, run_thread, &worker[i]) == 0;
+        waiting.n_running += worker[i].started;
+        pthread_mutex_unlock(&waiting.mutex);
+    }
     run_worker(&worker[0]);
+    for (int i = 1; i < n_workers; i++) {
+        if (!worker[i].started)
+            run_worker(&worker[i]);
+    }
+    wait_for(ctx, &waiting);
     for (int i = 1; i < n_workers; i++) {
         if (worker[i].started)
             pthread_join(worker[i].thread, NULL);
-        else
-            run_worker(&worker[i]);
     }
     for (int i = 0; i < n_workers && status >= 0; i++) {
         if (worker[i].status < 0)
@@ -190,6 +271,8 @@ static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
 out:
     for (int i = 0; worker && i < n_workers; i++)
         rw_ctx_free(worker[i].ctx);
+    pthread_mutex_destroy(&waiting.mutex);
+    pthread_cond_destroy(&waiting.changed);
     rw_mem_free(worker);
     return status;
 }
@@ -239,6 +322,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
                    const struct rw_dataset *dataset, int n_folds, struct validation *v)
 {
     v->cv.n_folds = n_folds;
+    v->ctx = ctx;
     v->dataset = dataset;
     v->nested = params->early_stop > 0;
     RW_TRY(rw_params_copy(ctx, params, &v->own));
@@ -279,10 +363,14 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY_OUT(choose_workers(ctx, v, &n_workers));
     const struct rw_facts facts = facts_of(ctx, n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
     RW_TRY_OUT(rw_params_judge(ctx, v->own, &facts)); /* of the device */
+    const int counts =
+        rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
     if (n_workers > 1)
-        RW_TRY_OUT(side_by_side(ctx, v, n_workers));
-    for (int f = 0; f < n_folds && n_workers == 1; f++)
-        RW_TRY_OUT(run_fold(v, f, ctx));
+        status = side_by_side(ctx, v, n_workers);
+    for (int f = 0; f < n_folds && n_workers == 1 && status >= 0; f++)
+        status = run_fold(v, f, ctx);
+    rw_stage_end(ctx, counts);
+    RW_TRY_OUT(status);
     RW_TRY_OUT(rw_evaluate(ctx, &v->how, dataset, v->scores, &v->pooled));
     v->cv.folds = v->fold;
     v->cv.fold_of = v->fold_of;

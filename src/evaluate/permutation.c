@@ -100,6 +100,8 @@ static int permute(struct measuring *m, const struct rw_dataset *dataset, struct
         RW_TRY_OUT(measure(m, dataset, &loss[r]));
         loss[r] = m->metric.kind->lower_is_better ? loss[r] - value : value - loss[r];
         mean += loss[r] / n_repeats;
+        rw_stage_add(m->ctx, 1);
+        RW_TRY_OUT(rw_poll(m->ctx));
     }
     for (int r = 0; r < n_repeats; r++)
         square += (loss[r] - mean) * (loss[r] - mean);
@@ -114,7 +116,7 @@ out:
 int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
                        struct rw_permuted *out, int room)
 {
-    int status = RW_OK;
+    int status = RW_OK, counts = 0;
     const int n_repeats = permutation->n_repeats;
     const struct rw_dataset *dataset = permutation->dataset;
     struct measuring m = {.ctx = ctx, .how = permutation->how};
@@ -129,6 +131,7 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     if (dataset->n_columns)
         memcpy(changed.column, dataset->column, dataset->n_columns * sizeof(*changed.column));
     RW_TRY_OUT(measure(&m, dataset, value));
+    counts = rw_stage_begin(ctx, "permutations", (uint64_t)m.flat.n_used * (uint64_t)n_repeats, 0);
     for (uint32_t i = 0; i < m.flat.n_used && (int)i < room; i++) {
         const struct rw_column *column = rw_dataset_column(&changed, m.flat.feature[i]);
         out[i] = (struct rw_permuted){.feature = m.flat.feature[i],
@@ -142,6 +145,7 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     }
     status = (int)m.flat.n_used;
 out:
+    rw_stage_end(ctx, counts);
     rw_mem_free(changed.column);
     release(&m);
     return status;

@@ -78,7 +78,7 @@ static int step(const struct pruning *p, int n_trees)
     steps->done += n_trees * (p->is_half ? 1 : 2);
     if (hooks && hooks->on_step && hooks->on_step(hooks->user, steps->done, steps->total))
         return rw_fail(p->ctx, RW_ERR_INTERRUPTED, "pruning was interrupted");
-    return RW_OK;
+    return rw_poll(p->ctx);
 }
 
 static int measure(const struct pruning *p, const double *scores, double *value)

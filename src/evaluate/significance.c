@@ -78,8 +78,9 @@ static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
         return RW_OK;
     RW_TRY(RW_NEW_RAW(ctx, differences, RW_BOOTSTRAP_SAMPLES));
     struct resample_job job = {pairs, seed, differences};
-    rw_parallel(ctx, ctx->n_threads, RW_BOOTSTRAP_SAMPLES, 64, resample_some, &job);
-    for (uint32_t s = 0; s < RW_BOOTSTRAP_SAMPLES; s++) {
+    const int status =
+        rw_parallel_long(ctx, ctx->n_threads, RW_BOOTSTRAP_SAMPLES, 64, resample_some, &job);
+    for (uint32_t s = 0; status >= 0 && s < RW_BOOTSTRAP_SAMPLES; s++) {
         if (differences[s] == differences[s])
             differences[n++] = differences[s];
     }
@@ -90,7 +91,7 @@ static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
         out->low = differences[n - tail];
     }
     rw_mem_free(differences);
-    return RW_OK;
+    return status;
 }
 
 /* ------------------------------------------------------------------ the test */
@@ -174,6 +175,7 @@ static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
 {
     int64_t *whole = NULL;
     int128 found = 0;
+    int status = RW_OK;
     *p = 1.0;
     RW_TRY(RW_NEW(ctx, whole, (size_t)pairs->n + 1));
     const uint32_t n = whole_differences(pairs, whole);
@@ -181,14 +183,14 @@ static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
         found += whole[i];
     if (n > RW_EXACT_SIGNS) {
         struct signs_job job = {whole, n, seed, found, 0};
-        rw_parallel(ctx, ctx->n_threads, RW_RANDOM_SIGNS, 64, count_hits, &job);
+        status = rw_parallel_long(ctx, ctx->n_threads, RW_RANDOM_SIGNS, 64, count_hits, &job);
         /* What was found is one of the patterns (Davison and Hinkley 1997, section 4.2). */
         *p = (1.0 + job.hits) / (1.0 + RW_RANDOM_SIGNS);
     } else if (n > 0) {
         *p = exact_p(whole, n, found);
     }
     rw_mem_free(whole);
-    return RW_OK;
+    return status;
 }
 
 int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,

@@ -336,7 +336,7 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
     RW_TRY_OUT(RW_NEW_RAW(ctx, job.room, (size_t)n_threads * room_of(judgments->longest)));
     if (!per_query)
         RW_TRY_OUT(RW_NEW_RAW(ctx, job.values, n_queries));
-    rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job);
+    RW_TRY_OUT(rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job));
     RW_TRY_OUT(average(ctx, metric, judgments, empty, job.values, out));
 out:
     rw_mem_free(job.room);

@@ -142,7 +142,7 @@ int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs
                       (docs + job->more_values) * sizeof(float);
     RW_TRY_OUT(RW_NEW(ctx, job->room, (size_t)n_threads * job->room_bytes));
     struct runs runs = {job, n_docs, docs, scores};
-    rw_parallel(ctx, n_threads, (uint64_t)n_jobs, 1, score_runs, &runs);
+    status = rw_parallel_long(ctx, n_threads, (uint64_t)n_jobs, 1, score_runs, &runs);
 out:
     rw_mem_free(job->room);
     return status;

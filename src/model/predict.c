@@ -178,9 +178,9 @@ static int walk(struct rw_ctx *ctx, struct walk_job *job)
     job->block_docs = docs;
     /* The last 16 floats keep two threads out of one cache line. */
     job->buffer_floats = (size_t)docs * n_used + docs + 16;
-    const int status = RW_NEW_RAW(ctx, job->buffer, (size_t)n_threads * job->buffer_floats);
+    int status = RW_NEW_RAW(ctx, job->buffer, (size_t)n_threads * job->buffer_floats);
     if (status >= 0)
-        rw_parallel(ctx, n_threads, (uint64_t)n_blocks, 1, walk_blocks, job);
+        status = rw_parallel_long(ctx, n_threads, (uint64_t)n_blocks, 1, walk_blocks, job);
     rw_mem_free(job->buffer);
     return status;
 }

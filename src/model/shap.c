@@ -476,8 +476,9 @@ static int explain_blocks(void *user, struct rw_share *share)
     const struct explain_job *job = user;
     for (uint64_t block, end; rw_share_next(share, &block, &end);) {
         const uint32_t from = (uint32_t)block * BLOCK_DOCS, left = job->n - from;
-        explain_block(job, from, left < BLOCK_DOCS ? left : BLOCK_DOCS,
-                      job->scratch + job->scratch_bytes * (size_t)share->thread);
+        const uint32_t n = left < BLOCK_DOCS ? left : BLOCK_DOCS;
+        explain_block(job, from, n, job->scratch + job->scratch_bytes * (size_t)share->thread);
+        rw_share_poll(share, n);
     }
     return RW_OK;
 }
@@ -499,8 +500,10 @@ int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
     RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
     RW_TRY_OUT(RW_NEW_RAW(ctx, job.scratch, job.scratch_bytes * (size_t)ctx->n_threads));
     job.columns = columns;
-    rw_parallel(ctx, ctx->n_threads, ((uint64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS, 1, explain_blocks,
-                &job);
+    const int has_begun = rw_stage_begin(ctx, "explanations", n, 1);
+    status = rw_parallel_long(ctx, ctx->n_threads, ((uint64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS, 1,
+                              explain_blocks, &job);
+    rw_stage_end(ctx, has_begun);
 out:
     rw_mem_free(columns);
     rw_mem_free(job.scratch);

@@ -42,6 +42,8 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objectiv
             sum_hi += lambda >> 32;
             sum_lo += lambda & 0xffffffff;
         }
+        if (rw_share_poll(query->share, n - 1 - r))
+            return;
         sum_hi += sum_lo >> 32; /* 2^31 low words would overflow */
         sum_lo &= 0xffffffff;
     }

@@ -83,6 +83,15 @@ static int64_t round_double(double value)
 #endif
 }
 
+/* Of a block's documents and the top ones above them. */
+static uint64_t pairs_of(uint32_t first, uint32_t n, uint32_t top)
+{
+    uint64_t pairs = 0;
+    for (uint32_t t = first; t < first + n; t++)
+        pairs += t < top ? t : top;
+    return pairs;
+}
+
 void rw_lambda_query_fast(const struct rw_lambda_rule *rule, const struct rw_objective_query *query)
 {
     static rw_lambda_block_fn *const paths[] = PATHS(rw_lambda_block);
@@ -114,6 +123,8 @@ void rw_lambda_query_fast(const struct rw_lambda_rule *rule, const struct rw_obj
         }
         for (uint32_t i = in_block; i < in_block + RW_LAMBDA_ROOM; i++)
             block.gain[i] = block.score[i] = block.discount[i] = 0.0;
+        if (rw_share_poll(query->share, pairs_of(first, in_block, top)))
+            return;
         paths[query->isa](&row, &block, first, in_block, top, query);
         for (uint32_t i = 0; i < in_block; i++) {
             query->lambda[order[first + i]] += block.lambda[i];

@@ -338,8 +338,9 @@ static void clear(void *numbers, uint32_t n)
 }
 
 /* The labels' lambdas, each times its weight, in the labels' order. */
-static void run_labels(const struct rw_gradients *g, uint32_t q, int thread)
+static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share *share)
 {
+    const int thread = share->thread;
     const size_t own = 2 * (size_t)thread * g->longest;
     const struct rw_objective_query sum = query_by(g, q, thread, 0);
     clear(sum.lambda, sum.n);
@@ -350,6 +351,7 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, int thread)
         struct rw_objective_query query = query_by(g, q, thread, k);
         struct rw_objective_rule rule = g->rule;
         rule.max_gain = rule.label[k].max_gain;
+        query.share = share;
         query.weights = rule.in_doubles ? NULL : query.weights;
         query.lambda = g->own_fixed ? g->own_fixed + own : NULL;
         query.hess = g->own_fixed ? query.lambda + g->longest : NULL;
@@ -360,13 +362,14 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, int thread)
     }
 }
 
-static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
+static void run_query(const struct rw_gradients *g, uint32_t q, struct rw_share *share)
 {
     if (g->rule.n_labels) {
-        run_labels(g, q, thread);
+        run_labels(g, q, share);
         return;
     }
-    const struct rw_objective_query query = query_by(g, q, thread, 0);
+    struct rw_objective_query query = query_by(g, q, share->thread, 0);
+    query.share = share;
     g->objective->query(&g->rule, &query);
 }
 
@@ -374,7 +377,7 @@ static int run_queries(void *user, struct rw_share *share)
 {
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++)
-            run_query(user, (uint32_t)q, share->thread);
+            run_query(user, (uint32_t)q, share);
     }
     return RW_OK;
 }
@@ -385,10 +388,12 @@ int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const d
     g->tree = tree;
     g->scores = scores;
     *out = &g->handed;
-    if (g->debias)
+    if (g->debias) { /* its sums are of all queries */
         rw_debias_begin(g->debias);
-    rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
-    return g->debias ? rw_debias_end(g->debias, rate) : RW_OK;
+        RW_TRY(rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g));
+        return rw_debias_end(g->debias, rate);
+    }
+    return rw_parallel_long(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
 }
 
 const struct rw_position_bias *rw_gradients_bias(const struct rw_gradients *g, uint32_t n_trees)

@@ -7,6 +7,7 @@
 #ifndef RW_OBJECTIVE_H
 #define RW_OBJECTIVE_H
 
+#include "base/thread.h"
 #include "objective/lambda.h"
 
 #ifdef __cplusplus
@@ -41,10 +42,11 @@ struct rw_objective_rule {
 struct rw_objective_query {
     uint32_t n, first_document, tree;
     enum rw_isa isa;
-    int fast;              /* 0: the reference's plain path, to the same bits */
-    const double *scores;  /* [n], in the order of the input, as all but the tables by position */
-    const float *labels;   /* [n] NULL if an engine computes what ranks */
-    const double *weights; /* [n] the documents', NULL: all 1; for `is_fixed` */
+    struct rw_share *share; /* of the loop over queries, which long ones poll; NULL: of none */
+    int fast;               /* 0: the reference's plain path, to the same bits */
+    const double *scores;   /* [n], in the order of the input, as all but the tables by position */
+    const float *labels;    /* [n] NULL if an engine computes what ranks */
+    const double *weights;  /* [n] the documents', NULL: all 1; for `is_fixed` */
     /* Set for ranking objectives only; else NULL and 0. */
     const double *gains;     /* [n] */
     const double *discounts; /* [>= n] by position */

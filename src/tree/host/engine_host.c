@@ -247,7 +247,8 @@ static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
 }
 
 /* What the objective makes of a query. order: [longest] scratch. */
-static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t *order)
+static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t *order,
+                               struct rw_share *share)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
     const struct rw_objective_rule rule = {.pair = rules->lambda};
@@ -255,6 +256,7 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
     const struct rw_objective_query query = {
         .n = host->query_offset[q + 1] - host->query_offset[q],
         .isa = host->isa,
+        .share = share,
         .fast = host->fast,
         .scores = host->set[0].score + first,
         .labels = host->label ? host->label + first : NULL,
@@ -287,7 +289,7 @@ static int fixed_of_queries(void *user, struct rw_share *share)
             if (!is_query_sampled(host, (uint32_t)q))
                 continue;
             if (host->base.rules.objective)
-                gradients_of_query(host, (uint32_t)q, order);
+                gradients_of_query(host, (uint32_t)q, order, share);
             add_extent(host, host->query_offset[q], host->query_offset[q + 1], &own);
         }
     }
@@ -298,11 +300,11 @@ static int fixed_of_queries(void *user, struct rw_share *share)
 }
 
 /* In an objective's own fixed point, computed or handed over. */
-static void fixed_gradients(struct rw_host *host, struct rw_extent *extent)
+static int fixed_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct gradient_job job = {.host = host, .extent = extent};
-    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS), host->n_queries, 4,
-                fixed_of_queries, &job);
+    return rw_parallel_long(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS), host->n_queries,
+                            4, fixed_of_queries, &job);
 }
 
 struct magnitude_job {
@@ -334,7 +336,7 @@ static int reals_of_queries(void *user, struct rw_share *share)
     struct rw_host *host = user;
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++) {
-            gradients_of_query(host, (uint32_t)q, NULL);
+            gradients_of_query(host, (uint32_t)q, NULL, share);
             weigh_reals(host, host->query_offset[q], host->query_offset[q + 1]);
         }
     }
@@ -370,7 +372,7 @@ static int real_gradients(struct rw_host *host, struct rw_extent *extent)
     struct rw_ctx *ctx = host->base.ctx;
     const int n_threads = threads_of(host, PARALLEL_DOCS);
     if (host->base.rules.objective)
-        rw_parallel(ctx, n_threads, host->n_queries, 0, reals_of_queries, host);
+        RW_TRY(rw_parallel_long(ctx, n_threads, host->n_queries, 0, reals_of_queries, host));
     struct magnitude_job largest = {host, 0.0, 0.0};
     rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
     const struct magnitude_job own = largest;
@@ -472,7 +474,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
     if (host->is_fixed)
-        fixed_gradients(host, &extent);
+        RW_TRY(fixed_gradients(host, &extent));
     else
         RW_TRY(real_gradients(host, &extent));
     RW_TRY(rw_ranks_extent(&host->base, &extent));

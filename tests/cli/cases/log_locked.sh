@@ -13,6 +13,7 @@ kill -9 $child
 wait $child 2>/dev/null
 rm -f *.tmp-*
 # a process that was killed has no lock
+: >talk
 "$RANKWOOD" train train.txt --rounds 1000000 --leaves 5 -o m --checkpoint ck --resume auto --log log 2>talk &
 child=$!
 until grep -q '^round' talk; do sleep 0.05; done
