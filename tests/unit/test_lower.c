@@ -91,7 +91,7 @@ Test(lower, names)
     rw_mem_free(model->name[1].name);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->name[1].name, "\xff"), RW_OK);
     refused(model, "vespa", -1,
-            "the name of feature 3, '\xff', has a character that 'vespa' cannot carry\n"
+            "the name of feature 3, '\\xff', has a character that 'vespa' cannot carry\n"
             "hint: --lossy leaves such names out");
     rw_mem_free(model->name[1].name);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->name[1].name, "f1"), RW_OK);
