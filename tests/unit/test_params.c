@@ -263,8 +263,8 @@ Test(params, auto_is_what_is_chosen)
     static const struct {
         const char *name, *number;
         int zero_is_one;  /* 0 is a number there */
-        int zero_is_auto; /* elsewhere 0 is the word for it */
-    } items[] = {{"rounds", "7", 0, 0}, {"rate", "0.5", 0, 0},          {"leaves", "7", 0, 0},
+        int zero_is_auto; /* a hint says that 0 is auto here */
+    } items[] = {{"rounds", "7", 0, 0}, {"rate", "0.5", 0, 0},          {"leaves", "7", 0, 1},
                  {"depth", "7", 1, 0},  {"sample-features", "1", 0, 0}, {"threads", "2", 0, 1},
                  {"batch", "2", 0, 1}};
     for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
