@@ -199,7 +199,8 @@ class Model(Reworked):
         format that there is not, FileError.
         """
         how = Exchange(format, feature_base, lossy, featureset, name)
-        check(lib.rw_model_export(context(), self._c, how.c, path_chars(path)))
+        with caller_names(self.feature_names):
+            check(lib.rw_model_export(context(), self._c, how.c, path_chars(path)))
 
     @classmethod
     def import_from(

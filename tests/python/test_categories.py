@@ -215,10 +215,10 @@ def test_init_and_refit(model: rankwood.Model) -> None:
     assert (kept.predict(test) == model.predict(test)).all()
     numbers = rankwood.Dataset(table.assign(shop=table["shop"].cat.codes.astype(np.float32)), "label", qid="qid")
     by_number = rankwood.train(PARAMS, numbers)
-    with pytest.raises(rankwood.ParameterError, match="does not compare with thresholds, found feature 0"):
+    with pytest.raises(rankwood.ParameterError, match="does not compare with thresholds, found feature 'shop'"):
         rankwood.train(PARAMS, data, init=by_number)
     for call in (by_number.predict, by_number.refit):
-        with pytest.raises(rankwood.DataError, match="expected numbers in feature 0"):
+        with pytest.raises(rankwood.DataError, match="expected numbers in feature 'shop'"):
             call(data)
 
 
@@ -271,7 +271,7 @@ def test_words_out_and_in_again(model: rankwood.Model, tmp_path) -> None:
     back = rankwood.Model.import_from(tmp_path / "lightgbm", "lightgbm", feature_base=0)
     assert set(back.categories["shop"]) <= set(model.categories["shop"])
     assert (back.predict(test) == model.predict(test)).all()
-    with pytest.raises(rankwood.UnsupportedError, match="feature 0: category 'shop 00'; 'onnx' takes whole numbers"):
+    with pytest.raises(rankwood.UnsupportedError, match="feature 'shop': category 'shop 00'; 'onnx' takes whole numbers"):
         model.export(tmp_path / "no", "onnx", feature_base=0)
     assert not (tmp_path / "no").exists()
     table = frame(1)
@@ -340,7 +340,7 @@ def test_more_than_255(tmp_path, caplog: pytest.LogCaptureFixture) -> None:
         few = rankwood.train(PARAMS, data)
     shared = [record.message for record in caplog.records if "share one" in record.message]
     assert len(shared) == 1
-    assert "feature 1 has 700 categories: 255 keep" in shared[0]
+    assert "feature 'shop' has 700 categories: 255 keep" in shared[0]
     assert "bins" in shared[0]
     caplog.clear()
     model = rankwood.train({**PARAMS, "bins": 1023}, data)
