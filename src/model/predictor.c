@@ -166,8 +166,6 @@ int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint3
 {
     RW_DEFAULT_FPENV;
     const struct rw_rows rows = {values, n_docs, n_features, first_feature};
-    const struct rw_column_view view = rw_column_view_rows(n_features, first_feature);
-    RW_TRY(rw_column_rule_check(predictor->ctx, &predictor->flat.columns, &view));
     return rw_strategy_rows(predictor->ctx, &predictor->strategy, &predictor->flat,
                             predictor->single, &rows, scores);
 }

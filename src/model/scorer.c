@@ -60,6 +60,8 @@ int rw_forms_rows(struct rw_ctx *ctx, const struct rw_forms *forms, const struct
     if (rows->n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%u documents; expected at most %u", rows->n_docs,
                        RW_MAX_DOCS);
+    const struct rw_column_view view = rw_column_view_rows(rows->n_features, rows->first);
+    RW_TRY(rw_column_rule_check(ctx, &forms->flat->columns, &view));
     part.n_docs = packed_docs(forms, rows->n_docs);
     if (part.n_docs > 0)
         RW_TRY(rw_packed_rows(ctx, forms->packed, &part, scores));
@@ -125,8 +127,6 @@ int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const flo
 {
     RW_DEFAULT_FPENV;
     const struct rw_rows rows = {values, n_docs, n_features, first_feature};
-    const struct rw_column_view view = rw_column_view_rows(n_features, first_feature);
-    RW_TRY(rw_column_rule_check(ctx, &scorer->flat.columns, &view));
     return rw_forms_rows(ctx, &scorer->forms, &rows, scores);
 }
 

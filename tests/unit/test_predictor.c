@@ -63,6 +63,8 @@ Test(predictor, rows)
     static float values[N_DOCS][N_FEATURES + 1];
     double scores[N_DOCS];
     struct rw_predictor *predictor;
+    model->columns = RW_COLUMNS_LETOR; /* of no ids that it knows, so that rows of any width fit */
+    model->n_features = 0;
     cr_assert_eq(rw_predictor_open(ctx, model, 0, "cpu", &predictor), RW_OK);
     for (uint32_t doc = 0; doc < N_DOCS; doc++) {
         for (uint32_t i = 0; i <= N_FEATURES; i++)

@@ -18,6 +18,8 @@ static void setup(void)
 {
     ctx = fixture_ctx();
     model = fixture_random_model(ctx, N_TREES, 200, N_FEATURES, 3);
+    model->columns = RW_COLUMNS_LETOR; /* of no ids that it knows, so that rows of any width fit */
+    model->n_features = 0;
     for (uint32_t doc = 0; doc < N_DOCS; doc++) {
         for (uint32_t f = 0; f < N_FEATURES; f++)
             values[doc][f] = fixture_value(7, doc, f);

@@ -175,9 +175,9 @@ Test(valid_codes, tables)
     struct rw_dataset *valid;
     for (int k = 0; k < 2; k++) {
         FILE *file = fopen(k ? path : train_path, "w");
-        fprintf(file, "label,qid,w,x,y\n");
+        fprintf(file, "label,qid,w,x,y,a,b,c,d\n"); /* features 0 to 5, as the training set has */
         for (int i = 0; i < 400; i++)
-            fprintf(file, "%d,%d,1.5,%d,%d\n", i % 3, i / 8, i * 7 % 50 + k, -i);
+            fprintf(file, "%d,%d,1.5,%d,%d,0,1,2,3\n", i % 3, i / 8, i * 7 % 50 + k, -i);
         fclose(file);
     }
     cr_assert_eq(rw_ctx_set_columns(scratch_ctx, &columns), RW_OK);
