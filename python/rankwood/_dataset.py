@@ -147,7 +147,11 @@ class Dataset(Handles):
             _tables.widen(table, n_features)
             left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
             others = [*left_out, *(one for one in (label, weight) if isinstance(one, str))]
-            qid = _tables.query_column(table.names, qid, group, others)
+            named_qid = _tables.query_column(table.names, qid, group, others)
+            if label is None and named_qid is not qid:  # documents that are only scored need no queries
+                left_out.append(_tables.QID)
+            else:
+                qid = named_qid
             if further:
                 more_labels = [_column_of(table, one, "more_labels") for one in further]
                 more_labels = np.column_stack([_tables.numbers_of(one, "more_labels") for one in more_labels])

@@ -271,7 +271,7 @@ def test_words_out_and_in_again(model: rankwood.Model, tmp_path) -> None:
     back = rankwood.Model.import_from(tmp_path / "lightgbm", "lightgbm", feature_base=0)
     assert set(back.categories["shop"]) <= set(model.categories["shop"])
     assert (back.predict(test) == model.predict(test)).all()
-    with pytest.raises(rankwood.UnsupportedError, match="feature 'shop': category 'shop 00'; 'onnx' takes whole numbers"):
+    with pytest.raises(rankwood.UnsupportedError, match="feature 'shop': category 'shop 00'; 'onnx' takes"):
         model.export(tmp_path / "no", "onnx", feature_base=0)
     assert not (tmp_path / "no").exists()
     table = frame(1)

@@ -224,6 +224,19 @@ def test_column_qid(kind: str, made: Made, other: Made) -> None:
         Ranker(**PARAMS).fit(table, made.y, single_query=True)
 
 
+def test_column_qid_of_documents_to_score(made: Made) -> None:
+    """Scores need no queries, so the column may hold anything."""
+    table = pd.DataFrame(made.X, columns=list("abcdef")).assign(shop=pd.Categorical(made.qid % 3))
+    mixed = table.assign(qid=np.where(made.y > 1, np.nan, made.qid[::-1]))
+    for columns in (list("abcdef"), [*"abcdef", "shop"]):
+        ranker = Ranker(**PARAMS).fit(table[columns], made.y, qid=made.qid)
+        expected = ranker.predict(table[columns])
+        assert np.array_equal(ranker.predict(mixed), expected)
+        assert np.array_equal(ranker.model_.predict(Dataset(mixed)), expected)
+    with pytest.raises(rankwood.DataError, match="qid has floats"):
+        Dataset(mixed, made.y)
+
+
 def test_feature_qid(made: Made) -> None:
     """A model that has a feature of that name keeps it."""
     names = ["qid", *"bcdef"]
