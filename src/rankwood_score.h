@@ -8,6 +8,7 @@
  *   NULL and nothing needs freeing. The library never prints and never exits.
  * - `_new`/`_read`/`_open` give an object to the caller, who ends it with `_free`/`_close`; these
  *   take NULL. Every other pointer is borrowed for the duration of the call, unless it says so.
+ * - A pointer must not be NULL unless its description says what NULL means.
  * - Documents ("docs", rows) are numbered from 0 in the order of the input. Feature ids are those of
  *   the data, 0 to 65,535.
  * - Arrays are row-major; their shape stands beside them: [n_docs].

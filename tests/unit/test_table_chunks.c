@@ -169,3 +169,82 @@ Test(table_chunks, no_offsets)
     cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "a table of 2 chunks without chunk offsets");
 }
+
+/* Each pointer of a table in turn: what must not be NULL is refused, and nothing crashes. */
+Test(table_chunks, each_null_in_turn)
+{
+    static const double x[4] = {1, 2, 3, 4};
+    static const uint32_t row[2] = {1, 3};
+    static const float y[4] = {0, 1, 2, 3};
+    static const uint32_t query_offset[3] = {0, 2, 4}, order[4] = {0, 1, 2, 3}, feature[2] = {3, 5};
+    static const uint32_t chunk_offset[3] = {0, 2, 4};
+    static const uint64_t id_offset[2] = {0, 2};
+    static uint8_t inexact[2];
+    const struct rw_array dense = {.data = x, .type = RW_VALUE_F64, .stride = 8};
+    const struct rw_array sparse = {
+        .data = x, .type = RW_VALUE_F64, .stride = 8, .index = row, .n = 2};
+    struct rw_array column[4];
+    const struct rw_table whole = {.n_docs = 4,
+                                   .n_columns = 2,
+                                   .column = column,
+                                   .feature = feature,
+                                   .label = y,
+                                   .n_queries = 2,
+                                   .query_offset = query_offset,
+                                   .query_id_text = "a\0b",
+                                   .query_id_offset = id_offset,
+                                   .order = order,
+                                   .inexact = inexact,
+                                   .n_chunks = 2,
+                                   .chunk_offset = chunk_offset};
+    static const struct {
+        size_t at;
+        const char *error; /* NULL: may be NULL */
+    } members[] = {
+        {offsetof(struct rw_table, column), "a table without columns"},
+        {offsetof(struct rw_table, feature), NULL},
+        {offsetof(struct rw_table, label), NULL},
+        {offsetof(struct rw_table, query_offset), "a table without query offsets"},
+        {offsetof(struct rw_table, query_id_text), "a table without the text of its query ids"},
+        {offsetof(struct rw_table, query_id_offset), NULL},
+        {offsetof(struct rw_table, order), NULL},
+        {offsetof(struct rw_table, inexact), NULL},
+        {offsetof(struct rw_table, chunk_offset), "a table of 2 chunks without chunk offsets"}};
+    struct rw_params *params;
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "min-docs", "1"), RW_OK);
+    for (size_t m = 0; m <= sizeof(members) / sizeof(members[0]); m++) {
+        struct rw_table table = whole;
+        struct rw_dataset *dataset;
+        const int is_all = m == sizeof(members) / sizeof(members[0]);
+        for (int i = 0; i < 4; i++)
+            column[i] = dense;
+        if (!is_all)
+            *(const void **)((char *)&table + members[m].at) = NULL;
+        const int status = rw_dataset_from_table(scratch_ctx, &table, &dataset);
+        if (is_all || !members[m].error) {
+            cr_assert_eq(status, RW_OK, "%zu: %s", m, rw_last_error(scratch_ctx));
+        } else {
+            cr_assert_eq(status, RW_ERR_ARGUMENT, "%zu", m);
+            cr_assert_str_eq(rw_last_error(scratch_ctx), members[m].error);
+            cr_assert_null(dataset);
+        }
+        rw_dataset_free(dataset);
+        struct rw_binned *binned;
+        const int binned_status = rw_binned_from_table(scratch_ctx, params, &table, &binned);
+        cr_assert_eq(binned_status, status, "%zu: %s", m, rw_last_error(scratch_ctx));
+        cr_assert(status == RW_OK ? binned != NULL : binned == NULL);
+        rw_binned_free(binned);
+    }
+    rw_params_free(params);
+    for (int k = 0; k < 3; k++) { /* data of a dense column, of another chunk's, of a sparse one */
+        struct rw_table table = whole;
+        struct rw_dataset *dataset;
+        table.n_chunks = k == 1 ? 2 : 0;
+        for (int i = 0; i < 4; i++)
+            column[i] = k == 2 ? sparse : dense;
+        column[k == 1 ? 3 : 1].data = NULL;
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
+        cr_assert_str_eq(rw_last_error(scratch_ctx), "column of feature 5 has no data");
+    }
+}
