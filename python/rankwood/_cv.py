@@ -13,7 +13,7 @@ from rankwood._core import ParameterError, caller_names, check, context, ffi, li
 from rankwood._dataset import Dataset
 from rankwood._evaluate import Evaluation, evaluation_of, need_labels
 from rankwood._model import Model
-from rankwood._params import Params, as_mapping
+from rankwood._params import Params, as_mapping, need_device
 from rankwood._progress import working
 from rankwood._train import _Names
 
@@ -113,7 +113,7 @@ def cv(
     ------
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
-    Params({"device": as_mapping(params).get("device")})  # is it there? before data are read
+    need_device(as_mapping(params))
     need_labels(dataset, "dataset")
     given = dataset._with_own(as_mapping(params))
     for name, value in given.items():

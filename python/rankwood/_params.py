@@ -127,6 +127,12 @@ def no_effect(strict: bool | None) -> int:
     return int(lib.RW_NO_EFFECT_ERROR if strict else lib.RW_NO_EFFECT_WARN)
 
 
+def need_device(given: Mapping[str, Any]) -> None:
+    """UnsupportedError: the device is not there; for calls that are about to read data."""
+    if given.get("device") is not None:
+        check(lib.rw_device_check(context(), chars(as_text(given["device"]))))
+
+
 class Params:
     """struct rw_params: those given, the others at their defaults.
 
@@ -143,7 +149,6 @@ class Params:
                 raise ParameterTypeError(f"a parameter's name is {name!r}; expected a string")
             if value is not None:
                 self.set(name, value)
-        check(lib.rw_device_check(context(), lib.rw_params_get(self.c, b"device")))
 
     def set(self, name: str, value: Any) -> None:
         ours = name.replace("_", "-")

@@ -35,7 +35,7 @@ from rankwood._dataset import Dataset
 from rankwood._exchange import Exchange
 from rankwood._handles import check_apart
 from rankwood._model import Model
-from rankwood._params import Params, as_mapping, infos, need_measured, number_or_text
+from rankwood._params import Params, as_mapping, infos, need_device, need_measured, number_or_text
 from rankwood._positions import PositionBias
 from rankwood._progress import Progress
 
@@ -452,6 +452,7 @@ def train(
     makes it silent.
     """
     with _ranks.agreed():
+        need_device(as_mapping(params))
         need(train_set, Dataset, "train_set")._need_labels("train_set")
         if init is not None:
             need(init, Model, "init")
