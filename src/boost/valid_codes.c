@@ -18,11 +18,14 @@ struct coding {
     const struct rw_bins *train; /* borrowed */
     struct rw_bins **part;       /* [n_parts] owned */
     size_t n_parts, part_room;
+    uint32_t n_ids; /* one more than the greatest feature id so far */
 };
 
 static int code_some(void *user, const struct rw_dataset *some)
 {
     struct coding *c = user;
+    const uint32_t n_ids = some->n_columns ? some->column[some->n_columns - 1].feature + 1 : 0;
+    c->n_ids = n_ids > c->n_ids ? n_ids : c->n_ids;
     RW_TRY(RW_GROW(c->ctx, c->part, c->part_room, c->n_parts + 1));
     RW_TRY(rw_bins_make(c->ctx, some, c->train->cuts, &c->train->rule, 0, &c->part[c->n_parts]));
     c->n_parts++;
@@ -38,6 +41,7 @@ static int read_codes(struct rw_ctx *ctx, const struct rw_bins *train, const cha
     RW_TRY_OUT(
         rw_bins_join(ctx, c.part, (uint32_t)c.n_parts, train->cuts, &train->rule, &(*out)->codes));
     (*out)->codes_free = rw_bins_free;
+    (*out)->n_ids = c.n_ids;
 out:
     for (size_t i = 0; i < c.n_parts; i++)
         rw_bins_free(c.part[i]);

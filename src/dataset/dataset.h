@@ -83,6 +83,7 @@ struct rw_dataset {
     /* NULL, or codes in place of values: of a validation set, by the boundaries of a training set,
      * whose cuts they need (binning/bins.h); owned, and freed by codes_free */
     struct rw_bins *codes;
+    uint32_t n_ids; /* of codes: one more than the greatest feature id that was read; else 0 */
     void (*codes_free)(struct rw_bins *codes);
 };
 struct rw_bins;

@@ -53,8 +53,10 @@ static uint32_t n_needed(const struct rw_model *model)
 
 struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
 {
-    struct rw_column_view view = {
-        .what = "the data", .width = dataset->width, .by_name = dataset->by_name};
+    struct rw_column_view view = {.what = "the data",
+                                  .width = dataset->width,
+                                  .by_name = dataset->by_name,
+                                  .n_ids = dataset->n_ids};
     if (dataset->n_columns)
         view.n_ids = dataset->column[dataset->n_columns - 1].feature + 1;
     return view;
