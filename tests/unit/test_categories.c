@@ -158,17 +158,13 @@ Test(categories, every_way_of_scoring_gives_the_same_bits)
     check_scores(MANY_WORDS);
 }
 
-/* `bins` words have codes, up to 1023, the most frequent ones, and the model's text is version 5
- * where some feature has more than 255. */
+/* `bins` words have codes, up to 1023, the most frequent ones. */
 Test(categories, as_many_words_as_bins)
 {
     static const struct {
-        const char *bins, *first_line;
+        const char *bins;
         uint32_t n;
-    } row[] = {{"255", "rankwood model 4\n", 255},
-               {"256", "rankwood model 5\n", 256},
-               {"1023", "rankwood model 5\n", 1023},
-               {"1024", "rankwood model 5\n", 1023}};
+    } row[] = {{"255", 255}, {"256", 256}, {"1023", 1023}, {"1024", 1023}};
     static float rows[3 * N_DOCS];
     struct rw_dataset *data = made_data(1, rows);
     for (uint32_t d = 0; d < N_DOCS; d++) /* 1,500 words, of which 300 are twice */
@@ -176,15 +172,10 @@ Test(categories, as_many_words_as_bins)
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct rw_model *model = trained_by(data, row[i].bins);
         const struct rw_feature_categories *of = rw_categories_find(&model->categories, 1);
-        char *text;
-        size_t n;
         cr_assert_eq(of->n, row[i].n, "%s: %u words", row[i].bins, of->n);
         for (uint32_t word = 1000; word < 1255; word++)
             cr_assert_lt(rw_category_of_number(of, (float)word), of->n, "%u", word);
-        cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
-        cr_assert_eq(strncmp(text, row[i].first_line, strlen(row[i].first_line)), 0, "%.20s", text);
         round_trip(model);
-        rw_mem_free(text);
         rw_model_free(model);
     }
     rw_dataset_free(data);
@@ -252,16 +243,17 @@ Test(categories, sets_read_back)
     static const char *const good[] = {"in none", "in 0",     "in 3",  "in 0-3",
                                        "in 0,2",  "in 0,2-3", "in 1-2"};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        char text[2048];
+        char text[2048], node[64];
         struct rw_model *model;
         char *out;
         size_t n;
         snprintf(text, sizeof(text), BEGIN4 CATEGORIES4 TREE4("%s"), good[i]);
+        snprintf(node, sizeof(node), "node 0 feature 1 %s left leaf 0", good[i]);
         char *whole = fixture_sum(text, strlen(text), &n);
         cr_assert_eq(parse(whole, n, &model), RW_OK, "%s", rw_last_error(ctx));
-        size_t n_out;
-        cr_assert_eq(rw_model_print(ctx, model, &out, &n_out), RW_OK);
-        cr_assert(n == n_out && memcmp(whole, out, n) == 0, "%s", good[i]);
+        cr_assert_eq(rw_model_print(ctx, model, &out, &n), RW_OK);
+        cr_assert(strstr(out, CATEGORIES4) && strstr(out, node), "%s", good[i]);
+        round_trip(model);
         rw_mem_free(out);
         free(whole);
         rw_model_free(model);
@@ -300,9 +292,6 @@ Test(categories, versions_of_many_words)
     cr_assert_str_eq(rw_last_error(ctx), "m:17: expected at most 255 words, found 256");
     cr_assert_eq(parse_many(5, 1024, &model), RW_ERR_FORMAT);
     cr_assert_str_eq(rw_last_error(ctx), "m:17: expected at most 1023 words, found 1024");
-    cr_assert_eq(parse_many(5, 255, &model), RW_ERR_FORMAT);
-    cr_assert_str_eq(rw_last_error(ctx), "m:1: a model of version 5; expected version 4, for no "
-                                         "feature has more than 255 categories");
 }
 
 Test(categories, hostile_sets_and_words)
@@ -320,7 +309,6 @@ Test(categories, hostile_sets_and_words)
         {BEGIN4 "categories 1\nfeature 1 words 2\ncategory b\ncategory a\n\n", "words that ascend"},
         {BEGIN4 "categories 1\nfeature 1 words 1\ncategory \n\n", "expected a word"},
         {BEGIN4 "categories 1\nfeature 1 words 256\n\n", "expected"},
-        {BEGIN5 CATEGORIES4 TREE4("in 0"), "1: a model of version 5; expected version 4"},
         {BEGIN4 "categories 2\nfeature 1 words 0\nfeature 1 words 0\n\n", "ids that ascend"},
         {BEGIN4 "categories 1\nfeature 65536 words 0\n\n", "expected a feature id"},
     };
