@@ -268,7 +268,7 @@ static int raise_covers(struct raising *r, const struct rw_ens_tree *tree, struc
             return RW_OK;
         sum += node->docs;
     }
-    if (!(sum > 0.0))
+    if (!(sum > 0.0) || to->n_leaves == 1)
         return RW_OK;
     RW_TRY(rw_tree_add_covers(r->ctx, to));
     for (int32_t at = 0; at < tree->n_nodes; at++) {

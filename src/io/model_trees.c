@@ -66,7 +66,7 @@ static int leaf_line(struct rw_words *w, struct rw_tree *tree, int32_t leaf)
     int has_covers = tree->hessian != NULL;
     RW_TRY(rw_words_number(w, "leaf ", leaf));
     RW_TRY(rw_words_float(w, " ", "a leaf's value, a finite float", &tree->leaf[leaf]));
-    if (leaf == 0 && w->version >= RW_MODEL_VERSION) {
+    if (leaf == 0 && tree->n_leaves > 1 && w->version >= RW_MODEL_VERSION) {
         RW_TRY(rw_words_option(w, " docs ", &has_covers));
         if (has_covers && !w->is_writing)
             RW_TRY(rw_tree_add_covers(w->ctx, tree));

@@ -38,7 +38,7 @@ int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree)
 
 int rw_tree_add_covers(struct rw_ctx *ctx, struct rw_tree *tree)
 {
-    if (tree->hessian)
+    if (tree->hessian || tree->n_leaves == 1)
         return RW_OK;
     RW_TRY(RW_NEW(ctx, tree->docs, (size_t)tree->n_leaves));
     return RW_NEW(ctx, tree->hessian, (size_t)tree->n_leaves);

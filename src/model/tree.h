@@ -19,8 +19,8 @@ struct rw_tree {
     /* NULL, or a pair: */
     uint8_t *by_set;         /* [n_leaves - 1] 1: left when the category's code is in `set` */
     struct rw_code_set *set; /* [n_leaves - 1] of the others: empty; and their cuts are 0 */
-    /* The covers: NULL, or a pair. Trained and refitted trees have them; a tree of a model of
-     * version 1 to 5, or of a format that stores no covers, has none. */
+    /* The covers: NULL, or a pair. Trained and refitted trees with a split have them; a tree of a
+     * model of version 1 to 5, or of a format that stores no covers, has none. */
     double *docs;   /* [n_leaves] sampled documents of the leaf, a whole number; in an imported tree
                        what the other program counts, which XGBoost and CatBoost weight */
     float *hessian; /* [n_leaves] sum of their hessians, rounded once; FLT_MAX where it is larger */
@@ -30,7 +30,7 @@ struct rw_tree {
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
 /* Makes by_set and set, zeroed, unless they are there. */
 int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree);
-/* Makes docs and hessian, zeroed, unless the tree has them. */
+/* Makes docs and hessian, zeroed, unless the tree has them or has no split. */
 int rw_tree_add_covers(struct rw_ctx *ctx, struct rw_tree *tree);
 void rw_tree_release(struct rw_tree *tree);
 int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to);

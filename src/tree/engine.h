@@ -312,10 +312,12 @@ struct rw_quantised_sums {
     uint64_t lambda_squares; /* 0 where no feature is split by categories */
 };
 
-/* The cover of a leaf, of the sums over its documents (rw_tree_add_covers). */
+/* The cover of a leaf, of the sums over its documents; none in a tree without a split. */
 static inline void rw_tree_set_cover(struct rw_tree *tree, int32_t leaf, const struct rw_sum *sum,
                                      int hess_exponent)
 {
+    if (!tree->hessian)
+        return;
     tree->docs[leaf] = (double)sum->n;
     tree->hessian[leaf] = rw_cover_hessian(sum, hess_exponent);
 }

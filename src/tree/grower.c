@@ -260,10 +260,9 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
         .lambda_exponent = root->lambda_exponent,
         .hess_exponent = root->hess_exponent};
     tree->leaf[0] = 0.0f;
-    RW_TRY(rw_tree_add_covers(g->ctx, tree));
-    rw_tree_set_cover(tree, 0, &root->sum, root->hess_exponent);
     if (g->n_splits == 0)
         return RW_OK;
+    RW_TRY(rw_tree_add_covers(g->ctx, tree));
     RW_TRY(rw_engine_leaf_sums(engine, leaf_slot, tree->n_leaves, g->sum));
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (g->sum[leaf].n != g->node[leaf_slot[leaf]].n)
