@@ -211,6 +211,8 @@ class Model(Reworked):
         path: its file. format: "lightgbm", "xgboost", "xgboost-ubj", "catboost", "onnx", "onnx5",
         "ranklib", "quickrank" or "solr". feature_base: as for :meth:`export`, but "auto" is 0 where a
         format that counts from 0 names its columns, else 1, as LETOR text counts (a table's columns count from 0).
+        Not given, ids stay as they are, and numbered columns without names are those of an array, which is logged;
+        a model that was trained on ``load_svmlight_file``'s columns takes 1 to score LETOR text.
         Categories come in as words: :attr:`categories`.
 
         Raises FormatError for what is damaged or cannot be had here, ParameterError for a format that is
