@@ -65,6 +65,7 @@ make_root() { # suite root
 # The network as it is here: names, apt's proxies, pip's configuration and the certificates that it trusts.
 carry_network() { # root
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+    [ -s "$1/etc/hosts" ] || printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts" # as an installer leaves it
     apt-config dump | grep -i '^Acquire::[a-z:]*proxy' >"$1/etc/apt/apt.conf.d/99machine"
     mkdir -p "$1/opt/pip"
     python3 -m pip config list 2>/dev/null | while IFS= read -r line; do
