@@ -32,7 +32,7 @@ functions read: `python docs/make_migrating.py > docs/migrating.md`.
 | an objective, a metric that is a function | `{"objective": f, "metric": g}`, with the signs of LightGBM and XGBoost |
 | `YetiRank:decay=0.9;permutations=5` | `{"objective": "yetirank", "decay": 0.9, "permutations": 5}` |
 | `YetiRank:mode=MAP`, also DCG, MRR and ERR | `{"objective": "yetirank", "delta": "map"}`, without a decay |
-| `LGBMRanker`, `XGBRanker`, `CatBoostRanker` | `Ranker`, whose `fit` takes `qid`, `group` or a frame with a column `qid` |
+| `LGBMRanker`, `XGBRanker`, `CatBoostRanker` | `Ranker`; `fit` takes `qid`, `group` or a frame with a column `qid` |
 | `cv` | `cv` |
 | `pred_contrib=True`, `pred_contribs=True`, `ShapValues` | `Model.explain` |
 | `feature_importance`, `get_score`, `get_feature_importance` | `Model.importance` |

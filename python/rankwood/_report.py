@@ -29,9 +29,9 @@ def report(
     how: dict[str, Any],
 ) -> str | None:
     """See Model.report."""
+    need_labels(data, "data")
     if path is not None:
         check_apart(path, data)
-    need_labels(data, "data")
     n_trees, n_repeats = whole(n_trees, "n_trees", 0, 100), whole(n_repeats, "n_repeats", 0, 1000)
     if path is None:
         import tempfile

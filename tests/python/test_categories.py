@@ -370,7 +370,8 @@ def test_wrong() -> None:
         rankwood.Dataset(table.assign(x=-1), "label", qid="qid", categorical_features=["x"])
     with pytest.raises(TypeError, match=r"categorical_features has 1\.5"):
         rankwood.Dataset(table, "label", qid="qid", categorical_features=[1.5])
-    with pytest.raises(rankwood.ParameterError, match="category_smoothing"):
-        rankwood.train({"category_smoothing": 3}, rankwood.Dataset(table.drop(columns="shop"), "label", qid="qid"))
-    with pytest.raises(rankwood.ParameterError, match="category_penalty"):
-        rankwood.train({"category_penalty": 1}, rankwood.Dataset(table.drop(columns="shop"), "label", qid="qid"))
+    numbers = rankwood.Dataset(table.drop(columns="shop"), "label", qid="qid")
+    for params in ({"category_smoothing": 3}, {"category_penalty": 1}):
+        (name,) = params
+        with pytest.raises(rankwood.ParameterError, match=f"'{name}' has no effect without categorical"):
+            rankwood.train(params, numbers, strict=True)

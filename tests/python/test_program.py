@@ -1,4 +1,4 @@
-"""The package and the command line make the same model, byte for byte, of the same values."""
+"""The package and the command line make the same model of the same values, but for the kind of its columns."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def options(params: dict[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')}={value}" for name, value in params.items()]
 
 
+def checked(model: bytes, columns: str) -> list[str]:
+    """A model's lines without the kind of its columns, which has to be `columns`, and the checksum."""
+    lines = model.decode().splitlines()
+    assert lines.pop(2) == f"columns {columns}" and lines.pop().startswith("checksum ")
+    return lines
+
+
 PARAMS = [
     {"rounds": 20},
     {"rounds": 20, "min_docs": 1, "leaves": 6, "sample_queries": 0.7, "sample_features": 0.7, "seed": 5},
@@ -52,12 +59,13 @@ def test_train(
     valid = other.dataset() if with_valid else None
     model = train({**params, "early_stop": 5} if with_valid else params, made.dataset(), valid=valid)
     model.save(tmp_path / "package.txt")
-    assert (tmp_path / "package.txt").read_bytes() == out.read_bytes()
+    ours = (tmp_path / "package.txt").read_bytes()
+    assert checked(ours, "numbered 6") == checked(out.read_bytes(), "letor")
     assert model.n_trees > 0
     ranker = Ranker(**params, **({"early_stop": 5} if with_valid else {}))
     sets = {"eval_set": [(other.X, other.y)], "eval_qid": [other.qid]} if with_valid else {}
     ranker.fit(made.X, made.y, qid=made.qid, **sets)
-    assert ranker.model_.to_bytes() == out.read_bytes()
+    assert ranker.model_.to_bytes() == ours
 
 
 @pytest.mark.parametrize("absent", ["zero", "missing"])
@@ -65,7 +73,8 @@ def test_missing_values(made: Made, program: Path, tmp_path: Path, absent: str) 
     holes = Made(np.where(made.X > 0.8, np.nan, made.X), made.y, made.qid, made.group)
     params = {"rounds": 10, "min_docs": 1, "absent": absent}
     run(program, "train", letor(holes, tmp_path / "a.txt"), *options(params), "-o", tmp_path / "m")
-    assert train(params, holes.dataset()).to_bytes() == (tmp_path / "m").read_bytes()
+    ours, theirs = train(params, holes.dataset()).to_bytes(), (tmp_path / "m").read_bytes()
+    assert checked(ours, "numbered 6") == checked(theirs, "letor")
 
 
 def test_missing_is_0(made: Made, program: Path, tmp_path: Path) -> None:
@@ -74,7 +83,8 @@ def test_missing_is_0(made: Made, program: Path, tmp_path: Path) -> None:
     params = {"rounds": 10, "min_docs": 1, "absent": "missing"}
     text = letor(zeros, tmp_path / "a.txt", present=X != 0)
     run(program, "train", text, *options(params), "-o", tmp_path / "m")
-    assert train(params, zeros.dataset(missing=0)).to_bytes() == (tmp_path / "m").read_bytes()
+    ours, theirs = train(params, zeros.dataset(missing=0)).to_bytes(), (tmp_path / "m").read_bytes()
+    assert checked(ours, "numbered 6") == checked(theirs, "letor")
 
 
 def test_weights(made: Made, program: Path, tmp_path: Path) -> None:
@@ -94,7 +104,7 @@ def test_names(made: Made, program: Path, tmp_path: Path) -> None:
     text = letor(made, tmp_path / "a.txt")
     run(program, "train", text, f"--names={tmp_path / 'names'}", "--rounds=10", "-o", tmp_path / "m")
     ours = train({"rounds": 10}, made.dataset(feature_names=names)).to_bytes()
-    assert ours == (tmp_path / "m").read_bytes()
+    assert checked(ours, "named 6") == checked((tmp_path / "m").read_bytes(), "letor")
 
 
 def test_real_data(program: Path, real_data: Path, tmp_path: Path) -> None:

@@ -261,9 +261,10 @@ def test_onnx_export_is_scored(unseen: Any, trained: rankwood.Model, tmp_path: P
 # ---- 7: SHAP ----
 
 
-def test_shap(unseen: Any, trained: rankwood.Model) -> None:
+def test_shap(table: Any, unseen: Any, trained: rankwood.Model) -> None:
     data = rankwood.Dataset(unseen, **COLUMNS)
-    why = trained.explain(data)
+    assert trained.explain(data).base_value == pytest.approx(trained.predict(table).mean(), rel=1e-9)
+    why = trained.explain(data, data)
     scores = trained.predict(unseen)
     assert why.values.shape == (len(unseen), 4) and why.names == FEATURES
     np.testing.assert_allclose(why.base_value + why.values.sum(axis=1), scores, rtol=0, atol=1e-12)
