@@ -95,6 +95,7 @@ for weights in 1 1,x 1,-1 0,0 1,,2 1,65537 1,nan 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
     try train train.txt --labels two --label-weights $weights --quiet -o no
 done
 try train train.txt --labels two --label-weights 1,0.5,2 --positions one --debias ipw --quiet -o no
+try train train.txt --labels two --rounds 1 --quiet -o unused
 echo '1 1 2' >pairs
 try train train.txt --labels two --label-weights 1,0.5,2 --pairs-file pairs --quiet -o no
 for line in '1' '1 2 3' 'x 1' '1 -1' '1 nan' '' '1 2x'; do

@@ -32,6 +32,7 @@ say 'cv has them' sh -c '! cmp -s with without'
 rm -f other ck
 try train clicks.txt --debias additive --quiet -o no
 try train --strict clicks.txt --positions shown --quiet -o no
+try train clicks.txt --positions shown --rounds 1 --quiet -o unused
 try train --strict clicks.txt --positions shown --debias ipw --objective regression --metric rmse --quiet -o no
 try train --strict clicks.txt --positions shown --debias ipw --objective yetirank --quiet -o no
 try train --strict clicks.txt --positions shown --debias ipw --position-l2 1 --quiet -o no
