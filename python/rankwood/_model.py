@@ -232,7 +232,7 @@ class Model(Reworked):
 
     @property
     def best_round(self) -> int:
-        """The round that the first validation set chose, from 1; 0 without one."""
+        """The round that a validation set chose, from 1; 0 without one."""
         return int(lib.rw_model_best_round(self._c))
 
     @property

@@ -249,8 +249,9 @@ static const struct rw_alias aliases[] = {
     NONE("the errors of single documents are the squared one and the logistic one",
          " fair-c poisson-max-delta-step tweedie-variance-power reg-sqrt quantile-alpha"
          " huber-slope aft-loss-distribution expectile-alpha "),
-    NONE("the first metric stops training, on the first validation set",
-         " first-metric-only disable-default-eval-metric metric-to-stop "),
+    NONE(
+        "the first metric stops training, on the first validation set that is not the training set",
+        " first-metric-only disable-default-eval-metric metric-to-stop "),
     NONE("a round counts as better if its metric is, by more than 'early-stop-delta'",
          " od-pval od-type "),
     NONE("the model always ends at its best round, unless 'early-stop' is 0",

@@ -577,8 +577,9 @@ const struct rw_command rw_cmd_train = {
     .name = "train",
     .brief = "train a model",
     .operands = "DATA... [--valid DATA]... -o MODEL",
-    .about = "Trains a model. The first metric on the first validation set stops training "
-             "(--early-stop), and the model ends at its best round. Ctrl-C and SIGTERM end after "
+    .about = "Trains a model. The first metric on the first validation set that is not DATA stops "
+             "training (--early-stop), and the model ends at its best round. Ctrl-C and SIGTERM "
+             "end after "
              "the round: the best model so far goes to MODEL.interrupted, MODEL stays as it was, "
              "and the exit code is 130 or 143.",
     .least = 1,
