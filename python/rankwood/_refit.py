@@ -10,7 +10,7 @@ from rankwood import _ranks
 from rankwood._core import ParameterError, ParameterTypeError, caller_names, check, context, ffi, lib, need, text
 from rankwood._dataset import Dataset
 from rankwood._model import Model
-from rankwood._params import Params, as_mapping, need_measured
+from rankwood._params import Params, as_mapping, need_device, need_measured
 from rankwood._train import (
     Callback,
     _ctrl_c,
@@ -33,6 +33,7 @@ def refit(
 ) -> Model:
     """See :meth:`Model.refit`."""
     with _ranks.agreed():
+        need_device(as_mapping(params))
         need(data, Dataset, "data")._need_labels("data")
         given = as_mapping(params)
         if decay is not None and {"refit_decay", "refit-decay"} & set(given):

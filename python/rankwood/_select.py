@@ -25,7 +25,7 @@ from rankwood._core import (
 from rankwood._dataset import Dataset
 from rankwood._explain import Permuted
 from rankwood._model import Model
-from rankwood._params import Params, as_mapping
+from rankwood._params import Params, as_mapping, need_device
 from rankwood._refit import _real
 from rankwood._train import _Names, _on_error, _Training
 
@@ -169,6 +169,7 @@ def select(
     KeyboardInterrupt
         Ctrl-C, within a second.
     """
+    need_device(as_mapping(params))
     sets = {"train_set": train_set, "valid": valid, **({} if test is None else {"test": test})}
     for name, one in sets.items():
         need(one, Dataset, name)._need_labels(name)

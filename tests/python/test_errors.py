@@ -404,11 +404,18 @@ def test_gradients_of_a_built_in_objective(made: Made, small: dict[str, Any]) ->
         rankwood.train({**small, "objective": "queryrmse"}, rankwood.Dataset(made.X, y, qid=made.qid))
 
 
-def test_a_device_that_is_not_there_is_said_before_data_are_read(tmp_path: Any) -> None:
+def test_a_device_that_is_not_there_is_said_before_data_are_read(
+    made: Made, small: dict[str, Any], tmp_path: Any
+) -> None:
+    model = train(small, made.dataset())
     with pytest.raises(rankwood.UnsupportedError, match=r"no device cuda:255|no GPU|built without CUDA"):
         train({"device": "cuda:255"}, Dataset(tmp_path / "nothing"))
     with pytest.raises(rankwood.UnsupportedError, match=r"no device cuda:255|no GPU|built without CUDA"):
         rankwood.cv({"device": "cuda:255"}, Dataset(tmp_path / "nothing"), 3)
+    with pytest.raises(rankwood.UnsupportedError, match=r"no device cuda:255|no GPU|built without CUDA"):
+        rankwood.select({"device": "cuda:255"}, Dataset(tmp_path / "nothing"), Dataset(tmp_path / "nothing"), loss=0.1)
+    with pytest.raises(rankwood.UnsupportedError, match=r"no device cuda:255|no GPU|built without CUDA"):
+        model.refit(Dataset(tmp_path / "nothing"), params={"device": "cuda:255"})
     with pytest.raises(ParameterError, match=r"expected auto, cpu, cuda, cuda:N or cuda:all, found 'gpu'"):
         train({"device": "gpu"}, Dataset(tmp_path / "nothing"))
 
