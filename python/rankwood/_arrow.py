@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwood import _ranks
 from rankwood._core import DataError, check, context, ffi, lib, made, text
 from rankwood._tables import Column, Table, check_names
 
@@ -98,7 +99,7 @@ class ArrowColumn(Column):
             values, null = self._chunk(k, 0, int(self._begin[k + 1] - begin))
             if null is not None and null.any():
                 row = int(begin) + int(null.argmax())
-                raise DataError(f"{what} of document {row} (from 0) is null; expected a number")
+                raise DataError(f"{what} of document {row} (from 0){_ranks.shard()} is null; expected a number")
             parts.append(values)
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
 

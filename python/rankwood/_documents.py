@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _tables
+from rankwood import _ranks, _tables
 from rankwood._core import DataError, lib
 
 Floats = npt.NDArray[np.float64]
@@ -34,7 +34,8 @@ def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
     bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
     if len(bad):
         raise DataError(
-            f"label of document {bad[0]} (from 0) is {array[bad[0]]}; expected a finite number, 0 or more"
+            f"label of document {bad[0]} (from 0){_ranks.shard()} is {array[bad[0]]}; "
+            "expected a finite number, 0 or more"
         )
     return out
 
@@ -144,7 +145,8 @@ class Queries:
         if qid.dtype.kind in "OT":
             for i, one in enumerate(qid.tolist()):
                 if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
-                    raise DataError(f"qid of document {i} (from 0) is {one!r}; expected an integer or a string")
+                    where = f"document {i} (from 0){_ranks.shard()}"
+                    raise DataError(f"qid of {where} is {one!r}; expected an integer or a string")
         if sort:
             order = _order_of(qid)
             if not np.array_equal(order, np.arange(len(order), dtype=np.uint32)):

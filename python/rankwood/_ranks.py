@@ -328,6 +328,11 @@ def number() -> int:
     return int(lib.rw_ranks_number(context()))
 
 
+def shard() -> str:
+    """Follows the number of a document that is counted from this worker's first one, as rw_comm_shard."""
+    return f" of worker {number()}'s shard" if number() > 0 else ""
+
+
 def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
     """The numbers of all ranks, any number of each."""
     sizes = np.zeros(count(), np.uint64)

@@ -258,7 +258,8 @@ def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians:
         first, second = result
         first, second = _values(first, "gradient", n), _values(second, "hessian", n)
         if (second < 0).any():
-            raise DataError(f"hessian of document {int(np.argmax(second < 0))} (from 0) is below 0")
+            first_below = int(np.argmax(second < 0))
+            raise DataError(f"hessian of document {first_below} (from 0){_ranks.shard()} is below 0")
         np.negative(data._in_own_order(first), out=_doubles(gradients, n, writable=True))
         _doubles(hessians, n, writable=True)[:] = data._in_own_order(second)
         return 0
@@ -273,7 +274,7 @@ def _values(array: Any, what: str, n: int) -> Floats:
         raise DataError(f"{what} has shape {out.shape}; expected ({n},)")
     bad = np.flatnonzero(~np.isfinite(out))
     if len(bad):
-        raise DataError(f"{what} of document {bad[0]} (from 0) is {out[bad[0]]}")
+        raise DataError(f"{what} of document {bad[0]} (from 0){_ranks.shard()} is {out[bad[0]]}")
     return out
 
 

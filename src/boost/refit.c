@@ -361,7 +361,7 @@ static int ask_caller(struct refit *r)
     if (r->hooks->gradients(r->hooks->user, r->set[0], r->score[0], r->own.gradient,
                             r->own.hessian))
         return rw_fail(r->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
-    return rw_gradients_check(r->ctx, NULL, n, r->own.gradient, r->own.hessian);
+    return rw_gradients_check(r->ctx, NULL, r->first_doc, n, r->own.gradient, r->own.hessian);
 }
 
 /* Documents' weights multiply gradients that are no integers yet, which get a scale of the tree's

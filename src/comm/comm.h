@@ -12,6 +12,7 @@
 #ifndef RW_COMM_COMM_H
 #define RW_COMM_COMM_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ctx.h"
@@ -48,6 +49,17 @@ static inline int rw_rank(const struct rw_ctx *ctx)
 static inline int rw_local_rank(const struct rw_ctx *ctx)
 {
     return ctx->comm ? ctx->comm->local_rank : 0;
+}
+
+/* Follows the number of a document that is counted from this worker's first one: " of worker 2's
+ * shard", or "" on worker 0, whose first document is the first of all. ctx may be NULL. */
+enum { RW_SHARD_TEXT = 40 };
+static inline const char *rw_comm_shard(const struct rw_ctx *ctx, char buffer[RW_SHARD_TEXT])
+{
+    buffer[0] = 0;
+    if (ctx && rw_rank(ctx) > 0)
+        snprintf(buffer, RW_SHARD_TEXT, " of worker %d's shard", rw_rank(ctx));
+    return buffer;
 }
 
 /* By this rank to others, so far. */

@@ -11,7 +11,7 @@ static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uin
 {
     char where[512], number[16], text[RW_FEATURE_TEXT];
     rw_number_write(value, number);
-    rw_dataset_where(dataset, doc, where, sizeof(where));
+    rw_dataset_where(ctx, dataset, doc, where, sizeof(where));
     return rw_fail(ctx, RW_ERR_DATA,
                    "%s: expected a category in %s, a whole number from 0 to 16777216, "
                    "found %s",

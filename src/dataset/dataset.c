@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/system.h"
+#include "comm/comm.h"
 #include "dataset/lexicon.h"
 
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
@@ -76,12 +77,16 @@ void rw_dataset_free(struct rw_dataset *dataset)
     rw_mem_free(dataset);
 }
 
-void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size)
+void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
+                      char *buffer, size_t size)
 {
     const uint32_t n = rw_records_under(dataset->location, sizeof(*dataset->location),
                                         dataset->n_locations, (uint64_t)doc + 1);
     if (n == 0) {
-        snprintf(buffer, size, "document %llu", (unsigned long long)(dataset->first_doc + doc + 1));
+        char shard[RW_SHARD_TEXT];
+        snprintf(buffer, size, "document %llu%s",
+                 (unsigned long long)(dataset->first_doc + doc + 1),
+                 dataset->first_doc ? "" : rw_comm_shard(ctx, shard));
         return;
     }
     const struct rw_location *location = &dataset->location[n - 1];
@@ -325,15 +330,18 @@ int rw_dataset_set_more_labels(struct rw_ctx *ctx, struct rw_dataset *dataset, c
 {
     RW_DEFAULT_FPENV;
     float *more;
+    char shard[RW_SHARD_TEXT];
     if (n_labels < 1 || n_labels >= RW_MAX_LABELS)
         return rw_fail(ctx, RW_ERR_DATA, "%d further labels a document; expected 1 to %d", n_labels,
                        RW_MAX_LABELS - 1);
     RW_TRY(rw_dataset_check_more_labels(ctx, dataset, NULL, n));
     for (size_t i = 0; i < n * (size_t)n_labels; i++) {
         if (!(labels[i] >= 0.0 && labels[i] <= (double)FLT_MAX))
-            return rw_fail(ctx, RW_ERR_DATA,
-                           "further label %zu of document %zu is %g; expected a number, 0 or more",
-                           i % (size_t)n_labels + 1, i / (size_t)n_labels + 1, labels[i]);
+            return rw_fail(
+                ctx, RW_ERR_DATA,
+                "further label %zu of document %zu%s is %g; expected a number, 0 or more",
+                i % (size_t)n_labels + 1, i / (size_t)n_labels + 1, rw_comm_shard(ctx, shard),
+                labels[i]);
     }
     RW_TRY(RW_NEW_RAW(ctx, more, n * (size_t)n_labels));
     for (size_t i = 0; i < n; i++) {

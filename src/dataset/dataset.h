@@ -95,8 +95,10 @@ int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
 /* It has no features any more. A cache's stay mapped. */
 void rw_dataset_drop_values(struct rw_dataset *dataset);
 
-/* Where a document stands: "a.txt:12:1", or "document 12" if it was not read from text. */
-void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size);
+/* Where a document stands: "a.txt:12:1", or "document 12" if it was not read from text: of all, or,
+ * where only this worker's documents are counted, "of worker 2's shard". ctx may be NULL. */
+void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
+                      char *buffer, size_t size);
 
 /* 1 if each of several documents, or nearly each, is a query by itself: says so, for a message. */
 int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);

@@ -3,6 +3,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "dataset/query_ids.h"
 #include "dataset/table.h"
 
@@ -13,10 +14,11 @@ static int take_labels(struct rw_ctx *ctx, const struct rw_table *table, struct 
     RW_TRY(RW_NEW(ctx, dataset->label, table->n_docs));
     for (uint32_t i = 0; table->label && i < table->n_docs; i++) {
         const float label = table->label[i];
+        char shard[RW_SHARD_TEXT];
         if (!(label >= 0) || isinf(label))
             return rw_fail(ctx, RW_ERR_DATA,
-                           "label of document %u (from 0) is %g; expected 0 or more", i,
-                           (double)label);
+                           "label of document %u (from 0)%s is %g; expected 0 or more", i,
+                           rw_comm_shard(ctx, shard), (double)label);
         dataset->label[i] = label == 0 ? 0.0f : label;
     }
     return RW_OK;

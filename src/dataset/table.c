@@ -355,6 +355,7 @@ static uint32_t first_infinite(const struct rw_table_reader *r, uint32_t c)
 int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *r)
 {
     uint32_t row = UINT32_MAX, column = 0;
+    char shard[RW_SHARD_TEXT];
     for (uint32_t c = 0; c < r->n_columns; c++) {
         const struct rw_table_column *one = &r->column[c];
         const uint32_t at = one->found & FOUND_INFINITE ? first_infinite(r, c) : UINT32_MAX;
@@ -366,9 +367,9 @@ int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *r)
     if (row != UINT32_MAX)
         return rw_fail(
             ctx, RW_ERR_DATA,
-            "value of document %u (from 0), feature %u is infinite%s; expected a number, "
+            "value of document %u (from 0)%s, feature %u is infinite%s; expected a number, "
             "or NaN for missing",
-            r->first_doc + row, r->column[column].feature,
+            r->first_doc + row, rw_comm_shard(ctx, shard), r->column[column].feature,
             r->table->column[r->column[column].index].type == RW_VALUE_F64
                 ? ", or too large for float32"
                 : "");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "io/arrow.h"
 
 enum id_type { ID_NONE, ID_INTEGER, ID_STRING, ID_LARGE_STRING, ID_STRING_VIEW };
@@ -173,7 +174,7 @@ struct growth {
 static int begin_run(struct rw_ctx *ctx, struct rw_arrow_ids *out, struct growth *h, uint32_t doc,
                      const struct id *id, int has_sign)
 {
-    char number[24];
+    char number[24], shard[RW_SHARD_TEXT];
     const char *text = id->text;
     size_t n = id->n;
     if (!text) {
@@ -182,7 +183,8 @@ static int begin_run(struct rw_ctx *ctx, struct rw_arrow_ids *out, struct growth
         text = number;
     }
     if (memchr(text, 0, n))
-        return rw_fail(ctx, RW_ERR_DATA, "qid of document %u (from 0) holds a character 0", doc);
+        return rw_fail(ctx, RW_ERR_DATA, "qid of document %u (from 0)%s holds a character 0", doc,
+                       rw_comm_shard(ctx, shard));
     RW_TRY(RW_GROW(ctx, out->offset, h->offset_room, h->n_runs + 2));
     RW_TRY(RW_GROW(ctx, out->text_offset, h->at_room, h->n_runs + 1));
     RW_TRY(RW_GROW(ctx, out->text, h->text_room, h->n_bytes + n + 1));
@@ -208,6 +210,7 @@ static int find_runs(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t 
     struct growth hidden = {.n_runs = 0};
     struct id id = {.text = NULL}, last = {.text = NULL};
     uint32_t doc = 0;
+    char shard[RW_SHARD_TEXT];
     for (size_t k = 0; k < arrow->n_batches; k++) {
         struct rw_arrow_part part;
         struct ids ids;
@@ -216,15 +219,16 @@ static int find_runs(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t 
         for (uint32_t i = 0; i < part.n; i++, doc++) {
             const int status = id_at(&ids, part.first + i, &id);
             if (status == 0)
-                return rw_fail(ctx, RW_ERR_DATA,
-                               "qid of document %u (from 0), column '%.200s', is null; expected an "
-                               "integer or a string",
-                               doc, rw_arrow_name(arrow, column));
+                return rw_fail(
+                    ctx, RW_ERR_DATA,
+                    "qid of document %u (from 0)%s, column '%.200s', is null; expected an "
+                    "integer or a string",
+                    doc, rw_comm_shard(ctx, shard), rw_arrow_name(arrow, column));
             if (status < 0)
                 return rw_fail(ctx, RW_ERR_DATA,
-                               "column '%.200s' is damaged: offsets of document %u (from 0) are "
+                               "column '%.200s' is damaged: offsets of document %u (from 0)%s are "
                                "outside its buffers",
-                               rw_arrow_name(arrow, column), doc);
+                               rw_arrow_name(arrow, column), doc, rw_comm_shard(ctx, shard));
             if (doc == 0 || !same(&id, &last))
                 RW_TRY(begin_run(ctx, out, &hidden, doc, &id, has_sign));
             last = id;

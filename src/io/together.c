@@ -267,7 +267,7 @@ static void where(const struct joint *j, uint32_t query, char *text, size_t size
 {
     const struct rw_dataset *documents = j->documents;
     const uint32_t doc = documents->query_offset[query];
-    rw_dataset_where(documents, doc, text, size);
+    rw_dataset_where(j->ctx, documents, doc, text, size);
 }
 
 /* Does the query `again` go on from the rank before, where no file should end inside of one? */

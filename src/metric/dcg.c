@@ -209,7 +209,7 @@ int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct r
     const double label = (double)dataset->label[job.wrong];
     char wrong[256], where[1024];
     gain_of(rule, label, &gains[job.wrong], wrong, sizeof(wrong));
-    rw_dataset_where(dataset, job.wrong, where, sizeof(where));
+    rw_dataset_where(ctx, dataset, job.wrong, where, sizeof(where));
     return rw_fail(ctx, RW_ERR_DATA, "%s: label %g %s", where, label, wrong);
 }
 

@@ -300,7 +300,7 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
         char where[1024], range[64];
         if (label >= 0 && label <= most && (!dialect->whole_labels || label == floor(label)))
             continue;
-        rw_dataset_where(dataset, i, where, sizeof(where));
+        rw_dataset_where(ctx, dataset, i, where, sizeof(where));
         snprintf(range, sizeof(range), most < any ? "0 to %.0f" : "0 or more", most);
         return rw_fail(ctx, RW_ERR_DATA, "%s: label %g: for '%s' %s takes %slabels, %s only", where,
                        label, row->name, dialect->program, dialect->whole_labels ? "whole " : "",

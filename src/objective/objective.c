@@ -117,8 +117,8 @@ int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
     return RW_OK;
 }
 
-int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t n_docs,
-                       const double *gradients, const double *hessians)
+int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
+                       uint32_t n_docs, const double *gradients, const double *hessians)
 {
     const char *of = objective ? "objective " : "custom objective";
     const char *hint = objective ? "\nhint: its labels, weights or start scores are too large" : "";
@@ -126,11 +126,11 @@ int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t n_doc
         if (!(fabs(gradients[i]) <= 1e30))
             return rw_fail(ctx, RW_ERR_DATA,
                            "%s%s: gradient of document %u (from 0) is %g; expected -1e30 to 1e30%s",
-                           of, objective ? objective : "", i, gradients[i], hint);
+                           of, objective ? objective : "", first_doc + i, gradients[i], hint);
         if (!(hessians[i] >= 0.0 && hessians[i] <= 1e30))
             return rw_fail(ctx, RW_ERR_DATA,
                            "%s%s: hessian of document %u (from 0) is %g; expected 0 to 1e30%s", of,
-                           objective ? objective : "", i, hessians[i], hint);
+                           objective ? objective : "", first_doc + i, hessians[i], hint);
     }
     return RW_OK;
 }

@@ -162,10 +162,10 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
  * sets, so that every number of ranks chooses alike. All ranks call it. */
 int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
                      struct rw_objective_rule *rule, const struct rw_dataset *dataset);
-/* Are gradients, [n_docs], what they must be? objective: whose they are, for the message; NULL: the
- * caller's own. RW_ERR_DATA: not. */
-int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t n_docs,
-                       const double *gradients, const double *hessians);
+/* Are gradients, [n_docs], what they must be? first_doc: documents of other ranks before these.
+ * objective: whose they are, for the message; NULL: the caller's own. RW_ERR_DATA: not. */
+int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
+                       uint32_t n_docs, const double *gradients, const double *hessians);
 /* gains: [n_docs], of several labels [n_labels][n_docs], if the objective ranks; kept, borrowed, as
  * the dataset's offsets and labels. first_doc: documents of other ranks before these. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,

@@ -119,8 +119,8 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
     RW_TRY(check_handed(engine));
-    RW_TRY(rw_gradients_check(engine->ctx, engine->rules.handed_by, engine->n_docs[0], gradients,
-                              hessians));
+    RW_TRY(rw_gradients_check(engine->ctx, engine->rules.handed_by, engine->first_doc,
+                              engine->n_docs[0], gradients, hessians));
     RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
     engine->has_gradients = 1;
     return RW_OK;
@@ -287,9 +287,11 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
     if (set < 0 || set >= engine->n_sets)
         return misuse(engine, "no such set");
     for (uint32_t i = 0; i < engine->n_docs[set]; i++) {
+        char shard[RW_SHARD_TEXT];
         if (!isfinite(scores[i]))
             return rw_fail(engine->ctx, RW_ERR_DATA,
-                           "score of document %u is %g; expected a finite number", i, scores[i]);
+                           "score of document %u%s is %g; expected a finite number", i,
+                           rw_comm_shard(engine->ctx, shard), scores[i]);
     }
     return engine->ops->set_scores(engine, set, scores);
 }

@@ -38,7 +38,7 @@ static void use(const struct rw_dataset *dataset)
         fuzz_check(isfinite(dataset->label[i]) && dataset->label[i] >= 0);
         fuzz_check(!dataset->weight ||
                    (dataset->weight[i] >= 0 && dataset->weight[i] <= RW_MAX_WEIGHT));
-        rw_dataset_where(dataset, i, where, sizeof(where));
+        rw_dataset_where(NULL, dataset, i, where, sizeof(where));
         fuzz_check(strncmp(where, "input:", 6) == 0);
     }
     for (uint32_t c = 0; c < dataset->n_columns; c++) {

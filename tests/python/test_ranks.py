@@ -178,6 +178,40 @@ def test_arguments_that_differ(made: Made, other: Made) -> None:
         assert words.partition(": ")[2] in str(told[1]) and not isinstance(told[1], rankwood.RankError)
 
 
+def test_documents_of_a_shard(made: Made) -> None:
+    """Errors number them from the shard's first one only where they say so."""
+    first = int(np.flatnonzero(share(made, 1, 3))[0])
+
+    def wrong(what: str, value: float) -> rankwood.Dataset:
+        rows = share(made, 1, 3)
+        X, y = made.X[rows].copy(), made.y[rows].copy()
+        if what == "label":
+            y[3] = value
+        else:
+            X[3, 2] = value
+        return rankwood.Dataset(X, y, qid=made.qid[rows])
+
+    def objective(scores: Any, data: rankwood.Dataset) -> Any:
+        gradient = np.zeros(len(scores))
+        gradient[3] = 1e31 if data.n_docs == share(made, 1, 3).sum() else 0
+        return gradient, np.ones(len(scores))
+
+    cases: dict[str, dict[str, Any]] = {
+        "label of document 3 (from 0) of worker 1's shard is -1": {"data": lambda: wrong("label", -1)},
+        "document 4 of worker 1's shard: label 40 is above 31": {"data": lambda: wrong("label", 40)},
+        "value of document 3 (from 0) of worker 1's shard, feature 2 is inf": {"data": lambda: wrong("X", np.inf)},
+    }
+    for words, given in cases.items():
+        told = failing(made, **given)
+        assert all(words in str(one) for one in told), told
+
+    def body(here: rankwood.Ranks) -> None:
+        rankwood.train({**PARAMS, "objective": objective}, part(made, here.rank, 3))
+
+    told = run(3, body)
+    assert any(f"gradient of document {first + 3} (from 0) is" in str(one) for one in told), told
+
+
 def test_arguments_that_are_wrong_everywhere(made: Made) -> None:
     for params in ({"leavess": 7}, {"early_stop": 3}, {"leaves": -1}):
         for one in run(3, lambda here, params=params: rankwood.train(params, part(made, here.rank, 3))):

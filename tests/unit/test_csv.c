@@ -96,9 +96,9 @@ Test(csv, what_is_read)
         cr_assert(isnan(last[i]) ? isnan(value(a, 1, i)) : value(a, 1, i) == last[i]);
     }
     char where[64];
-    rw_dataset_where(a, 1, where, sizeof(where));
+    rw_dataset_where(NULL, a, 1, where, sizeof(where));
     cr_assert_str_eq(where, "t.csv:4:1");
-    rw_dataset_where(a, 3, where, sizeof(where));
+    rw_dataset_where(NULL, a, 3, where, sizeof(where));
     cr_assert_str_eq(where, "t.csv:7:1");
     rw_dataset_free(a);
 }

@@ -74,7 +74,7 @@ Test(letor, where)
         for (uint32_t doc = 0; doc < 5; doc++) {
             char where[64], expected[64];
             snprintf(expected, sizeof(expected), "a.txt:%d:1", line[doc]);
-            rw_dataset_where(dataset, doc, where, sizeof(where));
+            rw_dataset_where(NULL, dataset, doc, where, sizeof(where));
             cr_assert_str_eq(where, expected, "chunks of %zu", chunk_bytes);
         }
         rw_dataset_free(dataset);

@@ -90,8 +90,8 @@ static void assert_same_lines(const struct rw_dataset *a, const struct rw_datase
         cr_assert_str_eq(rw_dataset_query_id(a, q), rw_dataset_query_id(b, q));
     for (uint32_t i = 0; i < a->n_docs; i++) {
         cr_assert_str_eq(rw_dataset_comment(a, i), rw_dataset_comment(b, i));
-        rw_dataset_where(a, i, where_a, sizeof(where_a));
-        rw_dataset_where(b, i, where_b, sizeof(where_b));
+        rw_dataset_where(NULL, a, i, where_a, sizeof(where_a));
+        rw_dataset_where(NULL, b, i, where_b, sizeof(where_b));
         cr_assert_str_eq(where_a, where_b);
     }
 }
