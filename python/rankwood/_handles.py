@@ -322,7 +322,9 @@ class Handles:
         extra = [name for i, name in enumerate(mine) if i not in set(kept)]
         if extra and not self._noted_extra:
             self._noted_extra = True
-            logger.info("%d columns are not among the model's features, and are not used: %s", len(extra), few(extra))
+            many = ("s are", "are") if len(extra) > 1 else (" is", "is")
+            told = (len(extra), *many, few(extra))
+            logger.info("%d column%s not among the model's features, and %s not used: %s", *told)
 
     def _warn_lacking(self, model: Any, values: Any) -> None:
         """Once for each model: of features that matter to it and that no line of LETOR text has."""

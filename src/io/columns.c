@@ -255,6 +255,7 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
     ctx->columns->name = NULL;
     ctx->columns->needed = NULL;
     ctx->columns->n_names = 0;
+    ctx->columns->has_noted_extra = 0;
     ctx->columns->first_other = -1;
     return like && like->name ? take_names(ctx, ctx->columns, like->name, like->n_names, NULL)
                               : RW_OK;

@@ -16,6 +16,7 @@ struct rw_table_columns {
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] by name; owned */
     uint8_t *needed;              /* [n_names] 1: must be there; owned */
+    int has_noted_extra;          /* there was a note of columns that have none of these names */
     int64_t first_other; /* the id of the first column that has none by its name; -1: such columns
                             are not read */
     /* Features whose values are words, of any text; all owned: */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "dataset/lexicon.h"
 #include "dataset/query_ids.h"
 #include "io/columns.h"
@@ -322,6 +323,43 @@ static int no_name(const struct header *h, uint32_t column)
                column + 1);
 }
 
+/* A column that the caller has ignored, by name or number, or whose name is of labels or query ids.
+ */
+static int is_known(const struct header *h, uint32_t column)
+{
+    const char *title = h->layout->title[column];
+    unsigned long first, last;
+    int is_ignored = 0;
+    for (int i = 0; i < h->columns->n_ignore && !is_ignored; i++)
+        is_ignored = strcmp(h->columns->ignore[i], title) == 0 ||
+                     (parse_range(h->columns->ignore[i], &first, &last) && column + 1 >= first &&
+                      column + 1 <= last);
+    return is_ignored || !*title || strcmp(title, "label") == 0 || strcmp(title, "qid") == 0;
+}
+
+/* Once for each data set: columns that are not read, for they have no feature's name. */
+static void note_extra(const struct header *h)
+{
+    enum { FEW = 3 };
+    char names[FEW * 48] = "";
+    size_t at = 0;
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < h->layout->n_columns; c++) {
+        if (h->layout->column[c].role != RW_CSV_IGNORED || h->ignored[c] || h->id[c] >= 0 ||
+            is_known(h, c))
+            continue;
+        if (n++ < FEW)
+            at += (size_t)snprintf(names + at, sizeof(names) - at, "%s'%.40s'", n > 1 ? ", " : "",
+                                   h->layout->title[c]);
+    }
+    if (n == 0 || h->columns->has_noted_extra || rw_rank(h->ctx) != 0)
+        return;
+    h->columns->has_noted_extra = 1;
+    rw_log(h->ctx, RW_LOG_NOTE, "%s: %u column%s not among the features, and %s not used: %s%s",
+           h->name, n, n > 1 ? "s are" : " is", n > 1 ? "are" : "is", names,
+           n > FEW ? ", ..." : "");
+}
+
 /* Ids of the columns that the names of a model, or of another data set, have. */
 static int find_by_name(struct header *h)
 {
@@ -362,6 +400,8 @@ static int find_by_name(struct header *h)
             rw_fail(h->ctx, RW_ERR_DATA,
                     "'%s' lacks %u of the features, such as '%.64s'; its columns are %s", h->name,
                     n_lacking, columns->name[first].name, some_names(h, names, sizeof(names)));
+    } else if (other < 0) {
+        note_extra(h);
     }
 out:
     rw_mem_free(found);

@@ -79,6 +79,24 @@ def test_scored_by_name(table: Path, valid: Path, other: Made, small: dict[str, 
         model.predict(bare)
 
 
+def test_columns_without_a_feature_are_noted(
+    table: Path, valid: Path, other: Made, small: dict[str, Any], caplog: Any
+) -> None:
+    """Once for each data set, unless they are named as what they are."""
+    model = train(small, Dataset(table, **{**COLUMNS, "ignore": ["title", "weight", 0]}))
+    sides: dict[str, Any] = {"label": "relevance", "qid": "query"}
+    named: dict[str, Any] = {"weight": "weight"}
+    for data, known in ((frame(other).drop(columns="title"), named), (valid, {**named, "ignore": ["title"]})):
+        for more, expected in (({}, 1), (known, 0)):
+            caplog.clear()
+            with caplog.at_level("INFO", logger="rankwood"):
+                one = Dataset(data, **sides, **more)
+                model.predict(one)
+                model.predict(one)
+            said = [line for line in caplog.messages if "not among the" in line]
+            assert len(said) == expected and all("weight" in line for line in said), said
+
+
 def test_a_set_in_another_order(table: Path, valid: Path, other: Made, small: dict[str, Any]) -> None:
     in_file, in_memory = Dataset(table, **COLUMNS), Dataset(pd.read_csv(table), **COLUMNS)
     sets = [Dataset(valid, "relevance", qid="query"), Dataset(frame(other), "relevance", qid="query", ignore=["title"])]

@@ -79,6 +79,9 @@ say 'explain' test "$("$RANKWOOD" explain letor.model valid.tsv $columns --json)
 say 'compare' test "$("$RANKWOOD" compare valid.tsv $columns --a letor.model --b more.csv)" = "$("$RANKWOOD" compare valid0.txt --a letor.model --b more.csv)"
 say 'report' "$RANKWOOD" report letor.model --valid valid.tsv $columns --quiet -o r.html
 say 'export' test "$("$RANKWOOD" export letor.model --to lightgbm --verify valid.tsv $columns -o x)" = "$("$RANKWOOD" export letor.model --to lightgbm --verify valid0.txt -o x)"
+# Columns that no feature has the name of: a note, once for each data set, unless they are named.
+try predict letor.model valid.tsv valid.tsv $columns -o x
+try predict letor.model valid.tsv $columns --ignore w,other -o x
 "$RANKWOOD" check train.csv $columns --ignore title,w --against valid.tsv >found
 "$RANKWOOD" check train0.txt --against valid0.txt >expected
 say 'check' cmp found expected
@@ -87,7 +90,7 @@ say 'check' cmp found expected
 try train train.csv $columns -o m
 try train train.csv --label-column relevance --qid-column query -o m
 try train train.csv --ignore title,w -o m
-try train train0.txt --label-column rel -o m
+try train train0.txt --label-column rel --rounds 1 --quiet -o warned
 try eval valid0.txt --model letor.model --ignore title
 cut -d , -f 1,3-9 no_header.csv | sed -n '2~2p' | sed '1i query,f0,f1,f2' >few.csv
 try predict letor.model few.csv
