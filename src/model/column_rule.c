@@ -27,8 +27,9 @@ static int check_array_for_ids(struct rw_ctx *ctx, const struct rw_column_rule *
     return rw_fail(ctx, RW_ERR_DATA,
                    "%s has %u columns, numbered from 0; %s has features by id, up to %u, as LETOR "
                    "text has them\n"
-                   "hint: say which feature the first column is: feature_base=1 for columns that "
-                   "are features 1 to %u, feature_base=0 for 0 to %u",
+                   "hint: of an array, say which feature the first column is: feature_base=1 for "
+                   "columns that are features 1 to %u, feature_base=0 for 0 to %u; of a file, "
+                   "write LETOR text with these ids, or train the model on such a file",
                    view->what, view->width, rule->of, rule->n_ids - 1, view->width,
                    view->width - 1);
 }
