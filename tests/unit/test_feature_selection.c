@@ -165,6 +165,7 @@ static void expect_same_model(const struct rw_model *a, const struct rw_model *b
     size_t n[2];
     cr_assert_eq(rw_model_write_memory(scratch_ctx, a, &text[0], &n[0]), RW_OK);
     cr_assert_eq(rw_model_write_memory(scratch_ctx, b, &text[1], &n[1]), RW_OK);
+    cr_assert(rw_model_has_covers(a, 0) && rw_model_has_covers(b, 0));
     cr_assert(n[0] == n[1] && memcmp(text[0], text[1], n[0]) == 0, "%.*s\n%.*s", 1200, text[0],
               1200, text[1]);
     rw_text_free(text[0]);

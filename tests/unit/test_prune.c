@@ -2,6 +2,7 @@
  * plain search finds. */
 #include <math.h>
 
+#include "base/mem.h"
 #include "each.h"
 #include "evaluate/query_subset.h"
 #include "model/model.h"
@@ -56,6 +57,16 @@ static double measured_of(const uint8_t *keep)
     return mean;
 }
 
+static void keeps_covers(const struct rw_tree *some, const struct rw_tree *of)
+{
+    const size_t n = (size_t)of->n_leaves;
+    if (of->n_leaves == 1)
+        return;
+    cr_assert(some->docs && some->hessian && of->docs && of->hessian);
+    cr_assert_arr_eq(some->docs, of->docs, n * sizeof(*of->docs));
+    cr_assert_arr_eq(some->hessian, of->hessian, n * sizeof(*of->hessian));
+}
+
 /* Is it a beginning of the whole model, or some of its trees in their order? */
 static int is_part(const struct rw_model *some, int beginning)
 {
@@ -67,6 +78,7 @@ static int is_part(const struct rw_model *some, int beginning)
             t++;
         if (t == model->n_trees || (beginning && t != k))
             return 0;
+        keeps_covers(&some->tree[k], &model->tree[t]);
     }
     return 1;
 }
@@ -231,9 +243,13 @@ Test(prune, same_for_any_threads)
 Test(prune, base_score)
 {
     struct rw_pruned *pruned;
-    float *leaf = model->tree[4].leaf;
-    model->tree[4].n_leaves = 1;
-    leaf[0] = 0.5f;
+    struct rw_tree *tree = &model->tree[4];
+    rw_mem_free(tree->docs); /* a tree without a split has no counts */
+    rw_mem_free(tree->hessian);
+    tree->docs = NULL;
+    tree->hessian = NULL;
+    tree->n_leaves = 1;
+    tree->leaf[0] = 0.5f;
     cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
                  RW_OK);
     cr_assert_eq(pruned->model->n_trees, 2);
