@@ -178,10 +178,9 @@ static int take_params(struct booster *b, const struct rw_params *given)
     return RW_OK;
 }
 
-/* Do the data's side columns agree with the parameters? given: as the caller set them. */
-static int check_sides(const struct booster *b, const struct rw_params *given)
+/* Do the data's side columns agree with the parameters? */
+static int check_sides(const struct booster *b, const struct rw_params *params)
 {
-    const struct rw_params *params = &b->params;
     if ((params->weights[0] || params->query_weights[0]) && !b->set[0]->weight)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "parameter '%s' is set, but the training set has none: they are read with "
@@ -191,8 +190,8 @@ static int check_sides(const struct booster *b, const struct rw_params *given)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "parameter 'start-scores' is set, but the training set has none: they are "
                        "read with rw_dataset_read_start_scores");
-    RW_TRY(rw_positions_check(b->ctx, objective_by(b, params), given, b->set[0]));
-    RW_TRY(rw_labels_check(b->ctx, given, objective_by(b, params), b->set[0]));
+    RW_TRY(rw_positions_check(b->ctx, params, objective_by(b, params), b->set[0]));
+    RW_TRY(rw_labels_check(b->ctx, params, objective_by(b, params), b->set[0]));
     if (strcmp(params->pairs, "given") == 0 && !b->set[0]->pair)
         return rw_fail(
             b->ctx, RW_ERR_ARGUMENT,
@@ -210,7 +209,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     if (rw_params_is_set(given, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
     RW_TRY(take_params(b, given));
-    RW_TRY(check_sides(b, given));
+    RW_TRY(check_sides(b, &b->params));
     if (b->all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));

@@ -42,7 +42,7 @@ int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
             "--label-columns, those of a cache are what it was made with "
             "(rw_dataset_set_more_labels)",
             n, train->n_more_labels + 1, train->n_more_labels ? "s" : "");
-    if (!n && train->n_more_labels && !params->labels[0])
+    if (!n && train->n_more_labels && !params->is_idle[RW_AT_PARAM_labels])
         rw_log(ctx, RW_LOG_WARNING,
                "the training set's further labels are not used: parameter 'label-weights' is not "
                "set");

@@ -11,8 +11,8 @@
  * the text is none. */
 int rw_label_weights(const char *text, double *weight);
 /* Has a training set as many labels as the parameters have weights? objective: NULL if the caller
- * gives gradients. A warning where it has labels that nothing uses, unless they are of parameter
- * `labels`, which then has no effect. */
+ * gives gradients. A warning where it has labels that nothing uses, unless there was a warning of
+ * parameter `labels`. */
 int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_objective *objective, const struct rw_dataset *train);
 /* The gains of all labels that train, [n_labels or 1][n_docs], of an objective that ranks. *out is

@@ -224,6 +224,7 @@ static int judge(struct judging *j, int at)
     RW_TRY(all_are_met(j, at, &is_met));
     if (is_met || (j->facts->grows == 0 && !j->params->is_set[at])) /* it is the model's */
         return RW_OK;
+    j->params->is_idle[at] |= rw_params_must_matter(j->params, name) != 0;
     RW_TRY(rw_params_no_effect(j->ctx, j->params, name, j->why));
     j->params->is_set[at] = j->params->is_strict[at] = j->params->is_chosen[at] = 0;
     return rw_param_assign(j->ctx, j->params, at, rw_param_rows[at].info.default_value);

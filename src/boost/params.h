@@ -39,6 +39,7 @@ struct rw_params {
 #include "boost/params.def"
     uint8_t is_set[RW_N_PARAMS];    /* by the user */
     uint8_t is_strict[RW_N_PARAMS]; /* and by rw_params_set, so that having no effect is reported */
+    uint8_t is_idle[RW_N_PARAMS];   /* it was set, has no effect, and is at its default instead */
     uint8_t is_chosen[RW_N_PARAMS]; /* it was `auto`, and is chosen by the size of the data */
     uint8_t on_no_effect;           /* enum rw_no_effect */
     struct rw_rate_schedule schedule; /* of `rate` */

@@ -7,15 +7,16 @@
 #include "io/input.h"
 #include "objective/debias.h"
 
-int rw_positions_check(struct rw_ctx *ctx, const struct rw_objective *objective,
-                       const struct rw_params *given, const struct rw_dataset *train)
+int rw_positions_check(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct rw_objective *objective, const struct rw_dataset *train)
 {
     if (objective && objective->uses_shown && !train->position)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'debias' is set, but the training set has no positions\n"
                        "hint: --positions FILE has the position at which each document was shown "
                        "(rw_dataset_set_positions)");
-    if (train->position && !(objective && objective->uses_shown) && !given->positions[0])
+    if (train->position && !(objective && objective->uses_shown) &&
+        !params->is_idle[RW_AT_PARAM_positions])
         rw_log(ctx, RW_LOG_WARNING,
                "the training set's positions are not used: parameter 'debias' is off");
     return RW_OK;

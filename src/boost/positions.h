@@ -6,10 +6,10 @@
 #include "boost/params.h"
 
 /* Has the training set the positions that the objective asks for? objective: NULL if the caller
- * gives gradients. A warning where it has positions that nothing uses, unless they are of parameter
- * `positions`, which then has no effect. given: as the caller set them. */
-int rw_positions_check(struct rw_ctx *ctx, const struct rw_objective *objective,
-                       const struct rw_params *given, const struct rw_dataset *train);
+ * gives gradients. A warning where it has positions that nothing uses, unless there was a warning
+ * of parameter `positions`. */
+int rw_positions_check(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct rw_objective *objective, const struct rw_dataset *train);
 /* The parameters' propensities, if there are any, are those of the gradients from now on. */
 int rw_positions_give(struct rw_ctx *ctx, const struct rw_params *params,
                       struct rw_gradients *gradients);

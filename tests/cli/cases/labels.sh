@@ -96,6 +96,8 @@ for weights in 1 1,x 1,-1 0,0 1,,2 1,65537 1,nan 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
 done
 try train train.txt --labels two --label-weights 1,0.5,2 --positions one --debias ipw --quiet -o no
 try train train.txt --labels two --rounds 1 --quiet -o unused
+try train train.txt --refit unused --labels two --quiet -o refitted
+try cv train.txt --labels two --rounds 1 --folds 2 --quiet --early-stop 0 -o unused.cv 2>&1 | grep -e effect -e 'not used'
 echo '1 1 2' >pairs
 try train train.txt --labels two --label-weights 1,0.5,2 --pairs-file pairs --quiet -o no
 for line in '1' '1 2 3' 'x 1' '1 -1' '1 nan' '' '1 2x'; do

@@ -33,6 +33,8 @@ rm -f other ck
 try train clicks.txt --debias additive --quiet -o no
 try train --strict clicks.txt --positions shown --quiet -o no
 try train clicks.txt --positions shown --rounds 1 --quiet -o unused
+try train clicks.txt --refit unused --positions shown --quiet -o refitted
+try cv clicks.txt --positions shown --rounds 1 --folds 2 --quiet --early-stop 0 -o unused.cv 2>&1 | grep -e effect -e 'not used'
 try train --strict clicks.txt --positions shown --debias ipw --objective regression --metric rmse --quiet -o no
 try train --strict clicks.txt --positions shown --debias ipw --objective yetirank --quiet -o no
 try train --strict clicks.txt --positions shown --debias ipw --position-l2 1 --quiet -o no
