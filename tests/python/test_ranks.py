@@ -191,10 +191,13 @@ def test_documents_of_a_shard(made: Made) -> None:
             X[3, 2] = value
         return rankwood.Dataset(X, y, qid=made.qid[rows])
 
-    def objective(scores: Any, data: rankwood.Dataset) -> Any:
-        gradient = np.zeros(len(scores))
-        gradient[3] = 1e31 if data.n_docs == share(made, 1, 3).sum() else 0
-        return gradient, np.ones(len(scores))
+    def objective(bad: float) -> Any:
+        def gradients(scores: Any, data: rankwood.Dataset) -> Any:
+            gradient = np.zeros(len(scores))
+            gradient[3] = bad if data.n_docs == share(made, 1, 3).sum() else 0
+            return gradient, np.ones(len(scores))
+
+        return gradients
 
     cases: dict[str, dict[str, Any]] = {
         "label of document 3 (from 0) of worker 1's shard is -1": {"data": lambda: wrong("label", -1)},
@@ -205,11 +208,14 @@ def test_documents_of_a_shard(made: Made) -> None:
         told = failing(made, **given)
         assert all(words in str(one) for one in told), told
 
-    def body(here: rankwood.Ranks) -> None:
-        rankwood.train({**PARAMS, "objective": objective}, part(made, here.rank, 3))
-
-    told = run(3, body)
-    assert any(f"gradient of document {first + 3} (from 0) is" in str(one) for one in told), told
+    model = rankwood.train(PARAMS, made.dataset())
+    for bad, where in ((1e31, f"{first + 3} (from 0)"), (np.nan, "3 (from 0) of worker 1's shard")):
+        own = {"objective": objective(bad)}
+        for told in (
+            run(3, lambda here, own=own: rankwood.train({**PARAMS, **own}, part(made, here.rank, 3))),
+            run(3, lambda here, own=own: model.refit(part(made, here.rank, 3), params=own)),
+        ):
+            assert any(f"gradient of document {where} is" in str(one) for one in told), told
 
 
 def test_arguments_that_are_wrong_everywhere(made: Made) -> None:
