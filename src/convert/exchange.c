@@ -1,4 +1,5 @@
 /* The public functions: files in other programs' formats out, in, and checked. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,12 +159,27 @@ out:
     return status;
 }
 
+/* May it matter whether a feature that a document lacks is 0 or missing? Of categorical splits, it
+ * is not asked where category 0 goes. */
+static int absent_matters(const struct rw_model *model)
+{
+    for (int32_t t = 0; t < model->n_trees; t++) {
+        const struct rw_tree *tree = &model->tree[t];
+        for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
+            if (rw_tree_by_set(tree, i) ||
+                rw_tree_goes_left(tree, i, NAN) != rw_tree_goes_left(tree, i, 0.0f))
+                return 1;
+        }
+    }
+    return 0;
+}
+
 /* What a model reads where a document lacks a feature, if the file cannot keep that. */
 static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
                             const struct rw_model_format *format)
 {
     const enum rw_absent_rule absent = format->consumer[0].rules.absent;
-    if (!model->absent_missing || absent == RW_ABSENT_NAN)
+    if (!model->absent_missing || absent == RW_ABSENT_NAN || !absent_matters(model))
         return;
     rw_log(
         ctx, RW_LOG_NOTE,
@@ -175,9 +191,10 @@ static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
         format->name);
 }
 
-static void note_absent_in(struct rw_ctx *ctx, const struct rw_model_format *format)
+static void note_absent_in(struct rw_ctx *ctx, const struct rw_model *model,
+                           const struct rw_model_format *format)
 {
-    if (format->consumer[0].rules.absent == RW_ABSENT_AS_MODEL)
+    if (format->consumer[0].rules.absent == RW_ABSENT_AS_MODEL && absent_matters(model))
         rw_log(ctx, RW_LOG_NOTE,
                "absent zero: '%s' does not say what a feature is that a document lacks",
                format->name);
@@ -308,7 +325,7 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     const int status = rw_raise(ctx, &ensemble, format, base, path, out);
     if (status >= 0) {
         set_columns(ctx, &ensemble, format, how, base, *out);
-        note_absent_in(ctx, format);
+        note_absent_in(ctx, *out, format);
     }
     rw_ensemble_release(&ensemble);
     return status;

@@ -30,7 +30,7 @@ wrong 2 "does not take the parameter '--early-stop'" bench train --early-stop 5
 wrong 2 "'--queries': expected a whole number, 1 to 10000000, found '0'" bench train --queries 0
 wrong 2 "shape: expected mslr30k, yahoo, istella or letor, found 'mslr'" bench train --quick --queries 5 --shape mslr
 wrong 2 "parameter 'leaves': expected " bench train --leaves 1
-wrong 2 "parameter 'hist' has no effect without device cuda" bench train --quick --device cpu --hist lanes
+wrong 2 "'hist' has no effect on the CPU" bench train --quick --device cpu --hist lanes --strict
 wrong 2 "unknown option '--num-leaves'; the nearest is '--leaves'" bench train --num-leaves 31
 wrong 2 "unknown option '--suite'" bench load --suite text
 wrong 2 "unknown option '--runs'" bench predict --runs 3
