@@ -48,7 +48,7 @@ static inline int rw_system_open(const char *path, int flags, mode_t mode)
 static inline FILE *rw_system_fopen(const char *path, const char *mode)
 {
     FILE *file = fopen(path, mode);
-    if (!file || fileno(file) > STDERR_FILENO)
+    if (!file || fileno(file) < 0 || fileno(file) > STDERR_FILENO) /* -1: without a descriptor */
         return file;
     const int above = fcntl(fileno(file), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     FILE *moved = above < 0 ? NULL : fdopen(above, mode);
