@@ -1268,8 +1268,6 @@ RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t fea
 /* seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
 RW_API void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *seen);
 RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
-/* The name of a feature; "" without one. */
-RW_API const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
 
 /* --- which data fits a model --- */
 /* How the data that a model was trained on counts its features. */

@@ -98,6 +98,8 @@ struct rw_feature_use {
 };
 /* Features in use by falling gain: returns how many there are, or RW_ERR_MEMORY; writes at most `room`. */
 RW_API int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room);
+/* The name of a feature; "" without one. */
+RW_API const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
 
 /* --- from scores to probabilities --- */
 /* The map that a model was given (rw_model_calibrate in rankwood.h): the probability that a document's
