@@ -253,7 +253,7 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
     struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK};
     status = format->parse(&source, out);
-    if (status == RW_ERR_FORMAT)
+    if (status == RW_ERR_FORMAT && !names) /* of an export, which is in the format, not asked */
         status = other_format(ctx, format, &source, status);
     RW_TRY_OUT(status);
     RW_TRY_OUT(rw_ensemble_check(ctx, out, source.path));
