@@ -127,26 +127,6 @@ static int recode_init(struct rw_ctx *ctx, struct rw_category_sets *sets,
     return RW_OK;
 }
 
-/* Says how many such features of the model no rank's training set has. */
-static int warn_of_lacking(struct rw_ctx *ctx, const struct rw_dataset *documents,
-                           const struct rw_model *init)
-{
-    const uint32_t n = init->categories.n;
-    uint32_t *has = NULL, n_lacking = 0;
-    int status;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, has, n)));
-    for (uint32_t i = 0; i < n; i++)
-        has[i] = rw_dataset_column(documents, init->categories.of[i].feature) != NULL;
-    RW_TRY_OUT(rw_comm_all_reduce(ctx, has, n, RW_COMM_U32, RW_COMM_MAX));
-    for (uint32_t i = 0; i < n; i++)
-        n_lacking += !has[i];
-    rw_lacking_warn(ctx, "the model to continue from has", n_lacking, " by categories",
-                    "the training set");
-out:
-    rw_mem_free(has);
-    return status;
-}
-
 const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets,
                                              const struct rw_model *init)
 {
@@ -213,7 +193,6 @@ int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
     for (uint32_t i = 0; i < sets->categories.n; i++)
         sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
     if (kept && kept->n) {
-        RW_TRY_OUT(warn_of_lacking(ctx, documents, init));
         RW_TRY_OUT(rw_comm_agree(ctx, recode_init(ctx, sets, init)));
     }
 out:

@@ -24,14 +24,6 @@ int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset 
     return RW_OK;
 }
 
-void rw_lacking_warn(struct rw_ctx *ctx, const char *asks, uint32_t n, const char *kind,
-                     const char *what)
-{
-    if (n > 0)
-        rw_log(ctx, RW_LOG_WARNING, "%s %u feature%s%s that %s lacks: absent in every document",
-               asks, n, n == 1 ? "" : "s", kind, what);
-}
-
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                    const uint32_t *feature, uint32_t n_features)
 {

@@ -18,10 +18,6 @@ void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const uint32_t *f
 /* Warns of names of features that the training set lacks: there may be a slip in the file. */
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                    const uint32_t *feature, uint32_t n_features);
-/* Warns of features that data lack, if n is not 0: "ASKS 2 features KIND that WHAT lacks: absent in
- * every document". */
-void rw_lacking_warn(struct rw_ctx *ctx, const char *asks, uint32_t n, const char *kind,
-                     const char *what);
 
 /* list: ids, ranges of ids "3-7" and names, with commas; ignore: [RW_FEATURE_IDS], 1 where left
  * out. */
