@@ -237,6 +237,7 @@ Test(dialect, conventions, .init = setup, .fini = teardown)
          "relevant first",
          1},
         {"trec", "map", "map: over all relevant documents, queries", 0},
+        {"trec", "ndcg@5", ", ties by falling id (QID-1, QID-2, ...)", 0},
         {"trec", "map@5", "map_cut.5: over", 0},
         {"trec", "mrr", "recip_rank: queries", 0},
         {"ydf", "mrr@2",
@@ -244,6 +245,9 @@ Test(dialect, conventions, .init = setup, .fini = teardown)
          "float",
          0},
     };
+    struct rw_dataset *plain = make(labels, offsets, 4), *weighted = make(labels, offsets, 4);
+    const double weights[] = {1, 4, 2, 3};
+    cr_assert_eq(rw_dataset_set_query_weights(ctx, weighted, weights, 4), RW_OK);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct rw_dialect *dialect;
         const struct rw_dialect_metric *row;
@@ -252,10 +256,12 @@ Test(dialect, conventions, .init = setup, .fini = teardown)
         cr_assert_eq(rw_dialect_find(ctx, cases[i].like, &dialect), RW_OK);
         cr_assert_eq(rw_metric_parse(ctx, cases[i].metric, 1, &metric), RW_OK);
         cr_assert_eq(rw_dialect_metric_find(ctx, dialect, &metric, &row), RW_OK);
-        rw_dialect_conventions(dialect, row, NULL, metric.at, cases[i].weighted, line,
-                               sizeof(line));
+        rw_dialect_conventions(dialect, row, NULL, metric.at, cases[i].weighted ? weighted : plain,
+                               line, sizeof(line));
         cr_expect(strstr(line, cases[i].says), "%zu: %s", i, line);
     }
+    rw_dataset_free(plain);
+    rw_dataset_free(weighted);
 }
 
 Test(dialect, every_allocation_may_fail, .init = setup, .fini = teardown)

@@ -338,7 +338,7 @@ static void count_into(struct rw_ctx *ctx, struct rw_model *model, const struct 
         struct rw_tree *tree = &model->tree[t];
         cr_assert_eq(rw_tree_add_covers(ctx, tree), RW_OK);
         count_docs(tree, rows, cover->n_docs, nodes, leaves);
-        for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
+        for (int32_t leaf = 0; tree->docs && leaf < tree->n_leaves; leaf++)
             tree->docs[leaf] = leaves[leaf];
     }
     free(rows);

@@ -255,6 +255,7 @@ static struct rw_model *make_init(const char *absent)
     struct rw_dataset *values;
     struct rw_model *init;
     write_file(path, 9, 800, 1);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "early-stop", "0"), RW_OK);
     cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &values), RW_OK);
     cr_assert_eq(rw_train(scratch_ctx, params, values, NULL, 0, NULL, &init), RW_OK);
     rw_dataset_free(values);
