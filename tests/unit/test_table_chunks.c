@@ -174,7 +174,7 @@ Test(table_chunks, no_offsets)
 Test(table_chunks, each_null_in_turn)
 {
     static const double x[4] = {1, 2, 3, 4};
-    static const uint32_t row[2] = {1, 3};
+    static const int32_t row[2] = {1, 3};
     static const float y[4] = {0, 1, 2, 3};
     static const uint32_t query_offset[3] = {0, 2, 4}, order[4] = {0, 1, 2, 3}, feature[2] = {3, 5};
     static const uint32_t chunk_offset[3] = {0, 2, 4};
