@@ -635,7 +635,7 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
     const struct rw_cli cli = {.command = command};
     const char *names[8];
     char option[] = "--help", *help[] = {option, option, NULL};
-    int part, n = 0, code = RW_EXIT_OK, asks_help = 0;
+    int part = 0, n = 0, code = RW_EXIT_OK, asks_help = 0;
     const int at = find_part(command, argc, argv, &part);
     if (at && command->parts[part]) {
         memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
