@@ -26,7 +26,7 @@ static int draw_on_device(struct hist_run *run, struct numbers *numbers)
     const int launched =
         philox_draws(hist_buffer_at(&draw), DRAWS, hist_buffer_at(&word), run->device->stream);
     if (launched != cudaSuccess) {
-        status = rw_cu_fail(run->ctx, (cudaError_t)launched, "philox", __FILE__, __LINE__);
+        status = rw_cu_fail(run->ctx, (cudaError_t)launched, "philox");
         goto out;
     }
     RW_TRY_OUT(rw_transfer_read(run->ctx, run->device, numbers->device, hist_buffer_at(&word),
