@@ -18,7 +18,7 @@ release=$tree/build-tests/release cuda=$tree/build-tests/cuda
 compiler=gcc
 ! command -v ccache >/dev/null 2>&1 || compiler="ccache gcc"
 rm -rf "$tree"
-mkdir -p "$tree" && (cd "$root" && cp -R src lab docs examples tests meson.build meson_options.txt LICENSE "$tree") || exit 2
+mkdir -p "$tree" && (cd "$root" && cp -R src lab docs examples packaging tests meson.build meson_options.txt LICENSE "$tree") || exit 2
 
 for recipe in objective metric engine format reader method; do
     (cd "$here/$recipe" && find src -type f) | while IFS= read -r file; do

@@ -252,7 +252,8 @@ Test(categories, sets_read_back)
         char *whole = fixture_sum(text, strlen(text), &n);
         cr_assert_eq(parse(whole, n, &model), RW_OK, "%s", rw_last_error(ctx));
         cr_assert_eq(rw_model_print(ctx, model, &out, &n), RW_OK);
-        cr_assert(strstr(out, CATEGORIES4) && strstr(out, node), "%s", good[i]);
+        cr_assert(memmem(out, n, CATEGORIES4, strlen(CATEGORIES4)), "%s", good[i]);
+        cr_assert(memmem(out, n, node, strlen(node)), "%s", good[i]);
         round_trip(model);
         rw_mem_free(out);
         free(whole);
