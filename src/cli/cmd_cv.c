@@ -160,18 +160,15 @@ static int check_written(const struct rw_cli *cli)
     return 0;
 }
 
-/* Removes what an earlier cross-validation left: its results, so that they never stand next to
- * other folds, and the models of more folds than there are now. */
+/* Removes the models of an earlier cross-validation of more folds. Its other files are replaced. */
 static int remove_earlier(const struct rw_cli *cli)
 {
     char name[32], path[PATH_ROOM];
-    RW_STEP(path_in(cli, "results.json", path));
-    (void)unlink(path);
     for (int f = (int)n_folds + 1; f <= MOST_FOLDS; f++) {
         snprintf(name, sizeof(name), "fold-%d.txt", f);
         RW_STEP(path_in(cli, name, path));
         if (unlink(path) != 0)
-            break;
+            return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot remove '%s'", path);
     }
     return 0;
 }
@@ -180,7 +177,6 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
 {
     struct rw_out_file *out = &cli->out;
     char name[32], figure[RW_FIGURE_ROOM];
-    RW_STEP(remove_earlier(cli));
     for (int f = 0; f < cv->n_folds; f++) {
         snprintf(name, sizeof(name), "fold-%d.txt", f + 1);
         RW_STEP(open_in(cli, name));
@@ -199,7 +195,8 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
     RW_STEP(rw_out_file_commit(cli->ctx, out));
     RW_STEP(open_in(cli, files[RESULTS]));
     rw_load_json_print(results_json(cv, cli->params), out->file);
-    return rw_out_file_commit(cli->ctx, out);
+    RW_STEP(rw_out_file_commit(cli->ctx, out));
+    return remove_earlier(cli);
 }
 
 /* ------------------------------------------------------------------ the work */
