@@ -135,11 +135,14 @@ RW_API void rw_scorer_free(struct rw_scorer *scorer);
  * NaN is missing, other features are absent. scores: [n_docs], written: the doubles of rw_predict.
  * ctx: its threads share the documents, and it takes the text of an error; NULL: all is done by the
  * calling thread, as a server with threads of its own wants it. RW_ERR_ARGUMENT: features or
- * documents beyond what ids and data sets have; RW_ERR_MEMORY. */
+ * documents beyond what ids and data sets have; RW_ERR_DATA: the columns are not those that the
+ * model was trained on (with first_feature 0, their number differs from the model's; else, the last
+ * feature is beyond its columns); RW_ERR_MEMORY. */
 RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                           uint32_t n_docs, uint32_t n_features, uint32_t first_feature,
                           double *scores);
-/* One document. values: [n_values] of features first_feature, ..., as above. */
+/* One document. values: [n_values] of features first_feature, ..., which are not checked: as many
+ * as rw_scorer_rows accepts. */
 RW_API double rw_scorer_one(const struct rw_scorer *scorer, const float *values, size_t n_values,
                             uint32_t first_feature);
 /* The probability of a score of these, as rw_model_probabilities has it; NaN where the model has no map,

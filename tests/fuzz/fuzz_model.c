@@ -49,8 +49,10 @@ static int try_text(struct rw_ctx *ctx, const char *text, size_t n)
     const int status = rw_model_parse(ctx, "input", text, n, &model);
     if (status < 0) {
         const char *message = rw_last_error(ctx);
-        if (status != RW_ERR_FORMAT || model || strncmp(message, "input:", 6) != 0 ||
-            strchr(message, '\n'))
+        /* of another kind of file: its name, and a hint */
+        const int is_other = strncmp(message, "'input' ", 8) == 0;
+        if (status != RW_ERR_FORMAT || model ||
+            (!is_other && (strncmp(message, "input:", 6) != 0 || strchr(message, '\n'))))
             abort();
         return 0;
     }
