@@ -45,7 +45,7 @@ static const struct fault {
     {"cuda-launch", "IllegalAddress", 0, RW_ERR_MACHINE, 1, "illegal memory access"},
     {"cuda-wait", "Unknown", 0, RW_ERR_MACHINE, 0, "unknown error"},
     {"cuda-wait", "EccUncorrectable", 0, RW_ERR_MACHINE, 1, "uncorrectable ECC error"},
-    {"cuda-order", "MemoryAllocation", 0, RW_ERR_MEMORY, 0, "out of memory"},
+    {"cuda-order", "MemoryAllocation", 0, RW_ERR_MEMORY, 0, "out of device memory"},
     {"cuda-free", "InvalidValue", 0, RW_ERR_MACHINE, 0, "invalid argument"},
     {"cuda-free", "IllegalAddress", 0, RW_ERR_MACHINE, 1, "illegal memory access"},
 };

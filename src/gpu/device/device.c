@@ -54,8 +54,10 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
     (void)cudaGetLastError(); /* clears it */
     if (error == cudaErrorMemoryAllocation && cudaGetDevice(&number) == cudaSuccess)
         return fail_full(ctx, number, 1, 0, what);
-    return rw_fail(ctx, is_unsupported(error) ? RW_ERR_UNSUPPORTED : RW_ERR_MACHINE,
-                   "CUDA: %s (%s)", cudaGetErrorString(error), what);
+    const int status = error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY
+                       : is_unsupported(error)            ? RW_ERR_UNSUPPORTED
+                                                          : RW_ERR_MACHINE;
+    return rw_fail(ctx, status, "CUDA: %s (%s)", cudaGetErrorString(error), what);
 }
 
 /* Makes the device the thread's, which takes memory for what CUDA itself needs there. */
