@@ -24,6 +24,15 @@ say() {
     if "$@"; then echo "$what: yes"; else echo "$what: no"; fi
 }
 
+# until_said PATTERN: waits until a line of `talk`, what a program in the background has said, matches; a minute at most.
+until_said() {
+    tries=0
+    until grep -q "$1" talk || [ $tries -gt 1200 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+}
+
 # same_model OPTIONS...: the model of 6 rounds of the case's own `train OPTIONS`, left as 'whole', and its metrics
 # of each round: the same on every engine, by one thread and by ranks; and the model resumed after 3 rounds, which
 # leaves these as 'first' and the checkpoint as 'ck'.

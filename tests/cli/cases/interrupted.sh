@@ -8,11 +8,7 @@ ended() {
     env --default-signal=INT "$RANKWOOD" train train.txt --valid valid.txt.gz --rounds 1000000 --early-stop 0 \
         -o model.txt --log log.jsonl 2>talk &
     child=$!
-    tries=0
-    until grep -q "^round $2/" talk || [ $tries -gt 600 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    until_said "^round $2/"
     kill -$1 $child
     wait $child
     echo "exit $?"

@@ -7,11 +7,7 @@ ended() { # SIGNAL
     : >talk # there before it is searched
     env --default-signal=INT "$RANKWOOD" prune model large.txt --threads 1 --verbose -o small >table 2>talk &
     child=$!
-    tries=0
-    until grep -q '^stage read' talk || [ $tries -gt 600 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    until_said '^stage read'
     sleep 0.5 # until it prunes
     kill -$1 $child
     wait $child

@@ -8,11 +8,7 @@ auto="-o model.txt --log log --checkpoint ck --checkpoint-every 1 --resume auto"
 : >talk
 env --default-signal=TERM "$RANKWOOD" train train.txt "$@" --rounds 1000000 $auto 2>talk &
 child=$!
-tries=0
-until grep -q "^round 5/" talk || [ $tries -gt 600 ]; do
-    sleep 0.02
-    tries=$((tries + 1))
-done
+until_said "^round 5/"
 kill -TERM $child
 wait $child
 echo "exit $?"

@@ -5,11 +5,7 @@ many() {
     : >talk
     env --default-signal=INT "$RANKWOOD" train train.txt --rounds 1000000 -o model.txt --checkpoint ck 2>talk &
     child=$!
-    tries=0
-    until grep -q '^round 1/' talk || [ $tries -gt 600 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    until_said '^round 1/'
     for signal; do kill -$signal $child 2>/dev/null; done
     wait $child
     code=$?
