@@ -354,7 +354,7 @@ class Model(Reworked):
         missing: a value that means missing, beside NaN and null. The model does not remember the one of
         the data that it was trained on; a Dataset has its own.
         probability: in place of a score what the map of :meth:`calibrate` makes of it.
-        feature_base, n_features: as of :class:`Dataset`, for data that is none.
+        feature_base, n_features: as for :class:`Dataset`; only for data that is not a Dataset.
 
         Of an array the first call makes the model ready, once for all threads: some milliseconds for
         hundreds of trees. A server calls it once before it swaps a model in. The quickest are float32 rows

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "boost/booster.h"
-#include "objective/lambdarank_pairs.h"
 #include "boost/labels.h"
 #include "boost/model_params.h"
 #include "boost/no_effect.h"
@@ -11,6 +10,7 @@
 #include "boost/rank_sets.h"
 #include "boost/train_rules.h"
 #include "comm/comm.h"
+#include "objective/lambdarank_pairs.h"
 #include "tree/plan.h"
 
 void rw_booster_stage(const struct booster *b, const char *name, double *start)
@@ -328,7 +328,7 @@ static void tell_start(struct booster *b)
     b->hooks->on_start(b->hooks->user, &used);
 }
 
-/* A long query makes rounds of minutes, of which nobody should learn by waiting. */
+/* Reports a round of many pairs before training: one long query makes it take minutes. */
 static void tell_pairs(struct booster *b)
 {
     enum { MANY = 100000000, BILLION = 1000000000, LONG_SECONDS = 10 };
@@ -356,7 +356,7 @@ static void tell_pairs(struct booster *b)
            "a round has %.1f %s pairs of documents, %.0f %% of them in the query of %u "
            "documents%s%s",
            number, n < BILLION ? "million" : "billion", 100.0 * (double)most / (double)n, longest,
-           expected, seconds >= LONG_SECONDS ? "; --pairs topk takes fewer" : "");
+           expected, seconds >= LONG_SECONDS ? "; 'pairs' topk has fewer" : "");
 }
 
 int rw_booster_prepare(struct booster *b, const struct rw_params *params)

@@ -365,7 +365,7 @@ static const char *option_name(const struct rw_option *option, char name[64])
     return name;
 }
 
-/* What stands behind an option may be meant as more of its files. */
+/* Operands after an option may be meant as more of its files. */
 static int check_apart(const struct parsing *p)
 {
     const struct rw_cli *cli = p->cli;
