@@ -331,7 +331,7 @@ static void tell_start(struct booster *b)
 /* Reports a round of many pairs before training: one long query makes it take minutes. */
 static void tell_pairs(struct booster *b)
 {
-    enum { MANY = 100000000, BILLION = 1000000000, LONG_SECONDS = 10 };
+    enum { MANY = 100000000, MANY_OF_A_QUERY = 10000000, BILLION = 1000000000, LONG_SECONDS = 10 };
     const struct rw_objective *objective = rw_booster_objective(b);
     const struct rw_dataset *train = b->set[0];
     uint64_t most = 0;
@@ -351,6 +351,9 @@ static void tell_pairs(struct booster *b)
         seconds = all > single ? all : single; /* a query is one thread's */
         snprintf(expected, sizeof(expected), ": about %.*f s a round", seconds < 10, seconds);
     }
+    /* millions of documents in short queries */
+    if (most < MANY_OF_A_QUERY && (on_gpu ? n / BILLION < 10 : seconds < 1))
+        return;
     const double number = (double)n / (n < BILLION ? 1e6 : 1e9);
     rw_log(b->ctx, seconds >= LONG_SECONDS ? RW_LOG_WARNING : RW_LOG_NOTE,
            "a round has %.1f %s pairs of documents, %.0f %% of them in the query of %u "
