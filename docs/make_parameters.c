@@ -28,7 +28,7 @@ int main(void)
          "`--strict` makes it an error. What cannot happen is always an error: `--early-stop 5` "
          "without a\n"
          "validation set, or parameters that contradict one another.\n\n"
-         "`build/docs/make_parameters` prints this page from `src/boost/params.def`.\n\n"
+         "`build/docs/make_parameters` prints this page from `src/params/params.def`.\n\n"
          "| parameter | value | range | default | meaning |\n|---|---|---|---|---|");
     for (int i = 0; (info = rw_param_info(i)) != NULL; i++) {
         const int is_number = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;

@@ -20,8 +20,8 @@ tree_files() {
 
 tree_files >"$found.files"
 
-# Dependencies point one way: base <- comm <- {dataset, binning} <- {model, metric} <- objective <- tree <- boost <- {evaluate,
-# check} <- report <- cli; gpu and bench stand beside. lab, a program apart, sees everything, tests see all of src,
+# Dependencies point one way: base <- comm <- {dataset, binning} <- {model, metric} <- objective <- {params, tree} <- train <-
+# {evaluate, check} <- report <- cli; gpu and bench stand beside. lab, a program apart, sees everything, tests see all of src,
 # and nobody sees lab. rankwood.h is everybody's; any other "..." include is looked up in its own folder, then in src/.
 grep '^\(src/[a-z]*/.*\|examples/.*\|docs/.*\|tests/.*\)\.\(c\|h\|cu\|cuh\|def\)$' "$found.files" |
     xargs grep -Hn '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' | awk -F : -v files="$found.files" '
@@ -35,14 +35,15 @@ grep '^\(src/[a-z]*/.*\|examples/.*\|docs/.*\|tests/.*\)\.\(c\|h\|cu\|cuh\|def\)
             "/metric: base comm dataset metric" \
             "/objective: base comm dataset metric objective" \
             "/io: base comm dataset binning model io" \
-            "/convert: base dataset binning model io boost convert" \
+            "/convert: base dataset binning model io params train convert" \
             "/tree: base comm dataset binning model metric objective tree" \
-            "/boost: base comm dataset binning model metric objective io tree boost" \
-            "/evaluate: base dataset model metric io boost evaluate" \
+            "/params: base comm dataset binning metric objective params" \
+            "/train: base comm dataset binning model metric objective io params tree train" \
+            "/evaluate: base dataset model metric io params train evaluate" \
             "/check: base dataset metric io evaluate check" \
-            "/report: base dataset model metric io tree boost evaluate check report" \
+            "/report: base dataset model metric io tree params train evaluate check report" \
             "/gpu: base comm dataset binning model metric objective tree gpu" \
-            "/bench: base comm dataset binning synth model metric objective io tree boost gpu bench" \
+            "/bench: base comm dataset binning synth model metric objective io params tree train gpu bench" \
             "/cli: cli", row, "/")
         for (i = 1; i <= n; i++)
             allowed[substr(row[i], 1, index(row[i], ":") - 1)] = substr(row[i], index(row[i], ":") + 1) " "

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/system.h"
 #include "bench/time_training.h"
-#include "boost/no_effect.h"
+#include "params/no_effect.h"
 #include "synth/synth.h"
 
 enum { MOST_SUITES = 16 };

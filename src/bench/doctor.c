@@ -9,7 +9,7 @@
 #include "base/fpenv.h"
 #include "base/isa.h"
 #include "base/limits.h"
-#include "boost/params.h"
+#include "params/params.h"
 #include "comm/comm.h"
 #include "gpu/device/device.h"
 #include "gpu/device/device_facts.h"

@@ -3,7 +3,7 @@
 #define RW_BENCH_TIME_TRAINING_H
 
 #include "bench/bench.h"
-#include "boost/params.h"
+#include "params/params.h"
 
 /* Made data; zero-initialise. */
 struct rw_bench_data {

@@ -7,9 +7,9 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
-#include "boost/category_sets.h"
-#include "boost/features.h"
-#include "boost/params.h"
+#include "train/category_sets.h"
+#include "train/features.h"
+#include "params/params.h"
 #include "convert/convert.h"
 
 /* Lowers and writes, and keeps nothing. */

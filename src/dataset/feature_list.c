@@ -44,6 +44,21 @@ int rw_list_next(struct rw_ctx *ctx, const char *parameter, size_t length, const
     return RW_OK;
 }
 
+uint32_t rw_list_count(const char *list)
+{
+    uint32_t n = 0;
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        const char *end;
+        const long first = rw_parse_id(list, &end);
+        const long last = first >= 0 && *end == '-' ? rw_parse_id(end + 1, &end) : first;
+        n += end == list + length && last > first ? (uint32_t)(last - first) + 1 : 1;
+        list += length;
+        list += *list == ',';
+    }
+    return n;
+}
+
 int rw_list_parse(struct rw_ctx *ctx, const char *parameter, const char *list,
                   const struct rw_feature_name *names, int32_t n_names, uint8_t *marked)
 {

@@ -18,5 +18,7 @@ int rw_list_next(struct rw_ctx *ctx, const char *parameter, size_t length, const
  * feature. */
 int rw_list_parse(struct rw_ctx *ctx, const char *parameter, const char *list,
                   const struct rw_feature_name *names, int32_t n_names, uint8_t *marked);
+/* How many features such a list names at most: all ids of a range count. */
+uint32_t rw_list_count(const char *list);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "boost/features.h"
-#include "boost/no_effect.h"
-#include "boost/resident.h"
+#include "train/features.h"
+#include "params/no_effect.h"
+#include "train/resident.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/permutation.h"

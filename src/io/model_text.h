@@ -54,17 +54,18 @@
  *   node 0 feature 7 in 0,2-5 left node 1 right leaf 2 missing left gain 34.5
  *   node 1 feature 7 in none left ...
  *
- * Versions 1 to 5 are read for ever. They have neither covers nor the line `columns`, whose kind is unknown then. Version 5 always has the section of
- * categories, of up to 1023 words a feature; version 4 has up to 255. Version 3 has a map and no
- * categories, version 2 neither. Version 1 has neither the lines finished and empty-rounds nor the
- * section `earlier`, and it calls min-hessian min-weight. */
+ * Versions 1 to 5 are read for ever. They have neither covers nor the line `columns`, whose kind is
+ * unknown then. Version 5 always has the section of categories, of up to 1023 words a feature;
+ * version 4 has up to 255. Version 3 has a map and no categories, version 2 neither. Version 1 has
+ * neither the lines finished and empty-rounds nor the section `earlier`, and it calls min-hessian
+ * min-weight. */
 #ifndef RW_IO_MODEL_TEXT_H
 #define RW_IO_MODEL_TEXT_H
 
 #include "model/model.h"
 
 #define RW_MODEL_HEADER      "rankwood model "
-#define RW_CHECKPOINT_HEADER "rankwood checkpoint " /* io/checkpoint_text.h */
+#define RW_CHECKPOINT_HEADER "rankwood checkpoint " /* train/checkpoint_text.h */
 
 enum {
     RW_MODEL_VERSION = 6, /* of what is written */

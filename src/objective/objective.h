@@ -1,8 +1,8 @@
 /* Objectives: what training optimises, as gradients by document. To add one: (1) write
  * objective/<name>.c with its rw_objective_<name>; (2) give it a row in objectives.def, which the
- * build follows; (3) give parameters of its own rows in boost/params.def, and name all that it
+ * build follows; (3) give parameters of its own rows in params/params.def, and name all that it
  * reads in `params`. Training on every engine, the checks of parameters and the messages read the
- * table; another weight of pairs is another objective. base/aliases.c may name it for those who
+ * table; another weight of pairs is another objective. params/aliases.c may name it for those who
  * come from other programs. tests/recipes adds one in this way. */
 #ifndef RW_OBJECTIVE_H
 #define RW_OBJECTIVE_H
@@ -117,7 +117,7 @@ struct rw_objective {
     int scratch;    /* doubles a document, where handed over, as `positions` and `uses_shown` */
     int uses_shown; /* the positions at which documents were shown, which the training set has */
     /* The form, from 1, of what it carries from tree to tree beside the scores: lines of text in a
-     * checkpoint (io/checkpoint_text.h). 0: nothing. */
+     * checkpoint (train/checkpoint_text.h). 0: nothing. */
     int state_version;
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
      * much for its numbers. NULL: nothing is. */

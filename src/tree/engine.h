@@ -7,7 +7,7 @@
  * To add an engine: (1) write tree/host/engine_<name>.c with a `struct rw_engine_ops` and
  * rw_engine_open_<name>; (2) give it a row in engines.def. (One for a device goes to gpu/engine,
  * and its files to src/gpu/meson.build.) tests/check then compares it with ref. Users name it by
- * --device once that parameter lists it (boost/params.def). An engine on the host embeds struct
+ * --device once that parameter lists it (params/params.def). An engine on the host embeds struct
  * rw_host and takes what is the same for all from it (tree/host/engine_host.h). Arguments are
  * checked once, in engine.c's wrappers; engines may assert.
  *

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bench/bench_codes.h"
-#include "boost/params.h"
+#include "params/params.h"
 #include "synth/synth.h"
 #include "rankwood.h"
 

@@ -55,9 +55,6 @@ ANSWERED = Path(__file__).with_name("answered")
 # Unit tests that should see a mutant of a folder; those that are named after its source run before the others.
 FOLDERS = {
     "binning": "bins valid_codes cuts cut_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
-    "boost": "booster booster_empty params params_set trainings continuation checkpoint eval_sets features refit "
-    "fingerprint valid_codes ranks own_part categories labels debias monotone rules cv feature_set model_text "
-    "feature_selection fpenv",
     "comm": "comm own_part ranks parts_codes cut_ranks",
     "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write "
     "booster check_data_set pairs_file ranks valid_codes",
@@ -70,6 +67,10 @@ FOLDERS = {
     "model": "model tree predict predictor scorer single_lanes shap show importance calibration score_lines model_text "
     "model_golden categories refit",
     "objective": "objective lambda delta neighbours pointwise losses yetirank debias labels classic trainings",
+    "params": "params params_set aliases labels features refit booster trainings cv feature_selection fpenv",
+    "train": "booster booster_empty trainings continuation checkpoint checkpoint_text eval_sets features refit "
+    "fingerprint valid_codes ranks own_part categories labels debias monotone rules cv feature_set model_text "
+    "feature_selection fpenv",
     "tree": "grower tree engine engine_host hist_serial joint_words quantise category_split monotone node_features "
     "placement plan ranks trainings valid_codes cache_codes",
 }

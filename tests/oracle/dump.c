@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "boost/category_sets.h"
-#include "boost/features.h"
-#include "boost/labels.h"
-#include "boost/params.h"
+#include "train/category_sets.h"
+#include "train/features.h"
+#include "train/labels.h"
+#include "params/params.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
 #include "tree/grower.h"

@@ -2,7 +2,7 @@
 #ifndef RW_TEST_PARTS_FIXTURE_H
 #define RW_TEST_PARTS_FIXTURE_H
 
-#include "boost/params.h"
+#include "params/params.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "scratch_file.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "boost/checkpoint.h"
+#include "train/checkpoint.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
 
@@ -48,7 +48,7 @@ struct run {
     int n_valid;
     int stop_after, end_after, fail_after; /* a round; 0: never */
     int custom;
-    int tires; /* custom: learns nothing more once a score is far enough from 0 */
+    int tires;                 /* custom: learns nothing more once a score is far enough from 0 */
     int rounds, resumed_round; /* seen */
     char note[64];
     char metric_name[64];   /* the first one */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "boost/params_table.h"
+#include "params/params_table.h"
 #include "metric/metric.h"
 
 /* The next word of a row from *at on; 0 at the end. */

@@ -1,4 +1,4 @@
-/* Trees that cannot be split because of an unlucky draw, while training goes on (boost/booster.c).
+/* Trees that cannot be split because of an unlucky draw, while training goes on (train/booster.c).
  */
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "boost/features.h"
+#include "train/features.h"
 #include "each.h"
 #include "train_fixture.h"
 
@@ -282,8 +282,8 @@ FEATURES_TEST(limits)
 
 FEATURES_TEST(listed)
 {
-    cr_assert_eq(rw_features_listed(""), 0u);
-    cr_assert_eq(rw_features_listed("7"), 1u);
-    cr_assert_eq(rw_features_listed("3-7,9,title,f-2"), 8u);
-    cr_assert_eq(rw_features_listed("0-65535"), 65536u);
+    cr_assert_eq(rw_list_count(""), 0u);
+    cr_assert_eq(rw_list_count("7"), 1u);
+    cr_assert_eq(rw_list_count("3-7,9,title,f-2"), 8u);
+    cr_assert_eq(rw_list_count("0-65535"), 65536u);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/fpenv.h"
-#include "boost/params.h"
+#include "params/params.h"
 #include "scratch_file.h"
 
 #if defined(__SSE2__)

@@ -1,5 +1,5 @@
 /* Several labels a document: weights, the sum of lambdas, who reads them. */
-#include "boost/labels.h"
+#include "train/labels.h"
 
 #include <math.h>
 

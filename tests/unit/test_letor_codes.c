@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "boost/params.h"
+#include "params/params.h"
 #include "each.h"
 #include "io/cache.h"
 #include "io/letor.h"

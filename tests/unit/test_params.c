@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "boost/no_effect.h"
-#include "boost/params_table.h"
+#include "params/no_effect.h"
+#include "params/params_table.h"
 
 static struct rw_ctx *ctx;
 static struct rw_params *params;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "boost/params.h"
+#include "params/params.h"
 #include "model/model.h"
 #include "same_trees.h"
 #include "scratch_file.h"

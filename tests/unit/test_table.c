@@ -1,7 +1,7 @@
 #include "dataset/table.h"
 
 #include "base/mem.h"
-#include "boost/params.h"
+#include "params/params.h"
 #include "each.h"
 #include "made_table.h"
 

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "binning/binned.h"
-#include "boost/params.h"
+#include "params/params.h"
 #include "dataset/dataset.h"
 #include "each.h"
 #include "scratch_file.h"

@@ -1,0 +1,309 @@
+/* Judges which parameters have no effect: see no_effect.h. */
+#include "params/no_effect.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/ctx.h"
+#include "base/fpenv.h"
+#include "params/params_table.h"
+#include "comm/comm.h"
+
+/* By parameter: was there a warning in this process? */
+static atomic_uchar is_warned[RW_N_PARAMS];
+
+enum { MOST_WHY = 256 };
+
+struct judging {
+    struct rw_ctx *ctx;
+    struct rw_params *params; /* those judged already have an effect, or their defaults */
+    const struct rw_facts *facts;
+    uint8_t is_judged[RW_N_PARAMS];
+    char why[MOST_WHY]; /* of the last condition that is not met: "with pairs all" */
+};
+
+/* ------------------------------------------------------------------ conditions by name */
+
+/* Each returns 1 if the condition is met or depends on an unknown fact. */
+static int trees_grow(const struct judging *j)
+{
+    return j->facts->grows != 0;
+}
+
+static int refits(const struct judging *j)
+{
+    return j->facts->grows != 1;
+}
+
+static int has_valid(const struct judging *j)
+{
+    return j->facts->n_valid != 0;
+}
+
+static int is_measured(const struct judging *j)
+{
+    return has_valid(j) || j->params->metric_on_train;
+}
+
+static int reads_table(const struct judging *j)
+{
+    return j->facts->has_table != 0;
+}
+
+static int has_gpu(const struct judging *j)
+{
+    const char *device = j->params->device;
+    if (j->facts->on_gpu != RW_FACT_UNKNOWN)
+        return j->facts->on_gpu;
+    return strcmp(device, "auto") == 0 || strncmp(device, "cuda", 4) == 0;
+}
+
+/* What the metrics that are measured look at. */
+enum metric_use { USES_GAIN = 1, USES_RELEVANCE = 2, USES_ORDER = 4 };
+
+static int metric_uses(const struct judging *j)
+{
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n = 0, uses = 0;
+    if (!is_measured(j))
+        return 0;
+    if (rw_metrics_parse(NULL, j->params->metric, j->params->relevant, metrics, &n) < 0)
+        return USES_GAIN | USES_RELEVANCE | USES_ORDER; /* an error where they are measured */
+    for (int i = 0; i < n; i++) {
+        const struct rw_metric_kind *kind = metrics[i].kind;
+        uses |= (kind->uses_gain ? USES_GAIN : 0) | (kind->uses_relevance ? USES_RELEVANCE : 0) |
+                (kind->by_document ? 0 : USES_ORDER);
+    }
+    return uses;
+}
+
+/* Does the library's own objective train? */
+static int has_objective(const struct judging *j)
+{
+    return j->facts->trains != 0 && j->facts->is_custom != 1;
+}
+
+static int uses_gains(const struct judging *j)
+{
+    return (has_objective(j) && rw_params_trains_on_gains(j->params)) ||
+           (metric_uses(j) & USES_GAIN);
+}
+
+static int uses_relevance(const struct judging *j)
+{
+    return (has_objective(j) && rw_params_trains_on_relevance(j->params)) ||
+           (metric_uses(j) & USES_RELEVANCE);
+}
+
+static int ranks_by_metric(const struct judging *j)
+{
+    return (metric_uses(j) & USES_ORDER) != 0;
+}
+
+static int uses_chance(const struct judging *j)
+{
+    const struct rw_params *p = j->params;
+    const struct rw_objective *objective = rw_params_objective(p);
+    if (j->facts->draws != 0 || j->facts->trains == 0 || (has_objective(j) && objective->draws))
+        return 1;
+    if (j->facts->grows == 0)
+        return 0;
+    const int some_features =
+        p->sample_features == RW_AUTO ? objective->ranks : p->sample_features < 1;
+    return p->rounding == RW_ROUND_STOCHASTIC || p->sample_queries < 1 || p->sample_docs < 1 ||
+           p->sample_features_node < 1 || some_features;
+}
+
+static const struct {
+    const char *name;
+    int (*is_met)(const struct judging *j);
+    const char *why; /* there is no effect where it is not met */
+} conditions[] = {
+    {"growth", trees_grow, "on a refit: its trees are the model's"},
+    {"refit", refits, "without a model to refit"},
+    {"valid", has_valid, "without a validation set"},
+    {"measured", is_measured, "without a validation set or train-metric on"},
+    {"gains", uses_gains, "without an objective or metric that uses gains"},
+    {"relevance", uses_relevance, "without a metric such as map, mrr, p or recall"},
+    {"ranking", ranks_by_metric, "without a metric that ranks"},
+    {"chance", uses_chance, "where nothing is drawn at random"},
+    {"gpu", has_gpu, "on the CPU"},
+    {"table", reads_table, "on data that is neither CSV nor TSV"},
+};
+
+/* ------------------------------------------------------------------ conditions on parameters */
+
+static int judge(struct judging *j, int at);
+
+/* Does the objective that trains read the parameter? */
+static int objective_reads(struct judging *j, int at)
+{
+    const struct rw_objective *own = rw_params_objective(j->params);
+    if (j->facts->trains == 0 ||
+        (j->facts->is_custom != 1 && rw_objective_param(own, rw_param_rows[at].info.name) >= 0))
+        return 1;
+    if (j->facts->is_custom == 1)
+        snprintf(j->why, sizeof(j->why), "with a custom objective");
+    else
+        snprintf(j->why, sizeof(j->why), "with objective %s", own->name);
+    return 0;
+}
+
+/* Is `value` one of "a|b", or anything else than "!a", or not empty ("set"), or empty ("unset")? */
+static int is_among(const char *value, const char *wanted)
+{
+    if (strcmp(wanted, "set") == 0)
+        return *value != 0;
+    if (strcmp(wanted, "unset") == 0)
+        return *value == 0;
+    return *wanted == '!' ? strcmp(value, wanted + 1) != 0 : rw_param_word(wanted, value) >= 0;
+}
+
+/* "pairs topk" */
+static int other_has(struct judging *j, const char *name, const char *wanted, int *is_met)
+{
+    const int other = rw_param_find(name);
+    if (other < 0)
+        return rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s %s' is no condition", name,
+                       wanted);
+    RW_TRY(judge(j, other));
+    const char *value = rw_params_get(j->params, name);
+    const int shows = strcmp(wanted, "set") != 0 && strcmp(wanted, "unset") != 0;
+    *is_met = strcmp(value, "auto") == 0 || is_among(value, wanted);
+    if (!*is_met)
+        snprintf(j->why, sizeof(j->why), "%s %s%s%.100s",
+                 strcmp(wanted, "set") == 0 ? "without" : "with", name, shows ? " " : "",
+                 shows ? value : "");
+    return RW_OK;
+}
+
+/* "growth|table" */
+static int one_is_met(struct judging *j, int at, const char *words, int *is_met)
+{
+    *is_met = 0;
+    if (strcmp(words, "objective") == 0) {
+        *is_met = objective_reads(j, at);
+        return RW_OK;
+    }
+    int n_known = 0;
+    for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+        if (rw_param_word(words, conditions[i].name) < 0)
+            continue;
+        n_known++;
+        *is_met |= conditions[i].is_met(j) != 0;
+        if (!*is_met)
+            snprintf(j->why, sizeof(j->why), "%s", conditions[i].why);
+    }
+    return n_known > 0
+               ? RW_OK
+               : rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s' is no condition", words);
+}
+
+/* All of "objective; pairs topk". */
+static int all_are_met(struct judging *j, int at, int *is_met)
+{
+    char needs[128], *rest, *word;
+    *is_met = 1;
+    snprintf(needs, sizeof(needs), "%s", rw_param_rows[at].needs);
+    for (char *one = strtok_r(needs, ";", &rest); one && *is_met;
+         one = strtok_r(NULL, ";", &rest)) {
+        const char *name = strtok_r(one, " ", &word), *wanted = strtok_r(NULL, " ", &word);
+        RW_TRY(wanted ? other_has(j, name, wanted, is_met) : one_is_met(j, at, name, is_met));
+    }
+    return RW_OK;
+}
+
+/* Judges a parameter, after those that its conditions depend on. */
+static int judge(struct judging *j, int at)
+{
+    int is_met;
+    const char *name = rw_param_rows[at].info.name;
+    if (j->is_judged[at])
+        return RW_OK;
+    j->is_judged[at] = 1;
+    RW_TRY(all_are_met(j, at, &is_met));
+    if (is_met || (j->facts->grows == 0 && !j->params->is_set[at])) /* it is the model's */
+        return RW_OK;
+    j->params->is_idle[at] |= rw_params_must_matter(j->params, name) != 0;
+    RW_TRY(rw_params_no_effect(j->ctx, j->params, name, j->why));
+    j->params->is_set[at] = j->params->is_strict[at] = j->params->is_chosen[at] = 0;
+    return rw_param_assign(j->ctx, j->params, at, rw_param_rows[at].info.default_value);
+}
+
+/* ------------------------------------------------------------------ what others call */
+
+int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const struct rw_facts *facts)
+{
+    struct judging j = {.ctx = ctx, .params = params, .facts = facts};
+    /* what conditions by name look at: the objective, its variants and the metrics */
+    static const enum rw_param_at first[] = {
+        RW_AT_PARAM_debias,          RW_AT_PARAM_delta,
+        RW_AT_PARAM_pairs,           RW_AT_PARAM_metric,
+        RW_AT_PARAM_sample_queries,  RW_AT_PARAM_sample_docs,
+        RW_AT_PARAM_sample_features, RW_AT_PARAM_sample_features_node,
+        RW_AT_PARAM_rounding};
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+        RW_TRY(judge(&j, (int)first[i]));
+    for (int at = 0; at < RW_N_PARAMS; at++)
+        RW_TRY(judge(&j, at));
+    return RW_OK;
+}
+
+int rw_params_judge(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_facts *facts)
+{
+    struct rw_params *copy;
+    RW_TRY(rw_params_copy(ctx, params, &copy));
+    const int status = rw_params_drop_idle(ctx, copy, facts);
+    rw_params_free(copy);
+    return status;
+}
+
+void rw_params_on_no_effect(struct rw_params *params, enum rw_no_effect how)
+{
+    params->on_no_effect = (uint8_t)how;
+}
+
+int rw_params_no_effect(struct rw_ctx *ctx, const struct rw_params *params, const char *name,
+                        const char *why)
+{
+    const int at = rw_param_find(name);
+    if (at < 0 || !rw_params_must_matter(params, name))
+        return RW_OK;
+    if (params->on_no_effect == RW_NO_EFFECT_ERROR)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' has no effect %s", name, why);
+    if (params->on_no_effect == RW_NO_EFFECT_SILENT || !ctx || !ctx->log || rw_rank(ctx) != 0 ||
+        atomic_exchange(&is_warned[at], 1))
+        return RW_OK;
+    ctx->idle_param = rw_param_rows[at].info.name;
+    rw_log(ctx, RW_LOG_WARNING, "'%s' has no effect %s", name, why);
+    ctx->idle_param = NULL;
+    return RW_OK;
+}
+
+void rw_no_effect_again(void)
+{
+    for (int at = 0; at < RW_N_PARAMS; at++)
+        atomic_store(&is_warned[at], 0);
+}
+
+const char *rw_log_parameter(const struct rw_ctx *ctx)
+{
+    return ctx ? ctx->idle_param : NULL;
+}
+
+int rw_params_check_columns(struct rw_ctx *ctx, const struct rw_params *params, int has_table)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_facts facts = {.has_table = has_table};
+    struct judging j = {.ctx = ctx, .facts = &facts};
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        const char *needs = rw_param_rows[at].needs;
+        int is_met = 1;
+        if (rw_param_word(needs, "table") >= 0)
+            RW_TRY(one_is_met(&j, at, needs, &is_met));
+        if (!is_met)
+            RW_TRY(rw_params_no_effect(ctx, params, rw_param_rows[at].info.name, j.why));
+    }
+    return RW_OK;
+}

@@ -1,0 +1,78 @@
+/* Parameters: struct and defaults come from params.def. */
+#ifndef RW_PARAMS_PARAMS_H
+#define RW_PARAMS_PARAMS_H
+
+#include "binning/cuts.h"
+#include "metric/metric.h"
+#include "objective/objective.h"
+
+enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
+enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
+enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
+
+enum { RW_AUTO = -1 }; /* a number that is chosen when training begins */
+
+/* What each type of row is in the struct. */
+#define RW_FIELD_INT    int
+#define RW_FIELD_REAL   double
+#define RW_FIELD_CHOICE int
+#define RW_FIELD_TEXT   char *
+#define RW_FIELD_SEED   uint64_t
+
+/* A rate of A:B:N: the field has A. */
+struct rw_rate_schedule {
+    double last;  /* B */
+    int n_rounds; /* N; 0: the rate is the same in all rounds */
+};
+
+/* A parameter's index in the table: RW_AT_PARAM_leaves. */
+enum rw_param_at {
+#define RW_PARAM(type, field, ...) RW_AT_PARAM_##field,
+#include "params/params.def"
+    RW_N_PARAMS
+};
+
+enum { RW_PARAM_ROOM = 80 }; /* for the text of a number, a word or a schedule */
+
+struct rw_params {
+#define RW_PARAM(type, field, ...) RW_FIELD_##type field;
+#include "params/params.def"
+    uint8_t is_set[RW_N_PARAMS];    /* by the user */
+    uint8_t is_strict[RW_N_PARAMS]; /* and by rw_params_set, so that having no effect is reported */
+    uint8_t is_idle[RW_N_PARAMS];   /* it was set, has no effect, and is at its default instead */
+    uint8_t is_chosen[RW_N_PARAMS]; /* it was `auto`, and is chosen by the size of the data */
+    uint8_t on_no_effect;           /* enum rw_no_effect */
+    struct rw_rate_schedule schedule; /* of `rate` */
+    char text[RW_PARAM_ROOM];         /* rw_params_get's answer */
+    struct rw_eval_params eval;       /* rw_params_eval's */
+};
+
+/* What trains: a row of the table of objectives, or its variant; and the rule of that. */
+const struct rw_objective *rw_params_objective(const struct rw_params *params);
+void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule);
+/* "800M", 800 million bytes; K, M, G and T, or none of them. "auto": 0. Returns 0 for another
+ * text. */
+int rw_params_bytes(const char *text, uint64_t *bytes);
+/* "1,0.5": two weights or more, one of them over 0. weight: [RW_MAX_LABELS]. Returns how many; 0
+ * for another text. */
+int rw_label_weights(const char *text, double *weight);
+/* What bin boundaries depend on, `ignore` aside. */
+struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
+/* 0: on a GPU, which makes codes itself, from values. */
+int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params);
+/* Most leaves of a tree, for a training set of n_docs documents. */
+int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
+/* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */
+enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_docs);
+/* In (0, 1], for a training set of n_docs documents with n_features features. */
+double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features);
+/* The rate of the tree of a round, from 0, counted from a model's first tree on; of parameters
+ * whose rate is not `auto`. It depends on nothing else. */
+double rw_params_rate_of_round(const struct rw_params *params, uint32_t round);
+double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
+                                 uint32_t n_features);
+/* Fails with RW_ERR_ARGUMENT if `written` is a file that a parameter names; NULL: nothing is
+ * written. */
+int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, const char *written);
+
+#endif

@@ -1,0 +1,544 @@
+#include "train/checkpoint.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "params/params_table.h"
+#include "comm/comm.h"
+#include "io/checksum.h"
+
+static const double default_seconds = 60.0;
+/* By default, writing takes at most this share of the time. */
+static const double most_share = 0.01;
+
+/* Trees do not change any more, so they are borrowed; the snapshot's arrays, the note and the
+ * objective's state are owned. */
+struct rw_checkpoint_writer {
+    struct rw_ctx *ctx; /* owned */
+    const char *path;   /* borrowed */
+    pthread_t thread;
+    int is_running;
+    atomic_int is_done;
+    /* the one that is written, or was last */
+    struct rw_checkpoint content;
+    struct rw_model snapshot;
+    int status;
+    double ms; /* that it took */
+};
+
+int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
+                             const char *every)
+{
+    enum { MOST = 1000000 };
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
+    const size_t digits = strspn(every, "0123456789");
+    const long number = digits > 0 && digits < 8 ? strtol(every, NULL, 10) : 0;
+    checkpoints->every_rounds = 0;
+    checkpoints->every_seconds = 0.0;
+    if (number >= 1 && number <= MOST && !every[digits])
+        checkpoints->every_rounds = (int)number;
+    for (size_t i = 0; number >= 1 && number <= MOST && i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(every + digits, units[i].unit) == 0)
+            checkpoints->every_seconds = (double)number * units[i].seconds;
+    }
+    if (checkpoints->every_rounds > 0 || checkpoints->every_seconds > 0.0)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "'%.100s' is no interval: expected rounds, 50, or a time, 30s, 10m or 2h, up to "
+                   "%d of them",
+                   every, MOST);
+}
+
+int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
+                         const struct rw_train_hooks *hooks)
+{
+    *c = (struct rw_checkpointer){.ctx = ctx};
+    if (!hooks || !hooks->checkpoints)
+        return RW_OK;
+    const struct rw_checkpoints *how = hooks->checkpoints;
+    c->user = hooks->user;
+    c->how = how;
+    if (how->path && strcmp(how->path, "-") == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a checkpoint cannot go to standard output");
+    if (how->path && rw_rank(ctx) == 0) {
+        RW_TRY(rw_out_file_check(ctx, how->path));
+        RW_TRY(RW_NEW(ctx, c->writer, 1));
+        c->writer->path = how->path;
+        if (rw_ctx_new(&c->writer->ctx) < 0)
+            return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
+    }
+    if (!how->resume || (how->or_start && access(how->resume, F_OK) != 0 && errno == ENOENT))
+        return RW_OK;
+    RW_TRY(rw_checkpoint_read(ctx, how->resume, &c->resumed));
+    if (strcmp(c->resumed.program, RW_VERSION) != 0)
+        return rw_checkpoint_fail_program(ctx, how->resume, c->resumed.program);
+    if (how->path && strcmp(how->path, how->resume) == 0) {
+        c->kept_round = c->resumed.model->n_trees;
+        c->kept_is_ended = c->resumed.is_ended;
+    }
+    return RW_OK;
+}
+
+int rw_checkpointer_agree(struct rw_checkpointer *c)
+{
+    const int n_trees = rw_checkpointer_resumes(c) ? c->resumed.model->n_trees : -1;
+    const uint64_t own = ((uint64_t)rw_checkpointer_is_on(c) << 32) + (uint64_t)(n_trees + 1);
+    uint64_t most = own, least = own;
+    RW_TRY(rw_comm_max(c->ctx, &most, 1));
+    RW_TRY(rw_comm_all_reduce(c->ctx, &least, 1, RW_COMM_U64, RW_COMM_MIN));
+    if (most == least)
+        return RW_OK;
+    return rw_fail(c->ctx, RW_ERR_ARGUMENT,
+                   "some ranks resume from another checkpoint than others, or from none\n"
+                   "hint: all of them must see the same file");
+}
+
+static void release_snapshot(struct rw_checkpoint_writer *w)
+{
+    rw_mem_free(w->snapshot.tree);
+    rw_mem_free(w->snapshot.metric_value);
+    rw_mem_free(w->content.note);
+    for (int32_t i = 0; i < w->content.n_state_lines; i++)
+        rw_mem_free(w->content.state_line[i]);
+    rw_mem_free(w->content.state_line);
+    w->snapshot = (struct rw_model){0};
+    w->content = (struct rw_checkpoint){0};
+}
+
+static void writer_free(struct rw_checkpoint_writer *w)
+{
+    if (!w)
+        return;
+    if (w->is_running)
+        pthread_join(w->thread, NULL);
+    release_snapshot(w);
+    rw_ctx_free(w->ctx);
+    rw_mem_free(w);
+}
+
+void rw_checkpointer_release(struct rw_checkpointer *c)
+{
+    writer_free(c->writer);
+    rw_model_params_release(&c->so_far.params);
+    rw_checkpoint_release(&c->resumed);
+    rw_mem_free(c->sets);
+    *c = (struct rw_checkpointer){0};
+}
+
+/* ------------------------------------------------------------------ is it the same training? */
+
+/* Appends to a message; what does not fit is left out. */
+static void put(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void put(char *text, size_t size, const char *format, ...)
+{
+    const size_t n = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, size - n, format, args);
+    va_end(args);
+}
+
+/* Of a model's parameters; one that stands there only where it is not its default has that, else.
+ */
+static struct rw_param_value value_of(const struct rw_model_params *params, const char *name)
+{
+    static char not_there[] = "not there";
+    const struct rw_param_value *found = rw_model_params_find(params, name);
+    const int at = rw_param_find(name);
+    struct rw_param_value value = {.value = not_there};
+    if (found)
+        value = *found;
+    else if (at >= 0 && rw_param_rows[at].info.model == 2)
+        value.value = (char *)(uintptr_t)rw_param_rows[at].info.default_value;
+    return value;
+}
+
+static void compare_param(const struct rw_model_params *was, const struct rw_model_params *is,
+                          const char *name, char *text, size_t size)
+{
+    const struct rw_param_value theirs = value_of(was, name), ours = value_of(is, name);
+    if (strcmp(name, "rounds") == 0 ||
+        (theirs.is_auto == ours.is_auto && strcmp(theirs.value, ours.value) == 0))
+        return;
+    put(text, size, "%s%s was %s%s, and is %s%s", *text ? "; " : "", name,
+        theirs.is_auto ? "auto " : "", theirs.value, ours.is_auto ? "auto " : "", ours.value);
+}
+
+static int check_params(struct rw_checkpointer *c)
+{
+    const struct rw_model_params *was = &c->resumed.model->params, *is = &c->so_far.params;
+    char text[1024] = "";
+    for (int32_t i = 0; i < is->n; i++)
+        compare_param(was, is, is->param[i].name, text, sizeof(text));
+    for (int32_t i = 0; i < was->n; i++) {
+        if (!rw_model_params_find(is, was->param[i].name))
+            compare_param(was, is, was->param[i].name, text, sizeof(text));
+    }
+    if (!*text)
+        return RW_OK;
+    return rw_fail(c->ctx, RW_ERR_ARGUMENT,
+                   "cannot resume from '%s' with other parameters: %s\n"
+                   "hint: rounds may be more; threads, device, hist and batch may be others",
+                   c->how->resume, text);
+}
+
+static int check_features(struct rw_checkpointer *c)
+{
+    const struct rw_model *was = c->resumed.model, *is = &c->so_far;
+    int same = was->n_features == is->n_features;
+    for (uint32_t i = 0; same && i < is->n_features; i++)
+        same = was->feature[i] == is->feature[i];
+    if (!same)
+        return rw_fail(c->ctx, RW_ERR_DATA,
+                       "cannot resume from '%s': the training set had other features",
+                       c->how->resume);
+    same = was->n_names == is->n_names;
+    for (int32_t i = 0; same && i < is->n_names; i++)
+        same = was->name[i].feature == is->name[i].feature &&
+               strcmp(was->name[i].name, is->name[i].name) == 0;
+    if (!same)
+        return rw_fail(c->ctx, RW_ERR_DATA, "cannot resume from '%s': the features had other names",
+                       c->how->resume);
+    return RW_OK;
+}
+
+static int check_metrics(struct rw_checkpointer *c, const struct rw_eval_sets *eval)
+{
+    const struct rw_model *was = c->resumed.model;
+    for (int i = 0; i < was->n_metrics || i < eval->n_values; i++) {
+        const char *theirs = i < was->n_metrics ? was->metric_name[i] : "nothing";
+        const char *ours = i < eval->n_values ? eval->name[i] : "nothing";
+        if (strcmp(theirs, ours) != 0)
+            return rw_fail(c->ctx, RW_ERR_ARGUMENT,
+                           "cannot resume from '%s': its training measured '%s' where this one "
+                           "measures '%s'",
+                           c->how->resume, theirs, ours);
+    }
+    return RW_OK;
+}
+
+static int check_init(struct rw_checkpointer *c)
+{
+    const struct rw_checkpoint *was = &c->resumed, *is = &c->content;
+    if (was->has_init == is->has_init &&
+        (!is->has_init ||
+         (was->init_checksum == is->init_checksum && was->init_rounds == is->init_rounds)))
+        return RW_OK;
+    return rw_fail(c->ctx, RW_ERR_ARGUMENT,
+                   "cannot resume from '%s': its training continued from %s, and this one from %s",
+                   c->how->resume, was->has_init ? "a model" : "no model",
+                   !is->has_init   ? "none"
+                   : was->has_init ? "another"
+                                   : "one");
+}
+
+static int check_state(struct rw_checkpointer *c)
+{
+    const struct rw_checkpoint *was = &c->resumed, *is = &c->content;
+    if (strcmp(was->state_name, is->state_name) == 0 && was->state_version == is->state_version &&
+        (was->state_version > 0 || was->n_state_lines == 0))
+        return RW_OK;
+    return rw_fail(c->ctx, RW_ERR_FORMAT,
+                   "cannot resume from '%s': it has the state of objective %s, version %d; "
+                   "expected %s, version %d",
+                   c->how->resume, was->state_name, was->state_version, is->state_name,
+                   is->state_version);
+}
+
+static int take_init(struct rw_checkpointer *c, const struct rw_model *init)
+{
+    char *text;
+    size_t n;
+    if (!init)
+        return RW_OK;
+    RW_TRY(rw_model_print(c->ctx, init, &text, &n));
+    c->content.has_init = 1;
+    c->content.init_checksum = rw_checksum(0, text, n);
+    c->content.init_rounds = init->n_trees + init->empty_rounds;
+    rw_mem_free(text);
+    return RW_OK;
+}
+
+int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
+                         const struct rw_objective *objective, const struct rw_model *init)
+{
+    static char program[] = RW_VERSION, custom[] = "custom";
+    c->content.program = program;
+    c->content.state_name = objective ? (char *)(uintptr_t)objective->name : custom;
+    c->content.state_version = objective ? objective->state_version : 0;
+    RW_TRY(take_init(c, init));
+    if (!rw_checkpointer_resumes(c))
+        return RW_OK;
+    if (c->resumed.n_sets != eval->n_sets) /* which changes parameters, too */
+        return rw_fail(c->ctx, RW_ERR_DATA,
+                       "cannot resume from '%s': its training had %d validation set%s, and this "
+                       "one has %d",
+                       c->how->resume, c->resumed.n_sets - 1, c->resumed.n_sets == 2 ? "" : "s",
+                       eval->n_sets - 1);
+    RW_TRY(check_params(c));
+    RW_TRY(check_init(c));
+    RW_TRY(check_state(c));
+    RW_TRY(check_metrics(c, eval));
+    return check_features(c);
+}
+
+int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
+                              const struct rw_dataset *const *sets, int n_sets)
+{
+    RW_TRY(rw_comm_agree(c->ctx, RW_NEW(c->ctx, c->sets, (size_t)n_sets)));
+    for (int set = 0; set < n_sets; set++)
+        RW_TRY(rw_fingerprint_of_all(engine, set, sets[set], &c->sets[set]));
+    c->content.n_sets = n_sets;
+    c->content.set = c->sets;
+    c->content.boundaries = rw_fingerprint_boundaries(engine->cuts);
+    return rw_checkpointer_resumes(c)
+               ? rw_fingerprint_check(c->ctx, &c->resumed, &c->content, c->how->resume)
+               : RW_OK;
+}
+
+/* ------------------------------------------------------------------ resuming */
+
+static void tell_resumed(const struct rw_checkpointer *c, const struct rw_eval_sets *eval)
+{
+    if (!c->how->on_resume)
+        return;
+    const struct rw_resumed resumed = {.path = c->how->resume,
+                                       .round = eval->n_rounds,
+                                       .best_round = eval->best_round,
+                                       .best_value = eval->best_value,
+                                       .note = c->resumed.note,
+                                       .n_metrics = eval->n_values,
+                                       .metrics = eval->value,
+                                       .values = eval->history};
+    c->how->on_resume(c->user, &resumed);
+}
+
+int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
+                            struct rw_eval_sets *eval, int n_rounds, struct rw_model *model,
+                            size_t *tree_room)
+{
+    const int first = model->n_trees;
+    c->last_round = first;
+    c->last_ms = rw_clock_ms();
+    if (!rw_checkpointer_resumes(c))
+        return RW_OK;
+    struct rw_model *was = c->resumed.model;
+    if (was->n_trees > n_rounds)
+        return rw_fail(c->ctx, RW_ERR_ARGUMENT,
+                       "cannot resume from '%s': %d rounds were run, and rounds is %d",
+                       c->how->resume, was->n_trees - first, n_rounds - first);
+    RW_TRY(RW_GROW(c->ctx, model->tree, *tree_room, (size_t)was->n_trees));
+    for (int t = first; t < was->n_trees; t++) {
+        for (int set = 0; set < engine->n_sets; set++)
+            RW_TRY(rw_engine_add_tree(engine, set, &was->tree[t], NULL));
+        model->tree[model->n_trees++] = was->tree[t];
+        was->tree[t] = (struct rw_tree){0};
+    }
+    RW_TRY(rw_eval_sets_restore(eval, was));
+    RW_TRY(rw_eval_sets_verify(eval, engine));
+    tell_resumed(c, eval);
+    c->last_round = model->n_trees;
+    c->last_ms = rw_clock_ms();
+    return RW_OK;
+}
+
+int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *gradients)
+{
+    c->gradients = gradients;
+    if (!rw_checkpointer_resumes(c))
+        return RW_OK;
+    const int status =
+        rw_gradients_restore(gradients, c->resumed.state_line, c->resumed.n_state_lines);
+    if (status >= 0)
+        return RW_OK;
+    char why[512];
+    snprintf(why, sizeof(why), "%s", rw_last_error(c->ctx));
+    return rw_fail(c->ctx, status, "cannot resume from '%s': %s", c->how->resume, why);
+}
+
+int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)
+{
+    if (!rw_checkpointer_resumes(c) || !c->resumed.is_ended)
+        return 0;
+    const struct rw_param_value *rounds = rw_model_params_find(&c->resumed.model->params, "rounds");
+    return rounds && n_rounds - c->resumed.init_rounds <= atoi(rounds->value);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static int take_note(struct rw_checkpointer *c)
+{
+    const char *note = c->how->note ? c->how->note(c->user) : "";
+    return rw_mem_copy_text(c->writer->ctx, &c->writer->content.note, note ? note : "");
+}
+
+/* The context, which may have the error that ends training, is left alone. */
+static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model,
+                         const struct rw_eval_sets *eval, int n_rounds, int is_ended)
+{
+    struct rw_checkpoint_writer *w = c->writer;
+    struct rw_model *s = &w->snapshot;
+    const size_t n_trees = (size_t)n_rounds, n_values = n_trees * (size_t)eval->n_values;
+    release_snapshot(w);
+    *s = c->so_far;
+    s->n_trees = n_rounds;
+    s->best_round = eval->best_round;
+    s->is_interrupted = 1;
+    s->n_metrics = eval->n_values;
+    s->metric_name = eval->name;
+    s->n_rounds_run = eval->n_values ? n_rounds : 0;
+    RW_TRY(RW_NEW_RAW(w->ctx, s->tree, n_trees));
+    memcpy(s->tree, model->tree, n_trees * sizeof(*s->tree));
+    RW_TRY(RW_NEW_RAW(w->ctx, s->metric_value, n_values));
+    if (n_values)
+        memcpy(s->metric_value, eval->history, n_values * sizeof(*s->metric_value));
+    w->content = c->content;
+    w->content.model = s;
+    w->content.is_ended = is_ended;
+    if (c->gradients)
+        RW_TRY(rw_gradients_state(w->ctx, c->gradients, (uint32_t)n_rounds, &w->content.state_line,
+                                  &w->content.n_state_lines));
+    return take_note(c);
+}
+
+static int write_file(struct rw_checkpoint_writer *w)
+{
+    struct rw_out_file file = {0};
+    char *text = NULL;
+    size_t n;
+    int status;
+    RW_TRY_OUT(rw_checkpoint_print(w->ctx, &w->content, &text, &n));
+    RW_TRY_OUT(rw_out_file_open(w->ctx, &file, w->path));
+    if (fwrite(text, 1, n, file.file) != n)
+        status = rw_fail_io(w->ctx, errno, "cannot write '%s'", w->path);
+    else
+        status = rw_out_file_commit(w->ctx, &file);
+out:
+    rw_out_file_abandon(&file);
+    rw_mem_free(text);
+    return status;
+}
+
+static void *write_beside(void *user)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_checkpoint_writer *w = user;
+    const double start = rw_clock_ms();
+    w->status = write_file(w);
+    w->ms = rw_clock_ms() - start;
+    atomic_store(&w->is_done, 1);
+    return NULL;
+}
+
+/* Signals are the affair of other threads. */
+static int start_thread(struct rw_checkpoint_writer *w)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
+        return 0;
+    atomic_store(&w->is_done, 0);
+    w->is_running = pthread_create(&w->thread, NULL, write_beside, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return w->is_running;
+}
+
+/* One that could not be written is said once, until one can. */
+static void warn(struct rw_checkpointer *c, const char *why)
+{
+    if (!c->has_failed)
+        rw_log(c->ctx, RW_LOG_WARNING, "no checkpoint of round %d: %s", c->last_round, why);
+    c->has_failed = 1;
+}
+
+/* After the one that was begun last. */
+static void settle(struct rw_checkpointer *c)
+{
+    const struct rw_checkpoint_writer *w = c->writer;
+    c->written_ms += w->ms;
+    if (w->status < 0) {
+        warn(c, rw_last_error(w->ctx));
+        return;
+    }
+    c->n_written++;
+    c->has_failed = 0;
+    c->kept_round = c->last_round;
+    c->kept_is_ended = w->content.is_ended;
+}
+
+/* wait: until the one that is being written is. */
+static void collect(struct rw_checkpointer *c, int wait)
+{
+    struct rw_checkpoint_writer *w = c->writer;
+    if (!w->is_running || (!wait && !atomic_load(&w->is_done)))
+        return;
+    pthread_join(w->thread, NULL);
+    w->is_running = 0;
+    settle(c);
+}
+
+static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
+{
+    if (c->how->every_rounds > 0)
+        return n_rounds - c->last_round >= c->how->every_rounds;
+    if (c->how->every_seconds > 0.0)
+        return now - c->last_ms >= c->how->every_seconds * 1e3;
+    const double least = c->writer->ms / most_share;
+    return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
+}
+
+void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *model,
+                           const struct rw_eval_sets *eval, int n_rounds)
+{
+    if (!c->writer)
+        return;
+    const double now = rw_clock_ms();
+    collect(c, 0);
+    if (c->writer->is_running || !is_due(c, n_rounds, now))
+        return;
+    c->last_round = n_rounds;
+    c->last_ms = now;
+    if (take_snapshot(c, model, eval, n_rounds, 0) < 0) {
+        warn(c, rw_last_error(c->writer->ctx));
+    } else if (!start_thread(c->writer)) {
+        write_beside(c->writer);
+        settle(c);
+    }
+    c->stopped_ms += rw_clock_ms() - now;
+}
+
+void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_model *model,
+                         const struct rw_eval_sets *eval, int n_rounds, int is_ended)
+{
+    if (!c->writer)
+        return;
+    collect(c, 1);
+    if (n_rounds > c->content.init_rounds &&
+        (n_rounds != c->kept_round || is_ended != c->kept_is_ended)) {
+        c->last_round = n_rounds;
+        if (take_snapshot(c, model, eval, n_rounds, is_ended) < 0) {
+            warn(c, rw_last_error(c->writer->ctx));
+        } else {
+            write_beside(c->writer);
+            settle(c);
+        }
+    }
+    rw_log(c->ctx, RW_LOG_DEBUG,
+           "%d checkpoint%s: training stopped %.3f ms for them; writing took %.3f ms, but for the "
+           "last one beside it",
+           c->n_written, c->n_written == 1 ? "" : "s", c->stopped_ms, c->written_ms);
+}

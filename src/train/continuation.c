@@ -1,0 +1,367 @@
+#include "train/continuation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "train/features.h"
+#include "params/params_table.h"
+#include "comm/comm.h"
+#include "tree/monotone.h"
+
+int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
+                         const struct rw_model *init, const struct rw_dataset *const *sets,
+                         int n_sets, int absent_missing)
+{
+    size_t most = 0;
+    *from = (struct rw_continuation){.ctx = ctx, .init = init, .sets = sets, .n_sets = n_sets};
+    if (init->absent_missing != absent_missing)
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "the model to continue from takes an absent feature as %s: set 'absent' to %s",
+            init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
+    for (int set = 0; set < n_sets; set++)
+        most = sets[set]->n_docs > most ? sets[set]->n_docs : most;
+    RW_TRY(RW_NEW_RAW(ctx, from->scores, most));
+    return RW_NEW_RAW(ctx, from->leaves, most);
+}
+
+static size_t most_leaves(const struct rw_model *init)
+{
+    int32_t most = 1;
+    for (int32_t t = 0; t < init->n_trees; t++)
+        most = init->tree[t].n_leaves > most ? init->tree[t].n_leaves : most;
+    return (size_t)most;
+}
+
+int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
+                                const int8_t *direction)
+{
+    struct rw_monotone room = {NULL, NULL};
+    int status = rw_monotone_init(ctx, &room, 2 * most_leaves(init) - 1);
+    for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        const int32_t broken = rw_monotone_broken(&room, direction, tree);
+        char text[RW_FEATURE_TEXT];
+        if (broken >= 0)
+            status =
+                rw_fail(ctx, RW_ERR_ARGUMENT,
+                        "the model to continue from breaks 'monotone': expected no leaf on "
+                        "the left of a split of %s %s one on its right, found such at "
+                        "%.9g in tree %d",
+                        rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
+                        direction[tree->feature[broken]] > 0 ? "above" : "below",
+                        (double)tree->cut[broken], t + 1);
+    }
+    rw_monotone_release(&room);
+    return status;
+}
+
+int rw_continuation_check_interactions(struct rw_ctx *ctx, const struct rw_model *init,
+                                       const struct rw_interactions *interactions)
+{
+    uint64_t *live;
+    int status = RW_NEW_RAW(ctx, live, most_leaves(init) * interactions->n_words);
+    for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        const int32_t broken = rw_interactions_broken(interactions, tree, live);
+        char text[RW_FEATURE_TEXT];
+        if (broken >= 0)
+            status =
+                rw_fail(ctx, RW_ERR_ARGUMENT,
+                        "the model to continue from breaks 'interactions': expected features "
+                        "of one group, found %s at node %d of tree %d with others "
+                        "above it",
+                        rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
+                        broken, t + 1);
+    }
+    rw_mem_free(live);
+    return status;
+}
+
+void rw_continuation_release(struct rw_continuation *from)
+{
+    rw_mem_free(from->scores);
+    rw_mem_free(from->leaves);
+}
+
+/* That have been run. */
+static int64_t n_rounds(const struct rw_continuation *from)
+{
+    return (int64_t)from->init->n_trees + from->init->empty_rounds;
+}
+
+int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *model,
+                          size_t *tree_room)
+{
+    const size_t n = (size_t)model->n_trees + (size_t)n_rounds(from);
+    RW_TRY(RW_GROW(from->ctx, model->tree, *tree_room, n));
+    for (int32_t t = 0; t < from->init->n_trees; t++) {
+        RW_TRY(rw_tree_copy(from->ctx, &from->init->tree[t], &model->tree[model->n_trees]));
+        model->n_trees++;
+    }
+    for (int32_t t = 0; t < from->init->empty_rounds; t++) {
+        RW_TRY(rw_tree_init(from->ctx, &model->tree[model->n_trees], 1));
+        model->n_trees++;
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ scores */
+
+static int has_missing(const struct rw_dataset *train, uint32_t feature, int absent_missing)
+{
+    const struct rw_column *column = rw_dataset_column(train, feature);
+    if (!column)
+        return absent_missing;
+    if (absent_missing && column->n < train->n_docs)
+        return 1;
+    for (uint32_t i = 0; i < column->n; i++) {
+        const float v = column->value[i];
+        if (v != v && (absent_missing || !rw_is_absent(v)))
+            return 1;
+    }
+    return 0;
+}
+
+/* Does a node send a missing value where it does not send what codes take it for: 0, or a category
+ * without a code of its own? */
+static int sends_apart(const struct rw_continuation *from, const struct rw_tree *tree, int32_t node)
+{
+    if (!rw_tree_by_set(tree, node))
+        return tree->missing_left[node] != (0.0f <= tree->cut[node]);
+    const struct rw_feature_categories *of =
+        rw_categories_find(&from->init->categories, tree->feature[node]);
+    return tree->missing_left[node] != rw_set_has(&tree->set[node], of->n);
+}
+
+/* Features that miss values in training, on any rank. */
+static int find_missing(const struct rw_continuation *from, uint32_t *missing)
+{
+    const struct rw_model *init = from->init;
+    for (int32_t t = 0; t < init->n_trees; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t f = tree->feature[node];
+            if (!missing[f] && sends_apart(from, tree, node))
+                missing[f] = has_missing(from->sets[0], f, init->absent_missing) != 0;
+        }
+    }
+    return rw_comm_all_reduce(from->ctx, missing, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX);
+}
+
+/* Codes know a missing value only of features that miss some in training; of others it is taken for
+ * another one (binning/bins.h). A model that was trained on other data may send it the other way.
+ */
+static int check_missing(const struct rw_continuation *from, const struct rw_engine *engine)
+{
+    int status = RW_OK;
+    uint32_t *missing = NULL; /* 1: the training set has missing values of it */
+    const struct rw_model *init = from->init;
+    if (!engine->ops->by_codes)
+        return RW_OK;
+    RW_TRY(RW_NEW(from->ctx, missing, RW_FEATURE_IDS));
+    RW_TRY_OUT(find_missing(from, missing));
+    for (int32_t t = 0; t < init->n_trees; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t f = tree->feature[node];
+            char text[RW_FEATURE_TEXT];
+            if (!missing[f] && sends_apart(from, tree, node))
+                RW_TRY_OUT(rw_fail(
+                    from->ctx, RW_ERR_UNSUPPORTED,
+                    "engine %s cannot continue from this model: tree %d sends a missing "
+                    "value of %s where no training document tells; the cpu's "
+                    "can",
+                    engine->ops->name, t + 1, rw_feature_text(init->name, init->n_names, f, text)));
+        }
+    }
+out:
+    rw_mem_free(missing);
+    return status;
+}
+
+/* By the values themselves, so any cut will do; those of categories are codes already, so the tree
+ * stands alone. */
+static int add_by_value(const struct rw_continuation *from, struct rw_engine *engine, int set,
+                        int32_t t)
+{
+    const struct rw_dataset *dataset = from->sets[set];
+    const struct rw_model one = {
+        .n_trees = 1, .tree = &from->init->tree[t], .absent_missing = from->init->absent_missing};
+    RW_TRY(rw_predict(from->ctx, &one, dataset, 0, from->leaves));
+    RW_TRY(rw_engine_read_scores(engine, set, from->scores));
+    for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+        from->scores[doc] += from->leaves[doc];
+    return rw_engine_set_scores(engine, set, from->scores);
+}
+
+static int add_tree(const struct rw_continuation *from, struct rw_engine *engine, int32_t t)
+{
+    const struct rw_tree *tree = &from->init->tree[t];
+    for (int set = from->train_scores ? 1 : 0; set < from->n_sets; set++) {
+        if (!engine->ops->by_codes) {
+            RW_TRY(add_by_value(from, engine, set, t));
+            continue;
+        }
+        if ((uint32_t)tree->n_leaves > engine->rules.max_slots)
+            return rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
+                           "engine %s cannot continue from this model: tree %d has %d leaves, more "
+                           "than a tree of this training; the cpu's can",
+                           engine->ops->name, t + 1, tree->n_leaves);
+        const int status = rw_engine_add_tree(engine, set, tree, NULL);
+        if (status == RW_ERR_UNSUPPORTED && from->ctx) {
+            char why[256];
+            snprintf(why, sizeof(why), "%.250s", from->ctx->error);
+            return rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
+                           "engine %s cannot continue from this model: tree %d: %s; the cpu's can",
+                           engine->ops->name, t + 1, why);
+        }
+        RW_TRY(status);
+    }
+    return RW_OK;
+}
+
+int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine *engine,
+                           struct rw_eval_sets *eval)
+{
+    const int n = (int)n_rounds(from);
+    RW_TRY(check_missing(from, engine));
+    if (from->train_scores)
+        RW_TRY(rw_engine_set_scores(engine, 0, from->train_scores));
+    for (int t = 0; t < n; t++) {
+        if (t < from->init->n_trees)
+            RW_TRY(add_tree(from, engine, t));
+        if (eval && t == n - 1)
+            eval->best_round = 0;
+        if (eval)
+            RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ what is said and written */
+
+static void warn_of_features(const struct rw_continuation *from)
+{
+    unsigned char *seen;
+    if (RW_NEW(NULL, seen, RW_FEATURE_IDS) < 0)
+        return;
+    for (uint32_t f = 0; f < from->n_features; f++)
+        seen[from->feature[f]] = 1;
+    rw_model_warn_lacking(from->ctx, from->init, from->all_docs, seen);
+    rw_mem_free(seen);
+}
+
+void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)
+{
+    warn_of_features(from);
+    rw_score_map_leave_out(from->ctx, &from->init->map);
+    /* What differs by nature, or shapes no tree by itself. */
+    static const char *const other[] = {"rounds",   "early-stop", "early-stop-delta",
+                                        "metric",   "empty",      "ties",
+                                        "relevant", "label-gain", "ignore"};
+    char text[512] = "";
+    size_t n = 0;
+    for (int32_t i = 0; i < from->init->params.n; i++) {
+        const struct rw_param_value *was = &from->init->params.param[i];
+        int differs = rw_param_find(was->name) >= 0;
+        for (size_t k = 0; k < sizeof(other) / sizeof(other[0]); k++)
+            differs &= strcmp(was->name, other[k]) != 0;
+        if (!differs || strcmp(was->value, rw_params_get(params, was->name)) == 0)
+            continue;
+        const int more = snprintf(text + n, sizeof(text) - n, " --%s %s", was->name, was->value);
+        n = more > 0 && (size_t)more < sizeof(text) - n ? n + (size_t)more : n;
+        text[n] = 0;
+    }
+    if (text[0])
+        rw_log(from->ctx, RW_LOG_NOTE, "the model to continue from was trained with%s", text);
+}
+
+/* Are the rounds of the model's last training a beginning of these? Then both are one training. */
+static int is_one_training(const struct rw_model *init, const struct rw_model *model)
+{
+    const struct rw_param_value *rounds = rw_model_params_find(&init->params, "rounds");
+    if (!rounds || init->params.n != model->params.n || init->best_round > 0 ||
+        init->is_interrupted ||
+        atoi(rounds->value) != rw_model_last_trees(init) + init->empty_rounds)
+        return 0;
+    for (int32_t i = 0; i < model->params.n; i++) {
+        const struct rw_param_value *ours = &model->params.param[i];
+        const struct rw_param_value *theirs = rw_model_params_find(&init->params, ours->name);
+        if (!theirs ||
+            (strcmp(ours->name, "rounds") != 0 &&
+             (strcmp(ours->value, theirs->value) != 0 || ours->is_auto != theirs->is_auto)))
+            return 0;
+    }
+    return 1;
+}
+
+static int set_rounds(const struct rw_continuation *from, struct rw_model *model, int64_t n)
+{
+    struct rw_param_value *rounds =
+        (struct rw_param_value *)rw_model_params_find(&model->params, "rounds");
+    char text[24], *copy;
+    snprintf(text, sizeof(text), "%lld", (long long)n);
+    RW_TRY(rw_mem_copy_text(from->ctx, &copy, text));
+    rw_mem_free(rounds->value);
+    rounds->value = copy;
+    return RW_OK;
+}
+
+/* The trainings behind the model. Its `rounds` are counted from the first tree on until here. */
+static int add_trainings(const struct rw_continuation *from, struct rw_model *model)
+{
+    const struct rw_model *init = from->init;
+    const int is_one = is_one_training(init, model);
+    const int32_t n = init->n_earlier + !is_one;
+    const int64_t before = n_rounds(from) - (is_one ? rw_model_last_trees(init) : 0) -
+                           (is_one ? init->empty_rounds : 0);
+    const struct rw_param_value *rounds = rw_model_params_find(&model->params, "rounds");
+    if (n > RW_MODEL_MAX_RUNS)
+        return rw_fail(from->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
+                       RW_MODEL_MAX_RUNS);
+    RW_TRY(set_rounds(from, model, atoll(rounds->value) - before));
+    RW_TRY(RW_NEW(from->ctx, model->earlier, (size_t)n));
+    for (int32_t k = 0; k < n; k++) {
+        const struct rw_model_params *params =
+            k < init->n_earlier ? &init->earlier[k].params : &init->params;
+        model->n_earlier = k + 1;
+        model->earlier[k].n_trees =
+            k < init->n_earlier ? init->earlier[k].n_trees : rw_model_last_trees(init);
+        RW_TRY(rw_model_params_copy(from->ctx, params, &model->earlier[k].params));
+    }
+    /* rounds that split nothing have trees now */
+    if (!is_one)
+        model->earlier[n - 1].n_trees += init->empty_rounds;
+    return RW_OK;
+}
+
+int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *model)
+{
+    const struct rw_model *init = from->init;
+    RW_TRY(add_trainings(from, model));
+    uint32_t *all, n = 0, i = 0, k = 0;
+    RW_TRY(RW_NEW(from->ctx, all, (size_t)model->n_features + init->n_features));
+    while (i < model->n_features || k < init->n_features) { /* both ascend */
+        const uint32_t ours = i < model->n_features ? model->feature[i] : UINT32_MAX;
+        const uint32_t theirs = k < init->n_features ? init->feature[k] : UINT32_MAX;
+        all[n++] = ours < theirs ? ours : theirs;
+        i += ours <= theirs;
+        k += theirs <= ours;
+    }
+    rw_mem_free(model->feature);
+    model->feature = all;
+    model->n_features = n;
+    if (model->n_names > 0 || init->n_names == 0)
+        return RW_OK;
+    rw_mem_free(model->name);
+    RW_TRY(RW_NEW(from->ctx, model->name, (size_t)init->n_names));
+    for (int32_t name = 0; name < init->n_names; name++) {
+        model->name[name].feature = init->name[name].feature;
+        RW_TRY(rw_mem_copy_text(from->ctx, &model->name[name].name, init->name[name].name));
+        model->n_names = name + 1;
+    }
+    return RW_OK;
+}

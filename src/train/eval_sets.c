@@ -1,0 +1,341 @@
+#include "train/eval_sets.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "comm/comm.h"
+
+static int is_measured(const struct rw_eval_sets *eval, int set)
+{
+    return set > 0 || eval->params->metric_on_train;
+}
+
+static int has_custom(const struct rw_eval_sets *eval)
+{
+    return eval->hooks && eval->hooks->metric;
+}
+
+/* Rows of values: set by set, validation sets first in their order, the training set last; in each
+ * set the custom metric, then the table's. So value 0 is the one that stops, if any. */
+static int name_values(struct rw_eval_sets *eval)
+{
+    const int per_set = eval->n_metrics + has_custom(eval);
+    int n_measured_sets = 0;
+    for (int set = 0; set < eval->n_sets; set++)
+        n_measured_sets += is_measured(eval, set);
+    const size_t n = (size_t)(n_measured_sets * per_set);
+    RW_TRY(RW_NEW(eval->ctx, eval->value, n));
+    RW_TRY(RW_NEW(eval->ctx, eval->name, n));
+    for (int k = 1; k <= eval->n_sets; k++) {
+        const int set = k % eval->n_sets; /* 1, 2, ..., 0 */
+        for (int m = 0; is_measured(eval, set) && m < per_set; m++) {
+            const int table = m - has_custom(eval);
+            const char *metric = table >= 0                 ? eval->metric[table].name
+                                 : eval->hooks->metric_name ? eval->hooks->metric_name
+                                                            : "custom";
+            char text[128];
+            if (set == 0)
+                snprintf(text, sizeof(text), "train %.100s", metric);
+            else
+                snprintf(text, sizeof(text), "valid%d %.100s", set, metric);
+            RW_TRY(rw_mem_copy_text(eval->ctx, &eval->name[eval->n_values], text));
+            eval->value[eval->n_values].set = set;
+            eval->value[eval->n_values].name = strchr(eval->name[eval->n_values], ' ') + 1;
+            eval->n_values++;
+        }
+    }
+    return RW_OK;
+}
+
+int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
+                      int n_sets)
+{
+    memset(eval, 0, sizeof(*eval));
+    eval->ctx = ctx;
+    eval->params = params;
+    eval->hooks = hooks;
+    eval->n_sets = n_sets;
+    eval->stop_value = -1;
+    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, eval->metric, &eval->n_metrics));
+    for (int m = 0; m < eval->n_metrics; m++)
+        eval->any_uses_gain |= eval->metric[m].kind->uses_gain;
+    if (eval->any_uses_gain || rw_params_objective(params)->ranks)
+        RW_TRY(rw_gain_rule_init(ctx, &eval->gains, params->label_gain));
+    uint32_t most = 1;
+    for (int set = 0; set < n_sets; set++) {
+        eval->set[set] = sets[set];
+        if (!is_measured(eval, set))
+            continue;
+        RW_TRY(rw_judgments_init(ctx, &eval->judgments[set], sets[set], &eval->gains,
+                                 eval->any_uses_gain));
+        most = sets[set]->n_docs > most ? sets[set]->n_docs : most;
+    }
+    RW_TRY(RW_NEW_RAW(ctx, eval->scores, most));
+    RW_TRY(name_values(eval));
+    if (n_sets > 1 && eval->n_values > 0) {
+        eval->stop_value = 0;
+        eval->stop_set = 1;
+        eval->lower_is_better = has_custom(eval) ? hooks->metric_lower_is_better
+                                                 : eval->metric[0].kind->lower_is_better;
+    }
+    return RW_OK;
+}
+
+int rw_eval_sets_share(struct rw_eval_sets *eval)
+{
+    if (rw_n_ranks(eval->ctx) == 1)
+        return RW_OK;
+    if (has_custom(eval))
+        return rw_fail(eval->ctx, RW_ERR_UNSUPPORTED,
+                       "a custom metric with many ranks: each has only its own queries");
+    for (int set = 0; set < eval->n_sets; set++) {
+        if (is_measured(eval, set))
+            RW_TRY(rw_judgments_share(eval->ctx, &eval->judgments[set]));
+    }
+    return RW_OK;
+}
+
+/* The stop metric of the best or the worst ranking of each query. */
+static int metric_of_labels(struct rw_eval_sets *eval, double sign, double *mean)
+{
+    const struct rw_metric *metric = &eval->metric[0];
+    const struct rw_judgments *judgments = &eval->judgments[eval->stop_set];
+    struct rw_metric_result result;
+    for (uint32_t i = 0; i < judgments->n_docs; i++)
+        eval->scores[i] =
+            sign * (metric->kind->uses_gain ? judgments->gain[i] : (double)judgments->label[i]);
+    RW_TRY(rw_metric_eval(eval->ctx, metric, judgments, eval->scores,
+                          (enum rw_empty)eval->params->empty, (enum rw_ties)eval->params->ties, 0,
+                          NULL, &result));
+    *mean = result.mean;
+    return RW_OK;
+}
+
+/* Swapping two documents never makes a metric better where the one that moves up has less gain. So
+ * it is the same for every ranking if it is for the best and the worst one. */
+static int check_can_change(struct rw_eval_sets *eval)
+{
+    const char *name = eval->metric[0].name;
+    double best, worst;
+    RW_TRY(metric_of_labels(eval, 1.0, &best));
+    if (best != best)
+        return rw_fail(
+            eval->ctx, RW_ERR_DATA,
+            "no query of validation set %d counts for %s, so training cannot stop early\n"
+            "hint: its queries need a relevant document (labels, or 'label-gain' and "
+            "'relevant'); with 'early-stop 0' all rounds are kept",
+            eval->stop_set, name);
+    if (eval->metric[0].kind->by_document) /* which sees scores, not rankings */
+        return RW_OK;
+    RW_TRY(metric_of_labels(eval, -1.0, &worst));
+    if (best != worst)
+        return RW_OK;
+    return rw_fail(
+        eval->ctx, RW_ERR_DATA,
+        "%s of validation set %d is %.9g for every ranking, so training cannot stop "
+        "early\nhint: it needs queries with documents of different relevance, and for p and "
+        "recall more documents than their cutoff; with 'early-stop 0' all rounds are kept",
+        name, eval->stop_set, best);
+}
+
+int rw_eval_sets_choose(struct rw_eval_sets *eval, const unsigned char *is_train)
+{
+    const int stops = eval->params->early_stop > 0;
+    int set = 1;
+    if (eval->stop_value < 0)
+        return RW_OK;
+    while (set < eval->n_sets && is_train[set])
+        set++;
+    eval->stop_set = set < eval->n_sets ? set : 0;
+    eval->stop_value =
+        eval->stop_set ? (eval->stop_set - 1) * (eval->n_metrics + has_custom(eval)) : -1;
+    if (stops && !eval->stop_set)
+        rw_log(
+            eval->ctx, RW_LOG_WARNING,
+            "validation set 1 is the training set, so early stopping is off: all rounds are kept");
+    else if (stops && set > 1)
+        rw_log(eval->ctx, RW_LOG_NOTE,
+               "validation set 1 is the training set, so validation set %d stops training", set);
+    return stops && eval->stop_set && !has_custom(eval) ? check_can_change(eval) : RW_OK;
+}
+
+int rw_ctx_stop_set(const struct rw_ctx *ctx)
+{
+    return ctx->stop_set;
+}
+
+void rw_eval_sets_release(struct rw_eval_sets *eval)
+{
+    rw_gain_rule_release(&eval->gains);
+    for (int set = 0; set < eval->n_sets; set++)
+        rw_judgments_release(&eval->judgments[set]);
+    for (int v = 0; eval->name && v < eval->n_values; v++)
+        rw_mem_free(eval->name[v]);
+    rw_mem_free(eval->name);
+    rw_mem_free(eval->value);
+    rw_mem_free(eval->scores);
+    rw_mem_free(eval->history);
+}
+
+/* Scores come to the host only for what the engine does not measure. */
+static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int set, int *v)
+{
+    const struct rw_params *params = eval->params;
+    struct rw_metric_result result[RW_MAX_METRICS];
+    const double *scores = eval->given ? eval->given[set] : eval->scores;
+    const int by_engine = eval->given ? 0 : rw_engine_metrics(engine, set, result);
+    int by_host = has_custom(eval), n_measured = 0;
+    RW_TRY(by_engine);
+    for (int m = 0; m < eval->n_metrics; m++)
+        by_host |= !by_engine || eval->metric[m].kind->device == RW_METRIC_HOST;
+    if (by_host && !eval->given)
+        RW_TRY(rw_engine_read_scores(engine, set, eval->scores));
+    if (has_custom(eval)) {
+        double value;
+        if (eval->hooks->metric(eval->hooks->user, eval->set[set], scores, &value))
+            return rw_fail(eval->ctx, RW_ERR_INTERRUPTED, "the custom metric gave up");
+        eval->value[(*v)++].value = value;
+    }
+    for (int m = 0; m < eval->n_metrics; m++) {
+        struct rw_metric_result own;
+        const int is_measured = by_engine && eval->metric[m].kind->device != RW_METRIC_HOST;
+        if (!is_measured)
+            RW_TRY(rw_metric_eval(eval->ctx, &eval->metric[m], &eval->judgments[set], scores,
+                                  (enum rw_empty)params->empty, (enum rw_ties)params->ties, 0, NULL,
+                                  &own));
+        eval->value[(*v)++].value = is_measured ? result[n_measured++].mean : own.mean;
+    }
+    return RW_OK;
+}
+
+/* *v: becomes the number of values. */
+static int measure_all(struct rw_eval_sets *eval, struct rw_engine *engine, int *v)
+{
+    for (int k = 1; k <= eval->n_sets; k++) {
+        if (is_measured(eval, k % eval->n_sets))
+            RW_TRY(measure_set(eval, engine, k % eval->n_sets, v));
+    }
+    return RW_OK;
+}
+
+int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan)
+{
+    *plan = (struct rw_metric_plan){.judgments = &eval->judgments[set],
+                                    .metric = eval->on_device,
+                                    .empty = (enum rw_empty)eval->params->empty,
+                                    .ties = (enum rw_ties)eval->params->ties};
+    for (int m = 0; m < eval->n_metrics; m++) {
+        if (eval->metric[m].kind->device != RW_METRIC_HOST)
+            eval->on_device[plan->n_metrics++] = eval->metric[m];
+    }
+    /* an engine's means would be of its own rank's queries */
+    return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_ranks(eval->ctx) == 1;
+}
+
+static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)
+{
+    struct rw_metric_plan plan;
+    for (int set = 0; set < eval->n_sets; set++) {
+        if (rw_eval_sets_plan(eval, set, &plan))
+            RW_TRY(rw_engine_measure(engine, set, &plan));
+    }
+    eval->is_registered = 1;
+    return RW_OK;
+}
+
+static int fail_undefined(const struct rw_eval_sets *eval)
+{
+    if (eval->params->early_stop == 0)
+        return RW_OK;
+    return rw_fail(eval->ctx, RW_ERR_DATA,
+                   "the metric '%s' of validation set %d is not a number, so training cannot stop "
+                   "early",
+                   eval->value[eval->stop_value].name, eval->stop_set);
+}
+
+int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
+{
+    int v = 0;
+    if (!eval->is_registered && !eval->given)
+        RW_TRY(register_metrics(eval, engine));
+    RW_TRY(measure_all(eval, engine, &v));
+    RW_TRY(RW_GROW(eval->ctx, eval->history, eval->history_room,
+                   (size_t)round * (size_t)eval->n_values));
+    for (int i = 0; i < v; i++)
+        eval->history[(size_t)(round - 1) * (size_t)eval->n_values + (size_t)i] =
+            eval->value[i].value;
+    eval->n_rounds = round;
+    if (eval->stop_value < 0)
+        return RW_OK;
+    const double value = eval->value[eval->stop_value].value;
+    if (value != value) /* of a custom metric, or no query counts: nothing to stop by */
+        return round == 1 ? fail_undefined(eval) : RW_OK;
+    const double better_by =
+        eval->lower_is_better ? eval->best_value - value : value - eval->best_value;
+    if (eval->best_round == 0 || better_by > eval->params->early_stop_delta) {
+        eval->best_round = round;
+        eval->best_value = value;
+    }
+    return RW_OK;
+}
+
+int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far)
+{
+    const size_t n = (size_t)eval->n_values * (size_t)so_far->n_trees;
+    RW_TRY(RW_GROW(eval->ctx, eval->history, eval->history_room, n));
+    if (n)
+        memcpy(eval->history, so_far->metric_value, n * sizeof(double));
+    eval->n_rounds = so_far->n_trees;
+    eval->best_round = so_far->best_round;
+    if (eval->best_round > 0 && eval->stop_value >= 0)
+        eval->best_value = eval->history[(size_t)(eval->best_round - 1) * (size_t)eval->n_values +
+                                         (size_t)eval->stop_value];
+    return RW_OK;
+}
+
+int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine)
+{
+    int v = 0;
+    if (has_custom(eval) || eval->n_values == 0 || eval->n_rounds == 0)
+        return RW_OK;
+    if (!eval->is_registered)
+        RW_TRY(register_metrics(eval, engine));
+    RW_TRY(measure_all(eval, engine, &v));
+    const double *was = &eval->history[(size_t)(eval->n_rounds - 1) * (size_t)v];
+    for (int i = 0; i < v; i++) {
+        const double is = eval->value[i].value;
+        if (is != was[i] && (is == is || was[i] == was[i]))
+            return rw_fail(eval->ctx, RW_ERR_DATA,
+                           "%s after round %d was %.17g, and is %.17g now: the data are others",
+                           eval->name[i], eval->n_rounds, was[i], is);
+    }
+    return RW_OK;
+}
+
+int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round)
+{
+    return eval->params->early_stop > 0 && eval->best_round > 0 &&
+           round - eval->best_round >= eval->params->early_stop;
+}
+
+int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model)
+{
+    const size_t n = (size_t)eval->n_values * (size_t)eval->n_rounds;
+    RW_TRY(RW_NEW(eval->ctx, model->metric_name, (size_t)eval->n_values));
+    for (int v = 0; v < eval->n_values; v++) {
+        RW_TRY(rw_mem_copy_text(eval->ctx, &model->metric_name[v], eval->name[v]));
+        model->n_metrics = v + 1;
+    }
+    RW_TRY(RW_NEW(eval->ctx, model->metric_value, n));
+    if (n)
+        memcpy(model->metric_value, eval->history, n * sizeof(double));
+    model->n_rounds_run = eval->n_values ? eval->n_rounds : 0;
+    return RW_OK;
+}
+
+int rw_eval_sets_gain_text(const struct rw_eval_sets *eval, char **out)
+{
+    return rw_gain_rule_spec(eval->ctx, &eval->gains, eval->params->label_gain, out);
+}

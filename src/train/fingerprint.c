@@ -1,0 +1,234 @@
+#include "train/fingerprint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "comm/comm.h"
+
+enum { CHUNK = 8192 };
+
+struct job {
+    const struct rw_dataset *dataset;
+    uint64_t first_doc, first_query;
+    struct rw_fingerprint *out;
+};
+
+/* A document without a weight weighs 1, which adds nothing. */
+static uint64_t weight_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t bits;
+    if (!dataset->weight || dataset->weight[doc] == 1.0)
+        return 0;
+    memcpy(&bits, &dataset->weight[doc], sizeof(bits));
+    return rw_mix_item(number, bits + (dataset->weight_by_query != 0));
+}
+
+/* A document without a start score starts at 0, which adds nothing. */
+static uint64_t start_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t bits;
+    if (!dataset->start_score || dataset->start_score[doc] == 0.0)
+        return 0;
+    memcpy(&bits, &dataset->start_score[doc], sizeof(bits));
+    return rw_mix_item(number, bits);
+}
+
+/* Without positions nothing is added. */
+static uint64_t position_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    return dataset->position ? rw_mix_item(number, dataset->position[doc]) : 0;
+}
+
+/* Without further labels nothing is added. */
+static uint64_t more_labels_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t sum = number;
+    for (int k = 1; k <= dataset->n_more_labels; k++)
+        sum = rw_mix_item(sum, rw_bits_of_float(rw_dataset_labels_of(dataset, k)[doc]));
+    return dataset->n_more_labels ? sum : 0;
+}
+
+/* Given pairs of a query; their order adds to sums in double, so that it counts, too. */
+static uint64_t pairs_item(const struct job *job, uint32_t query)
+{
+    const struct rw_dataset *dataset = job->dataset;
+    uint64_t sum = 0, bits;
+    if (!dataset->pair)
+        return 0;
+    for (size_t k = dataset->pair_offset[query]; k < dataset->pair_offset[query + 1]; k++) {
+        const struct rw_given_pair *pair = &dataset->pair[k];
+        memcpy(&bits, &pair->weight, sizeof(bits));
+        sum = rw_mix_item(sum, job->first_doc + pair->better);
+        sum = rw_mix_item(sum, job->first_doc + pair->worse);
+        sum = rw_mix_item(sum, bits);
+    }
+    return sum;
+}
+
+static int add_documents(void *user, struct rw_share *share)
+{
+    const struct job *job = user;
+    const struct rw_dataset *dataset = job->dataset;
+    uint64_t labels = 0, weights = 0, starts = 0, positions = 0, more_labels = 0;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            const uint64_t number = job->first_doc + doc;
+            labels += rw_mix_item(number, rw_bits_of_float(dataset->label[doc] + 0.0f)); /* no -0 */
+            weights += weight_item(dataset, (uint32_t)doc, number);
+            starts += start_item(dataset, (uint32_t)doc, number);
+            positions += position_item(dataset, (uint32_t)doc, number);
+            more_labels += more_labels_item(dataset, (uint32_t)doc, number);
+        }
+    }
+    rw_share_lock(share);
+    job->out->part[RW_PRINT_LABELS] += labels;
+    job->out->part[RW_PRINT_WEIGHTS] += weights;
+    job->out->part[RW_PRINT_START_SCORES] += starts;
+    job->out->part[RW_PRINT_POSITIONS] += positions;
+    job->out->part[RW_PRINT_MORE_LABELS] += more_labels;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+static uint64_t text_item(uint64_t number, const char *text)
+{
+    uint64_t sum = number;
+    for (; *text; text++)
+        sum = rw_mix_item(sum, (unsigned char)*text);
+    return rw_mix(sum);
+}
+
+static int add_queries(void *user, struct rw_share *share)
+{
+    const struct job *job = user;
+    const struct rw_dataset *dataset = job->dataset;
+    uint64_t queries = 0, ids = 0, pairs = 0;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const uint64_t number = job->first_query + q;
+            queries += rw_mix_item(number, job->first_doc + dataset->query_offset[q]);
+            ids += text_item(number, rw_dataset_query_id(dataset, (uint32_t)q));
+            pairs += pairs_item(job, (uint32_t)q);
+        }
+    }
+    rw_share_lock(share);
+    job->out->part[RW_PRINT_QUERIES] += queries;
+    job->out->part[RW_PRINT_QUERY_IDS] += ids;
+    job->out->part[RW_PRINT_WEIGHTS] += pairs; /* whose weights are a part of them */
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+/* The codes are what training sees of the values: of cuts, which are compared by themselves. */
+static int add_values(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *values)
+{
+    const struct rw_cuts *cuts = engine->cuts;
+    uint64_t *sums;
+    RW_TRY(RW_NEW(engine->ctx, sums, cuts->n_features));
+    const int status = rw_engine_code_sums(engine, set, first_doc, sums);
+    for (uint32_t f = 0; status >= 0 && f < cuts->n_features; f++)
+        *values += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
+    rw_mem_free(sums);
+    return status;
+}
+
+int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                        uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    struct job job = {dataset, first_doc, first_query, out};
+    *out = (struct rw_fingerprint){{[RW_PRINT_DOCUMENTS] = dataset->n_docs}};
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_docs, CHUNK, add_documents, &job));
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, CHUNK, add_queries, &job));
+    return add_values(engine, set, first_doc, &out->part[RW_PRINT_VALUES]);
+}
+
+int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                          struct rw_fingerprint *out)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    const int rank = rw_rank(ctx);
+    uint64_t *docs = NULL, *queries = NULL;
+    int status = RW_NEW(ctx, docs, (size_t)rw_n_ranks(ctx) + 1);
+    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)rw_n_ranks(ctx) + 1);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
+    status = rw_fingerprint_make(engine, set, dataset, docs[rank], queries[rank], out);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    status = rw_comm_sum(ctx, out->part, RW_PRINTS);
+out:
+    rw_mem_free(docs);
+    rw_mem_free(queries);
+    return status;
+}
+
+int rw_fingerprint_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
+{
+    static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
+                                RW_PRINT_VALUES};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (a->part[parts[i]] != b->part[parts[i]])
+            return 0;
+    }
+    return 1;
+}
+
+uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts)
+{
+    uint64_t sum = 0;
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        const float *cut = cuts->cut + cuts->offset[f];
+        const uint64_t feature = rw_mix_item(cuts->feature[f], cuts->has_missing[f]);
+        for (uint32_t k = 0; k < rw_cuts_n_bins(cuts, f); k++)
+            sum += rw_mix_item(feature + k, rw_bits_of_float(cut[k]));
+    }
+    return sum;
+}
+
+/* ------------------------------------------------------------------ what differs */
+
+struct text {
+    char *at, *end;
+};
+
+static void put(struct text *text, const char *before, const char *what)
+{
+    const int n = snprintf(text->at, (size_t)(text->end - text->at), "%s%s", before, what);
+    text->at = n < text->end - text->at ? text->at + n : text->end - 1;
+}
+
+/* Parts that follow from others that differ are not named: without the same documents nothing is.
+ */
+static void describe_set(struct text *text, const struct rw_fingerprint *was,
+                         const struct rw_fingerprint *is, const char *set)
+{
+    int n = 0;
+    for (int i = 0; i < RW_PRINTS; i++) {
+        if (was->part[i] == is->part[i] || (n > 0 && was->part[0] != is->part[0]))
+            continue;
+        if (n == 0)
+            put(text, text->at[-1] == ':' ? " " : "; ", set);
+        put(text, n++ ? ", " : " ", rw_print_name[i]);
+    }
+}
+
+int rw_fingerprint_check(struct rw_ctx *ctx, const struct rw_checkpoint *was,
+                         const struct rw_checkpoint *is, const char *path)
+{
+    char message[1024], name[32] = "the training set's";
+    struct text text = {message, message + sizeof(message)};
+    put(&text, "other data:", "");
+    const char *const begin = text.at;
+    for (int set = 0; set < is->n_sets; set++) {
+        if (set > 0)
+            snprintf(name, sizeof(name), "validation set %d's", set);
+        describe_set(&text, &was->set[set], &is->set[set], name);
+    }
+    if (text.at == begin && was->boundaries != is->boundaries)
+        put(&text, " the training set's", " values");
+    if (text.at == begin)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_DATA, "cannot resume from '%s': its training had %s", path, message);
+}

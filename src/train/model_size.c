@@ -1,0 +1,83 @@
+#include "train/model_size.h"
+
+#include <string.h>
+
+#include "params/params_table.h"
+#include "io/model_text.h"
+
+enum {
+    ESCAPED = 4, /* a byte of a text at most */
+    LINE = 64,   /* what else is on the line of a parameter, a name or a metric */
+    RANGE = 12,  /* of features */
+    HEAD = 4096  /* all other lines */
+};
+
+static uint64_t text_line(const char *text)
+{
+    return LINE + ESCAPED * (uint64_t)strlen(text);
+}
+
+static uint64_t params_bytes(const struct rw_model_params *params)
+{
+    uint64_t bytes = LINE;
+    for (int32_t i = 0; i < params->n; i++)
+        bytes += text_line(params->param[i].value);
+    return bytes;
+}
+
+static void add_names(struct rw_model_size *size, const struct rw_feature_name *names,
+                      int32_t n_names)
+{
+    for (int32_t i = 0; i < n_names; i++) {
+        const uint64_t length = strlen(names[i].name);
+        size->longest_name = length > size->longest_name ? length : size->longest_name;
+        size->bytes += text_line(names[i].name);
+    }
+}
+
+void rw_model_size_init(struct rw_model_size *size, uint32_t n_features, struct rw_params *params,
+                        const struct rw_eval_sets *eval, const struct rw_model *init)
+{
+    *size = (struct rw_model_size){0};
+    size->bytes = HEAD + RANGE * (uint64_t)n_features;
+    size->round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)eval->n_values;
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        if (rw_params_in_model(params, i))
+            size->bytes += text_line(rw_params_get(params, rw_param_rows[i].info.name));
+    }
+    size->bytes += RW_MODEL_VALUE_BYTES * (uint64_t)eval->gains.n_table;
+    if (params->ignore[0]) /* as ids, from names or ranges of them */
+        size->bytes += RANGE * (uint64_t)n_features + text_line(params->ignore);
+    for (int v = 0; v < eval->n_values; v++)
+        size->bytes += text_line(eval->name[v]);
+    if (!init)
+        return;
+    add_names(size, init->name, init->n_names);
+    size->bytes += RANGE * (uint64_t)init->n_features + params_bytes(&init->params);
+    for (int32_t k = 0; k < init->n_earlier; k++)
+        size->bytes += params_bytes(&init->earlier[k].params);
+}
+
+static uint64_t tree_bytes(const struct rw_model_size *size, int32_t n_leaves)
+{
+    const uint64_t node = RW_MODEL_NODE_BYTES + ESCAPED * size->longest_name;
+    return size->round_bytes + LINE + (uint64_t)n_leaves * (node + RW_MODEL_LEAF_BYTES);
+}
+
+void rw_model_size_add(struct rw_model_size *size, int32_t n_leaves)
+{
+    size->bytes += tree_bytes(size, n_leaves);
+}
+
+void rw_model_size_start(struct rw_model_size *size, const struct rw_feature_name *names,
+                         int32_t n_names, const struct rw_model *model)
+{
+    add_names(size, names, n_names);
+    for (int32_t t = 0; t < model->n_trees; t++)
+        rw_model_size_add(size, model->tree[t].n_leaves);
+}
+
+uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves)
+{
+    return size->bytes + tree_bytes(size, n_leaves);
+}

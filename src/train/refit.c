@@ -1,0 +1,598 @@
+/* The leaves of given trees get new values from new data: documents go down each tree by the
+ * model's own thresholds, and a leaf's value comes of the sums over its documents, as in training.
+ * All is done by the host, whatever the device: sums are integers, so neither threads nor ranks
+ * matter. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "train/eval_sets.h"
+#include "train/features.h"
+#include "train/labels.h"
+#include "params/params_table.h"
+#include "train/rank_sets.h"
+#include "train/refit_params.h"
+#include "comm/comm.h"
+#include "dataset/dataset.h"
+#include "model/model_columns.h"
+#include "tree/monotone.h"
+#include "tree/ranks.h"
+
+/* Documents under which sharing a loop costs more than it gains. */
+enum { PARALLEL_DOCS = 16384 };
+
+struct refit {
+    struct rw_ctx *ctx;
+    const struct rw_train_hooks *hooks; /* may be NULL */
+    const struct rw_params *given;      /* as the caller has them */
+    const struct rw_model *from;        /* borrowed */
+    struct rw_model *model;             /* a copy of it, whose leaves change */
+    const struct rw_dataset *set[RW_MAX_SETS];
+    struct rw_recoded *coded; /* NULL, or [n_sets] with codes of the model's categories; owned */
+    int n_sets;
+    uint32_t all_docs, first_doc; /* of the training set: on all ranks, and before this one's */
+    struct rw_params *params;     /* of the last training; owned */
+    struct rw_eval_sets eval;
+    double *score[RW_MAX_SETS]; /* [documents of the set] owned */
+    int32_t *leaf;              /* [documents of the largest set] of the tree at hand; owned */
+    int n_threads;
+    struct rw_sum *sum; /* [n_threads][most_leaves] owned */
+    size_t most_leaves;
+    float *old;              /* [most_leaves] values of the tree at hand, before; owned */
+    struct rw_monotone room; /* owned */
+    /* of the training whose trees are refitted */
+    struct rw_params *run_params; /* owned */
+    struct rw_gain_rule gains;
+    double *gain;     /* [n_docs] of an objective that ranks; owned */
+    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction; owned */
+    struct rw_gradients *gradients;
+    struct rw_handed own; /* the caller's; owned */
+};
+
+static void release_run(struct refit *r)
+{
+    rw_gradients_free(r->gradients);
+    rw_gain_rule_release(&r->gains);
+    rw_mem_free(r->gain);
+    rw_mem_free(r->monotone);
+    rw_params_free(r->run_params);
+    r->gradients = NULL;
+    r->gain = NULL;
+    r->monotone = NULL;
+    r->run_params = NULL;
+}
+
+static void release(struct refit *r)
+{
+    release_run(r);
+    rw_eval_sets_release(&r->eval);
+    rw_params_free(r->params);
+    for (int set = 0; set < r->n_sets; set++) {
+        rw_mem_free(r->score[set]);
+        if (r->coded)
+            rw_recoded_release(&r->coded[set]);
+    }
+    rw_mem_free(r->coded);
+    rw_mem_free(r->leaf);
+    rw_mem_free(r->sum);
+    rw_mem_free(r->old);
+    rw_monotone_release(&r->room);
+    rw_mem_free(r->own.gradient);
+    rw_mem_free(r->own.hessian);
+    rw_model_free(r->model);
+}
+
+static int is_custom(const struct refit *r)
+{
+    return r->hooks && r->hooks->gradients;
+}
+
+/* ------------------------------------------------------------------ before the first tree */
+
+/* Parameters of a training of the model; what it does not say is as in the last one. */
+static int take_params(const struct refit *r, const struct rw_model_params *was,
+                       struct rw_params **out)
+{
+    struct rw_params *params;
+    RW_TRY(rw_params_copy(r->ctx, r->given, out));
+    params = *out;
+    RW_TRY(rw_refit_params_take(r->ctx, params, &r->from->params, is_custom(r)));
+    RW_TRY(rw_refit_params_take(r->ctx, params, was, is_custom(r)));
+    if (params->rate == RW_AUTO) {
+        params->rate = rw_params_rate(params, r->all_docs, r->from->n_features);
+        params->is_chosen[RW_AT_PARAM_rate] = 1;
+    }
+    return RW_OK;
+}
+
+static int check_sets(const struct refit *r)
+{
+    const struct rw_dataset *train = r->set[0];
+    if ((r->given->weights[0] || r->given->query_weights[0]) && !train->weight)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "parameter '%s' is set, but the training set has none",
+                       r->given->weights[0] ? "weights" : "query-weights");
+    if (r->given->start_scores[0] && !train->start_score)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "parameter 'start-scores' is set, but the training set has none");
+    for (int set = 0; set < r->n_sets; set++) {
+        if (r->set[set]->codes)
+            return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                           "a refit needs sets with values: rw_dataset_read");
+    }
+    return RW_OK;
+}
+
+static int check_trees(const struct refit *r)
+{
+    int32_t n_split = 0;
+    for (int32_t t = 0; t < r->from->n_trees; t++)
+        n_split += r->from->tree[t].n_leaves > 1;
+    return n_split > 0
+               ? RW_OK
+               : rw_fail(r->ctx, RW_ERR_ARGUMENT, "the model to refit has no tree with a split");
+}
+
+/* Has any rank what the model's trees ask for? */
+static int check_features(const struct refit *r)
+{
+    uint32_t *has = NULL, n_used = 0, n_lacking = 0;
+    unsigned char seen[RW_FEATURE_IDS];
+    int status;
+    RW_TRY_OUT(rw_comm_agree(r->ctx, RW_NEW(r->ctx, has, RW_FEATURE_IDS)));
+    for (uint32_t i = 0; i < r->set[0]->n_columns; i++)
+        has[r->set[0]->column[i].feature] = 1;
+    RW_TRY_OUT(rw_comm_all_reduce(r->ctx, has, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        seen[f] = has[f] != 0;
+    for (int32_t t = 0; t < r->from->n_trees; t++) {
+        const struct rw_tree *tree = &r->from->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            uint32_t *found = &has[tree->feature[node]];
+            n_used += *found < 2;
+            n_lacking += *found == 0;
+            *found |= 2; /* counted */
+        }
+    }
+    if (n_lacking == n_used)
+        status = rw_comm_agree(
+            r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
+                            "the data has none of the %u features that the model to refit asks for",
+                            n_used));
+    rw_model_warn_lacking(r->ctx, r->from, r->all_docs, seen);
+out:
+    rw_mem_free(has);
+    return status;
+}
+
+/* Has the set numbers where the model compares some? */
+static int check_numbers(const struct refit *r, const struct rw_dataset *set)
+{
+    for (int32_t t = 0; t < r->from->n_trees; t++) {
+        const struct rw_tree *tree = &r->from->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++)
+            if (!rw_tree_by_set(tree, node))
+                RW_TRY(rw_categories_check_numbers(r->ctx, set, tree->feature[node]));
+    }
+    return RW_OK;
+}
+
+/* Categories become codes once, and not for each tree. */
+static int recode(struct refit *r)
+{
+    const struct rw_categories *categories = &r->from->categories;
+    if (categories->n == 0)
+        return RW_OK;
+    RW_TRY(RW_NEW(r->ctx, r->coded, (size_t)r->n_sets));
+    for (int set = 0; set < r->n_sets; set++) {
+        RW_TRY(check_numbers(r, r->set[set]));
+        RW_TRY(rw_categories_recode(r->ctx, categories, r->set[set], r->from->absent_missing,
+                                    &r->coded[set]));
+    }
+    return RW_OK;
+}
+
+/* Where the training set stands among those of all ranks. */
+static int place(struct refit *r)
+{
+    uint64_t *docs = NULL;
+    int status;
+    RW_TRY_OUT(rw_comm_agree(r->ctx, RW_NEW(r->ctx, docs, (size_t)rw_n_ranks(r->ctx) + 1)));
+    RW_TRY_OUT(rw_comm_offsets(r->ctx, r->set[0]->n_docs, docs));
+    r->first_doc = (uint32_t)docs[rw_rank(r->ctx)];
+out:
+    rw_mem_free(docs);
+    return status;
+}
+
+static int make_room(struct refit *r)
+{
+    uint32_t most = 0;
+    for (int set = 0; set < r->n_sets; set++) {
+        const struct rw_dataset *data = r->set[set];
+        most = data->n_docs > most ? data->n_docs : most;
+        RW_TRY(RW_NEW(r->ctx, r->score[set], data->n_docs));
+        if (data->start_score && data->n_docs)
+            memcpy(r->score[set], data->start_score, data->n_docs * sizeof(double));
+    }
+    for (int32_t t = 0; t < r->from->n_trees; t++) {
+        const size_t n = (size_t)r->from->tree[t].n_leaves;
+        r->most_leaves = n > r->most_leaves ? n : r->most_leaves;
+    }
+    r->n_threads = r->set[0]->n_docs >= PARALLEL_DOCS ? r->ctx->n_threads : 1;
+    RW_TRY(RW_NEW_RAW(r->ctx, r->leaf, most));
+    RW_TRY(RW_NEW_RAW(r->ctx, r->sum, (size_t)r->n_threads * r->most_leaves));
+    RW_TRY(RW_NEW_RAW(r->ctx, r->old, r->most_leaves));
+    RW_TRY(rw_monotone_init(r->ctx, &r->room, 2 * r->most_leaves));
+    if (!is_custom(r))
+        return RW_OK;
+    RW_TRY(RW_NEW_RAW(r->ctx, r->own.gradient, r->set[0]->n_docs));
+    return RW_NEW_RAW(r->ctx, r->own.hessian, r->set[0]->n_docs);
+}
+
+/* Another program's model does not say how it was trained. */
+static void note_params(const struct refit *r)
+{
+    struct rw_params *p = r->params;
+    char rate[RW_PARAM_ROOM], l2[RW_PARAM_ROOM];
+    if (rw_model_params_find(&r->from->params, "rate"))
+        return;
+    snprintf(rate, sizeof(rate), "%s", rw_params_get(p, "rate"));
+    snprintf(l2, sizeof(l2), "%s", rw_params_get(p, "l2"));
+    rw_log(r->ctx, RW_LOG_NOTE,
+           "the model to refit does not say how it was trained; its leaves get values by "
+           "--objective %s --rate %s --l2 %s",
+           rw_params_objective(p)->name, rate, l2);
+}
+
+/* All that a rank can do by itself. */
+static int prepare_own(struct refit *r)
+{
+    RW_TRY(check_sets(r));
+    RW_TRY(check_trees(r));
+    if (rw_params_is_set(r->given, "threads"))
+        RW_TRY(rw_ctx_set_threads(r->ctx, r->given->threads));
+    RW_TRY(take_params(r, &r->from->params, &r->params));
+    RW_TRY(rw_refit_params_check(r->ctx, r->params, r->from, is_custom(r), r->n_sets - 1));
+    r->params->absent = r->from->absent_missing;
+    r->params->early_stop = 0; /* all trees are kept */
+    if (r->all_docs == 0)
+        return rw_fail(r->ctx, RW_ERR_DATA, "the training set has no documents");
+    note_params(r);
+    rw_score_map_leave_out(r->ctx, &r->from->map);
+    RW_TRY(rw_model_select(r->ctx, r->from, NULL, &r->model));
+    r->model->is_interrupted = 0;
+    RW_TRY(rw_eval_sets_init(&r->eval, r->ctx, r->params, r->hooks, r->set, r->n_sets));
+    r->eval.given = (const double *const *)r->score;
+    RW_TRY(recode(r));
+    return make_room(r);
+}
+
+static int prepare(struct refit *r)
+{
+    uint64_t n_docs = r->set[0]->n_docs;
+    struct rw_column_rule columns;
+    RW_TRY(rw_comm_sum(r->ctx, &n_docs, 1));
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(r->ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
+                       (unsigned long long)n_docs, RW_MAX_DOCS);
+    r->all_docs = (uint32_t)n_docs;
+    RW_TRY(rw_rank_sets_columns(r->ctx, r->set, r->n_sets, NULL, 0, r->from, &columns));
+    RW_TRY(rw_comm_agree(r->ctx, prepare_own(r)));
+    RW_TRY(check_features(r));
+    RW_TRY(place(r));
+    RW_TRY(rw_eval_sets_share(&r->eval));
+    r->ctx->stop_set = 0;
+    if (r->hooks && r->hooks->on_start) {
+        struct rw_params used = *r->params;
+        used.threads = r->ctx->n_threads;
+        used.device = (char *)"cpu";
+        r->hooks->on_start(r->hooks->user, &used);
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ a training's trees */
+
+/* The order that the last training kept holds for all trees, those of an earlier one, too. */
+static int take_order(struct refit *r)
+{
+    const char *text = r->params->monotone[0] ? r->params->monotone : r->run_params->monotone;
+    if (!text[0])
+        return RW_OK;
+    RW_TRY(RW_NEW(r->ctx, r->monotone, RW_FEATURE_IDS));
+    return rw_monotone_parse(r->ctx, text, NULL, 0, r->monotone);
+}
+
+/* What a rank needs by itself. */
+static int take_run(struct refit *r, const struct rw_model_params *was)
+{
+    release_run(r);
+    RW_TRY(take_params(r, was, &r->run_params));
+    RW_TRY(rw_refit_params_check(r->ctx, r->run_params, r->from, is_custom(r), r->n_sets - 1));
+    RW_TRY(rw_gain_rule_init(r->ctx, &r->gains, r->run_params->label_gain));
+    RW_TRY(take_order(r));
+    RW_TRY(rw_labels_check(r->ctx, r->run_params,
+                           is_custom(r) ? NULL : rw_params_objective(r->run_params), r->set[0]));
+    if (is_custom(r) || !rw_params_objective(r->run_params)->ranks)
+        return RW_OK;
+    if (strcmp(r->run_params->pairs, "given") == 0 && !r->set[0]->pair)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "the model to refit was trained on pairs that were given: give the data its "
+                       "own ('pairs-file'), or set 'pairs'");
+    return rw_labels_gains(r->ctx, r->run_params, &r->gains, r->set[0], &r->gain);
+}
+
+static int start_run(struct refit *r, const struct rw_model_params *was)
+{
+    struct rw_objective_rule rule;
+    RW_TRY(rw_comm_agree(r->ctx, take_run(r, was)));
+    if (is_custom(r))
+        return RW_OK;
+    rw_params_objective_rule(r->run_params, &rule);
+    const struct rw_objective *objective = rw_params_objective(r->run_params);
+    RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->gain, r->set[0]));
+    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->set[0], r->first_doc,
+                                                  r->gain, &r->gradients));
+}
+
+/* The parameters that the model has of this training from now on. */
+static int end_run(struct refit *r, int run)
+{
+    struct rw_model_params *own =
+        run < r->model->n_earlier ? &r->model->earlier[run].params : &r->model->params;
+    struct rw_model_params refitted = {0};
+    const int status =
+        rw_refit_params_write(r->ctx, r->run_params, &r->gains, is_custom(r), own, &refitted);
+    rw_model_params_release(status < 0 ? &refitted : own);
+    if (status >= 0)
+        *own = refitted;
+    return status;
+}
+
+/* ------------------------------------------------------------------ a tree */
+
+static int ask_caller(struct refit *r)
+{
+    const uint32_t n = r->set[0]->n_docs;
+    if (r->hooks->gradients(r->hooks->user, r->set[0], r->score[0], r->own.gradient,
+                            r->own.hessian))
+        return rw_fail(r->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
+    return rw_gradients_check(r->ctx, NULL, r->first_doc, n, r->own.gradient, r->own.hessian);
+}
+
+/* Documents' weights multiply gradients that are no integers yet, which get a scale of the tree's
+ * own. */
+static int scale_reals(struct refit *r, const struct rw_handed *made, struct rw_leaf_rule *rule)
+{
+    double largest[2] = {0.0, 0.0};
+    const double *weight = r->set[0]->weight;
+    for (uint32_t i = 0; i < r->set[0]->n_docs; i++) {
+        if (weight) {
+            made->gradient[i] *= weight[i];
+            made->hessian[i] *= weight[i];
+        }
+        const double g = fabs(made->gradient[i]), h = fabs(made->hessian[i]);
+        largest[0] = g > largest[0] ? g : largest[0];
+        largest[1] = h > largest[1] ? h : largest[1];
+    }
+    RW_TRY(rw_comm_max_doubles(r->ctx, largest, 2));
+    rule->lambda_exponent = rw_fixed_exponent(largest[0], RW_LAMBDA_EXPONENT);
+    rule->hess_exponent = rw_fixed_exponent(largest[1], RW_LAMBDA_EXPONENT);
+    return RW_OK;
+}
+
+struct sum_job {
+    const struct refit *refit;
+    const struct rw_handed *made;
+    double lambda_scale, hess_scale;
+};
+
+static int sum_docs(void *user, struct rw_share *share)
+{
+    const struct sum_job *job = user;
+    const struct rw_handed *made = job->made;
+    struct rw_sum *sum = job->refit->sum + (size_t)share->thread * job->refit->most_leaves;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            const int64_t lambda = made->lambda
+                                       ? made->lambda[doc]
+                                       : rw_round_int64(made->gradient[doc] * job->lambda_scale);
+            const int64_t hess = made->lambda
+                                     ? made->hess[doc]
+                                     : rw_round_int64(made->hessian[doc] * job->hess_scale);
+            rw_sum_add(&sum[job->refit->leaf[doc]], lambda, hess);
+        }
+    }
+    return RW_OK;
+}
+
+/* The sums over each leaf's documents of all ranks, in the first [n_leaves] of r->sum. */
+static int sum_leaves(struct refit *r, const struct rw_handed *made,
+                      const struct rw_leaf_rule *rule, size_t n_leaves)
+{
+    struct sum_job job = {.refit = r,
+                          .made = made,
+                          .lambda_scale = rw_pow2(rule->lambda_exponent),
+                          .hess_scale = rw_pow2(rule->hess_exponent)};
+    for (int thread = 0; thread < r->n_threads; thread++)
+        memset(r->sum + (size_t)thread * r->most_leaves, 0, n_leaves * sizeof(*r->sum));
+    rw_parallel(r->ctx, r->n_threads, r->set[0]->n_docs, 0, sum_docs, &job);
+    for (int thread = 1; thread < r->n_threads; thread++) {
+        for (size_t leaf = 0; leaf < n_leaves; leaf++)
+            rw_sum_merge(&r->sum[leaf], &r->sum[(size_t)thread * r->most_leaves + leaf]);
+    }
+    return rw_ranks_leaf_sums(r->ctx, r->sum, (int)n_leaves);
+}
+
+/* What training would give the leaves. Those without documents keep their values, but within the
+ * bounds of a feature with a direction: old values keep its order, as these do, so what becomes of
+ * both does, too. */
+static void new_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
+{
+    const struct rw_bounds *bounds = r->room.bounds + tree->n_leaves - 1;
+    if (r->monotone)
+        rw_monotone_values(&r->room, rule, r->monotone, r->sum, tree);
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
+        const double old = (double)r->old[leaf];
+        if (r->sum[leaf].n == 0 && r->monotone)
+            tree->leaf[leaf] = (float)(old < bounds[leaf].low    ? bounds[leaf].low
+                                       : old > bounds[leaf].high ? bounds[leaf].high
+                                                                 : old);
+        else if (r->sum[leaf].n > 0 && !r->monotone)
+            tree->leaf[leaf] = rw_leaf_value(rule, &r->sum[leaf]);
+    }
+}
+
+static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
+{
+    const double decay = r->run_params->refit_decay;
+    RW_TRY(rw_comm_agree(r->ctx, rw_tree_add_covers(r->ctx, tree)));
+    memcpy(r->old, tree->leaf, (size_t)tree->n_leaves * sizeof(*r->old));
+    new_leaves(r, rule, tree);
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
+        const float value =
+            (float)(decay * (double)r->old[leaf] + (1.0 - decay) * (double)tree->leaf[leaf]);
+        if (!isfinite(value)) /* on all ranks */
+            return rw_comm_agree(
+                r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
+                                "a leaf's value is beyond the largest float: gradients too large "
+                                "for their hessians"));
+        tree->leaf[leaf] = value == 0.0f ? 0.0f : value;
+        rw_tree_set_cover(tree, leaf, &r->sum[leaf], rule->hess_exponent);
+    }
+    return RW_OK;
+}
+
+/* The leaf of each document. Of values that are codes already the tree stands alone. */
+static int route(struct refit *r, int set, struct rw_tree *tree)
+{
+    const struct rw_dataset *data = r->coded ? &r->coded[set].dataset : r->set[set];
+    const struct rw_model one = {
+        .n_trees = 1, .tree = tree, .absent_missing = r->from->absent_missing};
+    if (data->n_docs == 0)
+        return RW_OK;
+    return rw_predict_leaves(r->ctx, &one, data, 0, r->leaf);
+}
+
+static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
+{
+    struct rw_leaf_rule rule = {.rate = rw_params_rate_of_round(r->run_params, (uint32_t)number),
+                                .l2 = r->run_params->l2,
+                                .lambda_exponent = RW_LAMBDA_EXPONENT,
+                                .hess_exponent = RW_LAMBDA_EXPONENT};
+    const struct rw_handed *made = &r->own;
+    struct rw_sum all = {0};
+    RW_TRY(route(r, 0, tree));
+    if (is_custom(r))
+        RW_TRY(ask_caller(r));
+    else
+        RW_TRY(rw_gradients_run(r->gradients, (uint32_t)number, rule.rate, r->score[0], &made));
+    if (!made->lambda)
+        RW_TRY(scale_reals(r, made, &rule));
+    RW_TRY(sum_leaves(r, made, &rule, (size_t)tree->n_leaves));
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
+        rw_sum_merge(&all, &r->sum[leaf]);
+    rule.mean_hess = rw_sum_real(all.hess_hi, all.hess_lo, rule.hess_exponent) / (double)all.n;
+    return set_leaves(r, &rule, tree);
+}
+
+/* A tree of one leaf moves all documents alike. Its value stays, as a base score should. */
+static int add_tree(struct refit *r, int set, struct rw_tree *tree)
+{
+    if (tree->n_leaves > 1 && set > 0)
+        RW_TRY(route(r, set, tree));
+    for (uint32_t doc = 0; doc < r->set[set]->n_docs; doc++)
+        r->score[set][doc] += (double)tree->leaf[tree->n_leaves > 1 ? r->leaf[doc] : 0];
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ all trees */
+
+static int tell_round(struct refit *r, int32_t number, double start)
+{
+    const struct rw_round round = {.round = number + 1,
+                                   .n_rounds = r->model->n_trees,
+                                   .best_round = r->eval.best_round,
+                                   .best_value = r->eval.best_value,
+                                   .n_leaves = r->model->tree[number].n_leaves,
+                                   .ms = rw_clock_ms() - start,
+                                   .n_docs = r->all_docs,
+                                   .n_metrics = r->eval.n_values,
+                                   .metrics = r->eval.value};
+    return r->hooks && r->hooks->on_round && r->hooks->on_round(r->hooks->user, &round);
+}
+
+/* Trees that are refitted in part are no model. */
+static int go_on(struct refit *r, int32_t number, int ends)
+{
+    const struct rw_train_hooks *hooks = r->hooks;
+    uint64_t wish = ends != 0;
+    if (number + 1 == r->model->n_trees)
+        return RW_OK;
+    if (!wish && hooks && hooks->should_stop)
+        wish = hooks->should_stop(hooks->user) != 0;
+    RW_TRY(rw_comm_max(r->ctx, &wish, 1));
+    if (!wish)
+        return RW_OK;
+    return rw_comm_agree(
+        r->ctx, rw_fail(r->ctx, RW_ERR_INTERRUPTED,
+                        "the refit was ended after %d of %d trees: there is no model of it",
+                        number + 1, r->model->n_trees));
+}
+
+static int run_tree(struct refit *r, int32_t number)
+{
+    const double start = rw_clock_ms();
+    struct rw_tree *tree = &r->model->tree[number];
+    if (tree->n_leaves > 1)
+        RW_TRY(refit_tree(r, number, tree));
+    for (int set = 0; set < r->n_sets; set++)
+        RW_TRY(add_tree(r, set, tree));
+    RW_TRY(rw_eval_sets_round(&r->eval, NULL, number + 1));
+    return go_on(r, number, tell_round(r, number, start));
+}
+
+static int run(struct refit *r)
+{
+    int32_t number = 0;
+    for (int k = 0; k <= r->from->n_earlier; k++) {
+        const int32_t end = number + rw_model_run_trees(r->from, k);
+        RW_TRY(
+            start_run(r, k < r->from->n_earlier ? &r->from->earlier[k].params : &r->from->params));
+        for (; number < end; number++)
+            RW_TRY(run_tree(r, number));
+        RW_TRY(end_run(r, k));
+    }
+    return rw_eval_sets_report(&r->eval, r->model);
+}
+
+int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
+             const struct rw_dataset *train, const struct rw_dataset *const *valid, int n_valid,
+             const struct rw_train_hooks *hooks, struct rw_model **out)
+{
+    RW_DEFAULT_FPENV;
+    struct refit r = {
+        .ctx = ctx, .hooks = hooks, .given = params, .from = model, .set = {train}, .n_sets = 1};
+    int status = RW_OK;
+    *out = NULL;
+    if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
+                       RW_MAX_SETS - 1);
+    for (; r.n_sets <= n_valid; r.n_sets++)
+        r.set[r.n_sets] = valid[r.n_sets - 1];
+    const double start = rw_clock_ms();
+    RW_TRY_OUT(prepare(&r));
+    RW_TRY_OUT(run(&r));
+    if (hooks && hooks->on_stage)
+        hooks->on_stage(hooks->user, "refit", rw_clock_ms() - start, rw_mem_peak_bytes());
+    *out = r.model;
+    r.model = NULL;
+out:
+    status = rw_comm_give_up(ctx, status);
+    release(&r);
+    return status;
+}
