@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 #include "tree/grower.h"
 
 enum { MOST_LEAVES = 255, BINS = 255, BITS = 8, MIN_DOCS = 20 };

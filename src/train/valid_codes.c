@@ -8,7 +8,7 @@
 #include "io/data_format.h"
 #include "io/spool.h"
 #include "model/model.h"
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 
 /* ---- reading ---- */
 

@@ -4,11 +4,11 @@
  * the finished tree; scores only when a custom objective, a host metric or the user asks. Codes,
  * lambdas and histograms never do.
  *
- * To add an engine: (1) write tree/host/engine_<name>.c with a `struct rw_engine_ops` and
+ * To add an engine: (1) write tree/<name>/engine_<name>.c with a `struct rw_engine_ops` and
  * rw_engine_open_<name>; (2) give it a row in engines.def. (One for a device goes to gpu/engine,
  * and its files to src/gpu/meson.build.) tests/check then compares it with ref. Users name it by
  * --device once that parameter lists it (params/params.def). An engine on the host embeds struct
- * rw_host and takes what is the same for all from it (tree/host/engine_host.h). Arguments are
+ * rw_host and takes what is the same for all from it (tree/engine_host.h). Arguments are
  * checked once, in engine.c's wrappers; engines may assert.
  *
  * Many ranks (comm/comm.h) each have an engine with the documents of the rank. Every sum that

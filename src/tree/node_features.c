@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 
 struct rw_node_features {
     struct rw_engine *engine; /* borrowed */

@@ -3,7 +3,7 @@
 
 #include "same_trees.h"
 #include "train_fixture.h"
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 #include "evaluate/query_subset.h"
 
 enum { QUERIES = 30, LENGTH = 12, FEATURES = 5, MOST = 100, FENCE = 0xA5 };

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 
 #include "base/rng.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 #include "tree/numbers.h"
 
 static void add(int64_t *joint, int64_t *want, int32_t lambda, int32_t weight)

@@ -17,7 +17,7 @@
 #include "base/hd.h"
 #include "gpu/device/tuning.h"
 #include "gpu/objective/lambda_cuda.h"
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,7 +9,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 #include "base/search.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "binning/cut_find.h"
 #include "comm/comm.h"
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 
 enum { SUMMED_DOCS = 1024 }; /* at a time: their weights stay in the cache */
 

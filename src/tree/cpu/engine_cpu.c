@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "comm/comm.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 #include "tree/plan.h"
 
 static void cpu_close(struct rw_engine *engine)

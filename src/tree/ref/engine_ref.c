@@ -1,6 +1,6 @@
 /* The oracle: every operation in its plainest form, one thread but for what all host engines share.
  * Never optimised. */
-#include "tree/host/engine_ref.h"
+#include "tree/ref/engine_ref.h"
 
 #include <stdlib.h>
 

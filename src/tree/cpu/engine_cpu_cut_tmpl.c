@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/isa.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
 #include <immintrin.h>
 #endif

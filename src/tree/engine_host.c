@@ -1,4 +1,4 @@
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* What a tree sees: queries, their documents, and features, drawn by number, so that it does not
  * matter who draws them. */
 #include "base/rng.h"
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 #include "tree/ranks.h"
 
 /* Documents under which a parallel region costs more than it gains. */

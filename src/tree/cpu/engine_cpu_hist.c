@@ -4,7 +4,7 @@
  * while they are near. A pair with much of the work is done by all threads together: a part of its
  * documents each, then some of the passes each. No two tasks write the same cell. */
 #include "base/search.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 
 /* ---- tasks ---- */
 

@@ -6,7 +6,7 @@
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
 
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 
 /* Work (updates, documents) under which a parallel region costs more than it gains; documents for
  * which one more thread is woken up, and which it takes at a time. */

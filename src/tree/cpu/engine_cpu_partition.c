@@ -2,7 +2,7 @@
  * documents, of which a node has a run; a split divides its node's run in two. */
 #include "base/isa.h"
 #include "base/search.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

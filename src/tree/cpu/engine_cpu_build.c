@@ -4,7 +4,7 @@
  * additions decides: documents that have the frequent codes of all bundles are left out, and a
  * document's contribution is one word. */
 #include "base/isa.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

@@ -3,7 +3,7 @@
  * bits as their sums over all ranks need. A rank keeps its features' sums, takes them from the
  * parent's, and searches both. */
 #include "comm/comm.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 
 static int n_words_of(const struct rw_cpu *cpu, enum rw_cpu_wire wire)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tree/category_split.h"
-#include "tree/host/engine_cpu.h"
+#include "tree/cpu/engine_cpu.h"
 
 static int direction_of(const struct rw_cpu *cpu, uint32_t f)
 {

@@ -2,7 +2,7 @@
 #ifndef RW_TREE_ENGINE_REF_H
 #define RW_TREE_ENGINE_REF_H
 
-#include "tree/host/engine_host.h"
+#include "tree/engine_host.h"
 
 struct rw_ref {
     struct rw_host host;
