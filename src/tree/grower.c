@@ -1,9 +1,290 @@
-#include "tree/grower_inside.h"
+#include "tree/grower.h"
 
 #include <math.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "tree/monotone.h"
+#include "tree/node_features.h"
+
+/* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
+ * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
+ * order of one-at-a-time growth; what was expanded too much is left. */
+struct grow_node {
+    double gain;         /* of its best split, if it has one */
+    uint64_t n;          /* documents */
+    int32_t left, right; /* slots of its children, once it is expanded */
+    int32_t depth;
+    int32_t index;       /* among the splits or among the leaves, at the end */
+    uint8_t has_split;   /* its best split is known */
+    uint8_t is_begun;    /* it has children */
+    uint8_t is_expanded; /* whose best splits are known */
+    uint8_t is_kept;     /* the engine keeps its histogram */
+    uint8_t may_follow;  /* scratch of frontier_forget */
+};
+
+/* An entry of a heap: highest gain first, then the lowest number, which is the order of acceptance.
+ * Of the frontier; or a prospect, a node that may yet be accepted: one of the frontier, or below
+ * one of its nodes that are expanded already, with the number that it would have. */
+struct grow_entry {
+    double gain;
+    int32_t number, slot;
+    int32_t heap_index; /* of a prospect: in the frontier's heap; -1: not of the frontier */
+};
+
+/* A prospect, in the order in which they would be accepted if no more became known. */
+struct grow_ranked {
+    double gain;
+    int32_t number, slot;
+    int32_t place;      /* among all prospects, once more are known */
+    uint8_t is_begun;   /* as the node is: it need not be looked at again */
+    uint8_t is_awaited; /* its children's best splits are not known yet */
+};
+
+struct rw_grower {
+    struct rw_ctx *ctx; /* borrowed */
+    struct rw_grow_rules rules;
+    uint32_t max_slots, max_histograms;
+    uint32_t n_histograms; /* that the engine keeps */
+    /* [max_slots] both. A batch is chosen while the engine waits: what is asked of all nodes then
+     * is apart from their splits, each of which is several lines of the cache. */
+    struct grow_node *node;
+    struct rw_split *split; /* the best; column -1: none */
+    int32_t n_slots;
+    int32_t *slot_of; /* [max_slots] of each number */
+    int32_t n_nodes;
+    struct grow_entry *frontier; /* [max_slots] a heap */
+    int32_t n_frontier;
+    int32_t n_splits;
+    /* one batch */
+    struct grow_entry *prospect; /* [max_slots] a heap */
+    struct grow_ranked *ranked;  /* [max_slots] */
+    int32_t n_ranked;
+    int32_t n_left;         /* splits that the tree has room for since they were ranked */
+    struct rw_split *batch; /* [max_slots] */
+    int n_batch;
+    struct rw_sum *sum;             /* [max_slots] of each leaf, at the end */
+    struct rw_sibling *sibling;     /* [max_slots] */
+    int32_t *search;                /* [max_slots] slots whose split is asked for */
+    struct rw_split *found;         /* [max_slots] */
+    struct rw_monotone monotone;    /* room; rules.monotone only */
+    struct rw_node_features *nodes; /* NULL: all nodes may be split by the same features */
+};
+
+/* ---- the frontier ----
+ *
+ * The frontier of a tree that grows best-first: what is accepted, which nodes are expanded together
+ * before it is their turn, and whose histograms are of use. */
+
+static int before(const struct grow_entry *a, const struct grow_entry *b)
+{
+    return a->gain > b->gain || (a->gain == b->gain && a->number < b->number);
+}
+
+static void push(struct grow_entry *heap, int32_t *n, struct grow_entry added)
+{
+    int32_t at = (*n)++;
+    for (; at > 0 && before(&added, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = added;
+}
+
+static struct grow_entry pop(struct grow_entry *heap, int32_t *n)
+{
+    const struct grow_entry top = heap[0], moved = heap[--*n];
+    int32_t at = 0;
+    for (int32_t child = 1; child < *n; child = 2 * at + 1) {
+        if (child + 1 < *n && before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!before(&heap[child], &moved))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+    return top;
+}
+
+/* ---- what belongs to the tree ---- */
+
+/* Makes a known node part of the tree: of its frontier, if it has a split. */
+static void frontier_add(struct rw_grower *g, int32_t slot)
+{
+    const struct grow_node *node = &g->node[slot];
+    if (node->has_split)
+        push(g->frontier, &g->n_frontier, (struct grow_entry){node->gain, g->n_nodes, slot, -1});
+    g->slot_of[g->n_nodes++] = slot;
+}
+
+/* Makes an expanded node a split of the tree. */
+static void frontier_accept(struct rw_grower *g, int32_t slot)
+{
+    g->node[slot].index = g->n_splits++;
+    frontier_add(g, g->node[slot].left);
+    frontier_add(g, g->node[slot].right);
+}
+
+/* Accepts the best of the frontier, again and again, until its children are not known. */
+static void frontier_accept_known(struct rw_grower *g)
+{
+    while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves &&
+           g->node[g->frontier[0].slot].is_expanded)
+        frontier_accept(g, pop(g->frontier, &g->n_frontier).slot);
+}
+
+/* ---- what is expanded next ---- */
+
+static int most_of_batch(const struct rw_grower *g)
+{
+    return g->rules.batch > 1 ? g->rules.batch : 1;
+}
+
+/* The children of a node that would be accepted behind `rank` others. */
+static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_t *n)
+{
+    const struct grow_node *parent = &g->node[slot];
+    for (int side = 0; side < 2; side++) {
+        const int32_t child = side ? parent->right : parent->left;
+        if (g->node[child].has_split)
+            push(g->prospect, n,
+                 (struct grow_entry){g->node[child].gain, g->n_nodes + 2 * rank + side, child, -1});
+    }
+}
+
+/* The best of the frontier comes first. */
+static void begin_prospects(struct rw_grower *g, int32_t *n)
+{
+    *n = 0;
+    if (g->n_frontier == 0)
+        return;
+    struct grow_entry first = g->frontier[0];
+    first.heap_index = 0;
+    push(g->prospect, n, first);
+}
+
+/* Adds what comes into question only now that `seen` was taken as number `rank`: the nodes under it
+ * in the frontier's heap, none of which comes before it, and, if it is expanded, its children. */
+static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t rank, int32_t *n)
+{
+    for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
+        const int32_t index = 2 * seen->heap_index + k;
+        if (index < g->n_frontier) {
+            struct grow_entry found = g->frontier[index];
+            found.heap_index = index;
+            push(g->prospect, n, found);
+        }
+    }
+    if (g->node[seen->slot].is_expanded)
+        add_children(g, seen->slot, rank, n);
+}
+
+/* Accepts what can be without knowing more, and ranks what may come then, while the engine finds
+ * the best splits of other nodes: as many prospects as the tree has room for, or as a batch takes.
+ */
+static void frontier_rank(struct rw_grower *g, struct rw_grow_times *times)
+{
+    int32_t n, n_new = 0;
+    g->n_ranked = 0;
+    if (g->rules.levels)
+        return;
+    frontier_accept_known(g);
+    g->n_left = g->rules.leaves - 1 - g->n_splits;
+    begin_prospects(g, &n);
+    while (n > 0 && g->n_ranked < g->n_left && n_new < most_of_batch(g)) {
+        const struct grow_entry next = pop(g->prospect, &n);
+        const struct grow_node *node = &g->node[next.slot];
+        g->ranked[g->n_ranked] =
+            (struct grow_ranked){.gain = next.gain,
+                                 .number = next.number,
+                                 .slot = next.slot,
+                                 .is_begun = node->is_begun,
+                                 .is_awaited = node->is_begun && !node->is_expanded};
+        n_new += !node->is_begun;
+        add_next(g, &next, g->n_ranked++, &n);
+    }
+    times->n_prospects += g->n_ranked;
+}
+
+/* A tree has room for so many splits more; of the nodes that are known, those that would be the
+ * next, in their order. What becomes known later can only come between them, so no other one will
+ * ever be split: the engine may forget the others' histograms. Asked for when room is short. */
+/* Tells the engine which histograms are of no use any more, if room is short. */
+static int frontier_forget(struct rw_grower *g, struct rw_engine *engine,
+                           struct rw_grow_times *times)
+{
+    int32_t n, n_next = 0;
+    int n_forgotten = 0;
+    if (g->n_histograms + (uint32_t)most_of_batch(g) <= g->max_histograms)
+        return RW_OK;
+    begin_prospects(g, &n);
+    while (n > 0 && n_next < g->n_left) {
+        const struct grow_entry next = pop(g->prospect, &n);
+        g->node[next.slot].may_follow = !g->node[next.slot].is_expanded;
+        add_next(g, &next, n_next++, &n);
+    }
+    for (int32_t slot = 0; slot < g->n_slots; slot++) {
+        struct grow_node *node = &g->node[slot];
+        if (node->is_kept && !node->may_follow) {
+            node->is_kept = 0;
+            g->search[n_forgotten++] = slot;
+        }
+        node->may_follow = 0;
+    }
+    g->n_histograms -= (uint32_t)n_forgotten;
+    times->n_forgotten += n_forgotten;
+    return rw_engine_forget(engine, g->search, n_forgotten);
+}
+
+/* A ranked prospect among all: its number is counted anew if its parent is a prospect, too. */
+static struct grow_entry among_all(const struct rw_grower *g, const struct grow_ranked *ranked)
+{
+    const int32_t behind = ranked->number - g->n_nodes; /* twice its parent's rank, and its side */
+    struct grow_entry entry = {ranked->gain, ranked->number, ranked->slot, -1};
+    if (behind >= 0)
+        entry.number = g->n_nodes + 2 * g->ranked[behind / 2].place + behind % 2;
+    return entry;
+}
+
+/* Slots are kept for what must come; each node of a batch takes a histogram more than its parent
+ * had. */
+/* The next batch: the next to be accepted that is not expanded, and nodes that will probably be
+ * accepted behind it, from the ranked ones and the children that were awaited, whose splits are
+ * known now. A node behind which there is no leaf left for its children is chosen alone
+ * (*is_last). */
+static void frontier_choose(struct rw_grower *g, int *is_last)
+{
+    int64_t spare = 0;
+    const int64_t spare_histograms = (int64_t)g->max_histograms - g->n_histograms;
+    int32_t n = 0, n_ranked = 0;
+    *is_last = 0;
+    g->n_batch = 0;
+    for (int32_t place = 0;
+         place < g->n_left && g->n_batch < most_of_batch(g) && g->n_batch < spare_histograms;
+         place++) {
+        struct grow_entry next = {.slot = -1};
+        if (n_ranked < g->n_ranked)
+            next = among_all(g, &g->ranked[n_ranked]);
+        if (n > 0 && (next.slot < 0 || before(&g->prospect[0], &next)))
+            next = pop(g->prospect, &n);
+        else if (next.slot >= 0) {
+            struct grow_ranked *ranked = &g->ranked[n_ranked++];
+            ranked->place = place;
+            if (ranked->is_awaited)
+                add_children(g, ranked->slot, place, &n);
+            if (ranked->is_begun)
+                continue;
+        } else
+            return;
+        if (g->n_batch == 0) {
+            *is_last = place == g->n_left - 1;
+            spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)(g->n_left - place);
+        } else if (place == g->n_left - 1 || 2 * g->n_batch > spare)
+            return;
+        rw_split_copy(&g->batch[g->n_batch++], &g->split[next.slot]);
+    }
+}
+
+/* ---- the grower ---- */
 
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 {
@@ -122,7 +403,7 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
     RW_TRY(rw_engine_ask_splits(engine, g->search, n_search));
-    rw_frontier_rank(g, times);
+    frontier_rank(g, times);
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
     for (int i = 0; i < n_search; i++) {
@@ -176,7 +457,7 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int look,
     if (n_search)
         RW_TRY(search(g, engine, n_siblings, n_search, times));
     else
-        rw_frontier_rank(g, times);
+        frontier_rank(g, times);
     for (int i = 0; i < n_batch; i++)
         g->node[g->batch[i].slot].is_expanded = 1;
     return RW_OK;
@@ -200,7 +481,7 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
     g->search[0] = 0;
     if (may_split(g, &g->node[0]) && root->n_features > 0)
         RW_TRY(search(g, engine, 1, 1, times));
-    rw_frontier_add(g, 0);
+    frontier_add(g, 0);
     return RW_OK;
 }
 
@@ -208,16 +489,16 @@ static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
                            struct rw_grow_times *times)
 {
     g->n_batch = 0;
-    rw_frontier_rank(g, times);
+    frontier_rank(g, times);
     for (;;) {
         int is_last;
-        RW_TRY(rw_frontier_forget(g, engine, times));
-        rw_frontier_choose(g, &is_last);
+        RW_TRY(frontier_forget(g, engine, times));
+        frontier_choose(g, &is_last);
         if (g->n_batch == 0)
             break;
         RW_TRY(expand(g, engine, !is_last, times));
     }
-    rw_frontier_accept_known(g);
+    frontier_accept_known(g);
     return RW_OK;
 }
 
@@ -236,7 +517,7 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
         g->n_frontier = 0;
         RW_TRY(expand(g, engine, 1, times));
         for (int i = 0; i < g->n_batch; i++)
-            rw_frontier_accept(g, g->batch[i].slot);
+            frontier_accept(g, g->batch[i].slot);
         begin = end;
     }
     return RW_OK;
