@@ -5,10 +5,10 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/other_formats.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
-#include "io/other_formats.h"
 
 static const struct rw_model_format *const formats[] = {
 #define RW_MODEL_FORMAT(name, file) &rw_to_##name,

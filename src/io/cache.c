@@ -1,14 +1,13 @@
 #include "io/cache.h"
 
+#include <sys/mman.h>
 #include <zlib.h>
 
+#include "base/checksum.h"
 #include "base/mem.h"
-#include "io/checksum.h"
 #include "io/data_format.h"
 #include "io/input.h"
 #include "io/letor.h"
-
-#include <sys/mman.h>
 
 enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
 

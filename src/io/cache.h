@@ -8,10 +8,10 @@
 #ifndef RW_IO_CACHE_H
 #define RW_IO_CACHE_H
 
+#include "base/other_formats.h"
 #include "binning/binned.h"
 #include "io/input.h"
 
-#define RW_CACHE_MAGIC "\x89RWcache"
 /* What a cache has decides its version, the least that says it.
  * RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections.
  * RW_CACHE_WORDS: also with words that some features' values are numbers of; and without codes, for

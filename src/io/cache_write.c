@@ -1,8 +1,8 @@
 /* A data set, with bins or without, as a cache file. */
+#include "base/checksum.h"
 #include "base/mem.h"
 #include "base/system.h"
 #include "io/cache.h"
-#include "io/checksum.h"
 
 enum { CRC_PIECE = 1 << 23 };
 

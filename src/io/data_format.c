@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/other_formats.h"
 #include "io/columns.h"
 #include "io/input.h"
-#include "io/other_formats.h"
 
 static const struct rw_data_format *const formats[] = {
 #define RW_DATA_FORMAT(name) &rw_data_format_##name,

@@ -7,10 +7,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/checksum.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/system.h"
-#include "io/checksum.h"
 #include "io/spool.h"
 
 enum { RAW_BYTES = 1 << 18, PIECE_BYTES = 1 << 22, SLICE_BYTES = 1 << 17 };

@@ -5,10 +5,10 @@
 #ifndef RW_IO_LETOR_H
 #define RW_IO_LETOR_H
 
+#include "base/other_formats.h"
 #include "binning/cuts.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
-#include "io/other_formats.h"
 
 struct rw_builder_list {
     struct rw_builder *builder; /* [n]; owned */

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/checksum.h"
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "io/checksum.h"
 #include "io/input.h"
 
 /* A file, and where it stands among the bytes of all. */

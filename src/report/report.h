@@ -2,8 +2,8 @@
 #ifndef RW_REPORT_H
 #define RW_REPORT_H
 
-#include "io/model_text.h"
 #include "model/model.h"
+#include "model/model_text.h"
 
 enum {
     RW_REPORT_VALUE_BINS = 20, /* of a metric's values */

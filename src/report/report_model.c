@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "io/model_text.h"
 #include "evaluate/permutation.h"
+#include "model/model_text.h"
 #include "report/report.h"
 
 static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)

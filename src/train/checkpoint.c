@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "params/params_table.h"
 #include "comm/comm.h"
-#include "io/checksum.h"
 
 static const double default_seconds = 60.0;
 /* By default, writing takes at most this share of the time. */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/model_words.h"
+#include "base/other_formats.h"
+#include "model/model_words.h"
 
 const char *const rw_print_name[RW_PRINTS] = {"documents",    "queries",   "query-ids",
                                               "labels",       "weights",   "values",

@@ -12,8 +12,8 @@
  *                                     those that have them, positions HEX and more-labels HEX
  *   state NAME version V lines N      the objective's own; then N lines as it wrote them
  *
- *   and a model's lines from 'absent' to the last tree (io/model_text.h): all trees that were grown
- *   and the metrics of all rounds; best-round is the best one until then, finished is no.
+ *   and a model's lines from 'absent' to the last tree (model/model_text.h): all trees that were
+ * grown and the metrics of all rounds; best-round is the best one until then, finished is no.
  *
  *   checksum 0badcafe
  *
@@ -22,7 +22,7 @@
 #ifndef RW_TRAIN_CHECKPOINT_TEXT_H
 #define RW_TRAIN_CHECKPOINT_TEXT_H
 
-#include "io/model_text.h"
+#include "model/model_text.h"
 
 enum { RW_CHECKPOINT_VERSION = 2 };
 

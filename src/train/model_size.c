@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "model/model_text.h"
 #include "params/params_table.h"
-#include "io/model_text.h"
 
 enum {
     ESCAPED = 4, /* a byte of a text at most */

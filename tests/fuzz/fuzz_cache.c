@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "fuzz_input.h"
 #include "io/cache.h"
-#include "io/checksum.h"
 #include "io/data_format.h"
 
 static void use_columns(const struct rw_dataset *dataset)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/model_text.h"
+#include "model/model_text.h"
 
 /* ---- inputs that were taken ---- */
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "fuzz_input.h"
-#include "io/model_text.h"
+#include "model/model_text.h"
 
 static void use(struct rw_ctx *ctx, const struct rw_model *model)
 {

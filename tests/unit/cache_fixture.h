@@ -2,8 +2,8 @@
 #ifndef RW_TEST_CACHE_FIXTURE_H
 #define RW_TEST_CACHE_FIXTURE_H
 
+#include "base/checksum.h"
 #include "io/cache.h"
-#include "io/checksum.h"
 #include "scratch_file.h"
 
 /* Writes bad.rwb with the right checksum, and reads it. */

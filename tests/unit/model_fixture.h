@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
-#include "io/model_text.h"
+#include "model/model_text.h"
 
 static inline struct rw_ctx *fixture_ctx(void)
 {

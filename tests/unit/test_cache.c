@@ -1,10 +1,10 @@
 #include <float.h>
 #include <stddef.h>
 
+#include "base/checksum.h"
 #include "base/mem.h"
 #include "each.h"
 #include "io/cache.h"
-#include "io/checksum.h"
 #include "io/data_format.h"
 #include "same_codes.h"
 #include "same_dataset.h"

@@ -1,10 +1,9 @@
 /* CSV and TSV: what is read, which columns are what, and every message. */
 #include "io/csv.h"
 
+#include "base/checksum.h"
 #include "base/mem.h"
-
 #include "io/cache.h"
-#include "io/checksum.h"
 #include "io/columns.h"
 #include "same_dataset.h"
 #include "scratch_file.h"

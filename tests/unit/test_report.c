@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "io/model_text.h"
+#include "evaluate/query_subset.h"
 #include "model/model.h"
-#include "train_fixture.h"
+#include "model/model_text.h"
 #include "report/report.h"
 #include "report/report_html.h"
-#include "evaluate/query_subset.h"
+#include "train_fixture.h"
 
 static struct rw_ctx *ctx;
 static struct rw_params *params;

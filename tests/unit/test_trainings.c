@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/model_text.h"
+#include "model/model_text.h"
 #include "same_trees.h"
 #include "train_fixture.h"
 

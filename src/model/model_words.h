@@ -1,9 +1,9 @@
 /* The words of a model's text, read or written: each function here does both, so that the grammar
- * (io/model_text.c) stands once. Reading takes what stands at the reader's position, or refuses it
- * with file, line, column and what was expected (RW_ERR_FORMAT). Writing appends the value that is
- * given and changes nothing else. before: the text that comes first. */
-#ifndef RW_IO_MODEL_WORDS_H
-#define RW_IO_MODEL_WORDS_H
+ * (model/model_text.c) stands once. Reading takes what stands at the reader's position, or refuses
+ * it with file, line, column and what was expected (RW_ERR_FORMAT). Writing appends the value that
+ * is given and changes nothing else. before: the text that comes first. */
+#ifndef RW_MODEL_WORDS_H
+#define RW_MODEL_WORDS_H
 
 #include <stddef.h>
 #include <stdint.h>

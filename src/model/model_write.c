@@ -1,11 +1,12 @@
-#include "io/model_text.h"
+#include "model/model_text.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "io/model_words.h"
+#include "base/other_formats.h"
+#include "model/model_words.h"
 
 static int print(struct rw_words *w, const struct rw_model *model)
 {

@@ -1,10 +1,15 @@
 /* What a file seems to be that is not what was wanted: LETOR text or another form of data, or a
  * model. To add a kind: a row in other_formats.c, and a file with its message in tests/golden/bad.
  */
-#ifndef RW_IO_OTHER_FORMATS_H
-#define RW_IO_OTHER_FORMATS_H
+#ifndef RW_BASE_OTHER_FORMATS_H
+#define RW_BASE_OTHER_FORMATS_H
 
 #include "base/ctx.h"
+
+/* The first bytes of Rankwood's own files; the version follows. */
+#define RW_MODEL_HEADER      "rankwood model "
+#define RW_CHECKPOINT_HEADER "rankwood checkpoint "
+#define RW_CACHE_MAGIC       "\x89RWcache"
 
 struct rw_recognised {
     const char *what;        /* "a Parquet file"; NULL: nothing that is known */

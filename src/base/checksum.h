@@ -1,6 +1,6 @@
 /* CRC-32 as gzip and zlib have it, by carry-less multiplication where the processor can. */
-#ifndef RW_IO_CHECKSUM_H
-#define RW_IO_CHECKSUM_H
+#ifndef RW_BASE_CHECKSUM_H
+#define RW_BASE_CHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Files that are known by their first bytes, or by the look of their first line: what stands where
  * data is wanted and is not data, and where a model is wanted and is not a model. */
-#include "io/other_formats.h"
+#include "base/other_formats.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -9,8 +9,6 @@
 
 #include "base/ctx.h"
 #include "base/number.h"
-#include "io/cache.h"
-#include "io/model_text.h"
 
 #define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache"
 

@@ -1,4 +1,4 @@
-#include "io/model_words.h"
+#include "model/model_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "io/model_text.h"
+#include "model/model_text.h"
 
 struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n)
 {

@@ -59,13 +59,10 @@
  * version 4 has up to 255. Version 3 has a map and no categories, version 2 neither. Version 1 has
  * neither the lines finished and empty-rounds nor the section `earlier`, and it calls min-hessian
  * min-weight. */
-#ifndef RW_IO_MODEL_TEXT_H
-#define RW_IO_MODEL_TEXT_H
+#ifndef RW_MODEL_TEXT_H
+#define RW_MODEL_TEXT_H
 
 #include "model/model.h"
-
-#define RW_MODEL_HEADER      "rankwood model "
-#define RW_CHECKPOINT_HEADER "rankwood checkpoint " /* train/checkpoint_text.h */
 
 enum {
     RW_MODEL_VERSION = 6, /* of what is written */
@@ -79,16 +76,8 @@ enum {
 };
 
 struct rw_words;
-/* All between the first line and the checksum, read or written (io/model_words.h). */
+/* All between the first line and the checksum, read or written (model/model_words.h). */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
-
-/* Its trees, model->n_trees of them; read by the context's threads (io/model_trees.c). */
-int rw_trees_grammar(struct rw_words *w, struct rw_model *model);
-
-/* Its parts that are about categories: the section, and the codes that go left at a node, of a
- * feature with so many codes. */
-int rw_categories_grammar(struct rw_words *w, struct rw_categories *categories);
-int rw_code_set_grammar(struct rw_words *w, uint32_t n_codes, struct rw_code_set *set);
 
 /* Reads a model from memory. text: [n], not changed; `path` is for messages. Anything that
  * rw_model_write would not have written is RW_ERR_FORMAT. */

@@ -3,11 +3,12 @@
  * distance n in bits (Gopal, Ozturk, Guilford et al., "Fast CRC computation for generic polynomials
  * using PCLMULQDQ", Intel 2009). What is left in the end, 16 bytes, goes by tables, as all does
  * where the processor cannot multiply so. */
-#include "io/checksum.h"
+#include "base/checksum.h"
 
 #include <pthread.h>
 
 #include "base/isa.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif
