@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _batches, _categories, _ranks, _tables
+from rankwood import _columns, _ranks, _tables
+from rankwood._columns import Queries, are_names, labels_of, one_label, vector
 from rankwood._core import (
     DataError,
     DataTypeError,
@@ -19,7 +20,6 @@ from rankwood._core import (
     path_chars,
     text,
 )
-from rankwood._documents import Queries, are_names, labels_of, one_label, vector
 from rankwood._handles import Handles, few, locked
 from rankwood._params import Params
 
@@ -117,8 +117,8 @@ class Dataset(Handles):
         n_features: int | None = None,
     ) -> None:
         self._begin()
-        self._feature_base = _tables.feature_base_of(feature_base)
-        categorical = _categories.given_features(categorical_features)
+        self._feature_base = _columns.feature_base_of(feature_base)
+        categorical = _columns.given_features(categorical_features)
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         label, more_labels = one_label(label, more_labels)
@@ -133,28 +133,27 @@ class Dataset(Handles):
                     raise DataError(f"{what} is a column's name; expected an array: files have no such column")
             self._open_files(data, label, qid, group, weight, feature_names, ignore, sort)
             if categorical:
-                self._columns["categorical"] = _categories.as_list(categorical)
+                self._columns["categorical"] = _columns.as_list(categorical)
             weight = None if isinstance(weight, (str, int)) else weight
         else:
             ignore = _ignored(ignore)
             named = [one for one in (label, qid, weight, start_scores, position) if isinstance(one, str)]
             further = list(more_labels) if are_names(more_labels) else []
-            apart: frozenset[str | int] = frozenset([*ignore, *named, *further, _tables.QID])
-            is_arrow = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc")
-            if is_arrow and (categorical or _categories.has_categories(data, apart)):
-                data = _categories.frame_of(data)
+            apart: frozenset[str | int] = frozenset([*ignore, *named, *further, _columns.QID])
+            if _tables.is_arrow(data, "__arrow_c_stream__") and (categorical or _tables.has_categories(data, apart)):
+                data = _tables.frame_of(data)
             table = _tables.of_any(data, apart, frozenset(categorical))
-            _tables.widen(table, n_features)
+            _columns.widen(table, n_features)
             left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
             others = [*left_out, *(one for one in (label, weight) if isinstance(one, str))]
-            named_qid = _tables.query_column(table.names, qid, group, others)
+            named_qid = _columns.query_column(table.names, qid, group, others)
             if label is None and named_qid is not qid:  # documents that are only scored need no queries
-                left_out.append(_tables.QID)
+                left_out.append(_columns.QID)
             else:
                 qid = named_qid
             if further:
                 more_labels = [_column_of(table, one, "more_labels") for one in further]
-                more_labels = np.column_stack([_tables.numbers_of(one, "more_labels") for one in more_labels])
+                more_labels = np.column_stack([_columns.numbers_of(one, "more_labels") for one in more_labels])
             start_scores = _column_of(table, start_scores, "start_scores")
             position = _column_of(table, position, "position")
             self._open_table(table, label, qid, group, weight, feature_names, left_out, missing, sort, categorical)
@@ -229,8 +228,8 @@ class Dataset(Handles):
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         apart = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
-        categorical = _categories.given_names(categorical_features, apart)
-        source = _batches.of_parquet(path, int(batch_rows), apart, ignored, categorical)
+        categorical = _columns.given_names(categorical_features, apart)
+        source = _tables.of_parquet(path, int(batch_rows), apart, ignored, categorical)
         made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
         if more_labels is not None:
             made._set_more_labels(more_labels)
@@ -265,8 +264,8 @@ class Dataset(Handles):
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         apart = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
-        categorical = _categories.given_names(categorical_features, apart)
-        source = _batches.of_function(make_reader, apart, ignored, categorical)
+        categorical = _columns.given_names(categorical_features, apart)
+        source = _tables.of_function(make_reader, apart, ignored, categorical)
         made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
         if more_labels is not None:
             made._set_more_labels(more_labels)
@@ -277,7 +276,7 @@ class Dataset(Handles):
     @classmethod
     def _of_source(
         cls,
-        source: _batches.Source,
+        source: _tables.Source,
         label: str | None,
         qid: str,
         weight: str | None,
@@ -298,7 +297,7 @@ class Dataset(Handles):
             if name not in source.names:
                 raise DataError(f"no column {name!r} for {what}; there are {few(source.names)}")
             apart.add(name)
-        _tables.query_column(source.names, qid, None, apart - {qid})
+        _columns.query_column(source.names, qid, None, apart - {qid})
         for what, names in (("to ignore", ignore), ("of categories", source.numbers.of)):
             for name in sorted(set(names).difference(source.names)):
                 raise DataError(f"no column {name!r} {what}; there are {few(source.names)}")
@@ -309,8 +308,8 @@ class Dataset(Handles):
         self._names = [name for name in source.names if name not in apart]
         if not self._names:
             raise DataError("no column is left for a feature")
-        _tables.check_features(self._names)
-        documents = _batches.read_documents(source, label, qid, weight)
+        _columns.check_features(self._names)
+        documents = _tables.read_documents(source, label, qid, weight)
         self._labels, self._offset, self._weights = documents.label, documents.offset, documents.weight
         self._c_table = self._make_table(documents.ids, missing)
         if query_weight is not None:
@@ -349,7 +348,7 @@ class Dataset(Handles):
 
     def _open_table(
         self,
-        table: _tables.Table,
+        table: _columns.Table,
         label: Any,
         qid: Any,
         group: Any,
@@ -384,7 +383,7 @@ class Dataset(Handles):
         n = table.n_rows
         if n == 0 and _ranks.count() == 1:
             raise DataError("Found array with 0 sample(s): data has no documents")
-        _tables.check_shape(n, len(kept))
+        _columns.check_shape(n, len(kept))
         if not kept:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
@@ -406,8 +405,8 @@ class Dataset(Handles):
                 raise DataError(f"no column {one!r} of categories; there are {few(list(by_name))}")
             i = by_name[one] if isinstance(one, str) else one
             if i not in left_out:
-                table.columns[i] = _categories.as_category(table.columns[i], repr(one))
-        self._table = _tables.Table(n, [table.columns[i] for i in kept], None, [table])
+                table.columns[i] = _columns.as_category(table.columns[i], repr(one))
+        self._table = _columns.Table(n, [table.columns[i] for i in kept], None, [table])
         for k, column in enumerate(self._table.columns):
             if column.words is not None:
                 self._words[k] = column.words
@@ -417,7 +416,7 @@ class Dataset(Handles):
                 raise DataError(f"{len(self._names)} feature_names for {len(kept)} features")
         elif table.names is not None:
             self._names = [table.names[i] for i in kept]
-        _tables.check_features(self._names or ())
+        _columns.check_features(self._names or ())
         self._c_table = self._make_table(queries.ids, missing)
         if weights is not None:
             self._set_weights(weights, None)
@@ -453,29 +452,29 @@ class Dataset(Handles):
         if query_weight is not None:
             self._weigh_queries = True
             given = vector(query_weight, "query_weight", None)
-            self._weights = _tables.numbers_of(given, "query_weight")
+            self._weights = _columns.numbers_of(given, "query_weight")
             if len(self._weights) != self.n_queries:
                 raise DataError(f"query_weight has {len(self._weights)} values for {self.n_queries} queries")
             return
-        weights = _tables.numbers_of(vector(weight, "weight", self.n_docs), "weight")
+        weights = _columns.numbers_of(vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
         if self._values is not None:  # of files, which were read to know how many there are
             self._add_numbers(self._values)
 
     def _set_start_scores(self, start_scores: Any) -> None:
-        scores = _tables.numbers_of(vector(start_scores, "start_scores", self.n_docs), "start_scores")
+        scores = _columns.numbers_of(vector(start_scores, "start_scores", self.n_docs), "start_scores")
         self._start_scores = self._in_own_order(scores)
         if self._values is not None:
             self._add_numbers(self._values)
 
     def _set_positions(self, position: Any) -> None:
-        positions = _tables.numbers_of(vector(position, "position", self.n_docs), "position")
+        positions = _columns.numbers_of(vector(position, "position", self.n_docs), "position")
         self._positions = self._in_own_order(positions)
         if self._values is not None:
             self._add_numbers(self._values)
 
     def _set_more_labels(self, more_labels: Any) -> None:
-        given = _tables.numbers_of(_tables.array_of(more_labels, "more_labels"), "more_labels")
+        given = _columns.numbers_of(_columns.array_of(more_labels, "more_labels"), "more_labels")
         if given.ndim not in (1, 2) or len(given) != self.n_docs or given.shape[1:] == (0,):
             raise DataError(f"more_labels has the shape {given.shape}; expected ({self.n_docs},) or ({self.n_docs}, k)")
         self._more_labels = self._in_own_order(given[:, np.newaxis] if given.ndim == 1 else given)
@@ -483,7 +482,7 @@ class Dataset(Handles):
             self._add_numbers(self._values)
 
     def _set_pairs(self, pairs: Any) -> None:
-        given = _tables.numbers_of(np.asarray(pairs), "pairs")
+        given = _columns.numbers_of(np.asarray(pairs), "pairs")
         if given.ndim != 2 or given.shape[1] not in (2, 3):
             raise DataError(f"pairs has the shape {given.shape}; expected (n, 2) or (n, 3)")
         documents = given[:, :2]
@@ -600,7 +599,7 @@ def _names(given: Any) -> list[str]:
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise DataTypeError(f"feature_names is {given!r}; expected a name for each feature")
     out = [str(name) for name in given]
-    _tables.check_names(out)
+    _columns.check_names(out)
     return out
 
 
@@ -616,7 +615,7 @@ def _column(one: str | int) -> str:
     return one if isinstance(one, str) else str(int(one) + 1)
 
 
-def _column_of(table: _tables.Table, value: Any, what: str) -> Any:
+def _column_of(table: _columns.Table, value: Any, what: str) -> Any:
     """The numbers of a column that is named; else what is given."""
     names = list(table.names or [])
     if not isinstance(value, str):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _tables
+from rankwood import _columns
 from rankwood._core import DataError, chars, check, context, ffi, lib, made, need, path_chars, text
 from rankwood._dataset import Dataset
 from rankwood._model import Model
@@ -84,7 +84,7 @@ def _scores(data: Dataset, scores: Any) -> Floats:
     need_labels(data, "data")
     if isinstance(scores, Model):
         scores = scores.predict(data)
-    array = _tables.numbers_of(_tables.array_of(scores, "score"), "score")
+    array = _columns.numbers_of(_columns.array_of(scores, "score"), "score")
     if array.shape != (data.n_docs,):
         raise DataError(f"scores have shape {array.shape}; expected ({data.n_docs},)")
     return np.ascontiguousarray(data._in_own_order(array))

@@ -12,7 +12,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _batches, _categories, _ranks, _tables
+from rankwood import _columns, _ranks, _tables
+from rankwood._columns import Floats
 from rankwood._core import (
     DataError,
     ParameterError,
@@ -26,7 +27,6 @@ from rankwood._core import (
     made,
     path_chars,
 )
-from rankwood._documents import Floats
 from rankwood._params import Params
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -48,7 +48,7 @@ class Handles:
 
     _labels: npt.NDArray[np.float32]
     _offset: npt.NDArray[np.uint32]
-    _table: _tables.Table  # of data in memory
+    _table: _columns.Table  # of data in memory
     _c_table: Any  # struct rw_table, of all but files
     _inexact: Any
     _ids: list[bytes] | None  # of its queries; None: of files, or they are numbers from 0
@@ -58,7 +58,7 @@ class Handles:
         self._lock = threading.RLock()  # of what is made when it is asked for
         self._meeting = _ranks.meeting()  # of the ranks that have shares of its files
         self._paths: list[bytes] | None = None
-        self._source: _batches.Source | None = None
+        self._source: _tables.Source | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
         self._of_meeting: Any = None  # ids that queries without any have among ranks
         self._values: Any = None
@@ -177,7 +177,7 @@ class Handles:
                 else:
                     status = lib.rw_dataset_from_table(context(), self._c_table, out)
                 self._values = made(status, out, lib.rw_dataset_free)
-                _categories.add_to(self._values, self._own_words())
+                _columns.add_to(self._values, self._own_words())
             self._warn_of_ids()
             self._add_numbers(self._values)
         return self._values
@@ -277,12 +277,12 @@ class Handles:
                     )
                 else:
                     columns = [self._table.columns[i] for i in at]
-                    c.column = arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
+                    c.column = arrays = _tables.c_arrays(_columns.Table(self.n_docs, columns, None))
                     status = lib.rw_dataset_from_table(context(), c, out)
                     del arrays
                 self._by_names[key] = made(status, out, lib.rw_dataset_free)
                 lib.rw_dataset_set_by_name(self._by_names[key])
-                _categories.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
+                _columns.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._add_numbers(self._by_names[key])
         return self._by_names[key]
@@ -309,7 +309,7 @@ class Handles:
         mine, needed = self.feature_names, list(needed)
         if mine is None or (len(mine) == width and _are_at(mine, names, needed)):
             return None
-        at = _tables.positions_of(mine)
+        at = _columns.positions_of(mine)
         lacking = [names[i] for i in needed if names[i] not in at]
         if lacking:
             raise DataError(f"the data lacks {len(lacking)} of the model's features: {few(lacking)}")
@@ -342,7 +342,7 @@ class Handles:
         """call(struct rw_batches) of all features, or of those `at` these positions."""
         assert self._source is not None and self.feature_names is not None
         names = self.feature_names if at is None else [self.feature_names[i] for i in at]
-        return _batches.read(self._source, names, call)
+        return _tables.read(self._source, names, call)
 
     def _value_batches(
         self, names: Sequence[str] | None, needed: Iterable[int], width: int
@@ -361,17 +361,17 @@ class Handles:
         c.inexact = ffi.cast("uint8_t *", inexact.ctypes.data)
         c.missing, c.n_queries, c.query_offset = self._c_table.missing, 1, offset
         first = 0
-        for where, n, arrays in _batches.chunks(self._source, [self.feature_names[i] for i in at]):
+        for where, n, arrays in _tables.chunks(self._source, [self.feature_names[i] for i in at]):
             c.n_docs = offset[1] = n
             c.column = arrays
             if first + n > self.n_docs:
                 break
             out = ffi.new("struct rw_dataset **")
-            with _batches.told(where):
+            with _tables.told(where):
                 one = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
                 if named is not None:
                     lib.rw_dataset_set_by_name(one)
-                _categories.add_to(one, self._own_words(zip(ids.tolist(), at, strict=True)))
+                _columns.add_to(one, self._own_words(zip(ids.tolist(), at, strict=True)))
             yield first, one
             first += n
         else:
@@ -416,7 +416,7 @@ class Handles:
                     else:
                         status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
                     binned = made(status, out, lib.rw_binned_free)
-                    _categories.add_to(lib.rw_binned_documents(binned), self._own_words())
+                    _columns.add_to(lib.rw_binned_documents(binned), self._own_words())
             self._warn_of_ids()
             self._add_numbers(lib.rw_binned_documents(binned))
             self._binned[key] = binned
@@ -433,7 +433,7 @@ class Handles:
 
     def _categorical(self) -> str:
         """The parameter 'categorical' of a training on this data."""
-        return str(self._columns.get("categorical", "")) or _categories.as_list(self._own_words())
+        return str(self._columns.get("categorical", "")) or _columns.as_list(self._own_words())
 
     def _with_own(self, params: dict[str, Any]) -> dict[str, Any]:
         """A training's parameters, with 'categorical' if it is the data's and not given."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _categories, _tables
+from rankwood import _columns, _tables
 from rankwood._core import (
     DataError,
     FormatError,
@@ -419,7 +419,7 @@ class Model(Reworked):
     def _with_categories(self, data: Any, missing: float) -> Dataset:
         """What is no Dataset, for a model with categories: features that it knows as such are."""
         more: dict[str, Any] = {} if _tables.is_paths(data) else {"ignore": self._not_used(data), "missing": missing}
-        return Dataset(data, categorical_features=_categories.names_in(data, list(self.categories)), **more)
+        return Dataset(data, categorical_features=_tables.names_in(data, list(self.categories)), **more)
 
     def _predict(
         self, data: Any, n: int, device: str, missing: float, feature_base: int | None, n_features: int | None
@@ -442,9 +442,9 @@ class Model(Reworked):
         if type(data) is np.ndarray and data.ndim == 2:
             is_float = data.dtype == np.float32
             if is_float or (data.dtype in _AS_FLOAT and len(data) <= _ROWS):
-                _tables.check_shape(*data.shape)
-                base = _tables.feature_base_of(feature_base)
-                _tables.check_n_features(n_features, data.shape[1])
+                _columns.check_shape(*data.shape)
+                base = _columns.feature_base_of(feature_base)
+                _columns.check_n_features(n_features, data.shape[1])
                 self._check_width(data.shape[1], base)
                 with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
                     values = data if is_float else data.astype(np.float32, order="C")
@@ -454,8 +454,8 @@ class Model(Reworked):
         if any(column.index is not None for column in table.columns):
             made = Dataset(data, missing=missing, feature_base=feature_base, n_features=n_features)
             return self._predict_dataset(made, n, device)
-        base = _tables.feature_base_of(feature_base)
-        _tables.check_n_features(n_features, len(table.columns))
+        base = _columns.feature_base_of(feature_base)
+        _columns.check_n_features(n_features, len(table.columns))
         columns = self._columns_by_feature(table, base)
         scores = np.empty(table.n_rows, np.float64)
         for first in range(0, table.n_rows, _ROWS):
@@ -479,19 +479,19 @@ class Model(Reworked):
         if not all(isinstance(name, str) for name in names):
             return frozenset()
         if self.feature_names is None:
-            return frozenset(name for name in names if name == _tables.QID)
+            return frozenset(name for name in names if name == _columns.QID)
         used = {self.feature_names[use.feature] for use in self._uses()}
-        held = _tables.names_in_file(names)
+        held = _columns.names_in_file(names)
         return frozenset(name for name, other in zip(names, held, strict=True) if not used & {name, other})
 
-    def _columns_by_feature(self, table: _tables.Table, base: int | None) -> list[_tables.Column | None]:
+    def _columns_by_feature(self, table: _columns.Table, base: int | None) -> list[_columns.Column | None]:
         """A column for each feature id, None for those that the model does not use."""
         names = self.feature_names
         if names is None or table.names is None or base is not None:
             self._check_width(len(table.columns), base)
             return list(table.columns)
         used = {use.feature for use in self._uses()}
-        at = _tables.positions_of(table.names)
+        at = _columns.positions_of(table.names)
         missing = [names[i] for i in sorted(used) if names[i] not in at]
         if missing:
             shown = ", ".join(repr(name) for name in missing[:5])

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rankwood._columns import name_in_file
 from rankwood._core import ParameterError, ParameterTypeError, chars, check, context, ffi, lib, made, text
-from rankwood._tables import name_in_file
 
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 

@@ -1,162 +1,45 @@
-"""Arrays and tables as columns that C reads where they stand.
+"""Tables: arrays, data frames, sparse matrices, tensors, Arrow, Parquet files, and what comes in batches.
 
-Every kind of table becomes the same thing: names, and for each column an array with a type and a
-stride. Nothing is copied unless its type cannot be read in C (nullable pandas columns, objects).
+To add a kind: a row of _KINDS and its function.
 """
 
 from __future__ import annotations
 
+import ctypes
+import glob
 import os
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rankwood._core import DataError, DataTypeError, ffi, lib
+from rankwood import _ranks
+from rankwood._columns import (
+    TYPES,
+    Column,
+    Queries,
+    Table,
+    array_of,
+    as_category,
+    check_names,
+    check_shape,
+    column_of_codes,
+    column_of_values,
+    labels_of,
+    number_column,
+    numbers_of,
+    of_tensor,
+    positions_of,
+    text_of,
+    vector,
+)
+from rankwood._core import DataError, FileError, check, context, ffi, lib, made, text
 
-MOST_DOCS = 2**31 - 1
-QID = "qid"  # a frame's column of this name holds the query ids, as in XGBRanker
-MOST_FEATURES = lib.RW_MAX_FEATURE + 1
-
-_TYPES = {
-    "f2": lib.RW_VALUE_F16,
-    "f4": lib.RW_VALUE_F32,
-    "f8": lib.RW_VALUE_F64,
-    "i1": lib.RW_VALUE_I8,
-    "i2": lib.RW_VALUE_I16,
-    "i4": lib.RW_VALUE_I32,
-    "i8": lib.RW_VALUE_I64,
-    "u1": lib.RW_VALUE_U8,
-    "u2": lib.RW_VALUE_U16,
-    "u4": lib.RW_VALUE_U32,
-    "u8": lib.RW_VALUE_U64,
-}
-
-
-@dataclass
-class Column:
-    """A feature: values of one number type, dense or sparse.
-
-    values: [n_docs], or [n] with `index`: [n] int32 documents, ascending; valid: None, or packed bits
-    (lowest first) from bit `offset` on; chunk_offset: None, or, of a table that comes in record batches,
-    the first document of each, and n_docs.
-    """
-
-    values: np.ndarray[Any, Any]
-    index: np.ndarray[Any, Any] | None = None
-    valid: np.ndarray[Any, Any] | None = None
-    offset: int = 0
-    chunk_offset: np.ndarray[Any, Any] | None = None
-    words: list[str] | None = None  # values are categories' numbers in this list, NaN where missing
-
-    def part(self, rows: slice) -> np.ndarray[Any, Any]:
-        """Numbers of the documents in `rows`, NaN where one is missing."""
-        if self.valid is None:
-            return self.values[rows]
-        first = self.offset + rows.start
-        bits = np.unpackbits(self.valid[first // 8 : (self.offset + rows.stop + 7) // 8], bitorder="little")
-        return np.where(bits[first % 8 :][: rows.stop - rows.start], self.values[rows], np.nan)
-
-    def vector(self, what: str) -> Any:
-        """A value for each document, as `what` (label, qid, weight) wants them."""
-        return self.values
-
-
-@dataclass
-class Table:
-    """Columns of equal length; names are None where the source has none."""
-
-    n_rows: int
-    columns: list[Column]
-    names: list[str] | None
-    keep: list[Any] = field(default_factory=list)  # what the columns are views of
-
-    def drop_qid(self, features: Sequence[str] | None) -> None:
-        """Removes the column of query ids, unless a feature of the model has its name."""
-        if self.names is not None and QID in self.names and QID not in (features or ()):
-            self.take(QID)
-
-    def take(self, name: str) -> Column:
-        """Removes a column by its name."""
-        if self.names is None or name not in self.names:
-            raise DataError(f"no column {name!r}; {_known(self.names)}")
-        i = self.names.index(name)
-        self.names.pop(i)
-        return self.columns.pop(i)
-
-
-def name_in_file(name: str) -> str:
-    """A feature's name as a model's file can hold it: UTF-8, no blanks or commas, and no number."""
-    name = re.sub(r"[\x00-\x20,\ud800-\udfff]", "_", name)
-    return f"_{name}" if re.fullmatch("[0-9-]*", name) else name
-
-
-def names_in_file(names: Sequence[str]) -> list[str]:
-    """name_in_file of each; "" stays."""
-    return [name and name_in_file(name) for name in names]
-
-
-def check_features(names: Sequence[str]) -> None:
-    """DataError: a model's file would have one name for two of them."""
-    seen: dict[str, str] = {}
-    for name, held in zip(names, names_in_file(names), strict=True):
-        if held and seen.setdefault(held, name) != name:
-            raise DataError(
-                f"features {seen[held]!r} and {name!r} are both {held!r} in a model\n"
-                "hint: blanks and commas become '_' there; give one of them another name"
-            )
-
-
-def positions_of(names: Sequence[str]) -> dict[str, int]:
-    """The position of each name, as it is and as a file has it, unless two have one there."""
-    held = names_in_file(names)
-    many = {name for name, n in Counter(held).items() if n > 1}
-    return {name: i for i, name in enumerate(held) if name not in many} | {name: i for i, name in enumerate(names)}
-
-
-def check_names(names: Sequence[str]) -> None:
-    """DataError: two columns have one name."""
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"two columns are called {twice!r}; expected a name for each")
-
-
-def column_names(data: Any) -> list[str]:
-    """Names of the columns of a data frame or an Arrow table, which is not read; [] of data without names."""
-    schema = getattr(data, "schema", None)
-    for names in (getattr(data, "column_names", None), getattr(data, "columns", None), getattr(schema, "names", None)):
-        if names is not None and not callable(names):
-            return [name for name in names if isinstance(name, str)]
-    return []
-
-
-def query_column(names: Sequence[str] | None, qid: Any, group: Any, others: Iterable[Any]) -> Any:
-    """The caller's qid, or "qid" if neither qid nor group is given and there is a column of that name.
-
-    others: columns that the caller uses as something else, by name or number. DataError: there is such a
-    column, and qid or group says something else.
-    """
-    if names is None or QID not in names or (isinstance(qid, str) and qid == QID):
-        return qid
-    if not {QID, list(names).index(QID)}.isdisjoint(others):
-        return qid
-    if qid is None and group is None:
-        return QID
-    given = "qid" if qid is not None else "group"
-    raise DataError(
-        f"the data has a column {QID!r}, and {given} is given, too; expected one of them\n"
-        f"hint: leave out {given}= to take the queries from the column, or drop the column"
-    )
-
-
-def _known(names: Sequence[str] | None) -> str:
-    if names is None:
-        return "the data has no column names"
-    shown = ", ".join(repr(name) for name in names[:8])
-    return f"there are {shown}{', ...' if len(names) > 8 else ''}"
+Columns = Set[str | int]  # their names and numbers
 
 
 def is_paths(data: Any) -> bool:
@@ -168,87 +51,6 @@ def is_paths(data: Any) -> bool:
         and len(data) > 0
         and all(isinstance(one, (str, os.PathLike)) for one in data)
     )
-
-
-def array_of(values: Any, what: str, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """numpy's array of anything that can be one, of numpy's own class."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise DataError(f"{what} is a masked array; expected values for what is masked: array.filled(...)")
-    if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
-        values = of_tensor(values)
-    try:
-        if hasattr(values, "to_numpy") and not hasattr(values, "__arrow_c_array__"):
-            values = values.to_numpy()  # pandas' own arrays have no types of numpy
-        return np.asarray(values, dtype)
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise DataError(f"{what} cannot be made an array: {error}") from None
-
-
-def numbers_of(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
-    """Numbers of any type as float64."""
-    if array.dtype.kind not in "fiubO":
-        raise DataError(f"{what} has type {array.dtype}; expected numbers")
-    try:
-        return array.astype(np.float64)
-    except TypeError as error:
-        if array.dtype.kind == "O" and any(_is_na(value) for value in array.flat):
-            return numbers_of(np.array([np.nan if _is_na(v) else v for v in array.flat], object), what)
-        raise DataTypeError(f"{what} has type object and holds something that is no number: {error}") from None
-    except (ValueError, OverflowError) as error:
-        raise DataError(f"{what} has type object and holds something that is no number: {error}") from None
-
-
-def _is_na(value: Any) -> bool:
-    """pandas' NA, which is no number of Python's."""
-    return type(value).__name__ == "NAType"
-
-
-def check_shape(n_docs: int, n_features: int) -> None:
-    """DataError: more than the library can have; before anything of that size is made."""
-    if n_docs > MOST_DOCS:
-        raise DataError(f"{n_docs} documents; at most {MOST_DOCS} are possible")
-    if n_features > MOST_FEATURES:
-        raise DataError(f"{n_features} features; at most {MOST_FEATURES} are possible")
-
-
-def feature_base_of(given: Any) -> int | None:
-    """The feature that column 0 is; None: not given."""
-    if given is None:
-        return None
-    if isinstance(given, bool) or given not in (0, 1):
-        raise DataError(f"feature_base is {given!r}; expected 0 or 1, the feature that column 0 is")
-    return int(given)
-
-
-def check_n_features(given: Any, n_features: int) -> None:
-    """DataError: a number of columns was given, and it is another."""
-    if given is not None and given != n_features:
-        raise DataError(
-            f"n_features is {given!r}, and data has {n_features} columns: only a sparse matrix can lack some"
-        )
-
-
-def widen(table: Table, n_features: Any) -> None:
-    """Adds columns without values to those of a sparse matrix, up to so many."""
-    n = len(table.columns)
-    is_sparse = n > 0 and table.columns[0].index is not None
-    if n_features is None or not is_sparse or not isinstance(n_features, (int, np.integer)) or n_features < n:
-        return check_n_features(n_features, n)
-    check_shape(table.n_rows, int(n_features))
-    first = table.columns[0]
-    assert first.index is not None
-    table.columns += [Column(first.values[:0], index=first.index[:0]) for _ in range(int(n_features) - n)]
-
-
-def number_column(values: np.ndarray[Any, Any], name: str) -> Column:
-    """One column of numpy numbers or bools."""
-    if values.dtype == np.bool_:
-        values = values.view(np.uint8)
-    if values.dtype.kind not in "fiu" or values.dtype.str[1:] not in _TYPES:
-        raise DataError(f"column {name} has type {values.dtype}; expected numbers")
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
-    return Column(values)
 
 
 def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
@@ -271,9 +73,7 @@ def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
     return Table(data.shape[0], columns, None, [data])
 
 
-def _of_pandas(data: Any, apart: Set[str | int], categorical: Set[str | int]) -> Table:
-    from rankwood import _categories
-
+def _of_pandas(data: Any, apart: Columns, categorical: Columns) -> Table:
     names = [str(name) for name in data.columns]
     check_names(names)
     columns = []
@@ -283,9 +83,9 @@ def _of_pandas(data: Any, apart: Set[str | int], categorical: Set[str | int]) ->
             columns.append(Column(series.to_numpy()))
         elif type(series.dtype).__name__ == "CategoricalDtype":
             codes, words = series.cat.codes.to_numpy(), series.cat.categories.tolist()
-            columns.append(_categories.column_of_codes(codes, words, repr(name)))
+            columns.append(column_of_codes(codes, words, repr(name)))
         elif name in categorical or i in categorical:
-            columns.append(_categories.column_of_values(series.to_numpy(object), repr(name)))
+            columns.append(column_of_values(series.to_numpy(object), repr(name)))
         else:
             columns.append(_pandas_column(series, name))
     all_text = all(isinstance(name, str) for name in data.columns)
@@ -343,46 +143,35 @@ def _of_sparse(data: Any) -> Table:
     return Table(data.shape[0], columns, None, [columns_first, index])
 
 
-_HOST = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost, kDLROCMHost
+def is_arrow(data: Any, *methods: str) -> bool:
+    """An Arrow table, or a batch of one, that has one of these methods."""
+    return any(hasattr(data, name) for name in methods) and not hasattr(data, "iloc")
 
 
-def of_tensor(data: Any) -> np.ndarray[Any, Any]:
-    """A tensor by DLPack: where it stands, or, of a GPU's, a copy. DataTypeError: it cannot be had so."""
-    try:
-        if data.__dlpack_device__()[0] in _HOST:
-            return np.from_dlpack(data)
-        copy = next((getattr(data, name) for name in ("cpu", "get") if hasattr(data, name)), None)  # torch, cupy
-        if copy is not None:
-            return np.asarray(copy())
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise DataTypeError(f"a {type(data).__name__} cannot be read by DLPack: {error}") from None
-    raise DataTypeError(f"a {type(data).__name__} of another device; expected one in the host's memory")
+# Kinds of tables: how to tell them, and what makes columns of one. The first row that fits is it.
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, Columns, Columns], Table]], ...] = (
+    (lambda data: isinstance(data, np.ndarray), lambda data, *_: _of_numpy(array_of(data, "data"))),
+    (lambda data: is_arrow(data, "__arrow_c_stream__"), lambda data, *_: _of_stream(data)),
+    (lambda data: is_arrow(data, "__arrow_c_array__"), lambda data, *_: _of_batch(data)),
+    (lambda data: hasattr(data, "iloc") and hasattr(data, "columns"), _of_pandas),
+    (lambda data: hasattr(data, "tocsc"), lambda data, *_: _of_sparse(data)),
+    (lambda data: hasattr(data, "__dlpack__"), lambda data, *_: _of_numpy(of_tensor(data))),
+    (
+        lambda data: isinstance(data, (list, tuple)) or hasattr(data, "__array__"),
+        lambda data, *_: _of_numpy(array_of(data, "data")),
+    ),
+)
 
 
-def of_any(data: Any, apart: Set[str | int] = frozenset(), categorical: Set[str | int] = frozenset()) -> Table:
-    """The columns of an array, a data frame, a sparse matrix, or a tensor.
+def of_any(data: Any, apart: Columns = frozenset(), categorical: Columns = frozenset()) -> Table:
+    """The columns of an array, a data frame, a sparse matrix, a tensor, or an Arrow table.
 
     apart: names and numbers of columns that are not features (labels, query ids, ignored ones): of a
     data frame they may be of any type and stay as they are. categorical: those of categories, likewise.
     """
-    if isinstance(data, np.ndarray):
-        return _of_numpy(array_of(data, "data"))
-    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
-        from rankwood import _arrow
-
-        return _arrow.of_stream(data)
-    if hasattr(data, "__arrow_c_array__") and not hasattr(data, "iloc"):
-        from rankwood import _arrow
-
-        return _arrow.of_batch(data)
-    if hasattr(data, "iloc") and hasattr(data, "columns"):
-        return _of_pandas(data, apart, categorical)
-    if hasattr(data, "tocsc"):
-        return _of_sparse(data)
-    if hasattr(data, "__dlpack__"):
-        return _of_numpy(of_tensor(data))
-    if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
-        return _of_numpy(array_of(data, "data"))
+    for fits, table_of in _KINDS:
+        if fits(data):
+            return table_of(data, apart, categorical)
     lazy = "\nhint: collect() makes a data frame of it" if hasattr(data, "collect") else ""
     raise DataError(
         f"data is a {type(data).__name__}; expected an array, a data frame, a sparse matrix, a table "
@@ -391,21 +180,579 @@ def of_any(data: Any, apart: Set[str | int] = frozenset(), categorical: Set[str 
 
 
 def c_arrays(table: Table) -> Any:
-    """struct rw_array [n_columns]; valid as long as the table is."""
-    if table.columns and table.columns[0].chunk_offset is not None:
-        from rankwood import _arrow
-
-        return _arrow.c_arrays(table)
-    out = ffi.new("struct rw_array[]", max(len(table.columns), 1))
+    """struct rw_array [n_chunks][n_columns]; valid as long as the table is."""
+    n = len(table.columns)
+    n_chunks = len(table.columns[0].chunk_offset) - 1 if n and table.columns[0].chunk_offset is not None else 1
+    out = ffi.new("struct rw_array[]", max(n * n_chunks, 1))
     for i, column in enumerate(table.columns):
-        values = column.values
-        out[i].data = ffi.cast("void *", values.ctypes.data)
-        out[i].type = _TYPES[values.dtype.str[1:]]
-        out[i].stride = values.strides[0] if values.ndim else 0
-        if column.index is not None:
-            out[i].index = ffi.cast("int32_t *", column.index.ctypes.data)
-            out[i].n = len(values)
-        if column.valid is not None:
-            out[i].valid = ffi.cast("uint8_t *", column.valid.ctypes.data)
-            out[i].valid_bit = column.offset
+        column.write_arrays(out + i, n)
     return out
+
+
+# ---- Arrow ----
+
+_DTYPES = {kind: np.dtype(name) for name, kind in TYPES.items()}
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype = ctypes.c_void_p
+_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def _bits(data: Any, first: int, n: int) -> np.ndarray[Any, Any]:
+    """Bits [first, first + n) as bytes of 0 or 1."""
+    begin = first // 8
+    packed = ffi.buffer(ffi.cast("char *", data) + begin, (first + n + 7) // 8 - begin)
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8), bitorder="little")
+    return bits[first - 8 * begin : first - 8 * begin + n]
+
+
+class ArrowColumn(Column):
+    """A column of record batches; what it holds is looked at when it is asked for."""
+
+    def __init__(self, c: Any, number: int, chunk_offset: np.ndarray[Any, Any]) -> None:
+        self._c, self._number, self._begin = c, number, chunk_offset
+        self._arrays: Any = None
+        self.chunk_offset = chunk_offset
+        self.index = self.valid = self.words = None
+        self.offset = 0
+
+    @property
+    def n_chunks(self) -> int:
+        """Record batches that have documents."""
+        return len(self._begin) - 1
+
+    def write_arrays(self, to: Any, stride: int) -> None:
+        """struct rw_array of chunk k to to[k * stride]. DataError: the column has no numbers."""
+        check(lib.rw_arrow_column(context(), self._c, self._number, to, stride))
+
+    def _chunk(self, k: int, first: int, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+        """Values of documents of chunk k, and which are null, if any may be."""
+        if self._arrays is None:
+            arrays = ffi.new("struct rw_array[]", max(self.n_chunks, 1))
+            self.write_arrays(arrays, 1)
+            self._arrays = arrays
+        array = self._arrays[k]
+        if array.type == lib.RW_VALUE_BITS:
+            values = _bits(array.data, array.bit + first, n)
+        elif array.stride == 0:  # a column of nulls
+            return np.full(n, np.nan, np.float32), np.ones(n, np.bool_)
+        else:
+            begin = ffi.cast("char *", array.data) + first * array.stride
+            values = np.frombuffer(ffi.buffer(begin, n * array.stride), _DTYPES[array.type])
+        if not array.valid:
+            return values, None
+        return values, _bits(array.valid, array.valid_bit + first, n) == 0
+
+    def part(self, rows: slice) -> np.ndarray[Any, Any]:
+        out = np.empty(rows.stop - rows.start, np.float32)
+        k = int(np.searchsorted(self._begin, rows.start, side="right")) - 1
+        at = rows.start
+        while at < rows.stop:
+            begin, end = int(self._begin[k]), int(self._begin[k + 1])
+            n = min(end, rows.stop) - at
+            values, null = self._chunk(k, at - begin, n)
+            to = out[at - rows.start : at - rows.start + n]
+            to[:] = values
+            if null is not None:
+                to[null] = np.nan
+            at += n
+            k += 1
+        return out
+
+    def vector(self, what: str) -> Any:
+        if what == "qid":
+            return self
+        parts = []
+        for k, begin in enumerate(self._begin[:-1]):
+            values, null = self._chunk(k, 0, int(self._begin[k + 1] - begin))
+            if null is not None and null.any():
+                row = int(begin) + int(null.argmax())
+                raise DataError(f"{what} of document {row} (from 0){_ranks.shard()} is null; expected a number")
+            parts.append(values)
+        return np.concatenate(parts) if parts else np.empty(0, np.float32)
+
+    def runs(self) -> tuple[np.ndarray[Any, Any], list[bytes]]:
+        """Query ids: the first document of each run with the same, and n_docs; and the ids."""
+        ids = ffi.new("struct rw_arrow_ids *")
+        check(lib.rw_arrow_ids_read(context(), self._c, self._number, ids))
+        try:
+            n = ids.n
+            offset = np.frombuffer(ffi.buffer(ids.offset, 4 * (n + 1)), np.uint32).copy()
+            last = ids.text_offset[n - 1]
+            n_bytes = last + len(ffi.string(ids.text + last))
+            return offset, bytes(ffi.buffer(ids.text, n_bytes)).split(b"\0")
+        finally:
+            lib.rw_arrow_ids_release(ids)
+
+
+def _of_stream(data: Any) -> Table:
+    """The columns of anything with __arrow_c_stream__, not copied; a stream that can be read only once is
+    read."""
+    capsule = data.__arrow_c_stream__()
+    try:
+        pointer = _pointer_of(capsule, b"arrow_array_stream")
+    except ValueError:
+        raise DataError(f"__arrow_c_stream__ of a {type(data).__name__} returns no Arrow stream") from None
+    stream = ffi.cast("struct ArrowArrayStream *", pointer)
+    out = ffi.new("struct rw_arrow **")
+    return _of_batches(made(lib.rw_arrow_read(context(), stream, out), out, lib.rw_arrow_free))
+
+
+def _of_batch(data: Any) -> Table:
+    """The same of one batch, with __arrow_c_array__."""
+    schema, array = data.__arrow_c_array__()
+    c_schema = ffi.cast("struct ArrowSchema *", _pointer_of(schema, b"arrow_schema"))
+    c_array = ffi.cast("struct ArrowArray *", _pointer_of(array, b"arrow_array"))
+    out = ffi.new("struct rw_arrow **")
+    status = lib.rw_arrow_read_batch(context(), c_schema, c_array, out)
+    return _of_batches(made(status, out, lib.rw_arrow_free))
+
+
+def _of_batches(c: Any) -> Table:
+    n_chunks = lib.rw_arrow_n_chunks(c)
+    held = ffi.buffer(lib.rw_arrow_chunk_offset(c), 4 * (n_chunks + 1))
+    chunk_offset = np.frombuffer(held, np.uint32).copy()
+    names = [text(lib.rw_arrow_name(c, i)) for i in range(lib.rw_arrow_n_columns(c))]
+    check_names(names)
+    columns: list[Column] = [ArrowColumn(c, i, chunk_offset) for i in range(len(names))]
+    return Table(int(chunk_offset[-1]), columns, names, [c])
+
+
+def has_categories(data: Any, apart: Columns) -> bool:
+    """A feature's column of an Arrow table is dictionary-encoded; or of a frame of polars, categorical. apart:
+    names and numbers of columns that are no features."""
+    return bool(categories_in(data, apart))
+
+
+def categories_in(data: Any, apart: Columns) -> list[str]:
+    """Their names."""
+    schema = getattr(data, "schema", None)
+    if isinstance(schema, Mapping):  # polars
+        kinds = dict(schema)
+    else:  # pyarrow
+        kinds = dict(zip(getattr(schema, "names", ()), getattr(schema, "types", ()), strict=False))
+    return [
+        name
+        for i, (name, kind) in enumerate(kinds.items())
+        if name not in apart and i not in apart and str(kind).startswith(("Categorical", "Enum", "dictionary"))
+    ]
+
+
+def names_in(data: Any, names: list[Any]) -> list[Any]:
+    """Features of a model, as the columns of a table call them."""
+    columns = list(getattr(data, "columns", getattr(data, "column_names", ())))
+    if is_paths(data) or not columns or not isinstance(names[0], str):
+        return names
+    at = positions_of([str(name) for name in columns])
+    return [str(columns[at[name]]) for name in names if name in at]
+
+
+def arrow_of(data: Any) -> Any:
+    """pyarrow's table of an Arrow table with categories."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise DataError("categories of an Arrow table need pyarrow (the extra 'arrow')") from None
+    return pyarrow.table(data)
+
+
+def frame_of(data: Any) -> Any:
+    """A pandas data frame of an Arrow table with categories: a copy."""
+    return arrow_of(data).to_pandas()
+
+
+class Numbers:
+    """Numbers of words, the same in all batches and passes, whatever codes a batch has for them: by column."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self.of: dict[str, dict[str, int]] = {name: {} for name in columns}
+        self._lock = threading.Lock()  # several threads may read batches
+
+    def words(self, name: str) -> list[str]:
+        """Word i is that of number i; those of the batches so far."""
+        with self._lock:
+            return list(self.of[name])
+
+    def _number(self, words: Iterable[Any], name: str) -> np.ndarray[Any, Any]:
+        """The number of each word; NaN of a missing one."""
+        number = self.of[name]
+        with self._lock:
+            known = [None if word is None or word != word else text_of(word, repr(name)) for word in words]
+            numbers = [np.nan if word is None else number.setdefault(word, len(number)) for word in known]
+        return np.array([*numbers, np.nan], np.float32)  # code -1 is missing
+
+    def column(self, column: Column, name: str) -> Column:
+        """A column with these numbers of its words."""
+        if column.words is None:
+            column = as_category(column, repr(name))
+        codes = np.where(np.isnan(column.values), -1, column.values).astype(np.int64)
+        return Column(self._number(column.words or (), name)[codes])
+
+    def arrow(self, table: Any) -> Any:
+        """pyarrow's table with numbers in these columns."""
+        import pyarrow
+
+        for i, name in enumerate(table.column_names):
+            if name not in self.of:
+                continue
+            chunks = []
+            for chunk in table.column(i).chunks:
+                if not pyarrow.types.is_dictionary(chunk.type):
+                    chunk = chunk.dictionary_encode()
+                codes = chunk.indices.to_numpy(zero_copy_only=False).astype(np.float64)  # NaN where null
+                codes = np.where(np.isnan(codes), -1, codes).astype(np.int64)
+                chunks.append(self._number(chunk.dictionary.to_pylist(), name)[codes])
+            numbers = pyarrow.chunked_array(chunks, pyarrow.float32())
+            table = table.set_column(i, name, numbers)
+        return table
+
+
+# ---- batches ----
+
+_READ_AHEAD = 1 << 16  # bytes of a column of a Parquet file
+
+
+@contextmanager
+def told(where: str) -> Iterator[None]:
+    """Data errors that say where."""
+    try:
+        yield
+    except DataError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+class Source:
+    """Batches of named columns, the same in every pass."""
+
+    names: list[str]
+    """Columns."""
+    numbers: Numbers
+    """Of features whose values are categories."""
+
+    def batches(self, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
+        """A pass: what a batch is called, and at least these of its columns, for each."""
+        raise NotImplementedError
+
+    def columns(self, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
+        """A pass: what a batch is called, and just these columns, for each that has documents."""
+        for where, table in self.batches(names):
+            if table.n_rows:
+                at = {name: i for i, name in enumerate(table.names or [])}
+                yield where, Table(table.n_rows, [table.columns[at[name]] for name in names], None, table.keep)
+
+
+class _Parquet(Source):
+    def __init__(
+        self, paths: list[str], rows: int, apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
+    ) -> None:
+        self._paths, self._rows = paths, rows
+        seen: set[str] = set()
+        found = set(categorical)
+        for i, path in enumerate(paths):
+            with self._open(path) as file:
+                names = list(file.schema_arrow.names)
+                found.update(categories_in(_Schema(file.schema_arrow), apart))
+            seen |= set(names)
+            if i == 0:
+                self.names = names
+            with told(repr(path)):
+                _expect_same(self.names, names, ignore)
+        self.names += sorted(seen.difference(self.names))  # ignored ones
+        self.numbers = Numbers(sorted(found))
+
+    @staticmethod
+    @contextmanager
+    def _open(path: str) -> Iterator[Any]:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError as error:
+            raise ImportError("Parquet files need pyarrow: pip install 'rankwood[arrow]'") from error
+        try:
+            # A file's own buffering holds all of it.
+            with pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD) as file:
+                yield file
+        except OSError as error:
+            raise FileError(f"{path!r}: {error}") from None
+        except pa.ArrowException as error:
+            raise DataError(f"{path!r}: {error}") from None
+
+    def batches(self, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
+        for path in self._paths:
+            with self._open(path) as file:
+                first = 0
+                for batch in file.iter_batches(self._rows, columns=list(names)):
+                    where = f"{path!r}, from row {first} on"
+                    with told(where):
+                        table = of_any(self._numbered(batch))
+                    yield where, table
+                    first += batch.num_rows
+
+    def _numbered(self, batch: Any) -> Any:
+        return self.numbers.arrow(arrow_of(batch)) if self.numbers.of else batch
+
+
+@dataclass
+class _Schema:
+    """What `categories_in` looks at."""
+
+    schema: Any
+
+
+class _Made(Source):
+    def __init__(
+        self,
+        make_reader: Callable[[], Any],
+        apart: frozenset[str],
+        ignore: frozenset[str],
+        categorical: frozenset[str],
+    ) -> None:
+        self._make, self._apart, self._ignore = make_reader, apart, ignore
+        self._found: set[str] | None = set(categorical)  # until the first batch has been seen
+        self.numbers = Numbers(categorical)
+        first = next(self._read(), None)
+        self._found = None
+        self.names = [] if first is None else list(first[1].names or [])
+
+    def _table_of(self, batch: Any) -> Table:
+        """A batch with numbers in place of words; the first one says which columns have some."""
+        if is_arrow(batch, "__arrow_c_stream__", "__arrow_c_array__"):
+            if self._found is not None:
+                self._expect(categories_in(batch, self._apart))
+            if self.numbers.of:
+                batch = self.numbers.arrow(arrow_of(batch))
+            return of_any(batch, self._apart)
+        categorical = frozenset(self.numbers.of)
+        if isinstance(batch, Mapping):
+            table = _of_dict(batch, self._apart, categorical)
+        else:
+            table = of_any(batch, self._apart, categorical)
+        names = table.names or []
+        if self._found is not None:
+            self._expect([name for name, one in zip(names, table.columns, strict=False) if one.words is not None])
+        for i, name in enumerate(names):
+            if name in self.numbers.of:
+                table.columns[i] = self.numbers.column(table.columns[i], name)
+            elif table.columns[i].words is not None:
+                raise DataError(
+                    f"column {name!r} has categories, which the first batch has not; expected it in "
+                    "categorical_features"
+                )
+        return table
+
+    def _expect(self, found: Iterable[str]) -> None:
+        assert self._found is not None
+        self._found.update(found)
+        self.numbers = Numbers(sorted(self._found))
+
+    def _read(self) -> Iterator[tuple[str, Table]]:
+        reader = _streamed(self._make())
+        if not isinstance(reader, Iterable):
+            raise DataError(f"make_reader gave a {type(reader).__name__}; expected batches: an iterable of tables")
+        first = 0
+        for i, batch in enumerate(reader):
+            where = f"batch {i} (from 0; from document {first} on)"
+            with told(where):
+                table = self._table_of(batch)
+                if table.names is None:
+                    raise DataError(f"a {type(batch).__name__} without names of columns; expected a table with them")
+            yield where, table
+            first += table.n_rows
+
+    def batches(self, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
+        for where, table in self._read():
+            with told(where):
+                _expect_same(self.names, table.names or [], self._ignore)
+            yield where, table
+
+
+def _streamed(data: Any) -> Any:
+    """Batches of what may be one table: a stream's one by one, if pyarrow is there."""
+    if isinstance(data, Iterator):
+        return data
+    if is_arrow(data, "__arrow_c_stream__"):
+        try:
+            from pyarrow import RecordBatchReader
+
+            return RecordBatchReader.from_stream(data)
+        except (ImportError, AttributeError):  # pyarrow 14 has no from_stream
+            return [data]
+    is_table = any(hasattr(data, name) for name in ("__arrow_c_array__", "iloc", "__array__"))
+    return [data] if is_table or isinstance(data, Mapping) else data
+
+
+def _of_dict(data: Mapping[str, Any], apart: frozenset[str], categorical: frozenset[str]) -> Table:
+    """Arrays by name; those of `apart` may be of any type, those of `categorical` become categories."""
+    columns = []
+    for name, values in data.items():
+        array = np.asarray(values)
+        if array.ndim != 1:
+            raise DataError(f"column {name!r} has shape {array.shape}; expected one value a document")
+        if name in categorical:
+            columns.append(column_of_values(array, repr(name)))
+        else:
+            columns.append(Column(array) if name in apart else number_column(array, repr(name)))
+    sizes = {len(column.values) for column in columns}
+    if len(sizes) > 1:
+        raise DataError(f"columns of {min(sizes)} and of {max(sizes)} values; expected one a document in each")
+    return Table(sizes.pop() if sizes else 0, columns, [str(name) for name in data], [data])
+
+
+def _expect_same(expected: Sequence[str], names: Sequence[str], ignore: frozenset[str]) -> None:
+    for name in expected:
+        if name not in ignore and name not in names:
+            raise DataError(f"no column {name!r}, which the first one has")
+    for name in names:
+        if name not in ignore and name not in expected:
+            raise DataError(f"a column {name!r}, which the first one lacks")
+
+
+def _paths_of(path: Any) -> list[str]:
+    """Files of paths and patterns; those of a pattern by name."""
+    out: list[str] = []
+    for one in [path] if isinstance(path, (str, os.PathLike)) else list(path):
+        name = os.fsdecode(one)
+        if glob.has_magic(name) and not os.path.exists(name):
+            found = sorted(glob.glob(name, recursive=True))
+            if not found:
+                raise FileError(f"no file is called {name!r}")
+            out += found
+        else:
+            out.append(name)
+    if not out:
+        raise DataError("no files")
+    return out
+
+
+def of_parquet(
+    path: Any, rows: int, apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
+) -> Source:
+    """rows: of a batch, at most; the rest as of of_function."""
+    if rows < 1:
+        raise DataError(f"batch_rows is {rows}; expected 1 or more")
+    return _Parquet(_paths_of(path), rows, apart, ignore, categorical)
+
+
+def of_function(
+    make_reader: Callable[[], Any], apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
+) -> Source:
+    """apart: columns that are not features, whose values may be of any type; categorical: features that are
+    categories, beside those that are so by their type."""
+    if not callable(make_reader):
+        raise TypeError(f"make_reader is a {type(make_reader).__name__}; expected a function that gives batches")
+    return _Made(make_reader, apart, ignore, categorical)
+
+
+# ---- what is held ----
+
+
+@dataclass
+class Documents:
+    """All but the values."""
+
+    label: npt.NDArray[np.float32]
+    offset: npt.NDArray[np.uint32]
+    ids: list[bytes]
+    weight: npt.NDArray[np.float64] | None
+
+
+def read_documents(source: Source, label: str | None, qid: str, weight: str | None) -> Documents:
+    """A pass over labels, query ids and weights; a query goes on in the next batch."""
+    names = [name for name in (qid, label, weight) if name is not None]
+    labels, weights = [np.empty(0, np.float32)], [np.empty(0, np.float64)]
+    begins, ids = [np.empty(0, np.uint32)], list[bytes]()
+    n_docs = 0
+    for where, table in source.columns(names):
+        columns = dict(zip(names, table.columns, strict=True))
+        n = table.n_rows
+        if n_docs + n > lib.RW_MAX_DOCS:
+            raise DataError(f"{n_docs + n} documents or more; at most {lib.RW_MAX_DOCS} are possible")
+        with told(where):
+            queries = Queries(n, columns[qid].vector("qid"), None, False)
+            labels.append(
+                np.zeros(n, np.float32) if label is None else labels_of(columns[label].vector("label"), n)
+            )
+            if weight is not None:
+                weights.append(numbers_of(vector(columns[weight].vector("weight"), "weight", n), "weight"))
+        of_batch = queries.ids or []
+        goes_on = int(bool(ids) and ids[-1] == of_batch[0])
+        begins.append(queries.offset[goes_on:-1] + np.uint32(n_docs))
+        ids += of_batch[goes_on:]
+        n_docs += n
+    if n_docs == 0 and _ranks.count() == 1:
+        raise DataError("Found array with 0 sample(s): data has no documents")
+    offset = np.concatenate([*begins, np.array([n_docs], np.uint32)])
+    return Documents(np.concatenate(labels), offset, ids, None if weight is None else np.concatenate(weights))
+
+
+# ---- what C reads ----
+
+
+def chunks(source: Source, names: Sequence[str]) -> Iterator[tuple[str, int, Any]]:
+    """A pass: where it is, documents, and struct rw_array [names], of each part of a batch; valid until the next."""
+    for where, table in source.columns(names):
+        with told(where):
+            arrays = c_arrays(table)
+        offset = table.columns[0].chunk_offset
+        if offset is None:
+            yield where, table.n_rows, arrays
+        else:
+            for k in range(len(offset) - 1):
+                yield where, int(offset[k + 1] - offset[k]), arrays + k * len(names)
+
+
+class _Passes:
+    """What C asks for, and what went wrong in Python."""
+
+    def __init__(self, source: Source, names: Sequence[str]) -> None:
+        self.source, self.names = source, names
+        self.chunks: Iterator[tuple[str, int, Any]] = iter(())
+        self.error: BaseException | None = None
+
+    def rewind(self) -> None:
+        self.chunks = chunks(self.source, self.names)
+
+    def next(self, column: Any, n_docs: Any) -> None:
+        chunk = next(self.chunks, None)
+        if chunk is not None:
+            _, n_docs[0], arrays = chunk
+            ffi.memmove(column, arrays, len(self.names) * ffi.sizeof("struct rw_array"))
+
+    def guard(self, call: Callable[[], None]) -> int:
+        try:
+            call()
+            return 0
+        except BaseException as error:  # raised again by `read`
+            self.error = error
+            return 1
+
+
+def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
+    """What a signal's handler raises as a callback begins."""
+    passes: _Passes = ffi.from_handle(traceback.tb_frame.f_locals["user"])
+    passes.error = error
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_rewind(user: Any) -> int:
+    passes: _Passes = ffi.from_handle(user)
+    return passes.guard(passes.rewind)
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_next(user: Any, column: Any, n_docs: Any) -> int:
+    passes: _Passes = ffi.from_handle(user)
+    return passes.guard(lambda: passes.next(column, n_docs))
+
+
+def read(source: Source, names: Sequence[str], call: Callable[[Any], int]) -> int:
+    """call(struct rw_batches of these columns). Raises what Python code raised meanwhile."""
+    passes = _Passes(source, names)
+    handle = ffi.new_handle(passes)
+    c = ffi.new("struct rw_batches *")
+    c.user, c.rewind, c.next = handle, lib._rw_rewind, lib._rw_next
+    status = call(c)
+    if passes.error is not None:
+        raise passes.error
+    check(status)
+    return status

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _ranks, _tables
+from rankwood import _columns, _ranks
 from rankwood._core import (
     DataError,
     ParameterError,
@@ -269,7 +269,7 @@ def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians:
 
 def _values(array: Any, what: str, n: int) -> Floats:
     what = f"the objective's {what}"
-    out = _tables.numbers_of(_tables.array_of(array, what), what)
+    out = _columns.numbers_of(_columns.array_of(array, what), what)
     if out.shape != (n,):
         raise DataError(f"{what} has shape {out.shape}; expected ({n},)")
     bad = np.flatnonzero(~np.isfinite(out))
@@ -337,7 +337,7 @@ class _Names:
 
             handle, self.path = tempfile.mkstemp(suffix=".names")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                held = _tables.names_in_file(names)
+                held = _columns.names_in_file(names)
                 file.writelines(f"{i} {name}\n" for i, name in enumerate(held) if name)
 
     def give(self, params: Params) -> None:

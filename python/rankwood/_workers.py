@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwood import _ranks, _tables
+from rankwood import _columns, _ranks
 from rankwood._core import DataError
 from rankwood._dataset import Dataset
 from rankwood._model import Model
@@ -79,7 +79,7 @@ class Part:
     def ids(self) -> Any:
         """The query of each document."""
         given = self.data[self.qid] if isinstance(self.qid, str) else self.qid
-        return _tables.array_of(given, "qid")
+        return _columns.array_of(given, "qid")
 
 
 def are_columns(one: Any) -> bool:
@@ -141,7 +141,7 @@ class Options:
             return self._pairs_from(sum(sizes[: _ranks.number()]), n_docs, sum(sizes))
 
     def _pairs_from(self, begin: int, n_docs: int, n_all: int) -> Any:
-        given = _tables.numbers_of(_tables.array_of(self.pairs, "pairs"), "pairs")
+        given = _columns.numbers_of(_columns.array_of(self.pairs, "pairs"), "pairs")
         if given.ndim != 2 or given.shape[1] not in (2, 3):
             raise DataError(f"pairs has the shape {given.shape}; expected (n, 2) or (n, 3)")
         wrong = ~((given[:, :2] >= 0) & (given[:, :2] < n_all))

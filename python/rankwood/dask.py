@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from rankwood import _tables
+from rankwood import _columns
 from rankwood import sklearn as _sklearn
 from rankwood._core import DataError, ParameterError, RankError, need, package
 from rankwood._model import Model
@@ -77,7 +77,7 @@ class Dataset:
         named = (self.label, self.weight, self.start_scores, self.position)
         further = self.more_labels if are_columns(self.more_labels) else ()
         others = [*self.ignore, *further, *(one for one in named if isinstance(one, str))]
-        return _tables.query_column(_tables.column_names(self.data), self.qid, None, others)
+        return _columns.query_column(_columns.column_names(self.data), self.qid, None, others)
 
     def _parts(self) -> list[Any]:
         """A delayed Part for each partition."""
@@ -256,7 +256,7 @@ class Ranker(_sklearn.Ranker):
             X, y, qid, sample_weight, missing=self.missing, start_scores=start_scores, position=position
         )
         model = train(self._given(), data, valid=valid, client=client, **{"strict": self._strict(), **more})
-        names = [str(name) for name in X.columns if name != _tables.QID] if hasattr(X, "columns") else None
+        names = [str(name) for name in X.columns if name != _columns.QID] if hasattr(X, "columns") else None
         self._fitted(model, len(names) if names is not None else int(X.shape[1]), names)
         return self
 

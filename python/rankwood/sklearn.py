@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from rankwood import _tables
+from rankwood import _columns, _tables
 from rankwood._core import DataError, ParameterError, ParameterTypeError, ffi, lib, text
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
@@ -250,7 +250,7 @@ class Ranker(BaseEstimator):
         if n_docs == 1:
             raise DataError("X has n_samples = 1; documents are ranked against others, so expected 2 or more")
         group = _group_of("fit", X, qid, group, single_query)
-        if sample_weight is not None and not np.any(_tables.array_of(sample_weight, "sample_weight")):
+        if sample_weight is not None and not np.any(_columns.array_of(sample_weight, "sample_weight")):
             raise DataError("all weights in sample_weight are zero")
         data = Dataset(
             X, y, qid=qid, group=group, weight=sample_weight, start_scores=start_scores, position=position,
@@ -289,7 +289,7 @@ class Ranker(BaseEstimator):
         Raises DataError for features that do not fit, scikit-learn's NotFittedError before :meth:`fit`.
         """
         check_is_fitted(self, "model_")
-        n_features = _columns(X)
+        n_features = _n_columns(X)
         if n_features is not None and n_features != self.n_features_in_ and not _has_names(X):
             raise DataError(
                 f"X has {n_features} features, but {type(self).__name__} is expecting "
@@ -349,8 +349,8 @@ def _eval_sets(sets: Any, qids: Any, groups: Any) -> list[tuple[Any, Any, Any, A
     out = []
     for i, (X, y) in enumerate(sets):
         qid, group = (None if value is None else value[i] for value in given.values())
-        if qid is None and group is None and _tables.QID not in _tables.column_names(X):
-            raise DataError(f"eval_set {i} has neither eval_qid nor eval_group, nor a column {_tables.QID!r}")
+        if qid is None and group is None and _columns.QID not in _columns.column_names(X):
+            raise DataError(f"eval_set {i} has neither eval_qid nor eval_group, nor a column {_columns.QID!r}")
         out.append((X, y, qid, group))
     return out
 
@@ -368,11 +368,11 @@ def _group_of(
     method: str, X: Any, qid: Any, group: Any, single_query: bool, features: Sequence[str] | None = None
 ) -> Any:
     """group, or the size of the single query. features: of a fitted model."""
-    has_column = _tables.QID in _tables.column_names(X) and _tables.QID not in (features or ())
+    has_column = _columns.QID in _columns.column_names(X) and _columns.QID not in (features or ())
     if qid is not None or group is not None or has_column:
         if not single_query:
             return group
-        given = "qid" if qid is not None else "group" if group is not None else f"a column {_tables.QID!r}"
+        given = "qid" if qid is not None else "group" if group is not None else f"a column {_columns.QID!r}"
         raise DataError(f"single_query=True and {given} are given; expected one of them")
     n_docs = _rows(X)
     if single_query:
@@ -393,10 +393,10 @@ def _group_of(
 
 def _qid_of(X: Any, qid: Any, group: Any, features: Sequence[str] | None = None) -> Any:
     """qid, or the values of the column of query ids."""
-    names = _tables.column_names(X)
-    if _tables.QID in (features or ()) or _tables.query_column(names, qid, group, ()) is qid:
+    names = _columns.column_names(X)
+    if _columns.QID in (features or ()) or _columns.query_column(names, qid, group, ()) is qid:
         return qid
-    return _tables.of_any(X, {_tables.QID}).take(_tables.QID).vector("qid")
+    return _tables.of_any(X, {_columns.QID}).take(_columns.QID).vector("qid")
 
 
 def _measured(scores: Any, y: Any, qid: Any, group: Any, sample_weight: Any, metric: str) -> float:
@@ -416,7 +416,7 @@ def _rows(X: Any) -> int:
     return _tables.of_any(X).n_rows
 
 
-def _columns(X: Any) -> int | None:
+def _n_columns(X: Any) -> int | None:
     """Features of an array; None: it has not two dimensions."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     return int(shape[1]) if len(shape) == 2 else None

@@ -1,0 +1,535 @@
+"""The columns of a data set: features, categories, labels, query ids; their types, names and numbers.
+
+Whatever holds data becomes the same thing: names, and for each column an array with a type and a stride. Nothing is
+copied unless its type cannot be read in C (nullable pandas columns, objects).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import index
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood import _ranks
+from rankwood._core import DataError, DataTypeError, chars, check, context, ffi, lib
+
+Floats = npt.NDArray[np.float64]
+MOST_DOCS = 2**31 - 1
+QID = "qid"  # a frame's column of this name holds the query ids, as in XGBRanker
+MOST_FEATURES = lib.RW_MAX_FEATURE + 1
+
+TYPES = {
+    "f2": lib.RW_VALUE_F16,
+    "f4": lib.RW_VALUE_F32,
+    "f8": lib.RW_VALUE_F64,
+    "i1": lib.RW_VALUE_I8,
+    "i2": lib.RW_VALUE_I16,
+    "i4": lib.RW_VALUE_I32,
+    "i8": lib.RW_VALUE_I64,
+    "u1": lib.RW_VALUE_U8,
+    "u2": lib.RW_VALUE_U16,
+    "u4": lib.RW_VALUE_U32,
+    "u8": lib.RW_VALUE_U64,
+}
+
+
+@dataclass
+class Column:
+    """A feature: values of one number type, dense or sparse.
+
+    values: [n_docs], or [n] with `index`: [n] int32 documents, ascending; valid: None, or packed bits
+    (lowest first) from bit `offset` on; chunk_offset: None, or, of a table that comes in record batches,
+    the first document of each, and n_docs.
+    """
+
+    values: np.ndarray[Any, Any]
+    index: np.ndarray[Any, Any] | None = None
+    valid: np.ndarray[Any, Any] | None = None
+    offset: int = 0
+    chunk_offset: np.ndarray[Any, Any] | None = None
+    words: list[str] | None = None  # values are categories' numbers in this list, NaN where missing
+
+    def part(self, rows: slice) -> np.ndarray[Any, Any]:
+        """Numbers of the documents in `rows`, NaN where one is missing."""
+        if self.valid is None:
+            return self.values[rows]
+        first = self.offset + rows.start
+        bits = np.unpackbits(self.valid[first // 8 : (self.offset + rows.stop + 7) // 8], bitorder="little")
+        return np.where(bits[first % 8 :][: rows.stop - rows.start], self.values[rows], np.nan)
+
+    def vector(self, what: str) -> Any:
+        """A value for each document, as `what` (label, qid, weight) wants them."""
+        return self.values
+
+    def write_arrays(self, to: Any, _stride: int) -> None:
+        """struct rw_array; valid as long as the column is."""
+        values = self.values
+        to.data = ffi.cast("void *", values.ctypes.data)
+        to.type = TYPES[values.dtype.str[1:]]
+        to.stride = values.strides[0] if values.ndim else 0
+        if self.index is not None:
+            to.index = ffi.cast("int32_t *", self.index.ctypes.data)
+            to.n = len(values)
+        if self.valid is not None:
+            to.valid = ffi.cast("uint8_t *", self.valid.ctypes.data)
+            to.valid_bit = self.offset
+
+
+@dataclass
+class Table:
+    """Columns of equal length; names are None where the source has none."""
+
+    n_rows: int
+    columns: list[Column]
+    names: list[str] | None
+    keep: list[Any] = field(default_factory=list)  # what the columns are views of
+
+    def drop_qid(self, features: Sequence[str] | None) -> None:
+        """Removes the column of query ids, unless a feature of the model has its name."""
+        if self.names is not None and QID in self.names and QID not in (features or ()):
+            self.take(QID)
+
+    def take(self, name: str) -> Column:
+        """Removes a column by its name."""
+        if self.names is None or name not in self.names:
+            raise DataError(f"no column {name!r}; {_known(self.names)}")
+        i = self.names.index(name)
+        self.names.pop(i)
+        return self.columns.pop(i)
+
+
+def name_in_file(name: str) -> str:
+    """A feature's name as a model's file can hold it: UTF-8, no blanks or commas, and no number."""
+    name = re.sub(r"[\x00-\x20,\ud800-\udfff]", "_", name)
+    return f"_{name}" if re.fullmatch("[0-9-]*", name) else name
+
+
+def names_in_file(names: Sequence[str]) -> list[str]:
+    """name_in_file of each; "" stays."""
+    return [name and name_in_file(name) for name in names]
+
+
+def check_features(names: Sequence[str]) -> None:
+    """DataError: a model's file would have one name for two of them."""
+    seen: dict[str, str] = {}
+    for name, held in zip(names, names_in_file(names), strict=True):
+        if held and seen.setdefault(held, name) != name:
+            raise DataError(
+                f"features {seen[held]!r} and {name!r} are both {held!r} in a model\n"
+                "hint: blanks and commas become '_' there; give one of them another name"
+            )
+
+
+def positions_of(names: Sequence[str]) -> dict[str, int]:
+    """The position of each name, as it is and as a file has it, unless two have one there."""
+    held = names_in_file(names)
+    many = {name for name, n in Counter(held).items() if n > 1}
+    return {name: i for i, name in enumerate(held) if name not in many} | {name: i for i, name in enumerate(names)}
+
+
+def check_names(names: Sequence[str]) -> None:
+    """DataError: two columns have one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"two columns are called {twice!r}; expected a name for each")
+
+
+def column_names(data: Any) -> list[str]:
+    """Names of the columns of a data frame or an Arrow table, which is not read; [] of data without names."""
+    schema = getattr(data, "schema", None)
+    for names in (getattr(data, "column_names", None), getattr(data, "columns", None), getattr(schema, "names", None)):
+        if names is not None and not callable(names):
+            return [name for name in names if isinstance(name, str)]
+    return []
+
+
+def query_column(names: Sequence[str] | None, qid: Any, group: Any, others: Iterable[Any]) -> Any:
+    """The caller's qid, or "qid" if neither qid nor group is given and there is a column of that name.
+
+    others: columns that the caller uses as something else, by name or number. DataError: there is such a
+    column, and qid or group says something else.
+    """
+    if names is None or QID not in names or (isinstance(qid, str) and qid == QID):
+        return qid
+    if not {QID, list(names).index(QID)}.isdisjoint(others):
+        return qid
+    if qid is None and group is None:
+        return QID
+    given = "qid" if qid is not None else "group"
+    raise DataError(
+        f"the data has a column {QID!r}, and {given} is given, too; expected one of them\n"
+        f"hint: leave out {given}= to take the queries from the column, or drop the column"
+    )
+
+
+def _known(names: Sequence[str] | None) -> str:
+    if names is None:
+        return "the data has no column names"
+    shown = ", ".join(repr(name) for name in names[:8])
+    return f"there are {shown}{', ...' if len(names) > 8 else ''}"
+
+
+def array_of(values: Any, what: str, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """numpy's array of anything that can be one, of numpy's own class."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DataError(f"{what} is a masked array; expected values for what is masked: array.filled(...)")
+    if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
+        values = of_tensor(values)
+    try:
+        if hasattr(values, "to_numpy") and not hasattr(values, "__arrow_c_array__"):
+            values = values.to_numpy()  # pandas' own arrays have no types of numpy
+        return np.asarray(values, dtype)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise DataError(f"{what} cannot be made an array: {error}") from None
+
+
+def numbers_of(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+    """Numbers of any type as float64."""
+    if array.dtype.kind not in "fiubO":
+        raise DataError(f"{what} has type {array.dtype}; expected numbers")
+    try:
+        return array.astype(np.float64)
+    except TypeError as error:
+        if array.dtype.kind == "O" and any(_is_na(value) for value in array.flat):
+            return numbers_of(np.array([np.nan if _is_na(v) else v for v in array.flat], object), what)
+        raise DataTypeError(f"{what} has type object and holds something that is no number: {error}") from None
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{what} has type object and holds something that is no number: {error}") from None
+
+
+def _is_na(value: Any) -> bool:
+    """pandas' NA, which is no number of Python's."""
+    return type(value).__name__ == "NAType"
+
+
+def check_shape(n_docs: int, n_features: int) -> None:
+    """DataError: more than the library can have; before anything of that size is made."""
+    if n_docs > MOST_DOCS:
+        raise DataError(f"{n_docs} documents; at most {MOST_DOCS} are possible")
+    if n_features > MOST_FEATURES:
+        raise DataError(f"{n_features} features; at most {MOST_FEATURES} are possible")
+
+
+def feature_base_of(given: Any) -> int | None:
+    """The feature that column 0 is; None: not given."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or given not in (0, 1):
+        raise DataError(f"feature_base is {given!r}; expected 0 or 1, the feature that column 0 is")
+    return int(given)
+
+
+def check_n_features(given: Any, n_features: int) -> None:
+    """DataError: a number of columns was given, and it is another."""
+    if given is not None and given != n_features:
+        raise DataError(
+            f"n_features is {given!r}, and data has {n_features} columns: only a sparse matrix can lack some"
+        )
+
+
+def widen(table: Table, n_features: Any) -> None:
+    """Adds columns without values to those of a sparse matrix, up to so many."""
+    n = len(table.columns)
+    is_sparse = n > 0 and table.columns[0].index is not None
+    if n_features is None or not is_sparse or not isinstance(n_features, (int, np.integer)) or n_features < n:
+        return check_n_features(n_features, n)
+    check_shape(table.n_rows, int(n_features))
+    first = table.columns[0]
+    assert first.index is not None
+    table.columns += [Column(first.values[:0], index=first.index[:0]) for _ in range(int(n_features) - n)]
+
+
+def number_column(values: np.ndarray[Any, Any], name: str) -> Column:
+    """One column of numpy numbers or bools."""
+    if values.dtype == np.bool_:
+        values = values.view(np.uint8)
+    if values.dtype.kind not in "fiu" or values.dtype.str[1:] not in TYPES:
+        raise DataError(f"column {name} has type {values.dtype}; expected numbers")
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    return Column(values)
+
+
+_HOST = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost, kDLROCMHost
+
+
+def of_tensor(data: Any) -> np.ndarray[Any, Any]:
+    """A tensor by DLPack: where it stands, or, of a GPU's, a copy. DataTypeError: it cannot be had so."""
+    try:
+        if data.__dlpack_device__()[0] in _HOST:
+            return np.from_dlpack(data)
+        copy = next((getattr(data, name) for name in ("cpu", "get") if hasattr(data, name)), None)  # torch, cupy
+        if copy is not None:
+            return np.asarray(copy())
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise DataTypeError(f"a {type(data).__name__} cannot be read by DLPack: {error}") from None
+    raise DataTypeError(f"a {type(data).__name__} of another device; expected one in the host's memory")
+
+
+# ---- categories ----
+
+MOST_ID = 2**31 - 1
+
+
+def given_features(given: Any) -> list[str | int]:
+    """categorical_features as a list of names and column numbers."""
+    if given is None or (isinstance(given, str) and not given):
+        return []
+    out: list[str | int] = []
+    for one in [given] if isinstance(given, str) or not isinstance(given, Iterable) else given:
+        try:
+            out.append(one if isinstance(one, str) else index(one))
+        except TypeError:
+            raise DataTypeError(f"categorical_features has {one!r}; expected columns' names or numbers") from None
+        if isinstance(one, (bool, np.bool_)):
+            raise DataTypeError(f"categorical_features has {one!r}; expected columns' names or numbers")
+    return out
+
+
+def given_names(given: Any, apart: frozenset[str]) -> frozenset[str]:
+    """categorical_features as names of columns, but for those that are no features."""
+    names = given_features(given)
+    for one in names:
+        if not isinstance(one, str):
+            raise DataTypeError(f"categorical_features has {one!r}; expected names of columns")
+    return frozenset(str(one) for one in names) - apart
+
+
+def as_list(features: Iterable[str | int]) -> str:
+    """The parameter's text."""
+    return ",".join(name_in_file(one) if isinstance(one, str) else str(one) for one in features)
+
+
+def text_of(value: Any, name: str) -> str:
+    """A category as a word."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise DataError(f"column {name}: a category with a character 0")
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    number = float(value) if isinstance(value, (int, float, np.number)) else np.nan
+    if not (number == np.floor(number) and 0 <= number <= MOST_ID):
+        raise DataError(
+            f"column {name} has {value!r}; expected categories: texts, or whole numbers from 0 to {MOST_ID}"
+        )
+    return str(int(value))
+
+
+def column_of_codes(codes: np.ndarray[Any, Any], words: Iterable[Any], name: str) -> Column:
+    """Values are codes, below 0 where missing."""
+    values = np.where(codes < 0, np.nan, codes).astype(np.float32)
+    return Column(values, words=[text_of(word, name) for word in words])
+
+
+def column_of_values(values: np.ndarray[Any, Any], name: str) -> Column:
+    """Any values that have words; None and NaN are missing."""
+    if values.dtype.kind in "iub":
+        words, codes = np.unique(values, return_inverse=True)
+        return column_of_codes(codes.reshape(-1), words.tolist(), name)
+    number: dict[str, int] = {}
+    out = np.empty(len(values), np.int64)
+    for i, value in enumerate(values.tolist()):
+        is_missing = value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+        out[i] = -1 if is_missing else number.setdefault(text_of(value, name), len(number))
+    return column_of_codes(out, number, name)
+
+
+def as_category(column: Column, name: str) -> Column:
+    """A feature that was read as numbers."""
+    if column.words is not None:
+        return column
+    if column.index is not None or column.chunk_offset is not None:
+        raise DataError(f"column {name} is sparse or in batches; expected a dense one of categories")
+    if column.valid is None:
+        return column_of_values(column.values, name)
+    return column_of_values(np.asarray(column.part(slice(0, len(column.values)))), name)
+
+
+def add_to(dataset: Any, words: Mapping[int, list[str]]) -> None:
+    """Words by feature, to a struct rw_dataset whose values are codes."""
+    for feature, some in words.items():
+        texts = [ffi.new("char[]", chars(word)) for word in some]
+        c_words = ffi.new("char *[]", texts)
+        check(lib.rw_dataset_set_categories(context(), dataset, feature, c_words, len(texts)))
+
+
+# ---- labels and queries ----
+
+
+def vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
+    """One value a document."""
+    array = array_of(values, what)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"{what} has shape {array.shape}; expected one value a document")
+    if n is not None and len(array) != n:
+        raise DataError(f"{what} has {len(array)} values for {n} documents")
+    return array
+
+
+def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
+    array = vector(values, "label", n)
+    if array.dtype.kind not in "fiub":
+        array = numbers_of(array, "label")
+    with np.errstate(over="ignore"):
+        out = array.astype(np.float32)
+    bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
+    if len(bad):
+        raise DataError(
+            f"label of document {bad[0]} (from 0){_ranks.shard()} is {array[bad[0]]}; "
+            "expected a finite number, 0 or more"
+        )
+    return out
+
+
+def are_names(labels: Any) -> bool:
+    """Names of columns, as many as a document can have labels, in place of labels themselves."""
+    if not isinstance(labels, (list, tuple)) or not 0 < len(labels) <= lib.RW_MAX_LABELS:
+        return False
+    return all(isinstance(one, str) for one in labels)
+
+
+def one_label(label: Any, more_labels: Any) -> tuple[Any, Any]:
+    """Of several labels the first, and the further ones."""
+    if isinstance(more_labels, str):
+        more_labels = [more_labels]
+    if are_names(label):
+        further: Any = list(label[1:])
+        label = label[0]
+    elif isinstance(label, str) or label is None or getattr(label, "ndim", 1) != 2 or label.shape[1] == 1:
+        return label, more_labels
+    else:
+        several = array_of(label, "label")
+        label, further = several[:, 0], several[:, 1:]
+    if more_labels is not None:
+        raise DataError("label has several columns, and more_labels are given, too; expected one of the two")
+    return label, further if len(further) > 0 else None
+
+
+def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
+    """Query ids as `rankwood bin` would read them."""
+    kind = values.dtype.kind
+    if kind == "f":
+        raise DataError("qid has floats; expected integers or strings (a missing qid makes floats of integers)")
+    if kind in "iu":
+        return [b"%d" % value for value in values.tolist()]
+    if kind not in "OUST":
+        raise DataError(f"qid has type {values.dtype}; expected integers or strings")
+    out = []
+    for value in values.tolist():
+        if isinstance(value, bytes):
+            out.append(value)
+        elif isinstance(value, str):
+            try:
+                out.append(value.encode("utf-8", "surrogateescape"))
+            except UnicodeEncodeError:
+                raise DataError(f"the qid {value!r} is no text: it holds half of a surrogate pair") from None
+        else:
+            out.append(b"%d" % value)
+        if b"\0" in out[-1]:
+            raise DataError(f"a character 0 in the qid {value!r}")
+    return out
+
+
+def _order_of(qid: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+    """Documents by query: queries as they come first, a query's documents as they stand."""
+    if qid.dtype.kind == "O":  # strings and integers have no order among them
+        number: dict[Any, int] = {}
+        codes = np.fromiter((number.setdefault(one, len(number)) for one in qid.tolist()), np.int64, len(qid))
+        return np.argsort(codes, kind="stable").astype(np.uint32)
+    _, first, inverse = np.unique(qid, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return np.argsort(rank[inverse.reshape(-1)], kind="stable").astype(np.uint32)
+
+
+class Queries:
+    """Where queries begin, and their ids."""
+
+    def __init__(self, n_docs: int, qid: Any, group: Any, sort: bool) -> None:
+        self.order: npt.NDArray[np.uint32] | None = None
+        self.ids: list[bytes] | None = None
+        if qid is not None and group is not None:
+            raise DataError("qid and group both say what the queries are; expected one of them")
+        if n_docs == 0 and (hasattr(qid, "runs") or group is not None):  # one of many ranks
+            self.offset = np.zeros(1, np.uint32)
+            self.ids = [] if group is None else None
+        elif hasattr(qid, "runs"):  # a column of an Arrow table
+            offset, ids = qid.runs()
+            self._by_runs(offset, ids, sort)
+        elif qid is not None:
+            if isinstance(qid, (list, tuple)):  # numpy would make text of NaN, and integers of bools
+                qid = array_of(qid, "qid", object)
+            self._by_id(vector(qid, "qid", n_docs), sort)
+        elif group is not None:
+            self._by_size(vector(group, "group", None), n_docs)
+        else:
+            raise DataError(
+                "which documents belong to one query? expected qid (a value for each document) or "
+                "group (the size of each query)"
+            )
+
+    def check_adjacent(self) -> None:
+        """DataError: a query comes back after another; the data is in memory, so it can be sorted."""
+        if self.ids is None or len(set(self.ids)) == len(self.ids):
+            return
+        began: dict[bytes, int] = {}
+        for query, one in enumerate(self.ids):
+            before = began.setdefault(one, query)
+            if before != query:
+                raise DataError(
+                    f"query '{one.decode('utf-8', 'replace')}' comes back after another query\n"
+                    f"hint: its documents are {self.offset[before]} to {self.offset[before + 1] - 1} and from "
+                    f"{self.offset[query]} on (from 0); sort=True groups them"
+                )
+
+    def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
+        if qid.dtype.kind in "OT":
+            for i, one in enumerate(qid.tolist()):
+                if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
+                    where = f"document {i} (from 0){_ranks.shard()}"
+                    raise DataError(f"qid of {where} is {one!r}; expected an integer or a string")
+        if sort:
+            order = _order_of(qid)
+            if not np.array_equal(order, np.arange(len(order), dtype=np.uint32)):
+                self.order = order
+                qid = qid[order]
+        starts = np.flatnonzero(qid[1:] != qid[:-1]) + 1 if len(qid) else np.empty(0, np.int64)
+        first = np.concatenate(([0], starts)) if len(qid) else starts
+        self.offset = np.concatenate((first, [len(qid)])).astype(np.uint32)
+        self.ids = _id_texts(qid[first])
+
+    def _by_runs(self, offset: npt.NDArray[np.uint32], ids: list[bytes], sort: bool) -> None:
+        self.offset, self.ids = offset, ids
+        number: dict[bytes, int] = {}
+        if sort:
+            of_run = [number.setdefault(one, len(number)) for one in ids]
+        if not sort or len(number) == len(ids):
+            return
+        query = np.repeat(of_run, np.diff(offset))
+        self.order = np.argsort(query, kind="stable").astype(np.uint32)
+        self.offset = np.concatenate(([0], np.cumsum(np.bincount(query)))).astype(np.uint32)
+        self.ids = list(number)
+
+    def _by_size(self, sizes: npt.NDArray[Any], n_docs: int) -> None:
+        if len(sizes) == 0:
+            raise DataError(f"group is empty; there are {n_docs} documents")
+        if sizes.dtype.kind == "f" and np.array_equal(sizes, np.floor(sizes)) and np.abs(sizes).max() <= n_docs:
+            sizes = sizes.astype(np.int64)  # as other rankers take them
+        if sizes.dtype.kind not in "iu":
+            raise DataError(f"group has type {sizes.dtype}; expected the size of each query, whole numbers")
+        if sizes.min() < 1:
+            raise DataError(f"group has a query of {sizes.min()} documents; expected 1 or more")
+        if sizes.max() > n_docs:  # before a sum that may overflow
+            raise DataError(f"group has a query of {sizes.max()} documents; there are {n_docs}")
+        if int(sizes.sum()) != n_docs:
+            raise DataError(f"group adds up to {int(sizes.sum())} documents; there are {n_docs}")
+        self.offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.uint32)
