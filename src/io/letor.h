@@ -170,25 +170,4 @@ uint64_t rw_letor_guess_packed_lines(const struct rw_input *input);
 /* How a file is divided where queries begin (data_format.h). */
 extern const struct rw_divided rw_letor_divided;
 
-/* --- files as codes (letor_codes.c) --- */
-
-struct rw_binned;
-struct rw_cache_values;
-
-/* 1 if the files look like LETOR text with more documents than rw_cut_sample_docs. */
-int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
-/* Reads such files as rw_dataset_read does, but bins them by `rule` on the way, without ever
- * holding all values: the bins are those that rw_bins_make_training would make. out: empty; stays
- * so if that cannot be done, or if there is anything wrong with the text: reading it whole says
- * what. values: NULL, or of a cache: gets the values, or `out` stays empty. */
-int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                        const struct rw_cut_rule *rule, size_t chunk_bytes,
-                        struct rw_cache_values *values, struct rw_binned *out);
-/* The same of a rank's part of the files, which are LETOR text, however few documents they have.
- * All ranks call it together, and fail together. */
-struct rw_own_part;
-int rw_letor_read_part(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_own_part *part,
-                       struct rw_binned *out);
-
 #endif

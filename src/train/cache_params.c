@@ -1,14 +1,13 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "binning/batch_codes.h"
-#include "binning/dataset_codes.h"
 #include "binning/table_codes.h"
 #include "comm/comm.h"
 #include "params/params.h"
 #include "io/cache.h"
 #include "io/columns.h"
 #include "io/data_format.h"
+#include "io/source.h"
 #include "tree/engine.h"
 
 /* min_docs 1: so that the codes serve any --min-docs. */
@@ -185,7 +184,7 @@ int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
     if (params->categorical[0])
         RW_TRY_OUT(rw_dataset_from_batches(ctx, table, batches, &binned->documents));
     else
-        RW_TRY_OUT(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_PIECE_DOCS, binned));
+        RW_TRY_OUT(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
     RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     return RW_OK;

@@ -1,8 +1,8 @@
 #include "train/rank_sets.h"
 
-#include "binning/dataset_codes.h"
 #include "train/fingerprint.h"
 #include "comm/comm.h"
+#include "io/source.h"
 #include "model/model_columns.h"
 
 int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,

@@ -1,4 +1,4 @@
-#include "binning/batch_codes.h"
+#include "io/source.h"
 
 #include "base/mem.h"
 #include "params/params.h"
@@ -111,7 +111,7 @@ Test(batch_codes, same)
 {
     static const int bins[] = {2, 16, 255, 1000};
     static const uint32_t n_docs[] = {1, 63, LIMIT, 500, 5000}, most[] = {1, 90, 3000, 100000},
-                          piece_docs[] = {7, 64, RW_BATCH_PIECE_DOCS};
+                          piece_docs[] = {7, 64, RW_BATCH_CHUNK_DOCS};
     rw_cut_sample_docs = LIMIT;
     for (uint32_t seed = 0; seed < 120; seed += EACH(5)) {
         struct made m;

@@ -7,6 +7,7 @@
 #include "each.h"
 #include "io/cache.h"
 #include "io/letor.h"
+#include "io/source.h"
 #include "same_codes.h"
 #include "scratch_file.h"
 
@@ -106,8 +107,8 @@ static void compare(const char *const *paths, int n_paths, const struct rw_cut_r
                  rw_last_error(scratch_ctx));
     cr_assert_gt(whole->n_docs, rw_cut_sample_docs);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, whole, rule, &bins), RW_OK);
-    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, NULL, &codes),
-                 RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_text_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, NULL, &codes), RW_OK,
+                 "%s", rw_last_error(scratch_ctx));
     cr_assert_not_null(codes.bins, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(codes.documents->n_columns, 0);
     assert_same_lines(whole, codes.documents);
@@ -258,16 +259,16 @@ Test(letor_codes, left_alone)
     write_docs("big.txt", 1, 0, 3 * LIMIT, 0);
     scratch_text("b.csv", "label,qid,x\n1,z,1\n");
     cr_assert_eq(mkfifo("pipe", 0600), 0);
-    cr_assert(rw_letor_is_large(scratch_ctx, mixed, 1));
-    cr_assert(!rw_letor_is_large(scratch_ctx, mixed, 2));
-    cr_assert(!rw_letor_is_large(scratch_ctx, small, 1));
-    cr_assert(!rw_letor_is_large(scratch_ctx, pipe, 1));
-    cr_assert(!rw_letor_is_large(scratch_ctx, none, 1));
-    cr_assert(!rw_letor_is_large(scratch_ctx, standard, 1));
+    cr_assert(rw_text_is_large(scratch_ctx, mixed, 1));
+    cr_assert(!rw_text_is_large(scratch_ctx, mixed, 2));
+    cr_assert(!rw_text_is_large(scratch_ctx, small, 1));
+    cr_assert(!rw_text_is_large(scratch_ctx, pipe, 1));
+    cr_assert(!rw_text_is_large(scratch_ctx, none, 1));
+    cr_assert(!rw_text_is_large(scratch_ctx, standard, 1));
     const char *const *const all[] = {small, mixed, pipe, none, standard};
     for (int i = 0; i < 5; i++) {
-        cr_assert_eq(rw_letor_read_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule,
-                                         RW_LETOR_CHUNK_BYTES, NULL, &binned),
+        cr_assert_eq(rw_text_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule, RW_LETOR_CHUNK_BYTES,
+                                   NULL, &binned),
                      RW_OK);
         cr_assert_null(binned.documents);
     }
@@ -370,7 +371,7 @@ Test(letor_codes, memory)
     long n = 1;
     for (; !binned.bins && n < 100000; n += (1 + n / 16) * EACH(3)) {
         rw_mem_fail_from(n);
-        const int status = rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &binned);
+        const int status = rw_text_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &binned);
         rw_mem_fail_from(0);
         cr_assert(status == RW_ERR_MEMORY || (status == RW_OK && (binned.bins || n < 100)),
                   "allocation %ld: %d", n, status);
@@ -433,8 +434,7 @@ Test(letor_codes, cache)
         cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 1, "files.rwb"), RW_OK);
         assert_same_file("whole.rwb", "files.rwb");
         cr_assert_eq(rw_cache_values_open(scratch_ctx, "pieces.rwb", &values), RW_OK);
-        cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 3000, values, &binned),
-                     RW_OK);
+        cr_assert_eq(rw_text_codes(scratch_ctx, paths, 1, &rule, 3000, values, &binned), RW_OK);
         cr_assert_eq(binned.bins != NULL, even < ONE_MORE, "%u", i);
         if (binned.bins) {
             cr_assert_eq(rw_cache_values_finish(scratch_ctx, values, &binned), RW_OK);

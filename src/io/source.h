@@ -1,0 +1,107 @@
+/* One pipeline: a source gives its documents, and then, in passes, their values in chunks, which
+ * become codes.
+ *
+ * Codes take two passes: the sampled documents decide the boundaries, then the others are read. In
+ * a pass, a source reads its chunks as suits it: any thread any chunk (plain text), one after the
+ * other (gzip), or several at a time (batches). It gives the wanted documents of each chunk to
+ * rw_source_take. Everything else is written once, in source_codes.c: the sample, the passes, what
+ * workers do together, and that nothing is read again if all documents were sampled.
+ *
+ * To add a source: write io/source_<name>.c with a struct rw_source_kind and a function that runs
+ * it, and declare that function here. */
+#ifndef RW_IO_SOURCE_H
+#define RW_IO_SOURCE_H
+
+#include "binning/pieces.h"
+
+struct rw_source;
+
+struct rw_source_kind {
+    /* Writes documents, first_doc and n_chunks. All workers call it, and fail together. 1; or 0: it
+     * is not to be read so. */
+    int (*open)(struct rw_source *source);
+    /* Reads all chunks once: gives the documents that rw_source_wants of each to rw_source_take, a
+     * chunk without any such document, too. */
+    int (*pass)(struct rw_source *source);
+    /* NULL, or what is to be done between the passes, when boundaries are known; as open. */
+    int (*bounded)(struct rw_source *source);
+    /* NULL, or what is to be done at the end, when there are codes; as open. */
+    int (*done)(struct rw_source *source);
+    /* NULL: rw_comm_agree; else the same for a pass whose failure is to be explained first. */
+    int (*agree)(struct rw_source *source, int status);
+};
+
+struct rw_source {
+    const struct rw_source_kind *kind;  /* borrowed */
+    void *self;                         /* the kind's own; borrowed */
+    struct rw_ctx *ctx;                 /* borrowed */
+    const struct rw_dataset *documents; /* whose values are not looked at; borrowed */
+    uint32_t *first_doc;                /* [n_chunks + 1] documents before each chunk; owned */
+    size_t first_doc_room;
+    uint32_t n_chunks;
+    /* while codes are made */
+    struct rw_cut_sample sample;
+    struct rw_pieces pieces; /* one a chunk */
+    int sampled;             /* the pass at work reads the sampled documents, or 0: the others */
+};
+
+/* The chunks of n_docs documents: chunk_docs in each but the last. */
+int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs);
+/* Does the pass at work read the document? */
+static inline int rw_source_wants(const struct rw_source *source, uint32_t doc)
+{
+    return (source->sample.in ? source->sample.in[doc] : 1) == source->sampled;
+}
+/* How many documents of a chunk it reads. */
+static inline uint32_t rw_source_n_wanted(const struct rw_source *source, uint32_t chunk)
+{
+    const struct rw_piece *piece = &source->pieces.piece[chunk];
+    return source->sampled ? piece->n_sampled : piece->n_docs - piece->n_sampled;
+}
+/* A chunk's wanted documents: `builder` has them, where `row` [builder->n_docs] says that they are
+ * in the chunk, or, if it is NULL, rw_pieces_stage has put them in the memory of `slot`. Several
+ * threads call it, each with a slot of its own, from 0 to ctx->n_threads - 1. Never touches the
+ * context. */
+int rw_source_take(struct rw_source *source, uint32_t chunk, int slot,
+                   const struct rw_builder *builder, const uint32_t *row);
+/* Fills out->bins and the features. All workers call it, and fail together. Returns 1, or 0 as open
+ * and bounded do. Afterwards, in any case, nothing of the source is left but what the kind has. */
+int rw_source_codes(struct rw_source *source, const struct rw_cut_rule *rule,
+                    struct rw_binned *out);
+
+/* ---- the sources ---- */
+
+/* Files of LETOR text (source_text.c): three passes, of which the first one skims labels and
+ * queries. So every entry is parsed once, and never are all values in memory. */
+
+struct rw_cache_values;
+struct rw_own_part;
+
+/* 1 if the files look like LETOR text with more documents than rw_cut_sample_docs. */
+int rw_text_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
+/* Reads such files as rw_dataset_read does, but bins them by `rule` on the way: the bins are those
+ * that rw_bins_make_training would make. out: empty; stays so if that cannot be done, or if there
+ * is anything wrong with the text: reading it whole says what. values: NULL, or of a cache: gets
+ * the values, or `out` stays empty. */
+int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                  const struct rw_cut_rule *rule, size_t chunk_bytes,
+                  struct rw_cache_values *values, struct rw_binned *out);
+/* The same of a worker's part of the files, which are LETOR text, however few documents they have.
+ * All workers call it together, and fail together. */
+int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_own_part *part,
+                       struct rw_binned *out);
+
+/* A table whose values come in batches of any size (source_batches.c), which are put together again
+ * in chunks of chunk_docs documents, as many at a time as there are threads. rule->ignore: NULL.
+ * *out is zeroed; after a failure it is to be released. Fails as rw_dataset_from_batches does. */
+enum { RW_BATCH_CHUNK_DOCS = 1 << 14 };
+int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
+                   const struct rw_batches *batches, const struct rw_cut_rule *rule,
+                   uint32_t chunk_docs, struct rw_binned *out);
+
+/* Values in memory, of each worker its own (source_dataset.c). Fills out->bins and its features. */
+int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                     const struct rw_cut_rule *rule, struct rw_binned *out);
+
+#endif
