@@ -117,7 +117,7 @@ struct rw_objective {
     int scratch;    /* doubles a document, where handed over, as `positions` and `uses_shown` */
     int uses_shown; /* the positions at which documents were shown, which the training set has */
     /* The form, from 1, of what it carries from tree to tree beside the scores: lines of text in a
-     * checkpoint (train/checkpoint_text.h). 0: nothing. */
+     * checkpoint (train/checkpoint.h). 0: nothing. */
     int state_version;
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
      * much for its numbers. NULL: nothing is. */

@@ -1,13 +1,766 @@
-/* A training from its first call to its model. */
+/* A training, from its parameters and sets to its model.
+ *
+ * Before the first round parameters and sets are checked, features, rules and metrics are made of
+ * them, an engine is opened and loaded, and a model or a checkpoint is continued. Then there is a
+ * tree a round: gradients, the tree, scores, metrics, and whether to stop. At the end the trees up
+ * to the best round become the model. */
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/exact.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "train/booster.h"
-#include "train/model_params.h"
+#include "binning/binned.h"
+#include "comm/comm.h"
+#include "model/model_columns.h"
+#include "objective/lambdarank_pairs.h"
+#include "params/no_effect.h"
+#include "params/params.h"
+#include "params/params_table.h"
+#include "train/category_sets.h"
+#include "train/checkpoint.h"
+#include "train/continuation.h"
+#include "train/eval_sets.h"
+#include "train/features.h"
+#include "train/features.h"
+#include "train/labels.h"
+#include "train/model_size.h"
+#include "train/no_split.h"
 #include "train/positions.h"
 #include "train/rank_sets.h"
-#include "comm/comm.h"
+#include "tree/grower.h"
 #include "tree/plan.h"
+
+struct booster {
+    struct rw_ctx *ctx;
+    struct rw_params *own; /* the effective values, those without effect at their defaults; owned */
+    struct rw_params params; /* a shallow copy of them; its texts are borrowed */
+    const struct rw_train_hooks *hooks;
+    const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller knows them */
+    const struct rw_dataset *set[RW_MAX_SETS];   /* codes in place of categories */
+    int n_sets;
+    struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
+    struct rw_binned made;         /* of many ranks: bins, where there were values; owned */
+    uint32_t all_docs;             /* of the training set, on all ranks */
+    uint64_t bytes_before;         /* sent to other ranks, before the round */
+    uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
+    struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
+    struct rw_feature_name *names;
+    int32_t n_names;
+    struct rw_feature_rules features; /* owned; params' lists are its texts */
+    struct rw_category_sets category_sets;
+    double *gain; /* [n_docs] of an objective that ranks; of several labels one after another */
+    struct rw_eval_sets eval_sets;
+    struct rw_grow_rules grow_rules;
+    struct rw_engine *engine;
+    struct rw_engine_rules rules;
+    struct rw_objective_rule rule; /* the objective's */
+    struct rw_choice_of_device choice;
+    struct rw_grower *grower;
+    int32_t *leaf_slot;                  /* [max leaves] */
+    double *scores;                      /* [n_docs] has_own_gradients only */
+    double *gradients, *hessians;        /* [n_docs] the caller's */
+    struct rw_gradients *handed;         /* NULL: the caller's, or an engine's own */
+    const struct rw_model *init;         /* NULL, or to continue from */
+    struct rw_continuation continuation; /* with init only */
+    struct rw_model *model;
+    size_t tree_room;
+    struct rw_checkpointer checkpointer;
+    int first_round;   /* rounds of the model to continue from */
+    int resumed_round; /* the last one of a checkpoint, else first_round */
+    int round;         /* the last one that has its tree */
+    int n_complete;    /* and those whose tree is in the scores and measured */
+    int n_empty_trees;
+    struct rw_model_size size; /* of the model's file, for those who reserve space */
+    uint64_t n_pairs;          /* of a round, where they take seconds; else 0 */
+    int is_ended;              /* by on_round */
+    int is_interrupted;        /* ended by the caller, who would have had more rounds */
+    char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */
+};
+
+static void tell_stage(const struct booster *b, const char *name, double *start)
+{
+    const double now = rw_clock_ms();
+    if (b->hooks && b->hooks->on_stage)
+        b->hooks->on_stage(b->hooks->user, name, now - *start, rw_mem_peak_bytes());
+    *start = now;
+}
+
+/* ------------------------------------------------------------------ before the first round */
+
+static void set_grow_rules(const struct rw_params *params, uint32_t n_docs,
+                           struct rw_grow_rules *rules)
+{
+    *rules = (struct rw_grow_rules){.levels = params->grow == RW_GROW_LEVELS,
+                                    .leaves = rw_params_leaves(params, n_docs),
+                                    .depth = params->depth,
+                                    .batch = params->batch,
+                                    .min_docs = (uint32_t)params->min_docs,
+                                    .rate = params->rate,
+                                    .l2 = params->l2};
+}
+
+static void set_engine_rules(const struct rw_params *p, const struct rw_grow_rules *grow,
+                             const struct rw_objective *objective, const uint8_t *ignore,
+                             struct rw_engine_rules *rules)
+{
+    struct rw_objective_rule rule;
+    rw_params_objective_rule(p, &rule);
+    *rules = (struct rw_engine_rules){
+        .cut = rw_params_cut_rule(p),
+        .objective = objective,
+        .lambda = rule.pair,
+        .newton = p->split == RW_SPLIT_NEWTON,
+        .split_l2 = p->split_l2,
+        .category_smoothing = p->category_smoothing,
+        .category_penalty = p->category_penalty,
+        .min_docs = (uint32_t)p->min_docs,
+        .min_hessian = p->min_hessian,
+        .min_gain = p->min_gain,
+        .bits = p->bits,
+        .nearest = p->rounding == RW_ROUND_NEAREST,
+        .seed = p->seed,
+        .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
+        .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
+        .doc_threshold = (uint64_t)rw_round_int64(p->sample_docs * 4294967296.0),
+        .node_threshold = (uint64_t)rw_round_int64(p->sample_features_node * 4294967296.0),
+        .max_slots = rw_grow_max_slots(grow),
+        .max_histograms = rw_grow_max_histograms(grow),
+        .leaves = grow->levels ? 1u << grow->depth : (uint32_t)grow->leaves,
+        .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
+    rules->cut.ignore = ignore;
+    rw_params_bytes(p->gpu_memory, &rules->device_bytes);
+}
+
+/* The parameters of the model. ignore: [RW_FEATURE_IDS], NULL: none; is_custom: gradients are the
+ * caller's. out: zeroed. */
+static int write_params(struct rw_ctx *ctx, struct rw_params *params,
+                        const struct rw_eval_sets *eval, const uint8_t *ignore, int is_custom,
+                        struct rw_model_params *out)
+{
+    RW_TRY(RW_NEW(ctx, out->param, RW_N_PARAMS));
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        const struct rw_param_info *info = &rw_param_rows[i].info;
+        if (!rw_params_in_model(params, i))
+            continue;
+        struct rw_param_value *param = &out->param[out->n];
+        RW_TRY(rw_mem_copy_text(ctx, &param->name, info->name));
+        out->n++;
+        param->is_auto = params->is_chosen[i];
+        if (i == RW_AT_PARAM_label_gain)
+            RW_TRY(rw_eval_sets_gain_text(eval, &param->value));
+        else if (i == RW_AT_PARAM_ignore && ignore)
+            RW_TRY(rw_ignore_text(ctx, ignore, &param->value));
+        else if (i == RW_AT_PARAM_objective && is_custom)
+            RW_TRY(rw_mem_copy_text(ctx, &param->value, "custom"));
+        else
+            RW_TRY(rw_mem_copy_text(ctx, &param->value, rw_params_get(params, info->name)));
+    }
+    return RW_OK;
+}
+
+/* NULL if the caller gives the gradients. */
+static const struct rw_objective *objective_by(const struct booster *b,
+                                               const struct rw_params *params)
+{
+    return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(params);
+}
+
+static const struct rw_objective *objective_of(const struct booster *b)
+{
+    return objective_by(b, &b->params);
+}
+
+/* Gradients are made here, from scores that the engine hands out. */
+static int hands_gradients(const struct booster *b)
+{
+    return !b->engine->rules.objective;
+}
+
+/* One that an engine may compute, or NULL. */
+static const struct rw_objective *objective_of_engines(const struct booster *b)
+{
+    const struct rw_objective *own = objective_of(b);
+    return own && own->device != RW_OBJECTIVE_HOST && !b->params.label_weights[0] ? own : NULL;
+}
+
+/* The sets have codes already; from here on the parameter has ids. */
+static int prepare_categorical(struct booster *b)
+{
+    struct rw_category_sets *sets = &b->category_sets;
+    if (!sets->codes)
+        return RW_OK;
+    RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->names,
+                                 b->n_names, b->params.features[0] ? NULL : b->features.ignore,
+                                 b->feature, b->n_features));
+    char text[RW_FEATURE_TEXT];
+    for (uint32_t f = 0; b->features.monotone && f < b->n_features; f++) {
+        if (b->features.monotone[b->feature[f]] && sets->codes[b->feature[f]])
+            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                           "monotone: %s is categorical, and categories have no order",
+                           rw_feature_text(b->names, b->n_names, b->feature[f], text));
+    }
+    b->params.categorical = sets->text;
+    return RW_OK;
+}
+
+static int prepare_features(struct booster *b)
+{
+    RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
+    rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
+    if (b->columns.kind == RW_COLUMNS_NUMBERED && b->n_names)
+        b->columns.kind = RW_COLUMNS_NAMED;
+    const struct rw_training_features set = {b->names, b->n_names, b->feature, b->n_features};
+    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set,
+                                 rw_category_sets_init(&b->category_sets, b->init)));
+    return prepare_categorical(b);
+}
+
+static struct rw_plan_data plan_data(const struct booster *b,
+                                     const struct rw_metric_plan *const *measured)
+{
+    struct rw_plan_data data = {b->set, measured, b->n_sets, b->train.bins, 0};
+    for (uint32_t f = 0; f < b->n_features; f++)
+        data.n_features += !b->features.ignore || !b->features.ignore[b->feature[f]];
+    return data;
+}
+
+static int open_engine(struct booster *b, const char *device)
+{
+    set_engine_rules(&b->params, &b->grow_rules, objective_of_engines(b), b->features.ignore,
+                     &b->rules);
+    rw_params_objective_rule(&b->params, &b->rule);
+    b->rules.handed_by = objective_of(b) ? objective_of(b)->name : NULL;
+    b->rules.rule = &b->rule;
+    b->rules.monotone = b->features.monotone;
+    b->rules.penalty = b->features.penalty;
+    if (b->features.interactions.groups)
+        b->rules.interactions = &b->features.interactions;
+    b->rules.cut.categories = b->category_sets.codes;
+    b->rules.n_other_sets = (uint32_t)b->n_sets - 1;
+    for (int set = 1; set < b->n_sets; set++)
+        b->rules.other_docs += b->set[set]->n_docs;
+    b->choice.rules = &b->rules;
+    b->choice.data = plan_data(b, NULL);
+    b->choice.rounds = b->params.rounds;
+    return rw_choose_device(b->ctx, device, &b->choice, &b->engine);
+}
+
+static int load_sets(struct booster *b)
+{
+    b->engine->keep = b->train.keep;
+    RW_TRY(rw_engine_load(b->engine, 0, b->set[0], b->train.bins, b->gain));
+    for (int set = 1; set < b->n_sets; set++)
+        RW_TRY(rw_engine_load(b->engine, set, b->set[set], b->set[set]->codes, NULL));
+    for (int set = 0; set < b->n_sets; set++) {
+        if (b->set[set]->start_score)
+            RW_TRY(rw_engine_set_scores(b->engine, set, b->set[set]->start_score));
+    }
+    return RW_OK;
+}
+
+static int took_gpu(const struct booster *b)
+{
+    return b->choice.is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
+}
+
+/* The host's engine takes over from the one that `auto` chose. */
+static int take_cpu(struct booster *b)
+{
+    rw_engine_close(b->engine);
+    b->engine = NULL;
+    RW_TRY(open_engine(b, "cpu"));
+    return load_sets(b);
+}
+
+static int load_engine(struct booster *b)
+{
+    int status = RW_OK;
+    if (objective_of(b) && objective_of(b)->ranks)
+        status = rw_labels_gains(b->ctx, &b->params, &b->eval_sets.gains, b->set[0], &b->gain);
+    if (status >= 0)
+        status = rw_rank_sets_check(b->ctx, &b->train, &b->made, b->set, b->n_sets, b->init,
+                                    b->params.metric_on_train,
+                                    strcmp(b->engine->ops->name, "cuda") == 0);
+    RW_TRY(rw_comm_agree(b->ctx, status));
+    if (objective_of(b))
+        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->gain, b->set[0]));
+    status = load_sets(b);
+    /* many ranks have told each other of the failure: for them it is the end */
+    if (status != RW_ERR_MEMORY || !took_gpu(b) || rw_n_ranks(b->ctx) > 1)
+        return status;
+    rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
+    return take_cpu(b);
+}
+
+static int choose_stop_set(struct booster *b)
+{
+    unsigned char is_train[RW_MAX_SETS];
+    RW_TRY(rw_rank_sets_find_train(b->engine, b->set, b->n_sets, is_train));
+    return rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train));
+}
+
+static struct rw_facts facts_of(const struct booster *b)
+{
+    return (struct rw_facts){.grows = 1,
+                             .trains = 1,
+                             .is_custom = b->hooks && b->hooks->gradients,
+                             .n_valid = b->n_sets - 1,
+                             .on_gpu = b->engine ? strcmp(b->engine->ops->name, "cuda") == 0
+                                                 : RW_FACT_UNKNOWN,
+                             .has_table = rw_ctx_n_tables(b->ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+}
+
+/* The values that train: numbers for `auto`, and defaults for what has no effect. */
+static int take_params(struct booster *b, const struct rw_params *given)
+{
+    const struct rw_facts facts = facts_of(b);
+    RW_TRY(rw_params_copy(b->ctx, given, &b->own));
+    RW_TRY(rw_params_resolve(b->ctx, b->own, b->all_docs, b->n_features, b->n_sets - 1));
+    RW_TRY(rw_params_drop_idle(b->ctx, b->own, &facts));
+    b->params = *b->own;
+    return RW_OK;
+}
+
+/* Do the data's side columns agree with the parameters? */
+static int check_sides(const struct booster *b, const struct rw_params *params)
+{
+    if ((params->weights[0] || params->query_weights[0]) && !b->set[0]->weight)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "parameter '%s' is set, but the training set has none: they are read with "
+                       "rw_dataset_read_weights or rw_dataset_read_query_weights",
+                       params->weights[0] ? "weights" : "query-weights");
+    if (params->start_scores[0] && !b->set[0]->start_score)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "parameter 'start-scores' is set, but the training set has none: they are "
+                       "read with rw_dataset_read_start_scores");
+    RW_TRY(rw_positions_check(b->ctx, params, objective_by(b, params), b->set[0]));
+    RW_TRY(rw_labels_check(b->ctx, params, objective_by(b, params), b->set[0]));
+    if (strcmp(params->pairs, "given") == 0 && !b->set[0]->pair)
+        return rw_fail(
+            b->ctx, RW_ERR_ARGUMENT,
+            "parameter 'pairs' is given, but the training set has none: they are set with "
+            "rw_dataset_set_pairs or read with rw_dataset_read_pairs, and by the program "
+            "from '--pairs-file'");
+    return RW_OK;
+}
+
+/* All but the engine. */
+static int prepare_rules(struct booster *b, const struct rw_params *given, double *start)
+{
+    RW_TRY(rw_params_check(b->ctx, given));
+    RW_TRY(rw_params_check_valid(b->ctx, given, b->n_sets - 1));
+    if (rw_params_is_set(given, "threads"))
+        RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
+    RW_TRY(take_params(b, given));
+    RW_TRY(check_sides(b, &b->params));
+    if (b->all_docs == 0)
+        return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
+    RW_TRY(prepare_features(b));
+    RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->given, b->n_sets));
+    tell_stage(b, "metrics", start);
+    set_grow_rules(&b->params, b->all_docs, &b->grow_rules);
+    b->grow_rules.monotone = b->features.monotone;
+    return RW_OK;
+}
+
+static int model_params(struct booster *b, struct rw_model_params *out)
+{
+    return write_params(b->ctx, &b->params, &b->eval_sets, b->features.ignore, !objective_of(b),
+                        out);
+}
+
+static int prepare_checkpoints(struct booster *b)
+{
+    struct rw_checkpointer *c = &b->checkpointer;
+    if (b->hooks && b->hooks->checkpoints)
+        RW_TRY(rw_params_check_apart(b->ctx, &b->params, b->hooks->checkpoints->path));
+    RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
+    if (!rw_checkpointer_is_on(c))
+        return RW_OK;
+    RW_TRY(model_params(b, &c->so_far.params));
+    c->so_far.absent_missing = b->params.absent;
+    c->so_far.columns = b->columns.kind;
+    c->so_far.width = b->columns.width;
+    c->so_far.feature = b->feature;
+    c->so_far.n_features = b->n_features;
+    c->so_far.name = b->names;
+    c->so_far.n_names = b->n_names;
+    c->so_far.categories = b->category_sets.categories;
+    return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
+}
+
+static int prepare_own_gradients(struct booster *b)
+{
+    if (!hands_gradients(b)) /* but another rank's engine may be handed them */
+        return rw_comm_agree(b->ctx, RW_OK);
+    RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
+    if (!objective_of(b)) {
+        RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
+        return RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs);
+    }
+    RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->set[0], b->engine->first_doc,
+                            b->gain, &b->handed));
+    int status = rw_positions_give(b->ctx, &b->params, b->handed);
+    if (status >= 0)
+        status = rw_checkpointer_take_state(&b->checkpointer, b->handed);
+    return rw_comm_agree(b->ctx, status);
+}
+
+static int continue_model(struct booster *b)
+{
+    RW_TRY(rw_continuation_init(&b->continuation, b->ctx,
+                                rw_category_sets_init(&b->category_sets, b->init), b->set,
+                                b->n_sets, b->params.absent));
+    b->continuation.feature = b->feature;
+    b->continuation.n_features = b->n_features;
+    b->continuation.all_docs = b->all_docs;
+    b->continuation.train_scores = b->train.scores;
+    rw_continuation_warn(&b->continuation, &b->params);
+    /* in a checkpoint there are the metrics of these rounds, too */
+    struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
+    int status = rw_continuation_replay(&b->continuation, b->engine, eval);
+    if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
+        rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
+        b->eval_sets.is_registered = 0;
+        RW_TRY(take_cpu(b));
+        status = rw_continuation_replay(&b->continuation, b->engine, eval);
+    }
+    RW_TRY(status);
+    RW_TRY(rw_continuation_trees(&b->continuation, b->model, &b->tree_room));
+    b->first_round = b->model->n_trees;
+    b->params.rounds += b->first_round;
+    return RW_OK;
+}
+
+/* The rounds that were run before. */
+static int take_rounds(struct booster *b)
+{
+    if (b->init)
+        RW_TRY(continue_model(b));
+    RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params.rounds,
+                                   b->model, &b->tree_room));
+    b->resumed_round = b->n_complete = b->round = b->model->n_trees;
+    for (int t = b->round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
+        b->n_empty_trees++;
+    b->is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params.rounds);
+    return RW_OK;
+}
+
+/* The same on all ranks, whatever GPUs they have. */
+static int choose_batch(struct booster *b)
+{
+    uint64_t batch = (uint64_t)b->engine->batch;
+    RW_TRY(rw_comm_max(b->ctx, &batch, 1));
+    b->grow_rules.batch = (int32_t)batch;
+    return RW_OK;
+}
+
+static void tell_start(struct booster *b)
+{
+    b->ctx->stop_set = b->params.early_stop > 0 ? b->eval_sets.stop_set : 0;
+    if (!b->hooks || !b->hooks->on_start)
+        return;
+    struct rw_params used = b->params;
+    used.rounds -= b->first_round;
+    used.threads = b->ctx->n_threads;
+    if (b->n_sets > 1 && !b->eval_sets.stop_set)
+        used.early_stop = 0;
+    used.batch = b->grow_rules.batch;
+    if (b->choice.is_auto)
+        used.device = (char *)b->engine->ops->name;
+    b->hooks->on_start(b->hooks->user, &used);
+}
+
+/* Reports a round of many pairs before training: one long query makes it take minutes. */
+static void tell_pairs(struct booster *b)
+{
+    enum { MANY = 100000000, MANY_OF_A_QUERY = 10000000, BILLION = 1000000000, LONG_SECONDS = 10 };
+    const struct rw_objective *objective = objective_of(b);
+    const struct rw_dataset *train = b->set[0];
+    uint64_t most = 0;
+    uint32_t longest = 0;
+    const uint64_t n = objective ? rw_lambda_count_pairs(objective, &b->rule, train->query_offset,
+                                                         train->n_queries, &longest, &most)
+                                 : 0;
+    if (n < MANY)
+        return;
+    b->n_pairs = n;
+    char expected[96] = "";
+    const int on_gpu = strcmp(b->engine->ops->name, "cuda") == 0 && !hands_gradients(b);
+    double seconds = 0;
+    if (!on_gpu) {
+        const double one = rw_lambda_pair_seconds(objective, &b->rule);
+        const double all = (double)n * one / b->ctx->n_threads, single = (double)most * one;
+        seconds = all > single ? all : single; /* a query is one thread's */
+        snprintf(expected, sizeof(expected), ": about %.*f s a round", seconds < 10, seconds);
+    }
+    /* millions of documents in short queries */
+    if (most < MANY_OF_A_QUERY && (on_gpu ? n / BILLION < 10 : seconds < 1))
+        return;
+    const double number = (double)n / (n < BILLION ? 1e6 : 1e9);
+    rw_log(b->ctx, seconds >= LONG_SECONDS ? RW_LOG_WARNING : RW_LOG_NOTE,
+           "a round has %.1f %s pairs of documents, %.0f %% of them in the query of %u "
+           "documents%s%s",
+           number, n < BILLION ? "million" : "billion", 100.0 * (double)most / (double)n, longest,
+           expected, seconds >= LONG_SECONDS ? "; 'pairs' topk has fewer" : "");
+}
+
+static int prepare(struct booster *b, const struct rw_params *params)
+{
+    double start = rw_clock_ms();
+    int status = prepare_rules(b, params, &start);
+    status = status < 0 ? status : prepare_checkpoints(b);
+    status = status < 0 ? status : open_engine(b, b->params.device);
+    RW_TRY(rw_comm_agree(b->ctx, status));
+    RW_TRY(rw_checkpointer_agree(&b->checkpointer));
+    RW_TRY(rw_choose_agree(b->ctx, &b->choice, &b->engine));
+    RW_TRY(rw_eval_sets_share(&b->eval_sets));
+    RW_TRY(load_engine(b));
+    RW_TRY(choose_stop_set(b));
+    if (rw_checkpointer_is_on(&b->checkpointer))
+        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, b->set, b->n_sets));
+    RW_TRY(rw_model_new(b->ctx, &b->model));
+    RW_TRY(take_rounds(b));
+    if (b->grow_rules.batch == 0)
+        RW_TRY(choose_batch(b));
+    RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
+    RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
+    RW_TRY(prepare_own_gradients(b));
+    rw_model_size_init(&b->size, b->n_features, &b->params, &b->eval_sets, b->init);
+    rw_model_size_start(&b->size, b->names, b->n_names, b->model);
+    tell_stage(b, "cuts and codes", &start);
+    const struct rw_facts facts = facts_of(b);
+    RW_TRY(rw_comm_agree(b->ctx, rw_params_judge(b->ctx, b->own, &facts))); /* of the device */
+    const struct rw_engine_info *info = &b->engine->info;
+    rw_log(b->ctx, RW_LOG_DEBUG,
+           "engine %s: %u features in %llu bins; left out: %u constant, %u that cannot leave "
+           "--min-docs on both sides, %u ignored",
+           b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
+           info->n_constant, info->n_few, info->n_ignored);
+    tell_pairs(b);
+    tell_start(b);
+    return RW_OK;
+}
+
+static int plan(struct booster *b, const struct rw_params *params, struct rw_plan *out)
+{
+    struct rw_metric_plan metrics[RW_MAX_SETS];
+    const struct rw_metric_plan *measured[RW_MAX_SETS];
+    double start = rw_clock_ms();
+    RW_TRY(prepare_rules(b, params, &start));
+    RW_TRY(open_engine(b, b->params.device));
+    for (int set = 0; set < b->n_sets; set++)
+        measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
+    const struct rw_plan_data data = plan_data(b, measured);
+    return rw_engine_plan(b->engine, &data, out);
+}
+
+/* ------------------------------------------------------------------ rounds */
+
+/* After so many empty trees in a row, sampled or by custom gradients, training ends. */
+enum { MOST_EMPTY_TREES = 50 };
+
+static int own_gradients(struct booster *b)
+{
+    RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
+    if (b->handed) {
+        const struct rw_handed *made;
+        const double rate = rw_params_rate_of_round(&b->params, (uint32_t)b->round);
+        RW_TRY(rw_gradients_run(b->handed, (uint32_t)b->round, rate, b->scores, &made));
+        return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
+                            : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
+    }
+    if (b->hooks->gradients(b->hooks->user, b->given[0], b->scores, b->gradients, b->hessians))
+        return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
+    return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
+}
+
+static int explain_no_split(struct booster *b)
+{
+    return rw_explain_no_split(b->ctx, &b->params, b->set[0], b->all_docs, b->gain,
+                               &b->engine->info, b->no_split, sizeof(b->no_split));
+}
+
+static int tell_round(struct booster *b, const struct rw_grow_times *times,
+                      const struct rw_far_reads *far, int n_leaves, double start, double scores_ms,
+                      double metrics_ms)
+{
+    if (!b->hooks || !b->hooks->on_round)
+        return 0;
+    const struct rw_round round = {
+        .round = b->round,
+        .n_rounds = b->params.rounds,
+        .best_round = b->eval_sets.best_round,
+        .best_value = b->eval_sets.best_value,
+        .n_leaves = n_leaves,
+        .ms = rw_clock_ms() - start,
+        .ms_lambdas = times->lambdas_ms,
+        .ms_histograms = times->histograms_ms,
+        .ms_splits = times->splits_ms,
+        .ms_partition = times->partition_ms,
+        .ms_scores = scores_ms,
+        .ms_metrics = metrics_ms,
+        .n_docs = b->all_docs,
+        .far_bytes = far->bytes,
+        .far_hist_bytes = far->hist_bytes,
+        .far_hist_ms = far->hist_ms,
+        .bytes_sent = rw_comm_bytes_sent(b->ctx) - b->bytes_before,
+        .model_bytes = b->size.bytes,
+        .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
+        .n_metrics = b->eval_sets.n_values,
+        .metrics = b->eval_sets.value};
+    return b->hooks->on_round(b->hooks->user, &round);
+}
+
+/* What the engine chose by itself in this round. */
+static void tell_choices(struct booster *b)
+{
+    char text[1024];
+    double ms;
+    if (!b->engine->ops->tell || !b->hooks || !b->hooks->on_stage)
+        return;
+    while (b->engine->ops->tell(b->engine, text, sizeof(text), &ms))
+        b->hooks->on_stage(b->hooks->user, text, ms, rw_mem_peak_bytes());
+}
+
+static int has_more_rounds(const struct booster *b)
+{
+    return b->round < b->params.rounds && !b->is_ended &&
+           !rw_eval_sets_is_over(&b->eval_sets, b->round);
+}
+
+/* Does a rank's caller end training, or interrupt it? */
+static int ask_to_stop(struct booster *b, int ends, int *more)
+{
+    const struct rw_train_hooks *hooks = b->hooks;
+    uint64_t wish[2] = {ends != 0, 0};
+    if (!ends && has_more_rounds(b) && hooks && hooks->should_stop)
+        wish[1] = hooks->should_stop(hooks->user) != 0 || rw_poll_is_stopped(b->ctx);
+    RW_TRY(rw_comm_max(b->ctx, wish, 2));
+    b->is_ended = wish[0] != 0;
+    *more = has_more_rounds(b);
+    if (*more && wish[1]) {
+        b->is_interrupted = 1;
+        *more = 0;
+    }
+    return RW_OK;
+}
+
+/* After a tree without a split: can the next one have one? With sampling, and with gradients that
+ * are drawn or that the host or the caller makes; that depends on nothing that a device decides. */
+static int next_may_split(const struct booster *b)
+{
+    const struct rw_objective *objective = objective_of(b);
+    return !objective || objective->draws || objective->device == RW_OBJECTIVE_HOST ||
+           b->params.sample_queries < 1.0 || b->params.sample_docs < 1.0 ||
+           b->params.sample_features < 1.0 || b->params.sample_features_node < 1.0;
+}
+
+/* The caller wants no more while the gradients of a round are computed, before anything has
+ * changed: training ends as after the round before. */
+static int end_within(struct booster *b, int status, int *more)
+{
+    if (status != RW_ERR_INTERRUPTED || !b->hooks || !b->hooks->should_stop ||
+        !rw_poll_is_stopped(b->ctx))
+        return status;
+    if (b->model->n_trees == 0)
+        return rw_fail(b->ctx, RW_ERR_INTERRUPTED,
+                       "interrupted in the first round, so there is no model");
+    b->is_interrupted = 1;
+    *more = 0;
+    return RW_OK;
+}
+
+/* Gradients, and the tree that is grown by them. */
+static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *times)
+{
+    const int counts = b->n_pairs ? rw_stage_begin(b->ctx, "pairs", b->n_pairs, 1) : 0;
+    int status = hands_gradients(b) ? own_gradients(b) : RW_OK;
+    if (status >= 0) {
+        rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->round));
+        status =
+            rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, times);
+    }
+    rw_stage_end(b->ctx, counts);
+    return status;
+}
+
+/* One round; *more is 0 when training is over. */
+static int run_round(struct booster *b, int *more)
+{
+    const double start = rw_clock_ms();
+    struct rw_grow_times times;
+    struct rw_far_reads far = {.bytes = 0};
+    struct rw_model *model = b->model;
+    *more = 0;
+    b->bytes_before = rw_comm_bytes_sent(b->ctx);
+    RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
+    struct rw_tree *tree = &model->tree[model->n_trees];
+    const int status = grow(b, tree, &times);
+    if (status < 0)
+        return end_within(b, status, more);
+    tell_choices(b);
+    const int may_change = next_may_split(b);
+    b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
+    if (b->n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
+        rw_tree_release(tree);
+        return explain_no_split(b);
+    }
+    model->n_trees++;
+    b->round++;
+    rw_model_size_add(&b->size, tree->n_leaves);
+    const double grown = rw_clock_ms();
+    for (int set = 0; set < b->n_sets; set++)
+        RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
+    if (b->engine->ops->far_reads)
+        RW_TRY(b->engine->ops->far_reads(b->engine, &far));
+    const double added = rw_clock_ms();
+    RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
+    const double measured = rw_clock_ms();
+    b->n_complete = b->round;
+    const int ends =
+        tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
+    RW_TRY(ask_to_stop(b, ends, more));
+    if (*more)
+        rw_checkpointer_round(&b->checkpointer, model, &b->eval_sets, b->round);
+    return RW_OK;
+}
+
+static int run_rounds(struct booster *b)
+{
+    const struct rw_train_hooks *hooks = b->hooks;
+    int status = RW_OK;
+    /* What has should_stop ends between rounds, and within long ones; not there with other workers,
+     * who would wait. */
+    if (hooks && hooks->should_stop)
+        RW_TRY(rw_poll_hold(b->ctx,
+                            b->n_pairs && rw_n_ranks(b->ctx) == 1 ? hooks->should_stop : NULL,
+                            hooks->user));
+    for (int more = has_more_rounds(b); more && status >= 0;) {
+        status = rw_poll(b->ctx);
+        status = status < 0 ? status : run_round(b, &more);
+    }
+    rw_poll_release(b->ctx);
+    rw_checkpointer_end(&b->checkpointer, b->model, &b->eval_sets, b->n_complete, b->is_ended);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the finished model */
+
+/* Keeps the trees up to the best round (0: all of them), without empty ones at the end; the first
+ * `kept` stay. */
+static void cut_model(struct rw_model *model, int kept, int best_round)
+{
+    while (best_round > 0 && model->n_trees > best_round)
+        rw_tree_release(&model->tree[--model->n_trees]);
+    while (model->n_trees > kept && model->tree[model->n_trees - 1].n_leaves == 1) {
+        rw_tree_release(&model->tree[--model->n_trees]);
+        model->empty_rounds +=
+            best_round == 0; /* a training that continues does not repeat these */
+    }
+    model->best_round = best_round > 0 ? model->n_trees : 0;
+}
 
 static void booster_release(struct booster *b)
 {
@@ -31,8 +784,6 @@ static void booster_release(struct booster *b)
     rw_params_free(b->own);
 }
 
-/* ---- the finished model ---- */
-
 /* Keeps the trees up to the best round, without empty ones at the end. Those of the model that
  * training continues from stay. */
 static int keep_trees(struct booster *b)
@@ -43,13 +794,13 @@ static int keep_trees(struct booster *b)
         n_split += model->tree[t].n_leaves > 1;
     if (n_split == 0) {
         if (!b->no_split[0])
-            RW_TRY(rw_booster_explain_no_split(b));
+            RW_TRY(explain_no_split(b));
         return rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->no_split);
     }
     if (b->no_split[0])
         rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, b->no_split);
     const int stops = b->params.early_stop > 0 && b->eval_sets.best_round > 0;
-    rw_model_cut(model, b->first_round, stops ? b->eval_sets.best_round : 0);
+    cut_model(model, b->first_round, stops ? b->eval_sets.best_round : 0);
     return RW_OK;
 }
 
@@ -68,7 +819,7 @@ static int finish_model(struct booster *b)
     model->n_names = b->n_names;
     b->names = NULL;
     RW_TRY(rw_category_sets_finish(b->ctx, &b->category_sets, model));
-    RW_TRY(rw_booster_params(b, &model->params));
+    RW_TRY(model_params(b, &model->params));
     if (b->init)
         RW_TRY(rw_continuation_finish(&b->continuation, model));
     return rw_eval_sets_report(&b->eval_sets, model);
@@ -116,7 +867,7 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->given, b->n_sets, b->feature, b->n_features, NULL,
                                     &b->columns));
     RW_TRY_OUT(rw_rank_sets_check_plan(b->ctx, valid, n_valid));
-    RW_TRY_OUT(rw_booster_plan(b, params, out));
+    RW_TRY_OUT(plan(b, params, out));
 out:
     booster_release(b);
     return status;
@@ -148,10 +899,10 @@ static int run_training(struct booster *b, const struct rw_params *params,
     RW_TRY_OUT(rw_comm_agree(b->ctx, take_sets(b, valid, n_valid)));
     RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->given, b->n_sets, b->feature, b->n_features, b->init,
                                     &b->columns));
-    RW_TRY_OUT(rw_booster_prepare(b, params));
+    RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
-    RW_TRY_OUT(rw_booster_run_rounds(b));
-    rw_booster_stage(b, "rounds", &start);
+    RW_TRY_OUT(run_rounds(b));
+    tell_stage(b, "rounds", &start);
     RW_TRY_OUT(rw_positions_tell(b->ctx, b->hooks, b->handed, b->n_complete));
     RW_TRY_OUT(rw_comm_agree(b->ctx, finish_model(b)));
     *out = b->model;

@@ -1,10 +1,13 @@
 #include "train/fingerprint.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "comm/comm.h"
+
+const char *const rw_print_name[RW_PRINTS] = {"documents",    "queries",   "query-ids",
+                                              "labels",       "weights",   "values",
+                                              "start-scores", "positions", "more-labels"};
 
 enum { CHUNK = 8192 };
 
@@ -185,50 +188,4 @@ uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts)
             sum += rw_mix_item(feature + k, rw_bits_of_float(cut[k]));
     }
     return sum;
-}
-
-/* ------------------------------------------------------------------ what differs */
-
-struct text {
-    char *at, *end;
-};
-
-static void put(struct text *text, const char *before, const char *what)
-{
-    const int n = snprintf(text->at, (size_t)(text->end - text->at), "%s%s", before, what);
-    text->at = n < text->end - text->at ? text->at + n : text->end - 1;
-}
-
-/* Parts that follow from others that differ are not named: without the same documents nothing is.
- */
-static void describe_set(struct text *text, const struct rw_fingerprint *was,
-                         const struct rw_fingerprint *is, const char *set)
-{
-    int n = 0;
-    for (int i = 0; i < RW_PRINTS; i++) {
-        if (was->part[i] == is->part[i] || (n > 0 && was->part[0] != is->part[0]))
-            continue;
-        if (n == 0)
-            put(text, text->at[-1] == ':' ? " " : "; ", set);
-        put(text, n++ ? ", " : " ", rw_print_name[i]);
-    }
-}
-
-int rw_fingerprint_check(struct rw_ctx *ctx, const struct rw_checkpoint *was,
-                         const struct rw_checkpoint *is, const char *path)
-{
-    char message[1024], name[32] = "the training set's";
-    struct text text = {message, message + sizeof(message)};
-    put(&text, "other data:", "");
-    const char *const begin = text.at;
-    for (int set = 0; set < is->n_sets; set++) {
-        if (set > 0)
-            snprintf(name, sizeof(name), "validation set %d's", set);
-        describe_set(&text, &was->set[set], &is->set[set], name);
-    }
-    if (text.at == begin && was->boundaries != is->boundaries)
-        put(&text, " the training set's", " values");
-    if (text.at == begin)
-        return RW_OK;
-    return rw_fail(ctx, RW_ERR_DATA, "cannot resume from '%s': its training had %s", path, message);
 }

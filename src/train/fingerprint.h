@@ -3,8 +3,26 @@
 #ifndef RW_TRAIN_FINGERPRINT_H
 #define RW_TRAIN_FINGERPRINT_H
 
-#include "train/checkpoint_text.h"
 #include "tree/engine.h"
+
+/* What tells sets apart: each part is a sum over documents or queries, modulo 2^64, so that those
+ * of shares of a set can be added. */
+enum rw_print {
+    RW_PRINT_DOCUMENTS, /* their number; the same of queries */
+    RW_PRINT_QUERIES,
+    RW_PRINT_QUERY_IDS,
+    RW_PRINT_LABELS,
+    RW_PRINT_WEIGHTS,
+    RW_PRINT_VALUES,
+    RW_PRINT_START_SCORES, /* 0: none, or all of them 0 */
+    RW_PRINT_POSITIONS,    /* 0: none */
+    RW_PRINT_MORE_LABELS,  /* 0: none */
+    RW_PRINTS
+};
+struct rw_fingerprint {
+    uint64_t part[RW_PRINTS];
+};
+extern const char *const rw_print_name[RW_PRINTS]; /* "query-ids" */
 
 /* Of a set that the engine has loaded. first_doc, first_query: how many others stand before these,
  * where the set is a share of one; the shares' parts, added, are those of all. */
@@ -17,8 +35,5 @@ int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dat
 int rw_fingerprint_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b);
 /* Of the boundaries of a training set's bins. */
 uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts);
-/* Of as many sets. RW_ERR_DATA: they were others; the message names what differs in which. */
-int rw_fingerprint_check(struct rw_ctx *ctx, const struct rw_checkpoint *was,
-                         const struct rw_checkpoint *is, const char *path);
 
 #endif

@@ -14,12 +14,145 @@
 #include "train/labels.h"
 #include "params/params_table.h"
 #include "train/rank_sets.h"
-#include "train/refit_params.h"
+#include "params/no_effect.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "model/model_columns.h"
 #include "tree/monotone.h"
 #include "tree/ranks.h"
+
+/* ------------------------------------------------------------------ parameters */
+
+static const double default_decay = 0.9; /* LightGBM's refit_decay_rate */
+
+/* What leaf values depend on, beside the trees and the data. */
+static const enum rw_param_at shaping[] = {
+    RW_AT_PARAM_delta,        RW_AT_PARAM_pairs, RW_AT_PARAM_monotone,
+    RW_AT_PARAM_objective,    RW_AT_PARAM_rate,  RW_AT_PARAM_l2,
+    RW_AT_PARAM_truncation,   RW_AT_PARAM_sigma, RW_AT_PARAM_norm,
+    RW_AT_PARAM_permutations, RW_AT_PARAM_decay, RW_AT_PARAM_relevant,
+    RW_AT_PARAM_label_gain,   RW_AT_PARAM_seed,  RW_AT_PARAM_refit_decay,
+    RW_AT_PARAM_label_weights};
+
+enum { N_SHAPING = sizeof(shaping) / sizeof(shaping[0]) };
+
+static int is_shaping(int at)
+{
+    int found = 0;
+    for (int i = 0; i < N_SHAPING; i++)
+        found |= (int)shaping[i] == at;
+    return found;
+}
+
+/* What only growing trees reads is as the model has it, whatever the caller has set. */
+static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
+{
+    const char *name = rw_param_rows[at].info.name;
+    if (strcmp(rw_param_rows[at].needs, "growth") != 0 || !params->is_set[at])
+        return RW_OK;
+    RW_TRY(rw_params_no_effect(ctx, params, name, "on a refit: its trees are the model's"));
+    params->is_set[at] = params->is_strict[at] = 0;
+    return rw_param_assign(ctx, params, at, rw_param_rows[at].info.default_value);
+}
+
+/* What is not set becomes what it was in a training, and refit-decay a number. is_custom: gradients
+ * are the caller's; else RW_ERR_ARGUMENT if they were in the training and no objective is set. */
+static int take_model_params(struct rw_ctx *ctx, struct rw_params *params,
+                             const struct rw_model_params *was, int is_custom)
+{
+    for (int i = 0; i < N_SHAPING; i++) {
+        const int at = (int)shaping[i];
+        const struct rw_param_value *value = rw_model_params_find(was, rw_param_rows[at].info.name);
+        RW_TRY(leave_growth(ctx, params, at));
+        if (at == RW_AT_PARAM_refit_decay || params->is_set[at] || !value)
+            continue;
+        if (at == RW_AT_PARAM_objective && strcmp(value->value, "custom") == 0) {
+            if (is_custom)
+                continue;
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "the model to refit was trained with an objective of its caller's: set "
+                           "'objective'");
+        }
+        RW_TRY(rw_param_assign(ctx, params, at, value->value));
+        params->is_chosen[at] = value->is_auto != 0;
+    }
+    if (params->refit_decay == RW_AUTO)
+        params->refit_decay = default_decay;
+    return RW_OK;
+}
+
+int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params, const struct rw_model *model)
+{
+    RW_DEFAULT_FPENV;
+    return take_model_params(ctx, params, &model->params, 0);
+}
+
+/* Gives parameters without effect on a refit their defaults, with a warning. RW_ERR_ARGUMENT: one
+ * that was set contradicts the model. */
+static int check_params(struct rw_ctx *ctx, struct rw_params *params, const struct rw_model *model,
+                        int is_custom, int n_valid)
+{
+    const struct rw_facts facts = {.trains = 1,
+                                   .is_custom = is_custom,
+                                   .n_valid = n_valid,
+                                   .has_table = rw_ctx_n_tables(ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+    RW_TRY(rw_params_drop_idle(ctx, params, &facts));
+    if (params->is_set[RW_AT_PARAM_absent] && params->absent != model->absent_missing)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the model to refit takes an absent feature as %s: set 'absent' to %s",
+                       model->absent_missing ? "missing" : "0",
+                       model->absent_missing ? "missing" : "zero");
+    return rw_params_check(ctx, params);
+}
+
+static int add(struct rw_ctx *ctx, struct rw_model_params *out, const char *name, const char *value,
+               int is_auto)
+{
+    struct rw_param_value *param = &out->param[out->n++];
+    param->is_auto = is_auto;
+    RW_TRY(rw_mem_copy_text(ctx, &param->name, name));
+    return rw_mem_copy_text(ctx, &param->value, value);
+}
+
+static int add_shaping(struct rw_ctx *ctx, struct rw_params *params, int at,
+                       const struct rw_gain_rule *gains, int is_custom, struct rw_model_params *out)
+{
+    const char *name = rw_param_rows[at].info.name;
+    const int is_auto = params->is_chosen[at];
+    if (at == RW_AT_PARAM_objective && is_custom)
+        return add(ctx, out, name, "custom", 0);
+    if (at != RW_AT_PARAM_label_gain)
+        return add(ctx, out, name, rw_params_get(params, name), is_auto);
+    char *spec = NULL;
+    RW_TRY(rw_gain_rule_spec(ctx, gains, params->label_gain, &spec));
+    const int status = add(ctx, out, name, spec, 0);
+    rw_mem_free(spec);
+    return status;
+}
+
+/* What a training's parameters become by a refit with these; `gains` are those of their label-gain.
+ * out: zeroed. */
+static int write_params(struct rw_ctx *ctx, struct rw_params *params,
+                        const struct rw_gain_rule *gains, int is_custom,
+                        const struct rw_model_params *was, struct rw_model_params *out)
+{
+    RW_TRY(RW_NEW(ctx, out->param, RW_N_PARAMS + (size_t)was->n));
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        const struct rw_param_value *old = rw_model_params_find(was, rw_param_rows[at].info.name);
+        if (is_shaping(at) && rw_params_in_model(params, at))
+            RW_TRY(add_shaping(ctx, params, at, gains, is_custom, out));
+        else if (old)
+            RW_TRY(add(ctx, out, old->name, old->value, old->is_auto));
+    }
+    for (int32_t i = 0; i < was->n; i++) { /* of another version */
+        const struct rw_param_value *old = &was->param[i];
+        if (rw_param_find(old->name) < 0)
+            RW_TRY(add(ctx, out, old->name, old->value, old->is_auto));
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ a refit */
 
 /* Documents under which sharing a loop costs more than it gains. */
 enum { PARALLEL_DOCS = 16384 };
@@ -85,7 +218,7 @@ static void release(struct refit *r)
     rw_model_free(r->model);
 }
 
-static int is_custom(const struct refit *r)
+static int is_callers(const struct refit *r)
 {
     return r->hooks && r->hooks->gradients;
 }
@@ -99,8 +232,8 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
     struct rw_params *params;
     RW_TRY(rw_params_copy(r->ctx, r->given, out));
     params = *out;
-    RW_TRY(rw_refit_params_take(r->ctx, params, &r->from->params, is_custom(r)));
-    RW_TRY(rw_refit_params_take(r->ctx, params, was, is_custom(r)));
+    RW_TRY(take_model_params(r->ctx, params, &r->from->params, is_callers(r)));
+    RW_TRY(take_model_params(r->ctx, params, was, is_callers(r)));
     if (params->rate == RW_AUTO) {
         params->rate = rw_params_rate(params, r->all_docs, r->from->n_features);
         params->is_chosen[RW_AT_PARAM_rate] = 1;
@@ -227,7 +360,7 @@ static int make_room(struct refit *r)
     RW_TRY(RW_NEW_RAW(r->ctx, r->sum, (size_t)r->n_threads * r->most_leaves));
     RW_TRY(RW_NEW_RAW(r->ctx, r->old, r->most_leaves));
     RW_TRY(rw_monotone_init(r->ctx, &r->room, 2 * r->most_leaves));
-    if (!is_custom(r))
+    if (!is_callers(r))
         return RW_OK;
     RW_TRY(RW_NEW_RAW(r->ctx, r->own.gradient, r->set[0]->n_docs));
     return RW_NEW_RAW(r->ctx, r->own.hessian, r->set[0]->n_docs);
@@ -256,7 +389,7 @@ static int prepare_own(struct refit *r)
     if (rw_params_is_set(r->given, "threads"))
         RW_TRY(rw_ctx_set_threads(r->ctx, r->given->threads));
     RW_TRY(take_params(r, &r->from->params, &r->params));
-    RW_TRY(rw_refit_params_check(r->ctx, r->params, r->from, is_custom(r), r->n_sets - 1));
+    RW_TRY(check_params(r->ctx, r->params, r->from, is_callers(r), r->n_sets - 1));
     r->params->absent = r->from->absent_missing;
     r->params->early_stop = 0; /* all trees are kept */
     if (r->all_docs == 0)
@@ -312,12 +445,12 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
 {
     release_run(r);
     RW_TRY(take_params(r, was, &r->run_params));
-    RW_TRY(rw_refit_params_check(r->ctx, r->run_params, r->from, is_custom(r), r->n_sets - 1));
+    RW_TRY(check_params(r->ctx, r->run_params, r->from, is_callers(r), r->n_sets - 1));
     RW_TRY(rw_gain_rule_init(r->ctx, &r->gains, r->run_params->label_gain));
     RW_TRY(take_order(r));
     RW_TRY(rw_labels_check(r->ctx, r->run_params,
-                           is_custom(r) ? NULL : rw_params_objective(r->run_params), r->set[0]));
-    if (is_custom(r) || !rw_params_objective(r->run_params)->ranks)
+                           is_callers(r) ? NULL : rw_params_objective(r->run_params), r->set[0]));
+    if (is_callers(r) || !rw_params_objective(r->run_params)->ranks)
         return RW_OK;
     if (strcmp(r->run_params->pairs, "given") == 0 && !r->set[0]->pair)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
@@ -330,7 +463,7 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
 {
     struct rw_objective_rule rule;
     RW_TRY(rw_comm_agree(r->ctx, take_run(r, was)));
-    if (is_custom(r))
+    if (is_callers(r))
         return RW_OK;
     rw_params_objective_rule(r->run_params, &rule);
     const struct rw_objective *objective = rw_params_objective(r->run_params);
@@ -346,7 +479,7 @@ static int end_run(struct refit *r, int run)
         run < r->model->n_earlier ? &r->model->earlier[run].params : &r->model->params;
     struct rw_model_params refitted = {0};
     const int status =
-        rw_refit_params_write(r->ctx, r->run_params, &r->gains, is_custom(r), own, &refitted);
+        write_params(r->ctx, r->run_params, &r->gains, is_callers(r), own, &refitted);
     rw_model_params_release(status < 0 ? &refitted : own);
     if (status >= 0)
         *own = refitted;
@@ -487,7 +620,7 @@ static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
     const struct rw_handed *made = &r->own;
     struct rw_sum all = {0};
     RW_TRY(route(r, 0, tree));
-    if (is_custom(r))
+    if (is_callers(r))
         RW_TRY(ask_caller(r));
     else
         RW_TRY(rw_gradients_run(r->gradients, (uint32_t)number, rule.rate, r->score[0], &made));

@@ -37,8 +37,8 @@ double rw_plan_passes(const struct rw_plan_work *work);
 /* Milliseconds of a tree on the host. */
 double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads);
 
-/* The same of a tree on several GPUs of one host: `tree_ms` is of one GPU's part of the documents. Writes what of it
- * the exchange of histograms takes. */
+/* The same of a tree on several GPUs of one host: `tree_ms` is of one GPU's part of the documents.
+ * Writes what of it the exchange of histograms takes. */
 double rw_plan_many_ms(const struct rw_plan_work *work, int n_gpus, double tree_ms,
                        double *exchange_ms);
 /* A GPU's part of the work of n. */
@@ -49,4 +49,22 @@ int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds);
 
 /* The engine's plan. RW_ERR_UNSUPPORTED if it has none. */
 int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
+
+/* A training that is about to begin. */
+struct rw_choice_of_device {
+    const struct rw_engine_rules *rules; /* borrowed */
+    struct rw_plan_data data;
+    int rounds;
+    int is_auto; /* written: nobody chose the device */
+};
+
+/* Opens the engine of `device`. `auto`: a GPU if training is expected to take less there; else the
+ * host's engine. */
+int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
+                     struct rw_engine **out);
+/* Ranks have engines of one kind: where `auto` chose several, *engine becomes the host's. All ranks
+ * call it. */
+int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
+                    struct rw_engine **engine);
+
 #endif
