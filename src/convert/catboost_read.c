@@ -1,10 +1,15 @@
-/* Reading CatBoost's models: to_catboost.c says what they are. */
+/* Reads CatBoost's models: catboost_model.h says what is in them; its tests for categories are
+ * values to be compared with, and statistics as to_catboost.c writes them. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
+#include "base/search.h"
 #include "convert/catboost_model.h"
+#include "dataset/code_set.h"
 
 enum { DEEPEST = 24 }; /* of oblivious trees, which have 2^depth leaves; CatBoost grows 16 levels */
 
@@ -15,15 +20,51 @@ struct read_border {
     uint8_t nan;           /* enum rw_nan */
     float at;
 };
-
-/* What nodes are read with. */
-struct reading {
-    struct read_border *border; /* [n] owned */
+/* What a number in a tree stands for beyond the borders of floats: is the category one of these? */
+struct test {
+    uint32_t column;
+    int is_one; /* a value to be compared with, and not a statistic */
+    int value;  /* of one: the hash */
+    int has_missing;
+    uint32_t n;
+    size_t first; /* of its n categories among `category` */
+};
+struct tests {
+    struct test *test; /* [n] owned */
     size_t n, room;
-    struct rw_catboost_tests tests; /* their numbers follow; owned */
+    uint32_t *category; /* of all tests, as nodes list them: ascending in each; owned */
+    size_t n_categories, categories_room;
+};
+/* A word of cat_features_hash. */
+struct known {
+    uint32_t hash;
+    const char *text; /* borrowed of the file's value */
+};
+/* An entry of categorical_features. */
+struct entry {
+    int64_t index; /* as splits and statistics name it */
+    uint32_t column;
+};
+/* A word that some test of a column lists. */
+struct listed {
+    uint32_t column, word;
 };
 
-const json_t *rw_catboost_array(struct rw_source *source, const json_t *object, const char *name)
+struct reading {
+    struct rw_source *source;
+    struct rw_ensemble *out;
+    struct read_border *border; /* [n] owned */
+    size_t n, room;
+    struct tests tests; /* their numbers follow; owned */
+    struct known *word; /* [n_words] by hash; owned */
+    uint32_t n_words;
+    struct entry *entry; /* [n_entries] owned */
+    size_t n_entries;
+};
+
+/* An array, or NULL for null, as CatBoost writes one without elements. */
+static const json_t *optional_array(struct rw_source *source, const json_t *object,
+                                    const char *name)
 {
     const json_t *value = json_object_get(object, name);
     return !value || json_is_null(value) ? NULL : rw_json_array(source, object, name, -1);
@@ -67,12 +108,294 @@ static void check_kinds(struct rw_source *source, const json_t *info)
                  {"embedding_features", "embedding"},
                  {"estimated_features", "estimated"}};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const size_t n = json_array_size(rw_catboost_array(source, info, kinds[i].name));
+        const size_t n = json_array_size(optional_array(source, info, kinds[i].name));
         if (n > 0)
             rw_refuse(source,
                       "'%s' has %zu: features of numbers and categories are carried, not %s",
                       kinds[i].name, n, kinds[i].what);
     }
+}
+
+/* The entry's feature_id, if it has one. */
+static void read_name(struct reading *r, const json_t *entry, uint32_t column)
+{
+    const json_t *id = json_object_get(entry, "feature_id");
+    const char *name = json_string_value(id);
+    if (!id || json_is_null(id))
+        return;
+    if (!name || strlen(name) != json_string_length(id))
+        rw_refuse(r->source, "feature %u: wrong 'feature_id'; expected a text", column);
+    else
+        rw_keep(r->source, rw_ensemble_name(r->source->ctx, r->out, column, name));
+}
+
+/* ------------------------------------------------------------------ words */
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct known *x = a, *y = b;
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : strcmp(x->text, y->text);
+}
+
+static void read_words(struct reading *r, const json_t *info)
+{
+    struct rw_source *source = r->source;
+    const json_t *words = optional_array(source, info, "cat_features_hash");
+    const size_t n = json_array_size(words);
+    if (rw_keep(source, RW_NEW(source->ctx, r->word, n)) < 0)
+        return;
+    for (size_t i = 0; i < n && source->status == RW_OK; i++) {
+        const json_t *word = json_array_get(words, i);
+        const uint32_t hash =
+            (uint32_t)rw_json_integer(source, word, "hash", 0, (int64_t)UINT32_MAX);
+        const char *text = rw_json_text(source, word, "value");
+        if (rw_catboost_hash(text) != hash)
+            rw_refuse(source, "'cat_features_hash' has '%.64s' as %u; its hash is %u", text, hash,
+                      rw_catboost_hash(text));
+        r->word[i] = (struct known){hash, text};
+    }
+    if (source->status < 0)
+        return;
+    r->n_words = (uint32_t)rw_sort_unique(r->word, n, sizeof(*r->word), by_hash);
+}
+
+/* Adds the category to the test that is made, the last. */
+static void add_category(struct reading *r, uint32_t hash)
+{
+    struct rw_source *source = r->source;
+    struct tests *to = &r->tests;
+    struct test *test = &to->test[to->n - 1];
+    if (hash == rw_catboost_hash("")) {
+        test->has_missing = 1;
+        return;
+    }
+    const uint32_t low = rw_records_under(r->word, sizeof(*r->word), r->n_words, hash);
+    if (low == r->n_words || r->word[low].hash != hash)
+        rw_refuse(source,
+                  "feature %u: no word of 'cat_features_hash' has the hash %u; CatBoost's "
+                  "save_model writes the words if it is given a pool",
+                  test->column, hash);
+    else if (low + 1 < r->n_words && r->word[low + 1].hash == hash)
+        rw_refuse(source, "feature %u: '%.64s' and '%.64s' have the same hash", test->column,
+                  r->word[low].text, r->word[low + 1].text);
+    else if (test->n == RW_MAX_CATEGORIES)
+        rw_refuse(source, "feature %u: a split of over %d categories, and ours have no more",
+                  test->column, RW_MAX_CATEGORIES);
+    else if (rw_keep(source, RW_GROW(source->ctx, to->category, to->categories_room,
+                                     to->n_categories + 1)) == RW_OK) {
+        to->category[to->n_categories++] = low;
+        test->n++;
+    }
+}
+
+static struct test *begin_test(struct reading *r, uint32_t column)
+{
+    struct tests *to = &r->tests;
+    if (rw_keep(r->source, RW_GROW(r->source->ctx, to->test, to->room, to->n + 1)) < 0)
+        return NULL;
+    to->test[to->n] = (struct test){.column = column, .first = to->n_categories};
+    return &to->test[to->n++];
+}
+
+/* ------------------------------------------------------------------ values */
+
+static void read_entry(struct reading *r, const json_t *from)
+{
+    struct rw_source *source = r->source;
+    const json_t *values = optional_array(source, from, "values");
+    const struct entry entry = {rw_json_integer(source, from, "feature_index", 0, INT32_MAX),
+                                (uint32_t)rw_json_integer(source, from, "flat_feature_index", 0,
+                                                          (int64_t)r->out->n_columns - 1)};
+    if (source->status < 0)
+        return;
+    r->entry[r->n_entries++] = entry;
+    r->out->column_had[entry.column] = 1;
+    read_name(r, from, entry.column);
+    for (size_t i = 0; i < json_array_size(values) && source->status == RW_OK; i++) {
+        const int value =
+            (int)rw_json_integer_at(source, values, "values", i, INT32_MIN, INT32_MAX);
+        struct test *test = begin_test(r, entry.column);
+        if (!test)
+            return;
+        test->is_one = 1;
+        test->value = value;
+        add_category(r, (uint32_t)value);
+    }
+}
+
+/* ------------------------------------------------------------------ statistics */
+
+static const struct entry *find_entry(struct reading *r, int64_t index)
+{
+    for (size_t i = 0; i < r->n_entries; i++) {
+        if (r->entry[i].index == index)
+            return &r->entry[i];
+    }
+    rw_refuse(r->source, "a statistic of category feature %lld, which is not there",
+              (long long)index);
+    return NULL;
+}
+
+/* The entry whose categories it counts: of one feature, by classes, above 0 where there are some.
+ */
+static const struct entry *check_statistic(struct reading *r, const json_t *from)
+{
+    static const struct {
+        const char *name;
+        int value;
+    } parts[] = {{"prior_numerator", 0}, {"prior_denomerator", 1}, {"shift", 0}, {"scale", 1}};
+    static const char expected[] = "expected 'Buckets' of one feature, above 0 where a category is "
+                                   "of a class";
+    struct rw_source *source = r->source;
+    const char *type = rw_json_text(source, from, "ctr_type");
+    const json_t *elements = rw_json_array(source, from, "elements", -1);
+    const json_t *borders = rw_json_array(source, from, "borders", -1);
+    const json_t *element = json_array_get(elements, 0);
+    int right = strcmp(type, "Buckets") == 0 && json_array_size(elements) == 1 &&
+                json_array_size(borders) == 1 && json_number_value(json_array_get(borders, 0)) == 0;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        right &= rw_json_number(source, from, parts[i].name) == (double)parts[i].value;
+    if (!right) {
+        rw_refuse(source, "a statistic (ctr) of type '%.40s'; %s", type, expected);
+        return NULL;
+    }
+    if (strcmp(rw_json_text(source, element, "combination_element"), "cat_feature_value") != 0)
+        rw_refuse(source, "a statistic (ctr) of a combination; %s", expected);
+    const int64_t index = rw_json_integer(source, element, "cat_feature_index", 0, INT32_MAX);
+    return source->status == RW_OK ? find_entry(r, index) : NULL;
+}
+
+/* The table's rows: a key, and a count for each class. */
+static const json_t *find_table(struct reading *r, const json_t *root, const json_t *from,
+                                const struct entry *entry, size_t *stride)
+{
+    struct rw_source *source = r->source;
+    const char *identifier = rw_json_text(source, from, "identifier");
+    char expected[128];
+    snprintf(expected, sizeof(expected),
+             "{\"identifier\":[{\"cat_feature_index\":%lld,\"combination_element\":"
+             "\"cat_feature_value\"}],\"type\":\"Buckets\"}",
+             (long long)entry->index);
+    if (strcmp(identifier, expected) != 0)
+        rw_refuse(source, "a statistic's 'identifier' is '%.120s'; expected '%s'", identifier,
+                  expected);
+    const json_t *table =
+        rw_json_object(source, rw_json_object(source, root, "ctr_data"), identifier);
+    *stride = (size_t)rw_json_integer(source, table, "hash_stride", 2, INT32_MAX);
+    const json_t *rows = rw_json_array(source, table, "hash_map", -1);
+    if (source->status == RW_OK && json_array_size(rows) % *stride != 0)
+        rw_refuse(source, "'hash_map' has %zu elements, which are no rows of %zu",
+                  json_array_size(rows), *stride);
+    return rows;
+}
+
+static void read_statistic(struct reading *r, const json_t *root, const json_t *from)
+{
+    struct rw_source *source = r->source;
+    size_t stride = 0;
+    const struct entry *entry = check_statistic(r, from);
+    const json_t *rows = entry ? find_table(r, root, from, entry, &stride) : NULL;
+    if (source->status < 0)
+        return;
+    const size_t at =
+        1 + (size_t)rw_json_integer(source, from, "target_border_idx", 0, (int64_t)stride - 2);
+    struct test *test = source->status == RW_OK ? begin_test(r, entry->column) : NULL;
+    for (size_t i = 0; test && source->status == RW_OK && i < json_array_size(rows); i += stride) {
+        const char *text = json_string_value(json_array_get(rows, i));
+        uint64_t key = 0;
+        uint32_t hash = 0;
+        if (!text || !rw_number_whole(text, UINT64_MAX, &key) ||
+            !rw_catboost_hash_of_key(key, &hash))
+            rw_refuse(source, "'hash_map', element %zu: expected the key of a category", i);
+        else if (rw_json_integer_at(source, rows, "hash_map", i + at, 0, INT32_MAX) > 0)
+            add_category(r, hash);
+    }
+    if (test)
+        rw_sort_numbers(r->tests.category + test->first, test->n);
+}
+
+/* ------------------------------------------------------------------ columns */
+
+static int by_listed(const void *a, const void *b)
+{
+    const struct listed *x = a, *y = b;
+    return x->column != y->column ? (x->column > y->column) - (x->column < y->column)
+                                  : (x->word > y->word) - (x->word < y->word);
+}
+
+/* All that tests list, each once. */
+static int gather(struct reading *r, struct listed **out, size_t *n)
+{
+    const struct tests *to = &r->tests;
+    struct listed *all;
+    *n = 0;
+    RW_TRY(RW_NEW_RAW(r->source->ctx, all, to->n_categories));
+    *out = all;
+    for (size_t t = 0; t < to->n; t++) {
+        for (uint32_t k = 0; k < to->test[t].n; k++)
+            all[to->test[t].first + k] =
+                (struct listed){to->test[t].column, to->category[to->test[t].first + k]};
+    }
+    *n = rw_sort_unique(all, to->n_categories, sizeof(*all), by_listed);
+    return RW_OK;
+}
+
+/* The column's words are those that its tests list, and tests have their places among these. */
+static int name_columns(struct reading *r)
+{
+    struct rw_ensemble *out = r->out;
+    struct tests *to = &r->tests;
+    struct rw_ctx *ctx = r->source->ctx;
+    struct listed *all = NULL;
+    const char **text = NULL;
+    uint32_t *begin = NULL; /* [n_columns + 1] */
+    size_t n = 0;
+    int status;
+    RW_TRY_OUT(gather(r, &all, &n));
+    RW_TRY_OUT(RW_NEW(ctx, text, n));
+    RW_TRY_OUT(RW_NEW(ctx, begin, (size_t)out->n_columns + 1));
+    for (size_t i = 0; i < n; i++) {
+        text[i] = r->word[all[i].word].text;
+        begin[all[i].column + 1]++;
+    }
+    for (uint32_t c = 0; c < out->n_columns; c++)
+        begin[c + 1] += begin[c];
+    for (size_t e = 0; e < r->n_entries; e++) {
+        const uint32_t c = r->entry[e].column;
+        RW_TRY_OUT(
+            rw_ensemble_categories(ctx, out, c, NULL, text + begin[c], begin[c + 1] - begin[c]));
+    }
+    for (size_t t = 0; t < to->n; t++) {
+        const uint32_t first = begin[to->test[t].column];
+        for (uint32_t k = 0; k < to->test[t].n; k++) {
+            uint32_t *category = &to->category[to->test[t].first + k];
+            const struct listed wanted = {to->test[t].column, *category};
+            const struct listed *found = bsearch(&wanted, all, n, sizeof(*all), by_listed);
+            *category = (uint32_t)(found - all) - first;
+        }
+    }
+out:
+    rw_mem_free(all);
+    rw_mem_free(text);
+    rw_mem_free(begin);
+    return status;
+}
+
+/* categorical_features and ctrs; columns get their words. */
+static void read_tests(struct reading *r, const json_t *root, const json_t *info)
+{
+    struct rw_source *source = r->source;
+    const json_t *entries = optional_array(source, info, "categorical_features");
+    const json_t *statistics = optional_array(source, info, "ctrs");
+    if (rw_keep(source, RW_NEW(source->ctx, r->entry, json_array_size(entries))) == RW_OK)
+        read_words(r, info);
+    for (size_t i = 0; i < json_array_size(entries) && source->status == RW_OK; i++)
+        read_entry(r, json_array_get(entries, i));
+    for (size_t i = 0; i < json_array_size(statistics) && source->status == RW_OK; i++)
+        read_statistic(r, root, json_array_get(statistics, i));
+    if (source->status == RW_OK)
+        rw_keep(source, name_columns(r));
 }
 
 /* ------------------------------------------------------------------ features */
@@ -88,10 +411,10 @@ static uint8_t read_nan(struct rw_source *source, const json_t *entry)
     return has_nans && strcmp(treatment, "AsTrue") == 0 ? RW_NAN_RIGHT : RW_NAN_LEFT;
 }
 
-static void read_borders(struct rw_source *source, struct reading *r, const json_t *entry,
-                         struct read_border border)
+static void read_borders(struct reading *r, const json_t *entry, struct read_border border)
 {
-    const json_t *borders = rw_catboost_array(source, entry, "borders");
+    struct rw_source *source = r->source;
+    const json_t *borders = optional_array(source, entry, "borders");
     const size_t n = json_array_size(borders);
     if (source->status < 0 ||
         rw_keep(source, RW_GROW(source->ctx, r->border, r->room, r->n + n)) < 0)
@@ -110,22 +433,10 @@ static void read_borders(struct rw_source *source, struct reading *r, const json
     }
 }
 
-void rw_catboost_read_name(struct rw_source *source, const json_t *entry, uint32_t column,
-                           struct rw_ensemble *out)
+static void read_floats(struct reading *r, const json_t *features)
 {
-    const json_t *id = json_object_get(entry, "feature_id");
-    const char *name = json_string_value(id);
-    if (!id || json_is_null(id))
-        return;
-    if (!name || strlen(name) != json_string_length(id))
-        rw_refuse(source, "feature %u: wrong 'feature_id'; expected a text", column);
-    else
-        rw_keep(source, rw_ensemble_name(source->ctx, out, column, name));
-}
-
-static void read_floats(struct rw_source *source, struct reading *r, const json_t *features,
-                        struct rw_ensemble *out)
-{
+    struct rw_source *source = r->source;
+    struct rw_ensemble *out = r->out;
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(features); i++) {
         const json_t *entry = json_array_get(features, i);
         struct read_border border = {
@@ -136,18 +447,18 @@ static void read_floats(struct rw_source *source, struct reading *r, const json_
             return;
         out->column_had[border.column] = 1;
         border.nan = read_nan(source, entry);
-        rw_catboost_read_name(source, entry, border.column, out);
-        read_borders(source, r, entry, border);
+        read_name(r, entry, border.column);
+        read_borders(r, entry, border);
     }
 }
 
-static void read_features(struct rw_source *source, struct reading *r, const json_t *root,
-                          struct rw_ensemble *out)
+static void read_features(struct reading *r, const json_t *root)
 {
+    struct rw_source *source = r->source;
     const json_t *info = rw_json_object(source, root, "features_info");
     check_kinds(source, info);
-    const json_t *kinds[] = {rw_catboost_array(source, info, "float_features"),
-                             rw_catboost_array(source, info, "categorical_features")};
+    const json_t *kinds[] = {optional_array(source, info, "float_features"),
+                             optional_array(source, info, "categorical_features")};
     int64_t last = -1;
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < json_array_size(kinds[k]); i++) {
@@ -156,11 +467,11 @@ static void read_features(struct rw_source *source, struct reading *r, const jso
             last = flat > last ? flat : last;
         }
     }
-    rw_set_columns(source, out, (uint64_t)(last + 1));
+    rw_set_columns(source, r->out, (uint64_t)(last + 1));
     if (source->status == RW_OK)
-        read_floats(source, r, kinds[0], out);
+        read_floats(r, kinds[0]);
     if (source->status == RW_OK)
-        rw_catboost_read_tests(source, root, info, &r->tests, out);
+        read_tests(r, root, info);
 }
 
 /* ------------------------------------------------------------------ trees */
@@ -187,26 +498,23 @@ static void read_border_split(struct rw_source *source, const struct read_border
     node->threshold = (double)border->at;
 }
 
-static void read_test_split(struct rw_source *source, const struct rw_catboost_tests *tests,
-                            int64_t index, const struct rw_catboost_test *test, const json_t *split,
-                            struct rw_ens_node *node)
+static void read_test_split(struct reading *r, int64_t index, const struct test *test,
+                            const json_t *split, struct rw_ens_node *node)
 {
     if (test->is_one && json_object_get(split, "value")) {
-        const int64_t value = rw_json_integer(source, split, "value", INT32_MIN, INT32_MAX);
+        const int64_t value = rw_json_integer(r->source, split, "value", INT32_MIN, INT32_MAX);
         if (value != test->value)
-            rw_refuse(source, "'split_index' %lld is the value %d, not %lld", (long long)index,
+            rw_refuse(r->source, "'split_index' %lld is the value %d, not %lld", (long long)index,
                       test->value, (long long)value);
     }
     node->column = test->column;
-    node->by_category = 1;
     node->nan = test->has_missing ? RW_NAN_RIGHT : RW_NAN_LEFT;
-    if (source->status == RW_OK && test->n > 0)
-        rw_keep(source, rw_ens_list(source->ctx, node, tests->category + test->first, test->n));
+    rw_read_set(r->source, r->out, node, r->tests.category + test->first, test->n);
 }
 
-static void read_split(struct rw_source *source, const struct reading *r, const json_t *split,
-                       struct rw_ens_node *node)
+static void read_split(struct reading *r, const json_t *split, struct rw_ens_node *node)
 {
+    struct rw_source *source = r->source;
     const json_t *type = json_object_get(split, "split_type");
     const int64_t index = rw_json_integer(source, split, "split_index", 0, INT32_MAX);
     if ((uint64_t)index >= r->n + r->tests.n)
@@ -214,14 +522,13 @@ static void read_split(struct rw_source *source, const struct reading *r, const 
                   (long long)index, r->n + r->tests.n);
     if (source->status < 0)
         return;
-    const struct rw_catboost_test *test =
-        (uint64_t)index < r->n ? NULL : &r->tests.test[(size_t)index - r->n];
+    const struct test *test = (uint64_t)index < r->n ? NULL : &r->tests.test[(size_t)index - r->n];
     const char *expected = !test ? "FloatFeature" : test->is_one ? "OneHotFeature" : "OnlineCtr";
     const char *kind = json_is_string(type) ? json_string_value(type) : "?";
     if (type && strcmp(kind, expected) != 0)
         rw_refuse(source, "a split of type '%.40s'; expected '%s'", kind, expected);
     else if (test)
-        read_test_split(source, &r->tests, index, test, split, node);
+        read_test_split(r, index, test, split, node);
     else
         read_border_split(source, &r->border[index], index, split, node);
 }
@@ -241,20 +548,20 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
             node->docs = node->hessian = rw_json_number(source, from, "weight");
         return;
     }
-    read_split(source, user, rw_json_object(source, from, "split"), node);
+    read_split(user, rw_json_object(source, from, "split"), node);
     rw_json_children(source, from, "left", "right", child);
 }
 
 /* All 2^depth leaves, those that no document can reach too. Level by level, the last split on top:
  * it decides the highest bit of a leaf's number. */
-static void read_oblivious(struct rw_source *source, const struct reading *r, const json_t *from,
-                           struct rw_ensemble *out)
+static void read_oblivious(struct reading *r, const json_t *from)
 {
-    const json_t *splits = rw_catboost_array(source, from, "splits");
+    struct rw_source *source = r->source;
+    const json_t *splits = optional_array(source, from, "splits");
     const json_t *leaves = rw_json_array(source, from, "leaf_values", -1);
-    const json_t *weights = rw_catboost_array(source, from, "leaf_weights");
+    const json_t *weights = optional_array(source, from, "leaf_weights");
     const size_t depth = json_array_size(splits), n_values = json_array_size(leaves);
-    const int32_t n_leaves = 1 << (depth <= DEEPEST ? depth : 0), t = out->n_trees + 1;
+    const int32_t n_leaves = 1 << (depth <= DEEPEST ? depth : 0), t = r->out->n_trees + 1;
     if (depth > DEEPEST)
         rw_refuse(source, "tree %d: %zu levels; expected at most %d", t, depth, DEEPEST);
     else if (n_values > (size_t)n_leaves && n_values % (size_t)n_leaves == 0)
@@ -262,10 +569,10 @@ static void read_oblivious(struct rw_source *source, const struct reading *r, co
     else if (n_values != (size_t)n_leaves)
         rw_refuse(source, "tree %d: %zu 'leaf_values'; %zu splits make %d leaves", t, n_values,
                   depth, n_leaves);
-    struct rw_ens_tree *tree = rw_add_tree(source, out, 2 * n_leaves - 1);
+    struct rw_ens_tree *tree = rw_add_tree(source, r->out, 2 * n_leaves - 1);
     for (int32_t i = 0, level = -1; tree && i < n_leaves - 1; i++) {
         level += (i & (i + 1)) == 0; /* levels begin at 0, 1, 3, 7, ... */
-        read_split(source, r, json_array_get(splits, depth - 1 - (size_t)level), &tree->node[i]);
+        read_split(r, json_array_get(splits, depth - 1 - (size_t)level), &tree->node[i]);
         tree->node[i].left = 2 * i + 1;
         tree->node[i].right = 2 * i + 2;
     }
@@ -280,19 +587,18 @@ static void read_oblivious(struct rw_source *source, const struct reading *r, co
     }
 }
 
-static void read_trees(struct rw_source *source, struct reading *r, const json_t *root,
-                       struct rw_ensemble *out)
+static void read_trees(struct reading *r, const json_t *root)
 {
+    struct rw_source *source = r->source;
     const int is_oblivious = json_object_get(root, "oblivious_trees") != NULL;
     if (is_oblivious == (json_object_get(root, "trees") != NULL))
         rw_refuse(source, "expected either 'oblivious_trees' or 'trees'");
-    const json_t *trees =
-        rw_catboost_array(source, root, is_oblivious ? "oblivious_trees" : "trees");
+    const json_t *trees = optional_array(source, root, is_oblivious ? "oblivious_trees" : "trees");
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(trees); i++) {
         if (is_oblivious)
-            read_oblivious(source, r, json_array_get(trees, i), out);
+            read_oblivious(r, json_array_get(trees, i));
         else
-            rw_read_tree(source, json_array_get(trees, i), read_node, r, out);
+            rw_read_tree(source, json_array_get(trees, i), read_node, r, r->out);
     }
 }
 
@@ -317,17 +623,20 @@ static void read_scale(struct rw_source *source, const json_t *root, struct rw_e
 
 int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out)
 {
-    struct reading r = {0};
+    struct reading r = {.source = source, .out = out};
     /* Parameters that nobody set are 2^64 - 1 there. */
     json_t *root = rw_json_load(source, JSON_DECODE_INT_AS_REAL);
     if (root) {
         check_loss(source, root);
-        read_features(source, &r, root, out);
-        read_trees(source, &r, root, out);
+        read_features(&r, root);
+        read_trees(&r, root);
         read_scale(source, root, out);
     }
     json_decref(root);
     rw_mem_free(r.border);
-    rw_catboost_tests_release(&r.tests);
+    rw_mem_free(r.tests.test);
+    rw_mem_free(r.tests.category);
+    rw_mem_free(r.word);
+    rw_mem_free(r.entry);
     return source->status;
 }

@@ -164,8 +164,8 @@ int rw_ens_list(struct rw_ctx *ctx, struct rw_ens_node *node, const uint32_t *ca
  * which are copied. The columns are there. */
 int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
                            const uint32_t *number, const char *const *word, uint32_t n);
-/* Room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
-int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n);
+/* Room for the names and flags of n columns. */
+int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t n);
 int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
                      const char *name);
 /* Are they trees: children there, each reached once from the root; thresholds and leaves numbers?
@@ -263,6 +263,13 @@ int rw_source_no_memory(struct rw_source *source);
 /* Text that is one finite number; 0: it is not. */
 int rw_is_number(const char *text, size_t n, double *out);
 
+/* Makes a node a split by n categories, ascending; its column gets categories by numbers if it has
+ * none yet. */
+void rw_read_set(struct rw_source *source, struct rw_ensemble *out, struct rw_ens_node *node,
+                 const uint32_t *category, size_t n);
+void rw_sort_numbers(uint32_t *number, size_t n);
+/* Sorts records and keeps one of those that compare as equal. Returns how many there are then. */
+size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *));
 /* Reads a node: `node` is zeroed but for children of -1; child: both NULL for a leaf. */
 typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
                                 struct rw_ens_node *node, const void *child[2], void *user);
@@ -270,8 +277,8 @@ typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
  * failure. */
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
                                  void *user, struct rw_ensemble *out);
-/* rw_ensemble_add_tree and rw_ensemble_set_columns for parsers; NULL and a status after a failure.
- */
+/* rw_ensemble_add_tree, and rw_ensemble_set_columns of at most RW_MAX_FEATURE + 2, for parsers;
+ * NULL and a status after a failure. */
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *out, int32_t n_nodes);
 int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n);
 #endif

@@ -101,14 +101,11 @@ int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uin
     return RW_OK;
 }
 
-int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n)
+int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t n)
 {
-    if (n > RW_MAX_FEATURE + 2)
-        return rw_fail(ctx, RW_ERR_FORMAT, "%llu features; expected at most %d",
-                       (unsigned long long)n, RW_FEATURE_IDS);
-    RW_TRY(RW_NEW(ctx, ensemble->column_name, (size_t)n));
-    ensemble->n_columns = (uint32_t)n;
-    return RW_NEW(ctx, ensemble->column_had, (size_t)n);
+    RW_TRY(RW_NEW(ctx, ensemble->column_name, n));
+    ensemble->n_columns = n;
+    return RW_NEW(ctx, ensemble->column_had, n);
 }
 
 int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,

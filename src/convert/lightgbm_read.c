@@ -332,13 +332,7 @@ static void read_set(struct reading *r, struct rw_ens_node *node, struct rw_ense
             continue;
         category[n++] = k;
     }
-    node->by_category = 1;
-    node->threshold = 0;
-    if (r->source->status == RW_OK && n > 0)
-        rw_keep(r->source, rw_ens_list(r->source->ctx, node, category, n));
-    if (r->source->status == RW_OK) /* where its info does not say so */
-        rw_keep(r->source, rw_ensemble_categories(r->source->ctx, out, node->column,
-                                                  (const uint32_t[]){0}, NULL, 0));
+    rw_read_set(r->source, out, node, category, n); /* its info may not say that it is one */
     rw_mem_free(category);
 }
 

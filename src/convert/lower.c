@@ -398,7 +398,7 @@ static int lower_columns(struct lowering *l, struct rw_ensemble *out)
         l->had[l->model->feature[i]] = 1;
     while (last >= l->base && !l->had[last])
         last--;
-    RW_TRY(rw_ensemble_set_columns(l->ctx, out, (uint64_t)(last - l->base + 1)));
+    RW_TRY(rw_ensemble_set_columns(l->ctx, out, (uint32_t)(last - l->base + 1)));
     memcpy(out->column_had, l->had + l->base, out->n_columns);
     RW_TRY(lower_categories(l, out));
     return lower_names(l, out);

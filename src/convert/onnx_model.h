@@ -72,6 +72,9 @@ enum rw_onnx_mode {
     RW_ONNX_MEMBER,
     RW_ONNX_LEAF
 };
+/* The regressor's words for them. */
+static const char *const rw_onnx_words[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
+                                            "BRANCH_EQ",  "BRANCH_NEQ", NULL,         "LEAF"};
 
 /* The attributes of both operators, by what they mean: of the model, of nodes from TREE on, of
  * leaves from LEAF_TREE on. IGNORED: hit rates, which change no score. */
@@ -111,10 +114,9 @@ struct rw_onnx {
     int64_t n_columns;
     struct rw_onnx_attribute slot[RW_ONNX_SLOTS];
 };
-/* onnx_read.c: a model of the one operator or the other. Returns source->status. */
+/* to_onnx.c: a model of the one operator or the other. Returns source->status. */
 int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
 void rw_onnx_release(struct rw_onnx *onnx);
-int rw_onnx_is_word(const struct rw_pb *text, const char *word);
 /* onnx_write.c */
 int rw_onnx_write(const struct rw_ensemble *ensemble, int five, struct rw_put *put);
 #endif

@@ -1,3 +1,5 @@
+/* Writes ONNX-ML's tree ensembles: the nodes and leaves of all trees are laid out once, as the
+ * operator numbers them; then each of its attributes is a row of a table, an array over them. */
 #include <math.h>
 #include <string.h>
 
@@ -5,366 +7,278 @@
 #include "base/mem.h"
 #include "convert/onnx_model.h"
 
-/* The node is made from inside out: an array, its attribute, the node. */
+/* Numbers of a node or leaf; ZERO: what is 0 of all. */
+enum field {
+    TREE,
+    ID,
+    TRUE_ID,
+    FALSE_ID,
+    TRUE_LEAF,
+    FALSE_LEAF,
+    COLUMN,
+    MISSING,
+    ZERO,
+    MODE,
+    N_NUMBERS,
+    REAL,
+    SET
+};
+
+/* A node or a leaf of the operator: one of ours, or the test for the k-th category that one lists.
+ * Such tests stand in a row, and where one holds all go to the same child: TreeEnsembleRegressor
+ * has no word for sets, but ONNX Runtime takes a child with several parents. */
+struct place {
+    const struct rw_ens_node *node; /* NULL: none of ours */
+    int64_t number[N_NUMBERS];
+    double real; /* a threshold, a category or a leaf's value */
+};
+enum list { NODES, LEAVES, ROOTS, N_LISTS };
+
+/* The operator is made from inside out: an array, its attribute, the operator. */
 struct emitting {
     const struct rw_ensemble *ensemble;
     struct rw_put array, attribute, node;
-    /* onnx5: where a tree's nodes and leaves begin among all */
-    int64_t *first_node, *first_leaf; /* [n_trees] owned */
+    struct places {
+        struct place *at; /* [n] owned */
+        size_t n, room;
+    } list[N_LISTS];
 };
 
 /* ------------------------------------------------------------------ attributes */
 
-static void begin(struct emitting *e, const char *name)
-{
-    e->array.n = 0;
-    rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_NAME, name);
-}
-
-static void end(struct emitting *e, int type)
-{
-    rw_pb_put_varint(&e->attribute, RW_ONNX_ATTRIBUTE_TYPE, (uint64_t)type);
-    rw_pb_put_message(&e->node, RW_ONNX_NODE_ATTRIBUTE, &e->attribute);
-}
-
-static void put_one(struct emitting *e, const char *name, uint64_t value)
-{
-    begin(e, name);
-    rw_pb_put_varint(&e->attribute, RW_ONNX_ATTRIBUTE_I, value);
-    end(e, RW_ONNX_INT);
-}
-
-static void put_word(struct emitting *e, const char *name, const char *text)
-{
-    begin(e, name);
-    rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_S, text);
-    end(e, RW_ONNX_STRING);
-}
+/* type: the attribute's; one of a single value has it in the row. */
+struct row {
+    const char *name;
+    int type;
+    enum list of;
+    enum field field;
+    uint64_t number;
+    const char *word;
+};
 
 static void add_float(struct emitting *e, double value)
 {
     rw_pb_put_fixed32(&e->array, rw_bits_of_float((float)value));
 }
 
-/* Ends an attribute whose values are `array`. */
-static void end_array(struct emitting *e, int type)
+static void add_element(struct emitting *e, const struct row *row, const struct place *at)
 {
-    rw_pb_put_bytes(&e->attribute,
-                    type == RW_ONNX_INTS ? RW_ONNX_ATTRIBUTE_INTS : RW_ONNX_ATTRIBUTE_FLOATS,
-                    e->array.text, e->array.n);
-    end(e, type);
+    const char mode = (char)at->number[MODE];
+    if (row->type == RW_ONNX_STRINGS)
+        rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_STRINGS, rw_onnx_words[(int)mode]);
+    else if (row->field == MODE)
+        rw_put_bytes(&e->array, &mode, 1);
+    else if (row->field == REAL)
+        add_float(e, at->real);
+    else if (row->field < N_NUMBERS)
+        rw_pb_put_number(&e->array, (uint64_t)at->number[row->field]);
+    else if (mode == RW_ONNX_MEMBER) { /* its set, ended by NaN */
+        for (uint32_t k = 0; k < at->node->n_listed; k++)
+            add_float(e, at->node->listed[k]);
+        add_float(e, NAN);
+    }
 }
 
-static void end_tensor(struct emitting *e, int type, size_t bytes)
+static void put_row(struct emitting *e, const struct row *row)
 {
     struct rw_put tensor = {.ctx = e->node.ctx};
-    rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_DIMS, e->array.n / bytes);
-    rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_TYPE, (uint64_t)type);
-    rw_pb_put_bytes(&tensor, RW_ONNX_TENSOR_RAW, e->array.text, e->array.n);
-    rw_pb_put_message(&e->attribute, RW_ONNX_ATTRIBUTE_T, &tensor);
-    end(e, RW_ONNX_TENSOR);
+    e->array.n = 0;
+    rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_NAME, row->name);
+    for (size_t i = 0; row->type >= RW_ONNX_TENSOR && i < e->list[row->of].n; i++)
+        add_element(e, row, &e->list[row->of].at[i]);
+    if (row->field == SET && e->array.n == 0) { /* readers take no empty arrays */
+        e->attribute.n = 0;
+        return;
+    }
+    if (row->type == RW_ONNX_INT)
+        rw_pb_put_varint(&e->attribute, RW_ONNX_ATTRIBUTE_I, row->number);
+    else if (row->type == RW_ONNX_STRING)
+        rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_S, row->word);
+    else if (row->type == RW_ONNX_INTS || row->type == RW_ONNX_FLOATS)
+        rw_pb_put_bytes(&e->attribute,
+                        row->type == RW_ONNX_INTS ? RW_ONNX_ATTRIBUTE_INTS
+                                                  : RW_ONNX_ATTRIBUTE_FLOATS,
+                        e->array.text, e->array.n);
+    else if (row->type == RW_ONNX_TENSOR) {
+        const int is_byte = row->field == MODE;
+        rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_DIMS, e->array.n / (is_byte ? 1 : 4));
+        rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_TYPE, is_byte ? RW_ONNX_UINT8 : RW_ONNX_FLOAT32);
+        rw_pb_put_bytes(&tensor, RW_ONNX_TENSOR_RAW, e->array.text, e->array.n);
+        rw_pb_put_message(&e->attribute, RW_ONNX_ATTRIBUTE_T, &tensor);
+    }
+    rw_pb_put_varint(&e->attribute, RW_ONNX_ATTRIBUTE_TYPE, (uint64_t)row->type);
+    rw_pb_put_message(&e->node, RW_ONNX_NODE_ATTRIBUTE, &e->attribute);
 }
 
-/* ------------------------------------------------------------------ TreeEnsembleRegressor */
-
-/* From LEAF_TREE on: of leaves only. */
-enum field {
-    TREE,
-    ID,
-    FEATURE,
-    TRUE_CHILD,
-    FALSE_CHILD,
-    MISSING_TRUE,
-    VALUE,
-    MODE_WORD,
-    LEAF_TREE,
-    LEAF_ID,
-    TARGET,
-    WEIGHT
+static const struct row of_regressor[] = {
+    {"aggregate_function", RW_ONNX_STRING, .word = "SUM"},
+    {"n_targets", RW_ONNX_INT, .number = 1},
+    {"nodes_falsenodeids", RW_ONNX_INTS, NODES, .field = FALSE_ID},
+    {"nodes_featureids", RW_ONNX_INTS, NODES, .field = COLUMN},
+    {"nodes_missing_value_tracks_true", RW_ONNX_INTS, NODES, .field = MISSING},
+    {"nodes_modes", RW_ONNX_STRINGS, NODES, .field = MODE},
+    {"nodes_nodeids", RW_ONNX_INTS, NODES, .field = ID},
+    {"nodes_treeids", RW_ONNX_INTS, NODES, .field = TREE},
+    {"nodes_truenodeids", RW_ONNX_INTS, NODES, .field = TRUE_ID},
+    {"nodes_values", RW_ONNX_FLOATS, NODES, .field = REAL},
+    {"target_weights", RW_ONNX_FLOATS, LEAVES, .field = REAL},
+    {"post_transform", RW_ONNX_STRING, .word = "NONE"},
+    {"target_ids", RW_ONNX_INTS, LEAVES, .field = ZERO},
+    {"target_nodeids", RW_ONNX_INTS, LEAVES, .field = ID},
+    {"target_treeids", RW_ONNX_INTS, LEAVES, .field = TREE},
+};
+static const struct row of_ensemble[] = {
+    {"aggregate_function", RW_ONNX_INT, .number = 1},
+    {"leaf_weights", RW_ONNX_TENSOR, LEAVES, .field = REAL},
+    {"leaf_targetids", RW_ONNX_INTS, LEAVES, .field = ZERO},
+    {"membership_values", RW_ONNX_TENSOR, NODES, .field = SET},
+    {"n_targets", RW_ONNX_INT, .number = 1},
+    {"nodes_truenodeids", RW_ONNX_INTS, NODES, .field = TRUE_ID},
+    {"nodes_falsenodeids", RW_ONNX_INTS, NODES, .field = FALSE_ID},
+    {"nodes_trueleafs", RW_ONNX_INTS, NODES, .field = TRUE_LEAF},
+    {"nodes_falseleafs", RW_ONNX_INTS, NODES, .field = FALSE_LEAF},
+    {"nodes_featureids", RW_ONNX_INTS, NODES, .field = COLUMN},
+    {"nodes_missing_value_tracks_true", RW_ONNX_INTS, NODES, .field = MISSING},
+    {"nodes_modes", RW_ONNX_TENSOR, NODES, .field = MODE},
+    {"nodes_splits", RW_ONNX_TENSOR, NODES, .field = REAL},
+    {"post_transform", RW_ONNX_INT, .number = 0},
+    {"tree_roots", RW_ONNX_INTS, ROOTS, .field = ID},
 };
 
-/* A node of the operator: one of ours, or the test for the k-th category that one lists. Such tests
- * stand in a row, and where one holds all go to the same child: the text of the operator has no
- * word for sets, but ONNX Runtime takes a child with several parents. */
-struct place {
-    const struct rw_ens_node *node;
-    int32_t tree, id, if_false;
-    uint32_t k;
-};
+/* ------------------------------------------------------------------ the layouts */
 
-static void put_field(struct emitting *e, const struct place *at, enum field field)
+static struct place place_of(const struct rw_ens_node *node, int64_t tree, int64_t id,
+                             enum rw_onnx_mode mode)
 {
-    const struct rw_ens_node *node = at->node;
-    const int is_leaf = node->left < 0;
-    if (field == MODE_WORD)
-        rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_STRINGS,
-                       is_leaf             ? "LEAF"
-                       : node->by_category ? "BRANCH_EQ"
-                                           : "BRANCH_LEQ");
-    else if (field == VALUE)
-        add_float(e, is_leaf ? 0 : node->by_category ? node->listed[at->k] : node->threshold);
-    else if (field == WEIGHT)
-        add_float(e, node->value);
-    else if (field == TREE || field == LEAF_TREE)
-        rw_pb_put_number(&e->array, (uint64_t)at->tree);
-    else if (field == ID || field == LEAF_ID)
-        rw_pb_put_number(&e->array, (uint64_t)at->id);
-    else if (is_leaf || field == TARGET)
-        rw_pb_put_number(&e->array, 0);
-    else
-        rw_pb_put_number(&e->array, field == FEATURE       ? node->column
-                                    : field == TRUE_CHILD  ? (uint64_t)node->left
-                                    : field == FALSE_CHILD ? (uint64_t)at->if_false
-                                                           : node->nan == RW_NAN_LEFT);
-}
-
-/* Of each node: a tree's own, then the further tests of its splits by categories. */
-static void put_places(struct emitting *e, enum field field)
-{
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        const int32_t n_splits = rw_ens_n_splits(tree);
-        int32_t next = tree->n_nodes;
-        for (int32_t i = field < LEAF_TREE ? 0 : n_splits; i < tree->n_nodes; i++) {
-            const struct rw_ens_node *node = &tree->node[i];
-            const int32_t more = node->n_listed > 1 ? (int32_t)node->n_listed - 1 : 0;
-            put_field(e, &(struct place){node, t, i, more ? next : node->right, 0}, field);
-            next += more;
-        }
-        next = tree->n_nodes;
-        for (int32_t i = 0; i < n_splits && field < LEAF_TREE; i++) {
-            const struct rw_ens_node *node = &tree->node[i];
-            for (uint32_t k = 1; k < node->n_listed; k++, next++)
-                put_field(e,
-                          &(struct place){node, t, next,
-                                          k + 1 < node->n_listed ? next + 1 : node->right, k},
-                          field);
-        }
+    struct place at = {.node = node, .number = {[TREE] = tree, [ID] = id, [MODE] = mode}};
+    if (node && node->left >= 0) {
+        at.number[COLUMN] = node->column;
+        at.number[MISSING] = node->nan == RW_NAN_LEFT;
+        at.real = node->threshold;
     }
+    return at;
 }
 
-static void put_fields(struct emitting *e, const char *name, enum field field)
+static void add(struct emitting *e, enum list of, struct place place)
 {
-    begin(e, name);
-    put_places(e, field);
-    if (field == MODE_WORD)
-        end(e, RW_ONNX_STRINGS);
-    else
-        end_array(e, field == VALUE || field == WEIGHT ? RW_ONNX_FLOATS : RW_ONNX_INTS);
+    struct places *list = &e->list[of];
+    if (e->node.status == RW_OK)
+        e->node.status = RW_GROW(e->node.ctx, list->at, list->room, list->n + 1);
+    if (e->node.status == RW_OK)
+        list->at[list->n++] = place;
 }
 
-static void check_size(const struct rw_ensemble *from, struct rw_put *put)
+static void add_leaf(struct emitting *e, const struct rw_ens_node *node, int64_t tree, int64_t id)
 {
-    for (int32_t t = 0; t < from->n_trees; t++) {
-        int64_t n = from->tree[t].n_nodes;
-        for (int32_t i = 0; i < from->tree[t].n_nodes; i++)
-            n += from->tree[t].node[i].n_listed;
-        if (n > INT32_MAX)
-            rw_put_refuse(put, "tree %d: tests for categories that have no numbers", t + 1);
-    }
+    struct place leaf = place_of(node, tree, id, RW_ONNX_LEAF);
+    leaf.real = node->value;
+    add(e, LEAVES, leaf);
 }
 
-static void put_regressor(struct emitting *e)
+/* The k-th test of a split. */
+static void add_test(struct emitting *e, const struct rw_ens_node *node, int32_t t, int64_t id,
+                     uint32_t k, int64_t next)
 {
-    put_word(e, "aggregate_function", "SUM");
-    put_one(e, "n_targets", 1);
-    put_fields(e, "nodes_falsenodeids", FALSE_CHILD);
-    put_fields(e, "nodes_featureids", FEATURE);
-    put_fields(e, "nodes_missing_value_tracks_true", MISSING_TRUE);
-    put_fields(e, "nodes_modes", MODE_WORD);
-    put_fields(e, "nodes_nodeids", ID);
-    put_fields(e, "nodes_treeids", TREE);
-    put_fields(e, "nodes_truenodeids", TRUE_CHILD);
-    put_fields(e, "nodes_values", VALUE);
-    put_fields(e, "target_weights", WEIGHT);
-    put_word(e, "post_transform", "NONE");
-    put_fields(e, "target_ids", TARGET);
-    put_fields(e, "target_nodeids", LEAF_ID);
-    put_fields(e, "target_treeids", LEAF_TREE);
+    struct place at = place_of(node, t, id, node->by_category ? RW_ONNX_EQ : RW_ONNX_LEQ);
+    at.number[TRUE_ID] = node->left;
+    at.number[FALSE_ID] = k + 1 < node->n_listed ? next : node->right;
+    if (node->by_category)
+        at.real = node->listed[k];
+    add(e, NODES, at);
 }
 
-/* ------------------------------------------------------------------ TreeEnsemble */
-
-/* Every tree must have a node. One of a leaf only gets a node both of whose children are that leaf,
- * which the operator's text has no word for; ONNX Runtime takes it (to 1.31: takes any root whose
- * children have the same number, be they a leaf and a node) for a leaf of the root's own number. So
- * these nodes and their leaves stand first, numbered alike, and no other root has such children. */
-static int lay_out(struct emitting *e)
-{
-    const struct rw_ensemble *from = e->ensemble;
-    struct rw_ctx *ctx = e->node.ctx;
-    int64_t n_nodes = 0, n_leaves = 0;
-    RW_TRY(RW_NEW(ctx, e->first_node, (size_t)from->n_trees));
-    RW_TRY(RW_NEW(ctx, e->first_leaf, (size_t)from->n_trees));
-    for (int32_t t = 0; t < from->n_trees; t++) {
-        if (from->tree[t].n_nodes > 1)
-            continue;
-        e->first_node[t] = n_nodes++;
-        e->first_leaf[t] = n_leaves++;
-    }
-    for (int32_t t = 0; t < from->n_trees; t++) {
-        const int32_t n_splits = rw_ens_n_splits(&from->tree[t]);
-        if (n_splits == 0)
-            continue;
-        e->first_node[t] = n_nodes;
-        e->first_leaf[t] = n_leaves;
-        n_nodes += n_splits;
-        n_leaves += n_splits + 1;
-    }
-    return RW_OK;
-}
-
-/* Two leaves of a tree may have to swap numbers: which ones, else -1. */
-static void swapped_leaves(const struct emitting *e, int32_t t, int32_t pair[2])
+/* TreeEnsembleRegressor: a tree's own nodes, then the further tests of its splits by categories. */
+static void lay_out_regressor(struct emitting *e, int32_t t)
 {
     const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-    const int32_t n_splits = rw_ens_n_splits(tree), left = tree->node[0].left;
-    const int32_t right = tree->node[0].right;
-    pair[0] = pair[1] = -1;
-    if (n_splits < 2 || (left < n_splits) == (right < n_splits))
-        return;
-    const int32_t split = left < n_splits ? left : right;
-    const int32_t leaf = (left < n_splits ? right : left) - n_splits;
-    if (e->first_node[t] + split != e->first_leaf[t] + leaf)
-        return;
-    pair[0] = leaf;
-    pair[1] = leaf == 0 ? 1 : 0; /* of three leaves at least */
-}
-
-static int32_t leaf_number(const int32_t pair[2], int32_t leaf)
-{
-    return leaf == pair[0] ? pair[1] : leaf == pair[1] ? pair[0] : leaf;
-}
-
-static uint64_t child_of(const struct emitting *e, int32_t t, int32_t child, int *is_leaf)
-{
-    const int32_t n_splits = rw_ens_n_splits(&e->ensemble->tree[t]);
-    int32_t pair[2];
-    *is_leaf = child >= n_splits;
-    if (!*is_leaf)
-        return (uint64_t)(e->first_node[t] + child);
-    swapped_leaves(e, t, pair);
-    return (uint64_t)(e->first_leaf[t] + leaf_number(pair, child - n_splits));
-}
-
-enum what { TRUE_ID, FALSE_ID, TRUE_LEAF, FALSE_LEAF, COLUMN, MISSING, MODE, SPLIT };
-
-/* i < 0: of a tree that is a leaf; t < 0: of no tree. */
-static void add_what(struct emitting *e, int32_t t, int32_t i, enum what what)
-{
-    const struct rw_ens_node *node = i < 0 ? NULL : &e->ensemble->tree[t].node[i];
-    const int is_false = what == FALSE_ID || what == FALSE_LEAF;
-    int is_leaf = 1;
-    if (what <= FALSE_LEAF) {
-        const int32_t child = !node ? 0 : is_false ? node->right : node->left;
-        const uint64_t number = t < 0 ? 0 : child_of(e, t, child, &is_leaf);
-        rw_pb_put_number(&e->array, what >= TRUE_LEAF ? (uint64_t)is_leaf : number);
-    } else if (what == COLUMN) {
-        rw_pb_put_number(&e->array, node ? node->column : 0);
-    } else if (what == MISSING) {
-        rw_pb_put_number(&e->array, node && node->nan == RW_NAN_LEFT);
-    } else if (what == MODE) {
-        const char mode = node && node->by_category ? RW_ONNX_MEMBER : RW_ONNX_LEQ;
-        rw_put_bytes(&e->array, &mode, 1);
-    } else {
-        add_float(e, node ? node->threshold : 0);
-    }
-}
-
-/* For each node, in the order of their numbers. A model without trees has a node too, which is no
- * root: readers take no empty arrays. */
-static void add_nodes(struct emitting *e, const char *name, enum what what)
-{
-    begin(e, name);
-    if (e->ensemble->n_trees == 0)
-        add_what(e, -1, -1, what);
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++)
-        if (e->ensemble->tree[t].n_nodes == 1)
-            add_what(e, t, -1, what);
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++)
-        for (int32_t i = 0; i < rw_ens_n_splits(&e->ensemble->tree[t]); i++)
-            add_what(e, t, i, what);
-    if (what == MODE)
-        end_tensor(e, RW_ONNX_UINT8, 1);
-    else if (what == SPLIT)
-        end_tensor(e, RW_ONNX_FLOAT32, 4);
-    else
-        end_array(e, RW_ONNX_INTS);
-}
-
-static void put_leaf_weights(struct emitting *e)
-{
-    const struct rw_ensemble *from = e->ensemble;
-    begin(e, "leaf_weights");
-    if (from->n_trees == 0)
-        add_float(e, 0);
-    for (int32_t t = 0; t < from->n_trees; t++)
-        if (from->tree[t].n_nodes == 1)
-            add_float(e, from->tree[t].node[0].value);
-    for (int32_t t = 0; t < from->n_trees; t++) {
-        const int32_t n_splits = rw_ens_n_splits(&from->tree[t]);
-        int32_t pair[2];
-        if (n_splits == 0)
-            continue;
-        swapped_leaves(e, t, pair);
-        for (int32_t i = 0; i <= n_splits; i++)
-            add_float(e, from->tree[t].node[n_splits + leaf_number(pair, i)].value);
-    }
-    const size_t n = e->array.n / 4;
-    end_tensor(e, RW_ONNX_FLOAT32, 4);
-    begin(e, "leaf_targetids");
-    for (size_t i = 0; i < n; i++)
-        rw_pb_put_number(&e->array, 0);
-    end_array(e, RW_ONNX_INTS);
-}
-
-static int has_sets(const struct rw_ensemble *from)
-{
-    int any = 0;
-    for (int32_t t = 0; t < from->n_trees && !any; t++) {
-        for (int32_t i = 0; i < from->tree[t].n_nodes; i++)
-            any |= from->tree[t].node[i].by_category;
-    }
-    return any;
-}
-
-/* Sets in the order of their nodes, each ended by NaN. */
-static void put_members(struct emitting *e)
-{
-    if (!has_sets(e->ensemble)) /* readers take no empty arrays */
-        return;
-    begin(e, "membership_values");
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        for (int32_t i = 0; i < rw_ens_n_splits(tree); i++) {
-            for (uint32_t k = 0; k < tree->node[i].n_listed; k++)
-                add_float(e, tree->node[i].listed[k]);
-            if (tree->node[i].by_category)
-                add_float(e, NAN);
+    int64_t next = tree->n_nodes;
+    for (int32_t i = 0; i < tree->n_nodes; i++) {
+        const struct rw_ens_node *node = &tree->node[i];
+        if (node->left >= 0) {
+            add_test(e, node, t, i, 0, next);
+        } else {
+            add(e, NODES, place_of(node, t, i, RW_ONNX_LEAF));
+            add_leaf(e, node, t, i);
         }
+        next += node->n_listed > 1 ? node->n_listed - 1 : 0;
     }
-    end_tensor(e, RW_ONNX_FLOAT32, 4);
+    if (next > INT32_MAX)
+        rw_put_refuse(&e->node, "tree %d: tests for categories that have no numbers", t + 1);
+    next = tree->n_nodes;
+    for (int32_t i = 0; i < rw_ens_n_splits(tree) && e->node.status == RW_OK; i++) {
+        for (uint32_t k = 1; k < tree->node[i].n_listed; k++, next++)
+            add_test(e, &tree->node[i], t, next, k, next + 1);
+    }
 }
 
-static void put_ensemble(struct emitting *e)
+/* TreeEnsemble: every tree must have a node. One of a leaf only gets a node both of whose children
+ * are that leaf, which the operator's text has no word for; ONNX Runtime takes it (to 1.31: takes
+ * any root whose children have the same number, be they a leaf and a node) for a leaf of the root's
+ * own number. So these nodes and their leaves stand first, numbered alike, and no other root has
+ * such children: two leaves of a tree may have to swap numbers. */
+static void lay_out_ensemble(struct emitting *e, int32_t t)
 {
-    put_one(e, "aggregate_function", 1);
-    put_leaf_weights(e);
-    put_members(e);
-    put_one(e, "n_targets", 1);
-    add_nodes(e, "nodes_truenodeids", TRUE_ID);
-    add_nodes(e, "nodes_falsenodeids", FALSE_ID);
-    add_nodes(e, "nodes_trueleafs", TRUE_LEAF);
-    add_nodes(e, "nodes_falseleafs", FALSE_LEAF);
-    add_nodes(e, "nodes_featureids", COLUMN);
-    add_nodes(e, "nodes_missing_value_tracks_true", MISSING);
-    add_nodes(e, "nodes_modes", MODE);
-    add_nodes(e, "nodes_splits", SPLIT);
-    put_one(e, "post_transform", 0);
-    begin(e, "tree_roots");
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++)
-        rw_pb_put_number(&e->array, (uint64_t)e->first_node[t]);
-    end_array(e, RW_ONNX_INTS);
+    const struct rw_ens_tree *tree = &e->ensemble->tree[t];
+    const int64_t first_node = (int64_t)e->list[NODES].n, first_leaf = (int64_t)e->list[LEAVES].n;
+    const int32_t n_splits = rw_ens_n_splits(tree), left = tree->node[0].left;
+    const int32_t right = tree->node[0].right, low = left < right ? left : right;
+    const int32_t leaf = (left < right ? right : left) - n_splits;
+    int32_t swap[2] = {-1, -1};
+    if (n_splits > 1 && low < n_splits && leaf >= 0 && first_node + low == first_leaf + leaf) {
+        swap[0] = leaf;
+        swap[1] = leaf == 0; /* of three leaves at least */
+    }
+    for (int32_t i = 0; i < n_splits; i++) {
+        const struct rw_ens_node *node = &tree->node[i];
+        const int32_t child[2] = {node->left, node->right};
+        struct place at =
+            place_of(node, t, first_node + i, node->by_category ? RW_ONNX_MEMBER : RW_ONNX_LEQ);
+        for (int side = 0; side < 2; side++) {
+            const int32_t k = child[side] - n_splits;
+            const int32_t moved = k == swap[0] ? swap[1] : k == swap[1] ? swap[0] : k;
+            at.number[TRUE_ID + side] = k < 0 ? first_node + child[side] : first_leaf + moved;
+            at.number[TRUE_LEAF + side] = k >= 0;
+        }
+        add(e, NODES, at);
+    }
+    for (int32_t k = 0; k <= n_splits; k++) {
+        const int32_t moved = k == swap[0] ? swap[1] : k == swap[1] ? swap[0] : k;
+        add_leaf(e, &tree->node[n_splits + moved], t, first_leaf + k);
+    }
+}
+
+/* Adds a node that is none of ours, both of whose children are the leaf of its number. */
+static void add_only_leaf(struct emitting *e, const struct rw_ens_node *leaf)
+{
+    struct place at = place_of(NULL, 0, (int64_t)e->list[NODES].n, RW_ONNX_LEQ);
+    at.number[TRUE_ID] = at.number[FALSE_ID] = at.number[ID];
+    at.number[TRUE_LEAF] = at.number[FALSE_LEAF] = 1;
+    add(e, NODES, at);
+    add_leaf(e, leaf, 0, at.number[ID]);
+}
+
+/* A model without trees has a node too, which is no root: readers take no empty arrays. */
+static void lay_out(struct emitting *e, int five)
+{
+    static const struct rw_ens_node zero = {.left = -1, .right = -1};
+    const struct rw_ensemble *from = e->ensemble;
+    int64_t n_roots = 0, n_splits = 0;
+    if (five && from->n_trees == 0)
+        add_only_leaf(e, &zero);
+    for (int32_t t = 0; t < from->n_trees && five; t++) {
+        if (from->tree[t].n_nodes == 1)
+            add_only_leaf(e, from->tree[t].node);
+    }
+    n_splits = (int64_t)e->list[NODES].n;
+    for (int32_t t = 0; t < from->n_trees && e->node.status == RW_OK; t++) {
+        const int is_leaf = from->tree[t].n_nodes == 1;
+        add(e, ROOTS, place_of(NULL, t, is_leaf ? n_roots++ : n_splits, RW_ONNX_LEQ));
+        n_splits += rw_ens_n_splits(&from->tree[t]);
+        if (!five)
+            lay_out_regressor(e, t);
+        else if (!is_leaf)
+            lay_out_ensemble(e, t);
+    }
 }
 
 /* ------------------------------------------------------------------ the model around it */
@@ -410,24 +324,24 @@ int rw_onnx_write(const struct rw_ensemble *ensemble, int five, struct rw_put *p
                          .array = {.ctx = put->ctx},
                          .attribute = {.ctx = put->ctx},
                          .node = {.ctx = put->ctx}};
-    if (five)
-        put->status = lay_out(&e);
-    else
-        check_size(ensemble, put);
-    if (put->status == RW_OK) {
-        rw_pb_put_text(&e.node, RW_ONNX_NODE_INPUT, "features");
-        rw_pb_put_text(&e.node, RW_ONNX_NODE_OUTPUT, "score");
-        rw_pb_put_text(&e.node, RW_ONNX_NODE_OP, five ? "TreeEnsemble" : "TreeEnsembleRegressor");
-        (five ? put_ensemble : put_regressor)(&e);
-        rw_pb_put_text(&e.node, RW_ONNX_NODE_DOMAIN, RW_ONNX_DOMAIN);
-        put_model(&e, five, put);
-    }
+    const struct row *rows = five ? of_ensemble : of_regressor;
+    const size_t n = sizeof(of_ensemble) / sizeof(of_ensemble[0]);
+    _Static_assert(sizeof(of_ensemble) == sizeof(of_regressor),
+                   "both operators have 15 attributes");
+    lay_out(&e, five);
+    rw_pb_put_text(&e.node, RW_ONNX_NODE_INPUT, "features");
+    rw_pb_put_text(&e.node, RW_ONNX_NODE_OUTPUT, "score");
+    rw_pb_put_text(&e.node, RW_ONNX_NODE_OP, five ? "TreeEnsemble" : "TreeEnsembleRegressor");
+    for (size_t i = 0; i < n && e.node.status == RW_OK; i++)
+        put_row(&e, &rows[i]);
+    rw_pb_put_text(&e.node, RW_ONNX_NODE_DOMAIN, RW_ONNX_DOMAIN);
+    put_model(&e, five, put);
     if (put->status == RW_OK)
         put->status = e.array.status;
     if (put->n > INT32_MAX)
         rw_put_refuse(put, "ONNX has no files of more than 2 GiB");
     rw_mem_free(e.array.text);
-    rw_mem_free(e.first_node);
-    rw_mem_free(e.first_leaf);
+    for (int i = 0; i < N_LISTS; i++)
+        rw_mem_free(e.list[i].at);
     return put->status;
 }

@@ -120,14 +120,9 @@ static int gather_categories(struct raising *r, const struct rw_ensemble *from)
             }
             if (of->n == n_known) /* as of most nodes */
                 continue;
-            qsort(of->category, of->n, sizeof(*of->category), by_category);
-            uint32_t n = 0;
-            for (uint32_t k = 0; k < of->n; k++) {
-                if (n == 0 || of->category[n - 1].number != of->category[k].number)
-                    of->category[n++] = of->category[k];
-            }
-            of->n = n;
-            if (n > RW_MAX_CATEGORIES)
+            of->n =
+                (uint32_t)rw_sort_unique(of->category, of->n, sizeof(*of->category), by_category);
+            if (of->n > RW_MAX_CATEGORIES)
                 return rw_fail(r->ctx, RW_ERR_FORMAT,
                                "%s: feature %u, by categories, has over %d of them in its splits, "
                                "and ours have no more",

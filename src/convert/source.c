@@ -1,5 +1,7 @@
 /* What the parsers of all formats share. */
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/number.h"
@@ -72,9 +74,51 @@ struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *ou
 
 int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n)
 {
+    if (n > RW_MAX_FEATURE + 2)
+        rw_refuse(source, "%llu features; expected at most %d", (unsigned long long)n,
+                  RW_FEATURE_IDS);
+    return source->status < 0
+               ? source->status
+               : rw_keep(source, rw_ensemble_set_columns(source->ctx, out, (uint32_t)n));
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    char *at = all;
+    size_t kept = 0;
+    if (n > 0)
+        qsort(all, n, size, compare);
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || compare(at + (kept - 1) * size, at + i * size) != 0)
+            memmove(at + kept++ * size, at + i * size, size);
+    }
+    return kept;
+}
+
+void rw_sort_numbers(uint32_t *number, size_t n)
+{
+    if (n > 1)
+        qsort(number, n, sizeof(*number), by_number);
+}
+
+void rw_read_set(struct rw_source *source, struct rw_ensemble *out, struct rw_ens_node *node,
+                 const uint32_t *category, size_t n)
+{
+    node->by_category = 1;
+    node->threshold = 0;
+    if (source->status < 0)
+        return;
+    if (n > 0)
+        rw_keep(source, rw_ens_list(source->ctx, node, category, (uint32_t)n));
     if (source->status == RW_OK)
-        source->status = rw_ensemble_set_columns(source->ctx, out, n);
-    return source->status;
+        rw_keep(source, rw_ensemble_categories(source->ctx, out, node->column,
+                                               (const uint32_t[]){0}, NULL, 0));
 }
 
 struct pending {

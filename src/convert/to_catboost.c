@@ -1,10 +1,11 @@
-/* The format catboost: catboost_model.h says what is in it. */
+/* Writes CatBoost's models: catboost_model.h says what is in them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "convert/catboost_model.h"
-#include "convert/catboost_number.h"
 #include "dataset/categories.h"
 
 enum {
@@ -18,13 +19,319 @@ struct border {
     float at;
 };
 
+/* A category that some test of its column lists. */
+struct word {
+    uint32_t column, hash;
+    uint32_t category; /* as nodes list it; MISSING */
+};
+/* At a column stands how many there are in columns before it. */
 struct writing {
     const struct rw_ensemble *ensemble;
     struct border *border; /* [n] ascending, each once; owned */
     size_t n;
-    uint32_t *float_index;        /* [n_columns] floats are counted apart from categories; owned */
-    struct rw_catboost_sets sets; /* owned */
+    uint32_t *float_index; /* [n_columns] floats are counted apart from categories; owned */
+    /* Splits by categories, each once: those that list one category, by column, then the others, by
+     * column; owned, the nodes are borrowed. */
+    const struct rw_ens_node **test; /* [n_tests] */
+    size_t n_tests;
+    struct word *word; /* those that tests list, by column and hash; owned */
+    uint32_t *singles_to, *sets_to, *words_to, *entries_to; /* [n_columns + 1] owned */
 };
+
+/* ------------------------------------------------------------------ categories */
+
+#define MISSING UINT32_MAX
+
+static int lists_missing(const struct rw_ens_node *node)
+{
+    return node->nan == RW_NAN_RIGHT;
+}
+
+static int lists_one(const struct rw_ens_node *node)
+{
+    return node->n_listed + (uint32_t)lists_missing(node) == 1;
+}
+
+static int lists(const struct rw_ens_node *node, uint32_t category)
+{
+    const uint32_t at = rw_numbers_under(node->listed, node->n_listed, category);
+    return category == MISSING ? lists_missing(node)
+                               : at < node->n_listed && node->listed[at] == category;
+}
+
+/* decimal: room for the word of a category that is a number. */
+static const char *word_of(const struct rw_ens_categories *of, uint32_t category, char decimal[16])
+{
+    if (category == MISSING)
+        return "";
+    if (of->word)
+        return of->word[category];
+    snprintf(decimal, 16, "%u", category);
+    return decimal;
+}
+
+static struct word word_in(const struct rw_ensemble *ensemble, uint32_t column, uint32_t category)
+{
+    char decimal[16];
+    const struct rw_ens_categories *of = rw_ens_categories_of(ensemble, column);
+    return (struct word){column, rw_catboost_hash(word_of(of, category, decimal)), category};
+}
+
+static int compare(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_test(const void *a, const void *b)
+{
+    const struct rw_ens_node *x = *(const struct rw_ens_node *const *)a;
+    const struct rw_ens_node *y = *(const struct rw_ens_node *const *)b;
+    int order = lists_one(y) - lists_one(x);
+    order = order ? order : compare(x->column, y->column);
+    order = order ? order : lists_missing(x) - lists_missing(y);
+    order = order ? order : compare(x->n_listed, y->n_listed);
+    for (uint32_t i = 0; order == 0 && i < x->n_listed; i++)
+        order = compare(x->listed[i], y->listed[i]);
+    return order;
+}
+
+static int by_word(const void *a, const void *b)
+{
+    const struct word *x = a, *y = b;
+    int order = compare(x->column, y->column);
+    order = order ? order : compare(x->hash, y->hash);
+    return order ? order : compare(x->category, y->category);
+}
+
+static int gather_tests(struct rw_ctx *ctx, struct writing *w)
+{
+    size_t room = 0, n = 0;
+    for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
+        const struct rw_ens_tree *tree = &w->ensemble->tree[t];
+        for (int32_t i = 0; i < tree->n_nodes; i++) {
+            if (tree->node[i].left < 0 || !tree->node[i].by_category)
+                continue;
+            RW_TRY(RW_GROW(ctx, w->test, room, n + 1));
+            w->test[n++] = &tree->node[i];
+        }
+    }
+    w->n_tests = rw_sort_unique(w->test, n, sizeof(*w->test), by_test);
+    return RW_OK;
+}
+
+/* A missing value is among the words of each column that has a test. */
+static int gather_words(struct rw_ctx *ctx, struct writing *w, size_t *n_words)
+{
+    size_t room = 0, n = 0;
+    for (size_t i = 0; i < w->n_tests; i++) {
+        const struct rw_ens_node *node = w->test[i];
+        RW_TRY(RW_GROW(ctx, w->word, room, n + node->n_listed + 1));
+        w->word[n++] = word_in(w->ensemble, node->column, MISSING);
+        for (uint32_t k = 0; k < node->n_listed; k++)
+            w->word[n++] = word_in(w->ensemble, node->column, node->listed[k]);
+    }
+    *n_words = n = rw_sort_unique(w->word, n, sizeof(*w->word), by_word);
+    for (size_t i = 1; i < n; i++) {
+        const struct word *last = &w->word[i - 1];
+        const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, last->column);
+        char text[2][16];
+        if (last->column == w->word[i].column && last->hash == w->word[i].hash)
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                           "feature %u: categories '%.64s' and '%.64s' are the same to CatBoost, "
+                           "which knows them by a hash of 32 bits",
+                           last->column, word_of(of, last->category, text[0]),
+                           word_of(of, w->word[i].category, text[1]));
+    }
+    return RW_OK;
+}
+
+static int make_tests(struct rw_ctx *ctx, struct writing *w)
+{
+    const struct rw_ensemble *ensemble = w->ensemble;
+    const uint32_t n = ensemble->n_columns;
+    size_t n_words = 0;
+    RW_TRY(gather_tests(ctx, w));
+    RW_TRY(gather_words(ctx, w, &n_words));
+    RW_TRY(RW_NEW(ctx, w->singles_to, (size_t)n + 1));
+    RW_TRY(RW_NEW(ctx, w->sets_to, (size_t)n + 1));
+    RW_TRY(RW_NEW(ctx, w->words_to, (size_t)n + 1));
+    RW_TRY(RW_NEW(ctx, w->entries_to, (size_t)n + 1));
+    for (size_t i = 0; i < w->n_tests; i++)
+        (lists_one(w->test[i]) ? w->singles_to : w->sets_to)[w->test[i]->column + 1]++;
+    for (size_t i = 0; i < n_words; i++)
+        w->words_to[w->word[i].column + 1]++;
+    for (uint32_t c = 0; c < n; c++) {
+        const uint32_t entries =
+            (w->sets_to[c + 1] + RW_CATBOOST_CLASSES - 1) / RW_CATBOOST_CLASSES;
+        w->entries_to[c + 1] = w->entries_to[c] + (!rw_ens_categories_of(ensemble, c) ? 0
+                                                   : entries                          ? entries
+                                                                                      : 1);
+        w->singles_to[c + 1] += w->singles_to[c];
+        w->sets_to[c + 1] += w->sets_to[c];
+        w->words_to[c + 1] += w->words_to[c];
+    }
+    return RW_OK;
+}
+
+static uint32_t n_singles(const struct writing *w)
+{
+    return w->singles_to[w->ensemble->n_columns];
+}
+
+static size_t n_test_buckets(const struct writing *w)
+{
+    size_t n = w->n_tests - n_singles(w);
+    for (uint32_t c = 0; c < w->ensemble->n_columns; c++)
+        n += (w->singles_to[c + 1] - w->singles_to[c] + RW_CATBOOST_A_BUCKET - 1) /
+             RW_CATBOOST_A_BUCKET;
+    return n;
+}
+
+/* The hash of the only category that a test lists, as CatBoost writes it: an int. */
+static int value_of(const struct writing *w, const struct rw_ens_node *node)
+{
+    const uint32_t category = lists_missing(node) ? MISSING : node->listed[0];
+    return (int)word_in(w->ensemble, node->column, category).hash;
+}
+
+static void put_entries(const struct writing *w, uint32_t column, struct rw_put *put)
+{
+    const char *name = w->ensemble->column_name ? w->ensemble->column_name[column] : "";
+    for (uint32_t e = w->entries_to[column]; e < w->entries_to[column + 1]; e++) {
+        const int is_first = e == w->entries_to[column];
+        rw_put_format(put, "%s{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":",
+                      e > 0 ? ",\n" : "\n", e, column);
+        rw_put_json_text(put, name);
+        for (uint32_t i = w->singles_to[column]; is_first && i < w->singles_to[column + 1]; i++)
+            rw_put_format(put, "%s%d", i > w->singles_to[column] ? "," : ",\"values\":[",
+                          value_of(w, w->test[i]));
+        rw_put_text(put,
+                    is_first && w->singles_to[column] < w->singles_to[column + 1] ? "]}" : "}");
+    }
+}
+
+#define ELEMENTS(quote)                                                                     \
+    "[{" quote "cat_feature_index" quote ":%u," quote "combination_element" quote ":" quote \
+    "cat_feature_value" quote "}]"
+
+/* How a table is known: JSON in a text of JSON. */
+static void put_identifier(uint32_t entry, struct rw_put *put)
+{
+    rw_put_format(put, "\"{\\\"identifier\\\":" ELEMENTS("\\\"") ",\\\"type\\\":\\\"Buckets\\\"}\"",
+                  entry);
+}
+
+/* Where a set stands: the entry whose statistic it is a class of. */
+struct place {
+    uint32_t entry, class_of;
+};
+
+static struct place place_of(const struct writing *w, size_t test)
+{
+    const uint32_t column = w->test[test]->column;
+    const uint32_t in_column = (uint32_t)test - n_singles(w) - w->sets_to[column];
+    return (struct place){w->entries_to[column] + in_column / RW_CATBOOST_CLASSES,
+                          in_column % RW_CATBOOST_CLASSES};
+}
+
+static void put_statistic(const struct writing *w, size_t test, struct rw_put *put)
+{
+    const struct place at = place_of(w, test);
+    rw_put_text(put, test > n_singles(w) ? ",\n{\"identifier\":" : "\n{\"identifier\":");
+    put_identifier(at.entry, put);
+    rw_put_format(put,
+                  ",\"elements\":" ELEMENTS(
+                      "\"") ",\"ctr_type\":\"Buckets\",\"target_border_idx\":%u,"
+                            "\"prior_numerator\":0,\"prior_denomerator\":1,\"shift\":0,\"scale\":1,"
+                            "\"borders\":[0]}",
+                  at.entry, at.class_of);
+}
+
+static void put_words(const struct writing *w, struct rw_put *put)
+{
+    const uint32_t n = w->words_to[w->ensemble->n_columns];
+    int any = 0;
+    rw_put_text(put, ",\n\"cat_features_hash\":[");
+    for (uint32_t i = 0; i < n; i++) {
+        const struct word *word = &w->word[i];
+        char decimal[16];
+        if (word->category == MISSING)
+            continue;
+        rw_put_format(put, "%s{\"hash\":%u,\"value\":", any++ ? ",\n" : "\n", word->hash);
+        rw_put_json_text(
+            put, word_of(rw_ens_categories_of(w->ensemble, word->column), word->category, decimal));
+        rw_put_text(put, "}");
+    }
+    rw_put_text(put, "\n]");
+}
+
+static void put_tests(const struct writing *w, struct rw_put *put)
+{
+    const uint32_t n_columns = w->ensemble->n_columns;
+    if (w->entries_to[n_columns] == 0)
+        return;
+    rw_put_text(put, ",\n\"categorical_features\":[");
+    for (uint32_t c = 0; c < n_columns; c++)
+        put_entries(w, c, put);
+    rw_put_text(put, "\n]");
+    if (w->n_tests > n_singles(w)) {
+        rw_put_text(put, ",\n\"ctrs\":[");
+        for (size_t i = n_singles(w); i < w->n_tests; i++)
+            put_statistic(w, i, put);
+        rw_put_text(put, "\n]");
+    }
+    put_words(w, put);
+}
+
+/* A column's sets from the i-th test on that stand in one table. Returns how many. */
+static size_t put_table(const struct writing *w, size_t i, struct rw_put *put)
+{
+    const uint32_t column = w->test[i]->column, entry = place_of(w, i).entry;
+    size_t n = 1;
+    while (i + n < w->n_tests && place_of(w, i + n).entry == entry)
+        n++;
+    put_identifier(entry, put);
+    rw_put_text(put, ":{\"hash_map\":[");
+    for (uint32_t k = w->words_to[column]; k < w->words_to[column + 1]; k++) {
+        char key[24];
+        snprintf(key, sizeof(key), "%llu", (unsigned long long)rw_catboost_key(w->word[k].hash));
+        rw_put_format(put, "%s\"%s\"", k > w->words_to[column] ? ",\n" : "\n", key);
+        for (size_t c = 0; c < n; c++)
+            rw_put_text(put, lists(w->test[i + c], w->word[k].category) ? ",1" : ",0");
+    }
+    rw_put_format(put, "\n],\"hash_stride\":%zu,\"counter_denominator\":0}", n + 1);
+    return n;
+}
+
+static void put_tables(const struct writing *w, struct rw_put *put)
+{
+    const size_t first = n_singles(w);
+    if (w->n_tests == first)
+        return;
+    rw_put_text(put, "\"ctr_data\":{");
+    for (size_t i = first; i < w->n_tests;) {
+        rw_put_text(put, i > first ? ",\n" : "\n");
+        i += put_table(w, i, put);
+    }
+    rw_put_text(put, "\n},\n");
+}
+
+static void put_split(const struct writing *w, const struct rw_ens_node *node, size_t first,
+                      struct rw_put *put)
+{
+    const struct rw_ens_node **found =
+        bsearch(&node, w->test, w->n_tests, sizeof(*w->test), by_test);
+    const size_t i = (size_t)(found - w->test);
+    if (lists_one(node))
+        rw_put_format(put, "{\"cat_feature_index\":%u,\"value\":%d", w->entries_to[node->column],
+                      value_of(w, node));
+    else
+        rw_put_format(put, "{\"ctr_target_border_idx\":%u,\"border\":0.0", place_of(w, i).class_of);
+    rw_put_format(put, ",\"split_index\":%zu,\"split_type\":\"%s\"}", first + i,
+                  lists_one(node) ? "OneHotFeature" : "OnlineCtr");
+}
+
+/* ------------------------------------------------------------------ borders */
 
 static int by_border(const void *a, const void *b)
 {
@@ -48,26 +355,20 @@ static int same_entry(const struct border *a, const struct border *b)
 
 static int number_borders(struct writing *w, struct rw_put *put)
 {
-    size_t n_splits = 0, n = 0, n_buckets = rw_catboost_sets_buckets(&w->sets), in_entry = 0;
-    for (int32_t t = 0; t < w->ensemble->n_trees; t++)
-        n_splits += (size_t)w->ensemble->tree[t].n_nodes / 2;
-    put->status = RW_NEW(put->ctx, w->border, n_splits);
-    RW_TRY(put->status);
+    size_t room = 0, n = 0, n_buckets = n_test_buckets(w), in_entry = 0;
     for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &w->ensemble->tree[t];
         for (int32_t i = 0; i < tree->n_nodes; i++) {
-            if (tree->node[i].left >= 0 && !tree->node[i].by_category)
-                w->border[n++] = border_of(&tree->node[i]);
+            if (tree->node[i].left < 0 || tree->node[i].by_category)
+                continue;
+            RW_TRY(RW_GROW(put->ctx, w->border, room, n + 1));
+            w->border[n++] = border_of(&tree->node[i]);
         }
     }
-    qsort(w->border, n, sizeof(*w->border), by_border);
-    for (size_t i = 0; i < n; i++) {
-        struct border *last = w->n > 0 ? &w->border[w->n - 1] : NULL;
-        if (last && by_border(last, &w->border[i]) == 0)
-            continue;
-        in_entry = last && same_entry(last, &w->border[i]) ? in_entry + 1 : 0;
+    w->n = rw_sort_unique(w->border, n, sizeof(*w->border), by_border);
+    for (size_t i = 0; i < w->n; i++) {
+        in_entry = i > 0 && same_entry(&w->border[i - 1], &w->border[i]) ? in_entry + 1 : 0;
         n_buckets += in_entry % RW_CATBOOST_A_BUCKET == 0;
-        w->border[w->n++] = w->border[i];
     }
     if (n_buckets > MOST_BUCKETS)
         rw_put_refuse(put,
@@ -123,7 +424,7 @@ static void put_features(const struct writing *w, struct rw_put *put)
         } while (at < w->n && w->border[at].column == column);
     }
     rw_put_text(put, "\n]");
-    rw_catboost_put_sets(&w->sets, put);
+    put_tests(w, put);
     rw_put_text(put, "},\n");
 }
 
@@ -142,7 +443,7 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
     }
     if (at->node->by_category) {
         rw_put_text(put, "{\"split\":");
-        rw_catboost_put_split(&w->sets, at->node, w->n, put);
+        put_split(w, at->node, w->n, put);
         rw_put_text(put, ",\"left\":");
         return;
     }
@@ -193,19 +494,24 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
     if (ensemble->n_trees == 0) /* loaded there, but not applied: "Empty tree range [0, 0)" */
         return rw_put_refuse(
             put, "a model without trees is none in CatBoost, which needs one to predict");
-    RW_TRY_OUT(rw_catboost_sets_make(put->ctx, ensemble, &w.sets));
+    RW_TRY_OUT(make_tests(put->ctx, &w));
     RW_TRY_OUT(count_floats(&w, put));
     RW_TRY_OUT(number_borders(&w, put));
     rw_put_text(put, "{\"model_info\":{},\n");
     put_features(&w, put);
     RW_TRY_OUT(put_trees(&w, put));
-    rw_catboost_put_tables(&w.sets, put);
+    put_tables(&w, put);
     rw_put_text(put, "\"scale_and_bias\":[1,[0]]}\n");
     status = put->status;
 out:
     rw_mem_free(w.border);
     rw_mem_free(w.float_index);
-    rw_catboost_sets_release(&w.sets);
+    rw_mem_free(w.test);
+    rw_mem_free(w.word);
+    rw_mem_free(w.singles_to);
+    rw_mem_free(w.sets_to);
+    rw_mem_free(w.words_to);
+    rw_mem_free(w.entries_to);
     return status;
 }
 

@@ -197,13 +197,7 @@ static void read_set(struct reading *r, size_t i, struct rw_ens_node *node, stru
         return;
     for (int64_t k = 0; k < n && r->source->status == RW_OK; k++)
         category[k] = (uint32_t)integer_at(r, A_CATEGORY, (size_t)(begin + k), 0, INT32_MAX);
-    node->by_category = 1;
-    node->threshold = 0;
-    if (r->source->status == RW_OK)
-        rw_keep(r->source, rw_ens_list(ctx, node, category, (uint32_t)n));
-    if (r->source->status == RW_OK)
-        rw_keep(r->source,
-                rw_ensemble_categories(ctx, out, node->column, (const uint32_t[]){0}, NULL, 0));
+    rw_read_set(r->source, out, node, category, (size_t)n);
     rw_mem_free(category);
 }
 
