@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rankwood import migrate
 from rankwood._core import ffi, lib, text
-from rankwood._params import infos
+from rankwood._params import infos, meaning, pythonic, string_of
 
 _HEAD = """# Coming from LightGBM, XGBoost or CatBoost
 
@@ -71,9 +71,9 @@ def _page_rows() -> tuple[dict[str, _Row], dict[str, _Row]]:
     without: dict[str, _Row] = {}
     for program, names in migrate._NAMES.items():
         for name in sorted(names):
-            meaning = migrate._meaning(name, program)
-            assert meaning is not None, name
-            ours, note = meaning
+            found = meaning(name, program)
+            assert found is not None, name
+            ours, note = found
             row = (without if ours is None else taken).setdefault(ours or note or "", _Row())
             row.names[program].append(name)
             if ours is not None and note is not None and note not in row.notes:
@@ -101,7 +101,7 @@ def page() -> str:
         if alias.parameter != ffi.NULL:
             words = ", ".join(f"`{word}`" for word in text(alias.names).split())
             target = "none" if alias.ours == ffi.NULL else f"`{text(alias.ours)}`"
-            note = migrate._pythonic(migrate._string(alias.note) or "")
+            note = pythonic(string_of(alias.note) or "")
             lines.append(f"| `{text(alias.parameter).replace('-', '_')}` | {words} | {target} | {note} |")
     heads = "| because, or where it is | LightGBM | XGBoost | CatBoost |"
     lines += ["", "## No parameter here", heads, "|---|---|---|---|"]

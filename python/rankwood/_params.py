@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -85,11 +86,144 @@ def number_or_text(value: str) -> int | float | str:
     return value
 
 
+# ---- names that others, and the program, have for them ----
+
+# Where the library's table speaks of the program's options and files, what Python has: by our option, or
+# by the first word of a row that has none.
+IN_PYTHON = {
+    "valid": "validation sets are train(..., valid={'name': Dataset})",
+    "output": "Model.save writes the model",
+    "init": "train(..., init=Model) goes on from a model, with `rounds` more trees",
+    "checkpoint": "train(..., checkpoint=FILE) writes checkpoints, and resume goes on from one",
+    "checkpoint-every": "train(..., checkpoint_every=50): rounds, or a time, '30s'",
+    "resume": "train(..., checkpoint=FILE, resume='auto') goes on from the file, if it is there",
+    "model": "Model.load reads a model",
+    "scores": "Model.predict returns the scores",
+    "trees": "it is an argument of Model.predict: n_trees",
+    "leaf-ids": "Model.trees lists the nodes and leaves",
+    "documents": "SHAP values are Model.explain",
+    "per-query": "evaluate(...).metrics[name].per_query has the values of the queries",
+    "folds": "cross-validation is cv(params, dataset, n_folds=K)",
+    "config": "parameters are a dictionary; files of them are the program's",
+    "verbose": "progress goes to a terminal, notes to the logger 'rankwood'",
+    "quiet": "progress goes to a terminal, notes to the logger 'rankwood'",
+    "log": "Model.evals_result has the metrics of each round, and callbacks see them",
+    "top": "it is an argument of the plots",
+    "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "query-weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "start-scores": "Dataset(..., start_scores=)",
+    "positions": "Dataset(..., position=)",
+    "pairs-file": "Dataset(..., pairs=), with pairs='given'",
+    "label-columns": "Dataset(data, [label, further labels ...], qid=...)",
+    "labels": "Dataset(..., more_labels=)",
+    "label-column": "Dataset(data, label, qid=... or group=...)",
+    "qid-column": "Dataset(data, label, qid=... or group=...)",
+    "weight-column": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "names": "Dataset(..., feature_names=), or the columns' names",
+    "ignore": "Dataset(..., ignore=)",
+    "absent": "missing values are Dataset(..., missing=), beside NaN and null",
+    "data": "train(params, Dataset(...))",
+    "task": "training, measuring and predicting are functions of their own",
+    "label": "Dataset(data, label, qid=... or group=...)",
+    "nfold": "cross-validation is cv(params, dataset, n_folds=K)",
+    "validation-fraction": "a validation set is a Dataset of its own; folds of one are cv",
+    "save-binary": "a Dataset keeps its binned data, and uses it again in every training",
+    "convert-model": "Model.export writes models for other programs",
+    "predict-contrib": "SHAP values are Model.explain",
+    "allow-writing-files": "training writes no files",
+    "num-class": "labels are grades of relevance, not classes; Dataset(..., weight=) weighs documents",
+    "force-col-wise": "the library chooses how data lies in memory",
+    "start-iteration-predict": "a score is of the first n_trees trees, from the first one on",
+    "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
+}
+
+# Parameters that a Dataset takes.
+_OF_DATA = (
+    "weights", "query-weights", "start-scores", "positions", "pairs-file", "label-column", "qid-column",
+    "weight-column", "label-columns", "labels", "names", "ignore", "absent",
+)  # fmt: skip
+
+# Those among the library's parameters: what they are, and where the data has them.
+_REFUSED = {
+    "weights": ("weights", "Dataset(..., weight=) or (..., query_weight=)"),
+    "positions": ("positions", IN_PYTHON["positions"]),
+    "labels": ("further labels", IN_PYTHON["labels"]),
+    "start-scores": ("start_scores", IN_PYTHON["start-scores"]),
+    "pairs-file": ("pairs", IN_PYTHON["pairs-file"]),
+}
+
+# Names that mean something in Python alone.
+_ALSO = {
+    "predict_disable_shape_check": "a column that the model needs and the data lacks is always an error",
+    "query": IN_PYTHON["label"],
+    "callback callbacks": "train(..., callbacks=) takes functions of a Round",
+    "name": "a model has no name of its own",
+}
+
+# Words that one program uses for something else than the rest.
+_INSTEAD = {
+    ("LightGBM", "alpha"): "the errors of single documents are the squared one and the logistic one",
+    ("LightGBM", "feature_penalty"):
+        "gains are not multiplied: 'feature_penalty' takes a feature's cost from each gain",
+    ("LightGBM", "task_type"): IN_PYTHON["task"],
+    ("LightGBM", "tree"): "workers on several machines are started by mpirun, srun, torchrun, Dask or Spark",
+}
+
+
+def alias_rows(word: str, parameter: str | None = None) -> Iterator[Any]:
+    """The rows that have a word."""
+    of = ffi.NULL if parameter is None else parameter.encode()
+    i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), 0)
+    while i >= 0:
+        yield lib.rw_alias_at(i)
+        i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), i + 1)
+
+
+def string_of(chars: Any) -> str | None:
+    return None if chars == ffi.NULL else text(chars)
+
+
+def pythonic(note: str) -> str:
+    """Our parameters' names with `_`, as Python has them."""
+    return re.sub(
+        r"'([a-z0-9]+(?:-[a-z0-9]+)+)'", lambda found: "'" + found[1].replace("-", "_") + "'", note
+    )
+
+
+def meaning(name: str, program: str = "") -> tuple[str | None, str | None] | None:
+    """Our parameter and what is different, or None and why there is none; None: the name is unknown."""
+    if (program, name) in _INSTEAD:
+        return None, _INSTEAD[program, name]
+    ours = {text(info.name) for info in infos()}
+    rows = list(alias_rows(name))
+    for row in rows:
+        target = string_of(row.ours)
+        if target in ours:
+            note = string_of(row.note)
+            if target in _OF_DATA:
+                return None, IN_PYTHON[target]
+            return target, None if note is None else pythonic(note)
+    if name.replace("_", "-") in _OF_DATA:
+        return None, IN_PYTHON[name.replace("_", "-")]
+    if name.replace("_", "-") in ours:
+        return name.replace("_", "-"), None
+    for words, why in _ALSO.items():
+        if name in words.split():
+            return None, why
+    for row in rows:
+        key = string_of(row.ours) or text(row.names).split()[0]
+        if key in IN_PYTHON:
+            return None, IN_PYTHON[key]
+    for row in rows:
+        if (note := string_of(row.note)) is not None and row.ours == ffi.NULL:
+            return None, pythonic(note)
+    option = name.replace("_", "-")  # the program's own
+    return (None, IN_PYTHON[option]) if option in IN_PYTHON else None
+
+
 def _unknown(name: str) -> str:
     """What a name that is no parameter's was meant to be, as Python has it."""
-    from rankwood import migrate
-
-    ours, note = migrate.meaning(name) or (None, None)
+    ours, note = meaning(name) or (None, None)
     if ours is None and note is None:
         near = lib.rw_params_nearest(chars(name))
         ours = text(near) if near != ffi.NULL else None
@@ -153,16 +287,9 @@ class Params:
     def set(self, name: str, value: Any) -> None:
         ours = name.replace("_", "-")
         _refuse_functions(name, value)
-        if ours == "weights":
-            raise ParameterError("weights are the data's: Dataset(..., weight=) or (..., query_weight=)")
-        if ours == "positions":
-            raise ParameterError("positions are the data's: Dataset(..., position=)")
-        if ours == "labels":
-            raise ParameterError("further labels are the data's: Dataset(..., more_labels=)")
-        if ours == "start-scores":
-            raise ParameterError("start_scores are the data's: Dataset(..., start_scores=)")
-        if ours == "pairs-file":
-            raise ParameterError("pairs are the data's: Dataset(..., pairs=), with pairs='given'")
+        if ours in _REFUSED:
+            what, where = _REFUSED[ours]
+            raise ParameterError(f"{what} are the data's: {where}")
         if "\0" not in name and lib.rw_params_get(self.c, chars(ours)) == ffi.NULL:
             raise ParameterError(_unknown(name))
         if ours == "monotone" and isinstance(value, Mapping):
@@ -175,7 +302,7 @@ class Params:
             value = [name_in_file(one) if isinstance(one, str) else one for one in value]
             if not value:
                 raise ParameterError("features is empty; expected ids or names")
-        check(lib.rw_params_set(context(), self.c, chars(name.replace("_", "-")), chars(as_text(value))))
+        check(lib.rw_params_set(context(), self.c, chars(ours), chars(as_text(value))))
 
     def get(self, name: str) -> str:
         value = lib.rw_params_get(self.c, chars(name.replace("_", "-")))

@@ -8,42 +8,144 @@ docs/make_migrating.py prints docs/migrating.md from the same tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from rankwood import _constraints, _program_names
 from rankwood._core import ParameterError, ParameterTypeError, check, context, ffi, lib, text
-from rankwood._params import Params, as_mapping, as_text, infos, number_or_text
-from rankwood._program_names import IN_PYTHON as _IN_PYTHON
+from rankwood._params import (
+    IN_PYTHON,
+    Params,
+    alias_rows,
+    as_mapping,
+    as_text,
+    meaning,
+    number_or_text,
+    pythonic,
+    string_of,
+)
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# The names that other trainers' parameters have, as they list them themselves: LightGBM 4.7 (with its aliases),
+# XGBoost 3.2, CatBoost 1.2.
 _NAMES = {
-    "LightGBM": _program_names.LIGHTGBM,
-    "XGBoost": _program_names.XGBOOST,
-    "CatBoost": _program_names.CATBOOST,
+    "LightGBM": _words(
+        """
+        alpha app application auc_mu_weights bagging bagging_by_query bagging_fraction
+        bagging_fraction_seed bagging_freq bagging_seed bin_construct_sample_cnt blacklist boost
+        boost_from_average boosting boosting_type bundle cat_column cat_feature cat_l2 cat_smooth
+        categorical_column categorical_feature categorical_features cegb_penalty_feature_coupled
+        cegb_penalty_feature_lazy cegb_penalty_split cegb_tradeoff class_weight colsample_bynode
+        colsample_bytree config config_file contrib convert_model convert_model_file
+        convert_model_language data data_filename data_random_seed data_sample_strategy data_seed
+        deterministic device device_type drop_rate drop_seed early_stopping early_stopping_min_delta
+        early_stopping_round early_stopping_rounds enable_bundle enable_sparse eta eval_at extra_seed
+        extra_tree extra_trees fair_c fc feature_contri feature_contrib feature_fraction
+        feature_fraction_bynode feature_fraction_seed feature_penalty feature_pre_filter
+        first_metric_only force_col_wise force_row_wise forced_splits forced_splits_file
+        forced_splits_filename forcedbins_filename forcedsplits_filename fp fs gpu_device_id
+        gpu_device_id_list gpu_platform_id gpu_use_dp group group_column group_id has_header header
+        hist_pool_size histogram_pool_size ignore_column ignore_feature importance_type input_model
+        interaction_constraints is_enable_bundle is_enable_sparse is_pre_partition is_predict_contrib
+        is_predict_leaf_index is_predict_raw_score is_provide_training_metric is_save_binary
+        is_save_binary_file is_sparse is_training_metric is_unbalance l1_regularization
+        l2_regularization label label_column label_gain lambda lambda_l1 lambda_l2 lambdarank_norm
+        lambdarank_position_bias_regularization lambdarank_truncation_level leaf_index learning_rate
+        linear_lambda linear_tree linear_trees local_listen_port local_port loss machine_list
+        machine_list_file machine_list_filename machines map_at map_eval_at max_bin max_bin_by_feature
+        max_bins max_cat_threshold max_cat_to_onehot max_delta_step max_depth max_drop max_iter max_leaf
+        max_leaf_nodes max_leaf_output max_leaves max_tree_output mc mc_method mc_penalty metric
+        metric_freq metric_types metrics min_child_samples min_child_weight min_data min_data_in_bin
+        min_data_in_leaf min_data_per_group min_data_per_leaf min_gain_to_split min_hessian
+        min_samples_leaf min_split_gain min_sum_hessian min_sum_hessian_in_leaf min_sum_hessian_per_leaf
+        mlist model_in model_input model_out model_output monotone_constraining_method
+        monotone_constraint monotone_constraints monotone_constraints_method monotone_penalty
+        monotone_splits_penalty monotonic_cst ms_penalty multi_error_top_k n_estimators n_iter
+        n_iter_no_change n_jobs name_pred ndcg_at ndcg_eval_at neg_bagging neg_bagging_fraction
+        neg_sub_row neg_subsample nodes nrounds nthread nthreads num_boost_round num_class num_classes
+        num_gpu num_grad_quant_bins num_iteration num_iteration_predict num_iterations num_leaf
+        num_leaves num_machine num_machines num_round num_rounds num_thread num_threads num_tree
+        num_trees objective objective_seed objective_type other_rate output_freq output_model
+        output_result parser_config_file path_smooth poisson_max_delta_step port pos_bagging
+        pos_bagging_fraction pos_sub_row pos_subsample pre_partition precise_float_parser
+        pred_early_stop pred_early_stop_freq pred_early_stop_margin pred_name predict_contrib
+        predict_disable_shape_check predict_leaf_index predict_name predict_raw_score predict_rawscore
+        predict_result prediction_name prediction_result quant_train_renew_leaf query query_column
+        query_id random_seed random_state rate_drop raw_score refit_decay_rate reg_alpha reg_lambda
+        reg_sqrt save_binary save_period saved_feature_importance_type scale_pos_weight seed
+        shrinkage_rate sigmoid skip_drop snapshot_freq sparse start_iteration_predict
+        stochastic_rounding sub_feature sub_feature_bynode sub_row subsample subsample_for_bin
+        subsample_freq task task_type test test_data test_data_file time_out top_k top_rate topk train
+        train_data train_data_file train_metric training_metric tree tree_learner tree_learner_type
+        tree_type tweedie_variance_power two_round two_round_loading unbalance unbalanced_sets
+        uniform_drop use_missing use_quantized_grad use_two_round_loading valid valid_data
+        valid_data_file valid_filenames verbose verbosity weight weight_column workers xgboost_dart_mode
+        zero_as_missing
+        """
+    ),
+    "XGBoost": _words(
+        """
+        aft_loss_distribution alpha base_margin base_score booster callbacks colsample_bylevel
+        colsample_bynode colsample_bytree device disable_default_eval_metric early_stopping_rounds
+        enable_categorical eta eval_metric evals extmem_single_page feature_names feature_selector
+        feature_types feature_weights gamma gpu_id group grow_policy huber_slope importance_type
+        interaction_constraints lambda lambdarank_bias_norm lambdarank_normalization
+        lambdarank_num_pair_per_sample lambdarank_pair_method lambdarank_score_normalization
+        lambdarank_unbiased learning_rate max_bin max_cached_hist_node max_cat_threshold
+        max_cat_to_onehot max_delta_step max_depth max_leaves min_child_weight min_split_loss missing
+        monotone_constraints multi_strategy n_estimators n_jobs ndcg_exp_gain normalize_type nthread
+        num_boost_round num_class num_parallel_tree objective one_drop predictor process_type qid
+        quantile_alpha random_state rate_drop refresh_leaf reg_alpha reg_lambda sample_type
+        sampling_method scale_pos_weight seed seed_per_iteration silent skip_drop subsample top_k
+        tree_method tweedie_variance_power updater validate_parameters verbose_eval verbosity xgb_model
+        """
+    ),
+    "CatBoost": _words(
+        """
+        allow_const_label dev_efb_max_buckets dev_score_calc_obj_block_size name
+        allow_writing_files approx_on_full_history auto_class_weights
+        bagging_temperature best_model_min_trees boost_from_average boosting_type bootstrap_type
+        border_count callback cat_features class_names class_weights classes_count colsample_bylevel
+        combinations_ctr counter_calc_method ctr_description ctr_history_unit ctr_leaf_count_limit
+        ctr_target_border_count custom_loss custom_metric data_partition depth device_config devices
+        dictionaries diffusion_temperature early_stopping_rounds embedding_features eta eval_fraction
+        eval_metric feature_border_type feature_calcers feature_weights final_ctr_computation_mode
+        first_feature_use_penalties fixed_binary_splits fold_len_multiplier fold_permutation_block
+        gpu_cat_features_storage gpu_ram_part grow_policy has_time ignored_features input_borders
+        iterations l2_leaf_reg langevin leaf_estimation_backtracking leaf_estimation_iterations
+        leaf_estimation_method learning_rate logging_level loss_function max_bin max_ctr_complexity
+        max_depth max_leaves metadata metric_period min_child_samples min_data_in_leaf model_shrink_mode
+        model_shrink_rate model_size_reg monotone_constraints mvs_reg n_estimators nan_mode
+        num_boost_round num_leaves num_trees objective od_pval od_type od_wait one_hot_max_size
+        output_borders penalties_coefficient per_feature_ctr per_float_feature_quantization
+        per_object_feature_penalties pinned_memory_size posterior_sampling random_score_type random_seed
+        random_state random_strength reg_lambda rsm sampling_frequency sampling_unit save_snapshot
+        scale_pos_weight score_function silent simple_ctr snapshot_file snapshot_interval
+        sparse_features_conflict_fraction store_all_simple_ctr subsample target_border task_type
+        text_features text_processing thread_count tokenizers train_dir use_best_model used_ram_limit
+        verbose verbose_eval
+        """
+    ),
 }
 
-# Parameters that a Dataset takes.
-_OF_DATA = (
-    "weights", "query-weights", "start-scores", "positions", "pairs-file", "label-column", "qid-column",
-    "weight-column", "label-columns", "labels", "names", "ignore", "absent",
-)  # fmt: skip
-
-# Names that mean something in Python alone.
-_ALSO = {
-    "predict_disable_shape_check": "a column that the model needs and the data lacks is always an error",
-    "query": _IN_PYTHON["label"],
-    "callback callbacks": "train(..., callbacks=) takes functions of a Round",
-    "name": "a model has no name of its own",
-}
-
-# Words that one program uses for something else than the rest.
-_INSTEAD = {
-    ("LightGBM", "alpha"): "the errors of single documents are the squared one and the logistic one",
-    ("LightGBM", "feature_penalty"):
-        "gains are not multiplied: 'feature_penalty' takes a feature's cost from each gain",
-    ("LightGBM", "task_type"): _IN_PYTHON["task"],
-    ("LightGBM", "tree"): "workers on several machines are started by mpirun, srun, torchrun, Dask or Spark",
-}
+# What they do where nothing is said, where Rankwood does otherwise.
+_DEFAULTS: dict[str, dict[str, str]] = {
+    "LightGBM": {
+        "rounds": "100", "rate": "0.1", "leaves": "31", "split": "newton", "l2": "0",
+        "sample_features": "1", "early_stop": "never",
+    },
+    "XGBoost": {
+        "rounds": "100, or 10 by xgboost.train", "rate": "0.3", "split": "newton", "l2": "1",
+        "min_docs": "no limit", "sample_features": "1", "truncation": "32", "early_stop": "never",
+    },
+    "CatBoost": {
+        "rounds": "1000", "rate": "by size", "l2": "3", "min_docs": "1", "bins": "254",
+        "sample_features": "1", "early_stop": "never",
+    },
+}  # fmt: skip
 
 # Values of parameters without match that say what is so anyway.
 _NEUTRAL = {"gbdt", "gbtree", "plain", "none", "uniform", "no", "default", "onedimensional", ""}
@@ -76,67 +178,36 @@ def from_catboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     return _Migration("CatBoost", params).run()
 
 
-# ------------------------------------------------------------------ the library's table
+# ------------------------------------------------------------------ constraints as others have them
 
 
-def _ours() -> set[str]:
-    return {text(info.name) for info in infos()}
+def _directions(value: Any) -> dict[Any, int]:
+    """1 or -1 by feature: given by position, or by name."""
+    if isinstance(value, str):
+        items = [item.strip() for item in value.strip(" ()[]").split(",") if item.strip()]
+        by_name = [item.rpartition(":") for item in items]
+        named = all(middle for _, middle, _ in by_name)
+        value = {first: last for first, _, last in by_name} if named else items
+    given = value.items() if isinstance(value, Mapping) else enumerate(value)
+    return {feature: int(sign) for feature, sign in given if int(sign)}
 
 
-def _rows(word: str, parameter: str | None = None) -> Iterator[Any]:
-    """The rows that have a word."""
-    of = ffi.NULL if parameter is None else parameter.encode()
-    i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), 0)
-    while i >= 0:
-        yield lib.rw_alias_at(i)
-        i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), i + 1)
+def _groups(value: Any) -> list[list[Any]]:
+    """Lists of features that may be used together: given by position, or by name. TypeError, ValueError: it is
+    none."""
+    if isinstance(value, str):
+        texts = re.findall(r"\[([^\[\]]+)\]", value)
+        if not texts and value.strip(" []"):
+            raise ValueError(value)
+        return [[_feature(one) for one in text.split(",")] for text in texts]
+    if any(isinstance(group, str) for group in value):
+        raise TypeError(value)
+    return [list(group) for group in value]
 
 
-def _string(chars: Any) -> str | None:
-    return None if chars == ffi.NULL else text(chars)
-
-
-def _pythonic(note: str) -> str:
-    """Our parameters' names with `_`, as Python has them."""
-    return re.sub(
-        r"'([a-z0-9]+(?:-[a-z0-9]+)+)'", lambda found: "'" + found[1].replace("-", "_") + "'", note
-    )
-
-
-def _meaning(name: str, program: str) -> tuple[str | None, str | None] | None:
-    """Our parameter and what is different, or None and why there is none; None: the name is unknown."""
-    if (program, name) in _INSTEAD:
-        return None, _INSTEAD[program, name]
-    ours = _ours()
-    rows = list(_rows(name))
-    for row in rows:
-        target = _string(row.ours)
-        if target in ours:
-            note = _string(row.note)
-            if target in _OF_DATA:
-                return None, _IN_PYTHON[target]
-            return target, None if note is None else _pythonic(note)
-    if name.replace("_", "-") in _OF_DATA:
-        return None, _IN_PYTHON[name.replace("_", "-")]
-    if name.replace("_", "-") in ours:
-        return name.replace("_", "-"), None
-    for words, why in _ALSO.items():
-        if name in words.split():
-            return None, why
-    for row in rows:
-        key = _string(row.ours) or text(row.names).split()[0]
-        if key in _IN_PYTHON:
-            return None, _IN_PYTHON[key]
-    for row in rows:
-        if (note := _string(row.note)) is not None and row.ours == ffi.NULL:
-            return None, _pythonic(note)
-    option = name.replace("_", "-")  # the program's own
-    return (None, _IN_PYTHON[option]) if option in _IN_PYTHON else None
-
-
-def meaning(name: str) -> tuple[str | None, str | None] | None:
-    """As _meaning, whichever program the name is of."""
-    return _meaning(name, "")
+def _feature(text: str) -> int | str:
+    name = text.strip(" '\"")
+    return int(name) if name.isdecimal() else name
 
 
 # ------------------------------------------------------------------ one set of parameters
@@ -164,6 +235,23 @@ def _options(word: str) -> tuple[str, dict[str, str]]:
     """CatBoost's "NDCG:top=10;type=Exp": the name, and its options."""
     name, _, rest = word.partition(":")
     return name, dict(re.findall(r"([a-z_]+)=([^;]*)", rest))
+
+
+_WHOLE_SUMS = "sums are always of whole numbers, of 8 bits a lambda unless 'bits' says otherwise"
+
+# Parameters that change nothing here: values that are told of, and what is told.
+_TOLD: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "use_missing": (lambda value: not _is_true(value), "none, because NaN is always missing: replace it in the data"),
+    "zero_as_missing": (_is_true, "Dataset(..., missing=0)"),
+    "nan_mode": (lambda value: True, "a split learns where missing values go"),
+    "use_quantized_grad": (lambda value: True, _WHOLE_SUMS),
+    "num_grad_quant_bins": (lambda value: True, _WHOLE_SUMS),
+    "predictor": (lambda value: True, "it is an argument of Model.predict: device"),
+    "gpu_use_dp": (_is_true, "sums are exact on every device"),
+    "gpu_platform_id": (lambda value: not _is_number(value, -1), "GPUs are those of CUDA"),
+    "num_gpu": (lambda value: not _is_number(value, 1), "one GPU is chosen: device='cuda:N'"),
+    **dict.fromkeys(("bagging_freq", "subsample_freq", "bagging_by_query"), (lambda value: False, "see _sampling")),
+}
 
 
 class _Migration:
@@ -199,13 +287,17 @@ class _Migration:
         if name not in _NAMES[self.program]:
             self.tell(name, self._unknown(name))
             return
+        if name in _TOLD:
+            is_told, told = _TOLD[name]
+            self.tell(name, told if is_told(value) else None)
+            return
         special = getattr(self, "_name_" + name, None)
         if special is not None:
             special(name, value)
             return
-        meaning = _meaning(name, self.program)
-        assert meaning is not None, name  # tested: each of the names has one
-        ours, note = meaning
+        found = meaning(name, self.program)
+        assert found is not None, name  # tested: each of the names has one
+        ours, note = found
         if ours is None:
             if not _is_nothing(value):
                 self.tell(name, f"none, because {note}" if not _is_pointer(note) else note)
@@ -242,12 +334,12 @@ class _Migration:
             self.tell(name, "a function is called with (scores, rankwood.Dataset); the sign is the same")
             return
         word = str(value).lower() if not isinstance(value, float) or value % 1 else str(int(value))
-        for row in _rows(word, ours):
-            target, why = _string(row.ours), _string(row.note)
+        for row in alias_rows(word, ours):
+            target, why = string_of(row.ours), string_of(row.note)
             if target is None:
-                self.tell(name, f"none, because {_pythonic(why or '')} ({value!r} is left out)")
+                self.tell(name, f"none, because {pythonic(why or '')} ({value!r} is left out)")
                 return
-            value, note = target, why and _pythonic(why)
+            value, note = target, why and pythonic(why)
             break
         if isinstance(value, str):
             value = number_or_text(value.lower())
@@ -278,7 +370,7 @@ class _Migration:
     # ---- names whose values mean something else here ----
 
     def _name_objective(self, name: str, value: Any) -> None:
-        if not isinstance(value, str) or any(True for _ in _rows(value, "objective")):
+        if not isinstance(value, str) or any(True for _ in alias_rows(value, "objective")):
             self.set(name, "objective", value, None)
             self._delta_of(value)
             return
@@ -300,8 +392,8 @@ class _Migration:
         """The weight of pairs that is a part of an objective's name there, such as rank:map's."""
         if not isinstance(objective, str) or self.params.get("objective") != "lambdarank":
             return
-        for row in _rows(objective, "delta"):
-            delta, note = _string(row.ours), _string(row.note)
+        for row in alias_rows(objective, "delta"):
+            delta, note = string_of(row.ours), string_of(row.note)
             if delta is not None and delta != "ndcg" and note is None:
                 self.params["delta"] = delta
 
@@ -335,26 +427,26 @@ class _Migration:
             self.set(name, "truncation", value, None)
 
     def _name_lambdarank_unbiased(self, name: str, value: Any) -> None:
-        self.set(name, "debias", "ipw" if _is_true(value) else "off", _IN_PYTHON["positions"])
+        self.set(name, "debias", "ipw" if _is_true(value) else "off", IN_PYTHON["positions"])
 
     def _name_lambdarank_position_bias_regularization(self, name: str, value: Any) -> None:
-        self.set(name, "debias", "additive", _IN_PYTHON["positions"])
+        self.set(name, "debias", "additive", IN_PYTHON["positions"])
         self.set(name, "position-l2", value, None)
 
     def _name_monotone_constraints(self, name: str, value: Any) -> None:
         try:
-            directions = _constraints.directions(value)
+            signs = _directions(value)
         except (TypeError, ValueError, OverflowError):
             self.tell(name, f"left out: {value!r} is no list of 1, -1 and 0")
             return
-        if directions:
-            self.set(name, "monotone", directions, None)
+        if signs:
+            self.set(name, "monotone", signs, None)
 
     _name_monotone_constraint = _name_mc = _name_monotonic_cst = _name_monotone_constraints
 
     def _name_interaction_constraints(self, name: str, value: Any) -> None:
         try:
-            groups = _constraints.groups(value)
+            groups = _groups(value)
         except (TypeError, ValueError):
             self.tell(name, f"left out: {value!r} is no list of lists of features")
             return
@@ -371,34 +463,11 @@ class _Migration:
         if not (isinstance(value, float) and value != value):
             self.tell(name, f"Dataset(..., missing={value!r})")
 
-    def _name_use_missing(self, name: str, value: Any) -> None:
-        if not _is_true(value):
-            self.tell(name, "none, because NaN is always missing: replace it in the data")
-
-    def _name_zero_as_missing(self, name: str, value: Any) -> None:
-        if _is_true(value):
-            self.tell(name, "Dataset(..., missing=0)")
-
-    def _name_nan_mode(self, name: str, value: Any) -> None:
-        self.tell(name, "a split learns where missing values go")
-
-    def _name_use_quantized_grad(self, name: str, value: Any) -> None:
-        self.tell(name, "sums are always of whole numbers, of 8 bits a lambda unless 'bits' says otherwise")
-
-    _name_num_grad_quant_bins = _name_use_quantized_grad
-
     def _name_tree_method(self, name: str, value: Any) -> None:
         if str(value) == "gpu_hist":
             self.params.setdefault("device", "cuda")
         elif str(value) not in ("hist", "auto"):
             self.tell(name, "splits are always found from histograms")
-
-    def _name_predictor(self, name: str, value: Any) -> None:
-        self.tell(name, "it is an argument of Model.predict: device")
-
-    def _name_gpu_use_dp(self, name: str, value: Any) -> None:
-        if _is_true(value):
-            self.tell(name, "sums are exact on every device")
 
     def _name_devices(self, name: str, value: Any) -> None:
         if re.fullmatch(r"-1|0?", str(value)):
@@ -410,14 +479,6 @@ class _Migration:
 
     _name_gpu_id = _name_gpu_device_id = _name_devices
 
-    def _name_gpu_platform_id(self, name: str, value: Any) -> None:
-        if not _is_number(value, -1):
-            self.tell(name, "GPUs are those of CUDA")
-
-    def _name_num_gpu(self, name: str, value: Any) -> None:
-        if not _is_number(value, 1):
-            self.tell(name, "one GPU is chosen: device='cuda:N'")
-
     def _name_device_type(self, name: str, value: Any) -> None:
         self.params.pop("device", None)  # it is said here, not by what a tree method implies
         self.set(name, "device", value, None)
@@ -428,7 +489,7 @@ class _Migration:
                 return  # devices says which
             self._name_device_type(name, value)
         else:
-            self.tell(name, _IN_PYTHON["task"])
+            self.tell(name, IN_PYTHON["task"])
 
     def _name_device(self, name: str, value: Any) -> None:
         self._name_device_type(name, value)
@@ -436,11 +497,6 @@ class _Migration:
     def _name_max_leaves(self, name: str, value: Any) -> None:
         if not _is_number(value, 0):  # no limit, in XGBoost
             self.set(name, "leaves", value, None)
-
-    def _name_bagging_freq(self, name: str, value: Any) -> None:
-        pass  # see _sampling
-
-    _name_subsample_freq = _name_bagging_by_query = _name_bagging_freq
 
     # ---- what several names say together ----
 
@@ -489,13 +545,13 @@ class _Migration:
             self.tell(name, "a function is called with (scores, rankwood.Dataset), and returns a number")
             return [word]
         whole = str(word).strip().lower()
-        base, options = (whole, {}) if any(True for _ in _rows(whole, "metric")) else _options(whole)
+        base, options = (whole, {}) if any(True for _ in alias_rows(whole, "metric")) else _options(whole)
         base, _, cutoff = base.partition("@")
         if cutoff.endswith("-"):
             cutoff = cutoff[:-1]
             self.params["empty"] = "0"
-        for row in _rows(base, "metric"):
-            target, why = _string(row.ours), _pythonic(_string(row.note) or "")
+        for row in alias_rows(base, "metric"):
+            target, why = string_of(row.ours), pythonic(string_of(row.note) or "")
             if target is None:
                 self.tell(name, f"none for {word!r}, because {why}")
                 return []
@@ -554,7 +610,7 @@ class _Migration:
 
     def _defaults(self) -> None:
         rest = {
-            name: theirs for name, theirs in _program_names.DEFAULTS[self.program].items() if name not in self.params
+            name: theirs for name, theirs in _DEFAULTS[self.program].items() if name not in self.params
         }
         if self.params.get("pairs", "topk") != "topk":
             rest.pop("truncation", None)
@@ -568,4 +624,4 @@ class _Migration:
 
 def _is_pointer(note: str | None) -> bool:
     """Does it say where something is, instead of why it is not?"""
-    return note in _IN_PYTHON.values() or (note or "").startswith("train(")
+    return note in IN_PYTHON.values() or (note or "").startswith("train(")

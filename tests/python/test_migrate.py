@@ -13,6 +13,7 @@ import pytest
 
 import rankwood as rw
 from conftest import Made
+from rankwood._params import meaning
 
 
 def test_lightgbm_parameters() -> None:
@@ -216,7 +217,7 @@ def test_each_name_of_the_others_is_known() -> None:
 
     for program, names in migrate._NAMES.items():
         assert len(names) > 80
-        assert [(program, name) for name in names if migrate._meaning(name, program) is None] == []
+        assert [(program, name) for name in names if meaning(name, program) is None] == []
     lightgbm = pytest.importorskip("lightgbm")
     lightgbm.basic._ConfigAliases.get("metric")
     theirs = lightgbm.basic._ConfigAliases.aliases
@@ -224,7 +225,7 @@ def test_each_name_of_the_others_is_known() -> None:
     assert len(names) > 200
     assert names - migrate._NAMES["LightGBM"] == set()
     for name, aliases in theirs.items():  # the words for one parameter mean one thing
-        meanings = {alias: migrate._meaning(alias, "LightGBM") for alias in [name, *aliases]}
+        meanings = {alias: meaning(alias, "LightGBM") for alias in [name, *aliases]}
         assert len({of[0] for of in meanings.values() if of is not None}) == 1, meanings
 
 
