@@ -44,8 +44,20 @@ static int make(struct rw_debias *debias, const struct rw_dataset *dataset)
     return RW_OK;
 }
 
-int rw_debias_new(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
-                  const struct rw_dataset *dataset, int n_threads, struct rw_debias **out)
+static void debias_close(void *state)
+{
+    struct rw_debias *debias = state;
+    if (!debias)
+        return;
+    rw_mem_free(debias->n_docs);
+    rw_mem_free(debias->bias);
+    rw_mem_free(debias->before);
+    rw_mem_free(debias->sums);
+    rw_mem_free(debias);
+}
+
+static int debias_open(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
+                       const struct rw_dataset *dataset, int n_threads, void **out)
 {
     struct rw_debias *debias;
     *out = NULL;
@@ -59,22 +71,11 @@ int rw_debias_new(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                                  .n_threads = n_threads};
     const int status = make(debias, dataset);
     if (status < 0) {
-        rw_debias_free(debias);
+        debias_close(debias);
         return status;
     }
     *out = debias;
     return RW_OK;
-}
-
-void rw_debias_free(struct rw_debias *debias)
-{
-    if (!debias)
-        return;
-    rw_mem_free(debias->n_docs);
-    rw_mem_free(debias->bias);
-    rw_mem_free(debias->before);
-    rw_mem_free(debias->sums);
-    rw_mem_free(debias);
 }
 
 int rw_debias_give(struct rw_debias *debias, const struct rw_position_bias *given, uint32_t n)
@@ -96,6 +97,19 @@ int rw_debias_give(struct rw_debias *debias, const struct rw_position_bias *give
 
 /* ------------------------------------------------------------------ a tree's gradients */
 
+static const uint16_t *positions_of(const struct rw_objective_query *query)
+{
+    const struct rw_debias *debias = query->state;
+    return debias->position + query->first_row;
+}
+
+/* Of the calling thread, by position. */
+static struct rw_position_sums *sums_of(const struct rw_objective_query *query)
+{
+    const struct rw_debias *debias = query->state;
+    return debias->sums + (size_t)query->thread * debias->n_positions;
+}
+
 static void add(struct rw_wide_sum *sum, int64_t amount)
 {
     const int64_t lo = sum->lo + (amount & 0xffffffff);
@@ -106,13 +120,15 @@ static void add(struct rw_wide_sum *sum, int64_t amount)
 static void query_additive(const struct rw_objective_rule *rule,
                            const struct rw_objective_query *query)
 {
+    const struct rw_debias *debias = query->state;
+    const uint16_t *position = positions_of(query);
     struct rw_objective_query biased = *query;
     for (uint32_t i = 0; i < query->n; i++)
-        query->scratch[i] = query->scores[i] + query->debias->bias[query->shown[i]].of[0];
+        query->scratch[i] = query->scores[i] + debias->bias[position[i]].of[0];
     biased.scores = query->scratch;
     rw_objective_lambdarank.query(rule, &biased);
     for (uint32_t i = 0; i < query->n; i++) {
-        struct rw_position_sums *sums = &query->position_sums[query->shown[i]];
+        struct rw_position_sums *sums = &sums_of(query)[position[i]];
         add(&sums->of[0], query->lambda[i]);
         add(&sums->of[1], query->hess[i]);
     }
@@ -135,7 +151,7 @@ static void add_cost(const struct rw_objective_query *query, uint32_t document, 
                      double cost)
 {
     const double weight = query->weights ? query->weights[document] : 1.0;
-    add(&query->position_sums[query->shown[document]].of[which],
+    add(&sums_of(query)[positions_of(query)[document]].of[which],
         rw_round_int64(cost * weight * rw_pow2(COST_EXPONENT)));
 }
 
@@ -147,9 +163,10 @@ static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t
     const uint32_t hi = up ? a : b, lo = up ? b : a;
     if (query->gains[a] == query->gains[b])
         return 0;
-    const struct rw_position_bias *bias = query->debias->bias;
-    const double better = 1.0 / bias[query->shown[hi]].of[0];
-    const double other = 1.0 / bias[query->shown[lo]].of[1];
+    const struct rw_debias *debias = query->state;
+    const uint16_t *position = positions_of(query);
+    const double better = 1.0 / debias->bias[position[hi]].of[0];
+    const double other = 1.0 / debias->bias[position[lo]].of[1];
     const float score_diff = (float)(query->scores[hi] - query->scores[lo]);
     const struct rw_lambda_real real =
         rw_lambda_real_of_pair((float)(query->gains[hi] - query->gains[lo]), (float)discount_diff,
@@ -161,7 +178,7 @@ static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t
     query->lambda[lo] -= lambda;
     query->hess[hi] += hessian;
     query->hess[lo] += hessian;
-    if (query->debias->is_given)
+    if (debias->is_given)
         return lambda;
     const double cost = cost_of((double)real.lambda, sigma, score_diff);
     add_cost(query, hi, 0, cost * other);
@@ -172,9 +189,10 @@ static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t
 /* A pair's weight is what more documents would be, to the query's unit. */
 static int shift_of(const struct rw_objective_query *query, const struct rw_lambda_rule *rule)
 {
+    const struct rw_debias *debias = query->state;
     double better = 0.0, other = 0.0;
     for (uint32_t i = 0; i < query->n; i++) {
-        const struct rw_position_bias *bias = &query->debias->bias[query->shown[i]];
+        const struct rw_position_bias *bias = &debias->bias[positions_of(query)[i]];
         better = 1.0 / bias->of[0] > better ? 1.0 / bias->of[0] : better;
         other = 1.0 / bias->of[1] > other ? 1.0 / bias->of[1] : other;
     }
@@ -207,15 +225,18 @@ static void query_ipw(const struct rw_objective_rule *rule, const struct rw_obje
     rw_lambda_finish(query, rw_lambda_factor(pair, sum.hi, sum.lo, e));
 }
 
-void rw_debias_query(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
+static void debias_query(const struct rw_objective_rule *rule,
+                         const struct rw_objective_query *query)
 {
-    (query->debias->kind == RW_DEBIAS_ADDITIVE ? query_additive : query_ipw)(rule, query);
+    const struct rw_debias *debias = query->state;
+    (debias->kind == RW_DEBIAS_ADDITIVE ? query_additive : query_ipw)(rule, query);
 }
 
 /* ------------------------------------------------------------------ the biases */
 
-void rw_debias_begin(struct rw_debias *debias)
+static void debias_begin(void *state)
 {
+    struct rw_debias *debias = state;
     memset(debias->sums, 0,
            (size_t)debias->n_threads * debias->n_positions * sizeof(*debias->sums));
 }
@@ -276,8 +297,9 @@ static int sum_up(struct rw_debias *debias)
     return rw_comm_sum(debias->ctx, (uint64_t *)(void *)all, debias->n_positions * words);
 }
 
-int rw_debias_end(struct rw_debias *debias, double rate)
+static int debias_end(void *state, double rate)
 {
+    struct rw_debias *debias = state;
     const struct rw_position_sums *sums = debias->sums, *first = &sums[debias->first];
     RW_TRY(sum_up(debias));
     memcpy(debias->before, debias->bias, debias->n_positions * sizeof(*debias->bias));
@@ -343,9 +365,16 @@ static int print_line(struct rw_ctx *ctx, const struct rw_debias *debias,
     return rw_mem_copy_text(ctx, line, text);
 }
 
-int rw_debias_print(struct rw_ctx *ctx, const struct rw_debias *debias,
-                    const struct rw_position_bias *bias, char ***lines, int32_t *n)
+static const struct rw_position_bias *bias_of(const struct rw_debias *debias, int is_before)
 {
+    return is_before ? debias->before : debias->bias;
+}
+
+static int debias_print(struct rw_ctx *ctx, const void *state, int is_before, char ***lines,
+                        int32_t *n)
+{
+    const struct rw_debias *debias = state;
+    const struct rw_position_bias *bias = bias_of(debias, is_before);
     *n = 0;
     RW_TRY(RW_NEW(ctx, *lines, debias->n_positions));
     for (uint32_t p = 0; p < debias->n_positions; p++) {
@@ -365,8 +394,9 @@ int rw_debias_print(struct rw_ctx *ctx, const struct rw_debias *debias,
     return RW_OK;
 }
 
-int rw_debias_parse(struct rw_debias *debias, char *const *lines, int32_t n)
+static int debias_parse(void *state, char *const *lines, int32_t n)
 {
+    struct rw_debias *debias = state;
     int32_t at = 0;
     for (uint32_t p = 0; p < debias->n_positions; p++) {
         struct rw_position_bias bias;
@@ -393,6 +423,106 @@ int rw_debias_parse(struct rw_debias *debias, char *const *lines, int32_t n)
     return RW_OK;
 }
 
+/* ------------------------------------------------------------------ propensities from a file */
+
+/* given: [RW_MAX_POSITION + 1], 0 where nothing was said. */
+static int read_line(struct rw_ctx *ctx, const char *name, unsigned number, const char *line,
+                     const char *end, struct rw_position_bias *given)
+{
+    struct rw_position_bias bias;
+    uint32_t position;
+    if (!rw_debias_parse_line(RW_DEBIAS_IPW, line, end, &position, &bias))
+        return rw_fail(ctx, RW_ERR_PARSE,
+                       "%s:%u: expected 'POSITION PROPENSITY': a whole number from 0 to %d and a "
+                       "number from 1/1024 to 1024, and perhaps one more for t-",
+                       name, number, RW_MAX_POSITION);
+    if (given[position].of[0] != 0.0)
+        return rw_fail(ctx, RW_ERR_PARSE, "%s:%u: position %u is there twice", name, number,
+                       position);
+    given[position] = bias;
+    return RW_OK;
+}
+
+static int debias_give(void *state, const char *name, const char *text, size_t n)
+{
+    struct rw_debias *debias = state;
+    struct rw_position_bias *given;
+    unsigned number = 1;
+    RW_TRY(RW_NEW(debias->ctx, given, RW_MAX_POSITION + 1));
+    int status = RW_OK;
+    for (const char *line = text, *stop = text + n; status >= 0 && line < stop; number++) {
+        const char *end = memchr(line, '\n', (size_t)(stop - line));
+        end = end ? end : stop;
+        if (end > line && !(end == line + 1 && *line == '\r'))
+            status = read_line(debias->ctx, name, number, line, end, given);
+        line = end + 1;
+    }
+    if (status >= 0)
+        status = rw_debias_give(debias, given, RW_MAX_POSITION + 1);
+    rw_mem_free(given);
+    return status;
+}
+
+/* ------------------------------------------------------------------ what was found */
+
+/* Positions that have documents, by number; the caller's. */
+struct found {
+    uint32_t *position;
+    uint64_t *n_docs;
+    double *bias, *propensity, *unclicked;
+};
+
+static void found_release(struct found *found)
+{
+    rw_mem_free(found->position);
+    rw_mem_free(found->n_docs);
+    rw_mem_free(found->bias);
+    rw_mem_free(found->propensity);
+    rw_mem_free(found->unclicked);
+}
+
+static int take(struct rw_ctx *ctx, const struct rw_debias *debias,
+                const struct rw_position_bias *bias, struct found *found, int *n)
+{
+    RW_TRY(RW_NEW(ctx, found->position, debias->n_positions));
+    RW_TRY(RW_NEW(ctx, found->n_docs, debias->n_positions));
+    RW_TRY(RW_NEW(ctx, found->bias, debias->n_positions));
+    RW_TRY(RW_NEW(ctx, found->propensity, debias->n_positions));
+    RW_TRY(RW_NEW(ctx, found->unclicked, debias->n_positions));
+    for (uint32_t p = 0; p < debias->n_positions; p++) {
+        if (debias->n_docs[p] == 0)
+            continue;
+        found->position[*n] = p;
+        found->n_docs[*n] = debias->n_docs[p];
+        found->bias[*n] = bias[p].of[0];
+        found->propensity[*n] = rw_debias_propensity(debias, bias, p);
+        found->unclicked[*n] = bias[p].of[1];
+        ++*n;
+    }
+    return RW_OK;
+}
+
+static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, int n_rounds,
+                         const struct rw_train_hooks *hooks)
+{
+    const struct rw_debias *debias = state;
+    struct found found = {.position = NULL};
+    if (!hooks->on_positions)
+        return RW_OK;
+    struct rw_positions told = {.round = n_rounds, .is_given = debias->is_given};
+    const int status = take(ctx, debias, bias_of(debias, is_before), &found, &told.n);
+    const int additive = debias->kind == RW_DEBIAS_ADDITIVE;
+    told.position = found.position;
+    told.n_docs = found.n_docs;
+    told.bias = additive ? found.bias : NULL;
+    told.propensity = found.propensity;
+    told.unclicked = additive ? NULL : found.unclicked;
+    if (status >= 0)
+        hooks->on_positions(hooks->user, &told);
+    found_release(&found);
+    return status;
+}
+
 /* ------------------------------------------------------------------ the objective */
 
 /* As if weights were larger by what a pair weighs at most. */
@@ -403,14 +533,24 @@ static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint3
                            rule->pair.norm ? max_weight : RW_DEBIAS_MOST_WEIGHT * max_weight);
 }
 
+static const struct rw_objective_state debias_state = {.version = 1,
+                                                       .open = debias_open,
+                                                       .close = debias_close,
+                                                       .give = debias_give,
+                                                       .begin = debias_begin,
+                                                       .end = debias_end,
+                                                       .print = debias_print,
+                                                       .parse = debias_parse,
+                                                       .report = debias_report};
+
 const struct rw_objective rw_objective_debiased = {
     .name = "lambdarank",
     .params = "sigma truncation norm debias position-l2 position-norm",
     .ranks = 1,
     .is_fixed = 1,
     .scratch = 1,
-    .uses_shown = 1,
+    .uses_positions = 1,
     .device = RW_OBJECTIVE_HOST,
-    .state_version = 1,
+    .state = &debias_state,
     .check = check,
-    .query = rw_debias_query};
+    .query = debias_query};

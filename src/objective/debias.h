@@ -59,11 +59,6 @@ struct rw_debias {
     struct rw_position_sums *sums; /* [n_threads][n_positions] */
 };
 
-/* For a rule with `debias`, of a training set that has positions; its positions stay borrowed. All
- * ranks call it. */
-int rw_debias_new(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
-                  const struct rw_dataset *dataset, int n_threads, struct rw_debias **out);
-void rw_debias_free(struct rw_debias *debias); /* NULL is fine */
 /* How likely a click is at a position, as a multiple of the first one's, within the limits of t+.
  * bias: [n_positions], as of `debias`. */
 double rw_debias_propensity(const struct rw_debias *debias, const struct rw_position_bias *bias,
@@ -71,27 +66,12 @@ double rw_debias_propensity(const struct rw_debias *debias, const struct rw_posi
 /* Propensities that are known, of ipw: t+ and t- are these from now on. given: [n], by position;
  * RW_ERR_DATA: a position that has documents has none, which is 0 there. */
 int rw_debias_give(struct rw_debias *debias, const struct rw_position_bias *given, uint32_t n);
-
-/* Gradients: of the objective that has the rule. query->debias and query->position_sums are set. */
-void rw_debias_query(const struct rw_objective_rule *rule, const struct rw_objective_query *query);
-/* Before the gradients of a tree. */
-void rw_debias_begin(struct rw_debias *debias);
-/* And after them: all ranks call it. rate: the tree's. */
-int rw_debias_end(struct rw_debias *debias, double rate);
-
-/* "3 0.25": a position and its bias, or "3 0.25 1", and its t+ and t-; without a t- it is 1. What
- * stands there is [text, end). 0: it is no such line. */
+/* "3 0.25": a position and its bias, or "3 0.25 1", and its t+ and t-; without a t- it is 1. The
+ * line is [text, end). Returns 0 for a malformed line. */
 int rw_debias_parse_line(enum rw_debias_kind kind, const char *text, const char *end,
                          uint32_t *position, struct rw_position_bias *bias);
-/* The present biases or those before the last tree's gradients as such lines, of positions that
- * have documents, in order. lines: [*n], all the caller's (rw_mem_free). */
-int rw_debias_print(struct rw_ctx *ctx, const struct rw_debias *debias,
-                    const struct rw_position_bias *bias, char ***lines, int32_t *n);
-/* The present biases are those of such lines, to the bit. RW_ERR_FORMAT: they are no such lines, or
- * of other positions; RW_ERR_ARGUMENT: propensities are given, and others than these. */
-int rw_debias_parse(struct rw_debias *debias, char *const *lines, int32_t n);
 
-/* lambdarank without the bias of positions. */
+/* lambdarank without the bias of positions; its state is a struct rw_debias. */
 extern const struct rw_objective rw_objective_debiased;
 
 #ifdef __cplusplus

@@ -111,8 +111,8 @@ static void add_given_pairs(const struct rw_objective_query *query, struct ranke
         position[query->order[r]] = r;
     for (size_t k = 0; k < query->n_pairs; k++) {
         const struct rw_given_pair *pair = &query->pairs[k];
-        const uint32_t better = position[pair->better - query->first_given];
-        const uint32_t worse = position[pair->worse - query->first_given];
+        const uint32_t better = position[pair->better - query->first_row];
+        const uint32_t worse = position[pair->worse - query->first_row];
         add_weighed(ranked, better, worse, (float)(pair->weight * delta_of(ranked, better, worse)));
     }
 }

@@ -9,7 +9,6 @@
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
-#include "objective/debias.h"
 
 /* Documents under which sharing a loop costs more than it gains. */
 enum { PARALLEL_DOCS = 2048 };
@@ -155,7 +154,7 @@ struct rw_gradients {
     /* What one of several labels gives: [n_threads][2][longest] of int64_t, or of double; owned */
     int64_t *own_fixed;
     double *own_real;
-    struct rw_debias *debias; /* NULL: none; owned */
+    void *state; /* of the objective; NULL: no state; owned */
     /* of a run */
     uint32_t tree;
     const double *scores; /* borrowed */
@@ -203,8 +202,8 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
         RW_TRY(RW_NEW_RAW(ctx, g->handed.hessian, dataset->n_docs));
     }
     RW_TRY(RW_NEW(ctx, g->scratch, room * (size_t)g->objective->scratch));
-    if (g->objective->uses_shown)
-        RW_TRY(rw_debias_new(ctx, &g->rule, dataset, g->n_threads, &g->debias));
+    if (g->objective->state)
+        RW_TRY(g->objective->state->open(ctx, &g->rule, dataset, g->n_threads, &g->state));
     if (g->objective->positions) {
         RW_TRY(RW_NEW(ctx, g->position, g->longest));
         g->objective->positions(&g->rule, g->position, g->longest);
@@ -255,7 +254,8 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g->handed.hessian);
     rw_mem_free(g->own_fixed);
     rw_mem_free(g->own_real);
-    rw_debias_free(g->debias);
+    if (g->objective->state)
+        g->objective->state->close(g->state);
     rw_mem_free(g);
 }
 
@@ -266,7 +266,6 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
     const size_t own = (size_t)thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
     const struct rw_handed *handed = &g->handed;
-    struct rw_debias *debias = g->debias;
     return (struct rw_objective_query){
         .n = g->dataset->query_offset[q + 1] - first,
         .first_document = g->first_doc + first,
@@ -283,12 +282,11 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
         .pairs = g->dataset->pair ? g->dataset->pair + g->dataset->pair_offset[q] : NULL,
         .n_pairs =
             g->dataset->pair ? g->dataset->pair_offset[q + 1] - g->dataset->pair_offset[q] : 0,
-        .first_given = first,
+        .first_row = first,
         .order = g->order + own,
         .scratch = g->scratch + own * (size_t)g->objective->scratch,
-        .debias = debias,
-        .shown = debias ? debias->position + first : NULL,
-        .position_sums = debias ? debias->sums + (size_t)thread * debias->n_positions : NULL,
+        .state = g->state,
+        .thread = thread,
         .lambda = handed->lambda ? handed->lambda + first : NULL,
         .hess = handed->hess ? handed->hess + first : NULL,
         .gradient = handed->gradient ? handed->gradient + first : NULL,
@@ -388,34 +386,51 @@ int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const d
     g->tree = tree;
     g->scores = scores;
     *out = &g->handed;
-    if (g->debias) { /* its sums are of all queries */
-        rw_debias_begin(g->debias);
-        RW_TRY(rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g));
-        return rw_debias_end(g->debias, rate);
-    }
-    return rw_parallel_long(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
+    const struct rw_objective_state *state = g->objective->state;
+    if (!state)
+        return rw_parallel_long(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
+    state->begin(g->state);
+    RW_TRY(rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g));
+    return state->end(g->state, rate);
 }
 
-const struct rw_position_bias *rw_gradients_bias(const struct rw_gradients *g, uint32_t n_trees)
+/* ---- its state ---- */
+
+/* Was a tree's gradient run that is not one of n_trees? */
+static int is_before(const struct rw_gradients *g, uint32_t n_trees)
 {
-    return n_trees > g->tree ? g->debias->bias : g->debias->before;
+    return n_trees <= g->tree;
 }
 
-int rw_gradients_state(struct rw_ctx *ctx, const struct rw_gradients *g, uint32_t n_trees,
+int rw_gradients_print(struct rw_ctx *ctx, const struct rw_gradients *g, uint32_t n_trees,
                        char ***lines, int32_t *n)
 {
+    const struct rw_objective_state *state = g->objective->state;
     *lines = NULL;
     *n = 0;
-    return g->debias ? rw_debias_print(ctx, g->debias, rw_gradients_bias(g, n_trees), lines, n)
-                     : RW_OK;
+    return state ? state->print(ctx, g->state, is_before(g, n_trees), lines, n) : RW_OK;
 }
 
-int rw_gradients_restore(struct rw_gradients *g, char *const *lines, int32_t n)
+int rw_gradients_parse(struct rw_gradients *g, char *const *lines, int32_t n)
 {
-    return g->debias ? rw_debias_parse(g->debias, lines, n) : RW_OK;
+    return g->objective->state ? g->objective->state->parse(g->state, lines, n) : RW_OK;
 }
 
-struct rw_debias *rw_gradients_debias(struct rw_gradients *g)
+int rw_gradients_give(struct rw_gradients *g, const char *name, const char *text, size_t n)
 {
-    return g->debias;
+    return g->objective->state ? g->objective->state->give(g->state, name, text, n) : RW_OK;
+}
+
+int rw_gradients_report(struct rw_ctx *ctx, const struct rw_gradients *g, int n_rounds,
+                        const struct rw_train_hooks *hooks)
+{
+    if (!g || !hooks || !g->objective->state)
+        return RW_OK;
+    return g->objective->state->report(ctx, g->state, is_before(g, (uint32_t)n_rounds), n_rounds,
+                                       hooks);
+}
+
+void *rw_gradients_state(struct rw_gradients *g)
+{
+    return g->state;
 }

@@ -56,12 +56,11 @@ struct rw_objective_query {
     const double *positions;           /* [>= n] filled by the callback `positions` */
     const struct rw_given_pair *pairs; /* [n_pairs] the query's, if the data has any */
     size_t n_pairs;
-    uint32_t first_given; /* the number that `pairs` has for the query's first document */
-    double *scratch;      /* [n x `scratch`] */
-    /* Set for `uses_shown` only (debias.h). */
-    const struct rw_debias *debias;
-    const uint16_t *shown; /* [n] the positions at which the documents were shown */
-    struct rw_position_sums *position_sums; /* by position; added to */
+    uint32_t first_row; /* the number of the query's first document in its data set, for `pairs` */
+    double *scratch;    /* [n x `scratch`] */
+    /* Of an objective with state: what its `open` made, and the number of the calling thread. */
+    void *state;
+    int thread;
 
     int64_t *lambda, *hess;     /* [n] written if `is_fixed` */
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
@@ -105,6 +104,29 @@ enum rw_objective_device {
     RW_OBJECTIVE_NEIGHBOURS, /* yetirank's; RW_OBJECTIVE_HOST to engines that lack it */
 };
 
+/* What an objective carries from tree to tree beside the scores, such as the bias of displayed
+ * positions; it needs RW_OBJECTIVE_HOST. `state` is what `open` made. */
+struct rw_objective_state {
+    int version; /* of its form in a checkpoint (train/checkpoint.h), from 1 */
+    /* All workers call it. The data set stays borrowed. */
+    int (*open)(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
+                const struct rw_dataset *dataset, int n_threads, void **state);
+    void (*close)(void *state); /* NULL is fine */
+    /* The user's file of known values, [text, text + n). name: the file's, for messages. */
+    int (*give)(void *state, const char *name, const char *text, size_t n);
+    void (*begin)(void *state);           /* before the gradients of a tree */
+    int (*end)(void *state, double rate); /* after them, by all workers; rate: the tree's */
+    /* As lines of text, [*n], the caller's, each and all (rw_mem_free): the present state, or the
+     * one before the last tree's gradients. */
+    int (*print)(struct rw_ctx *ctx, const void *state, int is_before, char ***lines, int32_t *n);
+    /* The state of such lines, to the bit. RW_ERR_FORMAT: they are no such lines; RW_ERR_ARGUMENT:
+     * they contradict what was given. */
+    int (*parse)(void *state, char *const *lines, int32_t n);
+    /* Calls the hook for what was learned in n_rounds rounds. */
+    int (*report)(struct rw_ctx *ctx, const void *state, int is_before, int n_rounds,
+                  const struct rw_train_hooks *hooks);
+};
+
 struct rw_objective {
     const char *name;
     const char *params; /* "sigma decay": the parameters that it reads */
@@ -114,11 +136,9 @@ struct rw_objective {
     /* With RW_OBJECTIVE_HOST engines are handed the gradients, made on the host; otherwise each
      * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;
-    int scratch;    /* doubles a document, where handed over, as `positions` and `uses_shown` */
-    int uses_shown; /* the positions at which documents were shown, which the training set has */
-    /* The form, from 1, of what it carries from tree to tree beside the scores: lines of text in a
-     * checkpoint (train/checkpoint.h). 0: nothing. */
-    int state_version;
+    int scratch;        /* doubles per document, where gradients are handed over */
+    int uses_positions; /* reads the side column of displayed positions */
+    const struct rw_objective_state *state; /* NULL: no state */
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
      * much for its numbers. NULL: nothing is. */
     int (*check)(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
@@ -181,18 +201,16 @@ struct rw_handed {
  * from tree to tree can it fail. */
 int rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, double rate,
                      const double *scores, const struct rw_handed **out);
-/* What the objective carries from tree to tree, after n_trees trees: all that were run, or one
- * less. ctx: for failures. lines: [*n], NULL if it carries nothing; the caller's, each and all
- * (rw_mem_free). */
-int rw_gradients_state(struct rw_ctx *ctx, const struct rw_gradients *gradients, uint32_t n_trees,
+/* The objective's state after n_trees trees: all that were run, or one less. Nothing happens for
+ * objectives without state; *lines is NULL and *n is 0. ctx: for failures. */
+int rw_gradients_print(struct rw_ctx *ctx, const struct rw_gradients *gradients, uint32_t n_trees,
                        char ***lines, int32_t *n);
-/* It is that of such lines from now on. RW_ERR_FORMAT, RW_ERR_ARGUMENT: it cannot be. */
-int rw_gradients_restore(struct rw_gradients *gradients, char *const *lines, int32_t n);
-/* The bias of positions; NULL of objectives without. */
-struct rw_debias *rw_gradients_debias(struct rw_gradients *gradients);
-/* By position, after n_trees trees, as rw_gradients_state has them. */
-const struct rw_position_bias *rw_gradients_bias(const struct rw_gradients *gradients,
-                                                 uint32_t n_trees);
+int rw_gradients_parse(struct rw_gradients *gradients, char *const *lines, int32_t n);
+int rw_gradients_give(struct rw_gradients *gradients, const char *name, const char *text, size_t n);
+/* gradients, hooks: may be NULL. */
+int rw_gradients_report(struct rw_ctx *ctx, const struct rw_gradients *gradients, int n_rounds,
+                        const struct rw_train_hooks *hooks);
+void *rw_gradients_state(struct rw_gradients *gradients); /* NULL: no state */
 
 #ifdef __cplusplus
 }

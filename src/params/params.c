@@ -3,7 +3,6 @@
 #include "base/fpenv.h"
 #include "params/no_effect.h"
 #include "params/params_table.h"
-#include "objective/debias.h"
 
 #include <string.h>
 
@@ -441,7 +440,7 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
 static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
 {
     const int has_more_columns = strchr(params->label_columns, ',') != NULL;
-    if (params->label_weights[0] && params->debias != RW_DEBIAS_OFF)
+    if (params->label_weights[0] && params->debias)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
             "parameter 'label-weights' cannot be set with debias, which learns the bias of "

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "binning/binned.h"
 #include "comm/comm.h"
+#include "io/input.h"
 #include "model/model_columns.h"
 #include "objective/lambdarank_pairs.h"
 #include "params/no_effect.h"
@@ -22,11 +23,9 @@
 #include "train/continuation.h"
 #include "train/eval_sets.h"
 #include "train/features.h"
-#include "train/features.h"
 #include "train/labels.h"
 #include "train/model_size.h"
 #include "train/no_split.h"
-#include "train/positions.h"
 #include "train/rank_sets.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
@@ -322,6 +321,23 @@ static int take_params(struct booster *b, const struct rw_params *given)
     return RW_OK;
 }
 
+/* An error where the objective needs positions, a warning where positions have no use, unless there
+ * was a warning about parameter `positions`. */
+static int check_positions(const struct booster *b, const struct rw_params *params)
+{
+    const struct rw_objective *objective = objective_by(b, params);
+    const int has = b->set[0]->position != NULL, used = objective && objective->uses_positions;
+    if (used && !has)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "parameter 'debias' is set, but the training set has no positions\n"
+                       "hint: --positions FILE has the position at which each document was shown "
+                       "(rw_dataset_set_positions)");
+    if (has && !used && !params->is_idle[RW_AT_PARAM_positions])
+        rw_log(b->ctx, RW_LOG_WARNING,
+               "the training set's positions are not used: parameter 'debias' is off");
+    return RW_OK;
+}
+
 /* Do the data's side columns agree with the parameters? */
 static int check_sides(const struct booster *b, const struct rw_params *params)
 {
@@ -334,7 +350,7 @@ static int check_sides(const struct booster *b, const struct rw_params *params)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "parameter 'start-scores' is set, but the training set has none: they are "
                        "read with rw_dataset_read_start_scores");
-    RW_TRY(rw_positions_check(b->ctx, params, objective_by(b, params), b->set[0]));
+    RW_TRY(check_positions(b, params));
     RW_TRY(rw_labels_check(b->ctx, params, objective_by(b, params), b->set[0]));
     if (strcmp(params->pairs, "given") == 0 && !b->set[0]->pair)
         return rw_fail(
@@ -390,6 +406,22 @@ static int prepare_checkpoints(struct booster *b)
     return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
 }
 
+static int give_propensities(struct booster *b)
+{
+    struct rw_input *input;
+    char *text = NULL;
+    size_t n = 0;
+    if (!b->params.propensities[0])
+        return RW_OK;
+    RW_TRY(rw_input_open(b->ctx, b->params.propensities, &input));
+    int status = rw_input_read_all(b->ctx, input, &text, &n);
+    if (status >= 0)
+        status = rw_gradients_give(b->handed, rw_input_name(input), text, n);
+    rw_mem_free(text);
+    rw_input_close(input);
+    return status;
+}
+
 static int prepare_own_gradients(struct booster *b)
 {
     if (!hands_gradients(b)) /* but another rank's engine may be handed them */
@@ -401,7 +433,7 @@ static int prepare_own_gradients(struct booster *b)
     }
     RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->set[0], b->engine->first_doc,
                             b->gain, &b->handed));
-    int status = rw_positions_give(b->ctx, &b->params, b->handed);
+    int status = give_propensities(b);
     if (status >= 0)
         status = rw_checkpointer_take_state(&b->checkpointer, b->handed);
     return rw_comm_agree(b->ctx, status);
@@ -903,7 +935,7 @@ static int run_training(struct booster *b, const struct rw_params *params,
     double start = rw_clock_ms();
     RW_TRY_OUT(run_rounds(b));
     tell_stage(b, "rounds", &start);
-    RW_TRY_OUT(rw_positions_tell(b->ctx, b->hooks, b->handed, b->n_complete));
+    RW_TRY_OUT(rw_gradients_report(b->ctx, b->handed, b->n_complete, b->hooks));
     RW_TRY_OUT(rw_comm_agree(b->ctx, finish_model(b)));
     *out = b->model;
     b->model = NULL;

@@ -555,7 +555,7 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *e
     static char program[] = RW_VERSION, custom[] = "custom";
     c->content.program = program;
     c->content.state_name = objective ? (char *)(uintptr_t)objective->name : custom;
-    c->content.state_version = objective ? objective->state_version : 0;
+    c->content.state_version = objective && objective->state ? objective->state->version : 0;
     RW_TRY(take_init(c, init));
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
@@ -636,7 +636,7 @@ int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *g
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
     const int status =
-        rw_gradients_restore(gradients, c->resumed.state_line, c->resumed.n_state_lines);
+        rw_gradients_parse(gradients, c->resumed.state_line, c->resumed.n_state_lines);
     if (status >= 0)
         return RW_OK;
     char why[512];
@@ -684,7 +684,7 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model
     w->content.model = s;
     w->content.is_ended = is_ended;
     if (c->gradients)
-        RW_TRY(rw_gradients_state(w->ctx, c->gradients, (uint32_t)n_rounds, &w->content.state_line,
+        RW_TRY(rw_gradients_print(w->ctx, c->gradients, (uint32_t)n_rounds, &w->content.state_line,
                                   &w->content.n_state_lines));
     return take_note(c);
 }

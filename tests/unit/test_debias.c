@@ -36,6 +36,11 @@ static void teardown(void)
 TestSuite(debias, .init = setup, .fini = teardown);
 
 /* In the order of rw_objective_debiased's parameters. */
+static struct rw_debias *state_of(struct rw_gradients *gradients)
+{
+    return rw_gradients_state(gradients);
+}
+
 static struct rw_objective_rule rule_of(enum rw_debias_kind kind, int norm, double l2, double power)
 {
     return (struct rw_objective_rule){
@@ -151,7 +156,7 @@ static void assert_as_plain(const struct rw_objective_rule *rule, struct plain *
     double scores[DOCS];
     const struct rw_handed *handed;
     struct rw_gradients *gradients = made(scratch_ctx, rule);
-    const struct rw_debias *debias = rw_gradients_debias(gradients);
+    const struct rw_debias *debias = state_of(gradients);
     plain_init(p);
     cr_assert_eq(debias->first, FIRST);
     cr_assert_eq(debias->n_positions, POSITIONS);
@@ -210,7 +215,7 @@ Test(debias, additive_is_one_step_from_exact_sums)
     const struct rw_handed *handed;
     const struct rw_objective_rule rule = rule_of(RW_DEBIAS_ADDITIVE, 1, 0.5, 1);
     struct rw_gradients *gradients = made(scratch_ctx, &rule);
-    const struct rw_debias *debias = rw_gradients_debias(gradients);
+    const struct rw_debias *debias = state_of(gradients);
     for (uint32_t tree = 0; tree < TREES; tree++) {
         __extension__ __int128 lambda[POSITIONS] = {0}, hessian[POSITIONS] = {0};
         scores_of(tree, scores);
@@ -247,8 +252,7 @@ Test(debias, threads)
                 cr_assert_eq(rw_gradients_run(gradients[k], tree, 0.1, scores, &handed[k]), RW_OK);
             cr_assert_arr_eq(handed[0]->lambda, handed[1]->lambda, sizeof(int64_t) * DOCS);
             cr_assert_arr_eq(handed[0]->hess, handed[1]->hess, sizeof(int64_t) * DOCS);
-            cr_assert_arr_eq(rw_gradients_debias(gradients[0])->bias,
-                             rw_gradients_debias(gradients[1])->bias,
+            cr_assert_arr_eq(state_of(gradients[0])->bias, state_of(gradients[1])->bias,
                              sizeof(struct rw_position_bias) * POSITIONS);
         }
         rw_gradients_free(gradients[0]);
@@ -265,7 +269,7 @@ Test(debias, given_propensities_stay)
     struct rw_position_bias given[POSITIONS] = {{{0, 0}}};
     const struct rw_objective_rule rule = rule_of(RW_DEBIAS_IPW, 0, 0, 1);
     struct rw_gradients *gradients = made(scratch_ctx, &rule);
-    struct rw_debias *debias = rw_gradients_debias(gradients);
+    struct rw_debias *debias = state_of(gradients);
     static struct plain plain;
     plain = (struct plain){.is_ipw = 1};
     plain_init(&plain);
@@ -305,7 +309,7 @@ Test(debias, weights_of_pairs_are_limited)
         struct rw_gradients *gradients = made(scratch_ctx, &rule);
         for (uint32_t k = 0; k < POSITIONS; k++)
             given[k] = (struct rw_position_bias){{0x1p-6, most ? 0x1p-10 : 0x1p-4}};
-        cr_assert_eq(rw_debias_give(rw_gradients_debias(gradients), given, POSITIONS), RW_OK);
+        cr_assert_eq(rw_debias_give(state_of(gradients), given, POSITIONS), RW_OK);
         scores_of(1, scores);
         cr_assert_eq(rw_gradients_run(gradients, 0, 0.1, scores, &handed), RW_OK);
         if (most == 0)
@@ -335,17 +339,16 @@ Test(debias, state)
         for (uint32_t tree = 0; tree < TREES; tree++) {
             char **lines;
             int32_t n;
-            memcpy(saved[tree], rw_gradients_debias(whole)->bias, sizeof(saved[tree]));
+            memcpy(saved[tree], state_of(whole)->bias, sizeof(saved[tree]));
             scores_of(tree, scores);
             for (uint32_t behind = 0; behind < 2 && tree > 0; behind++) {
                 struct rw_gradients *again = made(scratch_ctx, &rule);
-                cr_assert_eq(rw_gradients_state(scratch_ctx, whole, tree - behind, &lines, &n),
+                cr_assert_eq(rw_gradients_print(scratch_ctx, whole, tree - behind, &lines, &n),
                              RW_OK);
                 cr_assert_eq(n, POSITIONS - FIRST);
-                cr_assert_eq(rw_gradients_restore(again, lines, n), RW_OK);
-                cr_assert_eq(rw_gradients_restore(again, lines, n - 1), RW_ERR_FORMAT);
-                cr_assert_arr_eq(rw_gradients_debias(again)->bias + FIRST,
-                                 saved[tree - behind] + FIRST,
+                cr_assert_eq(rw_gradients_parse(again, lines, n), RW_OK);
+                cr_assert_eq(rw_gradients_parse(again, lines, n - 1), RW_ERR_FORMAT);
+                cr_assert_arr_eq(state_of(again)->bias + FIRST, saved[tree - behind] + FIRST,
                                  sizeof(saved[0]) - FIRST * sizeof(saved[0][0]));
                 free_lines(lines, n);
                 rw_gradients_free(again);

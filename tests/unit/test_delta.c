@@ -289,7 +289,7 @@ static void check_gradients(const char *delta, const char *pairs, uint64_t seed)
                                           .ideal = q.ideal,
                                           .pairs = q.pair,
                                           .n_pairs = GIVEN,
-                                          .first_given = FIRST,
+                                          .first_row = FIRST,
                                           .order = order,
                                           .scratch = scratch,
                                           .gradient = gradient,
