@@ -511,6 +511,16 @@ RW_API int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
 
 /* --- parameters --- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
+enum rw_param_role {
+    RW_ROLE_TREES = 1,       /* growing trees alone reads it: it has no effect on a refit */
+    RW_ROLE_LEAVES = 2,      /* leaf values depend on it, those of a refit, too */
+    RW_ROLE_DATA = 4,        /* it names, or needs, a file, a column or a model besides features and labels */
+    RW_ROLE_WEIGHTS = 8,     /* it names weights of documents or queries */
+    RW_ROLE_TABLE = 16,      /* it is about the columns of CSV and TSV, and has no effect on other data */
+    RW_ROLE_EVALUATION = 32, /* metrics depend on it */
+    RW_ROLE_VALIDATION = 64, /* it is about metrics by round */
+    RW_ROLE_MACHINE = 128    /* it changes no byte of a model */
+};
 struct rw_param_info {
     const char *name;     /* "leaves" */
     enum rw_param_type type;
@@ -519,6 +529,7 @@ struct rw_param_info {
     const char *help;     /* one line */
     const char *argument; /* "N", "X", "FILE", ... */
     int model; /* 1: shapes trees, stands in the model file; 2: the same, there if not the default */
+    int roles; /* a sum of enum rw_param_role */
 };
 /* The i-th parameter; NULL past the end. */
 RW_API const struct rw_param_info *rw_param_info(int i);

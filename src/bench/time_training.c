@@ -138,33 +138,20 @@ int rw_bench_params_same(struct rw_params *a, struct rw_params *b)
     return 1;
 }
 
-/* Parameters that trainings without validation and files have no use for. */
-static int is_idle(const char *name)
-{
-    static const char *const idle[] = {
-        "metric",        "train-metric", "early-stop", "early-stop-delta", "empty",
-        "ties",          "relevant",     "weights",    "start-scores",     "names",
-        "query-weights", "label-column", "qid-column", "weight-column"};
-    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
-        if (strcmp(name, idle[i]) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params, int n)
 {
     for (int i = 0; rw_param_info(i); i++) {
         struct rw_bench_line line = {.n = 0};
-        const char *name = rw_param_info(i)->name;
-        const char *value = rw_params_get(params[0], name);
+        const struct rw_param_info *info = rw_param_info(i);
+        const char *name = info->name, *value = rw_params_get(params[0], name);
         for (int k = 1; k < n; k++) {
             if (strcmp(value, rw_params_get(params[k], name)) != 0) {
                 value = "by row";
                 break;
             }
         }
-        if (is_idle(name) || !*value)
+        if (!(info->roles & ~(RW_ROLE_WEIGHTS | RW_ROLE_TABLE | RW_ROLE_EVALUATION)) ||
+            (info->roles & RW_ROLE_VALIDATION) || !*value) /* made data has no use for it */
             continue;
         rw_bench_add_text(&line, "name", name);
         rw_bench_add_text(&line, "value", value);

@@ -115,20 +115,21 @@ static int uses_chance(const struct judging *j)
 }
 
 static const struct {
-    const char *name;
+    const char *name; /* in params.def; "": of a role */
+    int role;         /* which has this condition */
     int (*is_met)(const struct judging *j);
     const char *why; /* there is no effect where it is not met */
 } conditions[] = {
-    {"growth", trees_grow, "on a refit: its trees are the model's"},
-    {"refit", refits, "without a model to refit"},
-    {"valid", has_valid, "without a validation set"},
-    {"measured", is_measured, "without a validation set or train-metric on"},
-    {"gains", uses_gains, "without an objective or metric that uses gains"},
-    {"relevance", uses_relevance, "without a metric such as map, mrr, p or recall"},
-    {"ranking", ranks_by_metric, "without a metric that ranks"},
-    {"chance", uses_chance, "where nothing is drawn at random"},
-    {"gpu", has_gpu, "on the CPU"},
-    {"table", reads_table, "on data that is neither CSV nor TSV"},
+    {"", RW_ROLE_TREES, trees_grow, "on a refit: its trees are the model's"},
+    {"refit", 0, refits, "without a model to refit"},
+    {"valid", 0, has_valid, "without a validation set"},
+    {"measured", 0, is_measured, "without a validation set or train-metric on"},
+    {"gains", 0, uses_gains, "without an objective or metric that uses gains"},
+    {"relevance", 0, uses_relevance, "without a metric such as map, mrr, p or recall"},
+    {"ranking", 0, ranks_by_metric, "without a metric that ranks"},
+    {"chance", 0, uses_chance, "where nothing is drawn at random"},
+    {"gpu", 0, has_gpu, "on the CPU"},
+    {"", RW_ROLE_TABLE, reads_table, "on data that is neither CSV nor TSV"},
 };
 
 /* ------------------------------------------------------------------ conditions on parameters */
@@ -177,33 +178,34 @@ static int other_has(struct judging *j, const char *name, const char *wanted, in
     return RW_OK;
 }
 
-/* "growth|table" */
-static int one_is_met(struct judging *j, int at, const char *words, int *is_met)
+/* One of the conditions with that name, or of those of the roles where the name is "". */
+static int one_is_met(struct judging *j, int at, const char *name, int *is_met)
 {
-    *is_met = 0;
-    if (strcmp(words, "objective") == 0) {
-        *is_met = objective_reads(j, at);
-        return RW_OK;
-    }
+    const int roles = *name ? 0 : rw_param_rows[at].info.roles;
     int n_known = 0;
+    *is_met = 0;
     for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
-        if (rw_param_word(words, conditions[i].name) < 0)
+        if (strcmp(conditions[i].name, name) != 0 || (!*name && !(conditions[i].role & roles)))
             continue;
         n_known++;
         *is_met |= conditions[i].is_met(j) != 0;
         if (!*is_met)
             snprintf(j->why, sizeof(j->why), "%s", conditions[i].why);
     }
-    return n_known > 0
-               ? RW_OK
-               : rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s' is no condition", words);
+    if (n_known == 0 && strcmp(name, "objective") == 0)
+        *is_met = objective_reads(j, at);
+    else if (n_known == 0 && *name)
+        return rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s' is no condition", name);
+    else if (n_known == 0)
+        *is_met = 1;
+    return RW_OK;
 }
 
 /* All of "objective; pairs topk". */
 static int all_are_met(struct judging *j, int at, int *is_met)
 {
     char needs[128], *rest, *word;
-    *is_met = 1;
+    RW_TRY(one_is_met(j, at, "", is_met));
     snprintf(needs, sizeof(needs), "%s", rw_param_rows[at].needs);
     for (char *one = strtok_r(needs, ";", &rest); one && *is_met;
          one = strtok_r(NULL, ";", &rest)) {
@@ -298,12 +300,12 @@ int rw_params_check_columns(struct rw_ctx *ctx, const struct rw_params *params, 
     const struct rw_facts facts = {.has_table = has_table};
     struct judging j = {.ctx = ctx, .facts = &facts};
     for (int at = 0; at < RW_N_PARAMS; at++) {
-        const char *needs = rw_param_rows[at].needs;
+        const struct rw_param_info *info = &rw_param_rows[at].info;
         int is_met = 1;
-        if (rw_param_word(needs, "table") >= 0)
-            RW_TRY(one_is_met(&j, at, needs, &is_met));
+        if (info->roles & RW_ROLE_TABLE)
+            RW_TRY(one_is_met(&j, at, "", &is_met));
         if (!is_met)
-            RW_TRY(rw_params_no_effect(ctx, params, rw_param_rows[at].info.name, j.why));
+            RW_TRY(rw_params_no_effect(ctx, params, info->name, j.why));
     }
     return RW_OK;
 }

@@ -12,15 +12,15 @@
 #include "objective/lambdarank_pairs.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
-#define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, needs, help, \
-                 is_file)                                                                         \
-    {{name, RW_PARAM_##type, value, range, help, arg, model},                                     \
-     offsetof(struct rw_params, field),                                                           \
-     least,                                                                                       \
-     most,                                                                                        \
-     word,                                                                                        \
-     as,                                                                                          \
-     needs,                                                                                       \
+#define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, roles, needs, \
+                 help, is_file)                                                                    \
+    {{name, RW_PARAM_##type, value, range, help, arg, model, roles},                               \
+     offsetof(struct rw_params, field),                                                            \
+     least,                                                                                        \
+     most,                                                                                         \
+     word,                                                                                         \
+     as,                                                                                           \
+     needs,                                                                                        \
      is_file},
 #include "params/params.def"
 };

@@ -10,7 +10,7 @@ struct rw_param_row {
     double least, most; /* INT and REAL: included in the range */
     const char *word;   /* INT and REAL: may stand for a number; NULL: none */
     int word_value;     /* the field's value for it, outside of the range */
-    const char *needs;  /* the conditions under which it has an effect: see params.def */
+    const char *needs;  /* conditions of an effect, beside its roles': see params.def */
     int is_file;        /* its value may name a file that is read */
 };
 

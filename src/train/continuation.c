@@ -258,18 +258,15 @@ void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *
 {
     warn_of_features(from);
     rw_score_map_leave_out(from->ctx, &from->init->map);
-    /* What differs by nature, or shapes no tree by itself. */
-    static const char *const other[] = {"rounds",   "early-stop", "early-stop-delta",
-                                        "metric",   "empty",      "ties",
-                                        "relevant", "label-gain", "ignore"};
     char text[512] = "";
     size_t n = 0;
     for (int32_t i = 0; i < from->init->params.n; i++) {
         const struct rw_param_value *was = &from->init->params.param[i];
-        int differs = rw_param_find(was->name) >= 0;
-        for (size_t k = 0; k < sizeof(other) / sizeof(other[0]); k++)
-            differs &= strcmp(was->name, other[k]) != 0;
-        if (!differs || strcmp(was->value, rw_params_get(params, was->name)) == 0)
+        const int at = rw_param_find(was->name);
+        /* what differs by nature, or shapes no tree by itself */
+        if (at < 0 || at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_ignore ||
+            (rw_param_rows[at].info.roles & (RW_ROLE_EVALUATION | RW_ROLE_VALIDATION)) ||
+            strcmp(was->value, rw_params_get(params, was->name)) == 0)
             continue;
         const int more = snprintf(text + n, sizeof(text) - n, " --%s %s", was->name, was->value);
         n = more > 0 && (size_t)more < sizeof(text) - n ? n + (size_t)more : n;

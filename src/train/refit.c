@@ -25,30 +25,11 @@
 
 static const double default_decay = 0.9; /* LightGBM's refit_decay_rate */
 
-/* What leaf values depend on, beside the trees and the data. */
-static const enum rw_param_at shaping[] = {
-    RW_AT_PARAM_delta,        RW_AT_PARAM_pairs, RW_AT_PARAM_monotone,
-    RW_AT_PARAM_objective,    RW_AT_PARAM_rate,  RW_AT_PARAM_l2,
-    RW_AT_PARAM_truncation,   RW_AT_PARAM_sigma, RW_AT_PARAM_norm,
-    RW_AT_PARAM_permutations, RW_AT_PARAM_decay, RW_AT_PARAM_relevant,
-    RW_AT_PARAM_label_gain,   RW_AT_PARAM_seed,  RW_AT_PARAM_refit_decay,
-    RW_AT_PARAM_label_weights};
-
-enum { N_SHAPING = sizeof(shaping) / sizeof(shaping[0]) };
-
-static int is_shaping(int at)
-{
-    int found = 0;
-    for (int i = 0; i < N_SHAPING; i++)
-        found |= (int)shaping[i] == at;
-    return found;
-}
-
 /* What only growing trees reads is as the model has it, whatever the caller has set. */
 static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
 {
     const char *name = rw_param_rows[at].info.name;
-    if (strcmp(rw_param_rows[at].needs, "growth") != 0 || !params->is_set[at])
+    if (!(rw_param_rows[at].info.roles & RW_ROLE_TREES) || !params->is_set[at])
         return RW_OK;
     RW_TRY(rw_params_no_effect(ctx, params, name, "on a refit: its trees are the model's"));
     params->is_set[at] = params->is_strict[at] = 0;
@@ -60,8 +41,9 @@ static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
 static int take_model_params(struct rw_ctx *ctx, struct rw_params *params,
                              const struct rw_model_params *was, int is_custom)
 {
-    for (int i = 0; i < N_SHAPING; i++) {
-        const int at = (int)shaping[i];
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        if (!(rw_param_rows[at].info.roles & RW_ROLE_LEAVES))
+            continue;
         const struct rw_param_value *value = rw_model_params_find(was, rw_param_rows[at].info.name);
         RW_TRY(leave_growth(ctx, params, at));
         if (at == RW_AT_PARAM_refit_decay || params->is_set[at] || !value)
@@ -114,8 +96,9 @@ static int add(struct rw_ctx *ctx, struct rw_model_params *out, const char *name
     return rw_mem_copy_text(ctx, &param->value, value);
 }
 
-static int add_shaping(struct rw_ctx *ctx, struct rw_params *params, int at,
-                       const struct rw_gain_rule *gains, int is_custom, struct rw_model_params *out)
+static int add_effective(struct rw_ctx *ctx, struct rw_params *params, int at,
+                         const struct rw_gain_rule *gains, int is_custom,
+                         struct rw_model_params *out)
 {
     const char *name = rw_param_rows[at].info.name;
     const int is_auto = params->is_chosen[at];
@@ -139,8 +122,8 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
     RW_TRY(RW_NEW(ctx, out->param, RW_N_PARAMS + (size_t)was->n));
     for (int at = 0; at < RW_N_PARAMS; at++) {
         const struct rw_param_value *old = rw_model_params_find(was, rw_param_rows[at].info.name);
-        if (is_shaping(at) && rw_params_in_model(params, at))
-            RW_TRY(add_shaping(ctx, params, at, gains, is_custom, out));
+        if ((rw_param_rows[at].info.roles & RW_ROLE_LEAVES) && rw_params_in_model(params, at))
+            RW_TRY(add_effective(ctx, params, at, gains, is_custom, out));
         else if (old)
             RW_TRY(add(ctx, out, old->name, old->value, old->is_auto));
     }

@@ -62,6 +62,21 @@ Test(params, defaults_read_back_as_the_table_has_them)
     cr_expect_eq(rw_params_is_set(params, "nothing"), 0);
 }
 
+Test(params, roles)
+{
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        cr_expect(info->roles > 0 && info->roles < 2 * RW_ROLE_MACHINE, "%s", info->name);
+        /* what shapes trees or leaf values is in the model file, unless it is about the data */
+        if (info->roles & RW_ROLE_LEAVES)
+            cr_expect_neq(info->model, 0, "%s", info->name);
+        if (info->roles & RW_ROLE_MACHINE)
+            cr_expect_eq(info->model, 0, "%s", info->name);
+        if (info->roles == RW_ROLE_TREES && strcmp(info->name, "features") != 0)
+            cr_expect_neq(info->model, 0, "%s", info->name);
+    }
+}
+
 Test(params, values_reach_their_fields)
 {
     set("leaves", "63");
