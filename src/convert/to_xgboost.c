@@ -1,12 +1,72 @@
-/* The formats that are XGBoost's saved model (xgboost_model.h): xgboost, xgboost-ubj, eslr-raw. */
+/* XGBoost's formats. Its saved model: xgboost (JSON), xgboost-ubj (UBJSON), and eslr-raw,
+ * as which Elasticsearch and OpenSearch LTR take it ("model/xgboost+json+raw"): they know a feature
+ * by its index among all, want all names, and leave base_score out. Floats, `value < threshold`
+ * left, NaN and what is absent by default_left, base_score added first. A node is an index into
+ * parallel arrays; children of -1 make a leaf, whose value stands in split_conditions and, for
+ * Elasticsearch LTR, in base_weights.
+ *
+ * A split by categories has split_type 1: its categories are categories_sizes numbers of
+ * `categories` from categories_segments on, and those go right; all others, unseen ones too, go
+ * left.
+ *
+ * Its dump, dump_model(dump_format="json"): an array of trees, features by name, no base score.
+ * Taken by Elasticsearch and OpenSearch LTR ("model/xgboost+json") and by Vespa, which rounds
+ * thresholds to float but compares and adds in double. opensearch and elasticsearch are the body of
+ * a request to their learning-to-rank plugin that makes a model of a feature set, POST
+ * _ltr/_featureset/SET/_createmodel: {"model":{"name","model":{"type","definition"}}}. The
+ * definition is the dump, as a text: of the plugin's types the one that asks for features by name
+ * and says where a missing value goes. A name that the set lacks fails the request, so that what is
+ * written names the set's features only. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "convert/xgboost_model.h"
-#include "convert/xgboost_rules.h"
+#include "convert/json_in.h"
+
+/* The arrays of a tree, in the order in which they are written. */
+enum member {
+    BASE_WEIGHT,
+    CATEGORY, /* these four: of splits by categories, one after the other */
+    SET_NODE,
+    SET_BEGIN,
+    SET_SIZE,
+    DEFAULT,
+    ID,
+    LEFT,
+    GAIN,
+    PARENT,
+    RIGHT,
+    CONDITION,
+    COLUMN,
+    TYPE,
+    COVER,
+    N_MEMBERS
+};
+static const struct {
+    const char *key;
+    char type; /* of UBJSON's elements */
+    enum { IGNORED, OPTIONAL, NEEDED } read;
+} members[N_MEMBERS] = {
+    [BASE_WEIGHT] = {"base_weights", 'd', IGNORED},
+    [CATEGORY] = {"categories", 'l', OPTIONAL},
+    [SET_NODE] = {"categories_nodes", 'l', OPTIONAL},
+    [SET_BEGIN] = {"categories_segments", 'L', OPTIONAL},
+    [SET_SIZE] = {"categories_sizes", 'L', OPTIONAL},
+    [DEFAULT] = {"default_left", 'U', NEEDED},
+    [ID] = {"id", 0, IGNORED},
+    [LEFT] = {"left_children", 'l', NEEDED},
+    [GAIN] = {"loss_changes", 'd', OPTIONAL},
+    [PARENT] = {"parents", 'l', IGNORED},
+    [RIGHT] = {"right_children", 'l', NEEDED},
+    [CONDITION] = {"split_conditions", 'd', NEEDED},
+    [COLUMN] = {"split_indices", 'l', NEEDED},
+    [TYPE] = {"split_type", 'U', OPTIONAL},
+    [COVER] = {"sum_hessian", 'd', OPTIONAL},
+};
+
+/* ------------------------------------------------------------------ out */
 
 /* Puts members one after the other, in JSON or in UBJSON. */
 struct emitting {
@@ -151,24 +211,6 @@ static int lay_out(const struct rw_ens_tree *tree, struct layout *l, struct rw_p
     return RW_OK;
 }
 
-enum member {
-    CATEGORY, /* these four: of splits by categories, one after the other */
-    SET_NODE,
-    SET_BEGIN,
-    SET_SIZE,
-    TYPE,
-    ID,
-    BASE_WEIGHT,
-    DEFAULT,
-    LEFT,
-    GAIN,
-    PARENT,
-    RIGHT,
-    CONDITION,
-    COLUMN,
-    COVER
-};
-
 static double value_of(const struct rw_ens_tree *tree, const struct place *at, enum member member)
 {
     const struct rw_ens_node *node = &tree->node[at->node];
@@ -190,14 +232,15 @@ static double value_of(const struct rw_ens_tree *tree, const struct place *at, e
 }
 
 static void emit_sets(struct emitting *e, const struct rw_ens_tree *tree, const struct layout *l,
-                      const char *key, char type, enum member member)
+                      enum member member)
 {
+    const char type = members[member].type;
     size_t n = 0, before = 0;
     for (int32_t i = 0; i < l->n; i++) {
         const struct rw_ens_node *node = &tree->node[l->at[i].node];
         n += member == CATEGORY ? node->n_listed : node->by_category;
     }
-    emit_array(e, key, type, n);
+    emit_array(e, members[member].key, type, n);
     for (int32_t i = 0; i < l->n; i++) {
         const struct rw_ens_node *node = &tree->node[l->at[i].node];
         for (uint32_t k = 0; member == CATEGORY && k < node->n_listed; k++)
@@ -214,48 +257,25 @@ static void emit_sets(struct emitting *e, const struct rw_ens_tree *tree, const 
 
 static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, int32_t t)
 {
-    static const struct {
-        const char *key;
-        char type;
-        enum member member;
-    } members[] = {
-        {"base_weights", 'd', BASE_WEIGHT},
-        {"categories", 'l', CATEGORY},
-        {"categories_nodes", 'l', SET_NODE},
-        {"categories_segments", 'L', SET_BEGIN},
-        {"categories_sizes", 'L', SET_SIZE},
-        {"default_left", 'U', DEFAULT},
-        {"id", 0, ID},
-        {"left_children", 'l', LEFT},
-        {"loss_changes", 'd', GAIN},
-        {"parents", 'l', PARENT},
-        {"right_children", 'l', RIGHT},
-        {"split_conditions", 'd', CONDITION},
-        {"split_indices", 'l', COLUMN},
-        {"split_type", 'U', TYPE},
-        {"sum_hessian", 'd', COVER},
-    };
     const struct rw_ens_tree *tree = &ensemble->tree[t];
     struct layout l = {0};
     if (lay_out(tree, &l, e->put) < 0)
         return;
     comma(e);
     emit_begin(e, NULL);
-    for (size_t m = 0; m < sizeof(members) / sizeof(members[0]); m++) {
-        if (members[m].member <= SET_SIZE) {
-            emit_sets(e, tree, &l, members[m].key, members[m].type, members[m].member);
-            continue;
-        }
-        if (members[m].member == ID) {
+    for (enum member m = 0; m < N_MEMBERS; m++) {
+        if (m >= CATEGORY && m <= SET_SIZE) {
+            emit_sets(e, tree, &l, m);
+        } else if (m == ID) {
             emit_key(e, members[m].key);
             e->first = 1;
             emit_number(e, 0, t);
-            continue;
+        } else {
+            emit_array(e, members[m].key, members[m].type, (size_t)l.n);
+            for (int32_t i = 0; i < l.n; i++)
+                emit_number(e, members[m].type, value_of(tree, &l.at[i], m));
+            emit_array_end(e);
         }
-        emit_array(e, members[m].key, members[m].type, (size_t)l.n);
-        for (int32_t i = 0; i < l.n; i++)
-            emit_number(e, members[m].type, value_of(tree, &l.at[i], members[m].member));
-        emit_array_end(e);
     }
     emit_begin(e, "tree_param");
     emit_count(e, "num_deleted", 0);
@@ -364,20 +384,479 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
     return write_model(ensemble, 1, put);
 }
 
+/* ------------------------------------------------------------------ in */
+
+enum { LONGEST_NUMBER = 24 };
+
+struct reading {
+    struct rw_source *source;
+    enum member leaf;               /* the array that has the leaves */
+    const json_t *array[N_MEMBERS]; /* of the tree at hand; NULL: not there */
+    size_t next_set;                /* behind the one read last */
+    int32_t number;                 /* of the tree, from 1 */
+    uint32_t n_columns;
+};
+
+/* XGBoost's parameters are texts: "0", "5E-1", "[5E-1]". */
+static double number_of(struct reading *r, const char *name, const char *text)
+{
+    const char *begin = text;
+    size_t n = strlen(text);
+    double out;
+    if (n >= 2 && *begin == '[' && begin[n - 1] == ']') {
+        begin++;
+        n -= 2;
+        if (memchr(begin, ',', n))
+            rw_refuse(r->source, "'%s' of several outputs: %.60s", name, text);
+    }
+    if (!rw_is_number(begin, n, &out))
+        rw_refuse(r->source, "'%s': expected a number, found '%.60s'", name, text);
+    return out;
+}
+
+static double param(struct reading *r, const json_t *object, const char *name, double least,
+                    double most)
+{
+    const char *text = rw_json_text(r->source, object, name);
+    const double out = number_of(r, name, text);
+    if (out >= least && out <= most && out == floor(out))
+        return out;
+    rw_refuse(r->source, "'%s' is %.40s; expected %.0f to %.0f", name, text, least, most);
+    return least;
+}
+
+/* Those whose prediction is base_score and the sum of the leaves. */
+static void check_objective(struct rw_source *source, const json_t *learner)
+{
+    static const char *const plain[] = {"rank:ndcg",         "rank:map",
+                                        "rank:pairwise",     "reg:squarederror",
+                                        "reg:linear",        "reg:squaredlogerror",
+                                        "reg:absoluteerror", "reg:pseudohubererror",
+                                        "reg:quantileerror", NULL};
+    const char *name = rw_json_text(source, rw_json_object(source, learner, "objective"), "name");
+    if (!rw_is_among(name, plain))
+        rw_refuse(source, "objective '%.60s', whose prediction is not the sum of the leaves", name);
+}
+
+static void read_columns(struct reading *r, const json_t *learner, struct rw_ensemble *out)
+{
+    struct rw_source *source = r->source;
+    const json_t *names = json_object_get(learner, "feature_names");
+    if (rw_set_columns(source, out, r->n_columns) < 0)
+        return;
+    memset(out->column_had, 1, r->n_columns);
+    if (!names || json_array_size(names) == 0)
+        return;
+    names = rw_json_array(source, learner, "feature_names", (int64_t)r->n_columns);
+    for (uint32_t i = 0; i < r->n_columns && source->status == RW_OK; i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        if (!name || strlen(name) != json_string_length(json_array_get(names, i)))
+            rw_refuse(source, "'feature_names': element %u is not a text", i);
+        else
+            rw_keep(source, rw_ensemble_name(source->ctx, out, i, name));
+    }
+}
+
+/* The words of a column's dictionary into word [n], their bytes into text. Texts stand one after
+ * the other, `offsets` says where. XGBoost 3.2 counts the characters of those in pandas' frames,
+ * and their bytes in others, so only texts in which these are the same are sure. */
+static void copy_words(struct reading *r, const json_t *from, uint32_t column, size_t n,
+                       const char **word, char *text)
+{
+    struct rw_source *source = r->source;
+    const json_t *offsets = json_object_get(from, "offsets");
+    const json_t *values = json_object_get(from, "values");
+    const int64_t n_values = (int64_t)json_array_size(values);
+    int64_t at = offsets ? rw_json_integer_at(source, offsets, "offsets", 0, 0, 0) : 0;
+    for (size_t i = 0; i < n && source->status == RW_OK; i++) {
+        word[i] = text;
+        if (!offsets) {
+            const int64_t number =
+                rw_json_integer_at(source, values, "values", i, INT64_MIN, INT64_MAX);
+            text += snprintf(text, LONGEST_NUMBER, "%lld", (long long)number) + 1;
+            continue;
+        }
+        const int64_t end = rw_json_integer_at(source, offsets, "offsets", i + 1, at, n_values);
+        for (; at < end && source->status == RW_OK; at++) {
+            const int64_t byte =
+                rw_json_integer_at(source, values, "values", (size_t)at, -128, 255);
+            if (byte < 1 || byte > 127)
+                rw_refuse(source,
+                          "'cats': feature %u has a word with other characters than ASCII, which "
+                          "XGBoost cuts; expected plain ones",
+                          column);
+            *text++ = (char)byte;
+        }
+        *text++ = 0;
+    }
+}
+
+/* XGBoost 3.1 and later: dictionaries of a data frame's columns, whose places are the categories
+ * in splits. */
+static void read_words(struct reading *r, const json_t *from, uint32_t column,
+                       struct rw_ensemble *out)
+{
+    struct rw_ctx *ctx = r->source->ctx;
+    const json_t *values = rw_json_array(r->source, from, "values", -1);
+    const json_t *offsets = json_object_get(from, "offsets");
+    const size_t n_values = json_array_size(values), n_offsets = json_array_size(offsets);
+    const size_t n = !offsets ? n_values : n_offsets > 0 ? n_offsets - 1 : 0;
+    const char **word = NULL;
+    char *text = NULL;
+    if (n == 0 || n > UINT32_MAX)
+        return;
+    if (rw_keep(r->source, RW_NEW(ctx, word, n)) == RW_OK)
+        rw_keep(r->source, RW_NEW(ctx, text, offsets ? n_values + n : n * LONGEST_NUMBER));
+    if (r->source->status == RW_OK)
+        copy_words(r, from, column, n, word, text);
+    if (r->source->status == RW_OK)
+        rw_keep(r->source, rw_ensemble_categories(ctx, out, column, NULL, word, (uint32_t)n));
+    rw_mem_free(word);
+    rw_mem_free(text);
+}
+
+static void read_dictionaries(struct reading *r, const json_t *model, struct rw_ensemble *out)
+{
+    const json_t *all = json_object_get(json_object_get(model, "cats"), "enc");
+    const size_t n = json_array_size(all);
+    if (n > 0 && n != r->n_columns)
+        rw_refuse(r->source, "'cats' has the categories of %zu features; expected %u", n,
+                  r->n_columns);
+    for (uint32_t i = 0; i < n && r->source->status == RW_OK; i++)
+        read_words(r, json_array_get(all, i), i, out);
+}
+
+static int64_t integer_at(struct reading *r, enum member of, size_t i, int64_t least, int64_t most)
+{
+    return rw_json_integer_at(r->source, r->array[of], members[of].key, i, least, most);
+}
+
+static double number_at(struct reading *r, enum member of, size_t i)
+{
+    return rw_json_number_at(r->source, r->array[of], members[of].key, i);
+}
+
+/* Sets stand in the order of their nodes. */
+static void read_set(struct reading *r, size_t i, struct rw_ens_node *node, struct rw_ensemble *out)
+{
+    struct rw_ctx *ctx = r->source->ctx;
+    const size_t n_sets = json_array_size(r->array[SET_NODE]);
+    const size_t n_all = json_array_size(r->array[CATEGORY]);
+    uint32_t *category = NULL;
+    int64_t of = -1;
+    /* those of nodes that were pruned to leaves may stand between */
+    while (r->next_set < n_sets && of < (int64_t)i && r->source->status == RW_OK)
+        of = integer_at(r, SET_NODE, r->next_set++, 0, INT32_MAX);
+    if (of != (int64_t)i) {
+        rw_refuse(r->source, "tree %d, node %zu: a categorical split without categories", r->number,
+                  i);
+        return;
+    }
+    const size_t set = r->next_set - 1;
+    const int64_t begin = integer_at(r, SET_BEGIN, set, 0, (int64_t)n_all);
+    const int64_t n = integer_at(r, SET_SIZE, set, 0, (int64_t)n_all - begin);
+    if (r->source->status < 0 || rw_keep(r->source, RW_NEW(ctx, category, (size_t)n)) < 0)
+        return;
+    for (int64_t k = 0; k < n && r->source->status == RW_OK; k++)
+        category[k] = (uint32_t)integer_at(r, CATEGORY, (size_t)(begin + k), 0, INT32_MAX);
+    rw_read_set(r->source, out, node, category, (size_t)n);
+    rw_mem_free(category);
+}
+
+static void read_split(struct reading *r, size_t i, struct rw_ens_node *node,
+                       struct rw_ensemble *out)
+{
+    node->column = (uint32_t)integer_at(r, COLUMN, i, 0, (int64_t)r->n_columns - 1);
+    node->threshold = (double)rw_json_float(number_at(r, CONDITION, i));
+    node->nan = integer_at(r, DEFAULT, i, 0, 1) ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    node->less = 1;
+    if (r->array[GAIN])
+        node->gain = number_at(r, GAIN, i);
+    if (r->array[TYPE] && integer_at(r, TYPE, i, 0, 1) && r->source->status == RW_OK)
+        read_set(r, i, node, out);
+}
+
+static void read_tree(struct reading *r, const json_t *tree, struct rw_ensemble *out)
+{
+    const json_t *parameters = rw_json_object(r->source, tree, "tree_param");
+    const int64_t n = (int64_t)param(r, parameters, "num_nodes", 1, INT32_MAX);
+    if (json_object_get(parameters, "size_leaf_vector") &&
+        param(r, parameters, "size_leaf_vector", 0, INT32_MAX) > 1)
+        rw_refuse(r->source, "tree %d: leaves of several values", r->number);
+    for (enum member m = 0; m < N_MEMBERS; m++) {
+        const int needed = members[m].read == NEEDED || m == r->leaf;
+        const int64_t n_sets = (int64_t)json_array_size(r->array[SET_NODE]);
+        const int64_t expected = m == CATEGORY || m == SET_NODE    ? -1
+                                 : m == SET_BEGIN || m == SET_SIZE ? n_sets
+                                                                   : n;
+        r->array[m] = needed || (members[m].read && json_object_get(tree, members[m].key))
+                          ? rw_json_array(r->source, tree, members[m].key, expected)
+                          : NULL;
+    }
+    r->next_set = 0;
+    struct rw_ens_tree *to = rw_add_tree(r->source, out, (int32_t)n);
+    for (size_t i = 0; to && i < (size_t)n && r->source->status == RW_OK; i++) {
+        struct rw_ens_node *node = &to->node[i];
+        node->left = (int32_t)integer_at(r, LEFT, i, -1, n - 1);
+        node->right = (int32_t)integer_at(r, RIGHT, i, -1, n - 1);
+        if ((node->left < 0) != (node->right < 0))
+            rw_refuse(r->source, "tree %d, node %zu: one child only", r->number, i);
+        if (node->left >= 0)
+            read_split(r, i, node, out);
+        else
+            node->value = (double)rw_json_float(number_at(r, r->leaf, i));
+        node->has_cover = r->array[COVER] != NULL;
+        node->docs = node->hessian = node->has_cover ? number_at(r, COVER, i) : 0;
+    }
+}
+
+/* dart: a factor for each tree; only 1 leaves the leaves as they are. */
+static void check_weights(struct rw_source *source, const json_t *booster, size_t n)
+{
+    const json_t *weights = rw_json_array(source, booster, "weight_drop", (int64_t)n);
+    for (size_t i = 0; i < n && source->status == RW_OK; i++) {
+        const double weight = rw_json_number_at(source, weights, "weight_drop", i);
+        if (weight != 1)
+            rw_refuse(source, "dart: tree %zu has the weight %g", i + 1, weight);
+    }
+}
+
+/* Returns how many of the n trees its own predict uses. XGBModel's (XGBRanker's) ends with the best
+ * iteration of a training that stopped early; Booster's uses all. */
+static size_t trees_in_use(struct reading *r, const json_t *learner, const json_t *model, size_t n)
+{
+    struct rw_source *source = r->source;
+    const json_t *attributes = json_object_get(learner, "attributes");
+    const char *text = json_string_value(json_object_get(attributes, "best_iteration"));
+    double best;
+    if (!text || !rw_is_number(text, strlen(text), &best) || !(best >= 0 && best < (double)n))
+        return n;
+    const size_t at = (size_t)best + 1;
+    const json_t *begin = json_object_get(model, "iteration_indptr");
+    size_t used;
+    if (begin && at >= json_array_size(begin))
+        return n;
+    if (begin)
+        used = (size_t)rw_json_integer_at(source, begin, "iteration_indptr", at, 0, (int64_t)n);
+    else
+        used = at * (size_t)param(r, rw_json_object(source, model, "gbtree_model_param"),
+                                  "num_parallel_tree", 1, INT32_MAX);
+    if (source->status < 0 || used >= n)
+        return n;
+    if (!json_object_get(attributes, "scikit_learn")) {
+        rw_log(source->ctx, RW_LOG_NOTE,
+               "'%s' was saved by a Booster, whose predict uses all %zu trees: all are imported. "
+               "Its best "
+               "iteration is %.20s (from 0), and booster[:%zu] has the trees up to it",
+               source->path, n, text, at);
+        return n;
+    }
+    rw_log(
+        source->ctx, RW_LOG_NOTE,
+        "'%s' stopped early: the first %zu of its %zu trees are imported, those that its predict "
+        "uses (best iteration %.20s, from 0)",
+        source->path, used, n, text);
+    return used;
+}
+
+static void read_trees(struct reading *r, const json_t *learner, const json_t *booster,
+                       struct rw_ensemble *out)
+{
+    const char *name = rw_json_text(r->source, booster, "name");
+    const int is_dart = strcmp(name, "dart") == 0;
+    if (!is_dart && strcmp(name, "gbtree") != 0)
+        rw_refuse(r->source, "booster '%.40s'; expected 'gbtree'", name);
+    const json_t *holder = is_dart ? rw_json_object(r->source, booster, "gbtree") : booster;
+    const json_t *model = rw_json_object(r->source, holder, "model");
+    const json_t *trees = rw_json_array(r->source, model, "trees", -1);
+    const size_t n = json_array_size(trees);
+    const json_t *groups = rw_json_array(r->source, model, "tree_info", (int64_t)n);
+    read_dictionaries(r, model, out);
+    if (is_dart)
+        check_weights(r->source, booster, n);
+    const size_t used = trees_in_use(r, learner, model, n);
+    for (size_t i = 0; i < used && r->source->status == RW_OK; i++) {
+        const int64_t group = rw_json_integer_at(r->source, groups, "tree_info", i, 0, INT32_MAX);
+        if (group != 0)
+            rw_refuse(r->source, "tree %zu belongs to output %lld: several classes", i + 1,
+                      (long long)group);
+        r->number = (int32_t)i + 1;
+        read_tree(r, json_array_get(trees, i), out);
+    }
+}
+
+static void read_model(struct reading *r, const json_t *root, struct rw_ensemble *out)
+{
+    struct rw_source *source = r->source;
+    const json_t *learner = rw_json_object(source, root, "learner");
+    const json_t *parameters = rw_json_object(source, learner, "learner_model_param");
+    const json_t *booster = rw_json_object(source, learner, "gradient_booster");
+    check_objective(source, learner);
+    if (json_object_get(parameters, "num_target"))
+        param(r, parameters, "num_target", 0, 1);
+    param(r, parameters, "num_class", 0, 1);
+    r->n_columns = (uint32_t)param(r, parameters, "num_feature", 0, RW_FEATURE_IDS);
+    out->base =
+        (double)(float)number_of(r, "base_score", rw_json_text(source, parameters, "base_score"));
+    read_columns(r, learner, out);
+    read_trees(r, learner, booster, out);
+}
+
+/* root: owned by the call, NULL: it could not be read. */
+static int parse(struct rw_source *source, json_t *root, enum member leaf, struct rw_ensemble *out)
+{
+    struct reading r = {.source = source, .leaf = leaf};
+    if (root)
+        read_model(&r, root, out);
+    json_decref(root);
+    return source->status;
+}
+
 static int parse_json(struct rw_source *source, struct rw_ensemble *out)
 {
-    return rw_xgboost_parse(source, rw_json_load(source, 0), "split_conditions", out);
+    return parse(source, rw_json_load(source, 0), CONDITION, out);
 }
 
 static int parse_ubj(struct rw_source *source, struct rw_ensemble *out)
 {
-    return rw_xgboost_parse(source, rw_ubjson_load(source), "split_conditions", out);
+    return parse(source, rw_ubjson_load(source), CONDITION, out);
 }
 
 static int parse_eslr(struct rw_source *source, struct rw_ensemble *out)
 {
-    return rw_xgboost_parse(source, rw_json_load(source, 0), "base_weights", out);
+    return parse(source, rw_json_load(source, 0), BASE_WEIGHT, out);
 }
+
+/* ------------------------------------------------------------------ the dump */
+
+static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
+{
+    const struct rw_ens_node *node = at->node;
+    (void)user;
+    if (node->left < 0) {
+        rw_put_format(put, "{\"nodeid\":%d,\"leaf\":%lf}", at->number, node->value);
+        return;
+    }
+    rw_put_format(put, "{\"nodeid\":%d,\"depth\":%d,\"split\":", at->number, at->depth);
+    rw_put_json_text(put, rw_ens_column_name(at->ensemble, node->column));
+    rw_put_format(put, ",\"split_condition\":%f,\"yes\":%d,\"no\":%d,\"missing\":%d,\"children\":[",
+                  node->threshold, at->child[0], at->child[1], at->child[node->nan != RW_NAN_LEFT]);
+}
+
+static int put_dump(const struct rw_ensemble *ensemble, struct rw_put *put)
+{
+    /* Jackson, which both readers use, takes 1,000 levels; a node is two. */
+    static const struct rw_walk walk = {begin_node, ",", "]}", .deepest = 480};
+    if (ensemble->n_trees == 0)
+        return rw_put_refuse(put, "a model without trees: no reader takes an empty dump");
+    rw_put_text(put, "[\n");
+    for (int32_t t = 0; t < ensemble->n_trees; t++) {
+        RW_TRY(rw_walk_tree(&walk, ensemble, t, NULL, put));
+        rw_put_text(put, t + 1 < ensemble->n_trees ? ",\n" : "\n]\n");
+    }
+    return put->status;
+}
+
+static uint32_t find_column(struct rw_source *source, const char *name)
+{
+    for (uint32_t i = 0; i < source->names->n_columns; i++) {
+        const char *known = source->names->column_name[i];
+        if (known && strcmp(known, name) == 0)
+            return i + source->names->first_column;
+    }
+    rw_refuse(source, "there is no feature '%.60s'", name);
+    return 0;
+}
+
+static void read_dump_node(struct rw_source *source, const void *from, struct rw_ens_node *node,
+                           const void *child[2], void *user)
+{
+    int64_t id[2];
+    (void)user;
+    if (json_object_get(from, "leaf")) {
+        node->value = rw_json_number(source, from, "leaf");
+        return;
+    }
+    node->column = find_column(source, rw_json_text(source, from, "split"));
+    node->threshold = (double)rw_json_float(rw_json_number(source, from, "split_condition"));
+    const int64_t yes = rw_json_integer(source, from, "yes", 0, INT32_MAX);
+    const int64_t no = rw_json_integer(source, from, "no", 0, INT32_MAX);
+    const int64_t missing = rw_json_integer(source, from, "missing", 0, INT32_MAX);
+    const json_t *children = rw_json_array(source, from, "children", 2);
+    for (size_t i = 0; i < 2; i++)
+        id[i] = rw_json_integer(source, json_array_get(children, i), "nodeid", 0, INT32_MAX);
+    if (id[0] == id[1] || (yes != id[0] && yes != id[1]) || no != (yes == id[0] ? id[1] : id[0]) ||
+        (missing != yes && missing != no))
+        rw_refuse(source, "'yes', 'no' and 'missing' are not the children's ids");
+    child[0] = json_array_get(children, yes == id[1]);
+    child[1] = json_array_get(children, yes == id[0]);
+    node->less = 1;
+    node->nan = missing == yes ? RW_NAN_LEFT : RW_NAN_RIGHT;
+}
+
+static int parse_dump(struct rw_source *source, struct rw_ensemble *out)
+{
+    json_t *root = rw_json_load(source, 0);
+    if (!json_is_array(root))
+        rw_refuse(source, "expected an array of trees");
+    for (size_t i = 0; source->status == RW_OK && i < json_array_size(root); i++)
+        rw_read_tree(source, json_array_get(root, i), read_dump_node, NULL, out);
+    json_decref(root);
+    return source->status;
+}
+
+/* ------------------------------------------------------------------ requests */
+
+#define LTR_TYPE "model/xgboost+json"
+
+static int write_body(const struct rw_ensemble *ensemble, struct rw_put *put)
+{
+    struct rw_put dump = {.ctx = put->ctx};
+    int status;
+    RW_TRY_OUT(put_dump(ensemble, &dump));
+    rw_put_bytes(&dump, "", 1);
+    RW_TRY_OUT(dump.status);
+    rw_put_text(put, "{\"model\":{\"name\":");
+    rw_put_json_text(put, ensemble->model_name ? ensemble->model_name : "rankwood");
+    rw_put_text(put, ",\n\"model\":{\"type\":\"" LTR_TYPE "\",\n\"definition\":");
+    rw_put_json_text(put, dump.text);
+    rw_put_text(put, "}}}\n");
+    status = put->status;
+out:
+    rw_mem_free(dump.text);
+    return status;
+}
+
+static int parse_body(struct rw_source *source, struct rw_ensemble *out)
+{
+    json_t *root = rw_json_load(source, 0);
+    const json_t *request = rw_json_object(source, root, "model");
+    rw_json_text(source, request, "name");
+    const json_t *model = rw_json_object(source, request, "model");
+    const char *type = rw_json_text(source, model, "type");
+    const char *definition = rw_json_text(source, model, "definition");
+    if (source->status == RW_OK && strcmp(type, LTR_TYPE) != 0)
+        rw_refuse(source, "'type' is '%.60s'; expected " LTR_TYPE, type);
+    if (source->status == RW_OK) {
+        struct rw_source inner = *source;
+        inner.text = definition;
+        inner.n = strlen(definition);
+        rw_keep(source, parse_dump(&inner, out));
+    }
+    json_decref(root);
+    return source->status;
+}
+
+/* ------------------------------------------------------------------ the formats */
+
+/* XGBoost itself, and the plugins that took over its rules. */
+#define RW_XGBOOST_RULES .less = 1, .nan_by_node = 1, .listed_right = 1, .absent = RW_ABSENT_NAN
+/* A category is a float there, below this one and one more. */
+#define RW_XGBOOST_MOST_CATEGORY 16777215
+/* peers: a missing child was not looked at by OpenSearch's plugin until July 2026, and what a
+ * document does not have was 0. */
+#define RW_OPENSEARCH_OLD_NAME  "OpenSearch LTR before July 2026"
+#define RW_OPENSEARCH_OLD_RULES .less = 1
 
 const struct rw_model_format rw_to_xgboost = {
     .name = "xgboost",
@@ -418,4 +897,43 @@ const struct rw_model_format rw_to_eslr_raw = {
     .names = RW_NAMES_ALL,
     .write = write_json,
     .parse = parse_eslr,
+};
+
+const struct rw_model_format rw_to_xgboost_dump = {
+    .name = "xgboost-dump",
+    .about = "XGBoost's JSON dump: Elasticsearch and OpenSearch LTR, Vespa",
+    .consumer = {{.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES}},
+                 {.name = "Vespa",
+                  .rules = {.value = RW_F64,
+                            .sum = RW_F64,
+                            .less = 1,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_NAN}},
+                 {.name = RW_OPENSEARCH_OLD_NAME,
+                  .rules = {RW_OPENSEARCH_OLD_RULES},
+                  .earlier = 1}},
+    .names = RW_NAMES_ALL,
+    .write = put_dump,
+    .parse = parse_dump,
+};
+
+const struct rw_model_format rw_to_opensearch = {
+    .name = "opensearch",
+    .about = "OpenSearch LTR: the whole body of _createmodel (--featureset, --name)",
+    .consumer = {{.name = "OpenSearch LTR", .rules = {RW_XGBOOST_RULES, .first_column = 1}},
+                 {.name = RW_OPENSEARCH_OLD_NAME,
+                  .rules = {RW_OPENSEARCH_OLD_RULES, .first_column = 1},
+                  .earlier = 1}},
+    .names = RW_NAMES_SET,
+    .write = write_body,
+    .parse = parse_body,
+};
+
+const struct rw_model_format rw_to_elasticsearch = {
+    .name = "elasticsearch",
+    .about = "Elasticsearch LTR: the whole body of _createmodel (--featureset, --name)",
+    .consumer = {{.name = "Elasticsearch LTR", .rules = {RW_XGBOOST_RULES, .first_column = 1}}},
+    .names = RW_NAMES_SET,
+    .write = write_body,
+    .parse = parse_body,
 };

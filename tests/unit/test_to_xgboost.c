@@ -85,7 +85,7 @@ Test(to_xgboost, refused_models)
 Test(to_xgboost, refused_trees)
 {
     refused("\"num_nodes\":\"3\"", "\"num_nodes\":\"2000000000\"",
-            "file: 'left_children' has 3 elements; expected 2000000000");
+            "file: 'default_left' has 3 elements; expected 2000000000");
     refused("\"size_leaf_vector\":\"1\"", "\"size_leaf_vector\":\"3\"",
             "file: tree 1: leaves of several values");
     refused("[1,-1,-1]", "[0,-1,-1]",
