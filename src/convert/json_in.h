@@ -9,7 +9,7 @@
 
 /* Where jansson lacks memory it says what it says of text that is not UTF-8, or of a file that ends
  * too soon; or its parser leaves out a byte, and goes on. So who asks it looks: from now on, in
- * this thread, (json_memory.c) */
+ * this thread, */
 void rw_json_watch(void);
 /* did it lack any? */
 int rw_json_lacked_memory(void);
@@ -17,8 +17,7 @@ int rw_json_lacked_memory(void);
 /* The file's value: an object or an array, owned by the caller (json_decref); NULL after a failure.
  * flags: jansson's. */
 json_t *rw_json_load(struct rw_source *source, size_t flags);
-/* The same of Universal Binary JSON, as much of it as XGBoost writes and a little more. (ubjson.c)
- */
+/* The same of Universal Binary JSON, as much of it as XGBoost writes and a little more. */
 json_t *rw_ubjson_load(struct rw_source *source);
 
 /* Members of an object; `object` may be anything. RW_ERR_FORMAT: not there, or of another type. All

@@ -1,9 +1,29 @@
-/* LightGBM's text model, version 4 (lightgbm_text.h), and its rules. */
+/* LightGBM's text model (version 4; 2 and 3 are read too). A header of key=value lines, then a
+ * block a tree, then "end of trees". Doubles, `value <= threshold` left; decision_type: bit 0
+ * categorical, bit 1 missing goes left, bits 2 and 3 what is missing: nothing (NaN is read as 0),
+ * zero, or NaN. Child c < 0 is leaf ~c. Leaves include shrinkage. Of a row, values within 1e-35 of
+ * 0 are dropped before it is scored, which makes them 0.
+ *
+ * A categorical split's threshold is an index k: numbers cat_boundaries[k] to cat_boundaries[k + 1]
+ * of cat_threshold are 32 bits each, one for each category from 0 on; those that are set go left,
+ * all else, missing values too, right. The last line, pandas_categorical, has lists of words, one
+ * for each categorical column of a data frame: categories are indexes of them, and a word that is
+ * not there is missing. */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "convert/lightgbm_text.h"
+#include "convert/json_in.h"
+
+/* Bits of decision_type. */
+enum {
+    RW_LGB_CATEGORICAL = 1,
+    RW_LGB_DEFAULT_LEFT = 2,
+    RW_LGB_MISSING_ZERO = 4,
+    RW_LGB_MISSING_NAN = 8
+};
+
+/* ------------------------------------------------------------------ out */
 
 /* The values in training are not known, but thresholds lie among them, and categories are listed.
  */
@@ -242,6 +262,441 @@ out:
     return status;
 }
 
+/* ------------------------------------------------------------------ in */
+
+struct slice {
+    const char *text; /* NULL: not there */
+    size_t n;
+};
+enum { MOST_KEYS = 14 };
+struct reading {
+    struct rw_source *source;
+    const char *at, *end;
+    int32_t number; /* of the tree, from 1; 0: the header */
+    /* of the block at hand: keys, ended by NULL, and their values */
+    const char *const *key;
+    struct slice value[MOST_KEYS];
+    double *list[MOST_KEYS]; /* of the block at hand: numbers that have been read; owned */
+    int64_t n_sets;
+    const json_t *words; /* lists of pandas_categorical; NULL: there are none */
+};
+
+static int is_word(struct slice slice, const char *word)
+{
+    return slice.n == strlen(word) && memcmp(slice.text, word, slice.n) == 0;
+}
+
+static int begins(struct slice line, const char *with)
+{
+    return line.n >= strlen(with) && memcmp(line.text, with, strlen(with)) == 0;
+}
+
+static int next_line(struct reading *r, struct slice *line)
+{
+    if (r->at >= r->end)
+        return 0;
+    const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    *line = (struct slice){r->at, (size_t)((stop ? stop : r->end) - r->at)};
+    r->at = stop ? stop + 1 : r->end;
+    while (line->n > 0 && (line->text[line->n - 1] == '\r' || line->text[line->n - 1] == ' '))
+        line->n--;
+    return 1;
+}
+
+static void forget_lists(struct reading *r)
+{
+    for (int k = 0; k < MOST_KEYS; k++) {
+        rw_mem_free(r->list[k]);
+        r->list[k] = NULL;
+    }
+}
+
+/* Reads key=value lines up to one that begins a tree or ends them all, which is left. */
+static int read_block(struct reading *r, const char *const *keys)
+{
+    struct slice line;
+    r->key = keys;
+    memset(r->value, 0, sizeof(r->value));
+    forget_lists(r);
+    for (const char *before = r->at; next_line(r, &line); before = r->at) {
+        if (begins(line, "Tree=") || begins(line, "end of trees")) {
+            r->at = before;
+            return RW_OK;
+        }
+        if (begins(line, "average_output"))
+            return rw_refuse(r->source, "'average_output': a random forest's mean of trees");
+        const char *equals = memchr(line.text, '=', line.n);
+        if (!equals)
+            continue;
+        const struct slice key = {line.text, (size_t)(equals - line.text)};
+        for (int k = 0; keys[k]; k++) {
+            if (!is_word(key, keys[k]))
+                continue;
+            if (r->value[k].text)
+                return rw_refuse(r->source, "tree %d: '%s' appears twice", r->number, keys[k]);
+            r->value[k] = (struct slice){equals + 1, line.n - key.n - 1};
+        }
+    }
+    return rw_refuse(r->source, "no 'end of trees': the file is truncated");
+}
+
+/* The next blank-separated word; 0 at the end. */
+static int next_word(struct slice *list, struct slice *word)
+{
+    while (list->n > 0 && *list->text == ' ') {
+        list->text++;
+        list->n--;
+    }
+    *word = (struct slice){NULL, 0};
+    if (list->n == 0)
+        return 0; /* list->text may be NULL */
+    const char *stop = memchr(list->text, ' ', list->n);
+    *word = (struct slice){list->text, stop ? (size_t)(stop - list->text) : list->n};
+    list->text += word->n;
+    list->n -= word->n;
+    return 1;
+}
+
+/* Reads a value of n numbers: finite, and, if least <= most, whole ones from least to most. A
+ * number takes two bytes at least, so that a made-up count allocates nothing. */
+static const double *read_list(struct reading *r, int k, int64_t n, int64_t least, int64_t most)
+{
+    struct slice list = r->value[k], word = {NULL, 0};
+    double *to = NULL;
+    int is_short = (uint64_t)n > list.n / 2 + 1;
+    if (!list.text)
+        rw_refuse(r->source, "%s%d: no '%s'", r->number ? "tree " : "header ", r->number,
+                  r->key[k]);
+    else if (!is_short && rw_keep(r->source, RW_NEW(r->source->ctx, to, (size_t)n)) == RW_OK)
+        r->list[k] = to;
+    for (int64_t i = 0; i < n && !is_short && r->source->status == RW_OK; i++) {
+        is_short = !next_word(&list, &word);
+        if (!is_short && !rw_is_number(word.text, word.n, &to[i]))
+            rw_refuse(r->source, "tree %d: '%s': '%.*s' is not a finite number", r->number,
+                      r->key[k], (int)(word.n < 40 ? word.n : 40), word.text);
+        else if (least <= most &&
+                 !(to[i] >= (double)least && to[i] <= (double)most && to[i] == floor(to[i])))
+            rw_refuse(r->source, "tree %d: '%s': expected whole numbers from %lld to %lld",
+                      r->number, r->key[k], (long long)least, (long long)most);
+    }
+    if (is_short || next_word(&list, &word))
+        rw_refuse(r->source, "tree %d: '%s' has too %s numbers", r->number, r->key[k],
+                  is_short ? "few" : "many");
+    return to;
+}
+
+static int64_t one_whole(struct reading *r, int k, int64_t least, int64_t most)
+{
+    const double *list = read_list(r, k, 1, least, most);
+    return r->source->status == RW_OK ? (int64_t)list[0] : 0;
+}
+
+enum { N_CLASS, N_PER_ROUND, MAX_FEATURE, OBJECTIVE, NAMES, INFOS, VERSION };
+
+/* Those whose prediction is the sum of the leaves. */
+static int objective_fits(struct slice objective)
+{
+    static const char *const plain[] = {"lambdarank",    "rank_xendcg", "regression",
+                                        "regression_l1", "huber",       "fair",
+                                        "quantile",      "mape",        "custom"};
+    struct slice word;
+    if (!next_word(&objective, &word))
+        return 1;
+    int fits = 0;
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        fits |= is_word(word, plain[i]);
+    while (next_word(&objective, &word))
+        fits &= !is_word(word, "sqrt");
+    return fits;
+}
+
+/* A word of a data frame's column: a text, or a whole number. */
+static void read_word(struct reading *r, const json_t *from, char number[24], const char **word)
+{
+    *word = json_string_value(from);
+    if (json_is_integer(from)) {
+        snprintf(number, 24, "%lld", (long long)json_integer_value(from));
+        *word = number;
+    } else if (!*word || strlen(*word) != json_string_length(from)) {
+        rw_refuse(r->source, "'pandas_categorical': expected texts and whole numbers");
+    }
+}
+
+/* The words of the list-th categorical column. */
+static void read_words(struct reading *r, size_t list, uint32_t column, struct rw_ensemble *out)
+{
+    const json_t *from = json_array_get(r->words, list);
+    const size_t n = json_array_size(from);
+    const char **word = NULL;
+    char(*number)[24] = NULL;
+    if (!json_is_array(from) || n > UINT32_MAX)
+        rw_refuse(r->source, "'pandas_categorical': expected a list of lists");
+    rw_keep(r->source, RW_NEW(r->source->ctx, word, n));
+    rw_keep(r->source, RW_NEW(r->source->ctx, number, n));
+    for (size_t k = 0; k < n && r->source->status == RW_OK; k++)
+        read_word(r, json_array_get(from, k), number[k], &word[k]);
+    if (r->source->status == RW_OK)
+        rw_keep(r->source,
+                rw_ensemble_categories(r->source->ctx, out, column, NULL, word, (uint32_t)n));
+    rw_mem_free(word);
+    rw_mem_free(number);
+}
+
+/* Has a categorical column a list? All have one, unless what was written says otherwise. */
+static int has_list(const struct reading *r, uint32_t column)
+{
+    const struct rw_ensemble *written = r->source->names;
+    const struct rw_ens_categories *of = written ? rw_ens_categories_of(written, column) : NULL;
+    return r->words && (!of || of->word);
+}
+
+/* Columns whose info is a list of categories; with words where the file has them. */
+static void read_categories(struct reading *r, const unsigned char *is_one, struct rw_ensemble *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < out->n_columns; i++)
+        n += is_one[i] && has_list(r, i);
+    if (n > 0 && r->words && json_array_size(r->words) != n)
+        rw_refuse(r->source,
+                  "'pandas_categorical' has %zu lists, but %u features are categorical: whose "
+                  "words they are cannot be told",
+                  json_array_size(r->words), n);
+    for (uint32_t i = 0, list = 0; i < out->n_columns && r->source->status == RW_OK; i++) {
+        if (is_one[i] && has_list(r, i))
+            read_words(r, list++, i, out);
+        else if (is_one[i])
+            rw_keep(r->source,
+                    rw_ensemble_categories(r->source->ctx, out, i, (const uint32_t[]){0}, NULL, 0));
+    }
+}
+
+static void read_columns(struct reading *r, int64_t n, struct rw_ensemble *out)
+{
+    struct slice names = r->value[NAMES], infos = r->value[INFOS], word;
+    struct rw_source *source = r->source;
+    unsigned char *is_one = NULL; /* [n] categorical */
+    if (rw_set_columns(source, out, (uint64_t)n) < 0 ||
+        rw_keep(source, RW_NEW(source->ctx, is_one, (size_t)n)) < 0)
+        return;
+    for (int64_t i = 0; i < n && source->status == RW_OK; i++) {
+        char name[1024];
+        if (!next_word(&names, &word))
+            rw_refuse(source, "'feature_names' has %lld names; expected %lld", (long long)i,
+                      (long long)n);
+        if (word.n >= sizeof(name))
+            rw_refuse(source, "a feature name of %zu bytes", word.n);
+        snprintf(name, sizeof(name), "%.*s", (int)(word.n < sizeof(name) ? word.n : 0),
+                 word.n ? word.text : "");
+        if (strlen(name) != word.n)
+            rw_refuse(source, "a feature name with a 0 byte");
+        rw_keep(source, rw_ensemble_name(source->ctx, out, (uint32_t)i, name));
+        if (!next_word(&infos, &word))
+            rw_refuse(source, "'feature_infos' has %lld entries; expected %lld", (long long)i,
+                      (long long)n);
+        out->column_had[i] = !is_word(word, "none");
+        is_one[i] = out->column_had[i] && !begins(word, "[");
+    }
+    if (next_word(&names, &word) || next_word(&infos, &word))
+        rw_refuse(source, "more feature names or infos than features (%lld)", (long long)n);
+    if (source->status == RW_OK)
+        read_categories(r, is_one, out);
+    rw_mem_free(is_one);
+}
+
+static void read_header(struct reading *r, struct rw_ensemble *out)
+{
+    static const char *const keys[] = {
+        "num_class",     "num_tree_per_iteration", "max_feature_idx", "objective",
+        "feature_names", "feature_infos",          "version",         NULL};
+    struct slice line;
+    if (!next_line(r, &line) || !is_word(line, "tree"))
+        rw_refuse(r->source, "line 1: expected 'tree'");
+    if (r->source->status < 0 || read_block(r, keys) < 0)
+        return;
+    const struct slice version = r->value[VERSION], objective = r->value[OBJECTIVE];
+    if (!is_word(version, "v2") && !is_word(version, "v3") && !is_word(version, "v4"))
+        rw_refuse(r->source, "expected version=v2, v3 or v4");
+    const int64_t n_class = one_whole(r, N_CLASS, 0, INT32_MAX);
+    if (n_class > 1)
+        rw_refuse(r->source, "num_class=%lld: several classes", (long long)n_class);
+    const int64_t n_outputs =
+        r->value[N_PER_ROUND].text ? one_whole(r, N_PER_ROUND, 0, INT32_MAX) : 1;
+    if (n_outputs != 1)
+        rw_refuse(r->source, "num_tree_per_iteration=%lld: several outputs", (long long)n_outputs);
+    if (!objective_fits(objective))
+        rw_refuse(r->source, "objective '%.*s', whose prediction is not the sum of the leaves",
+                  (int)(objective.n < 60 ? objective.n : 60), objective.text);
+    read_columns(r, one_whole(r, MAX_FEATURE, 0, RW_MAX_FEATURE) + 1, out);
+}
+
+enum {
+    LEAVES,
+    N_SETS,
+    FEATURE,
+    THRESHOLD,
+    DECISION,
+    LEFT,
+    RIGHT,
+    VALUE,
+    LINEAR,
+    GAIN,
+    BOUNDARIES,
+    BITS,
+    LEAF_WEIGHT,
+    LEAF_COUNT
+};
+
+/* Where sets begin, and their bits. */
+static void read_sets(struct reading *r)
+{
+    if (r->n_sets == 0)
+        return;
+    const double *boundary = read_list(r, BOUNDARIES, r->n_sets + 1, 0, INT32_MAX);
+    for (int64_t i = 0; i <= r->n_sets && r->source->status == RW_OK; i++) {
+        if (boundary[i] < (i ? boundary[i - 1] : 0) || (i == 0 && boundary[i] > 0))
+            rw_refuse(r->source, "tree %d: '%s': expected numbers that ascend from 0", r->number,
+                      r->key[BOUNDARIES]);
+    }
+    if (r->source->status == RW_OK)
+        read_list(r, BITS, (int64_t)boundary[r->n_sets], 0, UINT32_MAX);
+}
+
+/* The node's threshold is the number of its set. */
+static void read_set(struct reading *r, struct rw_ens_node *node, struct rw_ensemble *out)
+{
+    uint32_t *category = NULL, n = 0;
+    size_t room = 0;
+    if (node->threshold < 0 || node->threshold >= (double)r->n_sets ||
+        node->threshold != floor(node->threshold)) {
+        rw_refuse(r->source, "tree %d: a categorical split of set %g; num_cat is %lld", r->number,
+                  node->threshold, (long long)r->n_sets);
+        return;
+    }
+    const double *boundary = r->list[BOUNDARIES] + (size_t)node->threshold;
+    const uint32_t begin = (uint32_t)boundary[0], n_bits = 32 * ((uint32_t)boundary[1] - begin);
+    for (uint32_t k = 0; k < n_bits && r->source->status == RW_OK; k++) {
+        if (!((uint32_t)r->list[BITS][begin + k / 32] >> k % 32 & 1) ||
+            rw_keep(r->source, RW_GROW(r->source->ctx, category, room, (size_t)n + 1)) < 0)
+            continue;
+        category[n++] = k;
+    }
+    rw_read_set(r->source, out, node, category, n); /* its info may not say that it is one */
+    rw_mem_free(category);
+}
+
+/* Splits stand before leaves. */
+static int32_t child_of(double child, int64_t n_leaves)
+{
+    return (int32_t)(child >= 0 ? child : (double)n_leaves - 2 - child);
+}
+
+static void read_split(struct reading *r, int64_t i, int64_t n_leaves, struct rw_ens_node *node,
+                       struct rw_ensemble *out)
+{
+    const int type = r->list[DECISION] ? (int)r->list[DECISION][i] : 0;
+    const int left = (type & RW_LGB_DEFAULT_LEFT) != 0;
+    if ((type & 12) == 12)
+        rw_refuse(r->source, "tree %d: an unknown kind of missing (decision_type %d)", r->number,
+                  type);
+    node->column = (uint32_t)r->list[FEATURE][i];
+    node->threshold = r->list[THRESHOLD][i];
+    node->nan =
+        (uint8_t)(type & RW_LGB_MISSING_NAN    ? (left ? RW_NAN_LEFT : RW_NAN_RIGHT)
+                  : type & RW_LGB_MISSING_ZERO ? (left ? RW_NAN_ZERO_LEFT : RW_NAN_ZERO_RIGHT)
+                                               : RW_NAN_ZERO);
+    node->left = child_of(r->list[LEFT][i], n_leaves);
+    node->right = child_of(r->list[RIGHT][i], n_leaves);
+    node->gain = r->list[GAIN] ? r->list[GAIN][i] : 0;
+    if (type & RW_LGB_CATEGORICAL && r->source->status == RW_OK)
+        read_set(r, node, out);
+}
+
+static void read_tree(struct reading *r, struct rw_ensemble *out)
+{
+    static const char *const keys[] = {
+        "num_leaves",     "num_cat",       "split_feature", "threshold",  "decision_type",
+        "left_child",     "right_child",   "leaf_value",    "is_linear",  "split_gain",
+        "cat_boundaries", "cat_threshold", "leaf_weight",   "leaf_count", NULL};
+    struct slice line;
+    next_line(r, &line); /* Tree=... */
+    if (read_block(r, keys) < 0)
+        return;
+    const int64_t n_leaves = one_whole(r, LEAVES, 1, INT32_MAX / 2), n_splits = n_leaves - 1;
+    const int64_t n_covers = r->value[LEAF_COUNT].text && n_splits > 0 ? n_leaves : 0;
+    r->n_sets = one_whole(r, N_SETS, 0, INT32_MAX);
+    if (r->value[LINEAR].text && one_whole(r, LINEAR, 0, 1))
+        rw_refuse(r->source, "tree %d: linear leaves", r->number);
+    const struct {
+        int key, optional;
+        int64_t n, least, most;
+    } lists[] = {
+        {VALUE, 0, n_leaves, 1, 0},
+        {FEATURE, 0, n_splits, 0, (int64_t)out->n_columns - 1},
+        {THRESHOLD, 0, n_splits, 1, 0},
+        {DECISION, 1, n_splits, 0, 127},
+        {LEFT, 0, n_splits, -n_leaves, n_leaves - 2},
+        {RIGHT, 0, n_splits, -n_leaves, n_leaves - 2},
+        {GAIN, 1, n_splits, 1, 0},
+        {LEAF_COUNT, 1, n_covers, 1, 0},
+        {LEAF_WEIGHT, 1, n_covers, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && r->source->status == RW_OK; i++) {
+        if (lists[i].n > 0 && (!lists[i].optional || r->value[lists[i].key].text))
+            read_list(r, lists[i].key, lists[i].n, lists[i].least, lists[i].most);
+    }
+    read_sets(r);
+    struct rw_ens_tree *tree = rw_add_tree(r->source, out, (int32_t)(2 * n_leaves - 1));
+    for (int64_t i = 0; tree && i < n_splits && r->source->status == RW_OK; i++)
+        read_split(r, i, n_leaves, &tree->node[i], out);
+    for (int64_t i = 0; tree && i < n_leaves; i++) {
+        struct rw_ens_node *leaf = &tree->node[n_splits + i];
+        leaf->left = leaf->right = -1;
+        leaf->value = r->list[VALUE][i];
+        leaf->has_cover = n_covers > 0;
+        leaf->docs = n_covers > 0 ? r->list[LEAF_COUNT][i] : 0;
+        leaf->hessian = n_covers > 0 && r->list[LEAF_WEIGHT] ? r->list[LEAF_WEIGHT][i] : 0;
+    }
+}
+
+/* The lists of words, which stand at the end. */
+static json_t *find_words(struct rw_source *source)
+{
+    static const char key[] = "\npandas_categorical:";
+    const char *found = NULL;
+    for (const char *at = source->text; (at = strstr(at, key)) != NULL; at++)
+        found = at;
+    if (!found)
+        return NULL;
+    found += sizeof(key) - 1;
+    const char *stop = strchr(found, '\n');
+    const size_t n = stop ? (size_t)(stop - found) : strlen(found);
+    rw_json_watch();
+    json_t *words = json_loadb(found, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (rw_json_lacked_memory())
+        rw_source_no_memory(source);
+    else if (!words || (!json_is_array(words) && !json_is_null(words)))
+        rw_refuse(source, "'pandas_categorical': expected a list, or null");
+    if (words && json_array_size(words) > 0)
+        return words;
+    json_decref(words);
+    return NULL;
+}
+
+static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
+{
+    struct reading r = {.source = source, .at = source->text, .end = source->text + source->n};
+    json_t *words = find_words(source);
+    r.words = words;
+    read_header(&r, out);
+    while (source->status == RW_OK && r.at < r.end && *r.at == 'T') {
+        r.number++;
+        read_tree(&r, out);
+    }
+    forget_lists(&r);
+    json_decref(words);
+    return source->status;
+}
+
 const struct rw_model_format rw_to_lightgbm = {
     .name = "lightgbm",
     .about = "LightGBM's text model, version 4",
@@ -262,5 +717,5 @@ const struct rw_model_format rw_to_lightgbm = {
     .categories = RW_SAYS_WORDS,
     .most_category = 1048575, /* each set has a bit for every number up to its last one */
     .write = write_lightgbm,
-    .parse = rw_lightgbm_parse,
+    .parse = parse_lightgbm,
 };

@@ -11,7 +11,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "convert/pmml_read.h"
+#include "base/number.h"
+#include "convert/json_in.h"
+#include "convert/xml_in.h"
+
+#define PMML_NAMESPACE "http://www.dmg.org/PMML-4_4"
+
+/* ------------------------------------------------------------------ out */
 
 struct writing {
     const struct rw_ensemble *ensemble;
@@ -204,7 +210,7 @@ static int put_all(struct writing *w)
     const struct rw_ensemble *e = w->ensemble;
     RW_TRY(name_fields(w));
     rw_put_text(w->put, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<PMML xmlns=\"" RW_PMML_NAMESPACE "\" version=\"4.4\">\n"
+                        "<PMML xmlns=\"" PMML_NAMESPACE "\" version=\"4.4\">\n"
                         "<Header><Application name=\"Rankwood\"/></Header>\n");
     put_dictionary(w);
     rw_put_text(w->put, "<MiningModel functionName=\"regression\">\n");
@@ -242,6 +248,387 @@ static int write_pmml(const struct rw_ensemble *ensemble, struct rw_put *put)
     return status;
 }
 
+/* ------------------------------------------------------------------ in */
+
+/* E_NONE: outside of the document */
+enum element {
+    E_NONE,
+    E_PMML,
+    E_HEADER,
+    E_APPLICATION,
+    E_DICTIONARY,
+    E_FIELD,
+    E_MODEL,
+    E_SCHEMA,
+    E_MINED,
+    E_SEGMENTS,
+    E_SEGMENT,
+    E_TREE,
+    E_NODE,
+    E_TRUE,
+    E_PREDICATE,
+    E_SET,
+    E_ARRAY
+};
+
+/* Where an element may stand. */
+static const struct {
+    const char *name;
+    enum element is, in;
+} places[] = {
+    {"PMML", E_PMML, E_NONE},
+    {"Header", E_HEADER, E_PMML},
+    {"Application", E_APPLICATION, E_HEADER},
+    {"DataDictionary", E_DICTIONARY, E_PMML},
+    {"DataField", E_FIELD, E_DICTIONARY},
+    {"MiningModel", E_MODEL, E_PMML},
+    {"MiningSchema", E_SCHEMA, E_MODEL},
+    {"MiningSchema", E_SCHEMA, E_TREE},
+    {"MiningField", E_MINED, E_SCHEMA},
+    {"Segmentation", E_SEGMENTS, E_MODEL},
+    {"Segment", E_SEGMENT, E_SEGMENTS},
+    {"True", E_TRUE, E_SEGMENT},
+    {"TreeModel", E_TREE, E_SEGMENT},
+    {"Node", E_NODE, E_TREE},
+    {"Node", E_NODE, E_NODE},
+    {"True", E_TRUE, E_NODE},
+    {"SimplePredicate", E_PREDICATE, E_NODE},
+    {"SimpleSetPredicate", E_SET, E_NODE},
+    {"Array", E_ARRAY, E_SET},
+};
+
+/* Attributes that decide how a document is scored. */
+static const struct {
+    enum element of;
+    const char *name, *value;
+} fixed[] = {
+    {E_PMML, "xmlns", PMML_NAMESPACE},       {E_PMML, "version", "4.4"},
+    {E_MODEL, "functionName", "regression"}, {E_SEGMENTS, "multipleModelMethod", "sum"},
+    {E_TREE, "functionName", "regression"},  {E_TREE, "missingValueStrategy", "defaultChild"},
+};
+
+struct reading {
+    struct rw_source *source;
+    const struct rw_xml *xml;
+    struct rw_ensemble *out;
+    json_t *column; /* name -> index; of the fields so far, or of all that there were */
+    uint32_t n_fields, n_targets;
+};
+
+static double read_number(const struct reading *r, const struct rw_xml_element *at,
+                          const char *text)
+{
+    double out;
+    if (!rw_is_number(text, strlen(text), &out))
+        rw_refuse_line(r->source, at->line, "expected a number, found '%.40s'", text);
+    return out;
+}
+
+static int add_column(struct reading *r, const char *name, uint32_t column)
+{
+    if (json_object_set_new(r->column, name, json_integer(column)) < 0)
+        rw_source_no_memory(r->source);
+    return r->source->status;
+}
+
+/* Are the column's categories, those of what the file was written from, words, or numbers? */
+static int is_by(const struct reading *r, const char *name, int words)
+{
+    const uint32_t column = (uint32_t)json_integer_value(json_object_get(r->column, name));
+    const struct rw_ens_categories *of =
+        r->source->names ? rw_ens_categories_of(r->source->names, column) : NULL;
+    return of && !of->word == !words;
+}
+
+static void read_field(struct reading *r, const struct rw_xml_element *at)
+{
+    const char *name = rw_xml_attribute(r->xml, at, "name");
+    const char *type = rw_xml_attribute(r->xml, at, "dataType");
+    const char *kind = rw_xml_attribute(r->xml, at, "optype");
+    const int is_double = type && strcmp(type, "double") == 0;
+    const int by_words = type && strcmp(type, "string") == 0;
+    const int by_category = by_words || (is_double && kind && strcmp(kind, "categorical") == 0);
+    const int is_target = is_double && !by_category;
+    const int is_known = json_object_get(r->column, name) != NULL;
+    r->n_targets += (uint32_t)is_target;
+    if (!name || !type || (!is_target && !by_category && strcmp(type, "float") != 0))
+        rw_refuse_line(r->source, at->line,
+                       "expected a <DataField> with a name, a float or (the score) a double");
+    else if (!kind || strcmp(kind, by_category ? "categorical" : "continuous") != 0)
+        rw_refuse_line(r->source, at->line, "expected optype=\"%s\"",
+                       by_category ? "categorical" : "continuous");
+    else if (by_category && (!is_known || !is_by(r, name, by_words)))
+        rw_refuse_line(r->source, at->line,
+                       "a <DataField> of categories where the model's feature has others, or none");
+    else if (!is_target && r->source->names && !is_known)
+        rw_refuse_line(r->source, at->line, "a <DataField> that is no feature of the model");
+    else if (!is_target && !r->source->names && is_known)
+        rw_refuse_line(r->source, at->line, "two <DataField> of the same name");
+    else if (!is_target && !is_known)
+        add_column(r, name, r->n_fields++);
+}
+
+/* "n7", or "l7" */
+static int is_id(const char *id)
+{
+    return id && (*id == 'n' || *id == 'l') && id[1] && id[1 + strspn(id + 1, "0123456789")] == 0;
+}
+
+/* The next of an array's elements, whose place it moves: an index of the column's words, or a
+ * number. 0: there is none. */
+static int next_category(const struct rw_ens_categories *of, const char **at, uint32_t *out)
+{
+    uint64_t number;
+    char digits[16] = "";
+    *at += strspn(*at, " ");
+    const size_t n = **at == '"' ? strcspn(*at + 1, "\"") : strcspn(*at, " ");
+    if (!**at || (of->word && **at != '"'))
+        return 0;
+    if (!of->word) {
+        memcpy(digits, *at, n < sizeof(digits) ? n : 0);
+        const int is_number = rw_number_whole(digits, RW_MAX_CATEGORY_ID, &number);
+        *out = is_number ? (uint32_t)number : 0;
+        *at += is_number ? n : 0;
+        return is_number;
+    }
+    for (*out = 0; *out < of->n; ++*out) {
+        if (strncmp(of->word[*out], *at + 1, n) == 0 && !of->word[*out][n])
+            break;
+    }
+    const int is_word = *out < of->n;
+    *at += is_word ? n + 1 + ((*at)[n + 1] == '"') : 0;
+    return is_word;
+}
+
+/* One of the two children's sets; the second's must be the same one. */
+static void read_set(const struct reading *r, const struct rw_xml_element *at, int is_second,
+                     struct rw_ens_node *split)
+{
+    const char *field = rw_xml_attribute(r->xml, at, "field");
+    const char *asks = rw_xml_attribute(r->xml, at, "booleanOperator");
+    const struct rw_xml_element *array = rw_xml_child(r->xml, at, "Array");
+    const json_t *column = field ? json_object_get(r->column, field) : NULL;
+    const uint32_t index = (uint32_t)json_integer_value(column);
+    const struct rw_ens_categories *of =
+        r->source->names && column ? rw_ens_categories_of(r->source->names, index) : NULL;
+    uint32_t category[RW_MAX_CATEGORIES], n = 0;
+    if (!of || !array || !asks || strcmp(asks, is_second ? "isNotIn" : "isIn") != 0 ||
+        (is_second && (!split->by_category || split->column != index))) {
+        rw_refuse_line(r->source, at->line,
+                       "expected isIn with an <Array> in the first child, isNotIn in the second");
+        return;
+    }
+    const char *text = rw_xml_text(r->xml, array);
+    while (n < RW_MAX_CATEGORIES && next_category(of, &text, &category[n]))
+        n++;
+    if (text[strspn(text, " ")])
+        rw_refuse_line(r->source, array->line, "an element that is no category of the feature");
+    if (is_second && (n != split->n_listed || memcmp(category, split->listed, n * sizeof(n)) != 0))
+        rw_refuse_line(r->source, array->line, "expected the array of the first child");
+    if (is_second || r->source->status < 0)
+        return;
+    split->by_category = 1;
+    split->column = index;
+    rw_keep(r->source, rw_ens_list(r->source->ctx, split, category, n));
+}
+
+/* What stands for a set without categories: isMissing and isNotMissing. */
+static void read_empty(const struct reading *r, const struct rw_xml_element *at, int is_second,
+                       struct rw_ens_node *split)
+{
+    const char *field = rw_xml_attribute(r->xml, at, "field");
+    const char *asks = rw_xml_attribute(r->xml, at, "operator");
+    const json_t *column = field ? json_object_get(r->column, field) : NULL;
+    const uint32_t index = (uint32_t)json_integer_value(column);
+    if (!column || strcmp(asks, is_second ? "isNotMissing" : "isMissing") != 0 ||
+        (is_second && (!split->by_category || split->column != index)))
+        rw_refuse_line(r->source, at->line,
+                       "expected isMissing in the first child, isNotMissing in the second");
+    split->by_category = 1;
+    split->column = index;
+}
+
+/* The comparison of a split's first child is the split; the second's must be the contrary. */
+static void read_predicate(const struct reading *r, const struct rw_xml_element *child,
+                           int is_second, struct rw_ens_node *split)
+{
+    const struct rw_xml_element *at = rw_xml_child(r->xml, child, "SimplePredicate");
+    const struct rw_xml_element *set = rw_xml_child(r->xml, child, "SimpleSetPredicate");
+    if (set) {
+        read_set(r, set, is_second, split);
+        return;
+    }
+    if (!at) /* refused with the child */
+        return;
+    const char *asks = rw_xml_attribute(r->xml, at, "operator");
+    if (asks && strstr(asks, "Missing")) {
+        read_empty(r, at, is_second, split);
+        return;
+    }
+    const char *field = rw_xml_attribute(r->xml, at, "field");
+    const char *value = rw_xml_attribute(r->xml, at, "value");
+    const char *comparison = rw_xml_attribute(r->xml, at, "operator");
+    if (!field || !value || !comparison) {
+        rw_refuse_line(r->source, at->line,
+                       "expected a <SimplePredicate> with a field, an operator and a value");
+        return;
+    }
+    const double threshold = read_number(r, at, value);
+    const json_t *column = json_object_get(r->column, field);
+    const uint32_t index = (uint32_t)json_integer_value(column);
+    if (!column)
+        rw_refuse_line(r->source, at->line, "a <SimplePredicate> on no <DataField>");
+    else if (!is_second && strcmp(comparison, "lessOrEqual") != 0)
+        rw_refuse_line(r->source, at->line, "expected lessOrEqual in the first child");
+    else if (is_second && (strcmp(comparison, "greaterThan") != 0 || split->column != index ||
+                           split->threshold != threshold))
+        rw_refuse_line(r->source, at->line,
+                       "expected greaterThan in the second child, the rest as in the first");
+    split->column = index;
+    split->threshold = threshold;
+}
+
+/* A comparison, or <True/> in a root; then the two children of a split. */
+static int read_children(const struct reading *r, const struct rw_xml_element *node, int is_leaf,
+                         const void *child[2])
+{
+    const int is_root = r->xml->element[node->parent].kind == E_TREE;
+    int n_predicates = 0, n_children = 0;
+    for (const struct rw_xml_element *at = rw_xml_at(r->xml, node->child);
+         at && r->source->status == RW_OK; at = rw_xml_at(r->xml, at->next)) {
+        if (at->kind == E_TRUE && (!is_root || n_predicates++ > 0))
+            rw_refuse_line(r->source, at->line, "expected <True/> in a root, once");
+        else if ((at->kind == E_PREDICATE || at->kind == E_SET) &&
+                 (is_root || n_predicates++ > 0 || n_children > 0))
+            rw_refuse_line(r->source, at->line,
+                           "expected one comparison in a <Node>, none in a root");
+        else if (at->kind == E_NODE && (is_leaf || n_children == 2))
+            rw_refuse_line(r->source, at->line,
+                           "expected no <Node> below a leaf, and two below another node");
+        else if (at->kind == E_NODE)
+            child[n_children++] = at;
+    }
+    if (n_predicates != 1)
+        rw_refuse_line(r->source, node->line, "a <Node> without a comparison or <True/>");
+    return n_children;
+}
+
+static void read_node(struct rw_source *source, const void *from, struct rw_ens_node *node,
+                      const void *child[2], void *user)
+{
+    const struct reading *r = user;
+    const struct rw_xml_element *at = from;
+    const char *id = rw_xml_attribute(r->xml, at, "id");
+    const char *score = rw_xml_attribute(r->xml, at, "score");
+    const char *count = rw_xml_attribute(r->xml, at, "recordCount");
+    const char *goes_to = rw_xml_attribute(r->xml, at, "defaultChild");
+    if (!is_id(id) || !score == !goes_to || (goes_to && !is_id(goes_to))) {
+        rw_refuse_line(source, at->line,
+                       "expected a <Node> with an id, and a score or a defaultChild");
+        return;
+    }
+    if (score)
+        node->value = read_number(r, at, score);
+    node->has_cover = count != NULL;
+    if (count)
+        node->docs = node->hessian = read_number(r, at, count);
+    if (read_children(r, at, score != NULL, child) == 0 && score)
+        return;
+    const char *left = child[0] ? rw_xml_attribute(r->xml, child[0], "id") : NULL;
+    const char *right = child[1] ? rw_xml_attribute(r->xml, child[1], "id") : NULL;
+    const int is_left = left && goes_to && strcmp(goes_to, left) == 0;
+    if (!left || !right || strcmp(left, right) == 0 || (!is_left && strcmp(goes_to, right) != 0)) {
+        rw_refuse_line(source, at->line,
+                       "expected a <Node> with two children, one of them its defaultChild");
+        return;
+    }
+    read_predicate(r, child[0], 0, node);
+    read_predicate(r, child[1], 1, node);
+    node->nan = is_left ? RW_NAN_LEFT : RW_NAN_RIGHT;
+}
+
+static void read_tree(struct reading *r, const struct rw_xml_element *at)
+{
+    const struct rw_xml_element *root = rw_xml_child(r->xml, at, "Node");
+    for (const struct rw_xml_element *next = root ? rw_xml_at(r->xml, root->next) : NULL; next;
+         next = rw_xml_at(r->xml, next->next)) {
+        if (next->kind == E_NODE)
+            rw_refuse_line(r->source, next->line, "a second root");
+    }
+    if (root)
+        rw_read_tree(r->source, root, read_node, r, r->out);
+    else
+        rw_add_tree(r->source, r->out, 0); /* refused by rw_ensemble_check */
+}
+
+/* Which element is it, and has it the attributes that decide how a document is scored? */
+static void check_element(struct reading *r, struct rw_xml_element *at)
+{
+    const size_t n_places = sizeof(places) / sizeof(places[0]);
+    const char *name = rw_xml_name(r->xml, at);
+    const int32_t in = at->parent < 0 ? E_NONE : r->xml->element[at->parent].kind;
+    size_t i = 0;
+    while (i < n_places && ((int32_t)places[i].in != in || strcmp(places[i].name, name) != 0))
+        i++;
+    if (i == n_places) {
+        rw_refuse_line(r->source, at->line, "did not expect <%.40s> here", name);
+        return;
+    }
+    at->kind = (int32_t)places[i].is;
+    for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        const char *value = rw_xml_attribute(r->xml, at, fixed[i].name);
+        if ((int32_t)fixed[i].of == at->kind && (!value || strcmp(value, fixed[i].value) != 0))
+            rw_refuse_line(r->source, at->line, "expected %s=\"%s\"", fixed[i].name,
+                           fixed[i].value);
+    }
+}
+
+/* The categories of what the file was written from, whose fields have been compared with them. */
+static void copy_categories(struct reading *r)
+{
+    const struct rw_ensemble *names = r->source->names;
+    if (!names || !names->categories || rw_set_columns(r->source, r->out, names->n_columns) < 0)
+        return;
+    for (uint32_t i = 0; i < names->n_columns && r->source->status == RW_OK; i++) {
+        const struct rw_ens_categories *of = rw_ens_categories_of(names, i);
+        if (of)
+            rw_keep(r->source,
+                    rw_ensemble_categories(r->source->ctx, r->out, i, of->word ? NULL : of->number,
+                                           (const char *const *)of->word, of->n));
+    }
+}
+
+/* Reads what write_pmml writes. Whatever else PMML can say is refused. */
+static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
+{
+    const struct rw_ensemble *names = source->names;
+    struct rw_xml xml = {0};
+    struct reading r = {source, &xml, out, json_object(), 0, 0};
+    if (!r.column)
+        rw_source_no_memory(source);
+    /* Indexes by name: those of what the file was written from, else in the order of the fields. */
+    for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
+        add_column(&r, names->column_name[i], i);
+    if (source->status == RW_OK)
+        rw_xml_parse(source, source->text, source->n, 1, &xml);
+    for (int32_t i = 0; i < xml.n && source->status == RW_OK; i++) {
+        check_element(&r, &xml.element[i]);
+        if (xml.element[i].kind == E_FIELD)
+            read_field(&r, &xml.element[i]);
+    }
+    for (int32_t i = 0; i < xml.n && source->status == RW_OK; i++) {
+        if (xml.element[i].kind == E_TREE)
+            read_tree(&r, &xml.element[i]);
+    }
+    if (source->status == RW_OK)
+        copy_categories(&r);
+    if (r.n_targets != 1)
+        rw_refuse(source, "%u <DataField> for the score; expected 1", r.n_targets);
+    rw_xml_release(&xml);
+    json_decref(r.column);
+    return source->status;
+}
+
 const struct rw_model_format rw_to_pmml = {
     .name = "pmml",
     .about = "PMML 4.4: a MiningModel that sums TreeModels",
@@ -260,5 +647,5 @@ const struct rw_model_format rw_to_pmml = {
     .categories = RW_SAYS_WORDS,
     .most_category = RW_MAX_CATEGORY_ID,
     .write = write_pmml,
-    .parse = rw_pmml_parse,
+    .parse = parse_pmml,
 };

@@ -337,15 +337,14 @@ Test(convert_categories, lightgbm_refused)
           "file: tree 1: a categorical split of set -1; num_cat is 1");
     wrong("cat_boundaries=0 2\n", "", "file: tree 1: no 'cat_boundaries'");
     wrong("cat_threshold=5 1\n", "", "file: tree 1: no 'cat_threshold'");
-    wrong("num_cat=1", "num_cat=1000000000",
-          "file: tree 1: num_cat=1000000000, but fewer cat_boundaries");
+    wrong("num_cat=1", "num_cat=1000000000", "file: tree 1: 'cat_boundaries' has too few numbers");
     wrong("cat_boundaries=0 2", "cat_boundaries=0 3",
-          "file: tree 1: 'cat_boundaries': expected whole numbers from 0 to 2");
+          "file: tree 1: 'cat_threshold' has too few numbers");
     wrong("5 1\n", "555\n", "file: tree 1: 'cat_threshold' has too few numbers");
     wrong("cat_boundaries=0 2", "cat_boundaries=0 1",
           "file: tree 1: 'cat_threshold' has too many numbers");
     wrong("cat_boundaries=0 2", "cat_boundaries=1 2",
-          "file: tree 1: 'cat_boundaries': expected whole numbers from 0 to 0");
+          "file: tree 1: 'cat_boundaries': expected numbers that ascend from 0");
     wrong("5 1\n", "-5 1\n",
           "file: tree 1: 'cat_threshold': expected whole numbers from 0 to "
           "4294967295");

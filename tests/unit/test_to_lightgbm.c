@@ -117,11 +117,10 @@ Test(to_lightgbm, refused_trees)
     refused("num_leaves=3", "num_leaves=2000000000",
             "file: tree 1: 'num_leaves': expected whole numbers from 1 to 1073741823");
     refused("num_leaves=3", "num_leaves=1000000000",
-            "file: tree 1: num_leaves=1000000000, but fewer leaf values");
+            "file: tree 1: 'leaf_value' has too few numbers");
     refused("num_leaves=3", "num_leaves=0",
             "file: tree 1: 'num_leaves': expected whole numbers from 1 to 1073741823");
-    refused("num_leaves=3", "num_leaves=2",
-            "file: tree 1: 'left_child': expected whole numbers from -2 to 0");
+    refused("num_leaves=3", "num_leaves=2", "file: tree 1: 'leaf_value' has too many numbers");
     refused("num_cat=0", "num_cat=1", "file: tree 1: no 'cat_boundaries'");
     refused("num_cat=0", "num_cat=0\nis_linear=1", "file: tree 1: linear leaves");
     refused("decision_type=2", "decision_type=3",
