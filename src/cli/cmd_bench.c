@@ -67,10 +67,8 @@ static const struct rw_command bench_train = {
              "replace those of the suite; rows that are the same then are one.",
     .more = list_suites,
     .options = of_training,
-    .params = " objective rounds rate leaves depth grow split l2 split-l2 min-docs min-hessian "
-              "min-gain bins bits rounding truncation sigma norm label-gain absent sample-queries "
-              "sample-features sample-docs sample-features-node monotone interactions "
-              "feature-penalty seed threads device hist gpu-memory batch ",
+    .roles = RW_ROLE_TREES | RW_ROLE_LEAVES | RW_ROLE_MACHINE,
+    .params = " absent ",
     .run = run_train,
 };
 static const struct rw_command bench_load = {

@@ -45,8 +45,8 @@ const struct rw_command rw_cmd_bin = {
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " bins absent label-column label-columns labels qid-column weight-column ignore "
-              "categorical threads ",
+    .roles = RW_ROLE_TABLE,
+    .params = " bins absent label-columns labels categorical threads ",
     .check = check,
     .run = run,
 };

@@ -101,8 +101,8 @@ const struct rw_command rw_cmd_calibrate = {
     .least = 2,
     .most = -1,
     .options = options,
-    .params = " relevant weights query-weights label-column qid-column weight-column ignore "
-              "threads device ",
+    .roles = RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
+    .params = " relevant threads device ",
     .check = check,
     .run = run,
 };

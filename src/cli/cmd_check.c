@@ -203,6 +203,7 @@ const struct rw_command rw_cmd_check = {
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " label-column qid-column weight-column ignore categorical threads ",
+    .roles = RW_ROLE_TABLE,
+    .params = " categorical threads ",
     .run = run,
 };

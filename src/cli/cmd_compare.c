@@ -390,8 +390,8 @@ const struct rw_command rw_cmd_compare = {
         "with one baseline.",
     .most = -1,
     .options = options,
-    .params = " metric empty ties label-gain relevant weights query-weights label-column "
-              "qid-column weight-column ignore seed threads device ",
+    .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
+    .params = " seed threads device ",
     .check = check,
     .run = run,
 };

@@ -253,8 +253,8 @@ const struct rw_command rw_cmd_eval = {
              "was counted.",
     .most = -1,
     .options = options,
-    .params = " metric empty ties label-gain relevant weights query-weights label-column "
-              "qid-column weight-column ignore threads device ",
+    .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
+    .params = " threads device ",
     .check = check,
     .run = run,
 };

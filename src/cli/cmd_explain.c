@@ -392,8 +392,7 @@ static int explain_pair(struct rw_cli *cli)
 /* Options that have no effect under the others. */
 static int check(struct rw_cli *cli)
 {
-    static const char *const measuring[] = {"metric",   "empty",   "ties",          "label-gain",
-                                            "relevant", "weights", "query-weights", "seed"};
+    const struct rw_param_info *info;
     const int summary = !query_id && !documents, permutes = summary && repeats > 0;
     if (query_id && documents)
         return rw_wrong(cli, "'--documents' has no effect with '--query'");
@@ -406,9 +405,11 @@ static int check(struct rw_cli *cli)
     if (rw_is_given(cli, "repeats") && !summary)
         return rw_wrong(cli, "'--repeats' has no effect with '--%s'",
                         query_id ? "query" : "documents");
-    for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]) && !permutes; i++) {
-        RW_STEP(
-            rw_params_no_effect(cli->ctx, cli->params, measuring[i], "where nothing is permuted"));
+    for (int i = 0; !permutes && (info = rw_param_info(i)) != NULL; i++) {
+        if ((info->roles & (RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS)) ||
+            strcmp(info->name, "seed") == 0)
+            RW_STEP(rw_params_no_effect(cli->ctx, cli->params, info->name,
+                                        "where nothing is permuted"));
     }
     if (permutes && strchr(rw_params_get(cli->params, "metric"), ','))
         return rw_wrong(cli, "'explain' takes one '--metric'");
@@ -436,8 +437,8 @@ const struct rw_command rw_cmd_explain = {
     .least = 2,
     .most = -1,
     .options = options,
-    .params = " metric empty ties label-gain relevant weights query-weights label-column "
-              "qid-column weight-column ignore seed threads ",
+    .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
+    .params = " seed threads ",
     .check = check,
     .run = run,
 };

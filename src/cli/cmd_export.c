@@ -143,7 +143,7 @@ const struct rw_command rw_cmd_export = {
     .least = 1,
     .most = 1,
     .options = options,
-    .params = " label-column qid-column weight-column ignore ",
+    .roles = RW_ROLE_TABLE,
     .check = check,
     .run = run,
 };

@@ -165,7 +165,8 @@ const struct rw_command rw_cmd_predict = {
     .least = 2,
     .most = -1,
     .options = options,
-    .params = " label-column qid-column weight-column ignore threads device ",
+    .roles = RW_ROLE_TABLE,
+    .params = " threads device ",
     .check = check,
     .run = run,
 };

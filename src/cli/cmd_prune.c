@@ -134,8 +134,8 @@ const struct rw_command rw_cmd_prune = {
     .replaced_by = "output",
     .most = -1,
     .options = options,
-    .params = " metric empty ties label-gain relevant weights query-weights label-column "
-              "qid-column weight-column ignore seed threads ",
+    .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
+    .params = " seed threads ",
     .check = check,
     .run = run,
 };

@@ -234,16 +234,20 @@ int rw_load_loss(const struct rw_cli *cli, const char *text, double *loss)
     return 0;
 }
 
-int rw_load_check_like(const struct rw_cli *cli, const char *like)
+int rw_load_check_conventions(const struct rw_cli *cli, const char *why)
 {
     static const char *const ours[] = {"empty", "ties", "relevant"};
-    struct rw_eval *none;
     for (int i = 0; i < 3; i++) {
         if (rw_params_origin(cli->params, ours[i]) == RW_PARAM_SET)
-            return rw_wrong(cli,
-                            "'--%s' has no effect with '--like': the program's conventions decide",
-                            ours[i]);
+            return rw_wrong(cli, "'--%s' has no effect%s", ours[i], why);
     }
+    return 0;
+}
+
+int rw_load_check_like(const struct rw_cli *cli, const char *like)
+{
+    struct rw_eval *none;
+    RW_STEP(rw_load_check_conventions(cli, " with '--like': the program's conventions decide"));
     for (int i = 0; rw_like_at(i); i++) {
         if (strcmp(rw_like_at(i), like) == 0)
             return 0;

@@ -45,6 +45,9 @@ int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
 /* --loss X: 0 or more. */
 int rw_load_loss(const struct rw_cli *cli, const char *text, double *loss);
+/* An exit code if options that choose how queries and ties count are given; `why` follows "has no
+ * effect". */
+int rw_load_check_conventions(const struct rw_cli *cli, const char *why);
 /* Refuses an unknown program, and parameters that have no effect on its figures. */
 int rw_load_check_like(const struct rw_cli *cli, const char *like);
 

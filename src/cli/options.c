@@ -85,12 +85,18 @@ static void add(struct parsing *p, const char *name, int key, const char *argume
         .name = name, .key = key, .arg = argument, .doc = help, .group = group};
 }
 
+static int takes(const struct rw_command *command, const struct rw_param_info *info)
+{
+    return holds(command->params, info->name) ||
+           ((info->roles & command->roles) && !(info->roles & (RW_ROLE_DATA | RW_ROLE_VALIDATION)));
+}
+
 static void add_params(struct parsing *p, int n_params)
 {
     int first = 1;
     for (int i = 0; i < n_params; i++) {
         const struct rw_param_info *info = rw_param_info(i);
-        if (!holds(p->cli->command->params, info->name))
+        if (!takes(p->cli->command, info))
             continue;
         const int numeric = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;
         const size_t room = strlen(info->help) + strlen(info->range) + 128;
@@ -122,7 +128,7 @@ static void make_table(struct parsing *p)
         add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
             option->help, 1);
     }
-    if (p->cli->command->params) {
+    if (p->cli->command->params || p->cli->command->roles) {
         add(p, "config", KEY_CONFIG, "FILE", "read parameters from 'name = value' lines", 1);
         add(p, "quiet", KEY_QUIET, NULL, "print only warnings and errors", 1);
         add(p, "verbose", KEY_VERBOSE, NULL, "print more", 1);
@@ -585,7 +591,7 @@ static int check(struct rw_cli *cli)
     const int trains = params && strcmp(params, "*") == 0;
     if (trains && !rw_is_given(cli, "refit")) /* what that takes of its model is not known yet */
         RW_STEP(rw_params_check(cli->ctx, cli->params));
-    else if (!trains && holds(params, "metric"))
+    else if (!trains && (cli->command->roles & RW_ROLE_EVALUATION))
         RW_STEP(rw_params_check_eval(cli->ctx, cli->params));
     const struct inputs inputs = inputs_of(cli);
     const int code = check_files(cli, &inputs);

@@ -56,7 +56,9 @@ struct rw_command {
     void (*more)(FILE *out);  /* --help prints it after `about`; NULL: nothing */
     int least, most;          /* operands; most < 0: any number */
     const struct rw_option *options;
-    const char *params; /* " bins absent ": the parameters it takes, between blanks; "*": all */
+    int roles;          /* it takes the parameters that have one of these, but not RW_ROLE_DATA or
+                           _VALIDATION */
+    const char *params; /* and these, between blanks: " bins absent "; "*": all */
     int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
     int (*run)(struct rw_cli *cli);
     const char *replaced_by; /* the output that may replace the first operand; NULL: none may */

@@ -8,12 +8,11 @@
 
 int rw_qrels_files_check(const struct rw_cli *cli, const char **like)
 {
-    static const char *const no_effect[] = {"weights",    "query-weights", "label-column",
-                                            "qid-column", "weight-column", "ignore"};
-    static const char *const ours[] = {"empty", "ties", "relevant"};
-    for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++) {
-        if (rw_params_must_matter(cli->params, no_effect[i]))
-            return rw_wrong(cli, "'--%s' has no effect with '--qrels'", no_effect[i]);
+    const struct rw_param_info *info;
+    for (int i = 0; (info = rw_param_info(i)) != NULL; i++) {
+        if ((info->roles & (RW_ROLE_WEIGHTS | RW_ROLE_TABLE)) &&
+            rw_params_must_matter(cli->params, info->name))
+            return rw_wrong(cli, "'--%s' has no effect with '--qrels'", info->name);
     }
     RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--qrels'"));
     if (cli->operands.n > 0)
@@ -26,14 +25,8 @@ int rw_qrels_files_check(const struct rw_cli *cli, const char **like)
     if (*like)
         return rw_load_check_like(cli, *like);
     *like = "trec";
-    for (int i = 0; i < 3; i++) {
-        if (rw_params_origin(cli->params, ours[i]) == RW_PARAM_SET)
-            return rw_wrong(cli,
-                            "'--%s' has no effect: '--qrels' measures as trec_eval does, unless "
-                            "'--like rankwood' is given",
-                            ours[i]);
-    }
-    return 0;
+    return rw_load_check_conventions(cli, ": '--qrels' measures as trec_eval does, unless '--like "
+                                          "rankwood' is given");
 }
 
 int rw_qrels_files_read(const struct rw_cli *cli, const char *qrels, const struct rw_list *runs,
