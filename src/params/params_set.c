@@ -386,19 +386,13 @@ static int check_line(struct rw_ctx *ctx, const char *name, const char *value)
     return RW_OK;
 }
 
+/* Not what its default gives anyway, nor what changes no byte of a model. */
 static int is_written(struct rw_params *params, int at)
 {
-    static const uint8_t others[RW_N_PARAMS] = {
-        [RW_AT_PARAM_weights] = 1,         [RW_AT_PARAM_query_weights] = 1,
-        [RW_AT_PARAM_start_scores] = 1,    [RW_AT_PARAM_pairs_file] = 1,
-        [RW_AT_PARAM_positions] = 1,       [RW_AT_PARAM_propensities] = 1,
-        [RW_AT_PARAM_labels] = 1,          [RW_AT_PARAM_label_columns] = 1,
-        [RW_AT_PARAM_names] = 1,           [RW_AT_PARAM_label_column] = 1,
-        [RW_AT_PARAM_qid_column] = 1,      [RW_AT_PARAM_weight_column] = 1,
-        [RW_AT_PARAM_metric_on_train] = 1,
-    };
     const struct rw_param_info *info = &rw_param_rows[at].info;
-    return (rw_params_in_model(params, at) || others[at]) && *rw_params_get(params, info->name);
+    return !(info->roles & RW_ROLE_MACHINE) &&
+           (info->model == 0 || rw_params_in_model(params, at)) &&
+           *rw_params_get(params, info->name);
 }
 
 int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out)

@@ -18,6 +18,8 @@ awk '!seen[$2]++ { print 1 + n++ % 3 }' train.txt >weights
 say files same -- --query-weights weights --names names --ignore 2-3 --rounds 3
 say more same --valid valid.txt.gz -- --rounds 9 --seed 7 --train-metric on --label-gain linear --ties mean \
     --sample-queries 0.5 --bits 6 --objective yetirank --device cpu --threads 1
+say features same -- --features 1,4-6 --ignore 5 --rounds 3
+grep -e '^features' -e '^ignore' c
 say levels same -- --grow levels --rounds 4 --rate 0.25
 say regression same -- --objective regression --rounds 3
 grep -e '^grow' -e '^leaves' -e '^rate' -e '^objective' -e '^device' c
