@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "io/data_format.h"
 #include "io/input.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
 

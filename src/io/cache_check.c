@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "io/cache.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
 {

@@ -1,12 +1,9 @@
-/* CSV and TSV (RFC 4180), parsed in parallel: chunks of whole records, a thread and a builder each.
- * The text comes in blocks: while the chunks of one are parsed, one thread fetches (and unpacks)
- * the next and finds where its last record ends, as a quoted field may hold line ends. What is
- * read, and which error is reported, depends on the text alone. */
+/* CSV and TSV (RFC 4180): whole records, of which a quoted field may hold line ends. */
 #ifndef RW_IO_CSV_H
 #define RW_IO_CSV_H
 
 #include "io/input.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 enum rw_csv_role {
     RW_CSV_IGNORED,
@@ -36,6 +33,7 @@ struct rw_csv_layout {
     int by_name;
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header; owned */
+    int no_label;                 /* neither labels nor weights are read */
     struct rw_lexicon *lexicon;   /* of the words; NULL: there are none; the context's */
 };
 void rw_csv_layout_release(struct rw_csv_layout *layout);
@@ -66,40 +64,8 @@ int rw_csv_is_number(const struct rw_csv_field *field);
 /* An empty field, NA or NaN. */
 int rw_csv_is_missing(const struct rw_csv_field *field);
 
-/* What a thread keeps from chunk to chunk. */
-struct rw_csv_worker {
-    struct rw_builder builder; /* of the chunk at work */
-    float *value;              /* [n_slots] of a record */
-    size_t value_room;
-    char *text; /* a query's id */
-    size_t text_room;
-};
-void rw_csv_worker_release(struct rw_csv_worker *worker);
+void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
 
-struct rw_csv_chunk {
-    const char *begin, *end;            /* whole records; borrowed */
-    const struct rw_csv_layout *layout; /* borrowed */
-    int no_label;                       /* neither labels nor weights are read */
-    struct rw_builder builder;          /* packed */
-    struct rw_letor_location
-        *query_location; /* [builder.n_queries] where each query's id first is */
-    size_t query_location_room;
-    uint64_t n_lines;
-    int status; /* of the first bad record; what stood before it is in the builder */
-    struct rw_letor_location error_location;
-    char error[512];
-};
-void rw_csv_chunk_parse(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker);
-void rw_csv_chunk_release(struct rw_csv_chunk *chunk);
-
-/* --- a file --- */
-
-struct rw_csv;
-/* As rw_letor_open. Reads the header. */
-int rw_csv_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
-                size_t chunk_bytes, struct rw_csv **out);
-/* As rw_letor_next. The file's names stand in its first builder. */
-int rw_csv_next(struct rw_ctx *ctx, struct rw_csv *csv, struct rw_builder_list *list, int *more);
-void rw_csv_close(struct rw_csv *csv);
+extern const struct rw_text_kind rw_csv_text;
 
 #endif

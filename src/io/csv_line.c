@@ -150,10 +150,10 @@ static int value_of(const struct rw_csv_field *field, float *value, int *clamped
 /* ---- what is wrong ---- */
 
 /* Of a record at `record`, at `at`; lines within it count. */
-static int bad(struct rw_csv_chunk *chunk, const char *record, const char *at, const char *format,
+static int bad(struct rw_text_chunk *chunk, const char *record, const char *at, const char *format,
                ...) __attribute__((format(printf, 4, 5)));
 
-static int bad(struct rw_csv_chunk *chunk, const char *record, const char *at, const char *format,
+static int bad(struct rw_text_chunk *chunk, const char *record, const char *at, const char *format,
                ...)
 {
     const char *line = record;
@@ -173,12 +173,12 @@ static int bad(struct rw_csv_chunk *chunk, const char *record, const char *at, c
     return RW_ERR_PARSE;
 }
 
-static int failed(struct rw_csv_chunk *chunk, int status)
+static int failed(struct rw_text_chunk *chunk, int status)
 {
     snprintf(chunk->error, sizeof(chunk->error), "%s",
              status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
     chunk->status = status;
-    chunk->error_location = (struct rw_letor_location){chunk->n_lines, 1};
+    chunk->error_location = (struct rw_text_location){chunk->n_lines, 1};
     return status;
 }
 
@@ -234,7 +234,7 @@ static const char *value_hint(const struct rw_csv_field *field)
     return "\nhint: 'ignore' leaves columns out that are no numbers";
 }
 
-static int bad_value(struct rw_csv_chunk *chunk, const char *record,
+static int bad_value(struct rw_text_chunk *chunk, const char *record,
                      const struct rw_csv_field *field, uint32_t column)
 {
     return bad(chunk, record, field->begin, "expected a number in %s, found %s%s",
@@ -253,7 +253,7 @@ struct record {
 };
 
 /* label: one of the record's. */
-static int take_label(struct rw_csv_chunk *chunk, struct record *record,
+static int take_label(struct rw_text_chunk *chunk, struct record *record,
                       const struct rw_csv_field *field, float *label, uint64_t *n_clamped)
 {
     const struct rw_csv_field inner = trimmed(field);
@@ -270,7 +270,7 @@ static int take_label(struct rw_csv_chunk *chunk, struct record *record,
     return RW_OK;
 }
 
-static int take_weight(struct rw_csv_chunk *chunk, struct record *record,
+static int take_weight(struct rw_text_chunk *chunk, struct record *record,
                        const struct rw_csv_field *field)
 {
     const struct rw_csv_field inner = trimmed(field);
@@ -283,7 +283,7 @@ static int take_weight(struct rw_csv_chunk *chunk, struct record *record,
     return RW_OK;
 }
 
-static int take_query(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
+static int take_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                       struct record *record, const struct rw_csv_field *field)
 {
     const struct rw_csv_field inner = trimmed(field);
@@ -302,16 +302,16 @@ static int take_query(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
     }
     if (!field->is_quoted || !memchr(inner.begin, '"', n))
         return RW_OK;
-    const int status = RW_GROW(NULL, worker->text, worker->text_room, n + 1);
+    const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
     if (status < 0)
         return failed(chunk, status);
-    record->id_bytes = rw_csv_field_text(&inner, worker->text);
-    record->id = worker->text;
+    record->id_bytes = rw_csv_field_text(&inner, worker->unquoted);
+    record->id = worker->unquoted;
     return RW_OK;
 }
 
 /* A feature's word, as its number. */
-static int take_word(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
+static int take_word(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                      const struct record *record, const struct rw_csv_field *field, float *value)
 {
     struct rw_csv_field inner = trimmed(field);
@@ -327,11 +327,11 @@ static int take_word(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
         return bad(chunk, record->begin, field->begin, "expected a word of at most %d bytes",
                    RW_MAX_WORD_BYTES);
     if (field->is_quoted && memchr(word, '"', n)) {
-        const int status = RW_GROW(NULL, worker->text, worker->text_room, n + 1);
+        const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
         if (status < 0)
             return failed(chunk, status);
-        n = rw_csv_field_text(&inner, worker->text);
-        word = worker->text;
+        n = rw_csv_field_text(&inner, worker->unquoted);
+        word = worker->unquoted;
     }
     const int status = rw_lexicon_add(chunk->layout->lexicon, word, n, &number);
     if (status == RW_ERR_DATA)
@@ -356,7 +356,7 @@ static inline const char *plain_number(const char *p, const char *end, char sepa
 }
 
 /* The field of a column at p; where it ends, or NULL. */
-static const char *take_field(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
+static const char *take_field(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                               struct record *record, const char *p, uint32_t column)
 {
     const struct rw_csv_layout *layout = chunk->layout;
@@ -382,13 +382,13 @@ static const char *take_field(struct rw_csv_chunk *chunk, struct rw_csv_worker *
         if (!value_of(&field, &worker->value[about->slot], &clamped))
             status = bad_value(chunk, record->begin, &field, column);
         *n_clamped += (uint64_t)clamped;
-    } else if (about->role == RW_CSV_LABEL && !chunk->no_label) {
+    } else if (about->role == RW_CSV_LABEL && !chunk->layout->no_label) {
         status = take_label(chunk, record, &field, &record->label, n_clamped);
-    } else if (about->role == RW_CSV_MORE_LABEL && !chunk->no_label) {
+    } else if (about->role == RW_CSV_MORE_LABEL && !chunk->layout->no_label) {
         status = take_label(chunk, record, &field, &record->more_label[about->slot], n_clamped);
     } else if (about->role == RW_CSV_QUERY) {
         status = take_query(chunk, worker, record, &field);
-    } else if (about->role == RW_CSV_WEIGHT && !chunk->no_label) {
+    } else if (about->role == RW_CSV_WEIGHT && !chunk->layout->no_label) {
         status = take_weight(chunk, record, &field);
     }
     return status < 0 ? NULL : field.next;
@@ -403,7 +403,7 @@ static int begins_query(const struct rw_builder *builder, const struct record *r
            memcmp(record->id, builder->query_id_text + begin, record->id_bytes) != 0;
 }
 
-static int add_doc(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
+static int add_doc(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                    const struct record *record)
 {
     const struct rw_csv_layout *layout = chunk->layout;
@@ -411,7 +411,7 @@ static int add_doc(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
     const uint32_t q = builder->n_queries;
     if (begins_query(builder, record)) {
         RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
-        chunk->query_location[q] = (struct rw_letor_location){
+        chunk->query_location[q] = (struct rw_text_location){
             chunk->n_lines, record->id_at ? (size_t)(record->id_at - record->begin) + 1 : 1};
         RW_TRY(rw_builder_query(NULL, builder, record->id, record->id_bytes));
     }
@@ -425,7 +425,7 @@ static int add_doc(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
 }
 
 /* Where the record at p ends; NULL if it is wrong. */
-static const char *parse_record(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker,
+static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                                 const char *p)
 {
     const struct rw_csv_layout *layout = chunk->layout;
@@ -464,7 +464,7 @@ static uint64_t lines_in(const char *p, const char *end)
     return n;
 }
 
-void rw_csv_chunk_parse(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker)
+void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
 {
     const char *p = chunk->begin;
     int status = RW_GROW(NULL, worker->value, worker->value_room, (size_t)chunk->layout->n_slots);
@@ -482,19 +482,4 @@ void rw_csv_chunk_parse(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker
         status = rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
         failed(chunk, status);
-}
-
-void rw_csv_chunk_release(struct rw_csv_chunk *chunk)
-{
-    rw_builder_release(&chunk->builder);
-    rw_mem_free(chunk->query_location);
-    memset(chunk, 0, sizeof(*chunk));
-}
-
-void rw_csv_worker_release(struct rw_csv_worker *worker)
-{
-    rw_builder_release(&worker->builder);
-    rw_mem_free(worker->value);
-    rw_mem_free(worker->text);
-    memset(worker, 0, sizeof(*worker));
 }

@@ -60,7 +60,7 @@ struct rw_data_format {
     /* input is borrowed until close, and so is seen, which is given each query (rw_seen_add) and
      * notices one that comes back; NULL: it is not wanted. */
     int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **state);
-    /* Adds the next builders to the list (io/letor.h); *more is 0 at the end. A builder that has
+    /* Adds the next builders to the list (io/text.h); *more is 0 at the end. A builder that has
      * lines (rw_builder_line) has the file's name, too. */
     int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);
     void (*close)(void *state);

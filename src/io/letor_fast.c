@@ -15,6 +15,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <immintrin.h>
+#include <string.h>
 
 #include "base/number.h"
 

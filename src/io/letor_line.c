@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 /* A carriage return is a blank, so lines may end with CR LF. */
 static inline int is_blank(char c)
@@ -32,10 +32,10 @@ static const char *word_end(const char *p, const char *end)
 }
 
 /* Says what is wrong at `at`; returns NULL. */
-static const char *bad(struct rw_letor_chunk *chunk, const char *line, const char *at,
+static const char *bad(struct rw_text_chunk *chunk, const char *line, const char *at,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static const char *bad(struct rw_letor_chunk *chunk, const char *line, const char *at,
+static const char *bad(struct rw_text_chunk *chunk, const char *line, const char *at,
                        const char *format, ...)
 {
     va_list args;
@@ -48,7 +48,7 @@ static const char *bad(struct rw_letor_chunk *chunk, const char *line, const cha
     return NULL;
 }
 
-static int no_memory(struct rw_letor_chunk *chunk, int status)
+static int no_memory(struct rw_text_chunk *chunk, int status)
 {
     snprintf(chunk->error, sizeof(chunk->error), "%s",
              status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
@@ -154,7 +154,7 @@ static const char *value_hint(const char *p, const char *end)
     return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
 }
 
-static const char *parse_label(struct rw_letor_chunk *chunk, const char *line, const char *p,
+static const char *parse_label(struct rw_text_chunk *chunk, const char *line, const char *p,
                                const char *end, float *label)
 {
     int clamped;
@@ -173,7 +173,7 @@ static const char *parse_label(struct rw_letor_chunk *chunk, const char *line, c
     return q;
 }
 
-static const char *parse_query(struct rw_letor_chunk *chunk, const char *line, const char *p,
+static const char *parse_query(struct rw_text_chunk *chunk, const char *line, const char *p,
                                const char *end, const char **id)
 {
     if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
@@ -187,7 +187,7 @@ static const char *parse_query(struct rw_letor_chunk *chunk, const char *line, c
     return q;
 }
 
-static const char *bad_value(struct rw_letor_chunk *chunk, const char *line, const char *p,
+static const char *bad_value(struct rw_text_chunk *chunk, const char *line, const char *p,
                              const char *end, uint32_t feature)
 {
     return bad(chunk, line, p, "expected a number after '%u:', found %s%s", feature,
@@ -195,7 +195,7 @@ static const char *bad_value(struct rw_letor_chunk *chunk, const char *line, con
 }
 
 /* A category: its decimal is the word, whose number is the value. */
-static const char *parse_category(struct rw_letor_chunk *chunk, const char *line, const char *p,
+static const char *parse_category(struct rw_text_chunk *chunk, const char *line, const char *p,
                                   const char *end, uint32_t feature, float *value)
 {
     char word[16];
@@ -227,7 +227,7 @@ static const char *parse_category(struct rw_letor_chunk *chunk, const char *line
 }
 
 /* feature:value; *last is the feature before, -1 at first. */
-static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *line, const char *p,
+static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *line, const char *p,
                                       const char *end, int32_t *last, float *value)
 {
     uint32_t feature = 0;
@@ -288,7 +288,7 @@ static int begins_query(const struct rw_builder *builder, const char *id, size_t
     return n != last_n || memcmp(id, last, n) != 0;
 }
 
-static int add_query(struct rw_letor_chunk *chunk, const char *line, const char *id, size_t n)
+static int add_query(struct rw_text_chunk *chunk, const char *line, const char *id, size_t n)
 {
     struct rw_builder *builder = &chunk->worker->builder;
     const uint32_t q = builder->n_queries;
@@ -325,7 +325,7 @@ struct proven {
 };
 
 /* The entries from p on, up to the comment; where they end, or NULL. */
-static const char *parse_entries(struct rw_letor_chunk *chunk, const char *line, const char *p,
+static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, const char *p,
                                  const char *end, struct proven *proven)
 {
     enum { WORTH = 16 };
@@ -361,17 +361,17 @@ static const char *parse_entries(struct rw_letor_chunk *chunk, const char *line,
     return p;
 }
 
-static int changed(struct rw_letor_chunk *chunk)
+static int changed(struct rw_text_chunk *chunk)
 {
     chunk->status = RW_ERR_DATA;
     return chunk->status;
 }
 
 /* A document that is picked: its entries, and where it stands. */
-static int add_picked(struct rw_letor_chunk *chunk, float label)
+static int add_picked(struct rw_text_chunk *chunk, float label)
 {
     struct rw_builder *builder = &chunk->worker->builder;
-    struct rw_letor_pick *pick = &chunk->worker->pick;
+    struct rw_text_pick *pick = &chunk->worker->pick;
     const struct rw_letor_entries *entries = &chunk->worker->entries;
     const uint32_t doc = pick->n_seen - 1;
     if (rw_bits_of_float(pick->label[doc]) != rw_bits_of_float(label))
@@ -386,7 +386,7 @@ static int add_picked(struct rw_letor_chunk *chunk, float label)
     return RW_OK;
 }
 
-static int add_doc(struct rw_letor_chunk *chunk, float label, const char *comment,
+static int add_doc(struct rw_text_chunk *chunk, float label, const char *comment,
                    const char *comment_end)
 {
     struct rw_builder *builder = &chunk->worker->builder;
@@ -401,7 +401,7 @@ static int add_doc(struct rw_letor_chunk *chunk, float label, const char *commen
 
 /* The entries are passed over: the comment begins at the first '#' behind the query, if the line is
  * as it should be, which another pass finds out. */
-static const char *skip_entries(struct rw_letor_chunk *chunk, const char *p, const char *end,
+static const char *skip_entries(struct rw_text_chunk *chunk, const char *p, const char *end,
                                 struct proven *proven)
 {
     const char *comment = p < end ? memchr(p, '#', (size_t)(end - p)) : NULL;
@@ -410,16 +410,16 @@ static const char *skip_entries(struct rw_letor_chunk *chunk, const char *p, con
     return proven->end;
 }
 
-static inline int is_wanted(const struct rw_letor_pick *pick, uint32_t doc)
+static inline int is_wanted(const struct rw_text_pick *pick, uint32_t doc)
 {
     return (pick->in ? pick->in[doc] : 1) == pick->which;
 }
 
 /* [line, end): without its newline. */
-static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const char *end)
+static int parse_fields(struct rw_text_chunk *chunk, const char *line, const char *end)
 {
-    struct rw_letor_pick *pick = &chunk->worker->pick;
-    const int is_picked = chunk->want == RW_LETOR_PICK;
+    struct rw_text_pick *pick = &chunk->worker->pick;
+    const int is_picked = chunk->want == RW_TEXT_PICK;
     const char *p = skip_blanks(line, end);
     if (p == end || *p == '#')
         return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
@@ -440,8 +440,8 @@ static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const ch
     if (!p)
         return chunk->status;
     const size_t id_bytes = (size_t)(p - id);
-    p = chunk->want == RW_LETOR_SKIM ? skip_entries(chunk, p, end, &proven)
-                                     : parse_entries(chunk, line, p, end, &proven);
+    p = chunk->want == RW_TEXT_SKIM ? skip_entries(chunk, p, end, &proven)
+                                    : parse_entries(chunk, line, p, end, &proven);
     if (!p)
         return chunk->status;
     if (has_nul(line, proven.begin) || has_nul(proven.end, end))
@@ -456,7 +456,7 @@ static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const ch
 }
 
 /* A byte 0 is what is wrong with a line, whatever else is. */
-static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char *end)
+static int parse_line(struct rw_text_chunk *chunk, const char *line, const char *end)
 {
     const int status = parse_fields(chunk, line, end);
     if (status != RW_ERR_PARSE)
@@ -468,7 +468,7 @@ static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char
     return status;
 }
 
-void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *worker)
+void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
 {
     const char *p = chunk->begin;
     chunk->worker = worker;
@@ -483,7 +483,7 @@ void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *
     worker->builder.n_clamped += worker->entries.n_clamped;
     worker->entries.n_clamped = 0;
     chunk->worker = NULL;
-    if (chunk->want == RW_LETOR_PICK) {
+    if (chunk->want == RW_TEXT_PICK) {
         if (chunk->status == RW_OK && worker->pick.n_seen != worker->pick.n_docs)
             changed(chunk);
         return;
@@ -497,22 +497,4 @@ void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *
                      : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
         no_memory(chunk, status);
-}
-
-void rw_letor_chunk_release(struct rw_letor_chunk *chunk)
-{
-    rw_builder_release(&chunk->builder);
-    rw_mem_free(chunk->query_location);
-    memset(chunk, 0, sizeof(*chunk));
-}
-
-void rw_letor_worker_release(struct rw_letor_worker *worker)
-{
-    rw_builder_release(&worker->builder);
-    rw_mem_free(worker->entries.feature);
-    rw_mem_free(worker->entries.value);
-    rw_mem_free(worker->entries.text);
-    rw_mem_free_large(worker->text, worker->room);
-    rw_mem_free(worker->pick.row);
-    memset(worker, 0, sizeof(*worker));
 }

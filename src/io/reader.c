@@ -7,7 +7,7 @@
 #include "comm/comm.h"
 #include "io/data_format.h"
 #include "io/input.h"
-#include "io/letor.h"
+#include "io/text.h"
 #include "io/own_part.h"
 #include "io/source.h"
 #include "io/spool.h"
@@ -275,8 +275,8 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
     RW_TRY_OUT(keeps);
     if (goal->bins_text && rw_text_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
-        RW_TRY_OUT(rw_text_codes(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES,
-                                 goal->values, out));
+        RW_TRY_OUT(
+            rw_text_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, goal->values, out));
         if (out->bins)
             goto out;
     }
@@ -443,8 +443,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     int status;
     RW_TRY(rw_own_part_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
-        return rw_text_part_codes(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES, &part,
-                                  out);
+        return rw_text_part_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, &part, out);
     status = part.is_cache ? read_cache_part(ctx, paths[0], goal->rule, &part, out)
                            : rw_own_part_read(ctx, paths, n_paths, &part, &out->documents);
     RW_TRY_OUT(rw_comm_agree(ctx, status));

@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "io/cache.h"
 #include "io/data_format.h"
-#include "io/letor.h"
+#include "io/text.h"
 #include "io/own_part.h"
 #include "io/source.h"
 #include "io/spool.h"
@@ -14,7 +14,7 @@
 
 struct text_file {
     struct rw_input *input; /* owned */
-    struct rw_letor *letor; /* owned */
+    struct rw_text *letor;  /* owned */
     struct rw_range range;  /* what a worker reads of it */
     int path;
     int is_stream;        /* its chunks come one after the other */
@@ -31,16 +31,16 @@ struct text {
     int n_paths;
     struct rw_own_part *part;       /* NULL: all of all files; borrowed */
     struct rw_cache_values *values; /* borrowed, or NULL */
-    struct rw_letor_worker *worker; /* [n_threads] owned */
+    struct rw_text_worker *worker;  /* [n_threads] owned */
     struct rw_binned *out;          /* borrowed */
 };
 
 static void text_release(struct text *t)
 {
     for (int i = 0; t->worker && i < t->source.ctx->n_threads; i++)
-        rw_letor_worker_release(&t->worker[i]);
+        rw_text_worker_release(&t->worker[i]);
     for (uint32_t i = 0; t->file && i < t->n_files; i++) {
-        rw_letor_close(t->file[i].letor);
+        rw_text_close(t->file[i].letor);
         rw_input_close(t->file[i].input);
     }
     rw_seen_free(t->seen);
@@ -73,7 +73,7 @@ static int open_file(const struct text *t, struct text_file *file)
 {
     struct rw_ctx *ctx = t->source.ctx;
     uint64_t n_bytes;
-    rw_letor_close(file->letor);
+    rw_text_close(file->letor);
     rw_input_close(file->input);
     file->letor = NULL;
     file->input = NULL;
@@ -83,9 +83,11 @@ static int open_file(const struct text *t, struct text_file *file)
         (!file->is_stream && !rw_input_is_seekable(file->input, &n_bytes)))
         return 0;
     if (t->part && !file->is_stream)
-        RW_TRY(rw_letor_open_range(ctx, file->input, &file->range, t->chunk_bytes, &file->letor));
+        RW_TRY(rw_text_open(ctx, &rw_letor_text, file->input, &file->range, NULL, t->chunk_bytes,
+                            &file->letor));
     else
-        RW_TRY(rw_letor_open(ctx, file->input, t->seen, t->chunk_bytes, &file->letor));
+        RW_TRY(rw_text_open(ctx, &rw_letor_text, file->input, NULL, t->seen, t->chunk_bytes,
+                            &file->letor));
     return 1;
 }
 
@@ -113,7 +115,7 @@ static int look_enough(const struct text *t)
     const uint64_t limit = rw_cut_sample_docs;
     uint64_t n_lines = 0;
     for (uint32_t i = 0; i < t->n_files; i++)
-        n_lines += rw_letor_guess_lines(t->file[i].letor);
+        n_lines += rw_text_guess_lines(t->file[i].letor);
     return n_lines > limit + limit / 32;
 }
 
@@ -121,7 +123,7 @@ static int look_enough(const struct text *t)
 static int add_chunks(struct rw_source *source, struct text_file *file)
 {
     uint64_t n;
-    const uint32_t *docs = rw_letor_piece_docs(file->letor, &n);
+    const uint32_t *docs = rw_text_chunk_docs(file->letor, &n);
     if (n > UINT32_MAX / 2 - source->n_chunks)
         return RW_ERR_UNSUPPORTED;
     RW_TRY(
@@ -144,9 +146,9 @@ static int skim(struct text *t)
     for (uint32_t i = 0; i < t->n_files; i++) {
         struct text_file *file = &t->file[i];
         int more = 1;
-        rw_letor_skim(file->letor);
+        rw_text_skim(file->letor);
         while (more)
-            RW_TRY_OUT(rw_letor_next(ctx, file->letor, &list, &more));
+            RW_TRY_OUT(rw_text_next(ctx, file->letor, &list, &more));
         RW_TRY_OUT(add_chunks(source, file));
     }
     if (t->part && t->n_files)
@@ -179,13 +181,13 @@ static int read_chunk(struct text *t, uint32_t chunk, int thread)
 {
     struct rw_source *source = &t->source;
     const struct text_file *file = file_of(t, chunk);
-    struct rw_letor_worker *worker = &t->worker[thread];
+    struct rw_text_worker *worker = &t->worker[thread];
     const uint32_t first = source->first_doc[chunk];
     worker->pick.n_docs = source->first_doc[chunk + 1] - first;
     worker->pick.label = source->documents->label + first;
     worker->pick.in = source->sample.in ? source->sample.in + first : NULL;
     worker->pick.which = (uint8_t)source->sampled;
-    int status = rw_letor_pick(file->letor, chunk - file->first_chunk, worker);
+    int status = rw_text_pick(file->letor, chunk - file->first_chunk, worker);
     worker->n_clamped += worker->builder.n_clamped;
     if (status >= 0)
         status = rw_source_take(source, chunk, thread, &worker->builder, worker->pick.row);
@@ -233,7 +235,7 @@ static int read_streams(struct pass_job *job)
         if (is_text <= 0 || !file->is_stream)
             return is_text < 0 ? is_text : RW_ERR_DATA;
         job->n_read = 0;
-        RW_TRY(rw_letor_each(t->source.ctx, file->letor, read_one, job));
+        RW_TRY(rw_text_each(t->source.ctx, file->letor, read_one, job));
         const uint32_t end = i + 1 < t->n_files ? file[1].first_chunk : t->source.n_chunks;
         if (job->n_read != end - file->first_chunk) /* it became shorter */
             return RW_ERR_DATA;
@@ -245,9 +247,9 @@ static int read_streams(struct pass_job *job)
 static void rest(struct text *t)
 {
     for (int i = 0; i < t->source.ctx->n_threads; i++) {
-        struct rw_letor_worker *worker = &t->worker[i];
-        const struct rw_letor_worker fresh = {.fast = worker->fast, .n_clamped = worker->n_clamped};
-        rw_letor_worker_release(worker);
+        struct rw_text_worker *worker = &t->worker[i];
+        const struct rw_text_worker fresh = {.fast = worker->fast, .n_clamped = worker->n_clamped};
+        rw_text_worker_release(worker);
         *worker = fresh;
     }
 }
@@ -358,7 +360,7 @@ static int run(struct text *t, const struct rw_source_kind *kind, const struct r
 {
     t->source.kind = kind;
     t->source.self = t;
-    t->chunk_bytes = rw_letor_chunk_bytes(t->source.ctx, t->chunk_bytes);
+    t->chunk_bytes = rw_text_chunk_bytes(t->source.ctx, t->chunk_bytes);
     const int status = rw_source_codes(&t->source, rule, t->out);
     text_release(t);
     if (status <= 0)
@@ -369,7 +371,7 @@ static int run(struct text *t, const struct rw_source_kind *kind, const struct r
 int rw_text_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
     struct text t = {
-        .source.ctx = ctx, .chunk_bytes = RW_LETOR_CHUNK_BYTES, .paths = paths, .n_paths = n_paths};
+        .source.ctx = ctx, .chunk_bytes = RW_TEXT_CHUNK_BYTES, .paths = paths, .n_paths = n_paths};
     const int is_large = may_be_large(ctx, paths, n_paths) && open_files(&t) > 0 && look_enough(&t);
     text_release(&t);
     return is_large;

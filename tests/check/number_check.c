@@ -12,7 +12,7 @@
 
 #include "base/number.h"
 #include "base/rng.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 enum { TEXT_BYTES = 256 };
 
@@ -160,11 +160,11 @@ static int read_fast(rw_letor_fast_fn fast, const char *text, float *value, int 
     static uint16_t feature[ROOM];
     static uint64_t known[ROOM];
     static float values[ROOM];
-    char line[TEXT_BYTES + 2 * RW_LETOR_PAD + 8] = "";
+    char line[TEXT_BYTES + 2 * RW_TEXT_PAD + 8] = "";
     struct rw_letor_entries entries = {
         .feature = feature, .text = known, .value = values, .room = ROOM, .last = -1};
-    const int n = sprintf(line + RW_LETOR_PAD, "1:%s", text);
-    const char *const begin = line + RW_LETOR_PAD, *const end = begin + n;
+    const int n = sprintf(line + RW_TEXT_PAD, "1:%s", text);
+    const char *const begin = line + RW_TEXT_PAD, *const end = begin + n;
     if (fast(&entries, begin, end) != end)
         return 0;
     *value = values[0];

@@ -57,17 +57,17 @@ static int read_chunks(struct rw_ctx *ctx, const uint8_t *data, size_t size, siz
     struct rw_builder_list list = {0};
     struct rw_input *input = NULL;
     struct rw_seen *seen = NULL;
-    struct rw_csv *csv = NULL;
+    struct rw_text *csv = NULL;
     int status, more = 1;
     *out = NULL;
     RW_TRY_OUT(rw_seen_new(ctx, &seen));
     RW_TRY_OUT(rw_input_open_memory(ctx, "input", data, size, &input));
-    RW_TRY_OUT(rw_csv_open(ctx, input, seen, chunk_bytes, &csv));
+    RW_TRY_OUT(rw_text_open(ctx, &rw_csv_text, input, NULL, seen, chunk_bytes, &csv));
     while (more)
-        RW_TRY_OUT(rw_csv_next(ctx, csv, &list, &more));
+        RW_TRY_OUT(rw_text_next(ctx, csv, &list, &more));
     RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, out));
 out:
-    rw_csv_close(csv);
+    rw_text_close(csv);
     rw_input_close(input);
     rw_seen_free(seen);
     rw_builder_list_release(&list);

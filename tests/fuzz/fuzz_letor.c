@@ -9,7 +9,7 @@
 #include "dataset/dataset.h"
 #include "fuzz_input.h"
 #include "io/input.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 static void use(const struct rw_dataset *dataset)
 {
@@ -69,17 +69,17 @@ static int read_chunks(struct rw_ctx *ctx, const uint8_t *data, size_t size, siz
     struct rw_builder_list list = {0};
     struct rw_input *input = NULL;
     struct rw_seen *seen = NULL;
-    struct rw_letor *letor = NULL;
+    struct rw_text *letor = NULL;
     int status, more = 1;
     *out = NULL;
     RW_TRY_OUT(rw_seen_new(ctx, &seen));
     RW_TRY_OUT(rw_input_open_memory(ctx, "input", data, size, &input));
-    RW_TRY_OUT(rw_letor_open(ctx, input, seen, chunk_bytes, &letor));
+    RW_TRY_OUT(rw_text_open(ctx, &rw_letor_text, input, NULL, seen, chunk_bytes, &letor));
     while (more)
-        RW_TRY_OUT(rw_letor_next(ctx, letor, &list, &more));
+        RW_TRY_OUT(rw_text_next(ctx, letor, &list, &more));
     RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, out));
 out:
-    rw_letor_close(letor);
+    rw_text_close(letor);
     rw_input_close(input);
     rw_seen_free(seen);
     rw_builder_list_release(&list);

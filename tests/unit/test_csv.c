@@ -16,17 +16,17 @@ static struct rw_dataset *read_text(const char *text, size_t n, size_t chunk_byt
     struct rw_builder_list list = {0};
     struct rw_input *input = NULL;
     struct rw_seen *seen = NULL;
-    struct rw_csv *csv = NULL;
+    struct rw_text *csv = NULL;
     struct rw_dataset *dataset = NULL;
     int more = 1, status = 0;
     cr_assert_eq(rw_seen_new(scratch_ctx, &seen), RW_OK);
     cr_assert_eq(rw_input_open_memory(scratch_ctx, "t.csv", text, n, &input), RW_OK);
-    status = rw_csv_open(scratch_ctx, input, seen, chunk_bytes, &csv);
+    status = rw_text_open(scratch_ctx, &rw_csv_text, input, NULL, seen, chunk_bytes, &csv);
     while (status >= 0 && more)
-        status = rw_csv_next(scratch_ctx, csv, &list, &more);
+        status = rw_text_next(scratch_ctx, csv, &list, &more);
     if (status >= 0)
         rw_builder_finish(scratch_ctx, list.builder, (int)list.n, &dataset);
-    rw_csv_close(csv);
+    rw_text_close(csv);
     rw_input_close(input);
     rw_seen_free(seen);
     rw_builder_list_release(&list);
@@ -316,7 +316,7 @@ Test(csv, every_allocation_may_fail)
     for (long n = 1; n <= 200; n++) {
         struct rw_input *input = NULL;
         struct rw_builder_list list = {0};
-        struct rw_csv *csv = NULL;
+        struct rw_text *csv = NULL;
         struct rw_dataset *dataset = NULL;
         int more = 1;
         cr_assert_eq(rw_input_open_memory(scratch_ctx, "t.csv", text, strlen(text), &input), RW_OK);
@@ -324,13 +324,13 @@ Test(csv, every_allocation_may_fail)
             rw_mem_fail_once(n - 100);
         else
             rw_mem_fail_from(n);
-        int status = rw_csv_open(scratch_ctx, input, NULL, 8, &csv);
+        int status = rw_text_open(scratch_ctx, &rw_csv_text, input, NULL, NULL, 8, &csv);
         while (status >= 0 && more)
-            status = rw_csv_next(scratch_ctx, csv, &list, &more);
+            status = rw_text_next(scratch_ctx, csv, &list, &more);
         if (status >= 0)
             status = rw_builder_finish(scratch_ctx, list.builder, (int)list.n, &dataset);
         rw_mem_fail_from(0);
-        rw_csv_close(csv);
+        rw_text_close(csv);
         rw_input_close(input);
         rw_builder_list_release(&list);
         rw_dataset_free(dataset);

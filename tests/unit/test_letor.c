@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "io/letor.h"
+#include "io/text.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
 
@@ -13,18 +13,18 @@ static int read_text(const char *text, size_t n_bytes, size_t chunk_bytes, struc
 {
     struct rw_builder_list list = {.is_whole = 1};
     struct rw_input *input = NULL;
-    struct rw_letor *letor = NULL;
+    struct rw_text *letor = NULL;
     struct rw_seen *seen = NULL;
     int status, more = 1;
     *out = NULL;
     RW_TRY_OUT(rw_input_open_memory(scratch_ctx, "a.txt", text, n_bytes, &input));
     RW_TRY_OUT(rw_seen_new(scratch_ctx, &seen));
-    RW_TRY_OUT(rw_letor_open(scratch_ctx, input, seen, chunk_bytes, &letor));
+    RW_TRY_OUT(rw_text_open(scratch_ctx, &rw_letor_text, input, NULL, seen, chunk_bytes, &letor));
     while (more)
-        RW_TRY_OUT(rw_letor_next(scratch_ctx, letor, &list, &more));
+        RW_TRY_OUT(rw_text_next(scratch_ctx, letor, &list, &more));
     status = rw_early_finish(scratch_ctx, list.early, list.builder, (int)list.n, out);
 out:
-    rw_letor_close(letor);
+    rw_text_close(letor);
     rw_seen_free(seen);
     rw_input_close(input);
     rw_builder_list_release(&list);
@@ -36,18 +36,18 @@ static int read_file(const char *path, size_t chunk_bytes, struct rw_dataset **o
 {
     struct rw_builder_list list = {0};
     struct rw_input *input = NULL;
-    struct rw_letor *letor = NULL;
+    struct rw_text *letor = NULL;
     struct rw_seen *seen = NULL;
     int status, more = 1;
     *out = NULL;
     RW_TRY_OUT(rw_input_open(scratch_ctx, path, &input));
     RW_TRY_OUT(rw_seen_new(scratch_ctx, &seen));
-    RW_TRY_OUT(rw_letor_open(scratch_ctx, input, seen, chunk_bytes, &letor));
+    RW_TRY_OUT(rw_text_open(scratch_ctx, &rw_letor_text, input, NULL, seen, chunk_bytes, &letor));
     while (more)
-        RW_TRY_OUT(rw_letor_next(scratch_ctx, letor, &list, &more));
+        RW_TRY_OUT(rw_text_next(scratch_ctx, letor, &list, &more));
     status = rw_builder_finish(scratch_ctx, list.builder, (int)list.n, out);
 out:
-    rw_letor_close(letor);
+    rw_text_close(letor);
     rw_seen_free(seen);
     rw_input_close(input);
     rw_builder_list_release(&list);
@@ -57,7 +57,7 @@ out:
 static struct rw_dataset *read_good(const char *text)
 {
     struct rw_dataset *dataset;
-    cr_assert_eq(read_text(text, strlen(text), RW_LETOR_CHUNK_BYTES, &dataset), RW_OK, "%s",
+    cr_assert_eq(read_text(text, strlen(text), RW_TEXT_CHUNK_BYTES, &dataset), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     return dataset;
 }
@@ -327,7 +327,7 @@ Test(letor, a_line_of_100_megabytes)
         p += DIGITS;
     }
     cr_assert_gt(p - text, 98000000);
-    cr_assert_eq(read_text(text, (size_t)(p - text), RW_LETOR_CHUNK_BYTES, &dataset), RW_OK, "%s",
+    cr_assert_eq(read_text(text, (size_t)(p - text), RW_TEXT_CHUNK_BYTES, &dataset), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     cr_assert_eq(dataset->n_columns, N_FEATURES);
     float values[2];
@@ -336,7 +336,7 @@ Test(letor, a_line_of_100_megabytes)
     cr_assert_eq(values[1], 1.3333334f);
     rw_dataset_free(dataset);
     memset(text, 'x', (size_t)(p - text));
-    cr_assert_eq(read_text(text, (size_t)(p - text), RW_LETOR_CHUNK_BYTES, &dataset), RW_ERR_PARSE);
+    cr_assert_eq(read_text(text, (size_t)(p - text), RW_TEXT_CHUNK_BYTES, &dataset), RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "a.txt:1:1: expected a label (a number), found "
                                                  "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'");
     free(text);

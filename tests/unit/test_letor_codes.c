@@ -6,7 +6,7 @@
 #include "params/params.h"
 #include "each.h"
 #include "io/cache.h"
-#include "io/letor.h"
+#include "io/text.h"
 #include "io/source.h"
 #include "same_codes.h"
 #include "scratch_file.h"
@@ -121,7 +121,7 @@ static void compare(const char *const *paths, int n_paths, const struct rw_cut_r
 /* Every way to see the same text gives the cuts and codes of the whole data set. */
 Test(letor_codes, same)
 {
-    static const size_t chunk_bytes[] = {40, 700, 5000, RW_LETOR_CHUNK_BYTES};
+    static const size_t chunk_bytes[] = {40, 700, 5000, RW_TEXT_CHUNK_BYTES};
     static const int bins[] = {2, 16, 255, 1000};
     static const uint32_t n_docs[] = {LIMIT + 20, 500, 4000};
     const char *const paths[] = {"a.txt", "b.txt", "c.txt"};
@@ -159,7 +159,7 @@ static void pack(const char *from, const char *to, size_t n_members)
 /* gzip is unpacked in each pass; plain files may stand between. */
 Test(letor_codes, same_of_gzip)
 {
-    static const size_t chunk_bytes[] = {40, 700, RW_LETOR_CHUNK_BYTES};
+    static const size_t chunk_bytes[] = {40, 700, RW_TEXT_CHUNK_BYTES};
     const char *const plain[] = {"a.txt", "b.txt", "c.txt"};
     const char *const packed[] = {"a.gz", "b.gz", "c.gz"}, *const mixed[] = {"a.gz", "b.txt",
                                                                              "c.gz"};
@@ -267,7 +267,7 @@ Test(letor_codes, left_alone)
     cr_assert(!rw_text_is_large(scratch_ctx, standard, 1));
     const char *const *const all[] = {small, mixed, pipe, none, standard};
     for (int i = 0; i < 5; i++) {
-        cr_assert_eq(rw_text_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule, RW_LETOR_CHUNK_BYTES,
+        cr_assert_eq(rw_text_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule, RW_TEXT_CHUNK_BYTES,
                                    NULL, &binned),
                      RW_OK);
         cr_assert_null(binned.documents);
@@ -332,19 +332,19 @@ Test(letor_codes, changed)
     static const float label[] = {1, 0, 2, 0}, other[] = {1, 1, 2, 0};
     static const uint8_t in[] = {0, 1, 1, 1};
     struct rw_input *input;
-    struct rw_letor *letor;
-    struct rw_letor_worker worker = {0};
+    struct rw_text *letor;
+    struct rw_text_worker worker = {0};
     worker.fast = rw_letor_fast(0);
     cr_assert_eq(rw_input_open_memory(scratch_ctx, "a", text, strlen(text), &input), RW_OK);
-    cr_assert_eq(rw_letor_open(scratch_ctx, input, NULL, 1000, &letor), RW_OK);
-    cr_assert_eq(rw_letor_n_pieces(letor), 1);
+    cr_assert_eq(rw_text_open(scratch_ctx, &rw_letor_text, input, NULL, NULL, 1000, &letor), RW_OK);
+    cr_assert_eq(letor->n_chunks, 1);
     for (uint32_t n = 2; n < 5; n++) {
         for (int is_other = 0; is_other < 2; is_other++) {
             worker.pick.n_docs = n;
             worker.pick.in = in;
             worker.pick.which = 1;
             worker.pick.label = is_other ? other : label;
-            const int status = rw_letor_pick(letor, 0, &worker);
+            const int status = rw_text_pick(letor, 0, &worker);
             cr_assert_eq(status, n == 3 && !is_other ? RW_OK : RW_ERR_DATA);
             if (status == RW_OK) {
                 cr_assert_eq(worker.builder.n_docs, 2);
@@ -355,8 +355,8 @@ Test(letor_codes, changed)
             rw_builder_empty(&worker.builder);
         }
     }
-    rw_letor_worker_release(&worker);
-    rw_letor_close(letor);
+    rw_text_worker_release(&worker);
+    rw_text_close(letor);
     rw_input_close(input);
 }
 

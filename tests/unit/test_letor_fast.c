@@ -1,4 +1,4 @@
-#include "io/letor.h"
+#include "io/text.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
 
@@ -7,20 +7,19 @@ TestSuite(letor_fast, .init = scratch_begin, .fini = scratch_end, .timeout = 60)
 /* A chunk through one path: its data set or NULL, its error with its place. */
 static struct rw_dataset *parse_by(rw_letor_fast_fn fast, const char *text, size_t n, char *error)
 {
-    char *padded = calloc(1, n + 2 * RW_LETOR_PAD);
-    struct rw_letor_worker worker = {.fast = fast};
-    struct rw_letor_chunk chunk = {.begin = padded + RW_LETOR_PAD,
-                                   .end = padded + RW_LETOR_PAD + n};
+    char *padded = calloc(1, n + 2 * RW_TEXT_PAD);
+    struct rw_text_worker worker = {.fast = fast};
+    struct rw_text_chunk chunk = {.begin = padded + RW_TEXT_PAD, .end = padded + RW_TEXT_PAD + n};
     struct rw_dataset *dataset = NULL;
-    memcpy(padded + RW_LETOR_PAD, text, n);
+    memcpy(padded + RW_TEXT_PAD, text, n);
     rw_letor_chunk_parse(&chunk, &worker);
     sprintf(error, "%d %llu:%zu %s, %u documents, %llu lines", chunk.status,
             (unsigned long long)chunk.error_location.line, chunk.error_location.column, chunk.error,
             chunk.builder.n_docs, (unsigned long long)chunk.n_lines);
     if (chunk.builder.n_docs)
         cr_assert_eq(rw_builder_finish(scratch_ctx, &chunk.builder, 1, &dataset), RW_OK);
-    rw_letor_chunk_release(&chunk);
-    rw_letor_worker_release(&worker);
+    rw_text_chunk_release(&chunk);
+    rw_text_worker_release(&worker);
     free(padded);
     return dataset;
 }
@@ -178,8 +177,8 @@ Test(letor_fast, takes_what_is_plain)
     for (int i = 0; rw_letor_fast(i); i++) {
         for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
             static uint64_t known[ROOM];
-            char text[1024 + 2 * RW_LETOR_PAD] = "";
-            char *const begin = text + RW_LETOR_PAD, *end = begin;
+            char text[1024 + 2 * RW_TEXT_PAD] = "";
+            char *const begin = text + RW_TEXT_PAD, *end = begin;
             for (int f = 1; f <= N; f++)
                 end += sprintf(end, "%s%d:%d.%d", f > 1 ? " " : "", 20 * f, f * f, f % 10);
             end += sprintf(end, "%s", lines[k].behind);

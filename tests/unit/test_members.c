@@ -2,7 +2,7 @@
  * for byte and error for error. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/letor.h"
+#include "io/text.h"
 #include "io/members.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
@@ -55,15 +55,15 @@ static size_t pack(size_t piece, int level, unsigned char *packed, size_t room)
 static int parse(struct rw_input *input, size_t chunk_bytes, struct rw_dataset **out)
 {
     struct rw_builder_list list = {0};
-    struct rw_letor *letor = NULL;
+    struct rw_text *letor = NULL;
     int status, more = 1;
     *out = NULL;
-    RW_TRY_OUT(rw_letor_open(scratch_ctx, input, NULL, chunk_bytes, &letor));
+    RW_TRY_OUT(rw_text_open(scratch_ctx, &rw_letor_text, input, NULL, NULL, chunk_bytes, &letor));
     while (more)
-        RW_TRY_OUT(rw_letor_next(scratch_ctx, letor, &list, &more));
+        RW_TRY_OUT(rw_text_next(scratch_ctx, letor, &list, &more));
     status = rw_builder_finish(scratch_ctx, list.builder, (int)list.n, out);
 out:
-    rw_letor_close(letor);
+    rw_text_close(letor);
     rw_builder_list_release(&list);
     return status;
 }
@@ -106,7 +106,7 @@ Test(members, any_size_of_member)
     static const size_t pieces[] = {13, 100, 777, 5000, 30000};
     struct rw_dataset *plain, *other;
     make_text();
-    cr_assert_eq(parse_memory(text, text_bytes, RW_LETOR_CHUNK_BYTES, &plain), RW_OK, "%s",
+    cr_assert_eq(parse_memory(text, text_bytes, RW_TEXT_CHUNK_BYTES, &plain), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
         for (int level = 0; level < 7; level += 6) { /* stored: the comments' bytes show */
@@ -114,7 +114,7 @@ Test(members, any_size_of_member)
             scratch_write("packed.gz", packed, n);
             for (int threads = 1; threads < 6; threads += 2) {
                 rw_ctx_set_threads(scratch_ctx, threads);
-                const size_t chunk_bytes = threads == 3 ? RW_LETOR_CHUNK_BYTES : 300;
+                const size_t chunk_bytes = threads == 3 ? RW_TEXT_CHUNK_BYTES : 300;
                 cr_assert_eq(parse_memory(packed, n, chunk_bytes, &other), RW_OK, "%s",
                              rw_last_error(scratch_ctx));
                 assert_same_dataset(plain, other);
@@ -236,7 +236,7 @@ Test(members, several_windows)
     }
     cr_assert_gt(n_packed, 2500000);
     rw_ctx_set_threads(scratch_ctx, 2);
-    cr_assert_eq(parse_memory(big, n, RW_LETOR_CHUNK_BYTES, &plain), RW_OK);
+    cr_assert_eq(parse_memory(big, n, RW_TEXT_CHUNK_BYTES, &plain), RW_OK);
     cr_assert_eq(parse_memory(packed, n_packed, 100000, &other), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     assert_same_dataset(plain, other);

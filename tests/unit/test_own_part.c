@@ -2,7 +2,7 @@
 
 #include "each.h"
 #include "io/input.h"
-#include "io/letor.h"
+#include "io/text.h"
 #include "parts_fixture.h"
 
 TestSuite(own_part, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
@@ -122,12 +122,14 @@ Test(own_part, pieces)
         struct rw_range range = {.begin = begin, .end = end};
         struct rw_builder_list list = {0};
         struct rw_input *input;
-        struct rw_letor *letor;
+        struct rw_text *letor;
         int more = 1;
         cr_assert_eq(rw_input_open(scratch_ctx, path, &input), RW_OK);
-        cr_assert_eq(rw_letor_open_range(scratch_ctx, input, &range, chunk_bytes, &letor), RW_OK);
+        cr_assert_eq(
+            rw_text_open(scratch_ctx, &rw_letor_text, input, &range, NULL, chunk_bytes, &letor),
+            RW_OK);
         while (more)
-            cr_assert_eq(rw_letor_next(scratch_ctx, letor, &list, &more), RW_OK);
+            cr_assert_eq(rw_text_next(scratch_ctx, letor, &list, &more), RW_OK);
         cr_assert_eq(rw_builder_finish(scratch_ctx, list.builder, (int)list.n, &part), RW_OK);
         cr_assert_eq(part->n_docs, 5);
         cr_assert_eq(range.n_lines, 6);
@@ -135,7 +137,7 @@ Test(own_part, pieces)
             cr_assert_eq(part->label[i], whole->label[2 + i]);
         rw_dataset_free(part);
         rw_builder_list_release(&list);
-        rw_letor_close(letor);
+        rw_text_close(letor);
         rw_input_close(input);
     }
     rw_dataset_free(whole);

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "io/data_format.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 static const char first_line[] = "made table\n";
 

@@ -1,7 +1,7 @@
 /* Query ids seen so far, and where they were. */
 #include "base/mem.h"
 #include "dataset/query_ids.h"
-#include "io/letor.h"
+#include "io/text.h"
 
 struct entry {
     const char *file;

@@ -1,0 +1,669 @@
+/* Text in chunks: by ranges of a plain file, or by blocks. A block ends at the end of a line; the
+ * line that is left over begins the next one. */
+#include "io/text.h"
+
+#include "base/mem.h"
+#include "base/system.h"
+#include "dataset/lexicon.h"
+#include "io/data_format.h"
+#include "io/members.h"
+
+enum {
+    LEAST_AT_ONCE = 4,
+    MOST_AT_ONCE = 64,   /* chunks that are wanted soon */
+    TIMES_THREADS = 16,  /* so few of a batch of chunks wait for the last one to end */
+    LINE_BYTES = 1 << 12 /* read at first after a range, for its last line */
+};
+
+void rw_builder_list_release(struct rw_builder_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        rw_builder_release(&list->builder[i]);
+    rw_early_free(list->early);
+    rw_mem_free(list->builder);
+    memset(list, 0, sizeof(*list));
+}
+
+void rw_text_chunk_release(struct rw_text_chunk *chunk)
+{
+    rw_builder_release(&chunk->builder);
+    rw_mem_free(chunk->query_location);
+    memset(chunk, 0, sizeof(*chunk));
+}
+
+void rw_text_worker_release(struct rw_text_worker *worker)
+{
+    rw_builder_release(&worker->builder);
+    rw_mem_free(worker->entries.feature);
+    rw_mem_free(worker->entries.value);
+    rw_mem_free(worker->entries.text);
+    rw_mem_free_large(worker->text, worker->room);
+    rw_mem_free(worker->pick.row);
+    rw_mem_free(worker->value);
+    rw_mem_free(worker->unquoted);
+    memset(worker, 0, sizeof(*worker));
+}
+
+size_t rw_text_chunk_bytes(const struct rw_ctx *ctx, size_t most)
+{
+    enum { THREADS = 4, LEAST = 1 << 16 };
+    const size_t bytes = most / (size_t)ctx->n_threads * THREADS;
+    if (bytes >= most || most < LEAST)
+        return most;
+    return bytes > LEAST ? bytes : LEAST;
+}
+
+/* What is told of all chunks. */
+static struct rw_text_chunk new_chunk(const struct rw_text *text)
+{
+    return (struct rw_text_chunk){.want = text->want,
+                                  .lexicon = text->lexicon,
+                                  .layout = text->layout,
+                                  .take = text->take,
+                                  .take_user = text->take_user};
+}
+
+/* ---- ranges of a plain file ---- */
+
+/* Bytes of the range, or of the whole file. */
+static uint64_t range_bytes(const struct rw_text *text, uint64_t n_bytes)
+{
+    const uint64_t end = n_bytes < text->end ? n_bytes : text->end;
+    return end > text->begin ? end - text->begin : 0;
+}
+
+static int grow_text(struct rw_text_worker *worker, size_t n)
+{
+    char *bigger;
+    if (n <= worker->room)
+        return RW_OK;
+    RW_TRY(rw_mem_new_large(NULL, (void **)&bigger, n, 0));
+    if (worker->room)
+        memcpy(bigger, worker->text, worker->room);
+    rw_mem_free_large(worker->text, worker->room);
+    worker->text = bigger;
+    worker->room = n;
+    return RW_OK;
+}
+
+/* Up to n bytes of the text from byte `at` of the file on, as rw_input_read_at. */
+static int read_at(const struct rw_text *text, uint64_t at, char *buffer, size_t n, size_t *got)
+{
+    const uint64_t left = at < text->end ? text->end - at : 0;
+    return rw_input_read_at(text->input, at, buffer, n < left ? n : (size_t)left, got);
+}
+
+/* Reads a chunk: the lines that begin in its range of bytes; the last one's range ends with the
+ * text. The byte before the range tells whether a line begins with it. */
+static int read_range(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker,
+                      struct rw_text_chunk *chunk)
+{
+    const uint64_t from = text->begin + (number ? number * text->chunk_bytes - 1 : 0);
+    const int is_last = number + 1 == text->n_chunks;
+    const size_t owned = text->chunk_bytes + (number != 0); /* bytes to the end of the range */
+    size_t n = 0, begin = 0, wanted = owned + LINE_BYTES;
+    const char *newline = NULL; /* of the last line */
+    char *to;
+    while (1) {
+        size_t got;
+        RW_TRY(grow_text(worker, wanted + (size_t)2 * RW_TEXT_PAD));
+        to = worker->text + RW_TEXT_PAD;
+        chunk->read_errno = read_at(text, from + n, to + n, wanted - n, &got);
+        if (n == 0 && number) {
+            const char *before = memchr(to, '\n', got < owned - 1 ? got : owned - 1);
+            if (!before)
+                return RW_OK; /* no line begins here: one long line covers the range */
+            begin = (size_t)(before - to) + 1;
+        }
+        const size_t look = n < owned - 1 ? owned - 1 : n;
+        n += got;
+        if (!is_last && n > look)
+            newline = memchr(to + look, '\n', n - look);
+        if (newline || n < wanted)
+            break;
+        wanted *= 2;
+    }
+    if (!newline && chunk->read_errno) { /* whole lines count before the failure does */
+        newline = rw_system_last(to, '\n', n);
+        if (!newline || newline < to + begin)
+            return RW_OK;
+    }
+    memset(worker->text, 0, RW_TEXT_PAD);
+    memset(to + n, 0, RW_TEXT_PAD);
+    chunk->begin = to + begin;
+    chunk->end = newline ? newline + 1 : to + n;
+    return RW_OK;
+}
+
+static void parse_range(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker,
+                        struct rw_text_chunk *chunk)
+{
+    chunk->status = read_range(text, number, worker, chunk);
+    if (chunk->status < 0)
+        return;
+    text->kind->parse(chunk, worker);
+    if ((chunk->status == RW_OK || chunk->want == RW_TEXT_PICK) && chunk->read_errno)
+        chunk->status = RW_ERR_IO;
+}
+
+/* ---- how many lines there are ---- */
+
+static uint64_t count(const char *text, size_t n)
+{
+    uint64_t n_lines = 0;
+    for (size_t i = 0; i < n; i++)
+        n_lines += text[i] == '\n';
+    return n_lines;
+}
+
+uint64_t rw_text_count_lines(const struct rw_input *input, uint64_t end)
+{
+    enum { WINDOW_BYTES = 1 << 20 };
+    char *text;
+    uint64_t n_lines = 0;
+    size_t got = 1;
+    if (end == 0 || RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
+        return 0;
+    for (uint64_t at = 0; at < end && got > 0; at += got) {
+        const size_t n = end - at < WINDOW_BYTES ? (size_t)(end - at) : WINDOW_BYTES;
+        if (rw_input_read_at(input, at, text, n, &got) != 0)
+            break;
+        n_lines += count(text, got);
+    }
+    rw_mem_free(text);
+    return n_lines;
+}
+
+static uint64_t guess_lines_of(const struct rw_input *input, uint64_t begin, uint64_t n_bytes)
+{
+    enum { WINDOWS = 8, WINDOW_BYTES = 1 << 16 };
+    char *text;
+    uint64_t n_seen = 0, n_lines = 0;
+    if (RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
+        return 0;
+    const int is_small = n_bytes <= (uint64_t)WINDOWS * WINDOW_BYTES;
+    for (uint64_t w = 0; w < WINDOWS; w++) {
+        const uint64_t at = is_small ? w * WINDOW_BYTES : n_bytes / WINDOWS * w;
+        const uint64_t left = at < n_bytes ? n_bytes - at : 0;
+        size_t got;
+        if (rw_input_read_at(input, begin + at, text,
+                             left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES, &got) != 0)
+            break;
+        n_seen += got;
+        n_lines += count(text, got);
+    }
+    rw_mem_free(text);
+    return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
+}
+
+static uint64_t guess_packed_lines(const struct rw_input *input)
+{
+    enum { WINDOW_BYTES = 1 << 22 };
+    unsigned char *text;
+    uint64_t n_file = 0;
+    size_t n_raw = 0;
+    if (!rw_input_is_packed(input, &n_file) || RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
+        return 0;
+    const size_t n = rw_input_peek(input, text, WINDOW_BYTES, &n_raw);
+    const uint64_t n_lines = count((const char *)text, n);
+    rw_mem_free(text);
+    return n_raw ? (uint64_t)((double)n_lines * ((double)n_file / (double)n_raw)) : 0;
+}
+
+uint64_t rw_text_guess_lines(const struct rw_text *text)
+{
+    uint64_t n_bytes;
+    if (!rw_input_is_seekable(text->input, &n_bytes))
+        return guess_packed_lines(text->input);
+    return guess_lines_of(text->input, text->begin, range_bytes(text, n_bytes));
+}
+
+/* ---- blocks ---- */
+
+/* Bytes that are fetched at a time. */
+static size_t block_bytes(const struct rw_text *text)
+{
+    return text->chunk_bytes * (size_t)text->at_once;
+}
+
+/* Members of gzip that are fetched at a time: so many that threads end at about the same time. */
+static int wanted_members(const struct rw_text *text)
+{
+    return 2 * text->n_threads;
+}
+
+static int grow_block(struct rw_text_block *block, size_t n_bytes)
+{
+    return RW_GROW(NULL, block->text, block->room, n_bytes + (size_t)2 * RW_TEXT_PAD);
+}
+
+static size_t ready_bytes(struct rw_text *text, const struct rw_text_block *block)
+{
+    return text->kind->ready(text, block->text + RW_TEXT_PAD, block->n_held, !text->begun);
+}
+
+/* What `before` left over begins `next`, with room for n_more bytes after it. */
+static void begin_block(const struct rw_text_block *before, struct rw_text_block *next,
+                        size_t n_more)
+{
+    const size_t n_over = before->n_held - before->n_ready;
+    next->n_ready = next->n_held = 0;
+    next->status = before->status;
+    if (next->status < 0)
+        return;
+    next->status = grow_block(next, n_over + n_more);
+    if (next->status < 0)
+        return;
+    if (n_over)
+        memcpy(next->text + RW_TEXT_PAD, before->text + RW_TEXT_PAD + before->n_ready, n_over);
+    next->n_held = n_over;
+}
+
+/* Fills a block that has begun with what the input gives. A line longer than a block makes the
+ * block grow. Never touches the context: another thread may be at work. */
+static void fill(struct rw_text *text, struct rw_text_block *next)
+{
+    const size_t most = text->kind->most_line;
+    while (next->status >= 0) {
+        const size_t room = next->room - (size_t)2 * RW_TEXT_PAD;
+        size_t got = 1;
+        while (next->status >= 0 && got > 0 && next->n_held < room) {
+            next->status = rw_input_read(NULL, text->input, next->text + RW_TEXT_PAD + next->n_held,
+                                         room - next->n_held, &got);
+            next->n_held += got;
+        }
+        next->n_ready = ready_bytes(text, next);
+        if (next->status >= 0 && got == 0)
+            next->n_ready = next->n_held; /* the last line may lack its end */
+        if (next->status < 0 || got == 0 || next->n_ready > 0)
+            return;
+        next->status = most && next->n_held > most ? RW_ERR_PARSE : grow_block(next, room * 2);
+    }
+}
+
+static void fetch(struct rw_text *text, const struct rw_text_block *before,
+                  struct rw_text_block *next)
+{
+    begin_block(before, next, block_bytes(text));
+    fill(text, next);
+}
+
+/* From the i-th on, all is fetched in sequence. */
+static void leave_members(struct rw_text *text, int i)
+{
+    rw_members_leave(text->members, i);
+    rw_members_close(text->members);
+    text->members = NULL;
+}
+
+/* The members of the next block; 0: it is fetched in sequence, and so are all later ones. */
+static int find_members(struct rw_text *text, const struct rw_text_block *before,
+                        struct rw_text_block *next)
+{
+    if (!text->members || before->status < 0)
+        return 0;
+    const int n = rw_members_next(text->members, block_bytes(text), wanted_members(text));
+    if (n > 0)
+        begin_block(before, next, text->members->n_out);
+    if (n > 0 && next->status >= 0)
+        return n;
+    leave_members(text, 0);
+    return 0;
+}
+
+/* Ends a block of members, of which those from the n_good-th on are none. */
+static void end_members(struct rw_text *text, struct rw_text_block *next, int n_good)
+{
+    const struct rw_members *members = text->members;
+    const int is_good = n_good == members->n;
+    next->n_held += is_good ? members->n_out : members->member[n_good].out;
+    next->n_ready = ready_bytes(text, next);
+    if (is_good && next->n_ready)
+        return;
+    leave_members(text, n_good);
+    if (next->n_ready)
+        return;
+    if (next->n_held == next->room - (size_t)2 * RW_TEXT_PAD)
+        next->status = grow_block(next, next->n_held + block_bytes(text));
+    fill(text, next);
+}
+
+/* Cuts the block's lines into chunks of about equal size; returns how many. */
+static int cut(struct rw_text *text, const struct rw_text_block *block)
+{
+    if (block->n_ready <= text->first) /* there may be no text at all */
+        return 0;
+    const char *p = block->text + RW_TEXT_PAD + text->first;
+    const char *end = block->text + RW_TEXT_PAD + block->n_ready;
+    const size_t even = (size_t)(end - p) / (size_t)text->at_once + 1;
+    const size_t chunk_bytes = even > text->chunk_bytes ? even : text->chunk_bytes;
+    int n = 0;
+    for (; p < end; n++) {
+        struct rw_text_chunk *chunk = &text->chunk[n];
+        const int is_last = n == text->at_once - 1 || (size_t)(end - p) <= chunk_bytes;
+        *chunk = new_chunk(text);
+        chunk->begin = p;
+        chunk->end = p = is_last ? end : text->kind->line_end(text, p, p + chunk_bytes, end);
+    }
+    return n;
+}
+
+struct parse_job {
+    struct rw_text *text;
+    const struct rw_text_block *block;
+    struct rw_text_block *next;
+    int n_members, n_fetches; /* members of gzip in `next`, or one fetch */
+    int n_good;               /* members before the first that is damaged */
+};
+
+static void take_chunk(struct rw_text *text, int i, int thread)
+{
+    struct rw_text_chunk *chunk = &text->chunk[i];
+    if (text->each)
+        chunk->status = text->each(text->each_user, text->n_cut + (uint64_t)i, thread);
+    else
+        text->kind->parse(chunk, &text->worker[thread]);
+}
+
+static int parse_or_fetch(void *user, struct rw_share *share)
+{
+    struct parse_job *job = user;
+    struct rw_text *text = job->text;
+    for (uint64_t at, end; rw_share_next(share, &at, &end);) {
+        const int i = (int)at;
+        if (i >= job->n_fetches) {
+            take_chunk(text, i - job->n_fetches, share->thread);
+        } else if (job->n_members == 0) {
+            fetch(text, job->block, job->next);
+        } else if (rw_members_unpack(text->members, i,
+                                     job->next->text + RW_TEXT_PAD + job->next->n_held) < 0) {
+            rw_share_lock(share);
+            job->n_good = i < job->n_good ? i : job->n_good;
+            rw_share_unlock(share);
+        }
+    }
+    return RW_OK;
+}
+
+/* Parses the n chunks at hand while `next` is fetched. */
+static void parse_and_fetch(struct rw_ctx *ctx, struct rw_text *text, int n,
+                            const struct rw_text_block *block, struct rw_text_block *next)
+{
+    struct parse_job job = {.text = text, .block = block, .next = next};
+    job.n_members = job.n_good = find_members(text, block, next);
+    job.n_fetches = job.n_members ? job.n_members : 1;
+    rw_parallel(ctx, text->n_threads, (uint64_t)(job.n_fetches + n), 1, parse_or_fetch, &job);
+    if (job.n_members)
+        end_members(text, next, job.n_good);
+}
+
+/* Says why there is no more, if that is so. */
+static int check_block(struct rw_ctx *ctx, const struct rw_text *text)
+{
+    const int status = text->block[text->current].status;
+    const char *name = rw_input_name(text->input);
+    size_t got;
+    if (status >= 0)
+        return RW_OK;
+    if (status == RW_ERR_PARSE)
+        return rw_fail(ctx, status,
+                       "%s:%llu:1: expected a line of at most %zu bytes\n"
+                       "hint: a '\"' at the beginning of a field may lack the one that ends it",
+                       name, (unsigned long long)text->n_lines + 1, text->kind->most_line);
+    RW_TRY(rw_input_read(ctx, text->input, NULL, 0, &got)); /* it says the same once more */
+    return rw_fail(ctx, status, "out of memory: a block of '%s' does not fit", name);
+}
+
+int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text)
+{
+    if (!text->begun)
+        parse_and_fetch(ctx, text, 0, &text->block[1], &text->block[0]);
+    text->begun = 1;
+    return text->block[0].n_ready > 0 ? RW_OK : check_block(ctx, text);
+}
+
+/* ---- what chunks have ---- */
+
+/* Checks one chunk's outcome and hands its builder over. */
+static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chunk *chunk,
+                   struct rw_builder_list *list)
+{
+    const char *name = rw_input_name(text->input);
+    if (chunk->builder.n_docs) {
+        RW_TRY(RW_GROW(ctx, list->builder, list->room, list->n + 1));
+        struct rw_builder *builder = &list->builder[list->n++];
+        *builder = chunk->builder;
+        memset(&chunk->builder, 0, sizeof(chunk->builder));
+        builder->lexicon = rw_lexicon_share(text->lexicon);
+        RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
+        if (text->kind->finish)
+            RW_TRY(text->kind->finish(ctx, text, builder));
+        for (uint32_t i = 0; i < builder->n_locations; i++)
+            builder->location[i].line += text->n_lines + 1; /* in the chunk, from 0, until here */
+        text->n_docs += builder->n_docs;
+        for (uint32_t q = 0; text->seen && q < builder->n_queries; q++)
+            RW_TRY(rw_seen_add(ctx, text->seen,
+                               builder->query_id_text + builder->query_id_offset[q], name,
+                               text->n_lines + chunk->query_location[q].line + 1,
+                               chunk->query_location[q].column));
+    }
+    if (chunk->status == RW_ERR_IO)
+        return rw_fail_io(ctx, chunk->read_errno, "cannot read '%s'", name);
+    if (chunk->status < 0 && !chunk->error[0])
+        return rw_fail(ctx, chunk->status, "out of memory: a piece of '%s' does not fit", name);
+    if (chunk->status < 0)
+        return text->kind->fail(ctx, text, chunk);
+    text->n_lines += chunk->n_lines;
+    return RW_OK;
+}
+
+/* The same of the first n chunks; of those that were not parsed, the status of the first that
+ * failed. */
+static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
+                       struct rw_builder_list *list)
+{
+    const int skims = text->want == RW_TEXT_SKIM && !text->each;
+    int status =
+        skims ? RW_GROW(ctx, text->chunk_docs, text->chunk_docs_room, text->n_known + (uint64_t)n)
+              : RW_OK;
+    for (int i = 0; i < n; i++) {
+        if (status == RW_OK && skims)
+            text->chunk_docs[text->n_known++] = text->chunk[i].builder.n_docs;
+        if (status == RW_OK)
+            status = text->each ? text->chunk[i].status : collect(ctx, text, &text->chunk[i], list);
+        rw_text_chunk_release(&text->chunk[i]);
+    }
+    return status;
+}
+
+/* ---- the next chunks ---- */
+
+/* Columns for values that are read from here on, if all of the file is. */
+static int open_early(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list)
+{
+    enum { LEAST_CHUNKS = 2 };
+    if (!list->is_whole || list->early || text->next_chunk > 0 || text->want != RW_TEXT_ALL ||
+        text->n_chunks < LEAST_CHUNKS)
+        return RW_OK;
+    const uint64_t n = rw_text_guess_lines(text);
+    return n ? rw_early_new(ctx, text->n_chunks, n + n / 16 + 1024, &list->early) : RW_OK;
+}
+
+static int parse_ranges(void *job, struct rw_share *share)
+{
+    struct rw_text *text = job;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);)
+        parse_range(text, text->next_chunk + i, &text->worker[share->thread], &text->chunk[i]);
+    return RW_OK;
+}
+
+static int next_ranges(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list,
+                       int *more)
+{
+    const uint64_t left = text->n_chunks - text->next_chunk;
+    const int most = text->take ? text->at_once : text->few_at_once;
+    const int n = left < (uint64_t)most ? (int)left : most;
+    RW_TRY(open_early(ctx, text, list));
+    for (int i = 0; i < n; i++) {
+        text->chunk[i] = new_chunk(text);
+        text->chunk[i].early = list->early;
+        text->chunk[i].number = text->next_chunk + (uint64_t)i;
+    }
+    rw_parallel(ctx, text->n_threads, (uint64_t)n, 1, parse_ranges, text);
+    text->next_chunk += (uint64_t)n;
+    *more = text->next_chunk < text->n_chunks;
+    return collect_all(ctx, text, n, list);
+}
+
+static int next_block(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list,
+                      int *more)
+{
+    RW_TRY(rw_text_begin(ctx, text));
+    const struct rw_text_block *block = &text->block[text->current];
+    struct rw_text_block *next = &text->block[!text->current];
+    const int n = cut(text, block);
+    text->first = 0;
+    parse_and_fetch(ctx, text, n, block, next);
+    text->n_cut += (uint64_t)n;
+    RW_TRY(collect_all(ctx, text, n, list));
+    RW_TRY(check_block(ctx, text));
+    text->current = !text->current;
+    *more = next->n_ready > 0 || next->status < 0;
+    return RW_OK;
+}
+
+int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list, int *more)
+{
+    text->take = text->lexicon ? NULL : list->take; /* words are no values yet */
+    text->take_user = list->take_user;
+    RW_TRY(text->by_ranges ? next_ranges(ctx, text, list, more)
+                           : next_block(ctx, text, list, more));
+    if (!*more && text->range)
+        text->range->n_lines = text->n_lines;
+    const int is_whole = text->begin == 0 && text->end == UINT64_MAX;
+    if (!*more && text->n_docs == 0 && is_whole)
+        return rw_fail(ctx, RW_ERR_PARSE,
+                       "%s:%llu:1: expected a document, found the end of the file",
+                       rw_input_name(text->input), (unsigned long long)text->n_lines + 1);
+    return RW_OK;
+}
+
+/* ---- open and close ---- */
+
+static void set_at_once(const struct rw_ctx *ctx, struct rw_text *text, uint64_t n_bytes)
+{
+    text->at_once = 2 * ctx->n_threads;
+    text->at_once = text->at_once < LEAST_AT_ONCE ? LEAST_AT_ONCE : text->at_once;
+    text->at_once = text->at_once > MOST_AT_ONCE ? MOST_AT_ONCE : text->at_once;
+    if (!text->by_ranges)
+        return;
+    text->n_chunks = (range_bytes(text, n_bytes) + text->chunk_bytes - 1) / text->chunk_bytes;
+    /* they take no room for text, so there may be many */
+    text->few_at_once = text->at_once;
+    text->at_once = TIMES_THREADS * ctx->n_threads;
+    if (text->seen || text->range)
+        text->few_at_once = text->at_once;
+    if ((uint64_t)text->at_once > text->n_chunks)
+        text->at_once = (int)text->n_chunks;
+    if (text->n_threads > text->at_once)
+        text->n_threads = text->at_once > 1 ? text->at_once : 1;
+}
+
+int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_input *input,
+                 struct rw_range *range, struct rw_seen *seen, size_t chunk_bytes,
+                 struct rw_text **out)
+{
+    struct rw_text *text;
+    uint64_t n_bytes = 0;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, text, 1));
+    text->kind = kind;
+    text->input = input;
+    text->seen = seen;
+    text->chunk_bytes = chunk_bytes;
+    text->n_threads = ctx->n_threads;
+    text->range = range;
+    text->begin = range ? range->begin : 0;
+    text->end = range ? range->end : UINT64_MAX;
+    text->by_ranges = kind->in_ranges && rw_input_is_seekable(input, &n_bytes);
+    set_at_once(ctx, text, n_bytes);
+    RW_TRY_OUT(
+        rw_members_open(ctx, input, block_bytes(text), wanted_members(text), &text->members));
+    RW_TRY_OUT(RW_NEW(ctx, text->chunk, (size_t)text->at_once));
+    RW_TRY_OUT(RW_NEW(ctx, text->worker, (size_t)text->n_threads));
+    RW_TRY_OUT(kind->open(ctx, text));
+    *out = text;
+    return RW_OK;
+out:
+    rw_text_close(text);
+    return status;
+}
+
+void rw_text_close(struct rw_text *text)
+{
+    if (!text)
+        return;
+    for (int i = 0; text->chunk && i < text->at_once; i++)
+        rw_text_chunk_release(&text->chunk[i]);
+    for (int i = 0; text->worker && i < text->n_threads; i++)
+        rw_text_worker_release(&text->worker[i]);
+    if (text->kind->close)
+        text->kind->close(text);
+    rw_members_close(text->members);
+    rw_mem_free(text->chunk);
+    rw_mem_free(text->worker);
+    rw_mem_free(text->block[0].text);
+    rw_mem_free(text->block[1].text);
+    rw_mem_free(text->chunk_docs);
+    rw_mem_free(text);
+}
+
+/* ---- a file that is read several times ---- */
+
+void rw_text_skim(struct rw_text *text)
+{
+    text->want = RW_TEXT_SKIM;
+}
+
+const uint32_t *rw_text_chunk_docs(const struct rw_text *text, uint64_t *n_chunks)
+{
+    *n_chunks = text->n_known;
+    return text->chunk_docs;
+}
+
+int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker)
+{
+    struct rw_text_chunk chunk = {.want = RW_TEXT_PICK, .lexicon = text->lexicon};
+    RW_TRY(RW_GROW(NULL, worker->pick.row, worker->pick.row_room, worker->pick.n_docs));
+    if (text->by_ranges) {
+        parse_range(text, number, worker, &chunk);
+    } else {
+        chunk.begin = text->chunk[number - text->n_cut].begin;
+        chunk.end = text->chunk[number - text->n_cut].end;
+        text->kind->parse(&chunk, worker);
+    }
+    return chunk.status;
+}
+
+int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user)
+{
+    int more = 1;
+    text->each = each;
+    text->each_user = user;
+    while (more)
+        RW_TRY(next_block(ctx, text, NULL, &more));
+    return RW_OK;
+}
+
+/* ---- as a format ---- */
+
+int rw_text_format_next(struct rw_ctx *ctx, void *text, struct rw_builder_list *list, int *more)
+{
+    return rw_text_next(ctx, text, list, more);
+}
+
+void rw_text_format_close(void *text)
+{
+    rw_text_close(text);
+}
