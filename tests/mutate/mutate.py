@@ -52,7 +52,7 @@ from mutants import Mutant, mutants_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ANSWERED = Path(__file__).with_name("answered")
-# Unit tests that should see a mutant of a folder; those that are named after its source run before the others.
+# Files of unit tests that should see a mutant of a folder; those that are named after its source run before the others.
 FOLDERS = {
     "binning": "bins valid_codes cuts cut_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
     "comm": "comm own_part ranks parts_codes cut_ranks",
@@ -144,14 +144,23 @@ class Test:
 def tests_of(build: Path) -> dict[str, Test]:
     """What meson would run in a build: without meson, which takes longer to begin than most tests."""
     info = build / "meson-info"
-    files = {t["id"]: t["filename"] for t in json.loads((info / "intro-targets.json").read_text())}
+    targets = {t["id"]: t for t in json.loads((info / "intro-targets.json").read_text())}
     tests = {}
     for t in json.loads((info / "intro-tests.json").read_text()):
-        made = [os.path.relpath(name, build) for target in t["depends"] for name in files[target]]
+        users = [targets[name] for name in t["depends"]]
+        made = [os.path.relpath(name, build) for target in users for name in target["filename"]]
         # A sanitizer wants what meson sets.
         by_meson = ["meson", "test", "-C", str(build), "--no-rebuild", "-t", "5", t["name"]]
-        command = by_meson if build.name == "sanitized" else t["cmd"]
-        tests[t["name"]] = Test(command, t["env"], t["workdir"], t["timeout"] or 1e6, made)
+        command, option = (by_meson, "--test-args=") if build.name == "sanitized" else (t["cmd"], "")
+        if "unit" in {suite.rpartition(":")[2] for suite in t["suite"]}:  # a room's program: its files, one at a time
+            groups = [group for user in users for group in user["target_sources"]]
+            stems = [Path(path).stem for group in groups for path in group.get("sources", [])]
+            names = [stem.removeprefix("test_") for stem in stems if stem.startswith("test_")]
+            some = {name: [*command, f"{option}--filter={name}/*"] for name in names}
+        else:
+            some = {t["name"]: command}
+        for name, one in some.items():
+            tests[name] = Test(one, t["env"], t["workdir"], t["timeout"] or 1e6, made)
     return tests
 
 

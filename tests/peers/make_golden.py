@@ -1,6 +1,6 @@
 """make_golden.py: makes tests/golden/convert with the real packages: models that LightGBM, XGBoost and CatBoost trained and onnx wrote,
 documents on and beside their thresholds, and the scores that the packages give them; and models of theirs
-that Rankwood must refuse, with the message beside them (run tests/unit/test_golden_convert and look at what is new).
+that Rankwood must refuse, with the message beside them (run tests/unit/test_convert --filter 'golden_convert/*' and look at what is new).
 
     python3 tests/peers/make_golden.py [--venv FOLDER]
 

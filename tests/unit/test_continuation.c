@@ -28,7 +28,7 @@ static void teardown(void)
     scratch_end();
 }
 
-TestSuite(from, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(continuation, .init = setup, .fini = teardown, .timeout = 60);
 
 static void set(const char *name, const char *value)
 {
@@ -225,12 +225,12 @@ static void as_in_one_run(const char *absent)
     }
 }
 
-Test(from, as_in_one_run_absent_missing)
+Test(continuation, as_in_one_run_absent_missing)
 {
     as_in_one_run("missing");
 }
 
-Test(from, as_in_one_run_absent_zero)
+Test(continuation, as_in_one_run_absent_zero)
 {
     as_in_one_run("zero");
 }
@@ -318,7 +318,7 @@ static void assert_missing(const struct column_case *c, int absent_missing, int 
     rw_model_free(init);
 }
 
-Test(from, missing_values_that_codes_know)
+Test(continuation, missing_values_that_codes_know)
 {
     static const struct column_case some = {"dense with NaN", 2, 36, 0, 1, 1};
     valid = data_of_case(&some);
@@ -339,7 +339,7 @@ Test(from, missing_values_that_codes_know)
 }
 
 /* 0 itself is at the threshold, and so goes left. */
-Test(from, zero_at_the_threshold)
+Test(continuation, zero_at_the_threshold)
 {
     static const char *const of_doc_7[] = {"-1", "nan"};
     struct rw_dataset *sets[2];
@@ -376,7 +376,7 @@ static void assert_features(const struct rw_model *model, const uint32_t *featur
     cr_assert_eq(rw_model_check(scratch_ctx, model), RW_OK);
 }
 
-Test(from, features_and_names_of_both)
+Test(continuation, features_and_names_of_both)
 {
     static const uint32_t both[] = {1, 3, 5, 8, 12};
     scratch_text("names", "3 three\n8 eight\n");
@@ -424,7 +424,7 @@ static int keep_size(void *user, const struct rw_round *round)
 }
 
 /* Each training's parameters are in the file: of twenty with a long table of gains, too. */
-Test(from, size_of_many_trainings)
+Test(continuation, size_of_many_trainings)
 {
     uint64_t most = 0;
     size_t n;

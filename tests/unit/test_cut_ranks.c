@@ -326,7 +326,7 @@ static uint32_t plain_place(const uint32_t *bound, uint32_t n_bounds, float valu
     return at;
 }
 
-Test(code_search, every_number_of_boundaries)
+Test(cut_ranks, every_number_of_boundaries)
 {
     enum { N = 1500 };
     static float value[N];

@@ -4,7 +4,7 @@
 
 #include "base/other_formats.h"
 
-TestSuite(recognise, .init = scratch_begin, .fini = scratch_end);
+TestSuite(other_formats, .init = scratch_begin, .fini = scratch_end);
 
 /* `text` ends where it says, in memory of its own, so that a sanitizer sees a step past it. */
 static struct rw_recognised of(const char *text, size_t n)
@@ -27,7 +27,7 @@ static void is(const char *text, const char *what)
                   kind.what ? kind.what : "nothing");
 }
 
-Test(recognise, kinds_of_text)
+Test(other_formats, kinds_of_text)
 {
     is("a,b\n", "CSV");
     is("1;2;3", "CSV with semicolons");
@@ -54,7 +54,7 @@ Test(recognise, kinds_of_text)
 }
 
 /* Kinds that tests/golden/bad has no file of. */
-Test(recognise, kinds_of_bytes)
+Test(other_formats, kinds_of_bytes)
 {
     is("7z\xbc\xaf\x27\x1c\n", "a 7-Zip archive");
     is("LZIP\1abc", "an lzip file");
@@ -73,7 +73,7 @@ Test(recognise, kinds_of_bytes)
     cr_expect_str_eq(wide.what, "text in UTF-32");
 }
 
-Test(recognise, what_is_not_known_is_not_guessed)
+Test(other_formats, what_is_not_known_is_not_guessed)
 {
     is("", NULL);
     is("\n", NULL);
@@ -90,7 +90,7 @@ Test(recognise, what_is_not_known_is_not_guessed)
 }
 
 /* Every beginning of bytes of every kind is looked at within its bounds. */
-Test(recognise, beginnings_of_files)
+Test(other_formats, beginnings_of_files)
 {
     static const char *const files[] = {"table.parquet", "letor.xz",     "letor.tar",
                                         "book.xlsx",     "values.npz",   "table.orc",
@@ -118,7 +118,7 @@ static const char *error_of(const char *text)
 }
 
 /* The whole file is guessed at only where its first document should be. */
-Test(recognise, only_before_the_first_document)
+Test(other_formats, only_before_the_first_document)
 {
     cr_expect_str_eq(error_of("1 qid:1 1:2\n1,2,3\n"),
                      "data.txt:2:1: expected a label (a number), found '1,2,3'");
@@ -132,7 +132,7 @@ Test(recognise, only_before_the_first_document)
                      "columns are given ('label-column', 'qid-column')");
 }
 
-Test(recognise, messages_fit)
+Test(other_formats, messages_fit)
 {
     struct rw_recognised kind = of("a,b\n", 4);
     char small[20], large[400];

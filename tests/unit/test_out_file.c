@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(atomic, .init = scratch_begin, .fini = scratch_end);
+TestSuite(out_file, .init = scratch_begin, .fini = scratch_end);
 
 static int n_files(void)
 {
@@ -29,7 +29,7 @@ static void assert_holds(const char *path, const char *expected)
     free(text);
 }
 
-Test(atomic, appears_whole)
+Test(out_file, appears_whole)
 {
     struct rw_out_file out;
     scratch_text("a", "old");
@@ -48,7 +48,7 @@ Test(atomic, appears_whole)
     cr_assert_eq(info.st_mode & 0777, 0640, "a file that is replaced keeps its mode");
 }
 
-Test(atomic, keeps_the_owner)
+Test(out_file, keeps_the_owner)
 {
     struct rw_out_file out;
     struct stat info;
@@ -66,7 +66,7 @@ Test(atomic, keeps_the_owner)
 }
 
 /* Temporary names are as long as the file system allows, and are found when they are left over. */
-Test(atomic, long_names)
+Test(out_file, long_names)
 {
     static const int lengths[] = {239, 240, 241, 250, 254, 255};
     struct rw_out_file out;
@@ -98,7 +98,7 @@ Test(atomic, long_names)
     }
 }
 
-Test(atomic, same_file)
+Test(out_file, same_file)
 {
     scratch_text("a", "");
     scratch_text("b", "");
@@ -120,7 +120,7 @@ Test(atomic, same_file)
 }
 
 /* What one call reads, it does not write. */
-Test(atomic, a_cache_of_itself)
+Test(out_file, a_cache_of_itself)
 {
     const char *const paths[] = {"data", "more"};
     struct rw_params *params;
@@ -134,7 +134,7 @@ Test(atomic, a_cache_of_itself)
 }
 
 /* With standard error closed, a file does not become it. */
-Test(atomic, closed_descriptors)
+Test(out_file, closed_descriptors)
 {
     struct rw_out_file out;
     for (int closed = 0; closed <= 2; closed++) {
@@ -149,7 +149,7 @@ Test(atomic, closed_descriptors)
     }
 }
 
-Test(atomic, abandoned_leaves_nothing)
+Test(out_file, abandoned_leaves_nothing)
 {
     struct rw_out_file out;
     cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
@@ -159,7 +159,7 @@ Test(atomic, abandoned_leaves_nothing)
     cr_assert_eq(n_files(), 0);
 }
 
-Test(atomic, two_at_once)
+Test(out_file, two_at_once)
 {
     struct rw_out_file one, two;
     cr_assert_eq(rw_out_file_open(scratch_ctx, &one, "a"), RW_OK);
@@ -172,7 +172,7 @@ Test(atomic, two_at_once)
     cr_assert_eq(n_files(), 1);
 }
 
-Test(atomic, refused_before_work_is_done)
+Test(out_file, refused_before_work_is_done)
 {
     struct rw_out_file out;
     cr_assert_eq(mkdir("folder", 0700), 0);
@@ -185,7 +185,7 @@ Test(atomic, refused_before_work_is_done)
     cr_assert_eq(n_files(), 1);
 }
 
-Test(atomic, full_disk)
+Test(out_file, full_disk)
 {
     struct rw_out_file out;
     if (access("/dev/full", W_OK) != 0)
@@ -211,7 +211,7 @@ static void expect_earlier(struct rw_out_file *out, const char *message, int sta
     cr_assert_str_eq(rw_last_error(scratch_ctx), message);
 }
 
-Test(atomic, why_an_earlier_write_failed)
+Test(out_file, why_an_earlier_write_failed)
 {
     struct rw_out_file out;
     const struct rlimit most = {4096, 4096};
@@ -226,7 +226,7 @@ Test(atomic, why_an_earlier_write_failed)
     cr_assert_eq(n_files(), 0);
 }
 
-Test(atomic, a_link_stays_a_link)
+Test(out_file, a_link_stays_a_link)
 {
     struct rw_out_file out;
     scratch_text("real", "old");
@@ -240,7 +240,7 @@ Test(atomic, a_link_stays_a_link)
     cr_assert(S_ISLNK(info.st_mode));
 }
 
-Test(atomic, a_check_leaves_nothing)
+Test(out_file, a_check_leaves_nothing)
 {
     cr_assert_eq(rw_out_file_check(scratch_ctx, "a"), RW_OK);
     cr_assert_eq(rw_out_file_check(scratch_ctx, "no/where"), RW_ERR_IO);
@@ -249,7 +249,7 @@ Test(atomic, a_check_leaves_nothing)
     cr_assert_eq(n_files(), 0);
 }
 
-Test(atomic, what_is_reserved_and_not_written_is_given_back)
+Test(out_file, what_is_reserved_and_not_written_is_given_back)
 {
     struct rw_out_file out;
     cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
@@ -261,7 +261,7 @@ Test(atomic, what_is_reserved_and_not_written_is_given_back)
     cr_assert_eq(n_files(), 1);
 }
 
-Test(atomic, a_signal_removes_what_is_being_written)
+Test(out_file, a_signal_removes_what_is_being_written)
 {
     struct rw_out_file one, two;
     char name[64];
@@ -282,7 +282,7 @@ Test(atomic, a_signal_removes_what_is_being_written)
 }
 
 /* What was left by processes that are gone goes, what is being written and all else stays. */
-Test(atomic, swept)
+Test(out_file, swept)
 {
     struct rw_out_file out;
     static const char *const left[] = {"a.tmp-1", "a.tmp-77-3"};
