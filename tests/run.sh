@@ -3,8 +3,11 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release kills faults quality recipes threads same_bytes sanitizers
-#                                   fuzz cuda python, by default; emulated
+#   sh tests/run.sh [--kernels] [STAGE]...    stages: release kills faults quality recipes threads same_bytes
+#                                           sanitizers fuzz cuda python, by default; emulated
+#
+# CUDA is compiled if the kernels, or what they include, have changed since tests/kernels.txt was written (kernels.py);
+# --kernels compiles it in any case, and writes that file if its tests pass, to be committed.
 #
 # Stages of one process at a time (kills to same_bytes) go on beside those that keep all processors busy, and
 # what they found is printed when they are done. A table of seconds comes last.
@@ -20,6 +23,8 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
+kernels=
+[ "${1:-}" != --kernels ] || { kernels=write && shift; }
 stages=${*:-release kills faults quality recipes threads same_bytes sanitizers fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
@@ -109,12 +114,25 @@ script() { # name command...
 }
 
 stage_release() {
-    CC=$shared_gcc configure "$builds/release" --buildtype=release -Dgpu_arch=sm_90 -Dlab=disabled && build "$builds/release"
+    cuda=-Dcuda=auto
+    if [ -z "$kernels" ] && python3 tests/kernels.py >"$builds/kernels.log"; then
+        cuda=-Dcuda=disabled
+        result "skip release: kernels are not compiled: $(cat "$builds/kernels.log")"
+    fi
+    CC=$shared_gcc configure "$builds/release" --buildtype=release -Dgpu_arch=sm_90 -Dlab=disabled $cuda && build "$builds/release"
     status=$?
     : >"$builds/compiled" # pip may build: the ccache has the objects
     if [ "$status" = 0 ]; then
         result "ok release: builds"
+        before_kernels=$(number_of 'not ok')
         meson_tests release "$builds/release"
+        if [ -z "$kernels" ]; then
+            return
+        elif [ "$before_kernels" = "$(number_of 'not ok')" ] && [ -e "$builds/release/src/gpu/hist_common.o" ]; then
+            python3 tests/kernels.py --write
+        else
+            note "  tests/kernels.txt is as it was: kernels were not compiled, or a test failed"
+        fi
     else
         result "not ok release: does not build"
     fi
@@ -353,7 +371,8 @@ esac
 end_beside
 run_stages $front
 note "stage        seconds"
+echo "all $(($(date +%s) - started))" >>"$builds/times"
 awk '{ printf "%-12s %7d\n", $1, $2 }' "$builds/times"
-note "all          $(printf '%7d' $(($(date +%s) - started))); logs are in $builds"
+note "logs are in $builds"
 note "$(number_of ok) passed, $(number_of 'not ok') failed, $(number_of skip) skipped"
 [ "$(number_of 'not ok')" = 0 ]
