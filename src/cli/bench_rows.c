@@ -120,7 +120,7 @@ static json_t *json_field(const struct rw_bench_field *field)
 {
     switch (field->kind) {
     case RW_BENCH_TEXT:
-        return rw_load_json_text(field->text);
+        return rw_result_text(field->text);
     case RW_BENCH_INTEGER:
         return json_integer((json_int_t)field->number);
     case RW_BENCH_REAL:
@@ -175,9 +175,8 @@ static int run_json(struct rw_ctx *ctx, const char *bench, rw_bench_fn run,
     const char *suite = options->suite, *about;
     if (!suite)
         rw_bench_suite_at(bench, 0, &suite, &about);
-    document.head =
-        json_pack("{s:s,s:o,s:s,s:b}", "bench", bench, "suite", rw_load_json_text(suite), "version",
-                  RW_VERSION, "quick", options->quick);
+    document.head = json_pack("{s:s,s:o,s:s,s:b}", "bench", bench, "suite", rw_result_text(suite),
+                              "version", RW_VERSION, "quick", options->quick);
     document.rows = json_array();
     if (!document.head || !document.rows)
         rw_no_memory();

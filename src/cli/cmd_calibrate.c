@@ -5,59 +5,54 @@
 
 static const char *output;
 static struct rw_calibrate how = RW_CALIBRATE_DEFAULTS;
-static int json;
 static const struct rw_option options[] = {
     {"method", 0, "METHOD",
      "isotonic: any map that never falls, as near to the labels as can be; logistic: "
      "1 / (1 + exp(-(a x score + b))), Platt's, for few documents [default: isotonic]",
      RW_OPTION_TEXT, .value = &how.method},
-    {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, .value = &json},
     {"output", 'o', "MODEL", "where the model goes, with its map (needed)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},
     {0},
 };
 
-static void print_row(const char *what, const struct rw_calibration_figures *figures)
+static void print(const struct rw_cli *cli, const struct rw_calibration *map,
+                  const struct rw_calibrated *figures)
 {
-    char a[RW_FIGURE_ROOM], b[RW_FIGURE_ROOM], c[RW_FIGURE_ROOM];
-    printf("%-33s  %10s  %10s  %10s\n", what, rw_load_figure(figures->log_loss, a),
-           rw_load_figure(figures->brier, b), rw_load_figure(figures->error, c));
-}
-
-static void print_text(const struct rw_calibration *map, const struct rw_calibrated *figures)
-{
-    rw_load_print_calibration(map);
-    printf("\n%-33s  %10s  %10s  %10s\n", "", "log loss", "Brier", "ECE");
-    print_row("before, 1 / (1 + exp(-score))", &figures->before);
-    print_row("map, documents it was fitted to", &figures->fitted);
-    print_row("map, documents held out", &figures->held_out);
-    printf("\n%u documents in %u queries, %u of a label of %g or more\n", figures->n_docs,
-           figures->n_queries, figures->n_relevant, map->relevant);
+    static const char *const keys[] = {"before", "fitted", "held_out"};
+    static const char *const names[] = {"before, 1 / (1 + exp(-score))",
+                                        "map, documents it was fitted to",
+                                        "map, documents held out"};
+    const struct rw_calibration_figures *const of[] = {&figures->before, &figures->fitted,
+                                                       &figures->held_out};
+    struct rw_result result = {0};
+    json_t *rows = json_array();
+    result.document = rw_result_row("calibration:o", rw_load_json_calibration(map));
+    for (size_t i = 0; i < 3; i++) {
+        json_t *row = rw_result_row("log_loss:n brier:n error:n", of[i]->log_loss, of[i]->brier,
+                                    of[i]->error);
+        json_object_set_new(result.document, keys[i], row);
+        json_array_append_new(rows, rw_result_row("probabilities:s", names[i]));
+        json_object_update(json_array_get(rows, i), row);
+    }
+    rw_result_extend(result.document,
+                     rw_result_row("folds:i documents:u queries:u relevant:u", figures->n_folds,
+                                   figures->n_docs, figures->n_queries, figures->n_relevant));
+    rw_load_calibration_line(&result, map);
+    rw_result_rows(&result, NULL, rows, "probabilities;log_loss=log loss;brier=Brier;error=ECE");
+    rw_result_line(&result, "%u documents in %u queries, %u of a label of %g or more",
+                   figures->n_docs, figures->n_queries, figures->n_relevant, map->relevant);
     if (figures->n_folds > 0)
-        printf("held out: by queries in %d parts, each measured with a map of the others\n",
-               figures->n_folds);
-    puts("log loss: mean of -log(p of what is so, at least 2^-50); Brier: mean of (p - y)^2, y 1 "
-         "or 0\n"
-         "ECE: expected calibration error, over 10 bins of p of equal width the sum of\n"
-         "     |mean y - mean p| x the share of the documents; all of them by documents' weights");
-}
-
-static json_t *figures_json(const struct rw_calibration_figures *figures)
-{
-    return json_pack("{s:o,s:o,s:o}", "log_loss", rw_load_json_number(figures->log_loss), "brier",
-                     rw_load_json_number(figures->brier), "error",
-                     rw_load_json_number(figures->error));
-}
-
-static void print_json(const struct rw_calibration *map, const struct rw_calibrated *figures)
-{
-    rw_load_json_print(
-        json_pack("{s:o,s:o,s:o,s:o,s:i,s:I,s:I,s:I}", "calibration", rw_load_json_calibration(map),
-                  "before", figures_json(&figures->before), "fitted",
-                  figures_json(&figures->fitted), "held_out", figures_json(&figures->held_out),
-                  "folds", figures->n_folds, "documents", (json_int_t)figures->n_docs, "queries",
-                  (json_int_t)figures->n_queries, "relevant", (json_int_t)figures->n_relevant),
-        stdout);
+        rw_result_line(&result,
+                       "held out: by queries in %d parts, each measured with a map of the others",
+                       figures->n_folds);
+    rw_result_line(&result,
+                   "log loss: mean of -log(p of what is so, at least 2^-50); Brier: mean of "
+                   "(p - y)^2, y 1 or 0\n"
+                   "ECE: expected calibration error, over 10 bins of p of equal width the "
+                   "sum of\n"
+                   "     |mean y - mean p| x the share of the documents; all of them by "
+                   "documents' weights");
+    rw_result_print(cli, &result, stdout);
 }
 
 static int check(struct rw_cli *cli)
@@ -81,10 +76,7 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_model_calibrate(cli->ctx, cli->model, cli->dataset, &how, &figures, &calibrated));
     RW_STEP(rw_model_write(cli->ctx, calibrated, output));
     rw_model_calibration(calibrated, &map);
-    if (json)
-        print_json(&map, &figures);
-    else
-        print_text(&map, &figures);
+    print(cli, &map, &figures);
     rw_model_free(calibrated);
     return 0;
 }
@@ -100,6 +92,7 @@ const struct rw_command rw_cmd_calibrate = {
              "the map is as good as the figures say.",
     .least = 2,
     .most = -1,
+    .has_results = 1,
     .options = options,
     .roles = RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " relevant threads device ",

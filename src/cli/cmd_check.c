@@ -1,5 +1,6 @@
 /* rankwood check: what is wrong with data. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/load.h"
 #include "cli/messages.h"
@@ -7,20 +8,11 @@
 enum { SHOWN_DRIFT = 10 };
 
 static struct rw_list against;
-static int json;
 static const struct rw_option options[] = {
     {"against", 0, "DATA", "a second set, what is tested on: files with commas between them",
      RW_OPTION_INPUTS, .value = &against},
-    {"json", 0, NULL, "print as JSON, with all features", RW_OPTION_FLAG, .value = &json},
     {0},
 };
-
-static json_t *moved_json(const struct rw_feature_check *row)
-{
-    return row->moved ? json_pack("{s:o,s:f,s:f}", "category", rw_load_json_text(row->moved),
-                                  "from", row->moved_from, "to", row->moved_to)
-                      : json_null();
-}
 
 static json_t *features_json(const struct rw_check *check)
 {
@@ -30,16 +22,16 @@ static json_t *features_json(const struct rw_check *check)
         const struct rw_feature_check *row = &check->features[i];
         json_array_append_new(
             features,
-            json_pack("{s:I,s:f,s:f,s:o,s:o,s:I,s:b,s:o,s:o,s:b,s:b,s:o,s:o}", "feature",
-                      (json_int_t)row->feature, "absent", row->absent, "missing", row->missing,
-                      "least", rw_load_json_number((double)row->least), "most",
-                      rw_load_json_number((double)row->most), "distinct",
-                      (json_int_t)row->n_distinct, "constant", row->constant, "duplicate_of",
-                      row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of),
-                      "identifies",
-                      row->identifies ? json_string(identifies[row->identifies]) : json_null(),
-                      "orders_labels", row->orders_labels, "categorical", row->by_words, "drift",
-                      rw_load_json_number(row->drift), "moved", moved_json(row)));
+            rw_result_row(
+                "feature:u absent:n missing:n least:n most:n distinct:u constant:b "
+                "duplicate_of:o identifies:s orders_labels:b categorical:b drift:n moved:o",
+                row->feature, row->absent, row->missing, (double)row->least, (double)row->most,
+                row->n_distinct, row->constant,
+                row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of),
+                identifies[row->identifies], row->orders_labels, row->by_words, row->drift,
+                row->moved ? rw_result_row("category:s from:n to:n", row->moved, row->moved_from,
+                                           row->moved_to)
+                           : json_null()));
     }
     return features;
 }
@@ -48,71 +40,62 @@ static json_t *labels_json(const struct rw_check *check)
 {
     json_t *labels = json_array();
     for (uint32_t i = 0; i < check->n_labels && i < RW_CHECK_LABELS; i++)
-        json_array_append_new(labels, json_pack("{s:f,s:I}", "label", (double)check->label[i],
-                                                "documents", (json_int_t)check->label_docs[i]));
+        json_array_append_new(labels, rw_result_row("label:n documents:u", (double)check->label[i],
+                                                    check->label_docs[i]));
     return labels;
 }
 
-static void print_json(const struct rw_check *check)
+static json_t *findings_json(const struct rw_check *check)
 {
     json_t *findings = json_array();
     for (int i = 0; i < check->n_findings; i++)
         json_array_append_new(findings,
-                              json_pack("{s:s,s:s,s:o}", "level",
-                                        check->findings[i].is_warning ? "warning" : "note", "kind",
-                                        check->findings[i].kind, "text",
-                                        rw_load_json_text(check->findings[i].text)));
-    const struct {
-        const char *name;
-        uint32_t count;
-    } counts[] = {
-        {"documents", check->n_docs},
-        {"queries", check->n_queries},
-        {"features", check->n_features},
-        {"shortest_query", check->shortest},
-        {"median_query", check->median},
-        {"longest_query", check->longest},
-        {"split", check->n_split},
-        {"empty", check->n_empty},
-        {"single", check->n_single},
-        {"alike", check->n_alike},
-        {"mixed", check->n_mixed},
-        {"labels_falling", check->n_falling},
-        {"labels_rising", check->n_rising},
-        {"twins", check->n_twins},
-        {"contradictions", check->n_contradictions},
-        {"different_labels", check->n_labels},
-        {"against_documents", check->n_other_docs},
-        {"against_queries", check->n_other_queries},
-        {"shared_queries", check->n_shared_queries},
-        {"shared_documents", check->n_shared_docs},
-    };
-    json_t *all = json_object();
-    json_object_set_new(all, "findings", findings);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        json_object_set_new(all, counts[i].name, json_integer((json_int_t)counts[i].count));
-    json_object_set_new(all, "longest_query_id", rw_load_json_text(rw_check_longest(check)));
-    json_object_set_new(all, "falling_by_chance", rw_load_json_number(check->falling_by_chance));
-    json_object_set_new(all, "constant_ndcg_file", rw_load_json_number(check->constant_file));
-    json_object_set_new(all, "constant_ndcg_mean", rw_load_json_number(check->constant_mean));
-    json_object_set_new(all, "label_drift", rw_load_json_number(check->label_drift));
-    json_object_set_new(all, "labels", labels_json(check));
-    json_object_set_new(all, "per_feature", features_json(check));
-    rw_load_json_print(all, stdout);
+                              rw_result_row("level:s kind:s text:s",
+                                            check->findings[i].is_warning ? "warning" : "note",
+                                            check->findings[i].kind, check->findings[i].text));
+    return findings;
 }
 
-static void print_labels(const struct rw_check *check)
+static json_t *document_of(const struct rw_check *check, json_t *findings)
 {
-    printf("labels     ");
+    json_t *all = rw_result_row("findings:O documents:u queries:u features:u shortest_query:u "
+                                "median_query:u longest_query:u split:u empty:u single:u",
+                                findings, check->n_docs, check->n_queries, check->n_features,
+                                check->shortest, check->median, check->longest, check->n_split,
+                                check->n_empty, check->n_single);
+    rw_result_extend(all,
+                     rw_result_row("alike:u mixed:u labels_falling:u labels_rising:u twins:u "
+                                   "contradictions:u different_labels:u against_documents:u "
+                                   "against_queries:u shared_queries:u shared_documents:u",
+                                   check->n_alike, check->n_mixed, check->n_falling,
+                                   check->n_rising, check->n_twins, check->n_contradictions,
+                                   check->n_labels, check->n_other_docs, check->n_other_queries,
+                                   check->n_shared_queries, check->n_shared_docs));
+    rw_result_extend(all,
+                     rw_result_row("longest_query_id:s falling_by_chance:n "
+                                   "constant_ndcg_file:n constant_ndcg_mean:n label_drift:n "
+                                   "labels:o per_feature:o",
+                                   rw_check_longest(check), check->falling_by_chance,
+                                   check->constant_file, check->constant_mean, check->label_drift,
+                                   labels_json(check), features_json(check)));
+    return all;
+}
+
+static void add_labels(struct rw_result *result, const struct rw_check *check)
+{
+    char line[4096] = "labels    ";
     if (check->n_labels > RW_CHECK_LABELS) {
-        printf("%u different ones, %g to %g\n", check->n_labels, (double)check->least_label,
-               (double)check->most_label);
+        rw_result_line(result, "labels     %u different ones, %g to %g", check->n_labels,
+                       (double)check->least_label, (double)check->most_label);
         return;
     }
-    for (uint32_t i = 0; i < check->n_labels; i++)
-        printf("%s%g: %u (%.1f %%)", i ? ", " : "", (double)check->label[i], check->label_docs[i],
-               100.0 * check->label_docs[i] / check->n_docs);
-    putchar('\n');
+    for (uint32_t i = 0; i < check->n_labels; i++) {
+        const size_t used = strlen(line);
+        snprintf(line + used, sizeof(line) - used, "%s %g: %u (%.1f %%)", i ? "," : "",
+                 (double)check->label[i], check->label_docs[i],
+                 100.0 * check->label_docs[i] / check->n_docs);
+    }
+    rw_result_line(result, "%s", line);
 }
 
 static int by_drift(const void *a, const void *b)
@@ -125,9 +108,10 @@ static int by_drift(const void *a, const void *b)
 }
 
 /* The features that moved most. */
-static void print_drift(const struct rw_check *check)
+static void add_drift(struct rw_result *result, const struct rw_check *check)
 {
     const struct rw_feature_check **row = rw_need(check->n_features, sizeof(*row));
+    json_t *rows = json_array();
     uint32_t n = 0;
     for (uint32_t i = 0; i < check->n_features; i++) {
         if (check->features[i].drift > 0)
@@ -135,21 +119,27 @@ static void print_drift(const struct rw_check *check)
     }
     if (n > 1)
         qsort(row, n, sizeof(*row), by_drift);
-    if (n > 0)
-        printf("drift      labels %.3f; features that moved most:", check->label_drift);
-    for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++) {
-        printf("%s %u (%.3f", i ? "," : "", row[i]->feature, row[i]->drift);
-        if (row[i]->moved)
-            printf(": '%.40s' %.3f to %.3f", row[i]->moved, row[i]->moved_from, row[i]->moved_to);
-        putchar(')');
-    }
-    if (n > 0)
-        putchar('\n');
+    for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++)
+        json_array_append_new(
+            rows,
+            row[i]->moved
+                ? rw_result_row("feature:u drift:n category:s from:n to:n", row[i]->feature,
+                                row[i]->drift, row[i]->moved, row[i]->moved_from, row[i]->moved_to)
+                : rw_result_row("feature:u drift:n", row[i]->feature, row[i]->drift));
     free(row);
+    if (n == 0) {
+        json_decref(rows);
+        return;
+    }
+    rw_result_line(result, "drift      labels %.3f", check->label_drift);
+    rw_result_rows(result, "features that moved most", rows,
+                   "feature;drift==%.3f;category;from==%.3f;to==%.3f");
 }
 
-static void print_text(const struct rw_check *check)
+static void print(const struct rw_cli *cli, const struct rw_check *check)
 {
+    struct rw_result result = {0};
+    json_t *findings = findings_json(check);
     double absent = 0, missing = 0;
     uint32_t any_missing = 0;
     for (uint32_t i = 0; i < check->n_features; i++) {
@@ -158,24 +148,24 @@ static void print_text(const struct rw_check *check)
         any_missing += check->features[i].missing > 0;
     }
     const double n = check->n_features ? check->n_features : 1;
-    printf(
-        "documents  %u in %u queries: %u to %u a query, half have up to %u; the longest is '%s'\n",
-        check->n_docs, check->n_queries, check->shortest, check->longest, check->median,
-        rw_check_longest(check));
-    print_labels(check);
-    printf("features   %u; values absent %.1f %%, missing %.1f %% (%u features)\n",
-           check->n_features, 100 * absent / n, 100 * missing / n, any_missing);
-    if (check->n_other_docs > 0) {
-        printf("against    %u documents in %u queries\n", check->n_other_docs,
-               check->n_other_queries);
-        print_drift(check);
-    }
-    putchar('\n');
-    for (int i = 0; i < check->n_findings; i++)
-        printf("%-8s %s\n",
-               check->findings[i].is_warning ? "warning:" : "note:", check->findings[i].text);
+    result.document = document_of(check, findings);
+    rw_result_line(&result,
+                   "documents  %u in %u queries: %u to %u a query, half have up to %u; the longest "
+                   "is '%s'",
+                   check->n_docs, check->n_queries, check->shortest, check->longest, check->median,
+                   rw_check_longest(check));
+    add_labels(&result, check);
+    rw_result_line(&result, "features   %u; values absent %.1f %%, missing %.1f %% (%u features)",
+                   check->n_features, 100 * absent / n, 100 * missing / n, any_missing);
+    if (check->n_other_docs > 0)
+        rw_result_line(&result, "against    %u documents in %u queries", check->n_other_docs,
+                       check->n_other_queries);
     if (check->n_findings == 0)
-        puts("nothing was found");
+        rw_result_line(&result, "nothing was found");
+    rw_result_rows(&result, NULL, findings, "level;kind;text=finding");
+    if (check->n_other_docs > 0)
+        add_drift(&result, check);
+    rw_result_print(cli, &result, stdout);
 }
 
 static int run(struct rw_cli *cli)
@@ -185,10 +175,7 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_check_new(cli->ctx, cli->operands.text, cli->operands.n, against.text, against.n,
                          &found));
     RW_STEP(rw_load_check_columns(cli));
-    if (json)
-        print_json(found);
-    else
-        print_text(found);
+    print(cli, found);
     rw_check_free(found);
     return 0;
 }
@@ -202,6 +189,7 @@ const struct rw_command rw_cmd_check = {
              "two sets share and where they differ.",
     .least = 1,
     .most = -1,
+    .has_results = 1,
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " categorical threads ",

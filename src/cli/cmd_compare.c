@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare_many.h"
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/qrels_files.h"
@@ -13,9 +12,8 @@
 enum { SHOWN_MOVED = 10, MOST_METRICS = 64 };
 
 static const char *sides[2]; /* a, b: models or scores */
-static const char *groups_file, *qrels, *like, *correct, *format, *fail_below;
+static const char *groups_file, *qrels, *like, *correct, *fail_below;
 static struct rw_list baseline, runs;
-static int json;
 #define OPERANDS "DATA... --a MODEL|SCORES --b MODEL|SCORES"
 static const struct rw_option options[] = {
     {"a", 0, "MODEL|SCORES", "a model, a file of scores, or a TREC run", RW_OPTION_INPUT,
@@ -27,8 +25,6 @@ static const struct rw_option options[] = {
     {"correct", 0, "holm|none",
      "with --baseline: the p of all systems and metrics by Holm's step-down [default: holm]",
      RW_OPTION_TEXT, .value = &correct},
-    {"format", 0, "text|csv|latex", "with --baseline: how the table is printed [default: text]",
-     RW_OPTION_TEXT, .value = &format},
     {"fail-below", 0, "X",
      "exit with 4 if the 95 % interval of the difference reaches below X, such as -0.002: if a "
      "loss "
@@ -45,97 +41,8 @@ static const struct rw_option options[] = {
      RW_OPTION_TEXT, .value = &like},
     {"groups", 0, "FILE", "compare by groups of queries, too: QUERY GROUP lines", RW_OPTION_INPUT,
      .value = &groups_file},
-    {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, .value = &json},
     {0},
 };
-
-/* ------------------------------------------------------------------ printing */
-
-static void print_row(const struct rw_compared *row, const char *name, int width)
-{
-    char a[RW_FIGURE_ROOM], b[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM], low[RW_FIGURE_ROOM],
-        high[RW_FIGURE_ROOM];
-    printf("%-*s  %8u  %10s  %10s  %10s  %10s  %10s  %7.4f  %6u %6u %6u\n", width, name,
-           row->n_queries, rw_load_figure(row->mean_a, a), rw_load_figure(row->mean_b, b),
-           rw_compare_signed(row->difference, difference), rw_compare_signed(row->low, low),
-           rw_compare_signed(row->high, high), row->p, row->n_wins, row->n_ties, row->n_losses);
-}
-
-static void print_table(const struct rw_comparison *comparison, const struct rw_dataset *dataset,
-                        int n_metrics)
-{
-    int width = (int)strlen(comparison->metric);
-    for (int i = 0; i < comparison->n_groups; i++) {
-        const int n = (int)strlen(comparison->groups[i].name);
-        width = n > width ? n : width;
-    }
-    printf("%-*s  %8s  %10s  %10s  %10s  %10s  %10s  %7s  %6s %6s %6s\n", width, "", "queries", "a",
-           "b", "b - a", "2.5 %", "97.5 %", "p", "better", "equal", "worse");
-    print_row(&comparison->all, comparison->metric, width);
-    for (int i = 0; i < comparison->n_groups; i++)
-        print_row(&comparison->groups[i], comparison->groups[i].name, width);
-    const int n = comparison->n_moved < SHOWN_MOVED ? comparison->n_moved : SHOWN_MOVED;
-    if (n > 0)
-        printf("\nqueries that moved most\n%10s  %10s  %10s  query\n", "a", "b", "b - a");
-    for (int i = 0; i < n; i++) {
-        const struct rw_moved_query *moved = &comparison->moved[i];
-        char a[RW_FIGURE_ROOM], b[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM];
-        printf("%10s  %10s  %10s  %s\n", rw_load_figure(moved->a, a), rw_load_figure(moved->b, b),
-               rw_compare_signed(moved->b - moved->a, difference),
-               rw_dataset_query_id(dataset, moved->query));
-    }
-    printf(
-        "\n%s\ninterval: %d resamples of the queries; p: paired randomisation test, two-sided%s\n"
-        "%s\n",
-        comparison->lower_is_better ? "lower is better" : "higher is better", comparison->n_samples,
-        comparison->n_groups > 1 && n_metrics > 1
-            ? ", not corrected for the number of groups and metrics"
-        : comparison->n_groups > 1 ? ", not corrected for the number of groups"
-        : n_metrics > 1            ? ", not corrected for the number of metrics"
-                                   : "",
-        comparison->conventions);
-}
-
-static json_t *row_json(const struct rw_compared *row)
-{
-    return json_pack("{s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I}", "group",
-                     *row->name ? rw_load_json_text(row->name) : json_null(), "queries",
-                     (json_int_t)row->n_queries, "a", rw_load_json_number(row->mean_a), "b",
-                     rw_load_json_number(row->mean_b), "difference",
-                     rw_load_json_number(row->difference), "low", rw_load_json_number(row->low),
-                     "high", rw_load_json_number(row->high), "p", rw_load_json_number(row->p),
-                     "better", (json_int_t)row->n_wins, "equal", (json_int_t)row->n_ties, "worse",
-                     (json_int_t)row->n_losses);
-}
-
-static json_t *comparison_json(const struct rw_comparison *comparison,
-                               const struct rw_dataset *dataset)
-{
-    json_t *groups = json_array(), *moved = json_array();
-    for (int i = 0; i < comparison->n_groups; i++)
-        json_array_append_new(groups, row_json(&comparison->groups[i]));
-    for (int i = 0; i < comparison->n_moved; i++)
-        json_array_append_new(
-            moved,
-            json_pack("{s:o,s:f,s:f}", "query",
-                      rw_load_json_text(rw_dataset_query_id(dataset, comparison->moved[i].query)),
-                      "a", comparison->moved[i].a, "b", comparison->moved[i].b));
-    return json_pack("{s:s,s:b,s:o,s:o,s:o,s:i,s:o}", "metric", comparison->metric,
-                     "lower_is_better", comparison->lower_is_better, "all",
-                     row_json(&comparison->all), "groups", groups, "moved", moved, "samples",
-                     comparison->n_samples, "conventions",
-                     rw_load_json_text(comparison->conventions));
-}
-
-/* One metric's object, or an array of several. */
-static void print_json(struct rw_comparison *const *comparison, const struct rw_dataset *dataset,
-                       int n)
-{
-    json_t *all = n == 1 ? comparison_json(comparison[0], dataset) : json_array();
-    for (int i = 0; n > 1 && i < n; i++)
-        json_array_append_new(all, comparison_json(comparison[i], dataset));
-    rw_load_json_print(all, stdout);
-}
 
 /* ------------------------------------------------------------------ the work */
 
@@ -249,18 +156,6 @@ static int find_systems(struct rw_cli *cli)
     return 0;
 }
 
-/* An option whose value is one of two or three words; -1: wrong. */
-static int word_of(const char *given, const char *const *words, int n)
-{
-    for (int i = 0; given && i < n; i++) {
-        if (strcmp(given, words[i]) == 0)
-            return i;
-    }
-    return given ? -1 : 0;
-}
-
-static const char *const corrections[] = {"holm", "none"};
-static const char *const formats[] = {"text", "csv", "latex"};
 static double least; /* of fail_below */
 
 static int check_many(struct rw_cli *cli)
@@ -268,18 +163,11 @@ static int check_many(struct rw_cli *cli)
     char *end;
     if (correct && !is_many())
         return rw_wrong(cli, "'--correct' has no effect without '--baseline'");
-    if (format && !is_many())
-        return rw_wrong(cli, "'--format' has no effect without '--baseline'");
     if (groups_file && is_many())
         return rw_wrong(cli, "'--groups' has no effect with '--%s'",
                         baseline.n > 0 ? "baseline" : "run");
-    if (json && format)
-        return rw_wrong(cli, "'--format' and '--json' both say how to print: give one of them");
-    if (word_of(correct, corrections, 2) < 0)
+    if (correct && strcmp(correct, "holm") != 0 && strcmp(correct, "none") != 0)
         return rw_wrong(cli, "option '--correct': expected holm or none, found '%.100s'", correct);
-    if (word_of(format, formats, 3) < 0)
-        return rw_wrong(cli, "option '--format': expected text, csv or latex, found '%.100s'",
-                        format);
     if (fail_below) {
         least = strtod(fail_below, &end);
         if (end == fail_below || *end || !isfinite(least))
@@ -348,36 +236,229 @@ static void warn_ties(int n_metrics)
     }
 }
 
-static void print_two(int n_metrics)
+/* ------------------------------------------------------------------ the results */
+
+#define INTERVAL "=+;low=2.5 %=+;high=97.5 %=+;p==%.4f;"
+#define COUNTS   "better;equal;worse"
+
+/* Adds a row as CSV and people have it: with the metric and its queries. */
+static void add_row(json_t *rows, json_t *row, const struct rw_comparison *of, unsigned queries)
 {
-    if (json) {
-        print_json(comparison, dataset, n_metrics);
-        return;
+    json_t *copy = rw_result_row("metric:s queries:u", of->metric, queries);
+    json_object_update(copy, row);
+    json_array_append_new(rows, copy);
+}
+
+static void add_conventions(struct rw_result *result, const struct rw_comparison *of)
+{
+    rw_result_line(result, "%s: %s is better; %s", of->metric,
+                   of->lower_is_better ? "lower" : "higher", of->conventions);
+}
+
+static json_t *compared_row(const struct rw_compared *row)
+{
+    return rw_result_row("group:s queries:u a:n b:n difference:n low:n high:n p:n better:u equal:u "
+                         "worse:u",
+                         *row->name ? row->name : NULL, row->n_queries, row->mean_a, row->mean_b,
+                         row->difference, row->low, row->high, row->p, row->n_wins, row->n_ties,
+                         row->n_losses);
+}
+
+/* One metric's object. rows: its rows are added; moved: those of the first queries. */
+static json_t *compared_document(const struct rw_comparison *of, json_t *rows, json_t *first)
+{
+    json_t *all = compared_row(&of->all), *groups = json_array(), *moved = json_array();
+    add_row(rows, all, of, of->all.n_queries);
+    for (int i = 0; i < of->n_groups; i++) {
+        json_array_append_new(groups, compared_row(&of->groups[i]));
+        add_row(rows, json_array_get(groups, (size_t)i), of, of->groups[i].n_queries);
     }
-    printf("a  %s\nb  %s\n", sides[0], sides[1]);
+    for (int i = 0; i < of->n_moved; i++) {
+        const struct rw_moved_query *query = &of->moved[i];
+        json_t *row = rw_result_row("query:s a:n b:n", rw_dataset_query_id(dataset, query->query),
+                                    query->a, query->b);
+        json_array_append_new(moved, row);
+        if (i < SHOWN_MOVED)
+            json_array_append_new(first, json_copy(row));
+        if (i < SHOWN_MOVED)
+            json_object_set_new(json_array_get(first, (size_t)i), "difference",
+                                rw_result_real(query->b - query->a));
+    }
+    return rw_result_row("metric:s lower_is_better:b all:o groups:o moved:o samples:i "
+                         "conventions:s",
+                         of->metric, of->lower_is_better, all, groups, moved, of->n_samples,
+                         of->conventions);
+}
+
+/* One metric's object is the document, or an array of several. */
+static void fill_two(struct rw_result *result, int n_metrics)
+{
+    const int by_group = comparison[0]->n_groups > 0, n_groups = comparison[0]->n_groups;
+    json_t *all = json_array(), *rows = json_array();
+    rw_result_line(result, "a  %s", sides[0]);
+    rw_result_line(result, "b  %s", sides[1]);
+    rw_result_rows(result, NULL, rows,
+                   by_group ? "metric;group;queries;a;b;difference=b - a" INTERVAL COUNTS
+                            : "metric;-group;queries;a;b;difference=b - a" INTERVAL COUNTS);
     for (int i = 0; i < n_metrics; i++) {
-        putchar('\n');
-        print_table(comparison[i], dataset, n_metrics);
+        char title[128];
+        json_t *moved = json_array();
+        json_array_append_new(all, compared_document(comparison[i], rows, moved));
+        snprintf(title, sizeof(title), "queries that moved most by %s", comparison[i]->metric);
+        if (comparison[i]->n_moved > 0)
+            rw_result_rows(result, title, moved, "a;b;difference=b - a=+;query");
+        else
+            json_decref(moved);
     }
+    result->document = n_metrics == 1 ? json_incref(json_array_get(all, 0)) : json_incref(all);
+    json_decref(all);
+    for (int i = 0; i < n_metrics; i++)
+        add_conventions(result, comparison[i]);
+    rw_result_line(result,
+                   "interval: %d resamples of the queries; p: paired randomisation test, "
+                   "two-sided%s%s%s%s",
+                   comparison[0]->n_samples,
+                   n_groups > 1 || n_metrics > 1 ? ", not corrected for the number of " : "",
+                   n_groups > 1 ? "groups" : "", n_groups > 1 && n_metrics > 1 ? " and " : "",
+                   n_metrics > 1 ? "metrics" : "");
+}
+
+/* A row a system, a column a metric, as a paper has it. */
+static void add_pivot(struct rw_result *result, const double *p, int n_metrics)
+{
+    const int n = systems.n - 1;
+    char columns[8192] = "system";
+    json_t *rows = json_array();
+    for (int m = 0; m < n_metrics; m++) {
+        const size_t used = strlen(columns);
+        snprintf(columns + used, sizeof(columns) - used, ";%s==*", comparison[m * n]->metric);
+    }
+    for (int s = 0; s <= n; s++) {
+        json_t *row = rw_result_row("system:s", systems.text[s]);
+        for (int m = 0; m < n_metrics; m++) {
+            const struct rw_comparison *of = comparison[m * n + (s ? s - 1 : 0)];
+            const double mean = s ? of->all.mean_b : of->all.mean_a, at = s ? p[m * n + s - 1] : 1;
+            char cell[RW_FIGURE_ROOM] = "-";
+            if (!isnan(mean))
+                snprintf(cell, sizeof(cell), "%.4f%s", mean, at < .01 ? "**" : at < .05 ? "*" : "");
+            json_object_set_new(row, of->metric, json_string(cell));
+        }
+        json_array_append_new(rows, row);
+    }
+    rw_result_rows(result, NULL, rows, columns);
+    rw_result_line(result, "* p < .05, ** p < .01 against the first row, over %u queries",
+                   comparison[0]->all.n_queries);
+}
+
+/* Adds the baseline's row and the others', which are returned. */
+static json_t *others_of(json_t *rows, const double *p, int metric)
+{
+    const int n = systems.n - 1;
+    const struct rw_comparison *first = comparison[metric * n];
+    json_t *others = json_array(),
+           *base = rw_result_row("system:s mean:n", systems.text[0], first->all.mean_a);
+    add_row(rows, base, first, first->all.n_queries);
+    json_decref(base);
+    for (int i = 0; i < n; i++) {
+        const struct rw_compared *all = &comparison[metric * n + i]->all;
+        json_t *row =
+            rw_result_row("system:s mean:n difference:n low:n high:n p:n p_corrected:n "
+                          "better:u equal:u worse:u",
+                          systems.text[1 + i], all->mean_b, all->difference, all->low, all->high,
+                          all->p, p[metric * n + i], all->n_wins, all->n_ties, all->n_losses);
+        json_array_append_new(others, row);
+        add_row(rows, row, first, all->n_queries);
+    }
+    return others;
+}
+
+/* p: [n_metrics][systems.n - 1], corrected or not. */
+static void fill_many(const struct rw_cli *cli, struct rw_result *result, const double *p,
+                      int n_metrics, int is_corrected)
+{
+    const int n = systems.n - 1;
+    json_t *metrics = json_array(), *rows = json_array();
+    for (int m = 0; m < n_metrics; m++) {
+        const struct rw_comparison *first = comparison[m * n];
+        json_array_append_new(
+            metrics, rw_result_row("metric:s lower_is_better:b queries:u baseline:n "
+                                   "systems:o conventions:s",
+                                   first->metric, first->lower_is_better, first->all.n_queries,
+                                   first->all.mean_a, others_of(rows, p, m), first->conventions));
+    }
+    result->document = rw_result_row("baseline:s correct:s tests:i samples:i metrics:o",
+                                     systems.text[0], is_corrected ? "holm" : "none", n * n_metrics,
+                                     comparison[0]->n_samples, metrics);
+    rw_result_line(result, "baseline  %s", systems.text[0]);
+    if (cli->format == RW_FORMAT_LATEX)
+        add_pivot(result, p, n_metrics);
+    else
+        rw_result_rows(result, NULL, json_incref(rows),
+                       is_corrected ? "metric;system;queries;mean;difference=" INTERVAL
+                                      "p_corrected=p Holm=%.4f;" COUNTS
+                                    : "metric;system;queries;mean;difference=" INTERVAL
+                                      "-p_corrected;" COUNTS);
+    json_decref(rows);
+    for (int m = 0; m < n_metrics; m++)
+        add_conventions(result, comparison[m * n]);
+    rw_result_line(result,
+                   "difference: from the baseline; interval: %d resamples of the queries; p: "
+                   "paired randomisation test, two-sided%s",
+                   comparison[0]->n_samples,
+                   is_corrected ? "" : ", not corrected for the number of tests");
+    if (is_corrected)
+        rw_result_line(result, "p Holm: corrected by Holm's step-down, tests: %d", n * n_metrics);
+}
+
+/* RW_EXIT_BELOW, and an error for each, where the interval of an improvement begins below `least`.
+ * An improvement is the difference, or its opposite where lower is better. */
+static int gate(int n_metrics)
+{
+    const int n = systems.n - 1;
+    int code = RW_EXIT_OK;
+    for (int i = 0; i < n * n_metrics; i++) {
+        const struct rw_comparison *of = comparison[i];
+        const double worst = of->lower_is_better ? -of->all.high : of->all.low;
+        char figure[RW_FIGURE_ROOM], limit[RW_FIGURE_ROOM];
+        if (worst >= least)
+            continue;
+        code = RW_EXIT_BELOW;
+        rw_exact_text(least, limit);
+        if (isnan(worst))
+            rw_msg_error("%s: %s: under 2 queries count, which show no improvement of at least %s",
+                         systems.text[1 + i % n], of->metric, limit);
+        else
+            rw_msg_error("%s: %s: the interval of its improvement begins at %s, below %s",
+                         systems.text[1 + i % n], of->metric, rw_figure_signed(worst, figure),
+                         limit);
+    }
+    if (code == RW_EXIT_BELOW)
+        rw_msg_hint("an improvement is the difference, or where lower is better the opposite; more "
+                    "queries narrow its 95 %% interval");
+    return code;
 }
 
 static int run(struct rw_cli *cli)
 {
+    const int holm = !correct || strcmp(correct, "holm") == 0;
+    struct rw_result result = {0};
     int n_metrics;
     RW_STEP(load_and_score(cli));
     RW_STEP(compare_all(cli, &n_metrics));
     warn_ties(n_metrics);
-    const struct rw_compare_many many = {
-        .system = &systems,
-        .comparison = comparison,
-        .n_metrics = n_metrics,
-        .holm = word_of(correct, corrections, 2) == 0,
-        .format = json ? RW_COMPARE_JSON : (enum rw_compare_format)word_of(format, formats, 3)};
-    if (is_many())
-        RW_STEP(rw_compare_many_print(cli, &many));
-    else
-        print_two(n_metrics);
-    return fail_below ? rw_compare_many_gate(&many, least) : 0;
+    if (is_many()) {
+        const int n_tests = (systems.n - 1) * n_metrics;
+        double *p = rw_need((size_t)n_tests, sizeof(*p));
+        for (int i = 0; i < n_tests; i++)
+            p[i] = comparison[i]->all.p;
+        if (holm)
+            RW_STEP(rw_holm(cli->ctx, p, n_tests));
+        fill_many(cli, &result, p, n_metrics, holm);
+    } else {
+        fill_two(&result, n_metrics);
+    }
+    rw_result_print(cli, &result, stdout);
+    return fail_below ? gate(n_metrics) : 0;
 }
 
 const struct rw_command rw_cmd_compare = {
@@ -389,6 +470,7 @@ const struct rw_command rw_cmd_compare = {
         "bootstrap interval, a paired randomisation test, the queries that moved most. Or several "
         "with one baseline.",
     .most = -1,
+    .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " seed threads device ",

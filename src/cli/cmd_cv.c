@@ -27,49 +27,35 @@ static const struct rw_option options[] = {
 
 /* ------------------------------------------------------------------ what it prints */
 
-static json_t *metrics_json(const struct rw_eval *eval)
-{
-    json_t *metrics = json_array();
-    for (int i = 0; i < eval->n_metrics; i++)
-        json_array_append_new(metrics,
-                              json_pack("{s:s,s:o,s:I}", "metric", eval->metrics[i].name, "mean",
-                                        rw_load_json_number(eval->metrics[i].mean), "queries",
-                                        (json_int_t)eval->metrics[i].n_counted));
-    return metrics;
-}
-
 /* What all folds trained with. */
 static json_t *used_json(const struct rw_cv *cv)
 {
     json_t *used = json_object();
     const char *name, *value;
     for (int i = 0; (name = rw_model_param_at(cv->folds[0].model, i, &value)) != NULL; i++)
-        json_object_set_new(used, name, rw_load_json_param(name, value));
+        json_object_set_new(used, name, rw_result_param(name, value));
     return used;
 }
 
 static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
 {
-    json_t *folds = json_array();
+    json_t *folds = json_array(), *given = json_object();
     for (int f = 0; f < cv->n_folds; f++) {
         const struct rw_cv_fold *fold = &cv->folds[f];
-        json_array_append_new(folds, json_pack("{s:i,s:I,s:I,s:I,s:i,s:i,s:o}", "fold", f + 1,
-                                               "train_queries", (json_int_t)fold->n_train,
-                                               "valid_queries", (json_int_t)fold->n_valid,
-                                               "test_queries", (json_int_t)fold->n_test, "trees",
-                                               rw_model_n_trees(fold->model), "best_round",
-                                               rw_model_best_round(fold->model), "metrics",
-                                               metrics_json(fold->eval)));
+        json_array_append_new(folds, rw_result_row("fold:i train_queries:u valid_queries:u "
+                                                   "test_queries:u trees:i best_round:i metrics:o",
+                                                   f + 1, fold->n_train, fold->n_valid,
+                                                   fold->n_test, rw_model_n_trees(fold->model),
+                                                   rw_model_best_round(fold->model),
+                                                   rw_load_json_metrics(fold->eval)));
     }
-    json_t *given = json_object();
     for (int i = 0; rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
         if (rw_params_in_model(params, i))
-            json_object_set_new(given, name, rw_load_json_param(name, rw_params_get(params, name)));
+            json_object_set_new(given, name, rw_result_param(name, rw_params_get(params, name)));
     }
-    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "params", used_json(cv), "given", given, "folds",
-                     folds, "pooled", metrics_json(cv->pooled), "conventions",
-                     rw_load_json_text(cv->pooled->conventions));
+    return rw_result_row("params:o given:o folds:o pooled:o conventions:s", used_json(cv), given,
+                         folds, rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
 }
 
 /* Mean and deviation of the folds' means, of those that have one. */
@@ -90,44 +76,42 @@ static void spread(const struct rw_cv *cv, int metric, double *mean, double *dev
     *deviation = n > 1 ? sqrt(squares / (n - 1)) : (double)NAN;
 }
 
-static void print_figure(double value, const char *name)
+/* A row a fold and a column a metric, then mean, deviation and pooled. document: becomes the
+ * result's. */
+static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, json_t *document)
 {
-    char figure[RW_FIGURE_ROOM];
-    const int width = (int)strlen(name) > 10 ? (int)strlen(name) : 10;
-    printf("  %*s", width, rw_load_figure(value, figure));
-}
-
-static void print_results(const struct rw_cv *cv)
-{
+    static const char *const sums[] = {"mean", "deviation", "pooled"};
     const struct rw_eval *pooled = cv->pooled;
-    printf("%-9s  %7s  %7s  %7s  %6s", "fold", "train", "valid", "test", "trees");
-    for (int m = 0; m < pooled->n_metrics; m++)
-        printf("  %10s", pooled->metrics[m].name);
-    putchar('\n');
+    struct rw_result result = {.document = document};
+    char columns[8192] = "fold;train_queries=train;valid_queries=valid;test_queries=test;trees";
+    json_t *rows = json_array();
     for (int f = 0; f < cv->n_folds; f++) {
-        const struct rw_cv_fold *fold = &cv->folds[f];
-        printf("%-9d  %7u  %7u  %7u  %6d", f + 1, fold->n_train, fold->n_valid, fold->n_test,
-               rw_model_n_trees(fold->model));
-        for (int m = 0; m < pooled->n_metrics; m++)
-            print_figure(fold->eval->metrics[m].mean, pooled->metrics[m].name);
-        putchar('\n');
+        char name[16];
+        snprintf(name, sizeof(name), "%d", f + 1);
+        json_array_append_new(
+            rows, json_copy(json_array_get(json_object_get(document, "folds"), (size_t)f)));
+        json_object_set_new(json_array_get(rows, (size_t)f), "fold", json_string(name));
     }
-    for (int row = 0; row < 2; row++) {
-        printf("%-44s", row ? "deviation" : "mean");
-        for (int m = 0; m < pooled->n_metrics; m++) {
-            double both[2];
-            spread(cv, m, &both[0], &both[1]);
-            print_figure(both[row], pooled->metrics[m].name);
-        }
-        putchar('\n');
+    for (int i = 0; i < 3; i++)
+        json_array_append_new(rows, rw_result_row("fold:s", sums[i]));
+    for (int m = 0; m < pooled->n_metrics; m++) {
+        const char *name = pooled->metrics[m].name;
+        const size_t used = strlen(columns), n = (size_t)cv->n_folds;
+        double mean, deviation;
+        snprintf(columns + used, sizeof(columns) - used, ";%s", name);
+        spread(cv, m, &mean, &deviation);
+        const double last[] = {mean, deviation, pooled->metrics[m].mean};
+        for (size_t f = 0; f < n + 3; f++)
+            json_object_set_new(
+                json_array_get(rows, f), name,
+                rw_result_real(f < n ? cv->folds[f].eval->metrics[m].mean : last[f - n]));
     }
-    printf("%-44s", "pooled");
-    for (int m = 0; m < pooled->n_metrics; m++)
-        print_figure(pooled->metrics[m].mean, pooled->metrics[m].name);
-    printf(
-        "\n\nqueries of each part; pooled: all %u queries, each scored by the model that never saw "
-        "it\n%s\n",
-        pooled->n_queries, pooled->conventions);
+    rw_result_rows(&result, NULL, rows, columns);
+    rw_result_line(&result,
+                   "queries of each part; pooled: all %u queries, each scored by the model that "
+                   "never saw it\n%s",
+                   pooled->n_queries, pooled->conventions);
+    rw_result_print(cli, &result, stdout);
 }
 
 /* ------------------------------------------------------------------ what it writes */
@@ -173,7 +157,7 @@ static int remove_earlier(const struct rw_cli *cli)
     return 0;
 }
 
-static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
+static int write_all(struct rw_cli *cli, const struct rw_cv *cv, const json_t *results)
 {
     struct rw_out_file *out = &cli->out;
     char name[32], figure[RW_FIGURE_ROOM];
@@ -194,7 +178,8 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
         fprintf(out->file, "%s\t%u\n", rw_dataset_query_id(cli->dataset, q), cv->fold_of[q] + 1);
     RW_STEP(rw_out_file_commit(cli->ctx, out));
     RW_STEP(open_in(cli, files[RESULTS]));
-    rw_load_json_print(results_json(cv, cli->params), out->file);
+    json_dumpf(results, out->file, JSON_INDENT(1));
+    fputc('\n', out->file);
     RW_STEP(rw_out_file_commit(cli->ctx, out));
     return remove_earlier(cli);
 }
@@ -215,8 +200,9 @@ static int validate(struct rw_cli *cli, struct rw_cv **cv)
     RW_STEP(status);
     rw_load_stage_since("cv", start);
     rw_load_warn_ties((*cv)->pooled, "scores", RW_TIES_ADVICE);
-    RW_STEP(write_all(cli, *cv));
-    print_results(*cv);
+    json_t *results = results_json(*cv, cli->params);
+    RW_STEP(write_all(cli, *cv, results));
+    print_results(cli, *cv, results);
     return 0;
 }
 
@@ -255,6 +241,7 @@ const struct rw_command rw_cmd_cv = {
              "DATA.",
     .least = 1,
     .most = -1,
+    .has_results = 1,
     .options = options,
     .params = "*",
     .check = check,

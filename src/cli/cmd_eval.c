@@ -9,7 +9,7 @@
 
 static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
 static struct rw_list runs;
-static int json, all_programs;
+static int all_programs;
 #define OPERANDS "DATA... (--model MODEL | --scores FILE)"
 static const struct rw_option options[] = {
     {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model},
@@ -31,50 +31,29 @@ static const struct rw_option options[] = {
      RW_OPTION_TEXT, .value = &like},
     {"audit", 0, NULL, "all programs' figures side by side, and what makes them differ",
      RW_OPTION_FLAG, .value = &all_programs},
-    {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, .value = &json},
     {0},
 };
 
-static int widest(const struct rw_eval *eval)
+static void print(const struct rw_cli *cli, const struct rw_eval *eval)
 {
-    int width = 6;
-    for (int i = 0; i < eval->n_metrics; i++) {
-        if ((int)strlen(eval->metrics[i].name) > width)
-            width = (int)strlen(eval->metrics[i].name);
-    }
-    return width;
-}
-
-static void print_table(const struct rw_eval *eval)
-{
-    char figure[RW_FIGURE_ROOM];
-    const int width = widest(eval);
-    printf("%-*s  %10s  %8s\n", width, "metric", "mean", "queries");
-    for (int i = 0; i < eval->n_metrics; i++)
-        printf("%-*s  %10s  %8u\n", width, eval->metrics[i].name,
-               rw_load_figure(eval->metrics[i].mean, figure), eval->metrics[i].n_counted);
-    printf("\n%u documents in %u queries: %u empty (nothing relevant), %u of one document\n"
-           "%s\n",
-           eval->n_docs, eval->n_queries, eval->n_empty, eval->n_single, eval->conventions);
-}
-
-static void print_json(const struct rw_eval *eval)
-{
+    struct rw_result result = {0};
     json_t *metrics = json_array();
     for (int i = 0; i < eval->n_metrics; i++) {
         const struct rw_eval_metric *metric = &eval->metrics[i];
         json_array_append_new(metrics,
-                              json_pack("{s:s,s:o,s:I,s:o}", "metric", metric->name, "mean",
-                                        rw_load_json_number(metric->mean), "queries",
-                                        (json_int_t)metric->n_counted, "ties_moved",
-                                        rw_load_json_number(metric->ties_moved)));
+                              rw_result_row("metric:s mean:n queries:u ties_moved:n", metric->name,
+                                            metric->mean, metric->n_counted, metric->ties_moved));
     }
-    rw_load_json_print(json_pack("{s:o,s:I,s:I,s:I,s:I,s:o}", "metrics", metrics, "documents",
-                                 (json_int_t)eval->n_docs, "queries", (json_int_t)eval->n_queries,
-                                 "empty", (json_int_t)eval->n_empty, "single",
-                                 (json_int_t)eval->n_single, "conventions",
-                                 rw_load_json_text(eval->conventions)),
-                       stdout);
+    result.document = rw_result_row("metrics:O documents:u queries:u empty:u single:u "
+                                    "conventions:s",
+                                    metrics, eval->n_docs, eval->n_queries, eval->n_empty,
+                                    eval->n_single, eval->conventions);
+    rw_result_rows(&result, NULL, metrics, "metric;mean;queries;-ties_moved");
+    rw_result_line(&result,
+                   "%u documents in %u queries: %u empty (nothing relevant), %u of one document",
+                   eval->n_docs, eval->n_queries, eval->n_empty, eval->n_single);
+    rw_result_line(&result, "%s", eval->conventions);
+    rw_result_print(cli, &result, stdout);
 }
 
 /* A line a query: its id and the metrics' values, "nan" where the query does not count. */
@@ -101,51 +80,37 @@ static int write_per_query(struct rw_cli *cli, const struct rw_eval *eval)
 }
 
 /* All programs' figures, those of one metric together. */
-static void print_audit(const struct rw_audit *audit)
+static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
 {
-    char figure[RW_FIGURE_ROOM];
-    int width = 6;
-    for (int i = 0; i < audit->n_rows; i++) {
-        const int n = (int)strlen(audit->rows[i].metric);
-        width = n > width ? n : width;
-    }
-    printf("%-12s  %-*s  %10s  %8s  what is counted\n", "program", width, "metric", "mean",
-           "queries");
+    struct rw_result result = {0};
+    json_t *rows = json_array(), *shown = json_array();
     for (int i = 0; i < audit->n_rows; i++) {
         const struct rw_audit_row *row = &audit->rows[i];
+        json_t *one = rw_result_row("like:s program:s metric:s mean:n queries:u conventions:s "
+                                    "refused:s",
+                                    row->like, row->program, row->metric, row->mean, row->n_counted,
+                                    row->conventions, row->refused);
+        json_array_append_new(rows, one);
+        json_array_append_new(shown, json_copy(one));
         if (row->refused)
-            printf("%-12s  %-*s  %10s  %8s  %s\n", row->program, width, row->metric, "-", "-",
-                   row->refused);
-        else
-            printf("%-12s  %-*s  %10s  %8u  %s\n", row->program, width, row->metric,
-                   rw_load_figure(row->mean, figure), row->n_counted, row->conventions);
+            json_object_set(json_array_get(shown, (size_t)i), "conventions",
+                            json_object_get(one, "refused"));
     }
-    printf("\n%u documents in %u queries: %u empty (no label over 0), %u of one document, %u with "
-           "tied scores of different labels\n"
-           "queries sorted by label in the input: %u from high to low, %u from low to high\n",
-           audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied,
-           audit->n_falling, audit->n_rising);
-}
-
-static void print_audit_json(const struct rw_audit *audit)
-{
-    json_t *rows = json_array();
-    for (int i = 0; i < audit->n_rows; i++) {
-        const struct rw_audit_row *row = &audit->rows[i];
-        json_array_append_new(
-            rows, json_pack("{s:s,s:s,s:s,s:o,s:I,s:o,s:o}", "like", row->like, "program",
-                            row->program, "metric", row->metric, "mean",
-                            rw_load_json_number(row->mean), "queries", (json_int_t)row->n_counted,
-                            "conventions", rw_load_json_text(row->conventions), "refused",
-                            row->refused ? rw_load_json_text(row->refused) : json_null()));
-    }
-    rw_load_json_print(json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "rows", rows, "documents",
-                                 (json_int_t)audit->n_docs, "queries", (json_int_t)audit->n_queries,
-                                 "empty", (json_int_t)audit->n_empty, "single",
-                                 (json_int_t)audit->n_single, "tied", (json_int_t)audit->n_tied,
-                                 "labels_falling", (json_int_t)audit->n_falling, "labels_rising",
-                                 (json_int_t)audit->n_rising),
-                       stdout);
+    result.document =
+        rw_result_row("rows:o documents:u queries:u empty:u single:u tied:u "
+                      "labels_falling:u labels_rising:u",
+                      rows, audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single,
+                      audit->n_tied, audit->n_falling, audit->n_rising);
+    rw_result_rows(&result, NULL, shown,
+                   "-like;program;metric;mean;queries;conventions=what is counted;-refused");
+    rw_result_line(&result,
+                   "%u documents in %u queries: %u empty (no label over 0), %u of one document, %u "
+                   "with tied scores of different labels",
+                   audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied);
+    rw_result_line(&result,
+                   "queries sorted by label in the input: %u from high to low, %u from low to high",
+                   audit->n_falling, audit->n_rising);
+    rw_result_print(cli, &result, stdout);
 }
 
 /* Reads the data, and scores each document: *scores, [n_docs]. The model is read first: reading the
@@ -174,10 +139,7 @@ static int audit(struct rw_cli *cli, const double *scores)
 {
     struct rw_audit *made;
     RW_STEP(rw_audit_new(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores, &made));
-    if (json)
-        print_audit_json(made);
-    else
-        print_audit(made);
+    print_audit(cli, made);
     rw_audit_free(made);
     return 0;
 }
@@ -226,7 +188,7 @@ static int run(struct rw_cli *cli)
     static double *scores;
     static struct rw_eval *eval;
     if (qrels) {
-        const struct rw_eval_runs wanted = {qrels, like, &runs, per_query, json};
+        const struct rw_eval_runs wanted = {qrels, like, &runs, per_query};
         return rw_eval_runs(cli, &wanted);
     }
     RW_STEP(score(cli, &scores));
@@ -238,10 +200,7 @@ static int run(struct rw_cli *cli)
     rw_load_warn_ties(eval, like ? like : "scores", like ? "" : RW_TIES_ADVICE);
     if (per_query)
         RW_STEP(write_per_query(cli, eval));
-    if (json)
-        print_json(eval);
-    else
-        print_table(eval);
+    print(cli, eval);
     return 0;
 }
 
@@ -252,6 +211,7 @@ const struct rw_command rw_cmd_eval = {
     .about = "Measures a ranking: the mean of each metric over the queries that count, and what "
              "was counted.",
     .most = -1,
+    .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " threads device ",

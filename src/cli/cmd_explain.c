@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/explain_print.h"
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
@@ -13,7 +12,7 @@ enum { TOP = 20, PIECE_DOCS = 4096 };
 static const char *query_id, *output, *trees;
 static unsigned long long repeats = 5, top;
 static struct rw_list docs;
-static int documents, json;
+static int documents;
 static const struct rw_option options[] = {
     {"query", 0, "ID", "explain documents of this query, given by --doc", RW_OPTION_TEXT,
      .value = &query_id},
@@ -27,22 +26,60 @@ static const struct rw_option options[] = {
     {"repeats", 0, "N", "permutations of each feature; 0: none [default: 5]", RW_OPTION_NUMBER,
      .value = &repeats, .least = 0, .most = 1000},
     {"trees", 0, "N", "explain the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
-    {"json", 0, NULL, "print as JSON, every digit and all features", RW_OPTION_FLAG,
-     .value = &json},
     {"output", 'o', "FILE", "where to [default: standard output]", RW_OPTION_OUTPUT,
      .value = &output},
     {0},
+};
+
+struct explained_feature {
+    uint32_t feature;
+    const char *name; /* "" without one; borrowed from the model */
+    double mean;      /* of |SHAP| */
+    double gain;
+    uint64_t n_splits;
+    struct rw_permuted permuted;
 };
 
 static struct {
     int n_trees, n_top; /* n_top 0: all */
     int has_covers;     /* the model's own */
     struct rw_explainer *explainer;
-    struct rw_explained_feature *feature; /* [n] by id */
+    struct explained_feature *feature; /* [n] by id */
     int n;
     double *scores; /* [documents] */
     double *values; /* [PIECE_DOCS][n] */
 } job;
+
+/* ------------------------------------------------------------------ what it prints */
+
+/* Where the counts of documents at each node come from. */
+static const char *covers(void)
+{
+    return job.has_covers
+               ? "the training documents, as the model counts them"
+               : "the documents of DATA, passed down the trees (the model has no counts)";
+}
+
+static void add_base(const struct rw_cli *cli, struct rw_result *result)
+{
+    char figure[RW_FIGURE_ROOM], documents_of[48] = "the training documents";
+    if (!job.has_covers)
+        snprintf(documents_of, sizeof(documents_of), "%u documents",
+                 rw_dataset_n_docs(cli->dataset));
+    rw_result_line(result, "base    %s, the mean score of %s",
+                   rw_figure(rw_explainer_base(job.explainer), figure), documents_of);
+    rw_result_line(result, "covers  %s", covers());
+}
+
+/* Adds the first rows, which --top says. */
+static void add_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns)
+{
+    static char all[2][32];
+    char *option = all[result->n % 2];
+    snprintf(option, sizeof(all[0]), "--top %zu", json_array_size(rows));
+    rw_result_rows(result, title, rows, columns);
+    rw_result_most(result, job.n_top, option);
+}
 
 /* ------------------------------------------------------------------ before */
 
@@ -62,7 +99,7 @@ static void list_features(const struct rw_model *model)
     job.n = n;
     for (int i = 0; i < n; i++) {
         at[id[i]] = i;
-        job.feature[i] = (struct rw_explained_feature){.feature = id[i], .name = ""};
+        job.feature[i] = (struct explained_feature){.feature = id[i], .name = ""};
     }
     for (int t = 0; t < job.n_trees; t++) {
         for (int node = 0; node < rw_model_n_leaves(model, t) - 1; node++) {
@@ -126,13 +163,14 @@ static int explain_piece(struct rw_cli *cli, uint32_t begin, uint32_t *n, double
 
 static int by_falling_mean(const void *a, const void *b)
 {
-    const struct rw_explained_feature *x = a, *y = b;
+    const struct explained_feature *x = a, *y = b;
     if (x->mean != y->mean)
         return x->mean > y->mean ? -1 : 1;
     return x->feature < y->feature ? -1 : 1;
 }
 
-static int permute(struct rw_cli *cli, struct rw_explain_summary *summary)
+/* value: written, the metric. */
+static int permute(struct rw_cli *cli, double *value)
 {
     static struct rw_permuted *permuted;
     permuted = rw_need((size_t)job.n, sizeof(*permuted));
@@ -140,7 +178,7 @@ static int permute(struct rw_cli *cli, struct rw_explain_summary *summary)
         RW_STEP(rw_progress_follow(cli->ctx));
     const int n =
         rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model, job.n_trees,
-                                  cli->dataset, (int)repeats, &summary->value, permuted, job.n);
+                                  cli->dataset, (int)repeats, value, permuted, job.n);
     rw_progress_end();
     if (n < 0)
         return n;
@@ -159,20 +197,55 @@ static int check_sums(double most)
     return RW_EXIT_FAILURE;
 }
 
+/* value: of the metric; most: the largest difference of sums. */
+static int print_summary(struct rw_cli *cli, double value, double most)
+{
+    const struct rw_eval_params *how = rw_params_eval(cli->params);
+    const char *metric = rw_params_get(cli->params, "metric");
+    char conventions[512] = "", figure[RW_FIGURE_ROOM];
+    struct rw_result result = {0};
+    json_t *features = json_array();
+    RW_STEP(rw_eval_conventions(cli->ctx, how, conventions, sizeof(conventions)));
+    for (int i = 0; i < job.n; i++) {
+        const struct explained_feature *one = &job.feature[i];
+        json_t *row = rw_result_row("feature:u name:s mean_abs_shap:n gain:n splits:l",
+                                    one->feature, one->name, one->mean, one->gain, one->n_splits);
+        if (repeats > 0)
+            rw_result_extend(row, rw_result_row("loss:n deviation:n", one->permuted.loss,
+                                                one->permuted.deviation));
+        json_array_append_new(features, row);
+    }
+    result.document = rw_result_row(
+        "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O",
+        rw_explainer_base(job.explainer), covers(), most, rw_explainer_bound(job.explainer),
+        rw_dataset_n_docs(cli->dataset), (int)repeats, features);
+    add_base(cli, &result);
+    rw_result_line(&result,
+                   "sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
+                   most, rw_explainer_bound(job.explainer));
+    if (repeats > 0) {
+        rw_result_extend(result.document, rw_result_row("metric:s value:n conventions:s", metric,
+                                                        value, conventions));
+        rw_result_line(&result,
+                       "%-7s %s; a feature's loss: the mean of %llu permutation%s of its values",
+                       metric, rw_figure(value, figure), repeats, repeats == 1 ? "" : "s");
+    }
+    add_rows(&result, "features by mean |SHAP|", features,
+             repeats > 0
+                 ? "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;loss;deviation;feature;name"
+                 : "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;feature;name");
+    if (repeats > 0)
+        rw_result_line(&result, "%s", conventions);
+    rw_result_print(cli, &result, cli->out.file);
+    return check_sums(most);
+}
+
 static int summarise(struct rw_cli *cli)
 {
     const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
-    char conventions[512] = "";
-    struct rw_explain_summary summary = {.dataset = cli->dataset,
-                                         .has_covers = job.has_covers,
-                                         .base = rw_explainer_base(job.explainer),
-                                         .bound = rw_explainer_bound(job.explainer),
-                                         .conventions = conventions,
-                                         .n_repeats = (int)repeats,
-                                         .feature = job.feature,
-                                         .n = job.n};
+    double most = 0.0, value = 0.0;
     for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
-        RW_STEP(explain_piece(cli, begin, &n, &summary.most));
+        RW_STEP(explain_piece(cli, begin, &n, &most));
         for (uint32_t d = 0; d < n; d++) {
             for (int i = 0; i < job.n; i++)
                 job.feature[i].mean += fabs(job.values[(size_t)d * (size_t)job.n + (size_t)i]);
@@ -181,17 +254,10 @@ static int summarise(struct rw_cli *cli)
     for (int i = 0; i < job.n; i++)
         job.feature[i].mean /= n_docs;
     if (repeats > 0)
-        RW_STEP(permute(cli, &summary));
-    RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
-                                sizeof(conventions)));
+        RW_STEP(permute(cli, &value));
     if (job.n > 0)
         qsort(job.feature, (size_t)job.n, sizeof(*job.feature), by_falling_mean);
-    summary.metric = rw_params_get(cli->params, "metric");
-    if (json)
-        rw_explain_json_summary(cli->out.file, &summary);
-    else
-        rw_explain_print_summary(cli->out.file, &summary, job.n_top);
-    return check_sums(summary.most);
+    return print_summary(cli, value, most);
 }
 
 /* ------------------------------------------------------------------ a line a document */
@@ -205,13 +271,11 @@ static void doc_id(const struct rw_cli *cli, uint32_t query, uint32_t doc, char 
         snprintf(id, size, "%s-%u", rw_dataset_query_id(cli->dataset, query), doc - first + 1);
 }
 
-static void write_all(const struct rw_cli *cli, const double *shap)
+static void write_figure(const struct rw_cli *cli, double value)
 {
-    char figure[RW_FIGURE_ROOM];
-    for (int i = 0; i < job.n; i++) {
-        rw_exact_text(shap[i], figure);
-        fprintf(cli->out.file, "\t%s", figure);
-    }
+    char figure[RW_EXACT_ROOM];
+    rw_exact_text(value, figure);
+    fprintf(cli->out.file, "%c%s", cli->format == RW_FORMAT_CSV ? ',' : '\t', figure);
 }
 
 /* The features with the largest values, "id:value". shap: [n], changed. */
@@ -230,59 +294,58 @@ static void write_top(const struct rw_cli *cli, double *shap)
     }
 }
 
-static void write_json(const struct rw_cli *cli, uint32_t query, const char *id, double score,
-                       const double *shap)
-{
-    json_t *values = json_array();
-    for (int i = 0; i < job.n; i++)
-        json_array_append_new(values, json_real(shap[i]));
-    json_t *row = json_pack("{s:o,s:o,s:f,s:o}", "query",
-                            rw_load_json_text(rw_dataset_query_id(cli->dataset, query)), "document",
-                            rw_load_json_text(id), "score", score, "shap", values);
-    if (row)
-        json_dumpf(row, cli->out.file, JSON_COMPACT);
-    json_decref(row);
-}
-
 static void write_doc_head(const struct rw_cli *cli)
 {
+    const int is_csv = cli->format == RW_FORMAT_CSV;
     FILE *out = cli->out.file;
-    char base[RW_FIGURE_ROOM];
+    char base[RW_EXACT_ROOM];
     rw_exact_text(rw_explainer_base(job.explainer), base);
-    if (json) {
-        json_t *ids = json_array();
+    if (cli->format == RW_FORMAT_JSON) {
+        fprintf(out, "{\"base\":%s,\"bound\":%.17g,\"covers\":\"%s\",\n\"features\":[", base,
+                rw_explainer_bound(job.explainer), covers());
         for (int i = 0; i < job.n; i++)
-            json_array_append_new(ids, json_integer(job.feature[i].feature));
-        fprintf(out, "{\"base\":%s,\"bound\":%.17g,\"covers\":\"%s\",\n\"features\":", base,
-                rw_explainer_bound(job.explainer), rw_explain_covers(job.has_covers));
-        json_dumpf(ids, out, JSON_COMPACT);
-        json_decref(ids);
-        fputs(",\n\"documents\":[", out);
+            fprintf(out, "%s%u", i ? "," : "", job.feature[i].feature);
+        fputs("],\n\"documents\":[", out);
         return;
     }
-    fprintf(out, "# SHAP values; base %s; covers: %s\nquery\tdocument\tscore", base,
-            rw_explain_covers(job.has_covers));
+    if (!is_csv)
+        fprintf(out, "# SHAP values; base %s; covers: %s\n", base, covers());
+    fputs(is_csv ? "query,document,score" : "query\tdocument\tscore", out);
     for (int i = 0; i < job.n && job.n_top == 0; i++)
-        fprintf(out, "\t%u", job.feature[i].feature);
+        fprintf(out, "%c%u", is_csv ? ',' : '\t', job.feature[i].feature);
     fputs(job.n_top ? "\tfeature:value\n" : "\n", out);
 }
 
 static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, double *shap)
 {
-    char id[512], score[RW_FIGURE_ROOM];
+    const char *query_name = rw_dataset_query_id(cli->dataset, query);
+    FILE *out = cli->out.file;
+    char id[512];
     doc_id(cli, query, doc, id, sizeof(id));
-    if (json) {
-        fputs(doc ? ",\n" : "\n", cli->out.file);
-        write_json(cli, query, id, job.scores[doc], shap);
+    if (cli->format == RW_FORMAT_JSON) {
+        json_t *values = json_array(), *row;
+        for (int i = 0; i < job.n; i++)
+            json_array_append_new(values, json_real(shap[i]));
+        row = rw_result_row("query:s document:s score:n shap:o", query_name, id, job.scores[doc],
+                            values);
+        fputs(doc ? ",\n" : "\n", out);
+        json_dumpf(row, out, JSON_COMPACT);
+        json_decref(row);
         return;
     }
-    rw_exact_text(job.scores[doc], score);
-    fprintf(cli->out.file, "%s\t%s\t%s", rw_dataset_query_id(cli->dataset, query), id, score);
+    if (cli->format == RW_FORMAT_CSV) {
+        rw_result_put_csv(out, query_name);
+        fputc(',', out);
+        rw_result_put_csv(out, id);
+    } else {
+        fprintf(out, "%s\t%s", query_name, id);
+    }
+    write_figure(cli, job.scores[doc]);
+    for (int i = 0; i < job.n && !job.n_top; i++)
+        write_figure(cli, shap[i]);
     if (job.n_top)
         write_top(cli, shap);
-    else
-        write_all(cli, shap);
-    fputc('\n', cli->out.file);
+    fputc('\n', out);
 }
 
 static int each_document(struct rw_cli *cli)
@@ -300,7 +363,7 @@ static int each_document(struct rw_cli *cli)
             write_doc(cli, query, begin + d, job.values + (size_t)d * (size_t)job.n);
         }
     }
-    if (json)
+    if (cli->format == RW_FORMAT_JSON)
         fputs("\n]}\n", cli->out.file);
     return check_sums(most);
 }
@@ -338,52 +401,180 @@ static int find_doc(const struct rw_cli *cli, uint32_t query, const char *text, 
     return RW_EXIT_FAILURE;
 }
 
-static int fill_side(struct rw_cli *cli, const struct rw_explain_pair *pair,
-                     struct rw_explain_side *side)
+/* One document, or two of a query and why the first is above the second. */
+struct side {
+    char id[512];
+    uint32_t doc, position; /* in the query, from 1 */
+    double score;
+    double *shap;  /* [n] */
+    float *value;  /* [n] NaN: absent or missing */
+    int32_t *leaf; /* [n_trees] */
+};
+static struct side side[2]; /* [docs.n] */
+
+static int fill_side(struct rw_cli *cli, uint32_t query, struct side *one)
 {
     struct rw_ctx *ctx = cli->ctx;
-    side->position = side->doc - rw_dataset_query_offsets(cli->dataset)[pair->query] + 1;
-    side->score = job.scores[side->doc];
-    doc_id(cli, pair->query, side->doc, side->id, sizeof(side->id));
-    side->shap = rw_need((size_t)job.n, sizeof(*side->shap));
-    side->value = rw_need((size_t)job.n, sizeof(*side->value));
-    side->leaf = rw_need((size_t)job.n_trees, sizeof(*side->leaf));
-    RW_STEP(rw_explainer_run(ctx, job.explainer, cli->dataset, side->doc, 1, side->shap));
-    RW_STEP(rw_explainer_leaves(ctx, job.explainer, cli->dataset, side->doc, side->leaf));
+    one->position = one->doc - rw_dataset_query_offsets(cli->dataset)[query] + 1;
+    one->score = job.scores[one->doc];
+    doc_id(cli, query, one->doc, one->id, sizeof(one->id));
+    one->shap = rw_need((size_t)job.n, sizeof(*one->shap));
+    one->value = rw_need((size_t)job.n, sizeof(*one->value));
+    one->leaf = rw_need((size_t)job.n_trees, sizeof(*one->leaf));
+    RW_STEP(rw_explainer_run(ctx, job.explainer, cli->dataset, one->doc, 1, one->shap));
+    RW_STEP(rw_explainer_leaves(ctx, job.explainer, cli->dataset, one->doc, one->leaf));
     double sum = rw_explainer_base(job.explainer);
     for (int i = 0; i < job.n; i++)
-        sum += side->shap[i];
-    return check_sums(fabs(sum - side->score));
+        sum += one->shap[i];
+    return check_sums(fabs(sum - one->score));
+}
+
+/* What is shown in order of size: a feature or a tree. */
+struct share {
+    double by;
+    int at;
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+    if (fabs(x->by) != fabs(y->by))
+        return fabs(x->by) > fabs(y->by) ? -1 : 1;
+    return x->at - y->at;
+}
+
+static double leaf_of(const struct rw_cli *cli, int s, int tree)
+{
+    return (double)rw_model_leaf(cli->model, tree, side[s].leaf[tree]);
+}
+
+/* Features without a share are left out. Returns how many are left. */
+static int sort_features(struct share *shares)
+{
+    const int two = docs.n == 2;
+    int n = 0;
+    for (int i = 0; i < job.n; i++) {
+        if (side[0].shap[i] != 0.0 || (two && side[1].shap[i] != 0.0))
+            shares[n++] = (struct share){side[0].shap[i] - (two ? side[1].shap[i] : 0.0), i};
+    }
+    qsort(shares, (size_t)n, sizeof(*shares), by_size);
+    return n;
+}
+
+/* Trees in which two documents fall into different leaves; of one document, all trees. */
+static int sort_trees(const struct rw_cli *cli, struct share *shares)
+{
+    int n = 0;
+    for (int t = 0; t < job.n_trees; t++) {
+        if (docs.n == 1)
+            shares[n++] = (struct share){leaf_of(cli, 0, t), t};
+        else if (side[0].leaf[t] != side[1].leaf[t])
+            shares[n++] = (struct share){leaf_of(cli, 0, t) - leaf_of(cli, 1, t), t};
+    }
+    qsort(shares, (size_t)n, sizeof(*shares), by_size);
+    return n;
+}
+
+static json_t *feature_row(const struct share *share)
+{
+    const struct explained_feature *feature = &job.feature[share->at];
+    const int at = share->at;
+    return docs.n == 2 ? rw_result_row("feature:u name:s share:n a:n b:n value_a:n value_b:n",
+                                       feature->feature, feature->name, share->by, side[0].shap[at],
+                                       side[1].shap[at], (double)side[0].value[at],
+                                       (double)side[1].value[at])
+                       : rw_result_row("feature:u name:s share:n a:n value_a:n", feature->feature,
+                                       feature->name, share->by, side[0].shap[at],
+                                       (double)side[0].value[at]);
+}
+
+static json_t *tree_row(const struct rw_cli *cli, const struct share *share)
+{
+    const int t = share->at;
+    return docs.n == 2 ? rw_result_row("tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1, share->by,
+                                       leaf_of(cli, 0, t), leaf_of(cli, 1, t), side[0].leaf[t],
+                                       side[1].leaf[t])
+                       : rw_result_row("tree:i share:n a:n leaf_a:i", t + 1, share->by,
+                                       leaf_of(cli, 0, t), side[0].leaf[t]);
+}
+
+static double sum_of(const struct share *shares, int n)
+{
+    double sum = 0.0;
+    for (int i = 0; i < n; i++)
+        sum += shares[i].by;
+    return sum;
+}
+
+static void print_pair(const struct rw_cli *cli, uint32_t query)
+{
+    const float *labels = rw_dataset_labels(cli->dataset);
+    const char *query_name = rw_dataset_query_id(cli->dataset, query);
+    const double base = rw_explainer_base(job.explainer);
+    const double margin = side[0].score - (docs.n == 2 ? side[1].score : base);
+    const int most = job.n > job.n_trees ? job.n : job.n_trees, two = docs.n == 2;
+    struct share *shares = rw_need((size_t)most, sizeof(*shares));
+    struct rw_result result = {0};
+    json_t *documents_of = json_array(), *features = json_array(), *of_trees = json_array();
+    rw_result_line(&result, "query %s", query_name);
+    for (int s = 0; s < docs.n; s++) {
+        const double label = (double)labels[side[s].doc];
+        char figure[RW_FIGURE_ROOM];
+        rw_result_line(&result, "%c       document %s, position %u, label %g, score %s", "AB"[s],
+                       side[s].id, side[s].position, label, rw_figure(side[s].score, figure));
+        json_array_append_new(documents_of,
+                              rw_result_row("id:s position:u label:n score:n", side[s].id,
+                                            side[s].position, label, side[s].score));
+    }
+    if (two)
+        rw_result_line(&result, "A - B   %+.6f: A is %s B", margin,
+                       margin > 0   ? "above"
+                       : margin < 0 ? "below"
+                                    : "tied with");
+    add_base(cli, &result);
+    const int n_features = sort_features(shares);
+    for (int i = 0; i < n_features; i++)
+        json_array_append_new(features, feature_row(&shares[i]));
+    add_rows(
+        &result, "by feature (SHAP values)", features,
+        two ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
+            : "share==+;-a;value_a=value=%.6g;feature;name");
+    rw_result_line(&result, "%+.6f  in all", sum_of(shares, n_features));
+    const int n_trees = sort_trees(cli, shares);
+    for (int i = 0; i < n_trees; i++)
+        json_array_append_new(of_trees, tree_row(cli, &shares[i]));
+    add_rows(&result, "by tree (leaves)", of_trees,
+             two ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
+                 : "share=value=+;leaf_a=leaf;tree");
+    rw_result_line(&result, "%+.6f  in all", sum_of(shares, n_trees));
+    if (two)
+        rw_result_line(&result, "in %d of %d trees A and B fall into one leaf",
+                       job.n_trees - n_trees, job.n_trees);
+    result.document = rw_result_row(
+        "query:s documents:o margin:n base:n covers:s bound:n features:O "
+        "trees_of_one_leaf:i trees:O",
+        query_name, documents_of, margin, base, covers(), rw_explainer_bound(job.explainer),
+        features, two ? job.n_trees - n_trees : 0, of_trees);
+    rw_result_print(cli, &result, cli->out.file);
+    free(shares);
 }
 
 static int explain_pair(struct rw_cli *cli)
 {
-    static struct rw_explain_pair pair;
-    pair = (struct rw_explain_pair){.dataset = cli->dataset,
-                                    .model = cli->model,
-                                    .n_sides = docs.n,
-                                    .feature = job.feature,
-                                    .n = job.n,
-                                    .n_trees = job.n_trees,
-                                    .has_covers = job.has_covers,
-                                    .base = rw_explainer_base(job.explainer),
-                                    .bound = rw_explainer_bound(job.explainer)};
-    RW_STEP(find_query(cli, &pair.query));
-    for (int s = 0; s < pair.n_sides; s++) {
-        RW_STEP(find_doc(cli, pair.query, docs.text[s], &pair.side[s].doc));
-        RW_STEP(fill_side(cli, &pair, &pair.side[s]));
+    uint32_t query;
+    RW_STEP(find_query(cli, &query));
+    for (int s = 0; s < docs.n; s++) {
+        RW_STEP(find_doc(cli, query, docs.text[s], &side[s].doc));
+        RW_STEP(fill_side(cli, query, &side[s]));
     }
     float *column = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(*column));
     for (int i = 0; i < job.n; i++) {
         rw_dataset_feature(cli->dataset, job.feature[i].feature, NAN, column);
-        for (int s = 0; s < pair.n_sides; s++)
-            pair.side[s].value[i] = column[pair.side[s].doc];
+        for (int s = 0; s < docs.n; s++)
+            side[s].value[i] = column[side[s].doc];
     }
     free(column);
-    if (json)
-        rw_explain_json_pair(cli->out.file, &pair);
-    else
-        rw_explain_print_pair(cli->out.file, &pair, job.n_top);
+    print_pair(cli, query);
     return 0;
 }
 
@@ -400,8 +591,10 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--query' and '--doc' go together");
     if (docs.n > 2)
         return rw_wrong(cli, "%d documents; expected one or two '--doc'", docs.n);
-    if (json && top)
-        return rw_wrong(cli, "'--top' has no effect with '--json'");
+    if (top && rw_prints_all(cli))
+        return rw_wrong(cli, "'--top' has no effect with '%s'", rw_prints_all(cli));
+    if (documents && cli->format == RW_FORMAT_LATEX)
+        return rw_wrong(cli, "'--documents' prints text, json or csv");
     if (rw_is_given(cli, "repeats") && !summary)
         return rw_wrong(cli, "'--repeats' has no effect with '--%s'",
                         query_id ? "query" : "documents");
@@ -436,6 +629,7 @@ const struct rw_command rw_cmd_explain = {
              "version, or imported without them, the documents of DATA are counted.",
     .least = 2,
     .most = -1,
+    .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " seed threads ",

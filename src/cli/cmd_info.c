@@ -1,5 +1,4 @@
 /* rankwood info: what is in a model. */
-#include <jansson.h>
 #include <stdlib.h>
 
 #include "cli/load.h"
@@ -7,9 +6,8 @@
 
 enum { MOST_SHOWN = 20 };
 
-static int json, all;
+static int all;
 static const struct rw_option options[] = {
-    {"json", 0, NULL, "as JSON, with all features", RW_OPTION_FLAG, .value = &json},
     {"all", 0, NULL, "all features, not the first 20", RW_OPTION_FLAG, .value = &all},
     {0},
 };
@@ -22,120 +20,88 @@ static int more_used(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-struct sums {
-    double gain;
-    uint64_t splits;
-};
-
-static void print_use(const struct rw_feature_use *use, const struct sums *sums)
+static json_t *features_json(const struct rw_feature_use *uses, int n)
 {
-    printf("  %7.2f %8llu %10.4g %7u  ", sums->gain > 0 ? 100 * use->gain / sums->gain : 0.0,
-           (unsigned long long)use->n_splits, use->gain, use->feature);
-    rw_msg_put(stdout, use->name);
-    putchar('\n');
+    json_t *features = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(features, rw_result_row("feature:u name:s splits:l gain:n",
+                                                      uses[i].feature, uses[i].name,
+                                                      (uint64_t)uses[i].n_splits, uses[i].gain));
+    return features;
 }
 
-static void print_uses(const char *title, const struct rw_feature_use *uses, int n,
-                       const struct sums *sums)
+static void add_features(struct rw_result *result, const char *title, json_t *features)
 {
-    const int shown = all || n <= MOST_SHOWN ? n : MOST_SHOWN;
-    printf("\n%s\n  %7s %8s %10s %7s  %s\n", title, "gain %", "splits", "gain", "feature", "name");
-    for (int i = 0; i < shown; i++)
-        print_use(&uses[i], sums);
-    if (shown < n)
-        printf("  ... and %d more: --all shows them\n", n - shown);
+    rw_result_rows(result, title, features, "+gain=gain %=%;splits;gain==%.4g;feature;name");
+    rw_result_most(result, all ? 0 : MOST_SHOWN, "--all");
 }
 
-static void print_param(const struct rw_run_param *param)
-{
-    printf("  %-16s ", param->name);
-    rw_msg_put(stdout, param->value);
-    puts(param->is_auto ? "  (auto: chosen by size)" : "");
-}
-
-/* The parameters of each training. */
-static void print_runs(const struct rw_model *model)
+/* The parameters of a training, and a line each. */
+static json_t *run_json(const struct rw_model *model, int run, struct rw_result *result)
 {
     const int n_runs = rw_model_n_runs(model);
-    for (int run = 0; run < n_runs; run++) {
-        struct rw_run_param param;
-        if (n_runs == 1)
-            printf("\nparameters\n");
-        else
-            printf("\nparameters of training %d of %d, which added %d trees\n", run + 1, n_runs,
-                   rw_model_run_trees(model, run));
-        for (int i = 0; rw_model_run_param(model, run, i, &param); i++)
-            print_param(&param);
-    }
-}
-
-static void print_text(const struct rw_model *model, struct rw_feature_use *uses, int n)
-{
-    struct sums sums = {0, 0};
-    struct rw_calibration map;
-    for (int i = 0; i < n; i++) {
-        sums.gain += uses[i].gain;
-        sums.splits += uses[i].n_splits;
-    }
-    const int n_trees = rw_model_n_trees(model);
-    long long leaves = 0;
-    for (int t = 0; t < n_trees; t++)
-        leaves += rw_model_n_leaves(model, t);
-    printf("trees       %d\nleaves      %lld\nsplits      %llu\nfeatures    %d in use\n", n_trees,
-           leaves, (unsigned long long)sums.splits, n);
-    if (rw_model_best_round(model) > 0)
-        printf("best round  %d\n", rw_model_best_round(model));
-    printf("finished    %s\n", rw_model_is_finished(model) ? "yes" : "no");
-    if (rw_model_calibration(model, &map))
-        rw_load_print_calibration(&map);
-    print_runs(model);
-    print_uses("features by gain", uses, n, &sums);
-    if (n > 0)
-        qsort(uses, (size_t)n, sizeof(*uses), more_used);
-    print_uses("features by use", uses, n, &sums);
-}
-
-static json_t *run_json(const struct rw_model *model, int run)
-{
     json_t *params = json_object(), *chosen = json_array();
     struct rw_run_param param;
+    rw_result_line(result, "%s", "");
+    if (n_runs == 1)
+        rw_result_line(result, "parameters");
+    else
+        rw_result_line(result, "parameters of training %d of %d, which added %d trees", run + 1,
+                       n_runs, rw_model_run_trees(model, run));
     for (int i = 0; rw_model_run_param(model, run, i, &param); i++) {
-        json_object_set_new(params, param.name, rw_load_json_param(param.name, param.value));
+        rw_result_line(result, "  %-16s %s%s", param.name, param.value,
+                       param.is_auto ? "  (auto: chosen by size)" : "");
+        json_object_set_new(params, param.name, rw_result_param(param.name, param.value));
         if (param.is_auto)
             json_array_append_new(chosen, json_string(param.name));
     }
-    return json_pack("{s:i,s:o,s:o}", "trees", rw_model_run_trees(model, run), "params", params,
-                     "auto", chosen);
+    return rw_result_row("trees:i params:o auto:o", rw_model_run_trees(model, run), params, chosen);
 }
 
-static void print_json(const struct rw_model *model, const struct rw_feature_use *uses, int n)
+static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
 {
-    json_t *features = json_array(), *leaves = json_array(), *runs = json_array();
+    const struct rw_model *model = cli->model;
+    const int n_trees = rw_model_n_trees(model), best_round = rw_model_best_round(model);
+    struct rw_result result = {0};
     struct rw_calibration map;
-    const int is_calibrated = rw_model_calibration(model, &map);
-    for (int run = 0; run < rw_model_n_runs(model); run++)
-        json_array_append_new(runs, run_json(model, run));
-    for (int t = 0; t < rw_model_n_trees(model); t++)
+    json_t *leaves = json_array(), *runs = json_array(), *features = features_json(uses, n);
+    long long n_leaves = 0, n_splits = 0;
+    for (int t = 0; t < n_trees; t++) {
         json_array_append_new(leaves, json_integer(rw_model_n_leaves(model, t)));
+        n_leaves += rw_model_n_leaves(model, t);
+    }
     for (int i = 0; i < n; i++)
-        json_array_append_new(features,
-                              json_pack("{s:I,s:o,s:I,s:f}", "feature", (json_int_t)uses[i].feature,
-                                        "name", rw_load_json_text(uses[i].name), "splits",
-                                        (json_int_t)uses[i].n_splits, "gain", uses[i].gain));
-    const json_t *last = json_array_get(runs, json_array_size(runs) - 1);
-    rw_load_json_print(
-        json_pack("{s:i,s:i,s:b,s:o,s:o,s:O,s:O,s:o,s:o}", "trees", rw_model_n_trees(model),
-                  "best_round", rw_model_best_round(model), "finished", rw_model_is_finished(model),
-                  "leaves", leaves, "calibration",
-                  is_calibrated ? rw_load_json_calibration(&map) : json_null(), "params",
-                  json_object_get(last, "params"), "auto", json_object_get(last, "auto"),
-                  "trainings", runs, "features", features),
-        stdout);
+        n_splits += (long long)uses[i].n_splits;
+    rw_result_line(&result,
+                   "trees       %d\nleaves      %lld\nsplits      %lld\nfeatures    %d in use",
+                   n_trees, n_leaves, n_splits, n);
+    if (best_round > 0)
+        rw_result_line(&result, "best round  %d", best_round);
+    rw_result_line(&result, "finished    %s", rw_model_is_finished(model) ? "yes" : "no");
+    const int is_calibrated = rw_model_calibration(model, &map);
+    if (is_calibrated)
+        rw_load_calibration_line(&result, &map);
+    for (int run = 0; run < rw_model_n_runs(model); run++)
+        json_array_append_new(runs, run_json(model, run, &result));
+    json_t *last = json_array_get(runs, json_array_size(runs) - 1);
+    result.document = rw_result_row(
+        "trees:i best_round:i finished:b leaves:o calibration:o params:O "
+        "auto:O trainings:o features:O",
+        n_trees, best_round, rw_model_is_finished(model), leaves,
+        is_calibrated ? rw_load_json_calibration(&map) : json_null(),
+        json_object_get(last, "params"), json_object_get(last, "auto"), runs, features);
+    add_features(&result, "features by gain", features);
+    if (n > 0)
+        qsort(uses, (size_t)n, sizeof(*uses), more_used);
+    add_features(&result, "features by use", features_json(uses, n));
+    rw_result_print(cli, &result, stdout);
 }
 
 static int check(struct rw_cli *cli)
 {
-    return json && all ? rw_wrong(cli, "'--all' has no effect with '--json'") : 0;
+    return all && rw_prints_all(cli)
+               ? rw_wrong(cli, "'--all' has no effect with '%s'", rw_prints_all(cli))
+               : 0;
 }
 
 static int run(struct rw_cli *cli)
@@ -147,10 +113,7 @@ static int run(struct rw_cli *cli)
     struct rw_feature_use *uses = rw_need((size_t)n, sizeof(*uses));
     if (rw_model_features(cli->model, uses, n) < 0)
         rw_no_memory();
-    if (json)
-        print_json(cli->model, uses, n);
-    else
-        print_text(cli->model, uses, n);
+    print(cli, uses, n);
     free(uses);
     return 0;
 }
@@ -162,6 +125,7 @@ const struct rw_command rw_cmd_info = {
     .about = "Prints what is in a model: trees, parameters, features by gain and by use.",
     .least = 1,
     .most = 1,
+    .has_results = 1,
     .options = options,
     .check = check,
     .run = run,

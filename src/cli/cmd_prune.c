@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare_many.h"
 #include "cli/interrupts.h"
 #include "cli/load.h"
 #include "cli/messages.h"
@@ -11,7 +10,6 @@
 
 static const char *output, *loss = "0.001", *order = "any";
 static double most_loss;
-static int json;
 #define OPERANDS "MODEL DATA... -o MODEL"
 static const struct rw_option options[] = {
     {"output", 'o', "MODEL", "where the smaller model goes (needed)", RW_OPTION_OUTPUT,
@@ -21,58 +19,45 @@ static const struct rw_option options[] = {
     {"order", 0, "any|last",
      "which trees go: those that are missed least, or the last ones [default: any]", RW_OPTION_TEXT,
      .value = &order},
-    {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, .value = &json},
     {0},
 };
 
-static void print_table(const struct rw_pruned *pruned)
+static void print(const struct rw_cli *cli, const struct rw_pruned *pruned)
 {
-    char mean[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM], low[RW_FIGURE_ROOM],
-        high[RW_FIGURE_ROOM], held_out[RW_FIGURE_ROOM];
-    printf("%8s  %10s  %12s  %10s  %10s  %10s  %10s  %10s\n", "trees", "leaves", "bytes",
-           pruned->metric, "difference", "2.5 %", "97.5 %", "held out");
-    for (int i = 0; i < pruned->n_rows; i++) {
-        const struct rw_prune_row *row = &pruned->rows[i];
-        printf("%8d  %10llu  %12llu  %10s  %10s  %10s  %10s  %10s%s\n", row->n_trees,
-               (unsigned long long)row->n_leaves, (unsigned long long)row->n_bytes,
-               rw_load_figure(row->compared.mean_b, mean),
-               rw_compare_signed(row->compared.difference, difference),
-               rw_compare_signed(row->compared.low, low),
-               rw_compare_signed(row->compared.high, high),
-               isnan(row->held_out) ? "-" : rw_compare_signed(row->held_out, held_out),
-               i == pruned->chosen ? "  written" : "");
-    }
-    printf("\ndifference: from the whole model, %s is better; interval: %d resamples of the %u "
-           "queries that count%s\n%s\n",
-           pruned->lower_is_better ? "lower" : "higher", pruned->n_samples,
-           pruned->rows[0].compared.n_queries,
-           isnan(pruned->rows[0].held_out)
-               ? ""
-               : "\nheld out: the difference in half of the queries, by trees that the other half "
-                 "chose",
-           pruned->conventions);
-}
-
-static void print_json(const struct rw_pruned *pruned)
-{
+    struct rw_result result = {0};
+    char columns[256];
     json_t *rows = json_array();
     for (int i = 0; i < pruned->n_rows; i++) {
         const struct rw_prune_row *row = &pruned->rows[i];
         json_array_append_new(
-            rows, json_pack("{s:i,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:b}", "trees", row->n_trees,
-                            "leaves", (json_int_t)row->n_leaves, "bytes", (json_int_t)row->n_bytes,
-                            "mean", rw_load_json_number(row->compared.mean_b), "difference",
-                            rw_load_json_number(row->compared.difference), "low",
-                            rw_load_json_number(row->compared.low), "high",
-                            rw_load_json_number(row->compared.high), "held_out",
-                            rw_load_json_number(row->held_out), "written", i == pruned->chosen));
+            rows, rw_result_row("trees:i leaves:l bytes:l mean:n difference:n low:n "
+                                "high:n held_out:n written:b",
+                                row->n_trees, (uint64_t)row->n_leaves, (uint64_t)row->n_bytes,
+                                row->compared.mean_b, row->compared.difference, row->compared.low,
+                                row->compared.high, row->held_out, i == pruned->chosen));
     }
-    rw_load_json_print(json_pack("{s:s,s:b,s:f,s:I,s:i,s:o,s:o}", "metric", pruned->metric,
-                                 "lower_is_better", pruned->lower_is_better, "loss", most_loss,
-                                 "queries", (json_int_t)pruned->rows[0].compared.n_queries,
-                                 "samples", pruned->n_samples, "conventions",
-                                 rw_load_json_text(pruned->conventions), "rows", rows),
-                       stdout);
+    result.document = rw_result_row("metric:s lower_is_better:b loss:n queries:u samples:i "
+                                    "conventions:s rows:O",
+                                    pruned->metric, pruned->lower_is_better, most_loss,
+                                    pruned->rows[0].compared.n_queries, pruned->n_samples,
+                                    pruned->conventions, rows);
+    snprintf(columns, sizeof(columns),
+             "trees;leaves;bytes;mean=%s;difference==+;low=2.5 %%=+;high=97.5 %%=+;held_out=held "
+             "out=+;written",
+             pruned->metric);
+    rw_result_rows(&result, NULL, rows, columns);
+    rw_result_line(
+        &result,
+        "difference: from the whole model, %s is better; interval: %d resamples of the %u "
+        "queries that count",
+        pruned->lower_is_better ? "lower" : "higher", pruned->n_samples,
+        pruned->rows[0].compared.n_queries);
+    if (!isnan(pruned->rows[0].held_out))
+        rw_result_line(&result,
+                       "held out: the difference in half of the queries, by trees that the "
+                       "other half chose");
+    rw_result_line(&result, "%s", pruned->conventions);
+    rw_result_print(cli, &result, stdout);
 }
 
 static int check(struct rw_cli *cli)
@@ -114,10 +99,8 @@ static int run(struct rw_cli *cli)
     rw_load_warn_lacking(cli);
     RW_STEP(prune(cli, &pruned));
     int status = rw_model_write(cli->ctx, pruned->model, output);
-    if (status == 0 && json)
-        print_json(pruned);
-    else if (status == 0)
-        print_table(pruned);
+    if (status == 0)
+        print(cli, pruned);
     rw_pruned_free(pruned);
     return status;
 }
@@ -133,6 +116,7 @@ const struct rw_command rw_cmd_prune = {
     .least = 2,
     .replaced_by = "output",
     .most = -1,
+    .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " seed threads ",

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare_many.h"
 #include "cli/interrupts.h"
 #include "cli/load.h"
 #include "cli/messages.h"
@@ -22,7 +21,6 @@ static struct {
 static struct rw_list valid_files, test_files;
 static const char *output, *model_path, *loss = "0.002";
 static unsigned long long repeats = 5;
-static int json;
 #define OPERANDS "DATA... --valid DATA"
 static const struct rw_option options[] = {
     {"valid", 0, "DATA",
@@ -42,7 +40,6 @@ static const struct rw_option options[] = {
      RW_OPTION_OUTPUT, .value = &output},
     {"model", 0, "MODEL", "where the model of these features goes", RW_OPTION_OUTPUT,
      .value = &model_path},
-    {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, .value = &json},
     {0},
 };
 
@@ -58,11 +55,11 @@ static void say_row(const struct rw_select_progress *progress)
         rw_msg_line("%u feature%s: no tree can be made", row->n_features, s);
     else if (progress->done == 1)
         rw_msg_line("%u feature%s: %d trees, %s %s", row->n_features, s, row->n_trees, metric,
-                    rw_load_figure(row->compared.mean_b, mean));
+                    rw_figure(row->compared.mean_b, mean));
     else
         rw_msg_line("%u feature%s: %d trees, %s %s, %s: %s", row->n_features, s, row->n_trees,
-                    metric, rw_load_figure(row->compared.mean_b, mean),
-                    rw_compare_signed(row->compared.difference, difference),
+                    metric, rw_figure(row->compared.mean_b, mean),
+                    rw_figure_signed(row->compared.difference, difference),
                     row->is_within ? "within the loss" : "too much is lost");
 }
 
@@ -95,104 +92,67 @@ static const char *name_of(uint32_t feature)
     return rw_dataset_feature_name(job.cli->dataset, feature);
 }
 
-static void print_rows(const struct rw_selected *selected)
-{
-    char mean[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM], low[RW_FIGURE_ROOM],
-        high[RW_FIGURE_ROOM];
-    printf("%8s  %8s  %10s  %10s  %10s  %10s\n", "features", "trees", selected->metric,
-           "difference", "2.5 %", "97.5 %");
-    for (int i = 0; i < selected->n_rows; i++) {
-        const struct rw_select_row *row = &selected->rows[i];
-        printf("%8u  %8d  %10s  %10s  %10s  %10s%s\n", row->n_features, row->n_trees,
-               rw_load_figure(row->compared.mean_b, mean),
-               rw_compare_signed(row->compared.difference, difference),
-               rw_compare_signed(row->compared.low, low),
-               rw_compare_signed(row->compared.high, high),
-               i == selected->chosen ? "  chosen"
-               : i == 0              ? ""
-               : row->is_within      ? "  within the loss"
-                                     : "  too much is lost");
-    }
-}
-
-static void print_features(const struct rw_selected *selected)
-{
-    char lost[RW_FIGURE_ROOM], deviation[RW_FIGURE_ROOM];
-    printf("\n%8s  %10s  %10s\n", "feature", "shuffled", "deviation");
-    for (uint32_t i = 0; i < selected->n_features; i++) {
-        const struct rw_permuted *one = &selected->features[i];
-        const char *name = name_of(one->feature);
-        printf("%8u  %10s  %10s%s", one->feature, rw_compare_signed(0.0 - one->loss, lost),
-               rw_load_figure(one->deviation, deviation), *name ? "  " : "");
-        rw_msg_put(stdout, name);
-        putchar('\n');
-    }
-}
-
-static void print_test(const struct rw_selected *selected)
-{
-    const struct rw_compared *test = selected->test;
-    char mean[2][RW_FIGURE_ROOM], signed_[3][RW_FIGURE_ROOM];
-    printf("\ntest: %s %s with all features, %s with those chosen: %s (%s to %s), %u queries\n",
-           selected->metric, rw_load_figure(test->mean_a, mean[0]),
-           rw_load_figure(test->mean_b, mean[1]), rw_compare_signed(test->difference, signed_[0]),
-           rw_compare_signed(test->low, signed_[1]), rw_compare_signed(test->high, signed_[2]),
-           test->n_queries);
-}
-
-static void print_all(const struct rw_selected *selected)
-{
-    print_rows(selected);
-    print_features(selected);
-    if (selected->test)
-        print_test(selected);
-    printf("\ndifference: from the model of all features, %s is better, in half of the validation "
-           "set; interval: %d resamples of its %u queries that count\nshuffled: what the metric of "
-           "the chosen model moves by in the other half with the feature's values shuffled, in the "
-           "mean of %d\nthe validation set chose, and its figures flatter what was chosen%s\n%s\n",
-           selected->lower_is_better ? "lower" : "higher", selected->n_samples,
-           selected->rows[0].compared.n_queries, job.how.n_repeats,
-           selected->test ? "; the test set's do not" : ", and '--test' measures it once",
-           selected->conventions);
-}
-
 static json_t *compared_json(const struct rw_compared *compared)
 {
-    return json_pack(
-        "{s:o,s:o,s:o,s:o,s:o,s:I}", "mean_all", rw_load_json_number(compared->mean_a), "mean",
-        rw_load_json_number(compared->mean_b), "difference",
-        rw_load_json_number(compared->difference), "low", rw_load_json_number(compared->low),
-        "high", rw_load_json_number(compared->high), "queries", (json_int_t)compared->n_queries);
+    return rw_result_row("mean_all:n mean:n difference:n low:n high:n queries:u", compared->mean_a,
+                         compared->mean_b, compared->difference, compared->low, compared->high,
+                         compared->n_queries);
 }
 
-static void print_json(const struct rw_selected *selected)
+static void add_rows(struct rw_result *result, const struct rw_selected *selected, json_t *rows,
+                     json_t *features)
 {
-    json_t *rows = json_array(), *features = json_array();
+    char columns[256];
     for (int i = 0; i < selected->n_rows; i++) {
         const struct rw_select_row *row = &selected->rows[i];
-        json_t *one = compared_json(&row->compared);
-        json_object_set_new(one, "features", json_integer((json_int_t)row->n_features));
-        json_object_set_new(one, "trees", json_integer(row->n_trees));
-        json_object_set_new(one, "within", json_boolean(row->is_within));
-        json_object_set_new(one, "chosen", json_boolean(i == selected->chosen));
-        json_array_append_new(rows, one);
+        json_array_append_new(rows, compared_json(&row->compared));
+        rw_result_extend(json_array_get(rows, (size_t)i),
+                         rw_result_row("features:u trees:i within:b chosen:b", row->n_features,
+                                       row->n_trees, row->is_within, i == selected->chosen));
     }
     for (uint32_t i = 0; i < selected->n_features; i++) {
         const struct rw_permuted *one = &selected->features[i];
-        json_array_append_new(features,
-                              json_pack("{s:I,s:o,s:o,s:o}", "feature", (json_int_t)one->feature,
-                                        "name", rw_load_json_text(name_of(one->feature)),
-                                        "shuffled_loss", rw_load_json_number(one->loss),
-                                        "deviation", rw_load_json_number(one->deviation)));
+        json_array_append_new(
+            features, rw_result_row("feature:u name:s shuffled_loss:n deviation:n", one->feature,
+                                    name_of(one->feature), one->loss, one->deviation));
     }
-    rw_load_json_print(json_pack("{s:s,s:b,s:f,s:i,s:o,s:o,s:o,s:o,s:o}", "metric",
-                                 selected->metric, "lower_is_better", selected->lower_is_better,
-                                 "loss", job.how.most_loss, "samples", selected->n_samples,
-                                 "conventions", rw_load_json_text(selected->conventions), "rows",
-                                 rows, "features", features, "list",
-                                 rw_load_json_text(selected->list), "test",
-                                 selected->test ? compared_json(selected->test) : json_null()),
-                       stdout);
+    snprintf(columns, sizeof(columns),
+             "features;trees;-mean_all;mean=%s;difference==+;low=2.5 %%=+;high=97.5 "
+             "%%=+;-queries;within=within the loss;chosen",
+             selected->metric);
+    rw_result_rows(result, NULL, rows, columns);
+    rw_result_rows(result, NULL, features, "feature;shuffled_loss=loss if shuffled;deviation;name");
+}
+
+static void print(const struct rw_cli *cli, const struct rw_selected *selected)
+{
+    const struct rw_compared *test = selected->test;
+    struct rw_result result = {0};
+    json_t *rows = json_array(), *features = json_array();
+    add_rows(&result, selected, rows, features);
+    result.document = rw_result_row("metric:s lower_is_better:b loss:n samples:i conventions:s "
+                                    "rows:O features:O list:s test:o",
+                                    selected->metric, selected->lower_is_better, job.how.most_loss,
+                                    selected->n_samples, selected->conventions, rows, features,
+                                    selected->list, test ? compared_json(test) : json_null());
+    if (test)
+        rw_result_line(&result,
+                       "test: %s %.6f with all features, %.6f with those chosen: %+.6f (%+.6f to "
+                       "%+.6f), %u queries",
+                       selected->metric, test->mean_a, test->mean_b, test->difference, test->low,
+                       test->high, test->n_queries);
+    rw_result_line(
+        &result,
+        "difference: from the model of all features, %s is better, in half of the "
+        "validation set; interval: %d resamples of its %u queries that count\nloss if "
+        "shuffled: what the metric of the chosen model loses in the other half with the "
+        "feature's values shuffled, in the mean of %d\nthe validation set chose, and its "
+        "figures flatter what was chosen%s\n%s",
+        selected->lower_is_better ? "lower" : "higher", selected->n_samples,
+        selected->rows[0].compared.n_queries, job.how.n_repeats,
+        test ? "; the test set's do not" : ", and '--test' measures it once",
+        selected->conventions);
+    rw_result_print(cli, &result, stdout);
 }
 
 /* ------------------------------------------------------------------ what it writes */
@@ -207,8 +167,8 @@ static int write_list(const struct rw_selected *selected, FILE *out)
         "# %u of %u features, chosen by rankwood select: %s %s on half of the validation set, %s "
         "from all features\n# for rankwood train DATA --valid DATA --config THIS\n",
         selected->n_features, selected->rows[0].n_features, selected->metric,
-        rw_load_figure(row->compared.mean_b, mean),
-        rw_compare_signed(row->compared.difference, difference));
+        rw_figure(row->compared.mean_b, mean),
+        rw_figure_signed(row->compared.difference, difference));
     fprintf(out, "features = %s\n", selected->list);
     return rw_out_file_commit(job.cli->ctx, &job.list);
 }
@@ -266,10 +226,7 @@ static int choose(struct rw_cli *cli)
     if (job.n_uses < 0)
         rw_no_memory();
     RW_STEP(write_all(cli, job.selected));
-    if (json)
-        print_json(job.selected);
-    else
-        print_all(job.selected);
+    print(cli, job.selected);
     return 0;
 }
 
@@ -302,6 +259,7 @@ const struct rw_command rw_cmd_select = {
              "that are within.",
     .least = 1,
     .most = -1,
+    .has_results = 1,
     .options = options,
     .params = "*",
     .check = check,

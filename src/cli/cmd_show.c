@@ -1,4 +1,7 @@
 /* rankwood show: one tree. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "cli/load.h"
 #include "cli/messages.h"
 
@@ -14,29 +17,79 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* A knot a line: score and probability. */
-static int show_calibration(const struct rw_model *model)
+static int show_calibration(const struct rw_cli *cli)
 {
     struct rw_calibration map;
-    char score[RW_FIGURE_ROOM], probability[RW_FIGURE_ROOM];
-    if (!rw_model_calibration(model, &map)) {
+    struct rw_result result = {0};
+    json_t *knots = json_array();
+    if (!rw_model_calibration(cli->model, &map)) {
         rw_msg_error("the model has no map of scores to probabilities");
         rw_msg_hint("'rankwood calibrate' makes a model with one");
         return RW_EXIT_FAILURE;
     }
-    rw_load_print_calibration(&map);
-    for (int i = 0; i < map.n_knots; i++) {
-        rw_exact_text(map.score[i], score);
-        rw_exact_text(map.probability[i], probability);
-        printf("%s %s\n", score, probability);
-    }
+    for (int i = 0; i < map.n_knots; i++)
+        json_array_append_new(
+            knots, rw_result_row("score:n probability:n", map.score[i], map.probability[i]));
+    result.document = rw_load_json_calibration(&map);
+    rw_load_calibration_line(&result, &map);
+    rw_result_rows(&result, NULL, knots, "score==x;probability==x");
+    rw_result_print(cli, &result, stdout);
     return 0;
+}
+
+/* "node 3", or "leaf 0". */
+static const char *child(int at, char text[32])
+{
+    snprintf(text, 32, at < 0 ? "leaf %d" : "node %d", at < 0 ? ~at : at);
+    return text;
+}
+
+static json_t *node_row(const struct rw_model *model, int node)
+{
+    const int at = (int)tree - 1;
+    const struct rw_node split = rw_model_node(model, at, node);
+    const size_t n = rw_model_condition(model, at, node, NULL, 0);
+    char *condition = rw_need(n, 1), place[3][32];
+    rw_model_condition(model, at, node, condition, n + 1);
+    json_t *row = rw_result_row(
+        "place:s feature:u name:s condition:s missing:s gain:n left:s right:s",
+        child(node, place[0]), split.feature, rw_model_feature_name(model, split.feature),
+        condition, split.missing_left ? "left" : "right", split.gain, child(split.left, place[1]),
+        child(split.right, place[2]));
+    free(condition);
+    return row;
+}
+
+/* A table of the tree's nodes and leaves. */
+static void show_tree(const struct rw_cli *cli)
+{
+    static const char columns[] =
+        "place;feature;name;condition;missing;gain;left;right;value;documents==%.12g";
+    const int at = (int)tree - 1, n_leaves = rw_model_n_leaves(cli->model, at);
+    struct rw_result result = {0};
+    json_t *nodes = json_array(), *leaves = json_array();
+    char place[32];
+    for (int node = 0; node < n_leaves - 1; node++)
+        json_array_append_new(nodes, node_row(cli->model, node));
+    for (int leaf = 0; leaf < n_leaves; leaf++) {
+        const double docs = rw_model_leaf_docs(cli->model, at, leaf);
+        json_array_append_new(leaves,
+                              rw_result_row("place:s value:n documents:n", child(~leaf, place),
+                                            (double)rw_model_leaf(cli->model, at, leaf),
+                                            docs < 0 ? (double)NAN : docs));
+    }
+    result.document = rw_result_row("tree:i nodes:O leaves:O", (int)tree, nodes, leaves);
+    rw_result_rows(&result, NULL, nodes, columns);
+    rw_result_rows(&result, NULL, leaves, columns);
+    rw_result_print(cli, &result, stdout);
 }
 
 static int check(struct rw_cli *cli)
 {
     if (!rw_is_given(cli, "tree") == !calibration)
         return rw_wrong(cli, "'show' needs one of --tree N and --calibration");
+    if (dot && cli->format != RW_FORMAT_TEXT)
+        return rw_wrong(cli, "'--dot' and '--format' both say how to print: give one of them");
     return calibration && dot ? rw_wrong(cli, "'--dot' has no effect with '--calibration'") : 0;
 }
 
@@ -44,10 +97,14 @@ static int run(struct rw_cli *cli)
 {
     RW_STEP(rw_model_read(cli->ctx, cli->operands.text[0], &cli->model));
     if (calibration)
-        return show_calibration(cli->model);
+        return show_calibration(cli);
     const int n_trees = rw_model_n_trees(cli->model);
     if ((int)tree > n_trees)
         return rw_wrong(cli, "there is no tree %llu: the model has %d", tree, n_trees);
+    if (cli->format != RW_FORMAT_TEXT) {
+        show_tree(cli);
+        return 0;
+    }
     return rw_model_show(cli->ctx, cli->model, (int)tree - 1, dot, stdout);
 }
 
@@ -59,6 +116,7 @@ const struct rw_command rw_cmd_show = {
              "the score and the probability.",
     .least = 1,
     .most = 1,
+    .has_results = 1,
     .options = options,
     .check = check,
     .run = run,

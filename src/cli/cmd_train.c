@@ -151,7 +151,7 @@ static int on_round(void *user, const struct rw_round *round)
     for (int i = 0; i < round->n_metrics && at < (int)sizeof(line) - 1; i++)
         at += snprintf(line + at, sizeof(line) - (size_t)at, "  %s %s %s",
                        set_name(round->metrics[i].set, set), round->metrics[i].name,
-                       rw_load_figure(round->metrics[i].value, figure));
+                       rw_figure(round->metrics[i].value, figure));
     rw_msg_line("%s%s", line, round->best_round == round->round ? "  best" : "");
     if (rw_msg_is_verbose())
         rw_msg_line("  %d leaves; ms: lambdas %.2f, histograms %.2f, splits %.2f, partition %.2f, "
@@ -375,7 +375,7 @@ static int report(struct training *t)
         RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), t->valid[i], scores, &eval));
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
-                        rw_load_figure(eval->metrics[m].mean, figure));
+                        rw_figure(eval->metrics[m].mean, figure));
         rw_eval_free(eval);
         free(scores);
     }

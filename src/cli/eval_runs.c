@@ -14,67 +14,43 @@ struct measured {
     struct rw_eval **eval; /* [runs->n] */
 };
 
-static int wider(int width, const char *text)
-{
-    const int n = (int)strlen(text);
-    return n > width ? n : width;
-}
-
-static void print_table(const struct measured *measured)
-{
-    const struct rw_eval *first = measured->eval[0];
-    const struct rw_qrels *qrels = measured->qrels;
-    char figure[RW_FIGURE_ROOM];
-    int width = 3, name_width = 6;
-    for (int r = 0; r < measured->runs->n; r++)
-        width = wider(width, measured->runs->text[r]);
-    for (int m = 0; m < first->n_metrics; m++)
-        name_width = wider(name_width, first->metrics[m].name);
-    printf("%-*s  %-*s  %10s  %8s\n", width, "run", name_width, "metric", "mean", "queries");
-    for (int r = 0; r < measured->runs->n; r++) {
-        for (int m = 0; m < first->n_metrics; m++) {
-            const struct rw_eval_metric *metric = &measured->eval[r]->metrics[m];
-            printf("%-*s  %-*s  %10s  %8u\n", width, measured->runs->text[r], name_width,
-                   metric->name, rw_load_figure(metric->mean, figure), metric->n_counted);
-        }
-    }
-    printf("\n%llu judged documents in %u queries: %u empty (nothing relevant)\n",
-           (unsigned long long)qrels->n_judged, first->n_queries, first->n_empty);
-    for (int r = 0; r < measured->runs->n; r++)
-        printf("%s: %llu documents ranked, %llu of them not judged (label 0); nothing for %u "
-               "queries\n",
-               measured->runs->text[r], (unsigned long long)qrels->runs[r].n_ranked,
-               (unsigned long long)qrels->runs[r].n_unjudged, qrels->runs[r].n_unanswered);
-    printf("%s\n", first->conventions);
-}
-
-static json_t *run_json(const struct measured *measured, int r)
+/* Adds a row for each metric, as CSV and people have it. */
+static json_t *run_json(const struct measured *measured, int r, json_t *rows)
 {
     const struct rw_eval *eval = measured->eval[r];
     const struct rw_qrels_run *run = &measured->qrels->runs[r];
-    json_t *metrics = json_array();
+    const char *name = measured->runs->text[r];
     for (int m = 0; m < eval->n_metrics; m++)
-        json_array_append_new(metrics,
-                              json_pack("{s:s,s:o,s:I}", "metric", eval->metrics[m].name, "mean",
-                                        rw_load_json_number(eval->metrics[m].mean), "queries",
-                                        (json_int_t)eval->metrics[m].n_counted));
-    return json_pack("{s:o,s:o,s:I,s:I,s:I,s:I}", "run", rw_load_json_text(measured->runs->text[r]),
-                     "metrics", metrics, "ranked", (json_int_t)run->n_ranked, "unjudged",
-                     (json_int_t)run->n_unjudged, "unanswered", (json_int_t)run->n_unanswered,
-                     "unknown_lines", (json_int_t)run->n_unknown);
+        json_array_append_new(rows, rw_result_row("run:s metric:s mean:n queries:u", name,
+                                                  eval->metrics[m].name, eval->metrics[m].mean,
+                                                  eval->metrics[m].n_counted));
+    return rw_result_row("run:s metrics:o ranked:l unjudged:l unanswered:u unknown_lines:l", name,
+                         rw_load_json_metrics(eval), run->n_ranked, run->n_unjudged,
+                         run->n_unanswered, run->n_unknown);
 }
 
-static void print_json(const struct measured *measured)
+static void print(const struct rw_cli *cli, const struct measured *measured)
 {
     const struct rw_eval *first = measured->eval[0];
-    json_t *runs = json_array();
+    const struct rw_qrels *qrels = measured->qrels;
+    struct rw_result result = {0};
+    json_t *runs = json_array(), *rows = json_array();
     for (int r = 0; r < measured->runs->n; r++)
-        json_array_append_new(runs, run_json(measured, r));
-    rw_load_json_print(json_pack("{s:o,s:I,s:I,s:I,s:o}", "runs", runs, "judged",
-                                 (json_int_t)measured->qrels->n_judged, "queries",
-                                 (json_int_t)first->n_queries, "empty", (json_int_t)first->n_empty,
-                                 "conventions", rw_load_json_text(first->conventions)),
-                       stdout);
+        json_array_append_new(runs, run_json(measured, r, rows));
+    result.document =
+        rw_result_row("runs:o judged:l queries:u empty:u conventions:s", runs, qrels->n_judged,
+                      first->n_queries, first->n_empty, first->conventions);
+    rw_result_rows(&result, NULL, rows, "run;metric;mean;queries");
+    rw_result_line(&result, "%llu judged documents in %u queries: %u empty (nothing relevant)",
+                   (unsigned long long)qrels->n_judged, first->n_queries, first->n_empty);
+    for (int r = 0; r < measured->runs->n; r++)
+        rw_result_line(&result,
+                       "%s: %llu documents ranked, %llu of them not judged (label 0); nothing for "
+                       "%u queries",
+                       measured->runs->text[r], (unsigned long long)qrels->runs[r].n_ranked,
+                       (unsigned long long)qrels->runs[r].n_unjudged, qrels->runs[r].n_unanswered);
+    rw_result_line(&result, "%s", first->conventions);
+    rw_result_print(cli, &result, stdout);
 }
 
 /* A line a run and query: the values, "nan" where the query does not count. */
@@ -123,9 +99,6 @@ int rw_eval_runs(struct rw_cli *cli, const struct rw_eval_runs *wanted)
     }
     if (wanted->per_query)
         RW_STEP(write_per_query(cli, &measured, wanted->per_query));
-    if (wanted->json)
-        print_json(&measured);
-    else
-        print_table(&measured);
+    print(cli, &measured);
     return 0;
 }

@@ -256,82 +256,39 @@ int rw_load_check_like(const struct rw_cli *cli, const char *like)
     return rw_evaluate_like(cli->ctx, rw_params_eval(cli->params), NULL, NULL, like, &none);
 }
 
-const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM])
+void rw_load_calibration_line(struct rw_result *result, const struct rw_calibration *map)
 {
-    if (isnan(value))
-        snprintf(buffer, RW_FIGURE_ROOM, "-");
-    else if (fabs(value) < 1e9)
-        snprintf(buffer, RW_FIGURE_ROOM, "%.6f", value);
-    else
-        snprintf(buffer, RW_FIGURE_ROOM, "%.9g", value);
-    return buffer;
-}
-
-json_t *rw_load_json_param(const char *name, const char *value)
-{
-    const struct rw_param_info *info;
-    int i = 0;
-    char *end;
-    while ((info = rw_param_info(i)) != NULL && strcmp(info->name, name) != 0)
-        i++;
-    if (info && (info->type == RW_PARAM_INT || info->type == RW_PARAM_SEED)) {
-        errno = 0;
-        const long long number = strtoll(value, &end, 10);
-        if (end > value && !*end && errno == 0)
-            return json_integer(number);
-    } else if (info && info->type == RW_PARAM_REAL) {
-        const double number = strtod(value, &end);
-        if (end > value && !*end && isfinite(number))
-            return json_real(number);
-    } else if (info && strcmp(info->range, "off|on") == 0) {
-        return json_boolean(strcmp(value, "on") == 0);
-    }
-    return rw_load_json_text(value);
-}
-
-json_t *rw_load_json_text(const char *text)
-{
-    json_t *string = json_string(text);
-    char *plain = string ? NULL : strdup(text);
-    if (!plain)
-        return string;
-    for (char *c = plain; *c; c++) {
-        if ((unsigned char)*c >= 128)
-            *c = '?';
-    }
-    string = json_string(plain);
-    free(plain);
-    return string;
-}
-
-void rw_load_print_calibration(const struct rw_calibration *map)
-{
-    char slope[RW_FIGURE_ROOM], intercept[RW_FIGURE_ROOM];
-    printf("calibration %s, for labels of %g or more, ", map->method, map->relevant);
-    if (map->n_knots > 0) {
-        printf("%d knots\n", map->n_knots);
-        return;
-    }
+    char slope[RW_EXACT_ROOM], intercept[RW_EXACT_ROOM];
     rw_exact_text(map->slope, slope);
     rw_exact_text(map->intercept, intercept);
-    printf("slope %s, intercept %s\n", slope, intercept);
+    if (map->n_knots > 0)
+        rw_result_line(result, "calibration %s, for labels of %g or more, %d knots", map->method,
+                       map->relevant, map->n_knots);
+    else
+        rw_result_line(result, "calibration %s, for labels of %g or more, slope %s, intercept %s",
+                       map->method, map->relevant, slope, intercept);
 }
 
 json_t *rw_load_json_calibration(const struct rw_calibration *map)
 {
-    json_t *knots = json_array();
+    json_t *knots = json_array(),
+           *json = rw_result_row("method:s relevant:n", map->method, map->relevant);
     for (int i = 0; i < map->n_knots; i++)
         json_array_append_new(knots, json_pack("[f,f]", map->score[i], map->probability[i]));
-    return map->n_knots > 0 ? json_pack("{s:s,s:f,s:o}", "method", map->method, "relevant",
-                                        map->relevant, "knots", knots)
-                            : json_pack("{s:s,s:f,s:f,s:f,s:o}", "method", map->method, "relevant",
-                                        map->relevant, "slope", map->slope, "intercept",
-                                        map->intercept, "knots", knots);
+    if (map->n_knots == 0)
+        rw_result_extend(json, rw_result_row("slope:n intercept:n", map->slope, map->intercept));
+    json_object_set_new(json, "knots", knots);
+    return json;
 }
 
-json_t *rw_load_json_number(double value)
+json_t *rw_load_json_metrics(const struct rw_eval *eval)
 {
-    return isnan(value) ? json_null() : json_real(value);
+    json_t *metrics = json_array();
+    for (int i = 0; i < eval->n_metrics; i++)
+        json_array_append_new(metrics,
+                              rw_result_row("metric:s mean:n queries:u", eval->metrics[i].name,
+                                            eval->metrics[i].mean, eval->metrics[i].n_counted));
+    return metrics;
 }
 
 void rw_load_json_print(json_t *json, FILE *out)

@@ -2,8 +2,6 @@
 #ifndef RW_CLI_LOAD_H
 #define RW_CLI_LOAD_H
 
-#include <jansson.h>
-
 #include "cli/options.h"
 
 /* Functions that return an int return what functions of a command do. */
@@ -51,20 +49,11 @@ int rw_load_check_conventions(const struct rw_cli *cli, const char *why);
 /* Refuses an unknown program, and parameters that have no effect on its figures. */
 int rw_load_check_like(const struct rw_cli *cli, const char *like);
 
-/* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
-enum { RW_FIGURE_ROOM = 32 };
-const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM]);
-
-/* A JSON string of any bytes: what is not UTF-8 is shown as '?'. */
-json_t *rw_load_json_text(const char *text);
 /* What a model's map of scores to probabilities is, in a line, and as JSON with its knots. */
-void rw_load_print_calibration(const struct rw_calibration *map);
+void rw_load_calibration_line(struct rw_result *result, const struct rw_calibration *map);
 json_t *rw_load_json_calibration(const struct rw_calibration *map);
-/* JSON has no NaN: null. */
-json_t *rw_load_json_number(double value);
-/* A parameter's value: a number where it is one, true and false for on and off, else a string
- * ("auto", and a seed of 2^63 or more). */
-json_t *rw_load_json_param(const char *name, const char *value);
+/* An array of the metrics of an evaluation. */
+json_t *rw_load_json_metrics(const struct rw_eval *eval);
 /* Prints and frees it; ends the program where it is NULL, for want of memory. */
 void rw_load_json_print(json_t *json, FILE *out);
 

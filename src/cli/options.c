@@ -14,6 +14,8 @@ enum {
     KEY_OWN = 0x1000,
     KEY_PARAM = 0x2000,
     KEY_CONFIG = 0x3000,
+    KEY_FORMAT,
+    KEY_JSON,
     KEY_QUIET,
     KEY_VERBOSE,
     KEY_STRICT
@@ -34,7 +36,8 @@ struct parsing {
     const struct rw_help_option *between; /* the last option, since the last operand; NULL: none */
     const char *between_value;
     struct rw_list *behind; /* where operands go now; NULL: they are the command's */
-    int quiet, verbose, strict, is_help;
+    const char *format;     /* NULL: not given */
+    int quiet, verbose, strict, is_json, is_help;
 };
 
 static void list_add(struct rw_list *list, const char *text)
@@ -128,6 +131,11 @@ static void make_table(struct parsing *p)
         add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
             option->help, 1);
     }
+    if (p->cli->command->has_results) {
+        add(p, "format", KEY_FORMAT, "text|json|csv|latex",
+            "how results are printed; csv: the first table [default: text]", 1);
+        add(p, "json", KEY_JSON, NULL, "--format json: all that was found, with every digit", 1);
+    }
     if (p->cli->command->params || p->cli->command->roles) {
         add(p, "config", KEY_CONFIG, "FILE", "read parameters from 'name = value' lines", 1);
         add(p, "quiet", KEY_QUIET, NULL, "print only warnings and errors", 1);
@@ -214,9 +222,10 @@ static int take(struct parsing *p, const struct rw_help_option *option, const ch
     if (option - p->table < p->n_own)
         return take_own(p, (int)(option - p->table), text);
     if (option->arg) {
-        const char **to =
-            option->key == KEY_CONFIG ? &p->cli->config : &p->value[option->key - KEY_PARAM];
-        if (option->key != KEY_CONFIG && strcmp(option->name, "metric") == 0)
+        const char **to = option->key == KEY_CONFIG   ? &p->cli->config
+                          : option->key == KEY_FORMAT ? &p->format
+                                                      : &p->value[option->key - KEY_PARAM];
+        if (strcmp(option->name, "metric") == 0)
             list_add(&p->metrics, text);
         else if (*to)
             return rw_wrong(p->cli, "option '--%s' is given twice", option->name);
@@ -226,6 +235,7 @@ static int take(struct parsing *p, const struct rw_help_option *option, const ch
     *(option->key == KEY_QUIET     ? &p->quiet
       : option->key == KEY_VERBOSE ? &p->verbose
       : option->key == KEY_STRICT  ? &p->strict
+      : option->key == KEY_JSON    ? &p->is_json
                                    : &p->is_help) = 1;
     return 0;
 }
@@ -388,7 +398,26 @@ static int check_apart(const struct parsing *p)
     return RW_EXIT_USAGE;
 }
 
-static int check_line(const struct parsing *p, int argc, char **argv)
+static int take_format(struct parsing *p)
+{
+    static const char *const words[] = {"text", "json", "csv", "latex"};
+    if (p->format && p->is_json)
+        return rw_wrong(p->cli, "'--format' and '--json' both say how to print: give one of them");
+    p->cli->format = p->is_json ? RW_FORMAT_JSON : RW_FORMAT_TEXT;
+    for (int i = 0; i < 4; i++) {
+        if (p->format && strcmp(p->format, words[i]) == 0) {
+            p->cli->format = (enum rw_format)i;
+            return 0;
+        }
+    }
+    return p->format ? rw_wrong(p->cli,
+                                "option '--format': expected text, json, csv or latex, found "
+                                "'%.100s'",
+                                p->format)
+                     : 0;
+}
+
+static int check_line(struct parsing *p, int argc, char **argv)
 {
     const struct rw_cli *cli = p->cli;
     const struct rw_command *command = p->cli->command;
@@ -408,6 +437,7 @@ static int check_line(const struct parsing *p, int argc, char **argv)
     RW_STEP(check_apart(p));
     if (p->quiet && p->verbose)
         return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
+    RW_STEP(take_format(p));
     for (int i = 0; i < p->n_own; i++) {
         const struct rw_option *option = &command->options[i];
         if (option->needed && !cli->given[i])

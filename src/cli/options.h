@@ -3,6 +3,7 @@
 #ifndef RW_CLI_OPTIONS_H
 #define RW_CLI_OPTIONS_H
 
+#include "cli/result.h"
 #include "rankwood.h"
 
 /* Texts in order; the texts are borrowed. */
@@ -62,6 +63,7 @@ struct rw_command {
     int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
     int (*run)(struct rw_cli *cli);
     const char *replaced_by; /* the output that may replace the first operand; NULL: none may */
+    int has_results;         /* it prints some, as --format names */
     int has_ranks;           /* several may run it together (cli/many_ranks.h) */
     const struct rw_command *const
         *parts; /* "bench train", ...: has no options then; NULL ends it */
@@ -79,6 +81,7 @@ struct rw_cli {
     struct rw_list labels; /* of --label-columns; the same */
     char *labels_text;
     unsigned char *given; /* by option of the command */
+    enum rw_format format;
     struct rw_model *model;
     const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */
     struct rw_dataset *dataset;

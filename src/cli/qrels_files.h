@@ -17,7 +17,6 @@ struct rw_eval_runs {
     const char *qrels, *like; /* like: of rw_qrels_files_check */
     const struct rw_list *runs;
     const char *per_query; /* NULL: not wanted */
-    int json;
 };
 int rw_eval_runs(struct rw_cli *cli, const struct rw_eval_runs *wanted);
 

@@ -102,7 +102,7 @@ static json_t *texts(const struct rw_list *list)
 {
     json_t *array = json_array();
     for (int i = 0; i < list->n; i++)
-        json_array_append_new(array, rw_load_json_text(list->text[i]));
+        json_array_append_new(array, rw_result_text(list->text[i]));
     return array;
 }
 
@@ -111,7 +111,7 @@ static json_t *values_json(struct rw_params *params)
     json_t *values = json_object();
     for (int i = 0; rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
-        json_object_set_new(values, name, rw_load_json_param(name, rw_params_get(params, name)));
+        json_object_set_new(values, name, rw_result_param(name, rw_params_get(params, name)));
     }
     return values;
 }
@@ -194,7 +194,7 @@ void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, 
 {
     if (log->file)
         write_line(log, json_pack("{s:s,s:o,s:f,s:I}", "record", "timing", "stage",
-                                  rw_load_json_text(stage), "ms", ms, "peak_bytes",
+                                  rw_result_text(stage), "ms", ms, "peak_bytes",
                                   (json_int_t)peak_bytes));
 }
 

@@ -52,7 +52,7 @@ void rw_train_values_print(const struct rw_train_values *values, const struct rw
     for (int i = 0; i < values->n; i++) {
         if (value[i].set > 0)
             rw_msg_line("%s %s %s", set_name(value[i].set, set), value[i].name,
-                        rw_load_figure(value[i].value, figure));
+                        rw_figure(value[i].value, figure));
     }
 }
 
@@ -73,9 +73,9 @@ void rw_train_positions_print(const struct rw_positions *found)
         snprintf(documents, sizeof(documents), "%llu documents",
                  (unsigned long long)found->n_docs[i]);
         rw_msg_line("position %u: propensity %s (%s %s) %s, %s", found->position[i],
-                    rw_load_figure(found->propensity[i], figure[0]), found->bias ? "bias" : "t-",
-                    rw_load_figure(found->bias ? found->bias[i] : found->unclicked[i], figure[1]),
-                    what, documents);
+                    rw_figure(found->propensity[i], figure[0]), found->bias ? "bias" : "t-",
+                    rw_figure(found->bias ? found->bias[i] : found->unclicked[i], figure[1]), what,
+                    documents);
     }
     if (found->n > MOST_LINES)
         rw_msg_line("and %d more positions, which a log has (--log)", found->n - MOST_LINES);

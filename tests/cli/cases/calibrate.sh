@@ -26,7 +26,7 @@ sort -g scores | cmp - a
 paste scores p | sort -g | awk '$2 < last { print "falls:", $0 } $2 < 0 || $2 > 1 { print "no probability" } { last = $2 }'
 # A probability is the share of relevant documents among those that have it: within blocks of equal
 # probability, by the definition.
-"$RANKWOOD" show isotonic --calibration | sed 1d | awk '{ print $2 }' | sort -u >values
+"$RANKWOOD" show isotonic --calibration --format csv | sed 1d | cut -d , -f 2 | sort -u >values
 cut -d ' ' -f 1 valid.txt | paste - p | awk '
     { n[$2]++; r[$2] += $1 >= 1 }
     END { for (v in n) { d = r[v] / n[v] - v; if (d > 1e-12 || d < -1e-12) print "block", v, r[v] / n[v] } print length(n), "values" }'

@@ -11,7 +11,7 @@ c --baseline weak.txt model.txt scores run --threads 1 >one
 c --threads 3 --baseline weak.txt model.txt scores run >three
 say 'same for any threads' cmp -s one three
 for kind in model.txt scores run; do
-    grep "^$kind " one | sed "s/^$kind  *//" >"of.$kind"
+    awk -v kind="$kind" '$2 == kind { $2 = ""; print }' one >"of.$kind"
 done
 say 'a model, its scores and its run are one' test "$(sort -u of.model.txt of.scores of.run | wc -l)" -eq 2
 # Four systems by hand: figures of each are those that it has alone with --a and --b.
@@ -52,5 +52,6 @@ try compare data --baseline a b --format csv --json
 try compare data --baseline a b --fail-below low
 try compare data --a a --b b --fail-below
 try compare data --a a --b b --correct holm
-try compare data --a a --b b --format csv
+"$RANKWOOD" compare data --metric mrr,rmse --a a --b b --format csv
+"$RANKWOOD" compare data --metric mrr --a a --b b --format latex
 try compare data --baseline a nothing

@@ -1,0 +1,441 @@
+#include "cli/result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/messages.h"
+#include "cli/options.h"
+
+/* ------------------------------------------------------------------ values */
+
+const char *rw_figure(double value, char buffer[RW_FIGURE_ROOM])
+{
+    if (isnan(value))
+        snprintf(buffer, RW_FIGURE_ROOM, "-");
+    else
+        snprintf(buffer, RW_FIGURE_ROOM, fabs(value) < 1e9 ? "%.6f" : "%.9g", value);
+    return buffer;
+}
+
+const char *rw_figure_signed(double value, char buffer[RW_FIGURE_ROOM])
+{
+    buffer[0] = '+';
+    rw_figure(value, value >= 0 ? buffer + 1 : buffer);
+    return buffer;
+}
+
+json_t *rw_result_text(const char *text)
+{
+    json_t *string = text ? json_string(text) : json_null();
+    char *plain = string ? NULL : strdup(text);
+    if (!plain)
+        return string;
+    for (char *c = plain; *c; c++) {
+        if ((unsigned char)*c >= 128)
+            *c = '?';
+    }
+    string = json_string(plain);
+    free(plain);
+    return string;
+}
+
+json_t *rw_result_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *rw_result_param(const char *name, const char *value)
+{
+    const struct rw_param_info *info;
+    int i = 0;
+    char *end;
+    while ((info = rw_param_info(i)) != NULL && strcmp(info->name, name) != 0)
+        i++;
+    if (info && (info->type == RW_PARAM_INT || info->type == RW_PARAM_SEED)) {
+        errno = 0;
+        const long long number = strtoll(value, &end, 10);
+        if (end > value && !*end && errno == 0)
+            return json_integer(number);
+    } else if (info && info->type == RW_PARAM_REAL) {
+        const double number = strtod(value, &end);
+        if (end > value && !*end && isfinite(number))
+            return json_real(number);
+    } else if (info && strcmp(info->range, "off|on") == 0) {
+        return json_boolean(strcmp(value, "on") == 0);
+    }
+    return rw_result_text(value);
+}
+
+static json_t *next_value(char kind, va_list *args)
+{
+    switch (kind) {
+    case 's':
+        return rw_result_text(va_arg(*args, const char *));
+    case 'n':
+        return rw_result_real(va_arg(*args, double));
+    case 'i':
+        return json_integer(va_arg(*args, int));
+    case 'u':
+        return json_integer(va_arg(*args, unsigned));
+    case 'l':
+        return json_integer((json_int_t)va_arg(*args, uint64_t));
+    case 'b':
+        return json_boolean(va_arg(*args, int));
+    case 'O':
+        return json_incref(va_arg(*args, json_t *));
+    default:
+        return va_arg(*args, json_t *);
+    }
+}
+
+json_t *rw_result_row(const char *keys, ...)
+{
+    json_t *row = json_object();
+    va_list args;
+    va_start(args, keys);
+    for (size_t n; *keys; keys += n + 2, keys += *keys == ' ') {
+        char key[64];
+        n = strcspn(keys, ":");
+        snprintf(key, sizeof(key), "%.*s", (int)n, keys);
+        if (json_object_set_new(row, key, next_value(keys[n + 1], &args)) < 0)
+            rw_no_memory();
+    }
+    va_end(args);
+    return row;
+}
+
+void rw_result_extend(json_t *object, json_t *more)
+{
+    json_object_update(object, more);
+    json_decref(more);
+}
+
+/* ------------------------------------------------------------------ parts */
+
+struct rw_result_part {
+    char *text;    /* owned: a line, or the title of rows; NULL: it has none */
+    json_t *rows;  /* owned; NULL: a line */
+    char *columns; /* owned */
+    int most;      /* 0: all */
+    const char *option;
+};
+
+static struct rw_result_part *add_part(struct rw_result *result)
+{
+    result->part = realloc(result->part, (size_t)(result->n + 1) * sizeof(*result->part));
+    if (!result->part)
+        rw_no_memory();
+    result->part[result->n] = (struct rw_result_part){NULL, NULL, NULL, 0, NULL};
+    return &result->part[result->n++];
+}
+
+static char *copy_of(const char *text)
+{
+    return strcpy(rw_need(strlen(text), 1), text);
+}
+
+void rw_result_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns)
+{
+    struct rw_result_part *part = add_part(result);
+    part->text = title ? copy_of(title) : NULL;
+    part->rows = rows;
+    part->columns = copy_of(columns);
+}
+
+/* A column of a list, which is cut up. */
+struct column {
+    const char *key, *title;
+    char *format; /* NULL: figures */
+    char where;   /* '-': in CSV only; '+': not there */
+};
+
+/* The next column; 0: there is none. */
+static int next_column(char **list, struct column *column)
+{
+    char *text = strsep(list, ";");
+    if (!text)
+        return 0;
+    column->where = *text == '-' || *text == '+' ? *text++ : 0;
+    column->key = strsep(&text, "=");
+    column->title = text ? strsep(&text, "=") : column->key;
+    column->title = *column->title ? column->title : column->key;
+    column->format = text;
+    return 1;
+}
+
+void rw_result_most(struct rw_result *result, int most, const char *option)
+{
+    result->part[result->n - 1].most = most;
+    result->part[result->n - 1].option = option;
+}
+
+void rw_result_line(struct rw_result *result, const char *format, ...)
+{
+    char *text, *rest, *line;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        rw_no_memory();
+    va_end(args);
+    for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
+        add_part(result)->text = copy_of(line);
+    free(text);
+}
+
+/* ------------------------------------------------------------------ text and LaTeX */
+
+/* A figure that a test marks has its stars raised. */
+static void put_latex(FILE *out, const char *text)
+{
+    static const char special[] = "\\~^<>|&%$#_{}";
+    static const char *const words[sizeof(special)] = {"textbackslash", "~",           "^",
+                                                       "textless",      "textgreater", "textbar"};
+    const size_t n = strspn(text, "-+.0123456789"), stars = strspn(text + n, "*");
+    const int is_marked = n > 0 && stars > 0 && !text[n + stars];
+    for (size_t i = 0; is_marked ? i < n : text[i] != 0; i++) {
+        const char *at = strchr(special, text[i]);
+        if (at && words[at - special])
+            fprintf(out, "\\%s{}", words[at - special]);
+        else
+            fprintf(out, at ? "\\%c" : "%c", text[i]);
+    }
+    if (is_marked)
+        fprintf(out, "$^{%s}$", text + n);
+}
+
+enum { GAP = 2 }; /* between columns */
+
+/* What differs between the two. */
+struct style {
+    const char *row_end, *before_line;
+    void (*put)(FILE *out, const char *text);
+    int is_latex;
+};
+static const struct style text_style = {"\n", "", rw_msg_put, 0};
+static const struct style latex_style = {" \\\\\n", "% ", put_latex, 1};
+
+static void put_line(FILE *out, const struct style *style, const char *line)
+{
+    fputs(*line ? style->before_line : "", out);
+    rw_msg_put(out, line);
+    fputc('\n', out);
+}
+
+static char *cell_text(const struct column *column, const json_t *value, double sum)
+{
+    char text[64] = "";
+    if (json_is_string(value))
+        return copy_of(json_string_value(value));
+    if (json_is_integer(value))
+        snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (!json_is_real(value))
+        strcpy(text, json_is_true(value) ? "yes" : json_is_null(value) ? "-" : "");
+    else if (!column->format)
+        rw_figure(json_real_value(value), text);
+    else if (strcmp(column->format, "+") == 0)
+        rw_figure_signed(json_real_value(value), text);
+    else if (strcmp(column->format, "x") == 0)
+        rw_exact_text(json_real_value(value), text);
+    else if (strcmp(column->format, "%") == 0)
+        snprintf(text, sizeof(text), "%.2f", sum > 0 ? 100 * json_real_value(value) / sum : 0.0);
+    else
+        snprintf(text, sizeof(text), column->format, json_real_value(value) + 0.0);
+    return copy_of(text);
+}
+
+/* One column's cells, and how they are set. */
+struct set_column {
+    char **cell; /* [1 + rows] the title first; owned, like its texts */
+    int width, is_left, has_text;
+};
+
+static struct set_column set_column(const struct column *column, const json_t *rows, size_t n)
+{
+    struct set_column set = {.cell = rw_need(n + 1, sizeof(char *))};
+    double sum = 0.0;
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        sum += json_real_value(json_object_get(json_array_get(rows, r), column->key));
+    for (size_t r = 0; r <= n; r++) {
+        const json_t *value = r ? json_object_get(json_array_get(rows, r - 1), column->key) : NULL;
+        set.cell[r] = r ? cell_text(column, value, sum) : copy_of(column->title);
+        set.has_text |= r > 0 && *set.cell[r];
+        set.is_left |= !column->format && (json_is_string(value) || json_is_boolean(value));
+        set.width = (int)strlen(set.cell[r]) > set.width ? (int)strlen(set.cell[r]) : set.width;
+    }
+    return set;
+}
+
+/* blanks: what is due before the next text. */
+static void put_cell(FILE *out, const struct style *style, const struct set_column *column,
+                     size_t row, int *blanks)
+{
+    const char *text = column->cell[row];
+    const int padding = column->width - (int)strlen(text);
+    *blanks += column->is_left ? 0 : padding;
+    if (*text) {
+        fprintf(out, "%*s", style->is_latex ? 0 : *blanks, "");
+        style->put(out, text);
+        *blanks = 0;
+    }
+    *blanks += (column->is_left ? padding : 0) + GAP;
+}
+
+static void put_rows(FILE *out, const struct style *style, const struct set_column *columns,
+                     int n_columns, size_t n_rows)
+{
+    if (style->is_latex)
+        fputs("\\begin{tabular}{", out);
+    for (int c = 0; c < n_columns && style->is_latex; c++)
+        fputc(columns[c].is_left ? 'l' : 'r', out);
+    fputs(style->is_latex ? "}\n\\hline\n" : "", out);
+    for (size_t r = 0; r <= n_rows; r++) {
+        int blanks = 0;
+        for (int c = 0; c < n_columns; c++) {
+            fputs(c && style->is_latex ? " & " : "", out);
+            put_cell(out, style, &columns[c], r, &blanks);
+        }
+        fputs(style->row_end, out);
+        fputs(style->is_latex && (r == 0 || r == n_rows) ? "\\hline\n" : "", out);
+    }
+    fputs(style->is_latex ? "\\end{tabular}\n" : "", out);
+}
+
+static void free_column(struct set_column *column, size_t n_rows)
+{
+    for (size_t r = 0; r <= n_rows; r++)
+        free(column->cell[r]);
+    free(column->cell);
+}
+
+/* Columns without a value are left out. */
+static void print_rows(FILE *out, const struct style *style, const struct rw_result_part *part)
+{
+    const size_t n = json_array_size(part->rows), most = (size_t)part->most;
+    const size_t n_shown = most > 0 && most < n ? most : n;
+    char *rest = part->columns;
+    struct set_column *columns = rw_need(strlen(rest), sizeof(*columns));
+    struct column column;
+    int n_set = 0;
+    while (next_column(&rest, &column)) {
+        if (column.where == '-')
+            continue;
+        columns[n_set] = set_column(&column, part->rows, n_shown);
+        if (columns[n_set].has_text)
+            n_set++;
+        else
+            free_column(&columns[n_set], n_shown);
+    }
+    if (part->text)
+        put_line(out, style, part->text);
+    put_rows(out, style, columns, n_set, n_shown);
+    for (int c = 0; c < n_set; c++)
+        free_column(&columns[c], n_shown);
+    free(columns);
+    if (n_shown < n && part->option)
+        fprintf(out, "%s... and %zu more: %s shows them\n", style->before_line, n - n_shown,
+                part->option);
+}
+
+static void print_parts(FILE *out, const struct style *style, const struct rw_result *result)
+{
+    for (int i = 0; i < result->n; i++) {
+        const struct rw_result_part *part = &result->part[i];
+        if (part->rows && json_array_size(part->rows) == 0)
+            continue;
+        if (i > 0 && (part->rows || result->part[i - 1].rows))
+            fputc('\n', out);
+        if (part->rows)
+            print_rows(out, style, part);
+        else
+            put_line(out, style, part->text);
+    }
+}
+
+/* ------------------------------------------------------------------ CSV */
+
+void rw_result_put_csv(FILE *out, const char *text)
+{
+    const int quoted = text[strcspn(text, "\",\r\n")] != 0;
+    fputs(quoted ? "\"" : "", out);
+    for (; *text; text++)
+        fprintf(out, *text == '"' ? "%c\"" : "%c", *text);
+    fputs(quoted ? "\"" : "", out);
+}
+
+/* Nothing where there is no value. */
+static void put_csv(FILE *out, const json_t *value)
+{
+    char number[RW_EXACT_ROOM] = "";
+    if (json_is_integer(value))
+        snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        rw_exact_text(json_real_value(value), number);
+    else if (json_is_boolean(value))
+        strcpy(number, json_is_true(value) ? "true" : "false");
+    rw_result_put_csv(out, json_is_string(value) ? json_string_value(value) : number);
+}
+
+static void put_csv_row(FILE *out, const char *columns, const json_t *row)
+{
+    char *copy = copy_of(columns), *rest = copy;
+    struct column column;
+    for (int n = 0; next_column(&rest, &column);) {
+        if (column.where == '+')
+            continue;
+        fputs(n++ ? "," : "", out);
+        if (row)
+            put_csv(out, json_object_get(row, column.key));
+        else
+            rw_result_put_csv(out, column.key);
+    }
+    fputc('\n', out);
+    free(copy);
+}
+
+static void print_csv(FILE *out, const struct rw_result *result)
+{
+    const char *columns = NULL;
+    size_t r;
+    json_t *row;
+    for (int i = 0; i < result->n; i++) {
+        const struct rw_result_part *part = &result->part[i];
+        if (!part->rows || (columns && strcmp(columns, part->columns) != 0))
+            continue;
+        if (!columns)
+            put_csv_row(out, part->columns, NULL);
+        columns = part->columns;
+        json_array_foreach(part->rows, r, row) put_csv_row(out, columns, row);
+    }
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+const char *rw_prints_all(const struct rw_cli *cli)
+{
+    return cli->format == RW_FORMAT_JSON  ? "--json"
+           : cli->format == RW_FORMAT_CSV ? "--format csv"
+                                          : NULL;
+}
+
+void rw_result_print(const struct rw_cli *cli, struct rw_result *result, FILE *out)
+{
+    if (cli->format == RW_FORMAT_JSON) {
+        json_dumpf(result->document, out, JSON_INDENT(1));
+        fputc('\n', out);
+    } else if (cli->format == RW_FORMAT_CSV) {
+        print_csv(out, result);
+    } else {
+        print_parts(out, cli->format == RW_FORMAT_LATEX ? &latex_style : &text_style, result);
+    }
+    for (int i = 0; i < result->n; i++) {
+        free(result->part[i].text);
+        free(result->part[i].columns);
+        json_decref(result->part[i].rows);
+    }
+    free(result->part);
+    json_decref(result->document);
+    *result = (struct rw_result){NULL, NULL, 0};
+}
