@@ -1,15 +1,11 @@
 #!/bin/sh
 # One model, any threads: the same data, parameters and seed must give the same model file, whatever
 # the engine, the number of threads, the form of the input and the compiler. Every comparison is cmp.
-# Then a pinned run: its hashes and figures stand in same_bytes.pin, so that a change that moves
-# models has to say so (--pin writes them anew).
+# What is pinned is in pin.txt, which pin.py compares, so that a change that moves models has to say so.
 #
 #   sh tests/same_bytes.sh BUILDS          builds what it needs in BUILDS/bytes-*
-#   sh tests/same_bytes.sh --pin BUILDS    prints the pin of this tree
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
-pin=0
-[ "$1" = --pin ] && pin=1 && shift
 mkdir -p "$1" && builds=$(cd "$1" && pwd) || exit 2
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 2
@@ -47,8 +43,7 @@ fi
 "$base" synth --shape letor --queries 150 --seed 7 -o train.txt &&
     "$base" synth --shape letor --queries 60 --seed 8 -o valid.txt &&
     "$base" synth --shape istella --queries 12 --seed 9 -o wide.txt &&
-    "$base" synth --shape mslr30k --queries 20 --seed 10 -o mid.txt &&
-    "$base" synth --shape letor --queries 2000 --seed 11 -o large.rwb || {
+    "$base" synth --shape mslr30k --queries 20 --seed 10 -o mid.txt || {
     no "synth fails"
     exit 1
 }
@@ -61,8 +56,6 @@ run_of() { # name -> arguments after the training data
         --rounding nearest --sample-queries 0.7 --sample-features 0.6 --absent missing --bins 1024
         --truncation none --norm off" ;;
     wide) echo "--rounds 8 --leaves 63 --min-docs 2 --absent missing --label-gain linear" ;;
-    large) echo "--rounds 3 --leaves 63 --min-docs 5 --split mart --sample-features 1" ;;
-    large_newton) echo "--rounds 2 --leaves 31 --split newton --bits 16 --bins 300 --sample-queries 0.9" ;;
     yeti) echo "--objective yetirank --valid valid.txt --rounds 10 --min-docs 3 --split newton --leaves 15
         --sample-queries 0.8" ;;
     residual) echo "--objective regression --rounds 10 --split newton --bins 16 --l2 1 --seed 5 --metric rmse --train-metric on" ;;
@@ -71,7 +64,6 @@ run_of() { # name -> arguments after the training data
 data_of() {
     case $1 in
     wide) echo wide.txt ;;
-    large*) echo large.rwb ;;
     residual) echo mid.txt ;;
     *) echo train.txt ;;
     esac
@@ -103,106 +95,18 @@ for run in mart newton wide residual yeti; do
 done
 cmp -s mart.model newton.model && no "two different runs give one model: nothing is compared"
 
-# --- the pinned run
-sum() {
-    sha256sum "$1" | cut -d' ' -f1
-}
-"$base" eval valid.txt --model mart.model --metric ndcg@10 --json >eval.json 2>/dev/null
-{
-    echo "# What tests/same_bytes.sh must find; 'sh tests/same_bytes.sh --pin BUILDS' prints it anew."
-    for file in train.txt valid.txt wide.txt mid.txt mart.model newton.model wide.model residual.model \
-        yeti.model; do
-        echo "$file $(sum $file)"
-    done
-    echo "ndcg@10 $(tr -d ' \n' <eval.json | sed -n 's/.*"mean":\([-0-9.e]*\).*/\1/p')"
-} >pin
-if [ "$pin" = 1 ]; then
-    cat pin
-    exit 0
-fi
-if diff "$root/tests/same_bytes.pin" pin; then
-    echo "ok same_bytes: the pinned runs"
+# --- what tests/pin.txt has: engines, threads, instructions, forms of input, and what all commands give
+if python3 "$root/tests/pin.py" "$base" --quick >pin; then
+    echo "ok same_bytes: $(tail -n 1 pin)"
 else
-    no "the pinned runs moved: if models are meant to change, write tests/same_bytes.pin anew and say so"
+    cat pin
+    no "$(tail -n 1 pin): if models are meant to change, write tests/pin.txt again and say so"
 fi
 
-# --- engines and threads
-for run in mart newton wide residual yeti; do
-    data=$(data_of "$run")
-    for way in 'cpu 2' 'cpu 7' 'ref 1' 'sim 1' 'sim 7'; do
-        set -- $way
-        if train "$base" "$run" "$data" other --device "$1" --threads "$2"; then
-            same "$run" "--device $1, $2 threads" other
-        else
-            no "$run: --device $1, $2 threads: fails"
-        fi
-    done
-done
-
-# --- every path of instructions that this processor has
-for run in mart newton wide residual yeti; do
-    data=$(data_of "$run")
-    for isa in plain avx2 avx512; do
-        if RANKWOOD_ISA=$isa train "$base" "$run" "$data" other --device cpu --threads 2; then
-            same "$run" "--device cpu, RANKWOOD_ISA=$isa" other
-        else
-            no "$run: --device cpu, RANKWOOD_ISA=$isa: fails"
-        fi
-    done
-done
-
-# --- many configurations on the engine that keeps to the boundary (on a GPU machine: cpu cuda)
-PARTS=configurations sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
+# --- many configurations by several workers (of devices, on a GPU machine: same_bytes_cuda.sh)
 EACH=1 MPI_RANKS=2 RANKWOOD_COMM_MPI="$builds/release/src/rankwood_comm_mpi.so" \
     sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
     no "configurations of many ranks"
-
-# --- enough documents that every loop is divided among the threads (the least is 16,384)
-for run in large large_newton; do
-    if train "$base" $run large.rwb $run.model --device cpu --threads 1; then
-        for threads in 2 7; do
-            train "$base" $run large.rwb other --threads $threads && same $run "$threads threads" other ||
-                no "$run: $threads threads: fails"
-        done
-        for isa in plain avx2; do
-            RANKWOOD_ISA=$isa train "$base" $run large.rwb other --threads 2 &&
-                same $run "RANKWOOD_ISA=$isa" other || no "$run: RANKWOOD_ISA=$isa: fails"
-        done
-    else
-        no "$run does not train"
-    fi
-done
-
-# --- forms of input. The files are cut between queries.
-forms() { # run: makes t.gz t2.gz t.rwb t[123].txt of the run's data
-    gzip -c "$1" >t.gz
-    "$base" bin "$1" -o t.rwb 2>bin.err || no "bin fails: $(head -n 3 bin.err)"
-    rm -f t1.txt t2.txt t3.txt
-    awk '{ if ($2 != last) n++; last = $2; print > ("t" (n < 4 ? 1 : n < 9 ? 2 : 3) ".txt") }' "$1"
-    { head -n 50 "$1" | gzip -c; tail -n +51 "$1" | gzip -c; } >t2.gz
-}
-for run in mart newton wide; do
-    data=$(data_of "$run")
-    forms "$data"
-    cat t1.txt t2.txt t3.txt | cmp - "$data" || no "the three files are not the one file"
-    for form in 't.gz' 't2.gz' 't.rwb' 't1.txt t2.txt t3.txt'; do
-        if train "$base" "$run" "$form" other --threads 2; then
-            same "$run" "from $form" other
-        else
-            no "$run: from $form: fails"
-        fi
-    done
-    if train "$base" "$run" - other --threads 2 <"$data"; then
-        same "$run" "from standard input" other
-    else
-        no "$run: from standard input: fails"
-    fi
-    if train "$base" "$run" - other --threads 2 <t.gz; then
-        same "$run" "from gzip on standard input" other
-    else
-        no "$run: from gzip on standard input: fails"
-    fi
-done
 
 # --- real data, raw values of many kinds
 real=${RANKWOOD_DATA:-$root/../shared/data}/mslr-sample

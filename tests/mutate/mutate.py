@@ -260,7 +260,7 @@ class Tree:
             if failed := self.failing(self.build, tests):
                 return failed
         if "pins" in self.stages and self.pins_differ():
-            return "same_bytes.pin"
+            return "pin"
         if "sanitized" not in self.stages:
             return ""
         self.configure(self.sanitized, SANITIZED)
@@ -308,13 +308,10 @@ class Tree:
         return f"{name} (time)" if is_late else name
 
     def pins_differ(self) -> bool:
-        """Of data and models, by tests/same_bytes.sh."""
+        """Of data and models, by tests/pin.py."""
         needed(["ninja", "-C", str(self.build), "src/cli/rankwood"], self.env)
-        builds = self.tmp / "builds"
-        builds.mkdir()
-        (builds / "release").symlink_to(self.build)
-        done = run(["timeout", "300", "sh", str(self.root / "tests/same_bytes.sh"), "--pin", str(builds)], self.env)
-        return done.stdout != (self.root / "tests/same_bytes.pin").read_text()
+        pin = [sys.executable, str(self.root / "tests/pin.py"), str(self.build / "src/cli/rankwood")]
+        return run(["timeout", "300", *pin, "--quick", "--only", "^(data|run)"], self.env).returncode != 0
 
 
 def stages_of(path: str, tests: set[str]) -> tuple[list[list[str]], list[str]]:
