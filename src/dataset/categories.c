@@ -70,14 +70,6 @@ const struct rw_feature_categories *rw_categories_find(const struct rw_categorie
     return at < categories->n && categories->of[at].feature == feature ? &categories->of[at] : NULL;
 }
 
-uint32_t rw_categories_most_codes(const struct rw_categories *categories)
-{
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < categories->n; i++)
-        most = categories->of[i].n + 1 > most ? categories->of[i].n + 1 : most;
-    return most;
-}
-
 static int compare_words(const void *key, const void *word)
 {
     return strcmp(key, *(char *const *)word);

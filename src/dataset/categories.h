@@ -39,8 +39,6 @@ int rw_categories_index(struct rw_ctx *ctx, struct rw_categories *categories);
 /* NULL: the feature's values are numbers. */
 const struct rw_feature_categories *rw_categories_find(const struct rw_categories *categories,
                                                        uint32_t feature);
-/* Codes of the feature that has most, with that of all other words. */
-uint32_t rw_categories_most_codes(const struct rw_categories *categories);
 
 uint32_t rw_category_of_word(const struct rw_feature_categories *of, const char *word);
 /* Whole and from 0 on; what is beyond 2^24 need not have been that number in the data. */

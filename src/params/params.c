@@ -320,14 +320,15 @@ void rw_params_objective_rule(const struct rw_params *params, struct rw_objectiv
     objective_by_rule(params, rule);
 }
 
-/* What goes by the size of the training set, and is noted in the model. */
+/* What `auto` is by the size of the training set, and is noted in the model. */
 static const enum rw_param_at by_size[] = {RW_AT_PARAM_leaves, RW_AT_PARAM_rate, RW_AT_PARAM_split,
                                            RW_AT_PARAM_sample_features};
+enum { N_BY_SIZE = sizeof(by_size) / sizeof(by_size[0]) };
 
 int rw_param_is_by_size(int at)
 {
     int found = 0;
-    for (size_t i = 0; i < sizeof(by_size) / sizeof(by_size[0]); i++)
+    for (int i = 0; i < N_BY_SIZE; i++)
         found |= (int)by_size[i] == at;
     return found;
 }
@@ -335,28 +336,21 @@ int rw_param_is_by_size(int at)
 static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                    uint32_t n_features)
 {
-    const struct {
-        enum rw_param_at at;
-        int chosen;
-    } item[] = {
-        {RW_AT_PARAM_leaves, params->grow == RW_GROW_LEAVES && params->leaves == RW_AUTO},
-        {RW_AT_PARAM_rate, params->rate == RW_AUTO},
-        {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
-        {RW_AT_PARAM_sample_features, params->sample_features == RW_AUTO},
-    };
-    char text[128] = "";
-    if (item[0].chosen)
+    const struct rw_params given = *params; /* its texts are borrowed */
+    char text[128] = "", before[RW_PARAM_ROOM];
+    size_t n = 0;
+    if (params->grow == RW_GROW_LEAVES)
         params->leaves = rw_params_leaves(params, n_docs);
     params->split = (int)rw_params_split(params, n_docs);
     params->rate = rw_params_rate(params, n_docs, n_features);
     params->sample_features = rw_params_sample_features(params, n_docs, n_features);
-    for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
-        const char *name = rw_param_rows[item[i].at].info.name;
-        if (!item[i].chosen)
+    for (int i = 0; i < N_BY_SIZE; i++) {
+        const char *name = rw_param_rows[by_size[i]].info.name,
+                   *value = rw_params_get(params, name);
+        if (strcmp(text_of(&given, by_size[i], before), value) == 0)
             continue;
-        params->is_chosen[item[i].at] = 1;
-        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
-                              rw_params_get(params, name));
+        params->is_chosen[by_size[i]] = 1;
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name, value);
     }
     if (text[0])
         rw_log(ctx, RW_LOG_NOTE, "chosen for %u documents:%s", n_docs, text);
