@@ -47,7 +47,6 @@ static const struct rw_option options[] = {
      .least = 0, .most = MOST_SEED},
     {"quick", 0, NULL, "small inputs and few runs: to see that it works", RW_OPTION_FLAG,
      .value = &asked.quick},
-    {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, .value = &json},
     {0},
 };
 
@@ -66,7 +65,7 @@ static int run_suite(struct rw_cli *cli)
     asked.n_bins = (uint32_t)bins;
     asked.n_runs = (int)runs;
     asked.seed = seed;
-    return rw_bench_rows(cli, "lab", measure, &shown, json);
+    return rw_bench_rows(cli, "lab", measure, &shown);
 }
 
 /* ------------------------------------------------------------------ the program */
@@ -92,8 +91,11 @@ static int run(int argc, char **argv)
         if (strcmp(argv[1], names[n]) != 0)
             continue;
         suite = rw_lab_suite_at(n);
-        const struct rw_command command = {
-            .name = names[n], .about = suite->about, .options = options, .run = run_suite};
+        const struct rw_command command = {.name = names[n],
+                                           .about = suite->about,
+                                           .has_results = 1,
+                                           .options = options,
+                                           .run = run_suite};
         return rw_command_run(&command, argc - 1, argv + 1);
     }
     const char *near = rw_word_nearest(argv[1], names, n);

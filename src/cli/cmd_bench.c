@@ -4,7 +4,6 @@
 
 static struct rw_bench_options how = {.seed = 1};
 static unsigned long long queries, ranks;
-static int json;
 static const struct rw_option of_training[] = {
     {"suite", 0, "NAME", "what to measure [default: the first]", RW_OPTION_TEXT,
      .value = &how.suite},
@@ -16,7 +15,6 @@ static const struct rw_option of_training[] = {
      .value = &ranks, .least = 1, .most = RW_RANKS_MOST_THREADS},
     {"quick", 0, NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
-    {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, .value = &json},
     {0},
 };
 static const struct rw_option of_others[] = {
@@ -26,7 +24,6 @@ static const struct rw_option of_others[] = {
      .most = 10000000},
     {"quick", 0, NULL, "small data and few runs: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
-    {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, .value = &json},
     {0},
 };
 
@@ -43,7 +40,7 @@ static int run(struct rw_cli *cli, const char *bench, rw_bench_fn measure)
     how.params = cli->params;
     how.n_queries = (uint32_t)queries;
     how.n_ranks = (uint32_t)ranks;
-    return rw_bench_rows(cli, bench, measure, &how, json);
+    return rw_bench_rows(cli, bench, measure, &how);
 }
 
 static int run_train(struct rw_cli *cli)
@@ -66,6 +63,7 @@ static const struct rw_command bench_train = {
     .about = "Measures training on made data, on the device that --device names. Parameters "
              "replace those of the suite; rows that are the same then are one.",
     .more = list_suites,
+    .has_results = 1,
     .options = of_training,
     .roles = RW_ROLE_TREES | RW_ROLE_LEAVES | RW_ROLE_MACHINE,
     .params = " absent ",
@@ -76,6 +74,7 @@ static const struct rw_command bench_load = {
     .about = "Measures loading made data on the CPU, from LETOR text (written to TMPDIR and "
              "removed) and from the cache of it: reading alone, and until training can begin; with "
              "one thread and with all.",
+    .has_results = 1,
     .options = of_others,
     .params = " bins threads ",
     .run = run_load,
@@ -85,6 +84,7 @@ static const struct rw_command bench_predict = {
     .about = "Measures scores of dense documents in memory, by models of trees of 31 and of 255 "
              "leaves, on the CPU: the plain walk and what 'predict' does, with one thread and with "
              "all, and one document at a time.",
+    .has_results = 1,
     .options = of_others,
     .params = " threads ",
     .run = run_predict,

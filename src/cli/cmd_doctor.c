@@ -1,5 +1,4 @@
 /* rankwood doctor: what this machine has, and whether all of it gives the same model. */
-#include <jansson.h>
 #include <string.h>
 
 #include "cli/bench_rows.h"
@@ -7,11 +6,7 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 
-static int json;
-static const struct rw_option options[] = {
-    {"json", 0, NULL, "one JSON document, with bytes in full", RW_OPTION_FLAG, .value = &json},
-    {0},
-};
+static const struct rw_option options[] = {{0}};
 
 /* Tables of any number of rows; the others have one. */
 static int is_list(const char *table)
@@ -19,7 +14,7 @@ static int is_list(const char *table)
     return strcmp(table, "gpu") == 0 || strcmp(table, "check") == 0 || strcmp(table, "auto") == 0;
 }
 
-/* ------------------------------------------------------------------ lines */
+/* ------------------------------------------------------------------ text */
 
 static int ends_with(const char *text, const char *end)
 {
@@ -28,17 +23,21 @@ static int ends_with(const char *text, const char *end)
 }
 
 /* A field a line, but bytes as gigabytes, and text in full. */
-static int print_fields(struct rw_shown_rows *shown, const struct rw_bench_row *row)
+static int print_fields(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
-    char cell[RW_ROWS_CELL];
-    printf("%s%s\n", shown->table[0] ? "\n" : "", row->table);
-    snprintf(shown->table, sizeof(shown->table), "%s", row->table);
+    printf("%s%s\n", stream->title[0] ? "\n" : "", row->table);
+    snprintf(stream->title, sizeof(stream->title), "%s", row->table);
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
         const int is_bytes = field->kind == RW_BENCH_INTEGER && ends_with(field->name, "_bytes");
-        if (is_bytes)
-            snprintf(cell, sizeof(cell), "%.2f GB", field->number / 1e9);
-        printf("  %-20s  %s\n", field->name, is_bytes ? cell : rw_bench_rows_cell(field, cell));
+        printf("  %-20s  ", field->name);
+        if (field->kind == RW_BENCH_TEXT)
+            puts(field->text);
+        else if (field->kind == RW_BENCH_NONE)
+            puts("-");
+        else
+            printf(is_bytes ? "%.*f GB\n" : "%.*f\n", is_bytes ? 2 : field->decimals,
+                   field->number / (is_bytes ? 1e9 : 1));
     }
     return fflush(stdout);
 }
@@ -48,33 +47,24 @@ static int show(void *user, const struct rw_bench_row *row)
     return is_list(row->table) ? rw_bench_rows_show(user, row) : print_fields(user, row);
 }
 
-/* ------------------------------------------------------------------ JSON */
+/* ------------------------------------------------------------------ other formats */
 
+/* Adds a row to the document, and each of its fields as a row of one table. */
 static int keep(void *user, const struct rw_bench_row *row)
 {
-    json_t *document = user, *fields = json_object();
-    if (!fields)
-        rw_no_memory();
-    rw_bench_rows_json(row, fields);
-    if (is_list(row->table)
-            ? json_array_append_new(json_object_get(document, row->table), fields) < 0
-            : json_object_set_new(document, row->table, fields) < 0)
-        rw_no_memory();
-    return 0;
-}
-
-static int run_json(struct rw_cli *cli, int *n_wrong)
-{
-    json_t *document = json_pack("{s:[],s:[],s:[]}", "gpu", "check", "auto");
-    if (!document)
-        rw_no_memory();
-    const int status = rw_doctor(cli->ctx, keep, document, n_wrong);
-    if (status < 0) {
-        json_decref(document);
-        return status;
-    }
-    json_object_set_new(document, "wrong", json_integer(*n_wrong));
-    rw_load_json_print(document, stdout);
+    struct rw_result *result = user;
+    json_t *fields = rw_bench_rows_json(row), *value;
+    json_t *list = json_object_get(result->document, row->table);
+    const char *name;
+    json_t *rows = json_array();
+    json_object_foreach(fields, name, value)
+        json_array_append_new(rows, rw_result_row("table:s row:i field:s value:O", row->table,
+                                                  (int)json_array_size(list) + 1, name, value));
+    rw_result_rows(result, NULL, rows, "table;row;field;value");
+    if (is_list(row->table))
+        json_array_append_new(list, fields);
+    else
+        json_object_set_new(result->document, row->table, fields);
     return 0;
 }
 
@@ -82,12 +72,20 @@ static int run_json(struct rw_cli *cli, int *n_wrong)
 
 static int run(struct rw_cli *cli)
 {
-    struct rw_shown_rows shown = {.n_columns = 0};
+    const int is_text = cli->format == RW_FORMAT_TEXT;
+    struct rw_result_stream stream = {.n = 0};
+    struct rw_result result = {0};
     int n_wrong;
-    const int status = json ? run_json(cli, &n_wrong) : rw_doctor(cli->ctx, show, &shown, &n_wrong);
+    result.document =
+        rw_result_row("gpu:o check:o auto:o", json_array(), json_array(), json_array());
+    const int status = rw_doctor(cli->ctx, is_text ? show : keep,
+                                 is_text ? (void *)&stream : (void *)&result, &n_wrong);
     if (status == RW_ERR_INTERRUPTED) /* the reader closed it */
         return rw_output_end(RW_EXIT_OK);
     RW_STEP(status);
+    json_object_set_new(result.document, "wrong", json_integer(n_wrong));
+    if (!is_text)
+        rw_result_print(cli, &result, stdout);
     if (n_wrong == 0)
         return 0;
     rw_msg_error("%d check%s failed: this machine does not give the reference's model", n_wrong,
@@ -104,6 +102,7 @@ const struct rw_command rw_cmd_doctor = {
              "exit code is 1 if one differs. Last, what '--device auto' would choose.",
     .least = 0,
     .most = 0,
+    .has_results = 1,
     .options = options,
     .run = run,
 };

@@ -291,15 +291,6 @@ json_t *rw_load_json_metrics(const struct rw_eval *eval)
     return metrics;
 }
 
-void rw_load_json_print(json_t *json, FILE *out)
-{
-    if (!json)
-        rw_no_memory();
-    json_dumpf(json, out, JSON_INDENT(1));
-    json_decref(json);
-    fputc('\n', out);
-}
-
 void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice)
 {
     static int is_said;

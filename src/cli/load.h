@@ -54,8 +54,6 @@ void rw_load_calibration_line(struct rw_result *result, const struct rw_calibrat
 json_t *rw_load_json_calibration(const struct rw_calibration *map);
 /* An array of the metrics of an evaluation. */
 json_t *rw_load_json_metrics(const struct rw_eval *eval);
-/* Prints and frees it; ends the program where it is NULL, for want of memory. */
-void rw_load_json_print(json_t *json, FILE *out);
 
 #define RW_TIES_ADVICE "; '--ties mean' does not depend on the order"
 /* Warns of a metric, or the first one, that the order of tied documents moves by more than 0.001:

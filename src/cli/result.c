@@ -283,6 +283,17 @@ static void put_cell(FILE *out, const struct style *style, const struct set_colu
     *blanks += (column->is_left ? padding : 0) + GAP;
 }
 
+static void put_row(FILE *out, const struct style *style, const struct set_column *columns,
+                    int n_columns, size_t row)
+{
+    int blanks = 0;
+    for (int c = 0; c < n_columns; c++) {
+        fputs(c && style->is_latex ? " & " : "", out);
+        put_cell(out, style, &columns[c], row, &blanks);
+    }
+    fputs(style->row_end, out);
+}
+
 static void put_rows(FILE *out, const struct style *style, const struct set_column *columns,
                      int n_columns, size_t n_rows)
 {
@@ -292,12 +303,7 @@ static void put_rows(FILE *out, const struct style *style, const struct set_colu
         fputc(columns[c].is_left ? 'l' : 'r', out);
     fputs(style->is_latex ? "}\n\\hline\n" : "", out);
     for (size_t r = 0; r <= n_rows; r++) {
-        int blanks = 0;
-        for (int c = 0; c < n_columns; c++) {
-            fputs(c && style->is_latex ? " & " : "", out);
-            put_cell(out, style, &columns[c], r, &blanks);
-        }
-        fputs(style->row_end, out);
+        put_row(out, style, columns, n_columns, r);
         fputs(style->is_latex && (r == 0 || r == n_rows) ? "\\hline\n" : "", out);
     }
     fputs(style->is_latex ? "\\end{tabular}\n" : "", out);
@@ -337,6 +343,36 @@ static void print_rows(FILE *out, const struct style *style, const struct rw_res
     if (n_shown < n && part->option)
         fprintf(out, "%s... and %zu more: %s shows them\n", style->before_line, n - n_shown,
                 part->option);
+}
+
+int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *row,
+                   const char *columns)
+{
+    struct set_column set[RW_STREAM_COLUMNS];
+    char *copy = copy_of(columns), *rest = copy;
+    struct column column;
+    json_t *rows = json_array();
+    int n = 0;
+    json_array_append_new(rows, row);
+    while (n < RW_STREAM_COLUMNS && next_column(&rest, &column))
+        set[n++] = set_column(&column, rows, 1);
+    const int is_new = strcmp(stream->title, title) != 0 || stream->n != n;
+    if (is_new) {
+        *stream = (struct rw_result_stream){.n = n};
+        snprintf(stream->title, sizeof(stream->title), "%s", title);
+        printf("\n%s\n", title);
+    }
+    for (int c = 0; c < n; c++) {
+        set[c].width = set[c].width > stream->width[c] ? set[c].width : stream->width[c];
+        stream->width[c] = set[c].width;
+    }
+    for (size_t r = !is_new; r < 2; r++)
+        put_row(stdout, &text_style, set, n, r);
+    for (int c = 0; c < n; c++)
+        free_column(&set[c], 1);
+    json_decref(rows);
+    free(copy);
+    return fflush(stdout);
 }
 
 static void print_parts(FILE *out, const struct style *style, const struct rw_result *result)

@@ -56,6 +56,18 @@ void rw_result_most(struct rw_result *result, int most, const char *option);
 /* Adds a line, or several. */
 void rw_result_line(struct rw_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Text of rows that are printed as they come: a column is as wide as its widest cell so far, or as
+ * its title. Zero-initialise. */
+enum { RW_STREAM_COLUMNS = 32 };
+struct rw_result_stream {
+    char title[64]; /* of the last row's table */
+    int n, width[RW_STREAM_COLUMNS];
+};
+/* Prints a row, which is freed, below the title and the columns if it is the table's first.
+ * Nonzero: it cannot be written. */
+int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *row,
+                   const char *columns);
+
 /* "--json" or "--format csv", where all rows are printed; else NULL. */
 const char *rw_prints_all(const struct rw_cli *cli);
 /* Prints it as cli->format names, and frees it. */
