@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rankwood._core import (
@@ -24,25 +26,23 @@ from rankwood._core import (
 from rankwood._core import (
     lib as _lib,
 )
-from rankwood._dataset import Dataset
-from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate, evaluate_runs
-from rankwood._model import Model
-from rankwood._positions import PositionBias
-from rankwood._train import Round, train
 
 if TYPE_CHECKING:
     from rankwood import migrate, plot
     from rankwood._audit import Audit, AuditRow, audit
-    from rankwood._calibrate import Calibration
     from rankwood._check import DataCheck, FeatureCheck, Finding, check
     from rankwood._comparisons import Compared, Comparisons, compare_all, compare_runs
     from rankwood._cv import CrossValidation, Fold, cv
+    from rankwood._dataset import Dataset
     from rankwood._doctor import doctor
+    from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate, evaluate_runs
     from rankwood._explain import Explanation, Permuted
+    from rankwood._model import Calibration, Model, Pruned, PrunedRow
     from rankwood._ranks import Carrier, Ranks, ranks
-    from rankwood._refit import Pruned, PrunedRow
     from rankwood._select import Selected, SelectedDifference, SelectedRow, select
     from rankwood._synth import synth
+    from rankwood._train import train
+    from rankwood._training import PositionBias, Round
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
 
@@ -110,53 +110,39 @@ __all__ = [
 ]
 
 
-# What is imported when it is asked for: names, and the module that they are in.
+# What is imported when it is asked for, so that a program's start takes no longer than it must: modules, and names.
 _LATER = {
-    "Audit": "_audit",
-    "AuditRow": "_audit",
-    "Calibration": "_calibrate",
-    "Carrier": "_ranks",
-    "Compared": "_comparisons",
-    "Comparisons": "_comparisons",
-    "CrossValidation": "_cv",
-    "DataCheck": "_check",
-    "Explanation": "_explain",
-    "FeatureCheck": "_check",
-    "Finding": "_check",
-    "Fold": "_cv",
-    "Permuted": "_explain",
-    "Pruned": "_refit",
-    "PrunedRow": "_refit",
-    "Ranker": "sklearn",
-    "Ranks": "_ranks",
-    "Selected": "_select",
-    "SelectedDifference": "_select",
-    "SelectedRow": "_select",
-    "audit": "_audit",
-    "check": "_check",
-    "compare_all": "_comparisons",
-    "compare_runs": "_comparisons",
-    "cv": "_cv",
-    "doctor": "_doctor",
-    "from_catboost": "migrate",
-    "from_lightgbm": "migrate",
-    "from_xgboost": "migrate",
-    "ranks": "_ranks",
-    "scorer": "sklearn",
-    "select": "_select",
-    "synth": "_synth",
+    "_audit": "Audit AuditRow audit",
+    "_check": "DataCheck FeatureCheck Finding check",
+    "_comparisons": "Compared Comparisons compare_all compare_runs",
+    "_cv": "CrossValidation Fold cv",
+    "_dataset": "Dataset",
+    "_doctor": "doctor",
+    "_evaluate": "Comparison Evaluation Measured compare evaluate evaluate_runs",
+    "_explain": "Explanation Permuted",
+    "_model": "Calibration Model Pruned PrunedRow",
+    "_ranks": "Carrier Ranks ranks",
+    "_select": "Selected SelectedDifference SelectedRow select",
+    "_synth": "synth",
+    "_train": "train",
+    "_training": "PositionBias Round",
+    "migrate": "from_catboost from_lightgbm from_xgboost",
+    "sklearn": "Ranker scorer",
 }
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
+
+# Modules of earlier versions that public classes were in: pickles name them, and find the classes here.
+for _old in ("_calibrate", "_positions", "_refit"):
+    sys.modules[f"rankwood.{_old}"] = sys.modules[__name__]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports what not everybody needs when it is asked for."""
-    import importlib
-
+    """Imports a name's module when it is asked for."""
     if name in ("dask", "migrate", "mpi", "plot", "spark", "torch"):
         return importlib.import_module(f"rankwood.{name}")
-    if name not in _LATER:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'rankwood' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"rankwood.{_LATER[name]}"), name)
+    value = getattr(importlib.import_module(f"rankwood.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

@@ -210,6 +210,20 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
     return number
 
 
+def not_negative(value: Any, name: str) -> float:
+    """An argument that is a number, 0 or more."""
+    wrong = f"{name} is {value!r}; expected a number, 0 or more"
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterTypeError(wrong) from None
+    if isinstance(value, bool):
+        raise ParameterTypeError(wrong)
+    if not 0 <= number < float("inf"):
+        raise ParameterError(wrong)
+    return number
+
+
 def need(value: Any, kind: type[T], name: str) -> T:
     """An argument that is one of ours."""
     if not isinstance(value, kind):

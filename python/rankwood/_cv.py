@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood._core import ParameterError, caller_names, check, context, ffi, lib, made, whole
-from rankwood._dataset import Dataset
-from rankwood._evaluate import Evaluation, evaluation_of, need_labels
+from rankwood._dataset import Dataset, need_labels
+from rankwood._evaluate import Evaluation, evaluation_of
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping, need_device
-from rankwood._progress import working
-from rankwood._train import _Names
+from rankwood._training import Names, working
 
 Floats = npt.NDArray[np.float64]
 
@@ -122,7 +121,7 @@ def cv(
             raise ParameterError(f"{name} is a function; cross-validation takes names only")
     n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
-    with _Names(dataset.feature_names) as names, caller_names(dataset.feature_names):
+    with Names(dataset.feature_names) as names, caller_names(dataset.feature_names):
         c = Params(given, strict or None)
         names.give(c)
         check(lib.rw_params_check(context(), c.c))

@@ -17,6 +17,7 @@ from rankwood._core import (
     DataTypeError,
     ffi,
     lib,
+    need,
     path_chars,
     text,
 )
@@ -577,6 +578,13 @@ class Dataset(Handles):
         if self._paths is not None and not self._binned and self._values is None:
             return f"Dataset({', '.join(repr(os.fsdecode(path)) for path in self._paths)})"
         return f"Dataset({self.n_docs} documents, {self.n_queries} queries, {self.n_features} features)"
+
+
+def need_labels(data: Any, name: str) -> Dataset:
+    """A data set that has labels."""
+    dataset = need(data, Dataset, name)
+    dataset._need_labels(name)
+    return dataset
 
 
 def _ignored(given: Any) -> list[str | int]:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _columns
-from rankwood._core import DataError, chars, check, context, ffi, lib, made, need, path_chars, text
-from rankwood._dataset import Dataset
+from rankwood._core import DataError, chars, check, context, ffi, lib, made, path_chars, text
+from rankwood._dataset import Dataset, need_labels
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -71,13 +71,6 @@ class Evaluation(Mapping[str, float]):
     def __repr__(self) -> str:
         rows = ", ".join(f"{name}: {one.mean:.5f}" for name, one in self.metrics.items())
         return f"Evaluation({rows})"
-
-
-def need_labels(data: Any, name: str) -> Dataset:
-    """A data set that has labels."""
-    dataset = need(data, Dataset, name)
-    dataset._need_labels(name)
-    return dataset
 
 
 def _scores(data: Dataset, scores: Any) -> Floats:

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import UnsupportedError, check, context, ffi, lib, need, whole
-from rankwood._dataset import Dataset
-from rankwood._evaluate import need_labels
-from rankwood._model import Model
+from rankwood._columns import Floats
+from rankwood._core import UnsupportedError, check, context, ffi, lib, made, need, text, whole
+from rankwood._dataset import Dataset, need_labels
 from rankwood._params import Params
-from rankwood._progress import working
-
-Floats = npt.NDArray[np.float64]
+from rankwood._scoring import Scorer
+from rankwood._training import working
 
 # Documents of a leaf that no document reaches: next to nothing, but not 0, by which shap would divide.
 _NO_DOCUMENTS = 1e-9
@@ -64,17 +62,35 @@ class Explanation:
         return {self.names[i]: float(means[i]) for i in order}
 
 
-def explain(model: Model, data: Dataset, cover: Dataset | None) -> Explanation:
+def shap_values(model: Scorer, data: Dataset, cover: Dataset | None) -> tuple[Floats, float, list[int]]:
+    """See Model.shap_values."""
+    out, c = ffi.new("struct rw_explainer **"), model._values_of(data)
+    if cover is None and not lib.rw_model_has_covers(model._c, 0):
+        cover = data
+    of = ffi.NULL if cover is None else c if cover is data else model._values_of(cover)
+    explainer = made(
+        lib.rw_explainer_new(context(), model._c, 0, of, out), out, lib.rw_explainer_free
+    )
+    n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
+    values = np.empty((data.n_docs, n), np.float64)
+    to = ffi.cast("double *", values.ctypes.data)
+    with working("explanations"):
+        check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to))
+    ids = [int(features[i]) for i in range(n)]
+    return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
+
+
+def explain(model: Scorer, data: Dataset, cover: Dataset | None) -> Explanation:
     """See Model.explain."""
     need(data, Dataset, "data")
     if cover is not None:
         need(cover, Dataset, "cover")
-    values, base, features = model.shap_values(data, cover)
+    values, base, features = shap_values(model, data, cover)
     names = [model._name(feature) for feature in features]
     return Explanation(values, base, features, names, feature_values(model, data, features))
 
 
-def feature_values(model: Model, data: Dataset, features: Sequence[int]) -> npt.NDArray[np.float32]:
+def feature_values(model: Scorer, data: Dataset, features: Sequence[int]) -> npt.NDArray[np.float32]:
     """(n_docs, len(features)) in the order of the data: what the model sees, NaN where missing."""
     absent = float("nan") if model.params.get("absent") == "missing" else 0.0
     out = np.empty((len(features), data.n_docs), np.float32)
@@ -110,14 +126,13 @@ class Permuted:
 
 
 def permutation_importance(
-    model: Model, data: Dataset, metric: str, n_repeats: int, n_trees: int | None, how: dict[str, Any]
+    model: Scorer, data: Dataset, metric: str, n_repeats: int, n_trees: int | None, how: dict[str, Any]
 ) -> list[Permuted]:
     """See Model.permutation_importance."""
     need_labels(data, "data")
     n_repeats = whole(n_repeats, "n_repeats", 1, 1000)
     params = Params({"metric": metric, **how})
-    check(lib.rw_params_check_eval(context(), params.c))
-    settings = lib.rw_params_eval(params.c)
+    settings = params.measuring()
     room = len(model._uses())
     rows, value = ffi.new("struct rw_permuted[]", max(room, 1)), ffi.new("double *")
     trees, c = model._count(n_trees), model._values_of(data)
@@ -136,7 +151,7 @@ def permutation_importance(
 # ------------------------------------------------------------------ shap
 
 
-def leaf_counts(model: Model, cover: Dataset) -> list[Floats]:
+def leaf_counts(model: Scorer, cover: Dataset) -> list[Floats]:
     """Documents of the cover in each leaf of each tree."""
     n = model.n_trees
     leaves = np.empty((cover.n_docs, n), np.int32)
@@ -148,7 +163,7 @@ def leaf_counts(model: Model, cover: Dataset) -> list[Floats]:
     ]
 
 
-def own_counts(model: Model) -> list[Floats]:
+def own_counts(model: Scorer) -> list[Floats]:
     """Documents that each tree was trained on, in each of its leaves."""
     if not lib.rw_model_has_covers(model._c, 0):
         raise UnsupportedError("the model has no document counts: pass documents to count, to_shap(cover=data)")
@@ -160,7 +175,7 @@ def own_counts(model: Model) -> list[Floats]:
     return counts
 
 
-def to_shap(model: Model, cover: Dataset | None) -> dict[str, Any]:
+def to_shap(model: Scorer, cover: Dataset | None) -> dict[str, Any]:
     """See Model.to_shap."""
     counts = own_counts(model) if cover is None else leaf_counts(model, need(cover, Dataset, "cover"))
     return {
@@ -173,7 +188,7 @@ def to_shap(model: Model, cover: Dataset | None) -> dict[str, Any]:
     }
 
 
-def _shap_tree(model: Model, tree: int, counts: Floats) -> dict[str, Any]:
+def _shap_tree(model: Scorer, tree: int, counts: Floats) -> dict[str, Any]:
     """One tree as arrays: its nodes, then its leaves."""
     n_leaves = len(counts)
     n_nodes = n_leaves - 1
@@ -215,3 +230,40 @@ def _sum_up(left: Any, right: Any, weights: Any, n_nodes: int) -> None:
         order += [child for child in (left[node], right[node]) if child < n_nodes]
     for node in reversed(order):
         weights[node] = weights[left[node]] + weights[right[node]]
+
+
+# ------------------------------------------------------------------ trees
+
+
+def nodes_of(model: Scorer) -> list[dict[str, Any]]:
+    """Splits, then leaves, tree by tree."""
+    out: list[dict[str, Any]] = []
+    for tree in range(model.n_trees):
+        n = lib.rw_model_n_leaves(model._c, tree)
+        for i in range(n - 1):
+            node = lib.rw_model_node(model._c, tree, i)
+            out.append(
+                {
+                    "tree": tree,
+                    "node": i,
+                    "leaf": None,
+                    "feature": model._name(node.feature),
+                    "threshold": _condition(model._c, tree, i) if node.by_category else node.cut,
+                    "missing_left": bool(node.missing_left),
+                    "left": node.left,
+                    "right": node.right,
+                    "gain": node.gain,
+                    "value": None,
+                }
+            )
+        for i in range(n):
+            leaf = {"tree": tree, "node": ~i, "leaf": i, "value": lib.rw_model_leaf(model._c, tree, i)}
+            out.append({**dict.fromkeys(out[0] if out else leaf), **leaf})
+    return out
+
+
+def _condition(model: Any, tree: int, node: int) -> str:
+    size = lib.rw_model_condition(model, tree, node, ffi.NULL, 0) + 1
+    buffer = ffi.new("char[]", size)
+    lib.rw_model_condition(model, tree, node, buffer, size)
+    return text(buffer)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from html import escape
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from rankwood import _columns, _tables
+from rankwood import _explain, _reworked
+from rankwood._columns import Floats
 from rankwood._core import (
-    DataError,
     FormatError,
-    OutOfMemoryError,
     ParameterError,
     ParameterTypeError,
     caller_names,
@@ -25,64 +23,135 @@ from rankwood._core import (
     ffi,
     lib,
     made,
-    need,
     path_chars,
     text,
     whole,
 )
-from rankwood._dataset import Dataset
-from rankwood._exchange import Exchange
-from rankwood._nodes import nodes_of
-from rankwood._params import Params, number_or_text
-from rankwood._positions import PositionBias
-from rankwood._progress import working
-from rankwood._reworked import Reworked
+from rankwood._dataset import Dataset, need_labels
+from rankwood._explain import Explanation, Permuted
+from rankwood._handles import check_apart
+from rankwood._params import Params
+from rankwood._scoring import Scorer
+from rankwood._training import PositionBias, Training
 
-if TYPE_CHECKING:
-    from rankwood._calibrate import Calibration
-    from rankwood._explain import Explanation, Permuted
-
-Floats = npt.NDArray[np.float64]
-_ROWS = 65536  # scored at a time, where values must be converted first
-_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
-_AS_FLOAT = frozenset(np.dtype(kind) for kind in (np.float64, np.float16, *_INTEGERS))  # converted at once
-_ALONE = 1024  # fewer rows are scored by the calling thread: a server has threads of its own
+_MOST_FEATURES = 10
 
 
-def _finite(
-    values: npt.NDArray[np.float32], missing: float, names: Sequence[str] | None, first: int = 0
-) -> npt.NDArray[np.float32]:
-    """Values (n_docs, n_features) as Dataset takes them: NaN for `missing`, which is compared as float32.
+class Exchange:
+    """struct rw_exchange, and what it points to."""
 
-    names: of the features. DataError: one is infinite; the documents are `first` and those after it.
-    """
-    if missing == missing:
-        values = np.where(values == np.float32(missing), np.float32(np.nan), values)
-    values = np.ascontiguousarray(values)
-    if not values.size:
-        return values
-    at = ffi.new("uint32_t[2]")
-    given = ffi.from_buffer("float[]", values)
-    if lib.rw_rows_infinite(context(), given, len(values), values.shape[1], at, at + 1):
-        name = names[at[1]] if names is not None and at[1] < len(names) else ""
-        raise DataError(
-            f"value of document {first + at[0]} (from 0), feature {repr(name) if name else at[1]} is infinite; "
-            "expected a number, or NaN for missing"
-        )
-    return values
+    def __init__(
+        self,
+        format: str,
+        feature_base: int | Literal["auto"],
+        lossy: bool,
+        featureset: str | os.PathLike[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._format = ffi.new("char[]", chars(format))
+        self._featureset = None if featureset is None else ffi.new("char[]", path_chars(featureset))
+        self._name = None if name is None else ffi.new("char[]", chars(name))
+        auto = isinstance(feature_base, str) and feature_base == "auto"
+        base = lib.RW_FEATURE_BASE_AUTO if auto else whole(feature_base, "feature_base", -1, 1)
+        self.c = ffi.new("struct rw_exchange *")
+        self.c.format, self.c.feature_base, self.c.lossy = self._format, base, int(lossy)
+        self.c.featureset, self.c.name = self._featureset or ffi.NULL, self._name or ffi.NULL
 
 
 @dataclass(frozen=True)
-class _Use:
-    """A feature in use."""
+class Calibration:
+    """The map of a model's scores to the probability that a label is at least ``relevant``.
 
-    feature: int
-    name: str
-    n_splits: int
-    gain: float
+    Attributes
+    ----------
+    method : str
+        "isotonic" or "logistic".
+    relevant : float
+        The label.
+    slope : float
+        Of a logistic map: 1 / (1 + exp(-(slope * score + intercept))); else 0.
+    intercept : float
+        The same.
+    scores : array of float64
+        Of an isotonic map: its knots' (n_knots,), ascending, with straight lines between them; else empty.
+    probabilities : array of float64
+        The knots' (n_knots,).
+    """
+
+    method: str
+    relevant: float
+    slope: float
+    intercept: float
+    scores: Floats
+    probabilities: Floats
 
 
-class Model(Reworked):
+@dataclass(frozen=True)
+class PrunedRow:
+    """What is left of a model.
+
+    Attributes
+    ----------
+    n_trees : int
+        Trees.
+    n_leaves : int
+        Leaves of these trees.
+    n_bytes : int
+        Bytes of the model's file.
+    mean : float
+        The metric.
+    difference : float
+        From the whole model's; NaN if no query counts.
+    low : float
+        The lower end of the difference's 95 % bootstrap interval over queries.
+    high : float
+        The upper end.
+    held_out : float
+        The difference in half of the queries by trees that the other half chose, in the mean of both halves; NaN
+        with order "last", which chooses none.
+    """
+
+    n_trees: int
+    n_leaves: int
+    n_bytes: int
+    mean: float
+    difference: float
+    low: float
+    high: float
+    held_out: float
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A model of fewer trees, and what other numbers of trees would lose.
+
+    Attributes
+    ----------
+    model : Model
+        The model of the fewest trees within the loss.
+    metric : str
+        Its name: "ndcg@10".
+    rows : list[PrunedRow]
+        The whole model, then fewer and fewer trees.
+    chosen : int
+        The row of `model`, from 0.
+    """
+
+    model: Model
+    metric: str
+    rows: list[PrunedRow]
+    chosen: int
+
+
+def _table(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> str:
+    head = "".join(f"<th>{escape(str(cell))}</th>" for cell in heads)
+    body = ""
+    for row in rows:
+        body += "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class Model(Scorer):
     """An ensemble of trees. Made by :func:`rankwood.train` or read by :meth:`load`.
 
     Threads may share a model; scoring lets go of the interpreter's lock.
@@ -104,19 +173,17 @@ class Model(Reworked):
     """
 
     def __init__(self, c: Any) -> None:
-        self._c = c
-        self._used = self._features_in_use()
-        self._n_needed = max((use.feature for use in self._used), default=-1) + 1
-        width = ffi.new("uint32_t *")
-        self._knows_columns = lib.rw_model_columns(c, width) != lib.RW_COLUMNS_UNKNOWN
-        self._width = width[0]  # the columns of an array that fits
-        self._scorers: dict[int, Any] = {}  # by number of trees
-        self._making = threading.Lock()
+        super().__init__(c)
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         self.used_params: dict[str, int | float | str] = {}
         self.position_bias: PositionBias | None = None
         self.calibration_figures: dict[str, dict[str, float]] = {}
-        self.feature_names: list[str] | None = self._names_in_file()
+
+    def _trained(self, training: Training) -> None:
+        """What the file does not have."""
+        self.evals_result = training.evals
+        self.used_params = training.used
+        self.position_bias = training.position_bias
 
     # ---- files ----
 
@@ -141,15 +208,6 @@ class Model(Reworked):
         out = ffi.new("struct rw_model **")
         status = lib.rw_model_read_memory(context(), b"model", held, len(held), out)
         return cls(made(status, out, lib.rw_model_free))
-
-    def to_bytes(self) -> bytes:
-        """What :meth:`save` would write."""
-        data, n = ffi.new("char **"), ffi.new("size_t *")
-        check(lib.rw_model_write_memory(context(), self._c, data, n))
-        try:
-            return bytes(ffi.buffer(data[0], n[0]))
-        finally:
-            lib.rw_text_free(data[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = self.__getstate__()
@@ -226,11 +284,6 @@ class Model(Reworked):
     # ---- what it is ----
 
     @property
-    def n_trees(self) -> int:
-        """Trees."""
-        return int(lib.rw_model_n_trees(self._c))
-
-    @property
     def best_round(self) -> int:
         """The round that a validation set chose, from 1; 0 without one."""
         return int(lib.rw_model_best_round(self._c))
@@ -240,24 +293,38 @@ class Model(Reworked):
         """False: training was interrupted, and this is the best until then."""
         return bool(lib.rw_model_is_finished(self._c))
 
-    @property
-    def params(self) -> dict[str, int | float | str]:
-        """The parameters that shaped the trees; those that were ``auto`` as the numbers chosen."""
-        out: dict[str, int | float | str] = {}
-        value = ffi.new("const char **")
-        for i in range(lib.rw_model_n_params(self._c)):
-            name = lib.rw_model_param_at(self._c, i, value)
-            out[text(name).replace("-", "_")] = number_or_text(text(value[0]))
-        return out
-
     def __repr__(self) -> str:
         return f"Model({self.n_trees} trees)"
 
     def _repr_html_(self) -> str:
         """Trees, best round, metrics and the most important features, for a notebook."""
-        from rankwood import _report
-
-        return _report.html(self)
+        params = self.params
+        facts = [f"{self.n_trees} trees"]
+        if "objective" in params:
+            facts.append(f"objective {params['objective']}")
+        if self.best_round:
+            facts.append(f"best round {self.best_round}")
+        if not self.finished:
+            facts.append("interrupted: the best until then")
+        out = [f"<p><b>rankwood.Model</b>: {escape(', '.join(facts))}</p>"]
+        metrics = [
+            (name, metric, f"{values[at]:.5f}")
+            for name, by_metric in self.evals_result.items()
+            for metric, values in by_metric.items()
+            if (at := (self.best_round or len(values)) - 1) in range(len(values))
+        ]
+        if metrics:
+            out.append(_table(metrics, ("set", "metric", "value")))
+        gains = self.importance()
+        total = sum(gains.values())
+        splits = self.importance("splits")
+        shown = list(gains.items())[:_MOST_FEATURES]
+        if shown and total > 0:
+            rows = [(name, f"{100 * gain / total:.1f} %", int(splits[name])) for name, gain in shown]
+            out.append(_table(rows, ("feature", "gain", "splits")))
+            if len(gains) > len(shown):
+                out.append(f"<p>and {len(gains) - len(shown)} more features</p>")
+        return f"<div>{''.join(out)}</div>"
 
     def report(
         self,
@@ -282,26 +349,38 @@ class Model(Reworked):
 
         Raises DataError for data without labels, ParameterError, FileError.
         """
-        from rankwood import _report
+        need_labels(data, "data")
+        if path is not None:
+            check_apart(path, data)
+        n_trees, n_repeats = whole(n_trees, "n_trees", 0, 100), whole(n_repeats, "n_repeats", 0, 1000)
+        if path is None:
+            import tempfile
 
-        return _report.report(self, path, data, metric, title, n_trees, n_repeats, like, how)
-
-    def _uses(self) -> list[_Use]:
-        return self._used
-
-    def _features_in_use(self) -> list[_Use]:
-        n = lib.rw_model_features(self._c, ffi.NULL, 0)
-        uses = ffi.new("struct rw_feature_use[]", max(n, 1))
-        if n < 0 or lib.rw_model_features(self._c, uses, n) < 0:
-            raise OutOfMemoryError("out of memory")
-        return [
-            _Use(one.feature, text(one.name), one.n_splits, one.gain) for one in (uses[i] for i in range(n))
-        ]
-
-    def _names_in_file(self) -> list[str] | None:
-        n = max(self._width, self._n_needed)
-        names = [text(lib.rw_model_feature_name(self._c, i)) for i in range(n)]
-        return names if any(names) else None
+            with tempfile.TemporaryDirectory(prefix="rankwood-") as folder:
+                file = os.path.join(folder, "report.html")
+                self.report(
+                    file, data, metric=metric, title=title, n_trees=n_trees, n_repeats=n_repeats, like=like, **how
+                )
+                with open(file, encoding="utf-8", errors="replace") as written:
+                    return written.read()
+        params = Params({"metric": metric, **how})
+        settings = params.measuring()
+        options = ffi.new("struct rw_report_options *")
+        of_files = None if data._paths is None else ", ".join(os.fsdecode(one) for one in data._paths)
+        texts = {"title": title, "like": like, "data_name": of_files}
+        held = {name: ffi.new("char[]", chars(value)) for name, value in texts.items() if value is not None}
+        for name, value in held.items():
+            setattr(options, name, value)
+        options.n_trees, options.n_repeats = n_trees, n_repeats
+        out = ffi.new("struct rw_out_file *")
+        c = self._values_of(data)
+        check(lib.rw_out_file_open(context(), out, path_chars(path)))
+        try:
+            check(lib.rw_report(context(), settings, self._c, c, options, out.file))
+            check(lib.rw_out_file_commit(context(), out))
+        finally:
+            lib.rw_out_file_abandon(out)
+        return None
 
     def importance(self, kind: str = "gain") -> dict[int | str, float]:
         """What each feature in use does, most first; by name where there are names.
@@ -316,14 +395,10 @@ class Model(Reworked):
             out[name] = float(use.gain if kind == "gain" else use.n_splits)
         return dict(sorted(out.items(), key=lambda item: -item[1]))
 
-    def _name(self, feature: int) -> int | str:
-        names = self.feature_names
-        return names[feature] if names is not None and feature < len(names) and names[feature] else feature
-
     def trees(self) -> list[dict[str, Any]]:
         """All nodes, one dictionary each: tree, node, leaf, feature, threshold (a text where a split is by
         categories), missing_left, left, right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
-        return nodes_of(self._c, self._name)
+        return _explain.nodes_of(self)
 
     def trees_to_dataframe(self) -> Any:
         """A pandas data frame of all nodes, with the columns of :meth:`trees`."""
@@ -370,12 +445,10 @@ class Model(Reworked):
         """
         if not probability:
             return self._predict(data, self._count(n_trees), device, missing, feature_base, n_features)
-        from rankwood import _calibrate
-
         if n_trees is not None:
             raise ParameterError("probability is of the scores by all trees: leave out n_trees")
-        _calibrate.probabilities(self, np.empty(0))  # before the scores
-        return _calibrate.probabilities(self, self._predict(data, 0, device, missing, feature_base, n_features))
+        _reworked.probabilities(self, np.empty(0))  # before the scores
+        return _reworked.probabilities(self, self._predict(data, 0, device, missing, feature_base, n_features))
 
     def calibrate(
         self, data: Dataset, *, method: str = "isotonic", relevant: float = 1.0, device: str = "cpu"
@@ -390,9 +463,7 @@ class Model(Reworked):
         Raises DataError for data without labels, or in which no document is relevant or all are, or that
         lacks a feature of the model; ParameterError for a method or device that there is not.
         """
-        from rankwood import _calibrate
-
-        c, figures = _calibrate.calibrate(self, data, method, relevant, device)
+        c, figures = _reworked.calibrate(self, data, method, relevant, device)
         out = Model(c)
         out.feature_names, out.calibration_figures = self.feature_names, figures
         return out
@@ -400,196 +471,14 @@ class Model(Reworked):
     @property
     def calibration(self) -> Calibration | None:
         """The map of scores to probabilities; None without one."""
-        from rankwood import _calibrate
-
-        return _calibrate.of_model(self)
-
-    @property
-    def categories(self) -> dict[int | str, list[str]]:
-        """The words that training gave a code of their own, by feature; {} if no feature is categorical. All
-        others, and words that training never saw, are one more category."""
-        out: dict[int | str, list[str]] = {}
-        n_words = ffi.new("uint32_t *")
-        for i in range(lib.rw_model_n_categorical(self._c)):
-            feature = lib.rw_model_categorical(self._c, i, n_words)
-            words = [text(lib.rw_model_category(self._c, i, k)) for k in range(n_words[0])]
-            out[self._name(feature)] = words
-        return out
-
-    def _with_categories(self, data: Any, missing: float) -> Dataset:
-        """What is no Dataset, for a model with categories: features that it knows as such are."""
-        more: dict[str, Any] = {} if _tables.is_paths(data) else {"ignore": self._not_used(data), "missing": missing}
-        return Dataset(data, categorical_features=_tables.names_in(data, list(self.categories)), **more)
-
-    def _predict(
-        self, data: Any, n: int, device: str, missing: float, feature_base: int | None, n_features: int | None
-    ) -> Floats:
-        if isinstance(data, Dataset) or _tables.is_paths(data):
-            of_columns = {"feature_base": feature_base, "n_features": n_features}
-            given = ["missing"] * (missing == missing) + [name for name, one in of_columns.items() if one is not None]
-            if given:
-                raise ParameterError(f"{given[0]} is for data that is no Dataset: it is one of Dataset's arguments")
-            if isinstance(data, Dataset):
-                dataset = data
-            else:
-                dataset = self._with_categories(data, missing) if self.categories else Dataset(data)
-            dataset._has_labels &= dataset is data  # of CSV and TSV neither labels nor queries are read
-            return self._predict_dataset(dataset, n, device)
-        if device != "cpu":
-            Params().set("device", device)  # is it one at all? arrays are scored on the CPU
-        if lib.rw_model_n_categorical(self._c):
-            return self._predict_dataset(self._with_categories(data, missing), n, device)
-        if type(data) is np.ndarray and data.ndim == 2:
-            is_float = data.dtype == np.float32
-            if is_float or (data.dtype in _AS_FLOAT and len(data) <= _ROWS):
-                _columns.check_shape(*data.shape)
-                base = _columns.feature_base_of(feature_base)
-                _columns.check_n_features(n_features, data.shape[1])
-                self._check_width(data.shape[1], base)
-                with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
-                    values = data if is_float else data.astype(np.float32, order="C")
-                return self._score(_finite(values, missing, self.feature_names), n, base)
-        table = _tables.of_any(data, self._not_used(data))
-        table.drop_qid(self.feature_names)
-        if any(column.index is not None for column in table.columns):
-            made = Dataset(data, missing=missing, feature_base=feature_base, n_features=n_features)
-            return self._predict_dataset(made, n, device)
-        base = _columns.feature_base_of(feature_base)
-        _columns.check_n_features(n_features, len(table.columns))
-        columns = self._columns_by_feature(table, base)
-        scores = np.empty(table.n_rows, np.float64)
-        for first in range(0, table.n_rows, _ROWS):
-            rows = slice(first, min(first + _ROWS, table.n_rows))
-            values = np.full((rows.stop - first, len(columns)), np.nan, np.float32)
-            with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
-                for i, column in enumerate(columns):
-                    if column is not None:
-                        values[:, i] = column.part(rows)
-            scores[rows] = self._score(_finite(values, missing, self.feature_names, first), n, base)
-        return scores
-
-    def _count(self, n_trees: int | None) -> int:
-        if n_trees is None:
-            return 0
-        return whole(n_trees, "n_trees", 1, self.n_trees)
-
-    def _not_used(self, data: Any) -> frozenset[str]:
-        """Names of a frame's columns that no tree asks for: of any type."""
-        names = list(getattr(data, "columns", ()))
-        if not all(isinstance(name, str) for name in names):
-            return frozenset()
-        if self.feature_names is None:
-            return frozenset(name for name in names if name == _columns.QID)
-        used = {self.feature_names[use.feature] for use in self._uses()}
-        held = _columns.names_in_file(names)
-        return frozenset(name for name, other in zip(names, held, strict=True) if not used & {name, other})
-
-    def _columns_by_feature(self, table: _columns.Table, base: int | None) -> list[_columns.Column | None]:
-        """A column for each feature id, None for those that the model does not use."""
-        names = self.feature_names
-        if names is None or table.names is None or base is not None:
-            self._check_width(len(table.columns), base)
-            return list(table.columns)
-        used = {use.feature for use in self._uses()}
-        at = _columns.positions_of(table.names)
-        missing = [names[i] for i in sorted(used) if names[i] not in at]
-        if missing:
-            shown = ", ".join(repr(name) for name in missing[:5])
-            raise DataError(f"the data lacks {len(missing)} of the model's features: {shown}")
-        columns = [table.columns[at[name]] if i in used else None for i, name in enumerate(names)]
-        return columns + [None] * (self._width - len(columns))
-
-    def _check_width(self, n_features: int, feature_base: int | None = None) -> None:
-        """DataError: an array of so many columns does not fit."""
-        if feature_base is None:
-            if n_features != self._width or not self._knows_columns:
-                check(lib.rw_model_check_rows(context(), self._c, n_features, 0))
-        elif feature_base + n_features < self._n_needed:
-            raise DataError(
-                f"data has features {feature_base} to {feature_base + n_features - 1} with feature_base="
-                f"{feature_base}; the model needs feature {self._n_needed - 1}"
-            )
-
-    def _scorer(self, n_trees: int) -> Any:
-        """struct rw_scorer. Of all trees it is kept; of fewer, the last one is."""
-        scorer = self._scorers.get(n_trees)
-        if scorer is None:
-            with self._making:
-                scorer = self._scorers.get(n_trees)
-                if scorer is None:
-                    out = ffi.new("struct rw_scorer **")
-                    status = lib.rw_scorer_new(context(), self._c, n_trees, out)
-                    scorer = made(status, out, lib.rw_scorer_free)
-                    kept = {0: self._scorers[0]} if 0 in self._scorers else {}
-                    self._scorers = {**kept, n_trees: scorer}
-        return scorer
-
-    def _score(self, values: npt.NDArray[np.float32], n_trees: int, base: int | None = None) -> Floats:
-        if base == 0 and values.shape[1] != self._width:  # columns that no tree asks for
-            narrow = np.zeros((len(values), self._width), np.float32)
-            n_kept = min(self._width, values.shape[1])
-            narrow[:, :n_kept] = values[:, :n_kept]
-            values = narrow
-        values = np.ascontiguousarray(values)
-        n_docs, n_features = values.shape
-        scores = np.empty(n_docs, np.float64)
-        if n_docs:
-            scorer = self._scorer(n_trees)
-            given, to = ffi.from_buffer("float[]", values), ffi.from_buffer("double[]", scores)
-            ctx = ffi.NULL if n_docs < _ALONE else context()
-            status = lib.rw_scorer_rows(ctx, scorer, given, n_docs, n_features, base or 0, to)
-            if status != lib.RW_OK:  # once more, for the text of the error
-                check(lib.rw_scorer_rows(context(), scorer, given, n_docs, n_features, base or 0, to))
-        return scores
-
-    def _values_of(self, data: Dataset) -> Any:
-        """struct rw_dataset with the features where the model has them, by name if both have names."""
-        need(data, Dataset, "data")
-        if self.feature_names is not None and (data._paths is not None or data.feature_names is not None):
-            needed = sorted(use.feature for use in self._uses())
-            values = data._with_values_as(self.feature_names, needed, self._width)
-        else:
-            self._check_columns(data)
-            values = data._with_values()
-        check(lib.rw_model_check_data(context(), self._c, values))
-        data._warn_lacking(self._c, values)
-        return values
-
-    def _check_columns(self, data: Dataset) -> None:
-        """_check_width of a data set in memory."""
-        if data._paths is not None:
-            return
-        try:
-            self._check_width(data.n_features, data._feature_base)
-        except DataError as error:
-            if not data._is_sparse() or not self._knows_columns or data.n_features > self._width:
-                raise
-            raise DataError(
-                f"{error}\nhint: a sparse matrix without the last columns gets them by n_features={self._width}"
-            ) from None
-
-    def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
-        if data._source is not None and data._values is None:
-            return self._predict_batches(data, n_trees, device)
-        values = self._values_of(data)
-        scores = np.empty(data.n_docs, np.float64)
-        to = ffi.cast("double *", scores.ctypes.data)
-        with caller_names(self.feature_names):
-            check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
-        return data._in_caller_order(scores)
-
-    def _predict_batches(self, data: Dataset, n_trees: int, device: str) -> Floats:
-        scores = np.empty(data.n_docs, np.float64)
-        to = ffi.cast("double *", scores.ctypes.data)
-        if self.feature_names is None:
-            self._check_columns(data)
-        out = ffi.new("struct rw_predictor **")
-        status = lib.rw_predictor_open(context(), self._c, n_trees, chars(device), out)
-        predictor = made(status, out, lib.rw_predictor_close)
-        needed = sorted(use.feature for use in self._uses())
-        for first, batch in data._value_batches(self.feature_names, needed, self._width):
-            check(lib.rw_predictor_run(predictor, batch, to + first))
-        return scores
+        c = ffi.new("struct rw_calibration *")
+        if not lib.rw_model_calibration(self._c, c):
+            return None
+        scores, probabilities = (
+            np.array(ffi.unpack(knots, c.n_knots) if c.n_knots else [], np.float64)
+            for knots in (c.score, c.probability)
+        )
+        return Calibration(text(c.method), c.relevant, c.slope, c.intercept, scores, probabilities)
 
     # ---- reasons ----
 
@@ -604,26 +493,11 @@ class Model(Reworked):
         Raises DataError where a feature of the model is not there, UnsupportedError for a tree that is
         thousands of splits on different features deep.
         """
-        out, c = ffi.new("struct rw_explainer **"), self._values_of(data)
-        if cover is None and not lib.rw_model_has_covers(self._c, 0):
-            cover = data
-        of = ffi.NULL if cover is None else c if cover is data else self._values_of(cover)
-        explainer = made(
-            lib.rw_explainer_new(context(), self._c, 0, of, out), out, lib.rw_explainer_free
-        )
-        n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
-        values = np.empty((data.n_docs, n), np.float64)
-        to = ffi.cast("double *", values.ctypes.data)
-        with working("explanations"):
-            check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to))
-        ids = [int(features[i]) for i in range(n)]
-        return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
+        return _explain.shap_values(self, data, cover)
 
     def explain(self, data: Dataset, cover: Dataset | None = None) -> Explanation:
         """SHAP values of each document of ``data``, with the features' names and values; ``cover`` and
         what it raises (DataError, UnsupportedError) are those of :meth:`shap_values`."""
-        from rankwood import _explain
-
         return _explain.explain(self, data, cover)
 
     def permutation_importance(
@@ -644,8 +518,6 @@ class Model(Reworked):
 
         Raises DataError for data without labels or without a feature of the model, ParameterError.
         """
-        from rankwood import _explain
-
         return _explain.permutation_importance(self, data, metric, n_repeats, n_trees, how)
 
     def to_shap(self, cover: Dataset | None = None) -> dict[str, Any]:
@@ -658,9 +530,70 @@ class Model(Reworked):
         Raises UnsupportedError for a model without counts if ``cover`` is not given, or with splits by
         categories; DataError where a feature of the model is not in ``cover``.
         """
-        from rankwood import _explain
-
         return _explain.to_shap(self, cover)
+
+    # ---- models made of it ----
+
+    def refit(
+        self,
+        data: Dataset,
+        *,
+        decay: float | None = None,
+        params: Mapping[str, Any] | None = None,
+        valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None = None,
+        callbacks: Iterable[Callable[..., Any]] = (),
+        strict: bool | None = False,
+    ) -> Model:
+        """A model of the same trees, whose leaves have new values from ``data``; this one stays as it is.
+
+        decay: a leaf becomes decay times its old value and 1 - decay times its new one; 0.9 if not given, as
+        LightGBM's ``Booster.refit`` has it; 0 forgets the old ones. params: ``objective``, ``rate``, ``l2`` and what
+        else leaf values depend on; what is not given is as the model was trained, or the default where it does not say
+        (an imported model). ``objective`` and ``metric`` may be functions, as in :func:`rankwood.train`. valid: sets
+        that are measured after each tree; all trees are kept. callbacks: as train's, but a true result ends the refit.
+        strict: as train's.
+
+        Raises ParameterError, DataError, and KeyboardInterrupt where it was ended: trees that are refitted in part
+        are no model. A parameter without effect on a refit is a :class:`rankwood.NoEffectWarning`.
+        """
+        c, training = _reworked.refit(self, data, decay, params, valid, callbacks, strict)
+        new = Model(c)
+        new._trained(training)
+        new.feature_names = None if self.feature_names is None else list(self.feature_names)
+        training.progress.end(f"{new.n_trees} trees refitted")
+        return new
+
+    def prune(
+        self,
+        data: Dataset,
+        *,
+        metric: str = "ndcg@10",
+        loss: float = 0.001,
+        order: Literal["any", "last"] = "any",
+        **how: Any,
+    ) -> Pruned:
+        """The model of the fewest trees whose metric on ``data`` is worse by at most ``loss``, and what other
+        numbers of trees would lose.
+
+        data: documents with labels, not those of training. loss: 0 or more. order: which trees go, "any", those that
+        are missed least (the loss then has to be so small in queries that did not choose them, too), or the
+        "last" ones. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of intervals and halves).
+
+        Raises ParameterError, DataError where no query counts, and KeyboardInterrupt where it was ended.
+        """
+        c, pruning = _reworked.prune(self, data, metric, loss, order, how)
+        rows = [
+            PrunedRow(
+                row.n_trees, row.n_leaves, row.n_bytes, row.compared.mean_b, row.compared.difference,
+                row.compared.low, row.compared.high, row.held_out,
+            )
+            for row in (c.rows[i] for i in range(c.n_rows))
+        ]  # fmt: skip
+        smaller = Model(ffi.gc(c.model, lib.rw_model_free))
+        c.model = ffi.NULL  # it has an owner now
+        smaller.feature_names = None if self.feature_names is None else list(self.feature_names)
+        pruning.progress.end(f"{smaller.n_trees} of {self.n_trees} trees are left")
+        return Pruned(smaller, text(c.metric), rows, c.chosen)
 
 
 def _unpickled(data: bytes) -> Model:

@@ -304,14 +304,13 @@ class Params:
                 raise ParameterError("features is empty; expected ids or names")
         check(lib.rw_params_set(context(), self.c, chars(ours), chars(as_text(value))))
 
+    def measuring(self) -> Any:
+        """struct rw_eval_params, for as long as these live. ParameterError: they are not as they must be."""
+        check(lib.rw_params_check_eval(context(), self.c))
+        return lib.rw_params_eval(self.c)
+
     def get(self, name: str) -> str:
         value = lib.rw_params_get(self.c, chars(name.replace("_", "-")))
         if value == ffi.NULL:
             raise ParameterError(f"no parameter {name!r}")
         return text(value)
-
-
-def need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
-    """ParameterError: a function is given as metric, and nothing is measured."""
-    if hooks.metric != ffi.NULL and not has_valid and c.get("train-metric") != "on":
-        raise ParameterError("metric is a function, which nothing calls without a validation set or train_metric=True")

@@ -18,16 +18,15 @@ from rankwood._core import (
     ffi,
     lib,
     logger,
-    need,
+    not_negative,
     text,
     whole,
 )
-from rankwood._dataset import Dataset
+from rankwood._dataset import Dataset, need_labels
 from rankwood._explain import Permuted
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping, need_device
-from rankwood._refit import _real
-from rankwood._train import _Names, _on_error, _Training
+from rankwood._training import Names, Training, on_error
 
 
 @dataclass(frozen=True)
@@ -172,19 +171,19 @@ def select(
     need_device(as_mapping(params))
     sets = {"train_set": train_set, "valid": valid, **({} if test is None else {"test": test})}
     for name, one in sets.items():
-        need(one, Dataset, name)._need_labels(name)
+        need_labels(one, name)
     if _ranks.count() > 1:
         raise UnsupportedError(f"features are selected by one rank, not by {_ranks.count()}")
     if not isinstance(sure, (bool, np.bool_)):
         raise ParameterTypeError(f"sure is {sure!r}; expected True or False")
     given = as_mapping(params)
     options = ffi.new("struct rw_select_options *")
-    options.most_loss, options.n_repeats = _real(loss), whole(n_repeats, "n_repeats", 1, 1000)
+    options.most_loss, options.n_repeats = not_negative(loss, "loss"), whole(n_repeats, "n_repeats", 1, 1000)
     options.is_sure = bool(sure)
     for name, value in given.items():
         if any(callable(one) for one in (value if isinstance(value, (list, tuple)) else [value])):
             raise ParameterError(f"{name} is a function; features are selected by names only")
-    training = _Training([train_set], ["train"], ())
+    training = Training([train_set], ["train"], ())
     handle = ffi.new_handle(training)
     options.user, options.on_progress = handle, lib._rw_on_select
     if train_set._paths is not None:
@@ -195,7 +194,7 @@ def select(
         return one._with_values() if names is None else one._with_values_as(names, range(len(names)), len(names))
 
     out = ffi.new("struct rw_selected **")
-    with _Names(names) as file, caller_names(names):
+    with Names(names) as file, caller_names(names):
         c = Params(given, strict or None)
         file.give(c)
         binned, measured = train_set._for_training(c), values_of(valid)
@@ -227,9 +226,9 @@ def _selected(c: Any, names: list[str] | None) -> Selected:
     return Selected(ids, kept_names, importance, model, text(c.metric), rows, c.chosen, test)
 
 
-@ffi.def_extern(error=1, onerror=_on_error)
+@ffi.def_extern(error=1, onerror=on_error)
 def _rw_on_select(user: Any, c: Any) -> int:
-    training: _Training = ffi.from_handle(user)
+    training: Training = ffi.from_handle(user)
     if c.stage == lib.RW_SELECT_TRIED:
         training.guard(lambda: _told(c.row))
     return int(training.is_over())

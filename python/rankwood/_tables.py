@@ -11,8 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -321,12 +320,11 @@ def _of_batches(c: Any) -> Table:
 def has_categories(data: Any, apart: Columns) -> bool:
     """A feature's column of an Arrow table is dictionary-encoded; or of a frame of polars, categorical. apart:
     names and numbers of columns that are no features."""
-    return bool(categories_in(data, apart))
+    return bool(categories_in(getattr(data, "schema", None), apart))
 
 
-def categories_in(data: Any, apart: Columns) -> list[str]:
+def categories_in(schema: Any, apart: Columns) -> list[str]:
     """Their names."""
-    schema = getattr(data, "schema", None)
     if isinstance(schema, Mapping):  # polars
         kinds = dict(schema)
     else:  # pyarrow
@@ -451,7 +449,7 @@ class _Parquet(Source):
         for i, path in enumerate(paths):
             with self._open(path) as file:
                 names = list(file.schema_arrow.names)
-                found.update(categories_in(_Schema(file.schema_arrow), apart))
+                found.update(categories_in(file.schema_arrow, apart))
             seen |= set(names)
             if i == 0:
                 self.names = names
@@ -492,13 +490,6 @@ class _Parquet(Source):
         return self.numbers.arrow(arrow_of(batch)) if self.numbers.of else batch
 
 
-@dataclass
-class _Schema:
-    """What `categories_in` looks at."""
-
-    schema: Any
-
-
 class _Made(Source):
     def __init__(
         self,
@@ -518,7 +509,7 @@ class _Made(Source):
         """A batch with numbers in place of words; the first one says which columns have some."""
         if is_arrow(batch, "__arrow_c_stream__", "__arrow_c_array__"):
             if self._found is not None:
-                self._expect(categories_in(batch, self._apart))
+                self._expect(categories_in(getattr(batch, "schema", None), self._apart))
             if self.numbers.of:
                 batch = self.numbers.arrow(arrow_of(batch))
             return of_any(batch, self._apart)
@@ -646,8 +637,7 @@ def of_function(
 # ---- what is held ----
 
 
-@dataclass
-class Documents:
+class Documents(NamedTuple):
     """All but the values."""
 
     label: npt.NDArray[np.float32]

@@ -19,7 +19,8 @@ from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._model import Model
 from rankwood._params import as_text
-from rankwood._train import Callback, Path, train
+from rankwood._train import Path, train
+from rankwood._training import Callback
 
 Floats = npt.NDArray[np.float64]
 

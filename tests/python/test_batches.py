@@ -489,7 +489,7 @@ def make_reader():
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 data = rankwood.Dataset.from_batches(make_reader, label="y", qid="q")
-data._for_training(rankwood._train.Params({"device": "cpu"}))
+data._for_training(rankwood._params.Params({"device": "cpu"}))
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024, 4 * N * WIDTH)
 """
 

@@ -34,9 +34,10 @@ def members() -> Iterator[tuple[str, Any]]:
     for name, one in public():
         if not inspect.isclass(one):
             continue
-        for member, value in vars(one).items():
-            ours = isinstance(value, (classmethod, property)) or inspect.isfunction(value)
-            if ours and not member.startswith("_"):
+        ours = [kind for kind in reversed(one.__mro__) if kind.__module__.startswith("rankwood")]
+        for member, value in {key: value for kind in ours for key, value in vars(kind).items()}.items():
+            is_ours = isinstance(value, (classmethod, property)) or inspect.isfunction(value)
+            if is_ours and not member.startswith("_"):
                 yield f"{name}.{member}", value.__func__ if isinstance(value, classmethod) else value
 
 

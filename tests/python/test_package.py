@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import importlib
 import importlib.metadata
+import pickle
+import subprocess
 import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +41,48 @@ def test_shows_no_symbol_but_its_own() -> None:
     assert hasattr(shared, "PyInit__ffi")
     for name in ("rw_ctx_new", "rw_dataset_free", "rw_alias_at"):
         assert not hasattr(shared, name)
+
+
+def test_a_start_imports_little() -> None:
+    """Names are imported when they are asked for."""
+    program = "import rankwood, sys; print([one for one in sys.modules if one in ('numpy', 'rankwood._dataset')])"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "[]\n"
+
+
+def test_modules_import_one_way() -> None:
+    """Also within functions, and for types alone. The package itself imports all of them, when a name is asked for."""
+    files = {path.stem: path for path in Path(rankwood.__file__).parent.glob("*.py") if path.stem != "__init__"}
+    imports: dict[str, set[str]] = {name: set() for name in files}
+    for name, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                whole = [node.module] + [f"{node.module}.{one.name}" for one in node.names]
+                imports[name] |= {one.removeprefix("rankwood.") for one in whole} & set(files)
+    assert len(list(TopologicalSorter(imports).static_order())) == len(files) > 15  # or a CycleError
+
+
+# Where public classes were in 0.2.0 or before it was released.
+MODULES = {
+    "_audit": "Audit AuditRow",
+    "_calibrate": "Calibration",
+    "_check": "DataCheck FeatureCheck Finding",
+    "_comparisons": "Compared Comparisons",
+    "_core": "DataError DataTypeError FileError FormatError NoEffectWarning ParameterError RankError RankwoodError",
+    "_cv": "CrossValidation Fold",
+    "_evaluate": "Comparison Evaluation Measured",
+    "_explain": "Explanation Permuted",
+    "_model": "Model",
+    "_positions": "PositionBias",
+    "_ranks": "Carrier Ranks",
+    "_refit": "Pruned PrunedRow",
+    "_select": "Selected SelectedDifference SelectedRow",
+    "_train": "Round",
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in MODULES.items() for name in names.split()]
+)
+def test_pickles_of_earlier_versions(module: str, name: str) -> None:
+    """A pickle names a class by its module (protocol 0 as text)."""
+    assert pickle.loads(f"crankwood.{module}\n{name}\n.".encode()) is getattr(rankwood, name)

@@ -17,14 +17,14 @@ import pytest
 
 import rankwood
 from conftest import Made, make
-from rankwood import _progress, train
+from rankwood import _training, train
 
 PROGRAM = """
 import os, signal, sys
 sys.path.insert(0, {folder!r})
-import rankwood
+import rankwood, rankwood._training
 from conftest import make
-rankwood._progress.SECONDS = {seconds}
+rankwood._training.SECONDS = {seconds}
 def press(one):
     if one.round == 5 and {press}:
         os.kill(os.getpid(), signal.SIGINT)
@@ -99,9 +99,9 @@ def test_log_records(
         return [line for line in lines if not line.startswith("chosen for")]
 
     caplog.set_level(logging.INFO, logger="rankwood")
-    monkeypatch.setattr(_progress, "SECONDS", 0)
+    monkeypatch.setattr(_training, "SECONDS", 0)
     assert said() == ["round 1/3", "round 2/3", "round 3/3", "3 trees"]
-    monkeypatch.setattr(_progress, "SECONDS", 60)
+    monkeypatch.setattr(_training, "SECONDS", 60)
     first, last = said(valid=sets)
     assert first == "'first' stops training: ndcg@10, after 100 rounds without a better value"
     assert re.fullmatch(r"\d trees?: the best of 3 rounds", last)
@@ -138,13 +138,13 @@ def test_a_bar_in_a_notebook(
     made: Made, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     notebook = Notebook(monkeypatch, Shell())
-    monkeypatch.setattr(_progress, "SECONDS", 0)
+    monkeypatch.setattr(_training, "SECONDS", 0)
     train({**small, "rounds": 3}, made.dataset(), valid={"<b>": make(3).dataset()})
     (bar,) = notebook.pages
     assert [re.search(r'<progress value="(\d)" max="3"', page)[1] for page in bar] == ["1", "2", "3"]  # type: ignore[index]
     assert all("&lt;b&gt; ndcg@10 0." in page and "<b>" not in page for page in bar)
     assert capsys.readouterr().err.splitlines()[0].startswith("'<b>' stops training")
-    monkeypatch.setattr(_progress, "SECONDS", 60)
+    monkeypatch.setattr(_training, "SECONDS", 60)
     train(small, made.dataset())
     assert len(notebook.pages) == 1 and not capsys.readouterr().err
 
@@ -152,7 +152,7 @@ def test_a_bar_in_a_notebook(
 def test_ipython_without_a_notebook(made: Made, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for shell in (None, object()):
         notebook = Notebook(monkeypatch, shell)
-        monkeypatch.setattr(_progress, "SECONDS", 0)
+        monkeypatch.setattr(_training, "SECONDS", 0)
         train(small, made.dataset())
         assert notebook.pages == []
 
@@ -161,7 +161,7 @@ def test_silence(
     made: Made, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     notebook = Notebook(monkeypatch, Shell())
-    monkeypatch.setattr(_progress, "SECONDS", 0)
+    monkeypatch.setattr(_training, "SECONDS", 0)
     logger = logging.getLogger("rankwood")
     logger.setLevel(logging.WARNING)
     try:
@@ -185,7 +185,7 @@ class Closed:
 def test_a_closed_terminal_ends_nothing(
     made: Made, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch, model: rankwood.Model
 ) -> None:
-    monkeypatch.setattr(_progress, "SECONDS", 0)
+    monkeypatch.setattr(_training, "SECONDS", 0)
     monkeypatch.setattr(sys, "stderr", Closed())
     assert train(small, made.dataset()).to_bytes() == model.to_bytes()
 

@@ -1,0 +1,316 @@
+"""What scores documents: a model of the library, the columns that it needs, and data that fits them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood import _columns, _tables
+from rankwood._columns import Floats
+from rankwood._core import (
+    DataError,
+    OutOfMemoryError,
+    ParameterError,
+    caller_names,
+    chars,
+    check,
+    context,
+    ffi,
+    lib,
+    made,
+    need,
+    text,
+    whole,
+)
+from rankwood._dataset import Dataset
+from rankwood._params import Params, number_or_text
+
+_ROWS = 65536  # scored at a time, where values must be converted first
+_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+_AS_FLOAT = frozenset(np.dtype(kind) for kind in (np.float64, np.float16, *_INTEGERS))  # converted at once
+_ALONE = 1024  # fewer rows are scored by the calling thread: a server has threads of its own
+
+
+def _finite(
+    values: npt.NDArray[np.float32], missing: float, names: Sequence[str] | None, first: int = 0
+) -> npt.NDArray[np.float32]:
+    """Values (n_docs, n_features) as Dataset takes them: NaN for `missing`, which is compared as float32.
+
+    names: of the features. DataError: one is infinite; the documents are `first` and those after it.
+    """
+    if missing == missing:
+        values = np.where(values == np.float32(missing), np.float32(np.nan), values)
+    values = np.ascontiguousarray(values)
+    if not values.size:
+        return values
+    at = ffi.new("uint32_t[2]")
+    given = ffi.from_buffer("float[]", values)
+    if lib.rw_rows_infinite(context(), given, len(values), values.shape[1], at, at + 1):
+        name = names[at[1]] if names is not None and at[1] < len(names) else ""
+        raise DataError(
+            f"value of document {first + at[0]} (from 0), feature {repr(name) if name else at[1]} is infinite; "
+            "expected a number, or NaN for missing"
+        )
+    return values
+
+
+class _Use(NamedTuple):
+    """A feature in use."""
+
+    feature: int
+    name: str
+    n_splits: int
+    gain: float
+
+
+class Scorer:
+    """The part of :class:`rankwood.Model` that knows its columns, and scores."""
+
+    def __init__(self, c: Any) -> None:
+        self._c = c
+        self._used = self._features_in_use()
+        self._n_needed = max((use.feature for use in self._used), default=-1) + 1
+        width = ffi.new("uint32_t *")
+        self._knows_columns = lib.rw_model_columns(c, width) != lib.RW_COLUMNS_UNKNOWN
+        self._width = width[0]  # the columns of an array that fits
+        self._scorers: dict[int, Any] = {}  # by number of trees
+        self._making = threading.Lock()
+        self.feature_names: list[str] | None = self._names_in_file()
+
+    def _features_in_use(self) -> list[_Use]:
+        n = lib.rw_model_features(self._c, ffi.NULL, 0)
+        uses = ffi.new("struct rw_feature_use[]", max(n, 1))
+        if n < 0 or lib.rw_model_features(self._c, uses, n) < 0:
+            raise OutOfMemoryError("out of memory")
+        return [
+            _Use(one.feature, text(one.name), one.n_splits, one.gain) for one in (uses[i] for i in range(n))
+        ]
+
+    def _uses(self) -> list[_Use]:
+        return self._used
+
+    def _names_in_file(self) -> list[str] | None:
+        n = max(self._width, self._n_needed)
+        names = [text(lib.rw_model_feature_name(self._c, i)) for i in range(n)]
+        return names if any(names) else None
+
+    def _name(self, feature: int) -> int | str:
+        names = self.feature_names
+        return names[feature] if names is not None and feature < len(names) and names[feature] else feature
+
+    @property
+    def n_trees(self) -> int:
+        """Trees."""
+        return int(lib.rw_model_n_trees(self._c))
+
+    @property
+    def params(self) -> dict[str, int | float | str]:
+        """The parameters that shaped the trees; those that were ``auto`` as the numbers chosen."""
+        out: dict[str, int | float | str] = {}
+        value = ffi.new("const char **")
+        for i in range(lib.rw_model_n_params(self._c)):
+            name = lib.rw_model_param_at(self._c, i, value)
+            out[text(name).replace("-", "_")] = number_or_text(text(value[0]))
+        return out
+
+    @property
+    def categories(self) -> dict[int | str, list[str]]:
+        """The words that training gave a code of their own, by feature; {} if no feature is categorical. All
+        others, and words that training never saw, are one more category."""
+        out: dict[int | str, list[str]] = {}
+        n_words = ffi.new("uint32_t *")
+        for i in range(lib.rw_model_n_categorical(self._c)):
+            feature = lib.rw_model_categorical(self._c, i, n_words)
+            words = [text(lib.rw_model_category(self._c, i, k)) for k in range(n_words[0])]
+            out[self._name(feature)] = words
+        return out
+
+    def _count(self, n_trees: int | None) -> int:
+        if n_trees is None:
+            return 0
+        return whole(n_trees, "n_trees", 1, self.n_trees)
+
+    def to_bytes(self) -> bytes:
+        """What :meth:`Model.save` would write."""
+        data, n = ffi.new("char **"), ffi.new("size_t *")
+        check(lib.rw_model_write_memory(context(), self._c, data, n))
+        try:
+            return bytes(ffi.buffer(data[0], n[0]))
+        finally:
+            lib.rw_text_free(data[0])
+
+    # ---- scores ----
+
+    def _predict(
+        self, data: Any, n: int, device: str, missing: float, feature_base: int | None, n_features: int | None
+    ) -> Floats:
+        if isinstance(data, Dataset) or _tables.is_paths(data):
+            of_columns = {"feature_base": feature_base, "n_features": n_features}
+            given = ["missing"] * (missing == missing) + [name for name, one in of_columns.items() if one is not None]
+            if given:
+                raise ParameterError(f"{given[0]} is for data that is no Dataset: it is one of Dataset's arguments")
+            if isinstance(data, Dataset):
+                dataset = data
+            else:
+                dataset = self._with_categories(data, missing) if self.categories else Dataset(data)
+            dataset._has_labels &= dataset is data  # of CSV and TSV neither labels nor queries are read
+            return self._predict_dataset(dataset, n, device)
+        if device != "cpu":
+            Params().set("device", device)  # is it one at all? arrays are scored on the CPU
+        if lib.rw_model_n_categorical(self._c):
+            return self._predict_dataset(self._with_categories(data, missing), n, device)
+        if type(data) is np.ndarray and data.ndim == 2:
+            is_float = data.dtype == np.float32
+            if is_float or (data.dtype in _AS_FLOAT and len(data) <= _ROWS):
+                _columns.check_shape(*data.shape)
+                base = _columns.feature_base_of(feature_base)
+                _columns.check_n_features(n_features, data.shape[1])
+                self._check_width(data.shape[1], base)
+                with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
+                    values = data if is_float else data.astype(np.float32, order="C")
+                return self._score(_finite(values, missing, self.feature_names), n, base)
+        table = _tables.of_any(data, self._not_used(data))
+        table.drop_qid(self.feature_names)
+        if any(column.index is not None for column in table.columns):
+            made = Dataset(data, missing=missing, feature_base=feature_base, n_features=n_features)
+            return self._predict_dataset(made, n, device)
+        base = _columns.feature_base_of(feature_base)
+        _columns.check_n_features(n_features, len(table.columns))
+        columns = self._columns_by_feature(table, base)
+        scores = np.empty(table.n_rows, np.float64)
+        for first in range(0, table.n_rows, _ROWS):
+            rows = slice(first, min(first + _ROWS, table.n_rows))
+            values = np.full((rows.stop - first, len(columns)), np.nan, np.float32)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
+                for i, column in enumerate(columns):
+                    if column is not None:
+                        values[:, i] = column.part(rows)
+            scores[rows] = self._score(_finite(values, missing, self.feature_names, first), n, base)
+        return scores
+
+    def _with_categories(self, data: Any, missing: float) -> Dataset:
+        """What is no Dataset, for a model with categories: features that it knows as such are."""
+        more: dict[str, Any] = {} if _tables.is_paths(data) else {"ignore": self._not_used(data), "missing": missing}
+        return Dataset(data, categorical_features=_tables.names_in(data, list(self.categories)), **more)
+
+    def _not_used(self, data: Any) -> frozenset[str]:
+        """Names of a frame's columns that no tree asks for: of any type."""
+        names = list(getattr(data, "columns", ()))
+        if not all(isinstance(name, str) for name in names):
+            return frozenset()
+        if self.feature_names is None:
+            return frozenset(name for name in names if name == _columns.QID)
+        used = {self.feature_names[use.feature] for use in self._uses()}
+        held = _columns.names_in_file(names)
+        return frozenset(name for name, other in zip(names, held, strict=True) if not used & {name, other})
+
+    def _columns_by_feature(self, table: _columns.Table, base: int | None) -> list[_columns.Column | None]:
+        """A column for each feature id, None for those that the model does not use."""
+        names = self.feature_names
+        if names is None or table.names is None or base is not None:
+            self._check_width(len(table.columns), base)
+            return list(table.columns)
+        used = {use.feature for use in self._uses()}
+        at = _columns.positions_of(table.names)
+        missing = [names[i] for i in sorted(used) if names[i] not in at]
+        if missing:
+            shown = ", ".join(repr(name) for name in missing[:5])
+            raise DataError(f"the data lacks {len(missing)} of the model's features: {shown}")
+        columns = [table.columns[at[name]] if i in used else None for i, name in enumerate(names)]
+        return columns + [None] * (self._width - len(columns))
+
+    def _check_width(self, n_features: int, feature_base: int | None = None) -> None:
+        """DataError: an array of so many columns does not fit."""
+        if feature_base is None:
+            if n_features != self._width or not self._knows_columns:
+                check(lib.rw_model_check_rows(context(), self._c, n_features, 0))
+        elif feature_base + n_features < self._n_needed:
+            raise DataError(
+                f"data has features {feature_base} to {feature_base + n_features - 1} with feature_base="
+                f"{feature_base}; the model needs feature {self._n_needed - 1}"
+            )
+
+    def _scorer(self, n_trees: int) -> Any:
+        """struct rw_scorer. Of all trees it is kept; of fewer, the last one is."""
+        scorer = self._scorers.get(n_trees)
+        if scorer is None:
+            with self._making:
+                scorer = self._scorers.get(n_trees)
+                if scorer is None:
+                    out = ffi.new("struct rw_scorer **")
+                    status = lib.rw_scorer_new(context(), self._c, n_trees, out)
+                    scorer = made(status, out, lib.rw_scorer_free)
+                    kept = {0: self._scorers[0]} if 0 in self._scorers else {}
+                    self._scorers = {**kept, n_trees: scorer}
+        return scorer
+
+    def _score(self, values: npt.NDArray[np.float32], n_trees: int, base: int | None = None) -> Floats:
+        if base == 0 and values.shape[1] != self._width:  # columns that no tree asks for
+            narrow = np.zeros((len(values), self._width), np.float32)
+            n_kept = min(self._width, values.shape[1])
+            narrow[:, :n_kept] = values[:, :n_kept]
+            values = narrow
+        values = np.ascontiguousarray(values)
+        n_docs, n_features = values.shape
+        scores = np.empty(n_docs, np.float64)
+        if n_docs:
+            scorer = self._scorer(n_trees)
+            given, to = ffi.from_buffer("float[]", values), ffi.from_buffer("double[]", scores)
+            ctx = ffi.NULL if n_docs < _ALONE else context()
+            status = lib.rw_scorer_rows(ctx, scorer, given, n_docs, n_features, base or 0, to)
+            if status != lib.RW_OK:  # once more, for the text of the error
+                check(lib.rw_scorer_rows(context(), scorer, given, n_docs, n_features, base or 0, to))
+        return scores
+
+    def _values_of(self, data: Dataset) -> Any:
+        """struct rw_dataset with the features where the model has them, by name if both have names."""
+        need(data, Dataset, "data")
+        if self.feature_names is not None and (data._paths is not None or data.feature_names is not None):
+            needed = sorted(use.feature for use in self._uses())
+            values = data._with_values_as(self.feature_names, needed, self._width)
+        else:
+            self._check_columns(data)
+            values = data._with_values()
+        check(lib.rw_model_check_data(context(), self._c, values))
+        data._warn_lacking(self._c, values)
+        return values
+
+    def _check_columns(self, data: Dataset) -> None:
+        """_check_width of a data set in memory."""
+        if data._paths is not None:
+            return
+        try:
+            self._check_width(data.n_features, data._feature_base)
+        except DataError as error:
+            if not data._is_sparse() or not self._knows_columns or data.n_features > self._width:
+                raise
+            raise DataError(
+                f"{error}\nhint: a sparse matrix without the last columns gets them by n_features={self._width}"
+            ) from None
+
+    def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
+        if data._source is not None and data._values is None:
+            return self._predict_batches(data, n_trees, device)
+        values = self._values_of(data)
+        scores = np.empty(data.n_docs, np.float64)
+        to = ffi.cast("double *", scores.ctypes.data)
+        with caller_names(self.feature_names):
+            check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
+        return data._in_caller_order(scores)
+
+    def _predict_batches(self, data: Dataset, n_trees: int, device: str) -> Floats:
+        scores = np.empty(data.n_docs, np.float64)
+        to = ffi.cast("double *", scores.ctypes.data)
+        if self.feature_names is None:
+            self._check_columns(data)
+        out = ffi.new("struct rw_predictor **")
+        status = lib.rw_predictor_open(context(), self._c, n_trees, chars(device), out)
+        predictor = made(status, out, lib.rw_predictor_close)
+        needed = sorted(use.feature for use in self._uses())
+        for first, batch in data._value_batches(self.feature_names, needed, self._width):
+            check(lib.rw_predictor_run(predictor, batch, to + first))
+        return scores

@@ -1,0 +1,570 @@
+"""How training, or other long work, goes: what the library calls back, Ctrl-C, and what is shown meanwhile, a line a
+second in a terminal, a bar in a notebook, else log records."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood import _columns, _ranks
+from rankwood._core import (
+    DataError,
+    ParameterError,
+    ParameterTypeError,
+    chars,
+    context,
+    ffi,
+    lib,
+    logger,
+    made,
+    need,
+    shown,
+    text,
+    warn_no_effect,
+)
+from rankwood._dataset import Dataset, need_labels
+from rankwood._params import Params, infos, number_or_text
+from rankwood._scoring import Scorer
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of training, as callbacks see it.
+
+    Attributes
+    ----------
+    round : int
+        From 1.
+    n_rounds : int
+        The most there may be.
+    best_round : int
+        The best round until now by the metric that stops training, from 1; 0 without a validation set.
+    best_value : float
+        That metric's value in it; 0 without a validation set.
+    metrics : dict[str, dict[str, float]]
+        By set ("train", then those of ``valid``), then by metric.
+    ms : float
+        What the round took, in milliseconds.
+    """
+
+    round: int
+    n_rounds: int
+    best_round: int
+    best_value: float
+    metrics: dict[str, dict[str, float]]
+    ms: float
+
+
+Callback = Callable[[Round], Any]
+
+
+@dataclass(frozen=True)
+class PositionBias:
+    """What training with ``debias`` found of the positions at which documents were shown, after its last round.
+
+    Attributes
+    ----------
+    round : int
+        Rounds that were run; the model may be of fewer.
+    given : bool
+        The propensities were (``propensities``), and not found.
+    position : array of uint32
+        Those that have documents, ascending.
+    n_docs : array of uint64
+        How many documents each has.
+    bias : array of float64 | None
+        ``debias="additive"``: what a document's score had on top of it in training.
+    propensity : array of float64
+        How likely a click is there, as a multiple of the first position's, from 1/1024 to 1024.
+        ``debias="ipw"``: t+ of Unbiased LambdaMART; ``"additive"``: exp(sigma (bias - the first one's)).
+    unclicked : array of float64 | None
+        ``debias="ipw"``: t-, the same of documents that were not clicked.
+    """
+
+    round: int
+    given: bool
+    position: npt.NDArray[np.uint32]
+    n_docs: npt.NDArray[np.uint64]
+    bias: npt.NDArray[np.float64] | None
+    propensity: npt.NDArray[np.float64]
+    unclicked: npt.NDArray[np.float64] | None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes positions and their propensities to ``path``, for the parameter ``propensities`` of another
+        training: ``position_bias.save("p.txt")``, then ``{"debias": "ipw", "propensities": "p.txt"}``.
+        OSError: it cannot be written."""
+        with open(path, "w", encoding="utf-8") as file:
+            for one, value in zip(self.position, self.propensity, strict=True):
+                file.write(f"{one} {float(value)!r}\n")
+
+
+# ---- what is shown ----
+
+SECONDS = 1.0  # between two lines, and before the first one: what is quicker says nothing
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")  # where it was not imported there is no notebook
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _text(done: Round) -> str:
+    parts = [f"round {done.round}/{done.n_rounds}"]
+    parts += [
+        f"{name} {metric} {value:.5f}" for name, values in done.metrics.items() for metric, value in values.items()
+    ]
+    if done.best_round:
+        parts.append(f"best {done.best_value:.5f} in round {done.best_round}")
+    return "  ".join(parts)
+
+
+class _Done(NamedTuple):
+    """Rounds, or steps, of so many, and what is said of the last one."""
+
+    number: int
+    total: int
+    text: str
+
+
+class Progress:
+    """Of one training. A level of the logger "rankwood" that is set above INFO makes it silent."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._done: _Done | None = None
+        self._words: Callable[[], str] = str
+        self._intro = ""
+        self._shown = 0  # the round of the last line; 0: none was shown
+        self._bar: Any = None
+        self._leads = lib.rw_ranks_number(context()) == 0  # of many ranks, one shows it
+        silent = logger.level > logging.INFO
+        self._bars = not silent and _in_notebook()
+        self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()
+
+    def start(self, used: dict[str, int | float | str], stop_on: str | None, metric: str) -> None:
+        """Before the first round. stop_on: the validation set that stops training, if there is one."""
+        n = int(used["early_stop"])
+        if self._leads and stop_on is not None and n > 0:
+            self._intro = f"{stop_on!r} stops training: {metric}, after {n} rounds without a better value"
+            logger.info("%s", self._intro)
+
+    def round(self, done: Round) -> None:
+        """After each round."""
+        self._after(_Done(done.round, done.n_rounds, ""), lambda: _text(done))
+
+    def step(self, number: int, total: int, what: str) -> None:
+        """After some of all steps of other work."""
+        self._after(_Done(number, total, ""), lambda: f"{what} {100 * number // max(total, 1)} %")
+
+    def _after(self, done: _Done, words: Callable[[], str]) -> None:
+        self._done, self._words = done, words
+        now = time.monotonic()
+        if self._leads and now - self._last >= SECONDS:
+            self._last = now
+            self._show(done._replace(text=words()))
+
+    def is_shown(self) -> bool:
+        """Was anything shown?"""
+        return self._shown > 0
+
+    def end(self, note: str) -> None:
+        """After the last one. note: what became of it."""
+        if self._done is not None and self._shown and self._shown < self._done.number:
+            self._show(self._done._replace(text=self._words()))
+        if self._shown and (self._bars or self._prints):
+            self._write(note)
+        elif self._leads:
+            logger.info("%s", note)
+
+    def _show(self, done: _Done) -> None:
+        first, self._shown = not self._shown, done.number
+        if first and self._intro and (self._bars or self._prints):
+            self._write(self._intro)
+        if self._bars:
+            self._draw(done)
+        elif self._prints:
+            self._write(done.text)
+        else:
+            logger.info("%s", done.text)
+
+    def _write(self, line: str) -> None:
+        with suppress(OSError, ValueError):  # a closed terminal ends no training
+            print(line, file=sys.stderr)
+
+    def _draw(self, done: _Done) -> None:
+        ipython = importlib.import_module("IPython.display")  # it is there: _in_notebook
+        page = ipython.HTML(
+            f'<progress value="{done.number}" max="{done.total}" style="vertical-align: middle"></progress> '
+            f"<code>{html.escape(done.text)}</code>"
+        )
+        if self._bar is None:
+            self._bar = ipython.display(page, display_id=True)
+        else:
+            self._bar.update(page)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Shows how far the calls within it are, if they take longer than a second."""
+    progress = Progress()
+    start = time.monotonic()
+    with shown(lambda done, total: progress.step(done, total, what)):
+        yield
+    if progress.is_shown():
+        progress.end(f"{what}: {time.monotonic() - start:.1f} s")
+
+
+# ---- what is called back ----
+
+
+def _functions(callbacks: Any) -> list[Callback]:
+    if callbacks is None:
+        return []
+    if callable(callbacks) or not isinstance(callbacks, Iterable):
+        raise ParameterTypeError(f"callbacks is a {type(callbacks).__name__}; expected a list of functions")
+    out = list(callbacks)
+    for one in out:
+        if not callable(one):
+            raise ParameterTypeError(f"callbacks has a {type(one).__name__}; expected functions")
+    return out
+
+
+class Training:
+    """What the library's callbacks of one training share."""
+
+    def __init__(self, sets: list[Dataset], names: list[str], callbacks: Iterable[Callback]) -> None:
+        self.sets = sets  # the training set first
+        self.names = names
+        self.callbacks = _functions(callbacks)
+        self.error: BaseException | None = None
+        self.interrupted = False
+        self.has_started = False  # its rounds
+        self.evals: dict[str, dict[str, list[float]]] = {}
+        self.used: dict[str, int | float | str] = {}
+        self.gradients: Callable[..., Any] | None = None
+        self.metric: Callable[..., Any] | None = None
+        self.metric_name = ""  # of the function
+        self.n_rounds = 0  # that were run
+        self.position_bias: PositionBias | None = None
+        self.progress = Progress()
+
+    def hooks(self, given: dict[str, Any]) -> list[Any]:
+        """struct rw_train_hooks, and what must live as long; functions are taken out of the parameters given."""
+        handle = ffi.new_handle(self)
+        hooks = ffi.new("struct rw_train_hooks *", {"user": handle})
+        for member in ("on_start", "on_round", "should_stop"):
+            setattr(hooks, member, getattr(lib, f"_rw_{member}"))
+        if callable(given.get("objective")):
+            self.gradients = given.pop("objective")
+            hooks.gradients = lib._rw_gradients
+        return [hooks, handle, self._hook_metric(given, hooks)]
+
+    def _hook_metric(self, given: dict[str, Any], hooks: Any) -> Any:
+        metric = given.get("metric")
+        functions = [one for one in (metric if isinstance(metric, (list, tuple)) else [metric]) if callable(one)]
+        if not functions:
+            return None
+        if len(functions) > 1:
+            raise ParameterError(f"{len(functions)} functions are given as metrics; expected one")
+        function = functions[0]
+        rest = [one for one in metric if one is not function] if isinstance(metric, (list, tuple)) else []
+        given.pop("metric")
+        if rest:
+            given["metric"] = rest
+        name = chars(str(getattr(function, "__name__", "metric")))
+        held = ffi.new("char[]", name)
+        self.metric, self.metric_name = function, text(held)
+        hooks.metric = lib._rw_metric
+        hooks.metric_name = held
+        hooks.metric_lower_is_better = int(bool(getattr(function, "lower_is_better", False)))
+        return held
+
+    def guard(self, call: Callable[[], int | None]) -> int:
+        """Runs Python code of the caller's: an exception ends training, and is raised as it was."""
+        if self.error is not None:
+            return 1
+        try:
+            return call() or 0
+        except KeyboardInterrupt:  # of the callback's own, or a second one
+            self.interrupted = True
+            return 1
+        except BaseException as error:  # raised again by train
+            self.error = error
+            _ranks.note(error)
+            return 1
+
+    def result(self, status: int, out: Any, free: Callable[[Any], None]) -> Any:
+        """What C made; or what the caller's code raised, or Ctrl-C, is raised."""
+        if self.error is not None:
+            free(out[0])
+            raise self.error
+        if self.interrupted and status != lib.RW_OK:
+            raise KeyboardInterrupt
+        return made(status, out, free)
+
+    def is_over(self) -> bool:
+        """Interrupted, or ended by an exception: it would have had more rounds."""
+        return self.interrupted or self.error is not None
+
+    def on_resume(self, c: Any) -> None:
+        for i in range(c.n_metrics):
+            metric = self.evals.setdefault(self.names[c.metrics[i].set], {})
+            metric[text(c.metrics[i].name)] = [c.values[r * c.n_metrics + i] for r in range(c.round)]
+        self.n_rounds = c.round
+        logger.info("resume: round %d of %r", c.round, os.fsdecode(ffi.string(c.path)))
+
+    def on_round(self, c: Any) -> int:
+        metrics: dict[str, dict[str, float]] = {}
+        for i in range(c.n_metrics):
+            value = c.metrics[i]
+            one = metrics.setdefault(self.names[value.set], {})
+            one[text(value.name)] = value.value
+        for name, values in metrics.items():
+            for metric, value in values.items():
+                self.evals.setdefault(name, {}).setdefault(metric, []).append(value)
+        self.n_rounds = c.round
+        done = Round(c.round, c.n_rounds, c.best_round, c.best_value, metrics, c.ms)
+        self.progress.round(done)
+        stop = False
+        for callback in self.callbacks:
+            stop = bool(callback(done)) or stop
+        return int(stop)
+
+
+def _doubles(pointer: Any, n: int, writable: bool = False) -> Floats:
+    """A view of C's doubles, without a copy."""
+    array = np.frombuffer(ffi.buffer(pointer, 8 * n), np.float64)
+    array.flags.writeable = writable
+    return array
+
+
+def on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
+    """What a signal's handler raises while C runs, it raises as a callback begins, before the `try`."""
+    training: Training = ffi.from_handle(traceback.tb_frame.f_locals["user"])
+    if isinstance(error, KeyboardInterrupt):
+        training.interrupted = True
+    elif training.error is None:
+        training.error = error
+
+
+@contextmanager
+def ctrl_c(training: Training) -> Iterator[None]:
+    """The first Ctrl-C ends training after its round, or at once before the first one; a second one ends what
+    Python runs."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first(_signal: int, _frame: Any) -> None:
+        if not training.has_started and _ranks.count() == 1:
+            raise KeyboardInterrupt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        training.interrupted = True
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@ffi.def_extern(onerror=on_error)
+def _rw_on_start(user: Any, used: Any) -> None:
+    training: Training = ffi.from_handle(user)
+    training.has_started = True
+    for info in infos():
+        name = text(info.name)
+        training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
+    training.guard(warn_no_effect)
+    metric = training.metric_name or str(training.used["metric"]).split(",")[0]
+    stop_set = lib.rw_ctx_stop_set(context())
+    training.progress.start(training.used, training.names[stop_set] if stop_set else None, metric)
+
+
+@ffi.def_extern(onerror=on_error)
+def _rw_on_resume(user: Any, c: Any) -> None:
+    training: Training = ffi.from_handle(user)
+    training.on_resume(c)
+
+
+@ffi.def_extern(onerror=on_error)
+def _rw_on_round(user: Any, c: Any) -> int:
+    training: Training = ffi.from_handle(user)
+    stop = training.guard(lambda: training.on_round(c))
+    return 0 if training.is_over() else stop  # should_stop says it, so that the model does, too
+
+
+@ffi.def_extern(onerror=on_error)
+def _rw_on_positions(user: Any, c: Any) -> None:
+    training: Training = ffi.from_handle(user)
+
+    def of(pointer: Any, kind: Any) -> Any:
+        if pointer == ffi.NULL:
+            return None
+        return np.frombuffer(ffi.buffer(pointer, np.dtype(kind).itemsize * c.n), kind).copy()
+
+    training.position_bias = PositionBias(
+        c.round, bool(c.is_given), of(c.position, np.uint32), of(c.n_docs, np.uint64), of(c.bias, np.float64),
+        of(c.propensity, np.float64), of(c.unclicked, np.float64),
+    )  # fmt: skip
+
+
+@ffi.def_extern(error=1, onerror=on_error)
+def _rw_should_stop(user: Any) -> int:
+    training: Training = ffi.from_handle(user)
+    return int(training.is_over())
+
+
+@ffi.def_extern(error=1, onerror=on_error)
+def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians: Any) -> int:
+    training: Training = ffi.from_handle(user)
+    data, n = training.sets[0], training.sets[0].n_docs
+
+    def call() -> int:
+        assert training.gradients is not None
+        given = data._in_caller_order(_doubles(scores, n))
+        result = training.gradients(given, data)
+        if not isinstance(result, (tuple, list, np.ndarray)) or len(result) != 2:
+            raise DataError(
+                f"the objective returned a {type(result).__name__}; expected two arrays, gradient and hessian"
+            )
+        first, second = result
+        first, second = _values(first, "gradient", n), _values(second, "hessian", n)
+        if (second < 0).any():
+            first_below = int(np.argmax(second < 0))
+            raise DataError(f"hessian of document {first_below} (from 0){_ranks.shard()} is below 0")
+        np.negative(data._in_own_order(first), out=_doubles(gradients, n, writable=True))
+        _doubles(hessians, n, writable=True)[:] = data._in_own_order(second)
+        return 0
+
+    return training.guard(call)
+
+
+def _values(array: Any, what: str, n: int) -> Floats:
+    what = f"the objective's {what}"
+    out = _columns.numbers_of(_columns.array_of(array, what), what)
+    if out.shape != (n,):
+        raise DataError(f"{what} has shape {out.shape}; expected ({n},)")
+    bad = np.flatnonzero(~np.isfinite(out))
+    if len(bad):
+        raise DataError(f"{what} of document {bad[0]} (from 0){_ranks.shard()} is {out[bad[0]]}")
+    return out
+
+
+@ffi.def_extern(error=1, onerror=on_error)
+def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
+    training: Training = ffi.from_handle(user)
+
+    def call() -> int:
+        assert training.metric is not None
+        data = next(
+            (one for one in training.sets if one._is(dataset)),
+            training.sets[0],
+        )
+        given = data._in_caller_order(_doubles(scores, data.n_docs))
+        result = training.metric(given, data)
+        try:
+            value[0] = float(result)
+        except (TypeError, ValueError, OverflowError):
+            name, kind = training.metric_name, type(result).__name__
+            raise DataError(f"the metric {name!r} returned a {kind}; expected a number") from None
+        return 0
+
+    return training.guard(call)
+
+
+# ---- what is given ----
+
+
+def valid_sets(
+    valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None, stop_on: str | None
+) -> dict[str, Dataset]:
+    """Validation sets by name, the one that stops training first."""
+    if valid is None:
+        sets: dict[str, Dataset] = {}
+    elif isinstance(valid, Dataset):
+        sets = {"valid": valid}
+    elif isinstance(valid, Mapping):
+        sets = dict(valid)
+    elif isinstance(valid, Iterable):
+        sets = {f"valid_{i}": one for i, one in enumerate(valid)}
+    else:
+        need(valid, Dataset, "valid")
+    for name, one in sets.items():
+        if not isinstance(name, str):
+            raise ParameterTypeError(f"a valid set is called {name!r}; expected a string")
+        need_labels(one, f"valid set {name!r}")
+    if "train" in sets:
+        raise ParameterError("a valid set cannot be called 'train'")
+    if stop_on is not None:
+        if stop_on not in list(sets):
+            raise ParameterError(f"stop_on={stop_on!r} is no valid set; there are {list(sets)}")
+        sets = {stop_on: sets[stop_on], **sets}
+    return sets
+
+
+class Names:
+    """Feature names as the file that the library reads."""
+
+    def __init__(self, names: list[str] | None) -> None:
+        self.path = ""
+        if names is not None:
+            import tempfile  # here, for it takes long to import
+
+            handle, self.path = tempfile.mkstemp(suffix=".names")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                held = _columns.names_in_file(names)
+                file.writelines(f"{i} {name}\n" for i, name in enumerate(held) if name)
+
+    def give(self, params: Params) -> None:
+        """ParameterError: they have other names already."""
+        if self.path and params.get("names"):
+            raise ParameterError("parameter 'names' is given, but the data has names of its features")
+        if self.path:
+            params.set("names", self.path)
+
+    def __enter__(self) -> Names:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.path:
+            os.unlink(self.path)
+
+
+def meet_ranks(given: dict[str, Any], sets: dict[str, Dataset], init: Scorer | None) -> None:
+    """What many ranks have to have in common before they train together."""
+    if _ranks.count() == 1:
+        return
+    own = {name: value for name, value in given.items() if name not in ("threads", "device")}
+    same: dict[str, Any] = {
+        "params": sorted((name, getattr(value, "__name__", value)) for name, value in own.items()),
+        "valid": list(sets),
+        "init": init.to_bytes() if init is not None else None,
+    }
+    _ranks.check_same(same)
+    _ranks.check_same({f"the features of {name!r}": one._features_for_ranks() for name, one in sets.items()})
+    for name, one in sets.items():
+        one._meet_ranks(name)
+
+
+def need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
+    """ParameterError: a function is given as metric, and nothing is measured."""
+    if hooks.metric != ffi.NULL and not has_valid and c.get("train-metric") != "on":
+        raise ParameterError("metric is a function, which nothing calls without a validation set or train_metric=True")
