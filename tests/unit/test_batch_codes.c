@@ -113,7 +113,7 @@ Test(batch_codes, same)
     static const uint32_t n_docs[] = {1, 63, LIMIT, 500, 5000}, most[] = {1, 90, 3000, 100000},
                           piece_docs[] = {7, 64, RW_BATCH_CHUNK_DOCS};
     rw_cut_sample_docs = LIMIT;
-    for (uint32_t seed = 0; seed < 120; seed += EACH(5)) {
+    for (uint32_t seed = 0; seed < 120; seed += EACH(11)) {
         struct made m;
         const struct rw_cut_rule rule = {.bins = bins[seed / 5 % 4],
                                          .absent_missing = seed / 2 % 2,

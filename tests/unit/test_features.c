@@ -178,7 +178,7 @@ FEATURES_TEST(penalty_lists)
         penalty[f] = 1.2345678901234567e-300 * (f + 1); /* the longest text */
     cr_assert_eq(rw_penalty_text(ctx, penalty, &text), RW_OK);
     /* AddressSanitizer reads a text to its end for each number of it: of the last ones there. */
-    const int first = RW_FEATURE_IDS - RW_FEATURE_IDS / EACH(16);
+    const int first = SLOW_HERE ? RW_FEATURE_IDS - RW_FEATURE_IDS / 16 : 0;
     const char *rest = text;
     for (int f = 0; f < first; f++)
         rest = (const char *)rawmemchr(rest, ',') + 1;

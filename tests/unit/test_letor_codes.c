@@ -126,7 +126,7 @@ Test(letor_codes, same)
     static const uint32_t n_docs[] = {LIMIT + 20, 500, 4000};
     const char *const paths[] = {"a.txt", "b.txt", "c.txt"};
     rw_cut_sample_docs = LIMIT;
-    for (uint32_t i = 0; i < 96; i += EACH(5)) {
+    for (uint32_t i = 0; i < 96; i += EACH(7)) {
         const uint32_t n = n_docs[i % 3], third = n / 3;
         const int n_paths = i % 2 ? 3 : 1;
         uint32_t doc = write_docs(paths[0], i, 0, n_paths == 1 ? n : third, 0);

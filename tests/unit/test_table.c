@@ -14,7 +14,7 @@ Test(table, same)
     static const int bins[] = {2, 16, 255, 1000};
     static const uint32_t n_docs[] = {1, 63, LIMIT, 500, 5000};
     rw_cut_sample_docs = LIMIT;
-    for (uint32_t seed = 0; seed < 140; seed += EACH(6)) {
+    for (uint32_t seed = 0; seed < 140; seed += EACH(11)) {
         struct made m;
         const struct rw_cut_rule rule = {.bins = bins[seed / 5 % 4],
                                          .absent_missing = seed / 2 % 2,
