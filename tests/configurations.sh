@@ -1,6 +1,6 @@
 # The trainings that scripts compare files of, to be sourced: makes data and the table `configurations` in the
 # folder at hand. $program makes it; $scale multiplies the queries of the made data. NAMES, an extended regular
-# expression, picks some of them.
+# expression, picks some of them; COVER=1 those that between them cover all of the table ($root/tests/cover.py).
 synth() { # shape queries seed name
     "$program" synth --shape "$1" --queries $(($2 * scale)) --seed "$3" -o "$4" || exit 2
 }
@@ -152,6 +152,10 @@ categories-stop|lc.txt|lvc.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop
 categories-on |lc.txt|lvc.txt|--rounds 5 --leaves 31 --min-docs 2 --split newton --init c.model --categorical 105
 categories-re |lc.txt|lvc.txt|--refit c.model --refit-decay 0.3 --metric ndcg@5
 END
+if [ -n "${COVER:-}" ]; then
+    mv configurations all
+    python3 "$root/tests/cover.py" <all >configurations || exit 2
+fi
 if [ -n "${NAMES:-}" ]; then
     mv configurations all
     grep -E "$NAMES" all >configurations

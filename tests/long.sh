@@ -9,7 +9,7 @@
 #     threads     all cases under ThreadSanitizer (tests/threads.sh)
 #     mutate      300 lines of the library are changed, one at a time, and the tests see it (tests/mutate/mutate.py)
 #     kills       500 trainings killed and resumed; ranks killed at every stage of a training
-#     compilers   one model from every compiler, at more of their optimisations (tests/same_bytes.sh)
+#     compilers   one model from every compiler, at more of their optimisations, in all configurations (tests/same_bytes.sh)
 #     kernels     every kernel, the laboratory's too, compiled as for use, and the unit tests of that build, with every case
 #     numbers     10^8 decimals read as strtof reads them
 #     cuda_faults every call of CUDA of commands and of calls of the library fails once, on an emulated GPU
@@ -99,7 +99,7 @@ stage_threads() {
     step threads env ALL=1 sh tests/threads.sh "$builds"
 }
 stage_compilers() {
-    step compilers sh tests/same_bytes.sh "$builds/compilers"
+    step compilers env ALL=1 sh tests/same_bytes.sh "$builds/compilers"
 }
 stage_kernels() {
     build "$builds/kernels" --buildtype=release -Dc_args=-DRW_TEST_ALL -Dcuda=enabled -Dlab=enabled -Dgpu_arch=sm_90 || exit 1

@@ -5,9 +5,10 @@ which bad input fails where. Compares everything with tests/pin.txt, a row each.
 
 What gives the same model is one row, however it is trained: by cpu, sim, two workers and the emulated GPU
 (--emulated, a program of tests/emulated.sh), from files, gzip, pipes, caches, arrays and batches (--python, an
-interpreter that imports rankwood; PYTHONPATH may name a folder), at once and resumed. --quick leaves out workers and a
-few slow rows. --only takes the jobs whose names match. --write pins what is not pinned yet or differs and, where all
-jobs ran, forgets rows that are gone. Prints what differs, and a count; exit 1 if anything differs.
+interpreter that imports rankwood; PYTHONPATH may name a folder), at once and resumed. --quick leaves out workers, a few
+slow rows, and the configurations that tests/cover.py does not choose. --only takes the jobs whose names match. --write
+pins what is not pinned yet or differs and, where all jobs ran, forgets rows that are gone. Prints what differs, and a
+count; exit 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ def make_large() -> None:
 
 
 def make_data() -> None:
-    script = f'program="{args.program}" scale=1 NAMES=; . "{TESTS}/configurations.sh"'
+    cover = int(args.quick) or ""
+    script = f'program="{args.program}" root="{TESTS.parent}" scale=1 NAMES= COVER={cover}; . "{TESTS}/configurations.sh"'
     subprocess.run(["sh", "-c", script], check=True, env=QUIET)
     for shape, queries, seed, to in (
         ("letor", 150, 7, "train.txt"),

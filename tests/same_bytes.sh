@@ -3,7 +3,9 @@
 # the engine, the number of threads, the form of the input and the compiler. Every comparison is cmp.
 # What is pinned is in pin.txt, which pin.py compares, so that a change that moves models has to say so.
 #
-#   sh tests/same_bytes.sh BUILDS          builds what it needs in BUILDS/bytes-*
+#   [ALL=1] sh tests/same_bytes.sh BUILDS      builds what it needs in BUILDS/bytes-*
+#
+# ALL=1: all configurations, and the whole pin; else those that tests/cover.py chooses.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" && builds=$(cd "$1" && pwd) || exit 2
@@ -96,7 +98,9 @@ done
 cmp -s mart.model newton.model && no "two different runs give one model: nothing is compared"
 
 # --- what tests/pin.txt has: engines, threads, instructions, forms of input, and what all commands give
-if python3 "$root/tests/pin.py" "$base" --quick >pin; then
+quick=--quick cover=1
+[ -z "${ALL:-}" ] || quick= cover=
+if python3 "$root/tests/pin.py" "$base" $quick >pin; then
     echo "ok same_bytes: $(tail -n 1 pin)"
 else
     cat pin
@@ -104,7 +108,7 @@ else
 fi
 
 # --- many configurations by several workers (of devices, on a GPU machine: same_bytes_cuda.sh)
-EACH=1 MPI_RANKS=2 RANKWOOD_COMM_MPI="$builds/release/src/rankwood_comm_mpi.so" \
+EACH=1 COVER=$cover MPI_RANKS=2 RANKWOOD_COMM_MPI="$builds/release/src/rankwood_comm_mpi.so" \
     sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
     no "configurations of many ranks"
 

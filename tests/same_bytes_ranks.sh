@@ -6,8 +6,8 @@
 #
 # Ranks are threads of one process (RANKS, "1 2 3 4 5 6 7 8" unless given) and processes of mpirun (MPI_RANKS,
 # "1 2 4"; none where there is no mpirun or rankwood_comm_mpi.so). NAMES, an extended regular expression, picks
-# configurations. EACH=1 takes one of each for a
-# configuration, in turn, in place of all. SCALE (1) multiplies the queries of the made data; JOBS is how many
+# configurations, COVER=1 those that tests/cover.py chooses. EACH=1 takes one of each for a configuration, in turn, in
+# place of all. SCALE (1) multiplies the queries of the made data; JOBS is how many
 # trainings run at once (the processors, at most 8). MORE are options for the trainings by several ranks alone,
 # '--threads 3'. FAR=1 gives each of several ranks the least memory of its GPU that will do, so that codes stay
 # in the host's. Exit 77 if the device is not there.
