@@ -56,7 +56,7 @@ make_root clean "ca-certificates" || fail "a second root" "$folder/clean.log"
 mkdir "$work/clean/debs" "$work/clean/tree" && cp "$folder"/*.deb "$work/clean/debs/"
 rm -f "$work/clean/debs/"*dbgsym*
 git -C "$source" archive HEAD packaging examples | tar -x -C "$work/clean/tree"
-inside "$work/clean" sh -c 'apt-get -q update && apt-get -q -y install --no-install-recommends /debs/rankwood_*.deb /debs/librankwood0_*.deb /debs/python3-rankwood_*.deb' \
+inside "$work/clean" sh -c 'apt-get -q update && apt-get -q -y install --no-install-recommends /debs/rankwood_*.deb /debs/librankwood1_*.deb /debs/python3-rankwood_*.deb' \
     >"$folder/install.log" 2>&1 || fail "the packages cannot be installed" "$folder/install.log"
 inside "$work/clean" python3 -c 'import rankwood; print(rankwood.__version__)' >>"$folder/install.log" 2>&1 ||
     fail "the Python package needs more than its package says" "$folder/install.log"

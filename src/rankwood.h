@@ -57,7 +57,7 @@ RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
 /* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights`,
- * `query-weights`, `start-scores` and `positions` only say that the training set must have them (rw_dataset_read_weights).
+ * `query-weights`, `start-scores` and `positions` only say that the training set must have them (rw_dataset_read_side_column).
  * With early-stop above 0, the first metric on the first of the `n_valid` sets that is not the training set (the same
  * documents, labels, queries and values) stops training, and the model kept ends at its best round. With 0, or where all
  * of them are the training set (a warning says so), all trees are kept, but for those at the end that could split
@@ -144,58 +144,40 @@ RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t featur
 RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                                      const char *const *words, uint32_t n_words);
 
-/* Weights multiply lambdas and metrics; those set last count. One per document: n is n_docs; a metric
- * weighs a query by the mean of its documents' weights. One per query: n is n_queries. Range
- * [0, 65536]; NaN, a negative number or a wrong `n` is RW_ERR_DATA. A file holds one number a line. */
-RW_API int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                  const double *weights, size_t n);
-RW_API int rw_dataset_set_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                        const double *weights, size_t n);
-RW_API int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                   const char *path);
-RW_API int rw_dataset_read_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                         const char *path);
-
-/* Where the scores of a set begin while a model is trained on it, or measured on it as a validation set, in
- * place of 0: LightGBM's init_score, XGBoost's base_margin. One per document: n is n_docs; finite, from -1e30
- * to 1e30, else RW_ERR_DATA; those set last count. The model does not have them: who scores documents with it
- * adds theirs to what rw_predict gives. Trees of a model to go on from (rw_train_from) are added to them.
- * A file holds one number a line. With many ranks it is for all ranks' documents, as a file of weights is. */
-RW_API int rw_dataset_set_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                       const double *scores, size_t n);
-RW_API int rw_dataset_read_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                        const char *path);
-
-/* The position at which each document of a training set was shown when it was clicked or not, for training with
- * `debias`: a whole number from 0 to 65535, the same for the same place. One per document: n is n_docs, else
- * RW_ERR_DATA; those set last count. A file holds one number a line; with many ranks it is for all ranks'
- * documents. */
-RW_API int rw_dataset_set_positions(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                    const double *positions, size_t n);
-RW_API int rw_dataset_read_positions(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                     const char *path);
-/* Further labels of each document, beside those that the data set was made with, of which `label-weights`
- * combines the lambdas: a document's lambda is the sum over its labels of the label's weight times the lambda of a
- * training on that label alone. labels: [n][n_labels], 0 or more, one row per document (n is n_docs) and at most
- * RW_MAX_LABELS - 1 a row, else RW_ERR_DATA; those set last count. They change training only: metrics, of validation
- * sets and of the training set, see the first label. A file has a document a line, numbers between blanks, as many on
- * each; with many ranks it is for all ranks' documents. */
-RW_API int rw_dataset_set_more_labels(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                                      const double *labels, size_t n, int n_labels);
-RW_API int rw_dataset_read_more_labels(struct rw_ctx *ctx, struct rw_dataset *dataset,
+/* Side columns: what a data set has beside features and labels, by the name of the parameter for its file. Those set
+ * last count. A file has a line per document (or query, or pair) of all workers' documents.
+ *
+ *   weights        One per document, from 0 to 65536. They multiply lambdas and metrics; a metric weighs a query by
+ *                  the mean of its documents' weights.
+ *   query-weights  The same, one per query.
+ *   start-scores   One per document, from -1e30 to 1e30: where scores begin while a model is trained on the set, or
+ *                  measured on it as a validation set (LightGBM's init_score, XGBoost's base_margin). The model does
+ *                  not contain them: add them to what rw_predict returns. Trees of rw_train_from are added to them.
+ *   positions      One per document, a whole number from 0 to 65535: where the document of a training set was
+ *                  displayed when it was clicked or not, for `debias`.
+ *   labels         Further labels, 0 or more, at most RW_MAX_LABELS - 1 per document, for `label-weights`: a
+ *                  document's lambda is the sum over its labels of the label's weight times the lambda of a training
+ *                  on that label alone. Metrics see the first label only. A line has all of a document's.
+ *   pairs-file     Pairs, from a file only (rw_dataset_set_pairs sets them from memory). A line has the query's id,
+ *                  the numbers of the better and the worse document in the query, from 1, and a weight (1 if it is
+ *                  missing); '#' begins a comment. */
+/* values: [n][n_columns], where n is the number of documents or queries, and n_columns is 1 but for `labels`.
+ * RW_ERR_DATA: another n, or a value out of range; RW_ERR_ARGUMENT: there is no such column. */
+RW_API int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
+                                      const double *values, size_t n, int n_columns);
+RW_API int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
                                        const char *path);
+/* The columns' names, i from 0; NULL past the end. */
+RW_API const char *rw_side_column_name(int i);
 /* Pairs that training is to rank right, in place of those that labels make (parameter 'pairs', given): of two
- * documents of one query the one that should stand above the other, by number in the data set, from 0, and
- * the pair's weight, [0, 65536]. Those set last count; other documents or weights are RW_ERR_DATA. A file has a
- * pair a line: the query's id, the numbers of the two documents among the query's, from 1, and a weight, which
- * need not be there (1); '#' begins a line that is none. With many ranks it is for all ranks' documents. */
+ * documents of one query the better and the worse one, by number in the data set, from 0, and the pair's weight, from 0
+ * to 65536. RW_ERR_DATA: other documents or weights. */
 struct rw_given_pair {
     uint32_t better, worse;
     double weight;
 };
 RW_API int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                 const struct rw_given_pair *pairs, size_t n);
-RW_API int rw_dataset_read_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path);
 
 /* What a file is, as its first bytes (unpacked) tell: data, a model of ours, or one of other programs. */
 struct rw_file_kind {
@@ -216,7 +198,7 @@ struct rw_columns {
     const char *label; /* NULL: "label", if there is one */
     const char *qid;   /* the query's id; NULL: "qid", if there is one */
     const char *weight; /* a document's weight; NULL: all weigh 1 */
-    const char *const *more_label; /* [n_more_labels] further labels (rw_dataset_set_more_labels), of training
+    const char *const *more_label; /* [n_more_labels] further labels (the side column `labels`), of training
                                       sets: where features are found by name, these columns are left out */
     int n_more_labels;
     const char *const *ignore; /* [n_ignore] left out: each a column, or a range of numbers, "3-7" */
@@ -1135,7 +1117,7 @@ RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *para
  * byte for byte.
  *
  * rw_binned_read, rw_binned_from_table and _from_batches, rw_train and its like are such calls, and so are
- * rw_dataset_read and rw_dataset_read_weights: what fails on one rank fails on all of them, with one message
+ * rw_dataset_read and rw_dataset_read_side_column: what fails on one rank fails on all of them, with one message
  * that names the rank. Everything else is a rank's own affair. */
 struct rw_comm;
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 }; /* sums of signed integers wrap as two's complement */

@@ -197,7 +197,8 @@ stage_sanitizers() {
 stage_threads() {
     script threads sh tests/threads.sh "$builds"
     # here is all of debugging's information; the objects are compiled already
-    if ! build "$builds/threads" src/librankwood.so.$(sed -n 's/^#define RW_VERSION "\(.*\)"$/\1/p' src/rankwood_score.h); then
+    version=$(sed -n 's/^#define RW_VERSION "\(.*\)"$/\1/p' src/rankwood_score.h)
+    if ! build "$builds/threads" src/librankwood.so.$version src/librankwood-score.so.$version; then
         result "not ok abi: the library does not link"
         return
     fi

@@ -95,19 +95,17 @@ class Handles:
 
     def _add_numbers(self, c: Any) -> None:
         """Weights, start scores, positions, further labels and pairs, to a struct rw_dataset."""
-        weigh = lib.rw_dataset_set_query_weights if self._weigh_queries else lib.rw_dataset_set_weights
-        for given, set_them in (
-            (self._weights, weigh),
-            (self._start_scores, lib.rw_dataset_set_start_scores),
-            (self._positions, lib.rw_dataset_set_positions),
+        for name, given in (
+            ("query-weights" if self._weigh_queries else "weights", self._weights),
+            ("start-scores", self._start_scores),
+            ("positions", self._positions),
+            ("labels", self._more_labels),
         ):
             if given is not None:
                 numbers = np.ascontiguousarray(given)
-                check(set_them(context(), c, ffi.cast("double *", numbers.ctypes.data), len(numbers)))
-        if self._more_labels is not None:
-            labels = np.ascontiguousarray(self._more_labels)
-            held = ffi.cast("double *", labels.ctypes.data)
-            check(lib.rw_dataset_set_more_labels(context(), c, held, *labels.shape))
+                width = numbers.shape[1] if numbers.ndim == 2 else 1
+                held = ffi.cast("double *", numbers.ctypes.data)
+                check(lib.rw_dataset_set_side_column(context(), c, chars(name), held, len(numbers), width))
         if self._pairs is not None:
             pairs = ffi.cast("struct rw_given_pair *", self._pairs.ctypes.data)
             check(lib.rw_dataset_set_pairs(context(), c, pairs, len(self._pairs)))

@@ -585,7 +585,7 @@ def _of_dict(data: Mapping[str, Any], apart: frozenset[str], categorical: frozen
             columns.append(Column(array) if name in apart else number_column(array, repr(name)))
     sizes = {len(column.values) for column in columns}
     if len(sizes) > 1:
-        raise DataError(f"columns of {min(sizes)} and of {max(sizes)} values; expected one a document in each")
+        raise DataError(f"columns of {min(sizes)} and of {max(sizes)} values; expected one per document in each")
     return Table(sizes.pop() if sizes else 0, columns, [str(name) for name in data], [data])
 
 

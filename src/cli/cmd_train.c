@@ -326,11 +326,11 @@ static int read_sets(struct training *t)
         RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &t->valid[i])
                           : rw_load_valid(cli, &valid_files.files[i], &t->valid[i]));
         if (of_docs)
-            RW_STEP(rw_dataset_read_weights(ctx, t->valid[i], of_docs));
+            RW_STEP(rw_dataset_read_side_column(ctx, t->valid[i], "weights", of_docs));
         if (of_queries)
-            RW_STEP(rw_dataset_read_query_weights(ctx, t->valid[i], of_queries));
+            RW_STEP(rw_dataset_read_side_column(ctx, t->valid[i], "query-weights", of_queries));
         if (start)
-            RW_STEP(rw_dataset_read_start_scores(ctx, t->valid[i], start));
+            RW_STEP(rw_dataset_read_side_column(ctx, t->valid[i], "start-scores", start));
     }
     return 0;
 }

@@ -112,23 +112,16 @@ static int took_ignored(struct rw_cli *cli)
     return rw_ctx_n_tables(cli->ctx) > 0 ? rw_params_set(cli->ctx, cli->params, "ignore", "") : 0;
 }
 
-/* The weights, start scores, positions, further labels and pairs that the parameters name. */
-static int read_side_files(struct rw_cli *cli)
+/* The side columns that the parameters name. */
+static int read_side_columns(struct rw_cli *cli)
 {
-    const char *of_docs = given(cli, "weights"), *of_queries = given(cli, "query-weights");
-    const char *start = given(cli, "start-scores"), *pairs = given(cli, "pairs-file");
-    const char *shown = given(cli, "positions"), *labels = given(cli, "labels");
-    if (of_docs)
-        RW_STEP(rw_dataset_read_weights(cli->ctx, cli->dataset, of_docs));
-    if (of_queries)
-        RW_STEP(rw_dataset_read_query_weights(cli->ctx, cli->dataset, of_queries));
-    if (start)
-        RW_STEP(rw_dataset_read_start_scores(cli->ctx, cli->dataset, start));
-    if (shown)
-        RW_STEP(rw_dataset_read_positions(cli->ctx, cli->dataset, shown));
-    if (labels)
-        RW_STEP(rw_dataset_read_more_labels(cli->ctx, cli->dataset, labels));
-    return pairs ? rw_dataset_read_pairs(cli->ctx, cli->dataset, pairs) : 0;
+    const char *name;
+    for (int i = 0; (name = rw_side_column_name(i)) != NULL; i++) {
+        const char *path = given(cli, name);
+        if (path)
+            RW_STEP(rw_dataset_read_side_column(cli->ctx, cli->dataset, name, path));
+    }
+    return 0;
 }
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
@@ -137,14 +130,14 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
     if (strcmp(cli->command->params, "*") != 0) /* trainings judge them */
         RW_STEP(rw_load_check_columns(cli));
     RW_STEP(took_ignored(cli));
-    return read_side_files(cli);
+    return read_side_columns(cli);
 }
 
 int rw_load_values(struct rw_cli *cli, const struct rw_list *files)
 {
     RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
     RW_STEP(took_ignored(cli));
-    return read_side_files(cli);
+    return read_side_columns(cli);
 }
 
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
@@ -157,7 +150,7 @@ int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
     cli->dataset = rw_binned_documents(cli->binned);
     RW_STEP(say_read(files, start));
     RW_STEP(took_ignored(cli));
-    return read_side_files(cli);
+    return read_side_columns(cli);
 }
 
 /* "a.txt, b.txt", or the first few and how many more. */

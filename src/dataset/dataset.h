@@ -103,22 +103,6 @@ void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset
 /* 1 if each of several documents, or nearly each, is a query by itself: says so, for a message. */
 int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);
 
-/* Are n weights one a document, or one a query? RW_ERR_DATA if not. file: their file, or NULL. */
-int rw_dataset_check_weights(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
-                             const char *file, size_t n);
-
-/* The same of n start scores. */
-int rw_dataset_check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                                  const char *file, size_t n);
-
-/* The same of n positions. */
-int rw_dataset_check_positions(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                               const char *file, size_t n);
-
-/* The same of n documents' further labels. */
-int rw_dataset_check_more_labels(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                                 const char *file, size_t n);
-
 /* The labels of one kind: 0 is `label`, those behind it are the further ones. */
 static inline const float *rw_dataset_labels_of(const struct rw_dataset *dataset, int kind)
 {

@@ -1,4 +1,4 @@
-/* Files with one number a line: weights, scores, start scores, positions; or several: labels. */
+/* Side columns from files: one number per line, several per line, or pairs; and scores. */
 #include "io/side_files.h"
 
 #include <float.h>
@@ -9,14 +9,11 @@
 #include "base/number.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
+#include "dataset/query_ids.h"
+#include "dataset/side_columns.h"
+#include "io/input.h"
 #include "io/own_part.h"
-
-/* What numbers a file has. */
-struct number_kind {
-    double least, most;
-    const char *expected; /* for messages */
-    int is_whole;
-};
+#include "io/trec_lines.h"
 
 static const char *skip_blanks(const char *p, const char *end)
 {
@@ -58,7 +55,7 @@ struct numbers {
 
 /* The number at p, on a line that begins at `line`; *next: behind it. */
 static int read_number(struct rw_ctx *ctx, const char *name, uint64_t line_number, const char *line,
-                       const char *p, const char *end, const struct number_kind *kind,
+                       const char *p, const char *end, const struct rw_side_column *kind,
                        double *number, const char **next)
 {
     int clamped;
@@ -71,7 +68,7 @@ static int read_number(struct rw_ctx *ctx, const char *name, uint64_t line_numbe
 }
 
 /* The numbers of one line. */
-static int read_line(struct rw_ctx *ctx, const char *name, const struct number_kind *kind,
+static int read_line(struct rw_ctx *ctx, const char *name, const struct rw_side_column *kind,
                      const char *line, const char *end, struct numbers *numbers)
 {
     enum { MOST = RW_MAX_LABELS };
@@ -98,8 +95,9 @@ static int read_line(struct rw_ctx *ctx, const char *name, const struct number_k
 }
 
 /* The numbers of the lines wanted; blank lines at the end of the file do not count. */
-static int read_numbers(struct rw_ctx *ctx, struct rw_input *input, const struct number_kind *kind,
-                        const struct lines_wanted *wanted, struct numbers *numbers)
+static int read_numbers(struct rw_ctx *ctx, struct rw_input *input,
+                        const struct rw_side_column *kind, const struct lines_wanted *wanted,
+                        struct numbers *numbers)
 {
     char *text;
     size_t n_bytes;
@@ -123,7 +121,8 @@ out:
 
 int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores)
 {
-    static const struct number_kind kind = {-DBL_MAX, DBL_MAX, "a score (a finite number)", 0};
+    static const struct rw_side_column kind = {
+        .least = -DBL_MAX, .most = DBL_MAX, .expected = "a score (a finite number)"};
     const struct lines_wanted wanted = {.most = (uint64_t)n + 1};
     struct numbers numbers = {.n_columns = 1};
     int status = read_numbers(ctx, input, &kind, &wanted, &numbers);
@@ -149,66 +148,10 @@ int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *sco
     return rw_scores_read_input(ctx, input, n, scores);
 }
 
-/* What a file has of a set: its numbers, and what takes them. */
-struct side_file {
-    struct number_kind kind;
-    int by_query; /* a number a query, else a document */
-    int (*check)(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
-                 const char *file, size_t n);
-    int (*set)(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *values, size_t n);
-    int has_columns; /* several numbers a line: `set` is NULL, and set_more_labels takes them */
-};
-
-static int check_start_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
-                              const char *file, size_t n)
-{
-    (void)by_query;
-    return rw_dataset_check_start_scores(ctx, dataset, file, n);
-}
-
-static int check_positions(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
-                           const char *file, size_t n)
-{
-    (void)by_query;
-    return rw_dataset_check_positions(ctx, dataset, file, n);
-}
-
-static int check_more_labels(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
-                             const char *file, size_t n)
-{
-    (void)by_query;
-    return rw_dataset_check_more_labels(ctx, dataset, file, n);
-}
-
-#define WEIGHTS                                                           \
-    {                                                                     \
-        0, RW_MAX_WEIGHT, "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT), 0 \
-    }
-static const struct side_file weights = {WEIGHTS, 0, rw_dataset_check_weights,
-                                         rw_dataset_set_weights, 0};
-static const struct side_file query_weights = {WEIGHTS, 1, rw_dataset_check_weights,
-                                               rw_dataset_set_query_weights, 0};
-static const struct side_file start_scores = {
-    {-RW_MAX_START_SCORE, RW_MAX_START_SCORE,
-     "a score (a number from -" RW_TEXT(RW_MAX_START_SCORE) " to " RW_TEXT(RW_MAX_START_SCORE) ")",
-     0},
-    0,
-    check_start_scores,
-    rw_dataset_set_start_scores,
-    0};
-static const struct side_file positions = {
-    {0, RW_MAX_POSITION, "a position (a whole number from 0 to " RW_TEXT(RW_MAX_POSITION) ")", 1},
-    0,
-    check_positions,
-    rw_dataset_set_positions,
-    0};
-static const struct side_file more_labels = {
-    {0, (double)FLT_MAX, "a label (a number, 0 or more)", 0}, 0, check_more_labels, NULL, 1};
-
 /* Of a file for all ranks' documents, or queries, the numbers of this rank's. docs, queries: before
  * each rank's, [n_ranks + 1]. */
 static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                        const struct side_file *side, const char *path, const uint64_t *docs,
+                        const struct rw_side_column *side, const char *path, const uint64_t *docs,
                         const uint64_t *queries)
 {
     const int rank = rw_rank(ctx), n_ranks = rw_n_ranks(ctx);
@@ -221,26 +164,176 @@ static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
     const struct rw_dataset all = {.n_docs = (uint32_t)docs[n_ranks],
                                    .n_queries = (uint32_t)queries[n_ranks]};
     struct rw_input *input;
-    struct numbers numbers = {.n_columns = !side->has_columns};
+    struct numbers numbers = {.n_columns = !side->has_several};
     RW_TRY(rw_own_part_check_path(ctx, path));
     RW_TRY(rw_input_open(ctx, path, &input));
-    int status = read_numbers(ctx, input, &side->kind, &wanted, &numbers);
+    int status = read_numbers(ctx, input, side, &wanted, &numbers);
     if (status == RW_OK)
-        status = side->check(ctx, &all, side->by_query, rw_input_name(input), numbers.n_seen);
-    if (status == RW_OK && !side->has_columns)
-        status = side->set(ctx, dataset, numbers.value, numbers.n_lines);
-    else if (status == RW_OK && numbers.n_lines > 0)
-        status = rw_dataset_set_more_labels(ctx, dataset, numbers.value, numbers.n_lines,
-                                            numbers.n_columns);
+        status = rw_side_column_check(ctx, side, &all, rw_input_name(input), numbers.n_seen);
+    if (status == RW_OK && (numbers.n_lines > 0 || !side->has_several))
+        status =
+            rw_dataset_set_side_column(ctx, dataset, side->name, numbers.value, numbers.n_lines,
+                                       side->has_several ? numbers.n_columns : 1);
     rw_mem_free(numbers.value);
     rw_input_close(input);
     return status;
 }
 
-static int read_side_file(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                          const struct side_file *side, const char *path)
+/* ---- pairs: "query better worse [weight]" a line ---- */
+
+enum { QUERY, BETTER, WORSE, WEIGHT, WORDS };
+
+struct reading {
+    struct rw_ctx *ctx;
+    const struct rw_dataset *dataset;
+    struct rw_query_ids ids; /* of this rank's queries */
+    struct rw_input *input;  /* owned */
+    char *text;              /* owned */
+    size_t n_bytes;
+    struct rw_given_pair *pair; /* [n_pairs] owned */
+    size_t n_pairs, pair_room;
+    uint32_t *is_known; /* [n_lines] 1: of a query that a rank has, or of none; owned */
+    size_t n_lines, line_room;
+};
+
+/* A document's number among those of a query. */
+static int take_document(const struct reading *reading, const struct rw_trec_line *line,
+                         const struct rw_trec_word *word, size_t query, uint32_t *doc)
+{
+    const uint32_t *offset = reading->dataset->query_offset + query;
+    char digits[16], expected[80];
+    uint64_t number = 0;
+    if (word->n < sizeof(digits)) {
+        snprintf(digits, sizeof(digits), "%.*s", (int)word->n, word->text);
+        if (rw_number_whole(digits, offset[1] - offset[0], &number) && number > 0) {
+            *doc = offset[0] + (uint32_t)number - 1;
+            return RW_OK;
+        }
+    }
+    snprintf(expected, sizeof(expected), "a document of the query, 1 to %u", offset[1] - offset[0]);
+    return rw_trec_wrong(reading->ctx, line, word, expected);
+}
+
+static int take_weight(const struct reading *reading, const struct rw_trec_line *line,
+                       const struct rw_trec_word *word, double *weight)
+{
+    const char *end = word->text + word->n;
+    int clamped;
+    if (rw_number_parse_double(word->text, end, weight, &clamped) == end && !clamped &&
+        *weight >= 0.0 && *weight <= RW_MAX_WEIGHT)
+        return RW_OK;
+    return rw_trec_wrong(reading->ctx, line, word, "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT));
+}
+
+/* A line with its words, of which there are n. */
+static int take_pair(struct reading *reading, const struct rw_trec_line *line,
+                     const struct rw_trec_word *word, int n)
+{
+    struct rw_given_pair pair = {.weight = 1.0};
+    size_t query;
+    if (n != WORDS && n != WEIGHT)
+        return rw_fail(reading->ctx, RW_ERR_PARSE,
+                       "%s:%llu:1: expected 'query better worse' or 'query better worse weight', "
+                       "found %d word%s",
+                       line->file, (unsigned long long)line->number, n, n == 1 ? "" : "s");
+    /* a 0 behind the id, which a blank follows, ends it */
+    ((char *)(uintptr_t)word[QUERY].text)[word[QUERY].n] = 0;
+    if (!rw_query_ids_find(&reading->ids, word[QUERY].text, &query))
+        return RW_OK;
+    reading->is_known[reading->n_lines - 1] = 1;
+    RW_TRY(take_document(reading, line, &word[BETTER], query, &pair.better));
+    RW_TRY(take_document(reading, line, &word[WORSE], query, &pair.worse));
+    if (pair.better == pair.worse)
+        return rw_trec_wrong(reading->ctx, line, &word[WORSE], "another document than the better");
+    if (n == WORDS)
+        RW_TRY(take_weight(reading, line, &word[WEIGHT], &pair.weight));
+    RW_TRY(RW_GROW(reading->ctx, reading->pair, reading->pair_room, reading->n_pairs + 1));
+    reading->pair[reading->n_pairs++] = pair;
+    return RW_OK;
+}
+
+static int take_lines(struct reading *reading)
+{
+    struct rw_trec_line line = {.file = rw_input_name(reading->input)};
+    for (char *at = reading->text, *end = at + reading->n_bytes; at < end;
+         at = (char *)(uintptr_t)line.end + 1) {
+        struct rw_trec_word word[WORDS];
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        line = (struct rw_trec_line){line.file, line.number + 1, at, next ? next : end};
+        RW_TRY(RW_GROW(reading->ctx, reading->is_known, reading->line_room, line.number));
+        reading->n_lines = line.number;
+        const int n = rw_trec_words(line.begin, line.end, word, WORDS);
+        const int is_empty = n == 0 || word[0].text[0] == '#';
+        reading->is_known[line.number - 1] = (uint32_t)is_empty;
+        if (!is_empty)
+            RW_TRY(take_pair(reading, &line, word, n));
+    }
+    return RW_OK;
+}
+
+static int read_file(struct reading *reading, const char *path)
+{
+    const struct rw_dataset *dataset = reading->dataset;
+    size_t index;
+    for (uint32_t q = 0; q < dataset->n_queries; q++)
+        RW_TRY(
+            rw_query_ids_add(reading->ctx, &reading->ids, rw_dataset_query_id(dataset, q), &index));
+    RW_TRY(rw_own_part_check_path(reading->ctx, path));
+    RW_TRY(rw_input_open(reading->ctx, path, &reading->input));
+    RW_TRY(rw_input_read_all(reading->ctx, reading->input, &reading->text, &reading->n_bytes));
+    return take_lines(reading);
+}
+
+/* Is each line's query one of some rank's, and is there a pair at all? The same on all ranks. */
+static int check_known(struct reading *reading)
+{
+    uint64_t n_pairs = reading->n_pairs;
+    RW_TRY(rw_comm_all_reduce(reading->ctx, reading->is_known, reading->n_lines, RW_COMM_U32,
+                              RW_COMM_MAX));
+    for (size_t i = 0; i < reading->n_lines; i++) {
+        if (!reading->is_known[i])
+            return rw_fail(reading->ctx, RW_ERR_DATA,
+                           "%s:%zu:1: a pair of a query that the data does not have",
+                           rw_input_name(reading->input), i + 1);
+    }
+    RW_TRY(rw_comm_sum(reading->ctx, &n_pairs, 1));
+    return n_pairs ? RW_OK
+                   : rw_fail(reading->ctx, RW_ERR_DATA,
+                             "%s: no pairs: expected lines 'query better worse'",
+                             rw_input_name(reading->input));
+}
+
+static int give_pairs(struct reading *reading, struct rw_dataset *dataset)
+{
+    RW_TRY(check_known(reading));
+    return rw_dataset_set_pairs(reading->ctx, dataset, reading->pair, reading->n_pairs);
+}
+
+static int read_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
+{
+    struct reading reading = {.ctx = ctx, .dataset = dataset};
+    int status = rw_comm_agree(ctx, read_file(&reading, path));
+    if (status >= 0)
+        status = rw_comm_agree(ctx, give_pairs(&reading, dataset));
+    rw_query_ids_release(&reading.ids);
+    rw_input_close(reading.input);
+    rw_mem_free(reading.text);
+    rw_mem_free(reading.pair);
+    rw_mem_free(reading.is_known);
+    return status;
+}
+
+/* ---- side columns ---- */
+
+int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
+                                const char *path)
 {
     RW_DEFAULT_FPENV;
+    const struct rw_side_column *side = rw_side_column_find(name);
+    if (!side)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column is called '%s'", name);
+    if (side->is_pairs)
+        return read_pairs(ctx, dataset, path);
     const size_t n_offsets = (size_t)rw_n_ranks(ctx) + 1;
     uint64_t *docs = NULL;
     int status;
@@ -252,29 +345,4 @@ static int read_side_file(struct rw_ctx *ctx, struct rw_dataset *dataset,
 out:
     rw_mem_free(docs);
     return status;
-}
-
-int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
-{
-    return read_side_file(ctx, dataset, &weights, path);
-}
-
-int rw_dataset_read_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
-{
-    return read_side_file(ctx, dataset, &query_weights, path);
-}
-
-int rw_dataset_read_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
-{
-    return read_side_file(ctx, dataset, &start_scores, path);
-}
-
-int rw_dataset_read_positions(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
-{
-    return read_side_file(ctx, dataset, &positions, path);
-}
-
-int rw_dataset_read_more_labels(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
-{
-    return read_side_file(ctx, dataset, &more_labels, path);
 }

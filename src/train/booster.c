@@ -23,10 +23,10 @@
 #include "train/continuation.h"
 #include "train/eval_sets.h"
 #include "train/features.h"
-#include "train/labels.h"
 #include "train/model_size.h"
 #include "train/no_split.h"
 #include "train/rank_sets.h"
+#include "train/sides.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 
@@ -321,46 +321,6 @@ static int take_params(struct booster *b, const struct rw_params *given)
     return RW_OK;
 }
 
-/* An error where the objective needs positions, a warning where positions have no use, unless there
- * was a warning about parameter `positions`. */
-static int check_positions(const struct booster *b, const struct rw_params *params)
-{
-    const struct rw_objective *objective = objective_by(b, params);
-    const int has = b->set[0]->position != NULL, used = objective && objective->uses_positions;
-    if (used && !has)
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "parameter 'debias' is set, but the training set has no positions\n"
-                       "hint: --positions FILE has the position at which each document was shown "
-                       "(rw_dataset_set_positions)");
-    if (has && !used && !params->is_idle[RW_AT_PARAM_positions])
-        rw_log(b->ctx, RW_LOG_WARNING,
-               "the training set's positions are not used: parameter 'debias' is off");
-    return RW_OK;
-}
-
-/* Do the data's side columns agree with the parameters? */
-static int check_sides(const struct booster *b, const struct rw_params *params)
-{
-    if ((params->weights[0] || params->query_weights[0]) && !b->set[0]->weight)
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "parameter '%s' is set, but the training set has none: they are read with "
-                       "rw_dataset_read_weights or rw_dataset_read_query_weights",
-                       params->weights[0] ? "weights" : "query-weights");
-    if (params->start_scores[0] && !b->set[0]->start_score)
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "parameter 'start-scores' is set, but the training set has none: they are "
-                       "read with rw_dataset_read_start_scores");
-    RW_TRY(check_positions(b, params));
-    RW_TRY(rw_labels_check(b->ctx, params, objective_by(b, params), b->set[0]));
-    if (strcmp(params->pairs, "given") == 0 && !b->set[0]->pair)
-        return rw_fail(
-            b->ctx, RW_ERR_ARGUMENT,
-            "parameter 'pairs' is given, but the training set has none: they are set with "
-            "rw_dataset_set_pairs or read with rw_dataset_read_pairs, and by the program "
-            "from '--pairs-file'");
-    return RW_OK;
-}
-
 /* All but the engine. */
 static int prepare_rules(struct booster *b, const struct rw_params *given, double *start)
 {
@@ -369,7 +329,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     if (rw_params_is_set(given, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
     RW_TRY(take_params(b, given));
-    RW_TRY(check_sides(b, &b->params));
+    RW_TRY(rw_train_check_sides(b->ctx, &b->params, objective_by(b, &b->params), b->set[0]));
     if (b->all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));

@@ -3,11 +3,11 @@
 #include "base/mem.h"
 #include "binning/table_codes.h"
 #include "comm/comm.h"
-#include "params/params.h"
 #include "io/cache.h"
 #include "io/columns.h"
 #include "io/data_format.h"
 #include "io/source.h"
+#include "params/params.h"
 #include "tree/engine.h"
 
 /* min_docs 1: so that the codes serve any --min-docs. */
@@ -70,7 +70,7 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY_OUT(rw_params_check_columns(ctx, params, rw_ctx_n_tables(ctx) > n_before));
     RW_TRY_OUT(rw_columns_check_categorical(ctx, binned.documents));
     if (params->labels[0])
-        RW_TRY_OUT(rw_dataset_read_more_labels(ctx, binned.documents, params->labels));
+        RW_TRY_OUT(rw_dataset_read_side_column(ctx, binned.documents, "labels", params->labels));
     if (binned.bins) {
         status = rw_cache_values_finish(ctx, goal.values, &binned);
         goto out;

@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "train/features.h"
 #include "comm/comm.h"
 #include "dataset/feature_list.h"
 #include "dataset/lexicon.h"
+#include "train/features.h"
 
 /* ---- which features ---- */
 

@@ -14,10 +14,10 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "params/params_table.h"
+#include "base/other_formats.h"
 #include "comm/comm.h"
 #include "model/model_words.h"
-#include "base/other_formats.h"
+#include "params/params_table.h"
 
 /* ------------------------------------------------------------------ the file */
 
@@ -73,9 +73,9 @@ static int sets_section(struct rw_words *w, struct rw_checkpoint *c)
     for (int32_t set = 0; set < c->n_sets; set++) {
         for (int i = 0; i < RW_PRINTS; i++) {
             char before[32];
-            const int is_optional = i >= RW_PRINT_START_SCORES;
+            const int is_optional = i >= RW_PRINT_SIDES;
             int is_there = !is_optional || c->set[set].part[i] != 0;
-            snprintf(before, sizeof(before), "%s%s ", i ? " " : "", rw_print_name[i]);
+            snprintf(before, sizeof(before), "%s%s ", i ? " " : "", rw_print_name(i));
             if (is_optional) {
                 RW_TRY(rw_words_option(w, before, &is_there));
                 *before = 0;
@@ -513,7 +513,7 @@ static void describe_set(const struct rw_fingerprint *was, const struct rw_finge
             continue;
         if (n == 0)
             put(text, size, "%s%s", *text ? "; " : "", set);
-        put(text, size, "%s %s", n++ ? "," : "", rw_print_name[i]);
+        put(text, size, "%s %s", n++ ? "," : "", rw_print_name(i));
     }
 }
 

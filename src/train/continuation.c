@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/features.h"
-#include "params/params_table.h"
 #include "comm/comm.h"
+#include "params/params_table.h"
+#include "train/features.h"
 #include "tree/monotone.h"
 
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,

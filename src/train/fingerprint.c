@@ -4,10 +4,15 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
+#include "dataset/side_columns.h"
 
-const char *const rw_print_name[RW_PRINTS] = {"documents",    "queries",   "query-ids",
-                                              "labels",       "weights",   "values",
-                                              "start-scores", "positions", "more-labels"};
+const char *rw_print_name(int part)
+{
+    static const char *const name[RW_PRINT_SIDES] = {"documents", "queries", "query-ids",
+                                                     "labels",    "weights", "values"};
+    return part < RW_PRINT_SIDES ? name[part]
+                                 : rw_side_columns[part - RW_PRINT_SIDES + RW_SIDE_PRINTED].print;
+}
 
 enum { CHUNK = 8192 };
 
@@ -15,42 +20,9 @@ struct job {
     const struct rw_dataset *dataset;
     uint64_t first_doc, first_query;
     struct rw_fingerprint *out;
+    const struct rw_side_column *column; /* the one that is added, to a part */
+    int part;
 };
-
-/* A document without a weight weighs 1, which adds nothing. */
-static uint64_t weight_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    uint64_t bits;
-    if (!dataset->weight || dataset->weight[doc] == 1.0)
-        return 0;
-    memcpy(&bits, &dataset->weight[doc], sizeof(bits));
-    return rw_mix_item(number, bits + (dataset->weight_by_query != 0));
-}
-
-/* A document without a start score starts at 0, which adds nothing. */
-static uint64_t start_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    uint64_t bits;
-    if (!dataset->start_score || dataset->start_score[doc] == 0.0)
-        return 0;
-    memcpy(&bits, &dataset->start_score[doc], sizeof(bits));
-    return rw_mix_item(number, bits);
-}
-
-/* Without positions nothing is added. */
-static uint64_t position_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    return dataset->position ? rw_mix_item(number, dataset->position[doc]) : 0;
-}
-
-/* Without further labels nothing is added. */
-static uint64_t more_labels_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    uint64_t sum = number;
-    for (int k = 1; k <= dataset->n_more_labels; k++)
-        sum = rw_mix_item(sum, rw_bits_of_float(rw_dataset_labels_of(dataset, k)[doc]));
-    return dataset->n_more_labels ? sum : 0;
-}
 
 /* Given pairs of a query; their order adds to sums in double, so that it counts, too. */
 static uint64_t pairs_item(const struct job *job, uint32_t query)
@@ -69,28 +41,45 @@ static uint64_t pairs_item(const struct job *job, uint32_t query)
     return sum;
 }
 
-static int add_documents(void *user, struct rw_share *share)
+static int add_labels(void *user, struct rw_share *share)
 {
     const struct job *job = user;
-    const struct rw_dataset *dataset = job->dataset;
-    uint64_t labels = 0, weights = 0, starts = 0, positions = 0, more_labels = 0;
+    uint64_t sum = 0;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const uint64_t number = job->first_doc + doc;
-            labels += rw_mix_item(number, rw_bits_of_float(dataset->label[doc] + 0.0f)); /* no -0 */
-            weights += weight_item(dataset, (uint32_t)doc, number);
-            starts += start_item(dataset, (uint32_t)doc, number);
-            positions += position_item(dataset, (uint32_t)doc, number);
-            more_labels += more_labels_item(dataset, (uint32_t)doc, number);
-        }
+        for (; doc < end; doc++) /* no -0 */
+            sum += rw_mix_item(job->first_doc + doc,
+                               rw_bits_of_float(job->dataset->label[doc] + 0.0f));
     }
     rw_share_lock(share);
-    job->out->part[RW_PRINT_LABELS] += labels;
-    job->out->part[RW_PRINT_WEIGHTS] += weights;
-    job->out->part[RW_PRINT_START_SCORES] += starts;
-    job->out->part[RW_PRINT_POSITIONS] += positions;
-    job->out->part[RW_PRINT_MORE_LABELS] += more_labels;
+    job->out->part[RW_PRINT_LABELS] += sum;
     rw_share_unlock(share);
+    return RW_OK;
+}
+
+static int add_side_column(void *user, struct rw_share *share)
+{
+    const struct job *job = user;
+    uint64_t sum = 0;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++)
+            sum += job->column->item(job->dataset, (uint32_t)doc, job->first_doc + doc);
+    }
+    rw_share_lock(share);
+    job->out->part[job->part] += sum;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+static int add_documents(struct rw_ctx *ctx, struct job *job)
+{
+    const uint32_t n = job->dataset->n_docs;
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_labels, job));
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        job->column = &rw_side_columns[i];
+        job->part = i < RW_SIDE_PRINTED ? RW_PRINT_WEIGHTS : RW_PRINT_SIDES + i - RW_SIDE_PRINTED;
+        if (job->column->item && rw_side_column_of(job->column, job->dataset))
+            RW_TRY(rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_side_column, job));
+    }
     return RW_OK;
 }
 
@@ -140,9 +129,9 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
                         uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
 {
     struct rw_ctx *ctx = engine->ctx;
-    struct job job = {dataset, first_doc, first_query, out};
+    struct job job = {dataset, first_doc, first_query, out, NULL, 0};
     *out = (struct rw_fingerprint){{[RW_PRINT_DOCUMENTS] = dataset->n_docs}};
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_docs, CHUNK, add_documents, &job));
+    RW_TRY(add_documents(ctx, &job));
     RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, CHUNK, add_queries, &job));
     return add_values(engine, set, first_doc, &out->part[RW_PRINT_VALUES]);
 }

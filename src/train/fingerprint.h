@@ -3,6 +3,7 @@
 #ifndef RW_TRAIN_FINGERPRINT_H
 #define RW_TRAIN_FINGERPRINT_H
 
+#include "dataset/side_columns.h"
 #include "tree/engine.h"
 
 /* What tells sets apart: each part is a sum over documents or queries, modulo 2^64, so that those
@@ -14,15 +15,13 @@ enum rw_print {
     RW_PRINT_LABELS,
     RW_PRINT_WEIGHTS,
     RW_PRINT_VALUES,
-    RW_PRINT_START_SCORES, /* 0: none, or all of them 0 */
-    RW_PRINT_POSITIONS,    /* 0: none */
-    RW_PRINT_MORE_LABELS,  /* 0: none */
-    RW_PRINTS
+    RW_PRINT_SIDES, /* of side columns with parts of their own; 0: the set has none */
+    RW_PRINTS = RW_PRINT_SIDES + RW_SIDE_COLUMNS - RW_SIDE_PRINTED
 };
 struct rw_fingerprint {
     uint64_t part[RW_PRINTS];
 };
-extern const char *const rw_print_name[RW_PRINTS]; /* "query-ids" */
+const char *rw_print_name(int part); /* "query-ids" */
 
 /* Of a set that the engine has loaded. first_doc, first_query: how many others stand before these,
  * where the set is a share of one; the shares' parts, added, are those of all. */

@@ -1,9 +1,9 @@
 #include "train/rank_sets.h"
 
-#include "train/fingerprint.h"
 #include "comm/comm.h"
 #include "io/source.h"
 #include "model/model_columns.h"
+#include "train/fingerprint.h"
 
 int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_dataset *documents, const struct rw_bins *bins,

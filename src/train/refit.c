@@ -9,15 +9,15 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "train/eval_sets.h"
-#include "train/features.h"
-#include "train/labels.h"
-#include "params/params_table.h"
-#include "train/rank_sets.h"
-#include "params/no_effect.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "model/model_columns.h"
+#include "params/no_effect.h"
+#include "params/params_table.h"
+#include "train/eval_sets.h"
+#include "train/features.h"
+#include "train/rank_sets.h"
+#include "train/sides.h"
 #include "tree/monotone.h"
 #include "tree/ranks.h"
 
@@ -226,14 +226,7 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
 
 static int check_sets(const struct refit *r)
 {
-    const struct rw_dataset *train = r->set[0];
-    if ((r->given->weights[0] || r->given->query_weights[0]) && !train->weight)
-        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "parameter '%s' is set, but the training set has none",
-                       r->given->weights[0] ? "weights" : "query-weights");
-    if (r->given->start_scores[0] && !train->start_score)
-        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "parameter 'start-scores' is set, but the training set has none");
+    RW_TRY(rw_train_check_files(r->ctx, r->given, r->set[0]));
     for (int set = 0; set < r->n_sets; set++) {
         if (r->set[set]->codes)
             return rw_fail(r->ctx, RW_ERR_ARGUMENT,

@@ -3,11 +3,11 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
-#include "params/params.h"
 #include "comm/comm.h"
 #include "io/data_format.h"
 #include "io/spool.h"
 #include "model/model.h"
+#include "params/params.h"
 #include "tree/engine_host.h"
 
 /* ---- reading ---- */

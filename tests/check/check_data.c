@@ -180,8 +180,8 @@ static int set_weights(struct rw_ctx *ctx, const struct check_spec *spec,
     int status = RW_ERR_MEMORY;
     if (weights)
         status = spec->weights == WEIGHTS_QUERY
-                     ? rw_dataset_set_query_weights(ctx, dataset, weights, n)
-                     : rw_dataset_set_weights(ctx, dataset, weights, n);
+                     ? rw_dataset_set_side_column(ctx, dataset, "query-weights", weights, n, 1)
+                     : rw_dataset_set_side_column(ctx, dataset, "weights", weights, n, 1);
     free(weights);
     return status;
 }

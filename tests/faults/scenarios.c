@@ -291,9 +291,9 @@ static int side_data(struct rw_ctx *ctx)
         each[i] = i % 3;
     DO(rw_dataset_from_memory(ctx, values, labels, offsets, N_DOCS, N_FEATURES, N_QUERIES, 1,
                               &set));
-    DO(rw_dataset_set_weights(ctx, set, each, N_DOCS));
-    DO(rw_dataset_set_start_scores(ctx, set, each, N_DOCS));
-    DO(rw_dataset_set_more_labels(ctx, set, each, N_DOCS, 1));
+    DO(rw_dataset_set_side_column(ctx, set, "weights", each, N_DOCS, 1));
+    DO(rw_dataset_set_side_column(ctx, set, "start-scores", each, N_DOCS, 1));
+    DO(rw_dataset_set_side_column(ctx, set, "labels", each, N_DOCS, 1));
     DO(make_params(ctx, (const char *const[]){"label-weights", "1,2", NULL}, &params));
     DO(rw_train(ctx, params, set, NULL, 0, NULL, &made));
     DO(add_model(ctx, made));

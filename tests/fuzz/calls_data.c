@@ -128,21 +128,20 @@ void side_data(struct machine *m)
     const size_t n = rw_dataset_n_docs(dataset) + (is_odd(m) ? 1 : 0);
     switch (below(m, 6)) {
     case 0:
-        done(m, rw_dataset_set_weights(m->ctx, dataset, number, n));
+        done(m, rw_dataset_set_side_column(m->ctx, dataset, "weights", number, n, 1));
         break;
     case 1:
         done(m,
-             rw_dataset_set_query_weights(m->ctx, dataset, number, rw_dataset_n_queries(dataset)));
+             rw_dataset_set_side_column(m->ctx, dataset, "query-weights", number, rw_dataset_n_queries(dataset), 1));
         break;
     case 2:
-        done(m, rw_dataset_set_start_scores(m->ctx, dataset, number, n));
+        done(m, rw_dataset_set_side_column(m->ctx, dataset, "start-scores", number, n, 1));
         break;
     case 3:
-        done(m, rw_dataset_set_positions(m->ctx, dataset, number, n));
+        done(m, rw_dataset_set_side_column(m->ctx, dataset, "positions", number, n, 1));
         break;
     case 4:
-        done(m, rw_dataset_set_more_labels(m->ctx, dataset, number, n,
-                                           is_odd(m) ? (int)below(m, MOST_LABELS) - 2
+        done(m, rw_dataset_set_side_column(m->ctx, dataset, "labels", number, n, is_odd(m) ? (int)below(m, MOST_LABELS) - 2
                                                      : (int)below(m, 2) + 1));
         break;
     default:

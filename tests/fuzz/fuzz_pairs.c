@@ -23,7 +23,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     fuzz_check(rw_dataset_from_memory(ctx, values, labels, offsets, DOCS, 1, QUERIES, 1,
                                       &dataset) == RW_OK);
     fuzz_file_open(&file, data, size);
-    const int taken = rw_dataset_read_pairs(ctx, dataset, file.path) == RW_OK;
+    const int taken = rw_dataset_read_side_column(ctx, dataset, "pairs-file", file.path) == RW_OK;
     if (taken) {
         fuzz_check(dataset->pair_offset[0] == 0 && dataset->pair_offset[QUERIES] > 0);
         for (uint32_t q = 0; q < QUERIES; q++) {

@@ -226,9 +226,9 @@ static int read_side_files(const struct job *job, struct rw_ctx *ctx, struct rw_
 {
     int status = RW_OK;
     if (job->what & 8)
-        status = rw_dataset_read_weights(ctx, set, job->weights);
+        status = rw_dataset_read_side_column(ctx, set, "weights", job->weights);
     if (status == RW_OK && job->what & 16)
-        status = rw_dataset_read_pairs(ctx, set, job->pairs);
+        status = rw_dataset_read_side_column(ctx, set, "pairs-file", job->pairs);
     return status;
 }
 

@@ -44,21 +44,21 @@ static int read_numbers(struct rw_ctx *ctx, const char *path)
     struct rw_dataset *dataset = make(ctx);
     double scores[DOCS];
     int taken = 0;
-    if (is_taken(ctx, rw_dataset_read_weights(ctx, dataset, path))) {
+    if (is_taken(ctx, rw_dataset_read_side_column(ctx, dataset, "weights", path))) {
         check_weights(dataset);
         taken = 1;
     }
-    if (is_taken(ctx, rw_dataset_read_query_weights(ctx, dataset, path))) {
+    if (is_taken(ctx, rw_dataset_read_side_column(ctx, dataset, "query-weights", path))) {
         check_weights(dataset);
         taken = 1;
     }
-    if (is_taken(ctx, rw_dataset_read_start_scores(ctx, dataset, path))) {
+    if (is_taken(ctx, rw_dataset_read_side_column(ctx, dataset, "start-scores", path))) {
         for (int i = 0; i < DOCS; i++)
             fuzz_check(fabs(dataset->start_score[i]) <= RW_MAX_START_SCORE);
         taken = 1;
     }
-    taken |= is_taken(ctx, rw_dataset_read_positions(ctx, dataset, path));
-    if (is_taken(ctx, rw_dataset_read_more_labels(ctx, dataset, path))) {
+    taken |= is_taken(ctx, rw_dataset_read_side_column(ctx, dataset, "positions", path));
+    if (is_taken(ctx, rw_dataset_read_side_column(ctx, dataset, "labels", path))) {
         fuzz_check(dataset->n_more_labels >= 1 && dataset->n_more_labels < RW_MAX_LABELS);
         for (int k = 1; k <= dataset->n_more_labels; k++)
             for (int i = 0; i < DOCS; i++)

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "train/category_sets.h"
 #include "train/features.h"
-#include "train/labels.h"
+#include "train/sides.h"
 #include "params/params.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
@@ -366,13 +366,13 @@ int main(int argc, char **argv)
     RW_TRY_OUT(rw_ctx_set_threads(ctx, job.n_threads));
     RW_TRY_OUT(rw_dataset_read(ctx, &path, 1, &data));
     if (job.weights)
-        RW_TRY_OUT(rw_dataset_read_weights(ctx, data, job.weights));
+        RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "weights", job.weights));
     if (job.query_weights)
-        RW_TRY_OUT(rw_dataset_read_query_weights(ctx, data, job.query_weights));
+        RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "query-weights", job.query_weights));
     if (job.start_scores)
-        RW_TRY_OUT(rw_dataset_read_start_scores(ctx, data, job.start_scores));
+        RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "start-scores", job.start_scores));
     if (job.labels)
-        RW_TRY_OUT(rw_dataset_read_more_labels(ctx, data, job.labels));
+        RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "labels", job.labels));
     RW_TRY_OUT(rw_category_sets_make(ctx, job.params, &none, data, NULL, &sets));
     RW_TRY_OUT(rw_category_sets_take(ctx, &sets, 0, data, &coded));
     job.rules.cut.categories = sets.codes;

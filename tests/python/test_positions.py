@@ -123,7 +123,7 @@ def test_ranks(clicks: Made, shown: Any, small: dict[str, Any]) -> None:
     [
         ([1, 2], "position has 2 values for "),
         (np.nan, "position 1 is nan"),
-        (-1, "position 1 is -1; expected a whole number, 0 to 65535"),
+        (-1, "position 1 is -1; expected a position"),
         (0.5, "position 1 is 0.5"),
         (65536, "position 1 is 65536"),
         ("shown", "no column 'shown' for position"),

@@ -35,9 +35,9 @@ static int parts_read_one(void *user, struct rw_ctx *ctx, int rank)
         RW_TRY(rw_ctx_set_columns(ctx, &columns));
     RW_TRY(rw_dataset_read(ctx, parts->paths, parts->n_paths, &parts->part[rank]));
     if (parts->weights)
-        RW_TRY(rw_dataset_read_weights(ctx, parts->part[rank], parts->weights));
+        RW_TRY(rw_dataset_read_side_column(ctx, parts->part[rank], "weights", parts->weights));
     if (parts->query_weights)
-        RW_TRY(rw_dataset_read_query_weights(ctx, parts->part[rank], parts->query_weights));
+        RW_TRY(rw_dataset_read_side_column(ctx, parts->part[rank], "query-weights", parts->query_weights));
     parts->n_tables[rank] = rw_ctx_n_tables(ctx);
     return RW_OK;
 }
@@ -127,9 +127,9 @@ __attribute__((unused)) static void check_parts(struct parts *parts, const char 
     cr_assert_eq(rw_dataset_read(scratch_ctx, parts->paths, parts->n_paths, &whole), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     if (parts->weights)
-        cr_assert_eq(rw_dataset_read_weights(scratch_ctx, whole, parts->weights), RW_OK);
+        cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, whole, "weights", parts->weights), RW_OK);
     if (parts->query_weights)
-        cr_assert_eq(rw_dataset_read_query_weights(scratch_ctx, whole, parts->query_weights),
+        cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, whole, "query-weights", parts->query_weights),
                      RW_OK);
     cr_assert_eq(parts_read(parts), RW_OK, "%s: %d ranks: %s", what, parts->n_ranks,
                  rw_last_error(scratch_ctx));

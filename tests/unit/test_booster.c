@@ -317,7 +317,7 @@ BOOSTER_TEST(no_split_min_docs)
 BOOSTER_TEST(no_split_weights)
 {
     const double zero[360] = {0};
-    cr_assert_eq(rw_dataset_set_weights(ctx, train, zero, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", zero, train->n_docs, 1), RW_OK);
     expect_no_split("all weights are 0");
 }
 
@@ -438,7 +438,7 @@ BOOSTER_TEST(a_validation_set_that_is_the_training_set)
         for (int q = 0; weighted && q < 30; q++)
             weights[q] = 1.0 + q % 3;
         if (weighted) /* the side columns do not matter */
-            cr_assert_eq(rw_dataset_set_query_weights(ctx, train, weights, 30), RW_OK);
+            cr_assert_eq(rw_dataset_set_side_column(ctx, train, "query-weights", weights, 30, 1), RW_OK);
         struct rw_model *expected = trained_on_sets(valid, NULL);
         cr_assert_eq(rw_ctx_stop_set(ctx), 1);
         cr_assert_lt(expected->best_round, 60);
@@ -536,7 +536,7 @@ BOOSTER_TEST(custom_objective_is_regression_by_hand)
     double *weights = malloc(train->n_docs * sizeof(*weights));
     for (uint32_t i = 0; weights && i < train->n_docs; i++)
         weights[i] = 0.5 + (i % 3);
-    cr_assert_eq(rw_dataset_set_weights(ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
     free(weights);
     const struct rw_train_hooks hooks = {.user = &kind, .gradients = gradients};
     struct rw_model *custom = trained(&hooks, 0);

@@ -108,7 +108,7 @@ Test(cache, everything_comes_back)
         cr_assert_eq((uintptr_t)binned.bins->codes[f].code % RW_CACHE_ALIGN, 0);
     rw_binned_release(&binned);
     const double weights[] = {1, 2, 3};
-    cr_assert_eq(rw_dataset_set_query_weights(scratch_ctx, c, weights, 3), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, c, "query-weights", weights, 3, 1), RW_OK);
     rw_bins_free(bins);
     rw_dataset_free(a);
     rw_dataset_free(c);

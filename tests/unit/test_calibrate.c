@@ -271,7 +271,7 @@ static void figures_of(const char *method)
     how.method = method;
     for (uint32_t d = 0; d < DOCS; d++)
         weight[d] = d % 5 == 0 ? 0 : d % 5 == 1 ? 0.1 : d % 5;
-    cr_assert_eq(rw_dataset_set_weights(ctx, data, weight, DOCS), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", weight, DOCS, 1), RW_OK);
     struct rw_model *whole = calibrated(&figures);
     cr_assert(figures.n_docs == DOCS && figures.n_queries == QUERIES && figures.n_folds == 5);
     for (int d = 0; d < DOCS; d++)
@@ -284,7 +284,7 @@ static void figures_of(const char *method)
         double others[DOCS], held[DOCS];
         for (uint32_t d = 0; d < DOCS; d++)
             others[d] = d / LENGTH % 5 == fold ? 0 : weight[d]; /* as if they were not there */
-        cr_assert_eq(rw_dataset_set_weights(ctx, data, others, DOCS), RW_OK);
+        cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", others, DOCS, 1), RW_OK);
         struct rw_model *part = calibrated(NULL);
         cr_assert_eq(rw_model_probabilities(ctx, part, scores, DOCS, held), RW_OK);
         for (uint32_t d = 0; d < DOCS; d++)
@@ -343,7 +343,7 @@ Test(calibrate, weights_threads_and_again)
     for (uint32_t d = 0; d < DOCS; d++)
         weight[d] = 2;
     struct rw_model *plain = calibrated(NULL);
-    cr_assert_eq(rw_dataset_set_weights(ctx, data, weight, DOCS), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", weight, DOCS, 1), RW_OK);
     struct rw_model *doubled = calibrated(NULL);
     same_models(plain, doubled, 1);
     same_models(plain, model, 0);
@@ -383,11 +383,11 @@ Test(calibrate, what_cannot_be_fitted)
     how.relevant = 3;
     for (uint32_t d = 0; d < DOCS; d++)
         weight[d] = data->label[d] < 3;
-    cr_assert_eq(rw_dataset_set_weights(ctx, data, weight, DOCS), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", weight, DOCS, 1), RW_OK);
     refused(RW_ERR_DATA, "no document of the data with a weight above 0 has a label of 3 or more");
     for (uint32_t d = 0; d < DOCS; d++)
         weight[d] = 0x1p-42; /* no unit */
-    cr_assert_eq(rw_dataset_set_weights(ctx, data, weight, DOCS), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", weight, DOCS, 1), RW_OK);
     refused(RW_ERR_DATA, "no document of the data with a weight above 0");
     how.relevant = NAN;
     refused(RW_ERR_ARGUMENT, "relevant nan; expected 0 to 1e9");
@@ -396,10 +396,10 @@ Test(calibrate, what_cannot_be_fitted)
     refused(RW_ERR_ARGUMENT, "method 'platt'; expected isotonic or logistic");
     how.method = "isotonic";
     how.device = "gpu";
-    cr_assert_eq(rw_dataset_set_weights(ctx, data, NULL, 0), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", NULL, 0, 1), RW_ERR_DATA);
     for (uint32_t d = 0; d < DOCS; d++)
         weight[d] = 1;
-    cr_assert_eq(rw_dataset_set_weights(ctx, data, weight, DOCS), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", weight, DOCS, 1), RW_OK);
     refused(RW_ERR_ARGUMENT, "");
 }
 

@@ -132,7 +132,7 @@ Test(checkpoint, weights)
     double *weights = malloc(train->n_docs * sizeof(*weights));
     for (uint32_t i = 0; i < train->n_docs; i++)
         weights[i] = 0.5 + fixture_unit(9, i);
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
     free(weights);
     set("leaves 6 min-docs 5 rounds 5");
     const struct run run = {.n_valid = 1};
@@ -144,7 +144,7 @@ static void set_starts(struct rw_dataset *dataset, uint32_t seed)
     double *starts = malloc(dataset->n_docs * sizeof(*starts));
     for (uint32_t i = 0; i < dataset->n_docs; i++)
         starts[i] = 4.0 * fixture_unit(seed, i) - 2.0;
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, starts, dataset->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", starts, dataset->n_docs, 1), RW_OK);
     free(starts);
 }
 
@@ -164,7 +164,7 @@ static void set_positions(void)
     double *positions = malloc(train->n_docs * sizeof(*positions));
     for (uint32_t i = 0; i < train->n_docs; i++)
         positions[i] = 1 + i * 5 % 12 % 8;
-    cr_assert_eq(rw_dataset_set_positions(scratch_ctx, train, positions, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "positions", positions, train->n_docs, 1), RW_OK);
     free(positions);
 }
 

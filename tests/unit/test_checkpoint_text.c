@@ -101,7 +101,7 @@ static void may_be_there(enum rw_print part, const char *line)
 {
     size_t n, n_again;
     char *text = print(&made, &n), *again;
-    cr_assert_null(memmem(text, n, rw_print_name[part], strlen(rw_print_name[part])));
+    cr_assert_null(memmem(text, n, rw_print_name(part), strlen(rw_print_name(part))));
     rw_mem_free(text);
     made.set[1].part[part] = 0xabc;
     text = print(&made, &n);
@@ -120,9 +120,9 @@ static void may_be_there(enum rw_print part, const char *line)
 
 Test(checkpoint_text, start_scores_positions_and_more_labels)
 {
-    may_be_there(RW_PRINT_START_SCORES, " values a start-scores abc\n");
-    may_be_there(RW_PRINT_POSITIONS, " values a positions abc\n");
-    may_be_there(RW_PRINT_MORE_LABELS, " values a more-labels abc\n");
+    may_be_there(RW_PRINT_SIDES, " values a start-scores abc\n");
+    may_be_there(RW_PRINT_SIDES + 1, " values a positions abc\n");
+    may_be_there(RW_PRINT_SIDES + 2, " values a more-labels abc\n");
 }
 
 static void refused(const char *text, size_t n, const char *message)

@@ -128,7 +128,7 @@ Test(compare, means_are_those_of_eval)
             rw_eval_free(eval_b);
         }
         const double weights[] = {1, 2, 3, 0.5, 0.25};
-        cr_assert_eq(rw_dataset_set_query_weights(scratch_ctx, dataset, weights, 5), RW_OK);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", weights, 5, 1), RW_OK);
     }
 }
 

@@ -90,7 +90,7 @@ Test(cv, the_same_as_by_hand)
     double weights[40];
     for (int q = 0; q < 40; q++)
         weights[q] = 1 + q % 3;
-    cr_assert_eq(rw_dataset_set_query_weights(scratch_ctx, dataset, weights, 40), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", weights, 40, 1), RW_OK);
     struct rw_cv *cv = validate(dataset, 4);
     cr_expect_eq(cv->pooled->n_queries, 40u);
     for (int f = 0; f < 4; f++) {
@@ -211,8 +211,8 @@ Test(cv, select)
                  "1 qid:a 1:1 3:2 # x\n0 qid:a 2:5\n2 qid:b 1:3 # docid = y\n0 qid:c 3:4 # z\n");
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &dataset), RW_OK);
     const double weights[] = {1, 2, 3, 4};
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, dataset, weights, 4), RW_OK);
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, weights, 4), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", weights, 4, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", weights, 4, 1), RW_OK);
     const uint8_t keep[] = {0, 1, 1}, none[] = {0, 0, 0};
     cr_assert_eq(rw_dataset_select(scratch_ctx, dataset, keep, &part), RW_OK);
     cr_expect(part->n_docs == 2 && part->n_queries == 2 && part->n_columns == 2);

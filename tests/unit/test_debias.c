@@ -23,8 +23,8 @@ static void setup(void)
         weights[i] = 0.25 + fixture_unit(6, i / LENGTH);
         positions[i] = FIRST + (i % LENGTH) * 7 % 9 % 6 + (i % LENGTH > 7);
     }
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, clicks, weights, DOCS), RW_OK);
-    cr_assert_eq(rw_dataset_set_positions(scratch_ctx, clicks, positions, DOCS), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, clicks, "weights", weights, DOCS, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, clicks, "positions", positions, DOCS, 1), RW_OK);
 }
 
 static void teardown(void)

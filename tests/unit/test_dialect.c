@@ -67,7 +67,7 @@ static struct rw_dataset *read_set(const char *name, double **scores)
     FILE *weights = fopen(path, "r");
     if (weights) {
         fclose(weights);
-        cr_assert_eq(rw_dataset_read_query_weights(ctx, dataset, path), RW_OK);
+        cr_assert_eq(rw_dataset_read_side_column(ctx, dataset, "query-weights", path), RW_OK);
     }
     return dataset;
 }
@@ -150,7 +150,7 @@ Test(dialect, weights, .init = setup, .fini = teardown)
     const double weights[] = {1, 4, 2, 3};
     struct rw_dialect_value value;
     double per_query[4];
-    cr_assert_eq(rw_dataset_set_query_weights(ctx, dataset, weights, 4), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, dataset, "query-weights", weights, 4, 1), RW_OK);
     cr_assert_eq(evaluate("lightgbm", "ndcg@3", NULL, dataset, zeros, per_query, &value), RW_OK);
     cr_expect_float_eq(value.result.mean, 0.7, 1e-11);
     cr_expect_eq(per_query[2], 1.0);
@@ -247,7 +247,7 @@ Test(dialect, conventions, .init = setup, .fini = teardown)
     };
     struct rw_dataset *plain = make(labels, offsets, 4), *weighted = make(labels, offsets, 4);
     const double weights[] = {1, 4, 2, 3};
-    cr_assert_eq(rw_dataset_set_query_weights(ctx, weighted, weights, 4), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, weighted, "query-weights", weights, 4, 1), RW_OK);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct rw_dialect *dialect;
         const struct rw_dialect_metric *row;
@@ -268,7 +268,7 @@ Test(dialect, every_allocation_may_fail, .init = setup, .fini = teardown)
 {
     struct rw_dataset *dataset = make(labels, offsets, 4);
     const double weights[] = {1, 4, 2, 3};
-    cr_assert_eq(rw_dataset_set_query_weights(ctx, dataset, weights, 4), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, dataset, "query-weights", weights, 4, 1), RW_OK);
     static const char *const likes[] = {"lightgbm", "trec", "catboost"};
     for (int i = 0; i < 3; i++) {
         for (long n = 1;; n++) {

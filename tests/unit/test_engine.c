@@ -247,7 +247,7 @@ ENGINE_TEST(custom_gradients_hold)
         hessians[i] = 1 + i % 2;
         weights[i] = i % 3;
     }
-    cr_assert_eq(rw_dataset_set_weights(ctx, train, weights, 80), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, 80, 1), RW_OK);
     static const char *const devices[] = {"ref", "cpu", "sim"};
     for (int d = 0; d < 3; d++) {
         open_engine(devices[d], &rules);
@@ -280,7 +280,7 @@ ENGINE_TEST(lambdas_handed_over)
         hessian[i] = ((int64_t)1 << 60) + i;
         weights[i] = i % 3;
     }
-    cr_assert_eq(rw_dataset_set_weights(ctx, train, weights, 80), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, 80, 1), RW_OK);
     static const char *const devices[] = {"ref", "cpu", "sim"};
     for (int d = 0; d < 3; d++) {
         open_engine(devices[d], &rules);

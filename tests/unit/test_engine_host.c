@@ -196,7 +196,7 @@ Test(engine_host, sampled_queries_alone_residuals, .init = setup, .fini = teardo
     }
     set("objective", "regression");
     sample_alone();
-    cr_assert_eq(rw_dataset_set_weights(ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
     sample_alone();
     set("split", "mart");
     sample_alone();

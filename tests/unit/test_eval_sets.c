@@ -320,7 +320,7 @@ EVAL_TEST(a_query_of_weight_0_does_not_count)
     cr_assert_eq(choose(), RW_OK);
     double weights[5] = {0.0, 1.0, 1.0, 1.0, 1.0};
     cr_assert_eq(sets[1]->n_queries, 5);
-    cr_assert_eq(rw_dataset_set_query_weights(ctx, sets[1], weights, 5), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, sets[1], "query-weights", weights, 5, 1), RW_OK);
     cr_assert_eq(choose(), RW_ERR_DATA);
 }
 

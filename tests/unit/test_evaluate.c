@@ -162,7 +162,7 @@ Test(evaluate, weights, .init = setup, .fini = teardown)
 {
     struct rw_eval *eval;
     const double weights[] = {1, 4, 7, 3, 0};
-    cr_assert_eq(rw_dataset_set_query_weights(ctx, dataset, weights, 5), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, dataset, "query-weights", weights, 5, 1), RW_OK);
     set("metric", "ndcg@3");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK);
     cr_expect_float_eq(eval->metrics[0].mean, 6.0 / 8, 1e-12);

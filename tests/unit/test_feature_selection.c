@@ -427,7 +427,7 @@ Test(feature_selection, refused)
     set("metric", "ndcg");
     set("relevant", "1");
     how.test = test_set;
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, test_set, zero, N_DOCS), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, test_set, "start-scores", zero, N_DOCS, 1), RW_OK);
     expect_refused(RW_ERR_UNSUPPORTED,
                    "the test set has start scores: features are selected without");
 }

@@ -114,34 +114,34 @@ Test(fingerprint, other_data)
     double *weights = malloc(train->n_docs * sizeof(*weights));
     for (uint32_t i = 0; i < train->n_docs; i++)
         weights[i] = 1.0;
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
     struct run same = {.n_valid = 1, .checkpoints.resume = "ck"}; /* each weighs 1 anyway */
     rw_model_free(done(&same));
     weights[5] = 2.0;
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's weights");
     weights[5] = 1.0;
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
     memset(weights, 0, train->n_docs * sizeof(*weights));
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1), RW_OK);
     same = (struct run){.n_valid = 1, .checkpoints.resume = "ck"}; /* each starts at 0 anyway */
     rw_model_free(done(&same));
     weights[5] = 2.0;
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1), RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's start-scores");
     weights[5] = 0.0;
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, train, weights, train->n_docs), RW_OK);
-    cr_assert_eq(rw_dataset_set_positions(scratch_ctx, train, weights, train->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "positions", weights, train->n_docs, 1), RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's positions");
     rw_mem_free(train->position);
     train->position = NULL;
-    cr_assert_eq(rw_dataset_set_more_labels(scratch_ctx, train, weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "labels", weights, train->n_docs, 1), RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's more-labels");
@@ -265,6 +265,6 @@ Test(fingerprint, fingerprints_add_up)
             sum.part[i] += part.part[i];
     }
     for (int i = 0; i < RW_PRINTS; i++)
-        cr_assert_eq(sum.part[i], whole.part[i], "%s", rw_print_name[i]);
+        cr_assert_eq(sum.part[i], whole.part[i], "%s", rw_print_name(i));
     rw_engine_close(engine);
 }

@@ -1,5 +1,5 @@
 /* Several labels a document: weights, the sum of lambdas, who reads them. */
-#include "train/labels.h"
+#include "train/sides.h"
 
 #include <math.h>
 
@@ -47,7 +47,7 @@ static void set_init(struct set *set)
         for (uint32_t k = 0; k < KINDS - 1; k++) /* every third query has no relevant document */
             more[i][k] = i / LENGTH % 3 ? floor(fixture_unit(5 + k, i) * 5.0) : 0.0;
     }
-    cr_assert_eq(rw_dataset_set_more_labels(scratch_ctx, set->data, more[0], DOCS, KINDS - 1),
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, set->data, "labels", more[0], DOCS, KINDS - 1),
                  RW_OK);
     for (int k = 0; k < KINDS; k++) {
         for (uint32_t i = 0; i < DOCS; i++)
@@ -172,7 +172,7 @@ Test(labels, bound_of_the_integers)
             rule.label[k] = (struct rw_label_rule){cases[i].labels[k], most_of(set.gains[k])};
         for (int d = 0; d < DOCS; d++)
             weight[d] = d == 77 ? cases[i].document : 0.125;
-        cr_assert_eq(rw_dataset_set_weights(scratch_ctx, set.data, weight, DOCS), RW_OK);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, set.data, "weights", weight, DOCS, 1), RW_OK);
         cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_lambdarank, &rule, set.data),
                      RW_OK);
         cr_expect_eq(rule.in_doubles, cases[i].in_doubles, "%zu", i);
@@ -232,7 +232,7 @@ Test(labels, sums_beyond_the_bound)
         }
         for (int d = 0; d < DOCS; d++)
             documents[d] = 1.0 + d % 7;
-        cr_assert_eq(rw_dataset_set_weights(scratch_ctx, set.data, documents, DOCS), RW_OK);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, set.data, "weights", documents, DOCS, 1), RW_OK);
         cr_assert_eq(rw_objective_sum(scratch_ctx, set.objective, &rule, set.data), RW_OK);
         cr_assert(rule.in_doubles);
         memset(&all, 0, sizeof(all));
@@ -253,7 +253,7 @@ Test(labels, from_a_file)
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 3, 1, 2, 1, &dataset),
                  RW_OK);
     scratch_text("l", "1 0.5\n -0\t3e0 \n0 2\r\n\n");
-    cr_assert_eq(rw_dataset_read_more_labels(scratch_ctx, dataset, "l"), RW_OK, "%s",
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "labels", "l"), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     const float expected[] = {1, 0, 0, 0.5F, 3, 2};
     cr_assert_eq(dataset->n_more_labels, 2);
@@ -261,8 +261,8 @@ Test(labels, from_a_file)
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1 2\n1 2\n", "'l' holds 2 lines of labels; expected one a document, 3"},
-        {"1\n2\n3\n4\n", "'l' holds 4 lines of labels; expected one a document, 3"},
+        {"1 2\n1 2\n", "'l' holds 2 lines of labels; expected one per document, 3"},
+        {"1\n2\n3\n4\n", "'l' holds 4 lines of labels; expected one per document, 3"},
         {"1 2\n1\n1 2\n", "l:2:2: expected 2 numbers, found fewer"},
         {"1 2\n1 2 3\n1 2\n", "l:2:5: expected 2 numbers, found more"},
         {"1 2\n1 -2\n1 2\n", "l:2:3: expected a label (a number, 0 or more), found '-2'"},
@@ -272,18 +272,18 @@ Test(labels, from_a_file)
         {"1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n", "l:1:33: expected at most 16 numbers, found more"},
         {"1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"
          "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n",
-         "16 further labels a document; expected 1 to 15"},
+         "'labels' has 16 numbers per document; expected 1 to 15"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         scratch_text("l", cases[i].text);
-        cr_assert_lt(rw_dataset_read_more_labels(scratch_ctx, dataset, "l"), 0, "%zu", i);
+        cr_assert_lt(rw_dataset_read_side_column(scratch_ctx, dataset, "labels", "l"), 0, "%zu", i);
         cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
     }
     cr_assert_arr_eq(dataset->more_label, expected, sizeof(expected), "they stay after an error");
     const double bad[] = {NAN, INFINITY, -1, 1e39};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         const double some[] = {1, 1, 1, bad[i], 1, 1};
-        cr_assert_eq(rw_dataset_set_more_labels(scratch_ctx, dataset, some, 3, 2), RW_ERR_DATA);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "labels", some, 3, 2), RW_ERR_DATA);
         cr_assert(strncmp(rw_last_error(scratch_ctx), "further label 2 of document 2 is ", 33) ==
                   0);
     }
@@ -365,7 +365,7 @@ Test(labels, training_has_as_many_as_weights)
     cr_assert_eq(rw_train(scratch_ctx, params, data, NULL, 0, NULL, &model), RW_ERR_ARGUMENT);
     cr_assert(
         strstr(rw_last_error(scratch_ctx), "has 3 weights, but the training set has 1 label "));
-    cr_assert_eq(rw_dataset_set_more_labels(scratch_ctx, data, more, 160, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, data, "labels", more, 160, 1), RW_OK);
     cr_assert_eq(rw_train(scratch_ctx, params, data, NULL, 0, NULL, &model), RW_ERR_ARGUMENT);
     cr_assert(strstr(rw_last_error(scratch_ctx), "the training set has 2 labels a document"));
     cr_assert_eq(rw_params_set(scratch_ctx, params, "label-weights", "1,2"), RW_OK);

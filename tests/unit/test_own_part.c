@@ -335,8 +335,8 @@ Test(own_part, bad_weights)
     cr_assert_eq(parts_read(&parts), RW_ERR_DATA);
     cr_assert_str_eq(
         rw_last_error(scratch_ctx),
-        "rank 0: 'w.txt' holds 9 weights; expected one a document, 10\n"
-        "hint: one a query (5) is what 'query-weights' and 'valid-query-weights' take");
+        "rank 0: 'w.txt' holds 9 weights; expected one per document, 10\n"
+        "hint: one per query (5) is what 'query-weights' and 'valid-query-weights' take");
     parts_release(&parts);
     scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n");
     cr_assert_eq(parts_read(&parts), RW_ERR_PARSE);

@@ -34,7 +34,7 @@ Test(pairs_file, pairs_stand_by_query)
     snprintf(text, sizeof(text), "# a comment\n%s 2 1\n\n%s\t3 1 0.5 \r\n%s 1 2 0\n%s 1 2 65536",
              third, first, first, third);
     scratch_text("p", text);
-    cr_assert_eq(rw_dataset_read_pairs(scratch_ctx, dataset, "p"), RW_OK);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), RW_OK);
     const size_t offsets[] = {0, 2, 2, 4};
     cr_assert_arr_eq(dataset->pair_offset, offsets, sizeof(offsets));
     expect_pair(dataset, 0, 2, 0, 0.5);
@@ -69,16 +69,16 @@ Test(pairs_file, wrong_files)
         char text[100];
         snprintf(text, sizeof(text), "%s%s\n", id, cases[i].rest);
         scratch_text("p", text);
-        cr_assert_lt(rw_dataset_read_pairs(scratch_ctx, dataset, "p"), 0, "%s", text);
+        cr_assert_lt(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), 0, "%s", text);
         cr_expect(strstr(rw_last_error(scratch_ctx), cases[i].error), "%s: %s", text,
                   rw_last_error(scratch_ctx));
         cr_expect_null(dataset->pair);
     }
     scratch_text("p", "# nothing\n\n");
-    cr_assert_eq(rw_dataset_read_pairs(scratch_ctx, dataset, "p"), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), RW_ERR_DATA);
     cr_expect_str_eq(rw_last_error(scratch_ctx),
                      "p: no pairs: expected lines 'query better worse'");
-    cr_assert_eq(rw_dataset_read_pairs(scratch_ctx, dataset, "nowhere"), RW_ERR_IO);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "nowhere"), RW_ERR_IO);
     rw_dataset_free(dataset);
 }
 

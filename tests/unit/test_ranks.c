@@ -129,7 +129,7 @@ static void give_weights(struct rw_dataset *data)
     double *weight = calloc(data->n_queries, sizeof(*weight));
     for (uint32_t q = 0; q < data->n_queries; q++)
         weight[q] = 0.25 * (q % 7);
-    cr_assert_eq(rw_dataset_set_query_weights(ctx, data, weight, data->n_queries), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "query-weights", weight, data->n_queries, 1), RW_OK);
     free(weight);
 }
 

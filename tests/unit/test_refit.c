@@ -57,8 +57,8 @@ static void give_weights(struct rw_dataset *data)
         weights[i] = fixture_unit(7, i) * 3.0;
         start[i] = fixture_unit(8, i) - 0.5;
     }
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, data, weights, data->n_docs), RW_OK);
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, data, start, data->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, data, "weights", weights, data->n_docs, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, data, "start-scores", start, data->n_docs, 1), RW_OK);
     free(weights);
     free(start);
 }

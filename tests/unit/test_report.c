@@ -195,7 +195,7 @@ Test(report, weights_count_in_every_mean)
     struct rw_report report = gathered(of, &plain);
     const double unweighted = report.eval->metrics[0].mean;
     rw_report_release(&report);
-    cr_assert_eq(rw_dataset_set_query_weights(ctx, of, weights, 7), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, of, "query-weights", weights, 7, 1), RW_OK);
     report = gathered(of, &plain);
     cr_assert(report.eval->metrics[0].mean != unweighted);
     sizes_are_right(of, &report);

@@ -52,32 +52,32 @@ Test(side_files, weights)
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 1, 2, 1, &dataset),
                  RW_OK);
     scratch_text("w", "0.5\n2\n");
-    cr_assert_eq(rw_dataset_read_query_weights(scratch_ctx, dataset, "w"), RW_OK);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "query-weights", "w"), RW_OK);
     cr_assert_eq(dataset->weight_by_query, 1);
     cr_assert_eq(dataset->weight[2], 0.5);
     cr_assert_eq(dataset->weight[3], 2);
     scratch_text("w", "1\n2\n3\n4\n");
-    cr_assert_eq(rw_dataset_read_weights(scratch_ctx, dataset, "w"), RW_OK);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "weights", "w"), RW_OK);
     cr_assert_eq(dataset->weight_by_query, 0);
     cr_assert_eq(dataset->weight[2], 3);
-    cr_assert_eq(rw_dataset_read_query_weights(scratch_ctx, dataset, "w"), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "query-weights", "w"), RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "'w' holds 4 weights; expected one a query, 2\n"
-                     "hint: one a document (4) is what 'weights' and 'valid-weights' take");
+                     "'w' holds 4 weights; expected one per query, 2\n"
+                     "hint: one per document (4) is what 'weights' and 'valid-weights' take");
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n", "'w' holds 2 weights; expected one a document, 4\n"
-                   "hint: one a query (2) is what 'query-weights' and 'valid-query-weights' take"},
-        {"", "'w' holds 0 weights; expected one a document, 4\n"
-             "hint: one a query (2) is what 'query-weights' and 'valid-query-weights' take"},
+        {"1\n2\n", "'w' holds 2 weights; expected one per document, 4\n"
+                   "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take"},
+        {"", "'w' holds 0 weights; expected one per document, 4\n"
+             "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take"},
         {"1\n-2\n", "w:2:1: expected a weight from 0 to 65536, found '-2'"},
         {"1\nnan\n", "w:2:1: expected a weight from 0 to 65536, found 'nan'"},
         {"65537\n1\n", "w:1:1: expected a weight from 0 to 65536, found '65537'"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         scratch_text("w", cases[i].text);
-        cr_assert_lt(rw_dataset_read_weights(scratch_ctx, dataset, "w"), 0);
+        cr_assert_lt(rw_dataset_read_side_column(scratch_ctx, dataset, "weights", "w"), 0);
         cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
     }
     rw_dataset_free(dataset);
@@ -91,14 +91,14 @@ Test(side_files, positions)
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 1, 2, 1, &dataset),
                  RW_OK);
     scratch_text("p", "1\n65535\n 3 \r\n0\n\n");
-    cr_assert_eq(rw_dataset_read_positions(scratch_ctx, dataset, "p"), RW_OK);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "positions", "p"), RW_OK);
     const uint16_t expected[] = {1, 65535, 3, 0};
     cr_assert_arr_eq(dataset->position, expected, sizeof(expected));
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n", "'p' holds 2 positions; expected one a document, 4"},
-        {"1\n2\n3\n4\n5\n", "'p' holds 5 positions; expected one a document, 4"},
+        {"1\n2\n", "'p' holds 2 positions; expected one per document, 4"},
+        {"1\n2\n3\n4\n5\n", "'p' holds 5 positions; expected one per document, 4"},
         {"1\n2\n1.5\n4\n",
          "p:3:1: expected a position (a whole number from 0 to 65535), found '1.5'"},
         {"1\n-1\n", "p:2:1: expected a position (a whole number from 0 to 65535), found '-1'"},
@@ -108,17 +108,17 @@ Test(side_files, positions)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         scratch_text("p", cases[i].text);
-        cr_assert_lt(rw_dataset_read_positions(scratch_ctx, dataset, "p"), 0);
+        cr_assert_lt(rw_dataset_read_side_column(scratch_ctx, dataset, "positions", "p"), 0);
         cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
     }
     const double bad[] = {NAN, INFINITY, -1, 65536, 0.5, -1e300};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         const double positions[] = {1, bad[i], 3, 4};
-        cr_assert_eq(rw_dataset_set_positions(scratch_ctx, dataset, positions, 4), RW_ERR_DATA);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "positions", positions, 4, 1), RW_ERR_DATA);
         cr_assert(strncmp(rw_last_error(scratch_ctx), "position 2 is ", 14) == 0);
     }
-    cr_assert_eq(rw_dataset_set_positions(scratch_ctx, dataset, bad, 3), RW_ERR_DATA);
-    cr_assert_str_eq(rw_last_error(scratch_ctx), "3 positions; expected one a document, 4");
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "positions", bad, 3, 1), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "3 positions; expected one per document, 4");
     cr_assert_arr_eq(dataset->position, expected, sizeof(expected));
     rw_dataset_free(dataset);
 }
@@ -131,7 +131,7 @@ Test(side_files, start_scores)
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 1, 2, 1, &dataset),
                  RW_OK);
     scratch_text("s", "0.1\n-2e3\n -1e30 \n-0\n\n");
-    cr_assert_eq(rw_dataset_read_start_scores(scratch_ctx, dataset, "s"), RW_OK);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "start-scores", "s"), RW_OK);
     cr_assert_eq(dataset->start_score[0], 0.1);
     cr_assert_eq(dataset->start_score[1], -2000);
     cr_assert_eq(dataset->start_score[2], -1e30);
@@ -140,9 +140,9 @@ Test(side_files, start_scores)
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n", "'s' holds 2 start scores; expected one a document, 4"},
-        {"1\n2\n3\n4\n5\n", "'s' holds 5 start scores; expected one a document, 4"},
-        {"", "'s' holds 0 start scores; expected one a document, 4"},
+        {"1\n2\n", "'s' holds 2 start scores; expected one per document, 4"},
+        {"1\n2\n3\n4\n5\n", "'s' holds 5 start scores; expected one per document, 4"},
+        {"", "'s' holds 0 start scores; expected one per document, 4"},
         {"1\nnan\n", "s:2:1: expected a score (a number from -1e30 to 1e30), found 'nan'"},
         {"1\n2\n3\n-1.1e30\n",
          "s:4:1: expected a score (a number from -1e30 to 1e30), found '-1.1e30'"},
@@ -152,17 +152,17 @@ Test(side_files, start_scores)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         scratch_text("s", cases[i].text);
-        cr_assert_lt(rw_dataset_read_start_scores(scratch_ctx, dataset, "s"), 0);
+        cr_assert_lt(rw_dataset_read_side_column(scratch_ctx, dataset, "start-scores", "s"), 0);
         cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
     }
     const double bad[] = {NAN, INFINITY, -1.1e30};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         const double scores[] = {1, bad[i], 3, 4};
-        cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, scores, 4), RW_ERR_DATA);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", scores, 4, 1), RW_ERR_DATA);
         cr_assert(strncmp(rw_last_error(scratch_ctx), "start score 2 is ", 17) == 0);
     }
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, dataset, bad, 3), RW_ERR_DATA);
-    cr_assert_str_eq(rw_last_error(scratch_ctx), "3 start scores; expected one a document, 4");
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", bad, 3, 1), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "3 start scores; expected one per document, 4");
     cr_assert_eq(dataset->start_score[1], -2000, "what was there stays after an error");
     rw_dataset_free(dataset);
 }

@@ -370,7 +370,7 @@ Test(valid_codes, cannot_go_on)
     rw_dataset_free(valid);
     struct rw_dataset *documents = rw_binned_documents(scored); /* and so do start scores */
     double *starts = calloc(documents->n_docs, sizeof(*starts));
-    cr_assert_eq(rw_dataset_set_start_scores(scratch_ctx, documents, starts, documents->n_docs),
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, documents, "start-scores", starts, documents->n_docs, 1),
                  RW_OK);
     cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
                  RW_ERR_ARGUMENT);

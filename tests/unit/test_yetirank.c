@@ -228,7 +228,7 @@ Test(yetirank, of_a_training_set)
         scores[i] = floor(fixture_unit(9, i) * 8) * 0.5;
         weights[i] = (double)(i % 4) * 0.75;
     }
-    cr_assert_eq(rw_dataset_set_weights(ctx, data, weights, data->n_docs), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", weights, data->n_docs, 1), RW_OK);
     for (uint32_t t = 0; t < sizeof(truncations) / sizeof(truncations[0]); t++) {
         const struct rw_objective_rule rule = rule_of(1.5f, truncations[t], 6, 21 + t);
         gradients_of(ctx, &rule, data, gains, 7, scores, lambdas, hessians);

@@ -1,10 +1,30 @@
-#include "train/labels.h"
+#include "train/sides.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "comm/comm.h"
+#include "dataset/side_columns.h"
 #include "metric/dcg.h"
+#include "params/params_table.h"
+
+/* An error where the objective needs positions, a warning where positions have no use, unless there
+ * was a warning about parameter `positions`. */
+static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_objective *objective, const struct rw_dataset *train)
+{
+    const int has = train->position != NULL, used = objective && objective->uses_positions;
+    if (used && !has)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'debias' is set, but the training set has no positions\n"
+                       "hint: --positions FILE has the position at which each document was shown "
+                       "(rw_dataset_set_side_column)");
+    if (has && !used && !params->is_idle[RW_AT_PARAM_positions])
+        rw_log(ctx, RW_LOG_WARNING,
+               "the training set's positions are not used: parameter 'debias' is off");
+    return RW_OK;
+}
 
 int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_objective *objective, const struct rw_dataset *train)
@@ -21,12 +41,43 @@ int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
             "a document\n"
             "hint: --labels FILE has the further ones, those of CSV and TSV are in "
             "--label-columns, those of a cache are what it was made with "
-            "(rw_dataset_set_more_labels)",
+            "(rw_dataset_set_side_column)",
             n, train->n_more_labels + 1, train->n_more_labels ? "s" : "");
     if (!n && train->n_more_labels && !params->is_idle[RW_AT_PARAM_labels])
         rw_log(ctx, RW_LOG_WARNING,
                "the training set's further labels are not used: parameter 'label-weights' is not "
                "set");
+    return RW_OK;
+}
+
+int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *train)
+{
+    struct rw_params shallow = *params; /* texts are borrowed */
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        const struct rw_side_column *column = &rw_side_columns[i];
+        const int at = rw_param_find(column->name);
+        if (rw_params_file(&shallow, at) && !params->is_idle[at] && train->n_docs > 0 &&
+            !rw_side_column_of(column, train))
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "parameter '%s' is set, but the training set has no %s: "
+                           "rw_dataset_read_side_column reads them",
+                           column->name, column->plural);
+    }
+    return RW_OK;
+}
+
+int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_objective *objective, const struct rw_dataset *train)
+{
+    RW_TRY(check_positions(ctx, params, objective, train));
+    RW_TRY(rw_labels_check(ctx, params, objective, train));
+    RW_TRY(rw_train_check_files(ctx, params, train));
+    if (strcmp(params->pairs, "given") == 0 && !train->pair)
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "parameter 'pairs' is given, but the training set has none: they are set with "
+            "rw_dataset_set_pairs, and read from '--pairs-file'");
     return RW_OK;
 }
 
