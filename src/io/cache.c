@@ -366,7 +366,14 @@ static void format_close(void *state)
 }
 
 /* range: NULL, or of its documents. */
-static int open_reader(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
+static int read_whole(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
+                      const struct rw_cut_rule *rule, struct rw_binned *out)
+{
+    return range ? rw_cache_read_part(ctx, input, range, rule, out)
+                 : rw_cache_read(ctx, input, rule, out);
+}
+
+static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
                        struct rw_seen *seen, void **state)
 {
     struct cache_reader *reader;
@@ -376,26 +383,13 @@ static int open_reader(struct rw_ctx *ctx, struct rw_input *input, const struct 
     RW_TRY(RW_NEW(ctx, reader, 1));
     reader->seen = seen;
     RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->name, rw_input_name(input)));
-    RW_TRY_OUT(range ? rw_cache_read_part(ctx, input, range, NULL, &read)
-                     : rw_cache_read(ctx, input, NULL, &read));
+    RW_TRY_OUT(read_whole(ctx, input, range, NULL, &read));
     reader->dataset = read.documents;
     *state = reader;
     return RW_OK;
 out:
     format_close(reader);
     return status;
-}
-
-static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
-                       void **state)
-{
-    return open_reader(ctx, input, NULL, seen, state);
-}
-
-static int open_range(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
-                      void **state)
-{
-    return open_reader(ctx, input, range, NULL, state);
 }
 
 static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more)
@@ -428,13 +422,11 @@ static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *
 static const struct rw_divided divided = {.can_divide = rw_cache_can_divide,
                                           .check = rw_cache_check_together,
                                           .query_before = rw_cache_query_before,
-                                          .next_query = rw_cache_next_query,
-                                          .open = open_range,
-                                          .whole = rw_cache_read_part};
+                                          .next_query = rw_cache_next_query};
 const struct rw_data_format rw_data_format_cache = {.name = "cache",
                                                     .probe = probe,
                                                     .open = format_open,
                                                     .next = format_next,
                                                     .close = format_close,
-                                                    .whole = rw_cache_read,
+                                                    .whole = read_whole,
                                                     .divided = &divided};

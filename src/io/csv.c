@@ -117,10 +117,10 @@ static int probe(const unsigned char *head, size_t n_bytes)
            (memchr(text, ',', n) || memchr(text, '\t', n));
 }
 
-static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
-                       void **state)
+static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
+                       struct rw_seen *seen, void **state)
 {
-    return rw_text_open(ctx, &rw_csv_text, input, NULL, seen,
+    return rw_text_open(ctx, &rw_csv_text, input, range, seen,
                         rw_text_chunk_bytes(ctx, RW_TEXT_CHUNK_BYTES / 2),
                         (struct rw_text **)state);
 }

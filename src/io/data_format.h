@@ -41,11 +41,6 @@ struct rw_divided {
      * `before` begins; UINT64_MAX: there is none. */
     int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
                       const struct rw_query_text *before, uint64_t *place);
-    /* As a format's; range: borrowed until close. */
-    int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range, void **state);
-    /* NULL if the format has none */
-    int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
-                 const struct rw_cut_rule *rule, struct rw_binned *out);
 };
 
 /* A format of data files. A reader gives a file's documents piece by piece, as builders. */
@@ -57,16 +52,19 @@ struct rw_data_format {
      * a NULL behind the last; where columns are given (rw_ctx_set_columns), files of other names
      * are its own, too, if probe takes the beginning of their content, unpacked */
     const char *const *endings;
-    /* input is borrowed until close, and so is seen, which is given each query (rw_seen_add) and
-     * notices one that comes back; NULL: it is not wanted. */
-    int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **state);
+    /* input is borrowed until close, and so are range and seen. range: NULL, or, where `divided`
+     * can divide the file, the part of it to read. seen is NULL then; else it is given each query
+     * (rw_seen_add) and notices one that comes back; NULL: it is not wanted. */
+    int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
+                struct rw_seen *seen, void **state);
     /* Adds the next builders to the list (io/text.h); *more is 0 at the end. A builder that has
      * lines (rw_builder_line) has the file's name, too. */
     int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);
     void (*close)(void *state);
-    /* NULL: none; else the whole file at once, faster than by pieces: as rw_files_read */
-    int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
-                 struct rw_binned *out);
+    /* NULL: none; else the whole file, or range, at once, faster than by pieces: as rw_files_read
+     */
+    int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
+                 const struct rw_cut_rule *rule, struct rw_binned *out);
     const struct rw_divided *divided; /* NULL: each file is read as a whole, by one rank */
 };
 #define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;
@@ -77,6 +75,8 @@ const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
                                                const struct rw_input *input);
 /* The note about decimals beyond float's range, if there were any. */
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
+/* Gets some documents at a time, in order, with their values and without ids or comments. */
+typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
 /* What becomes of the features' values. */
 struct rw_read_goal {
     const struct rw_cut_rule *rule; /* NULL: they are kept; else codes of it may take their place */
@@ -86,14 +86,15 @@ struct rw_read_goal {
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
     const void *user;               /* for bins_text; borrowed */
     struct rw_cache_values *values; /* NULL, or what gets the values of text that is binned */
+    rw_take_values_fn
+        *take;       /* NULL, or what gets the values, which are not kept; then `rule` is NULL */
+    void *take_user; /* borrowed */
 };
 /* Reads all that commands and the library read: rw_dataset_read, as it suits the goal. out: empty;
  * after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out);
-/* Reads files whose values are not kept: `take` gets some documents at a time, in order, with their
- * values and without ids or comments. *out: the documents of all, without features. */
-typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
+/* The same for a goal that takes the values. *out: the documents of all, without features. */
 int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                          rw_take_values_fn *take, void *user, struct rw_dataset **out);
 /* rw_dataset_read, but a query id that reappears after others is one more query of that id. */

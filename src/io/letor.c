@@ -183,29 +183,20 @@ static int can_divide(struct rw_input *input)
     return rw_input_is_seekable(input, &n_bytes);
 }
 
-static int open_range(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
-                      void **state)
-{
-    return rw_text_open(ctx, &rw_letor_text, input, range, NULL,
-                        rw_text_chunk_bytes(ctx, RW_TEXT_CHUNK_BYTES / 2),
-                        (struct rw_text **)state);
-}
-
-static const struct rw_divided divided = {.can_divide = can_divide,
-                                          .query_before = query_before,
-                                          .next_query = next_query,
-                                          .open = open_range};
+static const struct rw_divided divided = {
+    .can_divide = can_divide, .query_before = query_before, .next_query = next_query};
 
 /* ---- a format of data ---- */
 
-static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
-                       void **state)
+static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
+                       struct rw_seen *seen, void **state)
 {
     /* A chunk's text and values stay in the cache. Where its values may not be kept, it need not be
      * smaller for many threads: the more documents of a chunk, the quicker they are scored. */
     const size_t most = RW_TEXT_CHUNK_BYTES / 2;
-    return rw_text_open(ctx, &rw_letor_text, input, NULL, seen,
-                        seen ? rw_text_chunk_bytes(ctx, most) : most, (struct rw_text **)state);
+    return rw_text_open(ctx, &rw_letor_text, input, range, seen,
+                        seen || range ? rw_text_chunk_bytes(ctx, most) : most,
+                        (struct rw_text **)state);
 }
 
 const struct rw_data_format rw_data_format_letor = {.name = "letor",

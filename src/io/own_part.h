@@ -29,8 +29,10 @@ struct rw_range rw_own_part_range(const struct rw_own_part *part, int file);
 
 /* Of several ranks: opening a pipe on each of them would lose what is in it. */
 int rw_own_part_check_path(struct rw_ctx *ctx, const char *path);
-/* Reads it, with its values (reader.c). */
+/* Reads it as the goal says, but does not bin it (reader.c). out: to be released, also after a
+ * failure. */
 int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                     struct rw_own_part *part, struct rw_dataset **out);
+                     struct rw_own_part *part, const struct rw_read_goal *goal,
+                     struct rw_binned *out);
 
 #endif

@@ -100,10 +100,11 @@ static int begin_file(struct rw_ctx *ctx, struct rw_reader *reader)
 {
     struct rw_own_part *part = reader->part;
     const struct rw_divided *divided = reader->format->divided;
-    if (!part || !divided || !divided->can_divide(reader->input))
-        return reader->format->open(ctx, reader->input, reader->seen, &reader->state);
-    part->range = rw_own_part_range(part, reader->next_path - 1);
-    return divided->open(ctx, reader->input, &part->range, &reader->state);
+    const int is_divided = part && divided && divided->can_divide(reader->input);
+    if (is_divided)
+        part->range = rw_own_part_range(part, reader->next_path - 1);
+    return reader->format->open(ctx, reader->input, is_divided ? &part->range : NULL, reader->seen,
+                                &reader->state);
 }
 
 /* Adds the next piece's builders, in order, to `list`; *more is 0 behind the last file. */
@@ -130,7 +131,7 @@ static int next_whole(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_da
         RW_TRY(open_file(ctx, reader));
     if (reader->state || !reader->format->whole)
         return RW_OK;
-    RW_TRY(reader->format->whole(ctx, reader->input, NULL, &read));
+    RW_TRY(reader->format->whole(ctx, reader->input, NULL, NULL, &read));
     close_file(reader);
     *out = read.documents;
     return RW_OK;
@@ -263,48 +264,11 @@ out:
     return status;
 }
 
-/* notice: a query that comes back is an error; else it is one more query of that id. */
-static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                      struct rw_read_goal *goal, struct rw_binned *out)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_builder_list list = {.is_whole = n_paths == 1};
-    struct rw_reader *reader;
-    int status, more = 1;
-    RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
-    const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
-    RW_TRY_OUT(keeps);
-    if (goal->bins_text && rw_text_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
-        RW_TRY_OUT(
-            rw_text_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, goal->values, out));
-        if (out->bins)
-            goto out;
-    }
-    if (notice)
-        RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
-    RW_TRY_OUT(open_file(ctx, reader));
-    if (n_paths == 1 && reader->format->whole) {
-        RW_TRY_OUT(
-            reader->format->whole(ctx, reader->input, goal->values ? NULL : goal->rule, out));
-    } else {
-        while (more)
-            RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
-        RW_TRY_OUT(rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents));
-    }
-    rw_data_format_note_clamped(ctx, out->documents->n_clamped);
-    status = RW_OK;
-out:
-    rw_reader_close(reader);
-    rw_spool_end(ctx, keeps > 0);
-    rw_builder_list_release(&list);
-    return status;
-}
+/* ---- all documents ---- */
 
-/* ---- values that are not kept ---- */
-
-/* The builders' values to `take`; their documents go to `documents`. */
-static int take_values(struct rw_ctx *ctx, struct rw_builder_list *list, rw_take_values_fn *take,
-                       void *user, struct rw_builder_list *documents)
+/* The builders' values to the goal; their documents go to `documents`. */
+static int take_values(struct rw_ctx *ctx, struct rw_builder_list *list,
+                       const struct rw_read_goal *goal, struct rw_builder_list *documents)
 {
     struct rw_builder *values;
     struct rw_dataset *some = NULL;
@@ -318,7 +282,7 @@ static int take_values(struct rw_ctx *ctx, struct rw_builder_list *list, rw_take
         RW_TRY_OUT(rw_builder_split(ctx, builder, &values[i]));
     }
     RW_TRY_OUT(rw_builder_finish(ctx, values, (int)list->n, &some));
-    RW_TRY_OUT(take(user, some));
+    RW_TRY_OUT(goal->take(goal->take_user, some));
 out:
     for (size_t i = 0; i < list->n; i++) {
         rw_builder_release(&values[i]);
@@ -330,135 +294,115 @@ out:
     return status;
 }
 
-/* A file that comes at once, and has what pieces would lose. */
-static int take_whole(struct rw_ctx *ctx, struct rw_reader *reader, rw_take_values_fn *take,
-                      void *user, struct rw_dataset **out)
+/* The only file, if its format gives it at once: it has what pieces would lose, also where the part
+ * has no documents of it. */
+static int read_whole(struct rw_ctx *ctx, struct rw_reader *reader, const struct rw_read_goal *goal,
+                      struct rw_binned *out)
 {
-    struct rw_binned read = {.documents = NULL};
+    const struct rw_own_part *part = reader->part;
     struct rw_range range;
-    if (reader->part) {
-        range = rw_own_part_range(reader->part, 0);
-        RW_TRY(reader->format->divided->whole(ctx, reader->input, &range, NULL, &read));
-    } else {
-        RW_TRY(reader->format->whole(ctx, reader->input, NULL, &read));
+    if (reader->n_paths > 1 || (part && !part->is_cache))
+        return RW_OK;
+    if (part)
+        range = (struct rw_range){.begin = part->begin.file ? UINT64_MAX : part->begin.at,
+                                  .end = part->end.file ? UINT64_MAX : part->end.at};
+    reader->next_path = 0;
+    RW_TRY(open_file(ctx, reader));
+    if (!reader->format->whole)
+        return RW_OK;
+    RW_TRY(reader->format->whole(ctx, reader->input, part ? &range : NULL,
+                                 goal->values ? NULL : goal->rule, out));
+    if (goal->take) {
+        RW_TRY(goal->take(goal->take_user, out->documents));
+        rw_dataset_drop_values(out->documents);
     }
-    *out = read.documents;
-    RW_TRY(take(user, *out));
-    rw_dataset_drop_values(*out);
     return RW_OK;
 }
 
-static int read_values_of(struct rw_ctx *ctx, struct rw_reader *reader, rw_take_values_fn *take,
-                          void *user, struct rw_dataset **out)
+/* What the reader has: to be released also after a failure. */
+static int read_all(struct rw_ctx *ctx, struct rw_reader *reader, const struct rw_read_goal *goal,
+                    struct rw_binned *out)
 {
-    struct rw_builder_list list = {0}, documents = {0};
-    int status, more = reader->next_path < reader->end_path;
-    if (more)
-        RW_TRY(open_file(ctx, reader));
-    if (more && reader->n_paths == 1 && reader->format->whole)
-        return take_whole(ctx, reader, take, user, out);
+    const int n_files = reader->end_path - reader->next_path;
+    struct rw_builder_list list = {.is_whole = n_files == 1 && !goal->take}, documents = {0};
+    int more = n_files > 0;
+    int status = read_whole(ctx, reader, goal, out);
+    if (status < 0 || out->documents)
+        goto out;
     while (more) {
         RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
-        RW_TRY_OUT(take_values(ctx, &list, take, user, &documents));
+        if (goal->take)
+            RW_TRY_OUT(take_values(ctx, &list, goal, &documents));
     }
-    status = rw_builder_finish(ctx, documents.builder, (int)documents.n, out);
+    status = goal->take
+                 ? rw_builder_finish(ctx, documents.builder, (int)documents.n, &out->documents)
+                 : rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents);
 out:
     rw_builder_list_release(&list);
     rw_builder_list_release(&documents);
     return status;
 }
 
-int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                         rw_take_values_fn *take, void *user, struct rw_dataset **out)
+/* ---- one worker ---- */
+
+/* notice: a query that comes back is an error; else it is one more query of that id. */
+static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+                      struct rw_read_goal *goal, struct rw_binned *out)
 {
-    RW_DEFAULT_FPENV;
-    const int n_ranks = rw_n_ranks(ctx);
-    struct rw_reader *reader = NULL;
-    struct rw_own_part part;
+    struct rw_reader *reader;
     int status;
-    *out = NULL;
-    RW_TRY_OUT(rw_comm_agree(ctx, rw_reader_open(ctx, paths, n_paths, &reader)));
-    if (n_ranks == 1) {
-        RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
-        RW_TRY_OUT(read_values_of(ctx, reader, take, user, out));
-        rw_data_format_note_clamped(ctx, (*out)->n_clamped);
-        goto out;
+    RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
+    const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
+    RW_TRY_OUT(keeps);
+    if (goal->bins_text && rw_text_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
+        RW_TRY_OUT(
+            rw_text_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, goal->values, out));
+        if (out->bins)
+            goto out;
     }
-    RW_TRY_OUT(rw_own_part_find(ctx, paths, n_paths, &part));
-    reader->part = &part;
-    rw_own_part_files(&part, &reader->next_path, &reader->end_path);
-    RW_TRY_OUT(rw_comm_agree(ctx, read_values_of(ctx, reader, take, user, out)));
-    RW_TRY_OUT(rw_together_check(ctx, paths, &part, 1, *out));
-    status = rw_together_note_clamped(ctx, (*out)->n_clamped);
+    if (notice)
+        RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
+    RW_TRY_OUT(read_all(ctx, reader, goal, out));
+    rw_data_format_note_clamped(ctx, out->documents->n_clamped);
 out:
     rw_reader_close(reader);
-    if (status < 0) {
-        rw_dataset_free(*out);
-        *out = NULL;
-    }
+    rw_spool_end(ctx, keeps > 0);
     return status;
 }
 
-/* ---- a rank's part ---- */
+/* ---- a worker's part ---- */
 
 int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                     struct rw_own_part *part, struct rw_dataset **out)
+                     struct rw_own_part *part, const struct rw_read_goal *goal,
+                     struct rw_binned *out)
 {
     struct rw_reader *reader;
-    struct rw_builder_list list = {0};
-    int status;
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
     reader->part = part;
     rw_own_part_files(part, &reader->next_path, &reader->end_path);
-    int more = reader->next_path < reader->end_path;
-    list.is_whole = reader->end_path - reader->next_path == 1;
-    while (more)
-        RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
-    status = rw_early_finish(ctx, list.early, list.builder, (int)list.n, out);
-out:
+    const int status = read_all(ctx, reader, goal, out);
     rw_reader_close(reader);
-    rw_builder_list_release(&list);
-    return status;
-}
-
-/* Of one cache: what suits the rule, also of no documents. */
-static int read_cache_part(struct rw_ctx *ctx, const char *path, const struct rw_cut_rule *rule,
-                           const struct rw_own_part *part, struct rw_binned *out)
-{
-    struct rw_input *input;
-    struct rw_range range = {.begin = part->begin.file ? UINT64_MAX : part->begin.at,
-                             .end = part->end.file ? UINT64_MAX : part->end.at};
-    RW_TRY(rw_input_open(ctx, path, &input));
-    const int status = rw_data_format_of(ctx, input)->divided->whole(ctx, input, &range, rule, out);
-    rw_input_close(input);
     return status;
 }
 
 static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
                       const struct rw_read_goal *goal, struct rw_binned *out)
 {
-    RW_DEFAULT_FPENV;
     struct rw_own_part part;
     uint64_t by_words;
-    int status;
+    RW_TRY(rw_comm_agree(ctx, check_paths(ctx, paths, n_paths)));
     RW_TRY(rw_own_part_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
         return rw_text_part_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, &part, out);
-    status = part.is_cache ? read_cache_part(ctx, paths[0], goal->rule, &part, out)
-                           : rw_own_part_read(ctx, paths, n_paths, &part, &out->documents);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_together_check(ctx, paths, &part, notice, out->documents));
+    RW_TRY(rw_comm_agree(ctx, rw_own_part_read(ctx, paths, n_paths, &part, goal, out)));
+    RW_TRY(rw_together_check(ctx, paths, &part, notice, out->documents));
     by_words = out->documents->lexicon != NULL; /* words become codes when all are known */
-    RW_TRY_OUT(rw_comm_max(ctx, &by_words, 1));
+    RW_TRY(rw_comm_max(ctx, &by_words, 1));
     if (goal->rule && !out->bins && !by_words) {
-        RW_TRY_OUT(rw_dataset_codes(ctx, out->documents, goal->rule, out));
+        RW_TRY(rw_dataset_codes(ctx, out->documents, goal->rule, out));
         rw_dataset_drop_values(out->documents);
     }
-    status = rw_together_note_clamped(ctx, out->documents->n_clamped);
-out:
-    if (status < 0)
-        rw_binned_release(out);
-    return status;
+    return rw_together_note_clamped(ctx, out->documents->n_clamped);
 }
 
 /* ---- files ---- */
@@ -466,10 +410,12 @@ out:
 static int read_any(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
                     struct rw_read_goal *goal, struct rw_binned *out)
 {
-    if (rw_n_ranks(ctx) == 1)
-        return read_files(ctx, paths, n_paths, notice, goal, out);
-    RW_TRY(rw_comm_agree(ctx, check_paths(ctx, paths, n_paths)));
-    return read_parts(ctx, paths, n_paths, notice, goal, out);
+    RW_DEFAULT_FPENV;
+    const int status = rw_n_ranks(ctx) == 1 ? read_files(ctx, paths, n_paths, notice, goal, out)
+                                            : read_parts(ctx, paths, n_paths, notice, goal, out);
+    if (status < 0)
+        rw_binned_release(out);
+    return status;
 }
 
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
@@ -478,24 +424,30 @@ int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     return read_any(ctx, paths, n_paths, 1, goal, out);
 }
 
-static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                       struct rw_dataset **out)
+static int read_dataset(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+                        struct rw_read_goal *goal, struct rw_dataset **out)
 {
-    struct rw_read_goal goal = {.rule = NULL};
     struct rw_binned read = {.documents = NULL};
-    const int status = read_any(ctx, paths, n_paths, notice, &goal, &read);
+    const int status = read_any(ctx, paths, n_paths, notice, goal, &read);
     *out = read.documents;
     return status;
+}
+
+int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                         rw_take_values_fn *take, void *user, struct rw_dataset **out)
+{
+    return read_dataset(ctx, paths, n_paths, 1,
+                        &(struct rw_read_goal){.take = take, .take_user = user}, out);
 }
 
 int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                     struct rw_dataset **out)
 {
-    return read_values(ctx, paths, n_paths, 1, out);
+    return read_dataset(ctx, paths, n_paths, 1, &(struct rw_read_goal){.rule = NULL}, out);
 }
 
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out)
 {
-    return read_values(ctx, paths, n_paths, 0, out);
+    return read_dataset(ctx, paths, n_paths, 0, &(struct rw_read_goal){.rule = NULL}, out);
 }

@@ -405,16 +405,17 @@ static int explain(struct rw_source *source, int status)
     const struct text *t = source->self;
     struct rw_ctx *ctx = source->ctx;
     if (status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA) {
-        struct rw_dataset *documents = NULL;
+        struct rw_binned again = {.documents = NULL};
         const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
-        status = rw_own_part_read(ctx, t->paths, t->n_paths, t->part, &documents);
+        status = rw_own_part_read(ctx, t->paths, t->n_paths, t->part,
+                                  &(struct rw_read_goal){.rule = NULL}, &again);
         if (status >= 0 && is_machines)
             status = rw_fail(ctx, RW_ERR_MACHINE,
                              "cannot read '%s'%s: it failed, and did not when it was tried again",
                              t->paths[0], t->n_paths > 1 ? " or another" : "");
         else if (status >= 0)
             status = fail_changed(t);
-        rw_dataset_free(documents);
+        rw_binned_release(&again);
     }
     return rw_comm_agree(ctx, status);
 }

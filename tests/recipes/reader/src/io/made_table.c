@@ -29,8 +29,10 @@ static void close_table(void *state)
     rw_mem_free(s);
 }
 
-static int open_table(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **out)
+static int open_table(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
+                      struct rw_seen *seen, void **out)
 {
+    (void)range; /* it is not divided */
     struct state *s;
     size_t n_bytes;
     *out = NULL;
