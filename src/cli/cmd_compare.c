@@ -7,7 +7,6 @@
 
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/qrels_files.h"
 
 enum { SHOWN_MOVED = 10, MOST_METRICS = 64 };
 
@@ -111,7 +110,7 @@ static int load_and_score(struct rw_cli *cli)
     models = rw_need((size_t)systems.n, sizeof(struct rw_model *));
     scores = rw_need((size_t)systems.n, sizeof(double *));
     if (qrels) {
-        RW_STEP(rw_qrels_files_read(cli, qrels, &systems, &judged));
+        RW_STEP(rw_load_qrels(cli, qrels, &systems, &judged));
         for (int i = 0; i < systems.n; i++)
             scores[i] = judged->runs[i].scores;
         dataset = judged->dataset;
@@ -188,7 +187,7 @@ static int check(struct rw_cli *cli)
     RW_STEP(find_systems(cli));
     RW_STEP(check_many(cli));
     if (qrels)
-        return rw_qrels_files_check(cli, &like);
+        return rw_load_check_qrels(cli, &like);
     is_model = rw_need((size_t)systems.n, sizeof(*is_model));
     for (int i = 0; i < systems.n; i++) {
         RW_STEP(find_kind(systems.text[i], &is_model[i]));

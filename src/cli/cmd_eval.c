@@ -5,7 +5,6 @@
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
-#include "cli/qrels_files.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
 static struct rw_list runs;
@@ -56,25 +55,30 @@ static void print(const struct rw_cli *cli, const struct rw_eval *eval)
     rw_result_print(cli, &result, stdout);
 }
 
-/* A line a query: its id and the metrics' values, "nan" where the query does not count. */
-static int write_per_query(struct rw_cli *cli, const struct rw_eval *eval)
+/* A line a query: its id and the metrics' values, "nan" where the query does not count; of runs,
+ * [n], their names before it. */
+static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
+                           struct rw_eval *const *evals, int n)
 {
     char figure[RW_FIGURE_ROOM];
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, per_query));
     FILE *out = cli->out.file;
-    fputs("qid", out);
-    for (int m = 0; m < eval->n_metrics; m++)
-        fprintf(out, "\t%s", eval->metrics[m].name);
+    fputs(runs.n > 0 ? "run\tqid" : "qid", out);
+    for (int m = 0; m < evals[0]->n_metrics; m++)
+        fprintf(out, "\t%s", evals[0]->metrics[m].name);
     fputc('\n', out);
-    for (uint32_t q = 0; q < eval->n_queries; q++) {
-        fputs(rw_dataset_query_id(cli->dataset, q), out);
-        for (int m = 0; m < eval->n_metrics; m++) {
-            const double value = eval->metrics[m].per_query[q];
-            if (!isnan(value))
-                rw_exact_text(value, figure);
-            fprintf(out, "\t%s", isnan(value) ? "nan" : figure);
+    for (int r = 0; r < n; r++) {
+        for (uint32_t q = 0; q < evals[r]->n_queries; q++) {
+            fprintf(out, "%s%s%s", runs.n > 0 ? runs.text[r] : "", runs.n > 0 ? "\t" : "",
+                    rw_dataset_query_id(dataset, q));
+            for (int m = 0; m < evals[r]->n_metrics; m++) {
+                const double value = evals[r]->metrics[m].per_query[q];
+                if (!isnan(value))
+                    rw_exact_text(value, figure);
+                fprintf(out, "\t%s", isnan(value) ? "nan" : figure);
+            }
+            fputc('\n', out);
         }
-        fputc('\n', out);
     }
     return rw_out_file_commit(cli->ctx, &cli->out);
 }
@@ -144,6 +148,68 @@ static int audit(struct rw_cli *cli, const double *scores)
     return 0;
 }
 
+/* Adds a row for each metric, as CSV and people have it. */
+static json_t *run_json(const struct rw_qrels_run *run, const struct rw_eval *eval,
+                        const char *name, json_t *rows)
+{
+    for (int m = 0; m < eval->n_metrics; m++)
+        json_array_append_new(rows, rw_result_row("run:s metric:s mean:n queries:u", name,
+                                                  eval->metrics[m].name, eval->metrics[m].mean,
+                                                  eval->metrics[m].n_counted));
+    return rw_result_row("run:s metrics:o ranked:l unjudged:l unanswered:u unknown_lines:l", name,
+                         rw_load_json_metrics(eval), run->n_ranked, run->n_unjudged,
+                         run->n_unanswered, run->n_unknown);
+}
+
+static void print_runs(const struct rw_cli *cli, const struct rw_qrels *judged,
+                       struct rw_eval *const *evals)
+{
+    const struct rw_eval *first = evals[0];
+    struct rw_result result = {0};
+    json_t *all = json_array(), *rows = json_array();
+    for (int r = 0; r < runs.n; r++)
+        json_array_append_new(all, run_json(&judged->runs[r], evals[r], runs.text[r], rows));
+    result.document =
+        rw_result_row("runs:o judged:l queries:u empty:u conventions:s", all, judged->n_judged,
+                      first->n_queries, first->n_empty, first->conventions);
+    rw_result_rows(&result, NULL, rows, "run;metric;mean;queries");
+    rw_result_line(&result, "%llu judged documents in %u queries: %u empty (nothing relevant)",
+                   (unsigned long long)judged->n_judged, first->n_queries, first->n_empty);
+    for (int r = 0; r < runs.n; r++)
+        rw_result_line(&result,
+                       "%s: %llu documents ranked, %llu of them not judged (label 0); nothing for "
+                       "%u queries",
+                       runs.text[r], (unsigned long long)judged->runs[r].n_ranked,
+                       (unsigned long long)judged->runs[r].n_unjudged,
+                       judged->runs[r].n_unanswered);
+    rw_result_line(&result, "%s", first->conventions);
+    rw_result_print(cli, &result, stdout);
+}
+
+static int measure(struct rw_cli *cli, const struct rw_dataset *dataset, const double *scores,
+                   const char *name, struct rw_eval **out)
+{
+    const struct rw_eval_params *how = rw_params_eval(cli->params);
+    RW_STEP(like ? rw_evaluate_like(cli->ctx, how, dataset, scores, like, out)
+                 : rw_evaluate(cli->ctx, how, dataset, scores, out));
+    rw_load_warn_ties(*out, name, like ? "" : RW_TIES_ADVICE);
+    return 0;
+}
+
+static int run_runs(struct rw_cli *cli)
+{
+    static struct rw_qrels *judged;
+    static struct rw_eval **evals; /* [runs.n] */
+    RW_STEP(rw_load_qrels(cli, qrels, &runs, &judged));
+    evals = rw_need((size_t)runs.n, sizeof(*evals));
+    for (int r = 0; r < runs.n; r++)
+        RW_STEP(measure(cli, judged->dataset, judged->runs[r].scores, runs.text[r], &evals[r]));
+    if (per_query)
+        RW_STEP(write_per_query(cli, judged->dataset, evals, runs.n));
+    print_runs(cli, judged, evals);
+    return 0;
+}
+
 static int check_runs(struct rw_cli *cli)
 {
     const char *const no_effect[] = {model ? "model" : NULL, scores_file ? "scores" : NULL,
@@ -156,7 +222,7 @@ static int check_runs(struct rw_cli *cli)
         if (no_effect[i])
             return rw_wrong(cli, "'--%s' has no effect with '--qrels'", no_effect[i]);
     }
-    return rw_qrels_files_check(cli, &like);
+    return rw_load_check_qrels(cli, &like);
 }
 
 static int check(struct rw_cli *cli)
@@ -187,19 +253,14 @@ static int run(struct rw_cli *cli)
 {
     static double *scores;
     static struct rw_eval *eval;
-    if (qrels) {
-        const struct rw_eval_runs wanted = {qrels, like, &runs, per_query};
-        return rw_eval_runs(cli, &wanted);
-    }
+    if (qrels)
+        return run_runs(cli);
     RW_STEP(score(cli, &scores));
     if (all_programs)
         return audit(cli, scores);
-    const struct rw_eval_params *how = rw_params_eval(cli->params);
-    RW_STEP(like ? rw_evaluate_like(cli->ctx, how, cli->dataset, scores, like, &eval)
-                 : rw_evaluate(cli->ctx, how, cli->dataset, scores, &eval));
-    rw_load_warn_ties(eval, like ? like : "scores", like ? "" : RW_TIES_ADVICE);
+    RW_STEP(measure(cli, cli->dataset, scores, like ? like : "scores", &eval));
     if (per_query)
-        RW_STEP(write_per_query(cli, eval));
+        RW_STEP(write_per_query(cli, cli->dataset, &eval, 1));
     print(cli, eval);
     return 0;
 }

@@ -12,8 +12,6 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/many_ranks.h"
-#include "cli/train_check.h"
-#include "cli/train_for.h"
 #include "cli/train_log.h"
 #include "cli/train_values.h"
 
@@ -271,6 +269,45 @@ static int take_all_gpus(struct rw_cli *cli)
     return rw_params_set(cli->ctx, cli->params, "device", "cuda");
 }
 
+static int check_params(struct rw_cli *cli)
+{
+    if (refit_path) /* what that takes of its model is not known yet */
+        return 0;
+    RW_STEP(rw_params_check(cli->ctx, cli->params));
+    return rw_params_check_valid(cli->ctx, cli->params, valid_files.given.n);
+}
+
+/* Options that have no effect on a refit. */
+static int check_refit(struct rw_cli *cli)
+{
+    static const struct {
+        const char *option, *why;
+    } idle[] = {
+        {"init", ": a model is refitted, or trained on"},
+        {"for", ": the trees are the model's, which 'export' takes or refuses"},
+        {"checkpoint", ""},
+        {"resume", ""},
+        {"plan", ""},
+        {"print-config", ""},
+    };
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        if (rw_is_given(cli, idle[i].option))
+            return rw_wrong(cli, "'--%s' has no effect with '--refit'%s", idle[i].option,
+                            idle[i].why);
+    }
+    return 0;
+}
+
+/* Is there the format of --for, and its feature set? */
+static int take_format(struct rw_cli *cli)
+{
+    struct rw_exchange how = made_for;
+    if (!how.format && how.featureset)
+        return rw_wrong(cli, "'--featureset' has no effect without '--for'");
+    how.name = how.featureset ? "model" : NULL; /* export asks for one */
+    return how.format ? rw_exchange_check(cli->ctx, &how, 0) : 0;
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -286,9 +323,9 @@ static int check(struct rw_cli *cli)
     if ((n_ranks > 1 || rw_ranks_count(cli->ctx) > 1) && (plan_only || config_only))
         return rw_wrong(cli, "'--%s' is for one process with all the data, not for many ranks",
                         plan_only ? "plan" : "print-config");
-    RW_STEP(rw_train_for_take(cli, &made_for));
+    RW_STEP(take_format(cli));
     if (refit_path)
-        RW_STEP(rw_train_check_refit(cli));
+        RW_STEP(check_refit(cli));
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_valid_files(cli, "valid-weights", &valid_weights));
@@ -301,7 +338,7 @@ static int check(struct rw_cli *cli)
                             "one of them, and 'none' in its place",
                             valid_files.given.text[i]);
     }
-    return rw_train_check_params(cli, valid_files.given.n);
+    return check_params(cli);
 }
 
 static int read_sets(struct training *t)
@@ -335,6 +372,20 @@ static int read_sets(struct training *t)
     return 0;
 }
 
+/* Would the format of --for refuse the model? Before the first round. The rank that leads prints;
+ * the others, which found the same, only say that they did. */
+static int check_format(struct rw_cli *cli, const struct rw_model *init)
+{
+    if (!made_for.format)
+        return 0;
+    int code = rw_exchange_check_training(cli->ctx, &made_for, cli->params, cli->binned, init);
+    if (code == RW_ERR_UNSUPPORTED && rw_ranks_leads(cli)) {
+        rw_msg_failed(cli->ctx, code, NULL);
+        code = RW_EXIT_USAGE;
+    }
+    return rw_ranks_meet(cli, code);
+}
+
 static int read_data(struct training *t)
 {
     char set[32], features[48];
@@ -349,7 +400,7 @@ static int read_data(struct training *t)
     for (int i = 0; i < valid_files.given.n; i++)
         RW_STEP(rw_load_say_size(t->cli, set_name(i + 1, set), &valid_files.files[i], t->valid[i],
                                  "", valid));
-    return rw_train_for_check(t->cli, &made_for, t->init);
+    return check_format(t->cli, t->init);
 }
 
 static void training_release(struct training *t)

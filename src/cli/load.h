@@ -49,6 +49,14 @@ int rw_load_check_conventions(const struct rw_cli *cli, const char *why);
 /* Refuses an unknown program, and parameters that have no effect on its figures. */
 int rw_load_check_like(const struct rw_cli *cli, const char *like);
 
+/* Judgments and runs of TREC files in place of data, --qrels and --run. Refuses what has no effect
+ * beside judgments. *like: the program as it was given, NULL if none was; then the one that
+ * decides: trec_eval's conventions, unless "rankwood" was given: NULL, by the parameters. */
+int rw_load_check_qrels(const struct rw_cli *cli, const char **like);
+/* Reads them, and warns of queries that a run lacks, or has without judgments. */
+int rw_load_qrels(const struct rw_cli *cli, const char *qrels, const struct rw_list *runs,
+                  struct rw_qrels **out);
+
 /* What a model's map of scores to probabilities is, in a line, and as JSON with its knots. */
 void rw_load_calibration_line(struct rw_result *result, const struct rw_calibration *map);
 json_t *rw_load_json_calibration(const struct rw_calibration *map);

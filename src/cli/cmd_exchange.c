@@ -1,0 +1,216 @@
+/* rankwood export: a model in another program's format, and the check that it is the same model;
+ * rankwood import: a model that another program trained. */
+#include <string.h>
+
+#include "cli/load.h"
+#include "cli/messages.h"
+
+static const char *output;
+static struct rw_exchange how;
+static const char *base;
+static struct rw_list verify;
+static const struct rw_option options[] = {
+    {"to", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
+    {"verify", 0, "DATA",
+     "score these documents under the rules of the format's readers, and list those that reach "
+     "another leaf; exit 1 if any does",
+     RW_OPTION_INPUTS, .value = &verify},
+    {"featureset", 0, "FILE.json",
+     "to opensearch, elasticsearch (needed): the feature set, as GET _ltr/_featureset/NAME gives "
+     "it; its features are found by name if the model has names, else by place",
+     RW_OPTION_INPUT, .value = &how.featureset},
+    {"name", 0, "NAME", "to opensearch, elasticsearch (needed): what the model is called there",
+     RW_OPTION_TEXT, .value = &how.name},
+    {"feature-base", 0, "0|1|auto",
+     "the feature that has the format's first id; auto: 0 if the model has a feature 0, else 1 "
+     "[default: ids stay as they are]",
+     RW_OPTION_TEXT, .value = &base},
+    {"lossy", 0, NULL, "leave out, with a warning, what the format cannot express", RW_OPTION_FLAG,
+     .value = &how.lossy},
+    {"output", 'o', "FILE", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+     .needed = 1},
+    {0},
+};
+
+/* 1234567 as 1,234,567. */
+static const char *grouped(unsigned long long number, char buffer[32])
+{
+    char digits[24];
+    const int n = snprintf(digits, sizeof(digits), "%llu", number);
+    char *to = buffer;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = 0;
+    return buffer;
+}
+
+/* Where the first document parts that does; its row gets the place. */
+static void add_first(const struct rw_cli *cli, struct rw_result *result, json_t *row,
+                      const struct rw_verify_by *by)
+{
+    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
+    char where[128] = "its score is further away than sums can be", threshold[48] = "categories";
+    uint32_t q = 0;
+    while (offset[q + 1] <= by->doc)
+        q++;
+    if (by->tree > 0) {
+        const struct rw_node node = rw_model_node(cli->model, by->tree - 1, by->node);
+        if (!node.by_category)
+            snprintf(threshold, sizeof(threshold), "threshold %.9g", (double)node.cut);
+        snprintf(where, sizeof(where), "tree %d, node %d, feature %u: %s, missing %s", by->tree,
+                 by->node, node.feature, threshold, node.missing_left ? "left" : "right");
+    }
+    rw_result_line(result, "  first: document %u (query %s, position %u): %s", by->doc + 1,
+                   rw_dataset_query_id(cli->dataset, q), by->doc - offset[q] + 1, where);
+    rw_result_extend(row, rw_result_row("first:u first_query:s first_position:u first_where:s",
+                                        by->doc + 1, rw_dataset_query_id(cli->dataset, q),
+                                        by->doc - offset[q] + 1, where));
+}
+
+/* The exit code. */
+static int print_verified(const struct rw_cli *cli, const struct rw_verify *verified)
+{
+    struct rw_result result = {0};
+    json_t *rows = json_array();
+    int code = RW_EXIT_OK;
+    for (int i = 0; i < verified->n; i++) {
+        const struct rw_verify_by *by = &verified->by[i];
+        char number[4][32];
+        json_t *row = rw_result_row("consumer:s rules:s earlier:b documents:u differ:u "
+                                    "largest_difference:n pairs:l pairs_moved:l",
+                                    by->consumer, by->rules, by->earlier, by->n_docs, by->n_differ,
+                                    by->most, by->n_pairs, by->n_pairs_moved);
+        json_array_append_new(rows, row);
+        rw_result_line(&result, "%s%s: %s", by->consumer,
+                       by->earlier ? " (an earlier version)" : "", by->rules);
+        rw_result_line(&result,
+                       "  %s of %s documents differ; scores by at most %.2g; %s of %s pairs change "
+                       "order",
+                       grouped(by->n_differ, number[0]), grouped(by->n_docs, number[1]), by->most,
+                       grouped(by->n_pairs_moved, number[2]), grouped(by->n_pairs, number[3]));
+        if (by->n_differ == 0)
+            continue;
+        add_first(cli, &result, row, by);
+        if (!by->earlier)
+            code = RW_EXIT_FAILURE;
+    }
+    result.document = rw_result_row("verified:o", rows);
+    if (cli->format != RW_FORMAT_TEXT)
+        rw_result_rows(&result, NULL, json_incref(rows),
+                       "consumer;-rules;earlier;documents;differ;largest_difference=largest "
+                       "difference=%.2g;pairs;pairs_moved=change order;-first;-first_query;"
+                       "-first_position;-first_where");
+    rw_result_print(cli, &result, stdout);
+    return code;
+}
+
+static void list_formats(FILE *out, int imports)
+{
+    struct rw_model_format_info info;
+    fputs("\n\nFormats:\n", out);
+    for (int i = 0; rw_model_format_at(i, &info); i++) {
+        if (info.imports || !imports)
+            fprintf(out, "  %-14s %s\n", info.name, info.about);
+    }
+}
+
+static int take_feature_base(struct rw_cli *cli)
+{
+    if (base && strcmp(base, "auto") != 0 && strcmp(base, "0") != 0 && strcmp(base, "1") != 0)
+        return rw_wrong(cli, "option '--feature-base': expected 0, 1 or auto, found '%s'", base);
+    how.feature_base = !base ? -1 : strlen(base) == 1 ? base[0] - '0' : RW_FEATURE_BASE_AUTO;
+    return 0;
+}
+
+static void more(FILE *out)
+{
+    list_formats(out, 0);
+}
+
+static int check(struct rw_cli *cli)
+{
+    RW_STEP(take_feature_base(cli));
+    if (verify.n == 0 && cli->format != RW_FORMAT_TEXT)
+        return rw_wrong(cli, "'--format' and '--json' print what '--verify' finds: give that, too");
+    if (verify.n > 0 && strcmp(output, "-") == 0)
+        return rw_wrong(cli, "'--verify' reads the file back: give '-o' a name");
+    return rw_exchange_check(cli->ctx, &how, 0);
+}
+
+static int run(struct rw_cli *cli)
+{
+    struct rw_verify verified;
+    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
+    if (verify.n > 0)
+        RW_STEP(rw_load_dataset(cli, &verify, &cli->dataset));
+    RW_STEP(rw_model_export(cli->ctx, cli->model, &how, output));
+    if (verify.n == 0)
+        return 0;
+    RW_STEP(rw_model_verify(cli->ctx, cli->model, &how, output, cli->dataset, &verified));
+    return print_verified(cli, &verified);
+}
+
+const struct rw_command rw_cmd_export = {
+    .name = "export",
+    .brief = "write a model in another program's format, and verify it",
+    .operands = "MODEL --to FORMAT -o FILE",
+    .about = "Writes a model for another program, so that it sends every document to the same leaf "
+             "of every tree. What the format cannot express is refused, by tree and node.",
+    .more = more,
+    .least = 1,
+    .most = 1,
+    .has_results = 1,
+    .options = options,
+    .roles = RW_ROLE_TABLE,
+    .check = check,
+    .run = run,
+};
+
+/* ------------------------------------------------------------------ import */
+
+static const struct rw_option import_options[] = {
+    {"from", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format,
+     .needed = 1},
+    {"feature-base", 0, "0|1|auto",
+     "the feature that the format's first id becomes; auto: 1, but 0 for columns with names from 0 "
+     "[default: ids stay as they are]",
+     RW_OPTION_TEXT, .value = &base},
+    {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+     .needed = 1},
+    {0},
+};
+
+static void import_more(FILE *out)
+{
+    list_formats(out, 1);
+}
+
+static int import_check(struct rw_cli *cli)
+{
+    RW_STEP(take_feature_base(cli));
+    return rw_exchange_check(cli->ctx, &how, 1);
+}
+
+static int import_run(struct rw_cli *cli)
+{
+    RW_STEP(rw_model_import(cli->ctx, cli->operands.text[0], &how, &cli->model));
+    return rw_model_write(cli->ctx, cli->model, output);
+}
+
+const struct rw_command rw_cmd_import = {
+    .name = "import",
+    .brief = "read a model that another program trained",
+    .operands = "FILE --from FORMAT -o MODEL",
+    .about = "Reads another program's model, which then scores as it did there: every document "
+             "reaches the same leaf of every tree. What our trees cannot express is refused, by "
+             "name.",
+    .more = import_more,
+    .least = 1,
+    .most = 1,
+    .options = import_options,
+    .check = import_check,
+    .run = import_run,
+};
