@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 from rankwood import migrate
-from rankwood._core import ffi, lib, text
-from rankwood._params import infos, meaning, pythonic, string_of
+from rankwood._core import ffi, text
+from rankwood._params import aliases, infos, meaning, pythonic, string_of
 
 _HEAD = """# Coming from LightGBM, XGBoost or CatBoost
 
@@ -95,9 +95,7 @@ def page() -> str:
             lines.append("| " + " | ".join(cells) + " |")
     heads = "| parameter | value elsewhere | Rankwood | what is different |"
     lines += ["", "## Values", heads, "|---|---|---|---|"]
-    i = 0
-    while (alias := lib.rw_alias_at(i)) != ffi.NULL:
-        i += 1
+    for alias in aliases():
         if alias.parameter != ffi.NULL:
             words = ", ".join(f"`{word}`" for word in text(alias.names).split())
             target = "none" if alias.ours == ffi.NULL else f"`{text(alias.ours)}`"

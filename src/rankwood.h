@@ -577,7 +577,8 @@ RW_API const char *rw_params_nearest(const char *name);
 /* What a word of LightGBM, XGBoost, CatBoost, RankLib, QuickRank, YDF or scikit-learn is here. */
 struct rw_alias {
     const char *parameter; /* NULL: the words are names; else values of this parameter of ours */
-    const char *names;     /* the words, " num-leaves max-leaves ": lower case, '-' for '_' */
+    const char *names;     /* the words, " num-leaves @lx max-leaves ": lower case, '-' for '_'; "@lxc": who lists
+                            * the names behind it as parameters: LightGBM, XGBoost, CatBoost */
     const char *ours; /* a parameter or an option of the program; a value; NULL: there is none */
     const char *note; /* what is different, or why there is none: a hint; NULL: nothing to say */
 };

@@ -137,12 +137,6 @@ IN_PYTHON = {
     "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
 }
 
-# Parameters that a Dataset takes.
-_OF_DATA = (
-    "weights", "query-weights", "start-scores", "positions", "pairs-file", "label-column", "qid-column",
-    "weight-column", "label-columns", "labels", "names", "ignore", "absent",
-)  # fmt: skip
-
 # Those among the library's parameters: what they are, and where the data has them.
 _REFUSED = {
     "weights": ("weights", "Dataset(..., weight=) or (..., query_weight=)"),
@@ -168,6 +162,14 @@ _INSTEAD = {
     ("LightGBM", "task_type"): IN_PYTHON["task"],
     ("LightGBM", "tree"): "workers on several machines are started by mpirun, srun, torchrun, Dask or Spark",
 }
+
+
+def aliases() -> Iterator[Any]:
+    """The library's own table of other trainers' words."""
+    i = 0
+    while (alias := lib.rw_alias_at(i)) != ffi.NULL:
+        yield alias
+        i += 1
 
 
 def alias_rows(word: str, parameter: str | None = None) -> Iterator[Any]:
@@ -200,18 +202,17 @@ def meaning(name: str, program: str = "") -> tuple[str | None, str | None] | Non
         target = string_of(row.ours)
         if target in ours:
             note = string_of(row.note)
-            if target in _OF_DATA:
+            if target in IN_PYTHON:
                 return None, IN_PYTHON[target]
             return target, None if note is None else pythonic(note)
-    if name.replace("_", "-") in _OF_DATA:
-        return None, IN_PYTHON[name.replace("_", "-")]
     if name.replace("_", "-") in ours:
-        return name.replace("_", "-"), None
+        option = name.replace("_", "-")
+        return (None, IN_PYTHON[option]) if option in IN_PYTHON else (option, None)
     for words, why in _ALSO.items():
         if name in words.split():
             return None, why
     for row in rows:
-        key = string_of(row.ours) or text(row.names).split()[0]
+        key = string_of(row.ours) or next(word for word in text(row.names).split() if word[0] != "@")
         if key in IN_PYTHON:
             return None, IN_PYTHON[key]
     for row in rows:

@@ -33,16 +33,22 @@ size_t rw_word_distance(const char *a, const char *b)
     return d[m][n];
 }
 
+size_t rw_word_plain(const char *word, char *plain, size_t size)
+{
+    size_t n = 0;
+    for (; word[n] && n < size - 1; n++)
+        plain[n] = word[n] == '_' ? '-' : (char)tolower((unsigned char)word[n]);
+    plain[n] = 0;
+    return n;
+}
+
 /* must: the nearest, however far; else one that a slip may have been meant for, or NULL. */
 static const char *find_nearest(const char *mistaken, const char *const *words, int n_words,
                                 int must)
 {
     char plain[64];
     const char *nearest = NULL;
-    size_t n = 0;
-    for (; mistaken[n] && n < sizeof(plain) - 1; n++)
-        plain[n] = mistaken[n] == '_' ? '-' : (char)tolower((unsigned char)mistaken[n]);
-    plain[n] = 0;
+    const size_t n = rw_word_plain(mistaken, plain, sizeof(plain));
     size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3; /* as many letters as a slip touches */
     for (int i = 0; i < n_words; i++) {
         const size_t length = strlen(words[i]), shared = n < length ? n : length;

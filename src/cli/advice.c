@@ -55,15 +55,6 @@ static struct elsewhere find_elsewhere(const struct rw_known_options *known, con
     return found;
 }
 
-static int is_parameter(const char *name)
-{
-    for (int i = 0; rw_param_info(i); i++) {
-        if (strcmp(rw_param_info(i)->name, name) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 /* An error's second line: the note, else a hint to the help. */
 static int hint_or_usage(const struct rw_known_options *known, const char *note)
 {
@@ -94,7 +85,7 @@ int rw_advice_unknown(const struct rw_known_options *known, const char *token)
         return hint_or_usage(known, elsewhere.none->note);
     }
     const char *other = elsewhere.other ? elsewhere.other : name;
-    if (is_parameter(other) && !rw_advice_find(known, other, strlen(other)))
+    if (rw_params_get(known->cli->params, other) && !rw_advice_find(known, other, strlen(other)))
         return rw_wrong(known->cli, "'%s' does not take the parameter '--%s'",
                         known->cli->command->name, other);
     if (elsewhere.other) {
@@ -121,7 +112,7 @@ static void say_as_option(const struct rw_known_options *known, const char *name
     }
     if (row >= 0)
         value = rw_alias_at(row)->ours;
-    if (is_parameter(name) && (rw_params_new(known->cli->ctx, &probe) < 0 ||
+    if (rw_params_get(known->cli->params, name) && (rw_params_new(known->cli->ctx, &probe) < 0 ||
                                rw_params_set(known->cli->ctx, probe, name, value) < 0))
         value = option->arg;
     rw_params_free(probe);
@@ -141,7 +132,7 @@ int rw_advice_bare(const struct rw_known_options *known, const char *operand)
     const struct elsewhere elsewhere = find_elsewhere(known, name);
     const struct rw_help_option *own = rw_advice_find(known, name, strlen(name));
     const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
-    if (!ours && !elsewhere.none && !elsewhere.other && !is_parameter(name))
+    if (!ours && !elsewhere.none && !elsewhere.other && !rw_params_get(known->cli->params, name))
         return 0;
     rw_msg_error("cannot open '%s': there is no such file", operand);
     if (!ours && elsewhere.none)

@@ -1,316 +1,324 @@
 /* Other trainers' words for what is ours, and for what we have not. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "rankwood.h"
 
 /* To add a word: a row, or the word in one. Lower case, '-' for '_', blanks around each. A word may
  * stand in several rows of names, if their targets are taken by different commands; the reason why
- * there is none comes last. tests/unit/test_aliases.c walks over all of it. */
-#define NAME(ours, note, names) \
-    {                           \
-        NULL, names, ours, note \
-    }
-#define NONE(note, names)       \
-    {                           \
-        NULL, names, NULL, note \
-    }
+ * there is none comes last. "@lxc" says who lists the names that follow it as parameters, up to the
+ * next '@': LightGBM 4.7 (with its aliases), XGBoost 3.2, CatBoost 1.2; "@": none of them.
+ * tests/unit/test_aliases.c walks over all of it. */
 #define VALUE(parameter, ours, note, words) \
     {                                       \
         parameter, words, ours, note        \
     }
+#define NAME(ours, note, names) VALUE(NULL, ours, note, names)
+#define NONE(note, names)       VALUE(NULL, NULL, note, names)
 
 static const struct rw_alias aliases[] = {
     /* ---- parameters ---- */
     NAME("objective", NULL,
-         " objective-type app application loss loss-function obj algo algorithm "),
+         " @l objective-type app application loss @ obj algo algorithm @c loss-function "),
     NAME("objective",
          "RankLib's rankers by number: 6, LambdaMART, is lambdarank; 0, MART, is regression",
          " ranker "),
     NAME("rounds", NULL,
-         " num-iterations num-iteration n-iter num-tree num-trees num-round num-rounds nrounds"
-         " num-boost-round n-estimators max-iter iterations trees n-trees ntrees tree round "),
-    NAME("rate", NULL, " learning-rate shrinkage shrinkage-rate eta lr step-size "),
+         " @l num-iterations num-iteration n-iter num-tree num-round num-rounds nrounds max-iter"
+         " tree @ trees n-trees ntrees round @c iterations @lc num-trees @lxc num-boost-round"
+         " n-estimators "),
+    NAME("rate", NULL, " @lxc learning-rate eta @ shrinkage lr step-size @l shrinkage-rate "),
     NAME("leaves", NULL,
-         " num-leaves num-leaf max-leaves max-leaf max-leaf-nodes leaf n-leaves max-num-nodes "),
-    NAME("depth", NULL, " max-depth tree-depth "),
-    NAME("grow", NULL, " grow-policy growing-policy growing-strategy growth "),
+         " @lc num-leaves @ leaf n-leaves max-num-nodes @l num-leaf max-leaf max-leaf-nodes @lxc"
+         " max-leaves "),
+    NAME("depth", NULL, " @lxc max-depth @ tree-depth "),
+    NAME("grow", NULL, " @xc grow-policy @ growing-policy growing-strategy growth "),
     NAME("split", "'mart' divides sums by counts, 'newton' by second derivatives",
-         " score-function "),
+         " @c score-function "),
     NAME("l2",
          "it is counted in average documents: the same number is another strength than elsewhere",
-         " lambda-l2 reg-lambda lambda l2-leaf-reg l2-leaf-regularizer l2-regularization reg-l2 "),
+         " @l lambda-l2 l2-regularization @ l2-leaf-regularizer reg-l2 @c l2-leaf-reg @lx lambda"
+         " @lxc reg-lambda "),
     NAME("min-docs", NULL,
-         " min-data-in-leaf min-data-per-leaf min-data min-child-samples min-samples-leaf"
-         " min-examples mls min-leaf-support "),
+         " @lc min-data-in-leaf min-child-samples @ min-examples mls min-leaf-support @l"
+         " min-data-per-leaf min-data min-samples-leaf "),
     NAME("min-hessian", "it needs 'split' to be 'newton'",
-         " min-sum-hessian-in-leaf min-sum-hessian-per-leaf min-sum-hessian min-weight"
+         " @l min-sum-hessian-in-leaf min-sum-hessian-per-leaf min-sum-hessian @ min-weight @lx"
          " min-child-weight "),
     NAME("min-gain", NULL,
-         " min-gain-to-split min-split-gain gamma min-split-loss min-impurity-decrease "),
-    NAME("bins", NULL, " max-bin max-bins border-count tc num-thresholds n-bins num-bins "),
+         " @l min-gain-to-split min-split-gain @ min-impurity-decrease @x gamma min-split-loss "),
+    NAME("bins", NULL,
+         " @lxc max-bin @ tc num-thresholds n-bins num-bins @c border-count @l max-bins "),
     NAME("bits",
          "sums are always of whole numbers, of 8 bits a lambda unless 'bits' says otherwise",
-         " num-grad-quant-bins use-quantized-grad "),
-    NAME("rounding", "it is stochastic unless 'rounding' says otherwise", " stochastic-rounding "),
+         " @l num-grad-quant-bins use-quantized-grad "),
+    NAME("rounding", "it is stochastic unless 'rounding' says otherwise",
+         " @l stochastic-rounding "),
     NAME("truncation", NULL,
-         " lambdarank-truncation-level lambdarank-num-pair-per-sample ndcg-truncation"
-         " truncation-level train-cutoff lambdamart-ndcg-truncation "),
+         " @l lambdarank-truncation-level @ ndcg-truncation truncation-level train-cutoff"
+         " lambdamart-ndcg-truncation @x lambdarank-num-pair-per-sample "),
     NAME("pairs-file", "documents are numbered from 1 within their query",
          " learn-pairs input-pairs pairs-path "),
     NAME("pairs", "'topk': the top is 'truncation'; 'mean:N': N is lambdarank_num_pair_per_sample",
-         " lambdarank-pair-method pair-method max-pairs "),
-    NAME("sigma", NULL, " sigmoid "),
+         " @x lambdarank-pair-method @ pair-method max-pairs "),
+    NAME("sigma", NULL, " @l sigmoid "),
     NAME("norm", NULL,
-         " lambdarank-norm lambdarank-normalization lambdarank-score-normalization normalize"
-         " normalise "),
+         " @l lambdarank-norm @ normalize normalise @x lambdarank-normalization"
+         " lambdarank-score-normalization "),
     NAME("label-gain", "a list of gains goes into a file, one number a line from label 0 on",
          " gain gains label-gains "),
-    NAME("label-gain", "true is 'exp' (2^l - 1), false is 'linear'", " ndcg-exp-gain "),
+    NAME("label-gain", "true is 'exp' (2^l - 1), false is 'linear'", " @x ndcg-exp-gain "),
     NAME("absent",
          "zero: a feature that is left out is 0; missing: it is missing, as nan always is",
-         " missing use-missing zero-as-missing nan-mode missing-value "),
+         " @x missing @ missing-value @c nan-mode @l use-missing zero-as-missing "),
     NAME("weights", "a file with one number a line: a weight for each document",
-         " weight weight-file weights-file sample-weight "),
+         " @l weight @ weight-file weights-file sample-weight "),
     NAME("query-weights", "a file with one number a line: a weight for each query",
          " group-weights group-weight learn-group-weights query-weight "),
     NAME("start-scores", "a file with one number a line: a score for each document",
-         " init-score init-scores base-margin baseline learn-baseline initscore-filename"
-         " init-score-filename init-score-file start-score "),
+         " init-score init-scores baseline learn-baseline initscore-filename init-score-filename"
+         " init-score-file start-score @x base-margin "),
     NAME("positions", "a file with one number a line: where each document was shown",
          " position position-file position-filename position-column "),
-    NAME("debias", "'ipw' is Unbiased LambdaMART", " lambdarank-unbiased "),
-    NAME("position-norm", NULL, " lambdarank-bias-norm "),
-    NAME("position-l2", NULL, " lambdarank-position-bias-regularization "),
+    NAME("debias", "'ipw' is Unbiased LambdaMART", " @x lambdarank-unbiased "),
+    NAME("position-norm", NULL, " @x lambdarank-bias-norm "),
+    NAME("position-l2", NULL, " @l lambdarank-position-bias-regularization "),
     NAME("label-column", "of CSV and TSV; LETOR data has the label first in each line",
-         " label target label-name target-column "),
+         " @l label @ target label-name target-column "),
     NAME("qid-column", "of CSV and TSV; LETOR data has qid:QUERY in each line",
-         " qid query-id group-id group-column query-column "),
+         " @x qid @l query-id group-id group-column query-column "),
     NAME("names", "a file of lines 'ID NAME'",
-         " feature-name feature-names feature-names-path fmap feature-map "),
+         " feature-name feature-names-path fmap feature-map @x feature-names "),
     NAME("categorical", "features are named, by id or name: '3-5,shop'",
-         " categorical-feature categorical-features categorical-column cat-feature cat-features"
-         " cat-column "),
-    NAME("category-smoothing", NULL, " cat-smooth "),
+         " @l categorical-feature categorical-features categorical-column cat-feature cat-column @c"
+         " cat-features "),
+    NAME("category-smoothing", NULL, " @l cat-smooth "),
     NAME("monotone", "features are named, by id or name: '3:+,url_length:-'",
-         " monotone-constraints monotone-constraint mc monotonic-cst monotonicity monotonic"
-         " monotone-features "),
+         " @lxc monotone-constraints @ monotonicity monotonic monotone-features @l"
+         " monotone-constraint mc monotonic-cst "),
     NAME("interactions", "groups of features, by id or name: '1-20;21-30,url_length'",
-         " interaction-constraints interaction-constraint interaction-cst "),
+         " @lx interaction-constraints @ interaction-constraint interaction-cst "),
     NAME("ignore", NULL,
-         " ignore-column ignore-feature ignore-features ignored-features blacklist "),
+         " @l ignore-column ignore-feature blacklist @ ignore-features @c ignored-features "),
     NAME("features", "a list of ids or names: '3,5-9,bm25'; 'ignore' lists those to leave out",
          " feature features-for-select "),
     NAME("sample-queries", "whole queries are sampled, for each tree anew",
-         " bagging-by-query srate "),
+         " @l bagging-by-query @ srate "),
     NAME("sample-docs",
          "documents are sampled, for each tree anew, with lambdas of whole queries; "
          "'sample-queries' samples these",
-         " bagging-fraction sub-row subsample bagging "),
+         " @l bagging-fraction sub-row bagging @lxc subsample "),
     NAME("sample-features", "features are sampled for each tree",
-         " feature-fraction sub-feature colsample-bytree max-features frate"
-         " num-candidate-attributes-ratio "),
+         " @l feature-fraction sub-feature @ max-features frate num-candidate-attributes-ratio @lx"
+         " colsample-bytree "),
     NAME("sample-features", "features are sampled for each tree, or each node, not for each level",
-         " colsample-bylevel rsm "),
+         " @xc colsample-bylevel @c rsm "),
     NAME("sample-features-node", "of the features of the tree",
-         " colsample-bynode feature-fraction-bynode sub-feature-bynode "),
+         " @lx colsample-bynode @l feature-fraction-bynode sub-feature-bynode "),
     NAME("metric", NULL,
-         " eval-metric metrics metric-types custom-metric custom-loss test-metric metric2t"
-         " scoring "),
+         " @xc eval-metric @ test-metric metric2t scoring @c custom-metric custom-loss @l metrics"
+         " metric-types "),
     NAME("metric", "the cutoff is part of the metric: ndcg@5,ndcg@10",
-         " eval-at ndcg-at ndcg-eval-at map-eval-at map-at test-cutoff at "),
+         " @l eval-at ndcg-at ndcg-eval-at map-eval-at map-at @ test-cutoff at "),
     NAME("early-stop", NULL,
-         " early-stopping-round early-stopping-rounds early-stopping od-wait n-iter-no-change estop"
-         " end-after-rounds patience early-stopping-num-trees-look-ahead "),
-    NAME("early-stop-delta", NULL, " early-stopping-min-delta min-delta tol "),
+         " @l early-stopping-round early-stopping n-iter-no-change @ estop end-after-rounds"
+         " patience early-stopping-num-trees-look-ahead @c od-wait @lxc early-stopping-rounds "),
+    NAME("early-stop-delta", NULL, " @l early-stopping-min-delta @ min-delta tol "),
     NAME("empty", "what a query without a relevant document counts: 0, 1, or skip",
          " empty-queries no-relevant "),
     NAME("relevant", NULL, " relevance-level level-for-rel relevance-threshold "),
-    NAME("seed", NULL, " random-seed random-state "),
+    NAME("seed", NULL, " @lc random-seed @lxc random-state "),
     NAME("seed", "there is one seed for all random numbers",
-         " data-random-seed data-seed bagging-seed bagging-fraction-seed feature-fraction-seed"
-         " objective-seed extra-seed drop-seed seed-per-iteration "),
-    NAME("threads", NULL, " num-threads num-thread nthread nthreads n-jobs thread-count thread "),
-    NAME("device", NULL, " device-type task-type gpu processing-unit "),
+         " @l data-random-seed data-seed bagging-seed bagging-fraction-seed feature-fraction-seed"
+         " objective-seed extra-seed drop-seed @x seed-per-iteration "),
+    NAME("threads", NULL,
+         " @l num-threads num-thread nthreads @ thread @c thread-count @lx nthread n-jobs "),
+    NAME("device", NULL, " @l device-type @ gpu processing-unit @lc task-type "),
     NAME("device", "one GPU is chosen as 'cuda:N'",
-         " devices gpu-id gpu-device-id gpu-platform-id num-gpu n-gpus "),
+         " @c devices @ n-gpus @l gpu-device-id gpu-platform-id num-gpu @x gpu-id "),
     NAME("device", "splits are always found from histograms; 'cuda' builds them on a GPU",
-         " tree-method predictor gpu-use-dp "),
+         " @x tree-method predictor @l gpu-use-dp "),
     NAME("train-metric", "'on' or 'off'; which metric is 'metric'",
-         " is-provide-training-metric training-metric is-training-metric train-metrics"
+         " @l is-provide-training-metric training-metric is-training-metric @ train-metrics"
          " provide-training-metric "),
 
     /* ---- options of the program ---- */
     NAME("valid", NULL,
-         " valid-data valid-file valid-data-file valid-filenames valid-sets validation validate"
-         " vali test test-data test-set test-file test-data-file eval-set eval-sets eval-data evals"
-         " watchlist "),
+         " @l valid-data valid-data-file valid-filenames test test-data test-data-file @ valid-file"
+         " valid-sets validation validate vali test-set test-file eval-set eval-sets eval-data"
+         " watchlist @x evals "),
     NAME("output", NULL,
-         " output-model model-out model-output save-model save out model-dir train-dir output-file"
-         " output-result predict-result prediction-result predict-name prediction-name pred-name"
-         " name-pred save-path dump-model "),
+         " @l output-model model-out model-output output-result predict-result prediction-result"
+         " predict-name prediction-name pred-name name-pred @ save-model save out model-dir"
+         " output-file save-path dump-model @c train-dir "),
     NAME("init", "it goes on from that model with 'rounds' more trees",
-         " input-model model-in model-input init-model xgb-model restart-train warm-start "),
+         " @l input-model model-in model-input @ init-model restart-train warm-start @x"
+         " xgb-model "),
     NAME("checkpoint", "'resume' goes on from it, to the model of a training that never stopped",
-         " snapshot-file save-snapshot checkpoint-path partial "),
+         " @c snapshot-file save-snapshot @ checkpoint-path partial "),
     NAME("checkpoint-every", "rounds, or a time such as 30s",
-         " snapshot-freq save-period snapshot-interval "),
+         " @l snapshot-freq save-period @c snapshot-interval "),
     NAME("resume", "'auto' goes on from 'checkpoint', if the file is there",
          " try-resume-training "),
-    NAME("model", NULL, " input-model model-in model-input load load-model model-file "),
+    NAME("model", NULL, " @l input-model model-in model-input @ load load-model model-file "),
     NAME("scores", NULL, " score predictions prediction pred "),
     NAME("trees", NULL,
-         " num-iteration-predict ntree-limit iteration-range num-trees n-trees num-iteration"
-         " ntree-end best-iteration "),
+         " @l num-iteration-predict num-iteration @ ntree-limit iteration-range n-trees ntree-end"
+         " best-iteration @lc num-trees "),
     NAME("leaf-ids", NULL,
-         " predict-leaf-index is-predict-leaf-index leaf-index pred-leaf leaf-indexes "),
+         " @l predict-leaf-index is-predict-leaf-index leaf-index @ pred-leaf leaf-indexes "),
     NAME("documents", NULL,
-         " predict-contrib is-predict-contrib contrib pred-contribs pred-contrib shap shapvalues "),
+         " @l predict-contrib is-predict-contrib contrib @ pred-contribs pred-contrib shap"
+         " shapvalues "),
     NAME("per-query", NULL, " idv "),
     NAME("queries", NULL, " n-queries num-queries "),
     NAME("folds", NULL, " nfold n-folds num-folds fold-count kcv cv fold k-folds "),
-    NAME("config", NULL, " params conf parameters config-file params-file "),
+    NAME("config", NULL, " params conf parameters params-file @l config-file "),
     NAME("verbose", "'quiet' says less",
-         " verbosity verbose-eval logging-level log-level metric-freq metric-period output-freq "),
-    NAME("quiet", NULL, " silent "),
+         " @lx verbosity @ log-level @c logging-level metric-period @l metric-freq output-freq @xc"
+         " verbose-eval "),
+    NAME("quiet", NULL, " @xc silent "),
     NAME("log", NULL, " log-file json-log train-log learn-error-log test-error-log logfile "),
     NAME("top", NULL, " max-num-features "),
 
     /* ---- what is done otherwise ---- */
     NONE("files of data are named without an option: rankwood train DATA",
-         " data train train-data train-data-file train-file training-data learn-set data-filename"
-         " train-set dtrain "),
+         " @l data train train-data train-data-file data-filename @ train-file training-data"
+         " learn-set train-set dtrain "),
     NONE("files are named without an option, a model before the data: rankwood predict MODEL DATA",
-         " model input-model model-in model-input load load-model model-file model-path "),
+         " model load load-model model-file model-path @l input-model model-in model-input "),
     NONE("what is to be done is the first word: rankwood train, predict, eval, ...",
-         " task skip-train rank "),
+         " @l task @ skip-train rank "),
     NONE("a line of data holds them all: label qid:QUERY FEATURE:VALUE ...",
-         " label target group group-id query-id"
-         " qid column-description cd header has-header delimiter docid eval-group ranking-group"
-         " group-file query-file "),
+         " @l label group-id query-id header has-header @ target column-description cd delimiter"
+         " docid eval-group ranking-group group-file query-file @lx group @x qid "),
     NONE("cross-validation is a command: rankwood cv DATA --folds K -o DIR",
          " nfold n-folds num-folds fold-count kcv cv fold k-folds kcvmd kcvmn stratified "),
     NONE("a validation set is a file ('valid'); folds of one file are 'rankwood cv'",
-         " validation-fraction validation-ratio eval-fraction tvs tts holdout "),
+         " validation-fraction validation-ratio tvs tts holdout @c eval-fraction "),
     NONE("labels are those of the data; TREC's judgments are not read", " qrel qrels "),
     NONE("trees are boosted by gradients (gbdt, gbtree, Plain); there is no dart, rf or gblinear",
-         " boosting boosting-type boost booster "),
+         " @l boosting boost @lc boosting-type @x booster "),
     NONE("there is no dart: trees are never dropped",
-         " drop-rate rate-drop max-drop skip-drop one-drop xgboost-dart-mode uniform-drop"
-         " sample-type normalize-type keep-drop best-on-train adaptive-type dart-dropout "),
+         " @l drop-rate max-drop xgboost-dart-mode uniform-drop @ keep-drop best-on-train"
+         " adaptive-type dart-dropout @lx rate-drop skip-drop @x one-drop sample-type"
+         " normalize-type "),
     NONE("documents are not sampled by gradient or weight; 'sample-docs' samples all alike",
-         " data-sample-strategy top-rate other-rate sampling-method bootstrap-type"
-         " bagging-temperature mvs-reg mvs-head-fraction goss-alpha goss-beta selgb-ratio "),
+         " @l data-sample-strategy top-rate other-rate @ mvs-head-fraction goss-alpha goss-beta"
+         " selgb-ratio @c bootstrap-type bagging-temperature mvs-reg @x sampling-method "),
     NONE("samples are drawn for each tree anew ('sample-queries', 'sample-docs')",
-         " bagging-freq subsample-freq sampling-frequency sampling-unit bag rtype "),
+         " @l bagging-freq subsample-freq @ bag rtype @c sampling-frequency sampling-unit "),
     NONE("a tree of every round counts once: there are no forests in a round",
-         " num-parallel-tree "),
+         " @x num-parallel-tree "),
     NONE("sets of categories are not limited: 'category-penalty' takes from a gain what chance has"
          " of the choice among many",
-         " max-cat-threshold max-cat-to-onehot min-data-per-group cat-l2 "),
+         " @lx max-cat-threshold max-cat-to-onehot @l min-data-per-group cat-l2 "),
     NONE("categories are split by sets of any size ('categorical'), and never become numbers",
-         " enable-categorical"
-         " one-hot-max-size simple-ctr combinations-ctr max-ctr-complexity"
-         " counter-calc-method per-feature-ctr text-features embedding-features tokenizers"
-         " dictionaries feature-calcers ctr-leaf-count-limit ctr-target-border-count"
-         " feature-types text-processing ctr-description ctr-history-unit model-size-reg"
-         " store-all-simple-ctr final-ctr-computation-mode "),
+         " @x enable-categorical feature-types @c one-hot-max-size simple-ctr combinations-ctr"
+         " max-ctr-complexity counter-calc-method per-feature-ctr text-features embedding-features"
+         " tokenizers dictionaries feature-calcers ctr-leaf-count-limit ctr-target-border-count"
+         " text-processing ctr-description ctr-history-unit model-size-reg store-all-simple-ctr"
+         " final-ctr-computation-mode "),
     NONE(
         "constraints of 'monotone' are kept by bounds that a split hands down, as 'basic' ones are,"
         " and without a penalty",
-        " monotone-penalty monotone-constraints-method monotone-constraining-method mc-method"
+        " @l monotone-penalty monotone-constraints-method monotone-constraining-method mc-method"
         " monotone-splits-penalty mc-penalty ms-penalty "),
     NONE("leaf values are not clipped: 'l2' and 'rate' shrink them",
-         " max-delta-step max-leaf-output max-tree-output "),
+         " @lx max-delta-step @l max-leaf-output max-tree-output "),
     NONE("there is no L1: 'l2' shrinks leaf values",
-         " lambda-l1 reg-alpha alpha reg-l1 l1-regularization "),
-    NONE("'l2' shrinks the values of small leaves", " path-smooth "),
-    NONE("the boundary of every bin is tried", " extra-trees extra-tree "),
-    NONE("leaves are constants", " linear-tree linear-trees linear-lambda "),
+         " @l lambda-l1 l1-regularization @ reg-l1 @lx reg-alpha alpha "),
+    NONE("'l2' shrinks the values of small leaves", " @l path-smooth "),
+    NONE("the boundary of every bin is tried", " @l extra-trees extra-tree "),
+    NONE("leaves are constants", " @l linear-tree linear-trees linear-lambda "),
     NONE("trees are grown freely: no split or bin can be given",
-         " forcedsplits-filename forced-splits-filename forced-splits-file forced-splits fs"
-         " forcedbins-filename input-borders input-borders-file output-borders"
-         " output-borders-file fixed-binary-splits "),
+         " @l forcedsplits-filename forced-splits-filename forced-splits-file forced-splits fs"
+         " forcedbins-filename @ input-borders-file output-borders-file @c input-borders"
+         " output-borders fixed-binary-splits "),
     NONE("gains are not multiplied: 'feature-penalty' takes a feature's cost from each gain",
-         " feature-contri feature-contrib fc fp feature-weights "),
+         " @l feature-contri feature-contrib fc fp @xc feature-weights "),
     NONE("a feature costs the same at each split: 'feature-penalty' takes it from the gain",
-         " cegb-tradeoff cegb-penalty-split cegb-penalty-feature-lazy"
-         " cegb-penalty-feature-coupled first-feature-use-penalties"
-         " per-object-feature-penalties penalties-coefficient "),
+         " @l cegb-tradeoff cegb-penalty-split cegb-penalty-feature-lazy"
+         " cegb-penalty-feature-coupled @c first-feature-use-penalties per-object-feature-penalties"
+         " penalties-coefficient "),
     NONE("labels are grades of relevance, not classes; 'weights' weighs queries or documents",
-         " num-class num-classes classes-count class-names is-unbalance unbalance unbalanced-sets"
-         " scale-pos-weight class-weights class-weight auto-class-weights pos-bagging-fraction"
-         " pos-sub-row pos-subsample pos-bagging neg-bagging-fraction neg-sub-row neg-subsample"
-         " neg-bagging target-border auc-mu-weights multi-error-top-k multi-strategy "),
+         " @lx num-class @c classes-count class-names class-weights auto-class-weights"
+         " target-border @l num-classes is-unbalance unbalance unbalanced-sets class-weight"
+         " pos-bagging-fraction pos-sub-row pos-subsample pos-bagging neg-bagging-fraction"
+         " neg-sub-row neg-subsample neg-bagging auc-mu-weights multi-error-top-k @lxc"
+         " scale-pos-weight @x multi-strategy "),
     NONE("scores begin at 0, or at those of a file ('start-scores') or of a model that is gone on "
          "from ('init')",
-         " boost-from-average base-score "),
+         " @lc boost-from-average @x base-score "),
     NONE("the errors of single documents are the squared one and the logistic one",
-         " fair-c poisson-max-delta-step tweedie-variance-power reg-sqrt quantile-alpha"
-         " huber-slope aft-loss-distribution expectile-alpha "),
+         " @l fair-c poisson-max-delta-step reg-sqrt @ expectile-alpha @lx tweedie-variance-power"
+         " @x quantile-alpha huber-slope aft-loss-distribution "),
     NONE(
         "the first metric stops training, on the first validation set that is not the training set",
-        " first-metric-only disable-default-eval-metric metric-to-stop "),
+        " @l first-metric-only @ metric-to-stop @x disable-default-eval-metric "),
     NONE("a round counts as better if its metric is, by more than 'early-stop-delta'",
-         " od-pval od-type "),
+         " @c od-pval od-type "),
     NONE("the model always ends at its best round, unless 'early-stop' is 0",
-         " use-best-model best-model-min-trees save-best "),
+         " @c use-best-model best-model-min-trees @ save-best "),
     NONE("bins are shaped by 'bins' alone",
-         " min-data-in-bin bin-construct-sample-cnt subsample-for-bin max-bin-by-feature"
-         " feature-border-type sketch-eps sketch-ratio per-float-feature-quantization"
+         " @l min-data-in-bin bin-construct-sample-cnt subsample-for-bin max-bin-by-feature @"
+         " sketch-eps sketch-ratio @c feature-border-type per-float-feature-quantization @x"
          " max-cached-hist-node "),
     NONE("'rankwood bin' writes data as a cache that loads at once",
-         " save-binary is-save-binary is-save-binary-file used-cache "),
+         " @l save-binary is-save-binary is-save-binary-file @ used-cache "),
     NONE("nothing is to be switched on: one model, whatever the threads and the device",
-         " deterministic deterministic-histogram single-precision-histogram "),
+         " @l deterministic @ deterministic-histogram single-precision-histogram "),
     NONE("the program chooses how data lies in memory; 'plan' tells how much that takes",
-         " force-col-wise force-row-wise histogram-pool-size hist-pool-size enable-bundle"
+         " @l force-col-wise force-row-wise histogram-pool-size hist-pool-size enable-bundle"
          " is-enable-bundle bundle is-enable-sparse is-sparse enable-sparse sparse pre-partition"
          " is-pre-partition two-round two-round-loading use-two-round-loading feature-pre-filter"
-         " used-ram-limit gpu-ram-part gpu-cat-features-storage pinned-memory-size"
-         " precise-float-parser parser-config-file use-rmm data-partition extmem-single-page"
-         " sparse-features-conflict-fraction "),
+         " precise-float-parser parser-config-file @ use-rmm @c used-ram-limit gpu-ram-part"
+         " gpu-cat-features-storage pinned-memory-size data-partition"
+         " sparse-features-conflict-fraction @x extmem-single-page "),
     NONE("workers on several machines are started by mpirun, srun, torchrun, Dask or Spark",
-         " num-machines num-machine machines workers nodes machine-list-filename machine-list-file"
-         " machine-list mlist local-listen-port local-port port time-out tree-learner tree-type"
-         " tree-learner-type dsplit "),
+         " @l num-machines num-machine machines workers nodes machine-list-filename"
+         " machine-list-file machine-list mlist local-listen-port local-port port time-out"
+         " tree-learner tree-type tree-learner-type @ dsplit "),
     NONE("the documents of a query are its pairs", " subgroup-id "),
     NONE("leaves of given trees get new values by 'rankwood train --refit', with 'refit-decay'",
-         " process-type updater refresh-leaf refit-decay-rate refit decay-rate "),
+         " @x process-type updater refresh-leaf @ refit decay-rate @l refit-decay-rate "),
     NONE("trees are not changed while others are added",
-         " model-shrink-rate model-shrink-mode optimize meta-algo "),
-    NONE("every tree counts in a score", " pred-early-stop pred-early-stop-freq"
-                                         " pred-early-stop-margin "),
+         " @c model-shrink-rate model-shrink-mode @ optimize meta-algo "),
+    NONE("every tree counts in a score",
+         " @l pred-early-stop pred-early-stop-freq pred-early-stop-margin "),
     NONE("scores are raw: the sum of the leaves",
-         " predict-raw-score is-predict-raw-score predict-rawscore raw-score pred-margin"
+         " @l predict-raw-score is-predict-raw-score predict-rawscore raw-score @ pred-margin"
          " output-margin prediction-type "),
     NONE("splits are chosen without noise",
-         " random-strength random-score-type langevin diffusion-temperature posterior-sampling "),
+         " @c random-strength random-score-type langevin diffusion-temperature"
+         " posterior-sampling "),
     NONE("a leaf's value is one Newton step, shrunk by 'l2'",
-         " leaf-estimation-method leaf-estimation-iterations leaf-estimation-backtracking"
-         " quant-train-renew-leaf collapse-leaves-factor "),
+         " @c leaf-estimation-method leaf-estimation-iterations leaf-estimation-backtracking @"
+         " collapse-leaves-factor @l quant-train-renew-leaf "),
     NONE("there is no ordered boosting: documents are not permuted",
-         " fold-len-multiplier fold-permutation-block approx-on-full-history has-time "),
+         " @c fold-len-multiplier fold-permutation-block approx-on-full-history has-time "),
     NONE("'min-docs' is the least of a leaf; a node has no least of its own",
          " min-samples-split min-weight-fraction-leaf ccp-alpha "),
     NONE("a model becomes C, ONNX, PMML or another program's by 'rankwood export'",
-         " convert-model convert-model-language convert-model-file model-format dump-format"
+         " @l convert-model convert-model-language convert-model-file @ model-format dump-format"
          " name-dump dump-code dump-type "),
     NONE("SHAP values are printed by 'rankwood explain MODEL DATA --documents'",
-         " predict-contrib is-predict-contrib contrib pred-contribs pred-contrib shap shapvalues "),
+         " @l predict-contrib is-predict-contrib contrib @ pred-contribs pred-contrib shap"
+         " shapvalues "),
     NONE("'rankwood info' and 'rankwood explain' tell which features matter",
-         " importance-type feature-importance-type saved-feature-importance-type fstr-file "),
-    NONE("unknown parameters are always errors", " validate-parameters "),
-    NONE("one GPU is chosen: 'device' is 'cuda:N'", " gpu-device-id-list device-config "),
+         " @lx importance-type @ feature-importance-type fstr-file @l"
+         " saved-feature-importance-type "),
+    NONE("unknown parameters are always errors", " @x validate-parameters "),
+    NONE("one GPU is chosen: 'device' is 'cuda:N'", " @l gpu-device-id-list @c device-config "),
     NONE("a score is of the first trees ('trees'), from the first one on",
-         " start-iteration-predict "),
+         " @l start-iteration-predict "),
     NONE("there is no voting among machines, and no linear booster",
-         " top-k topk feature-selector "),
-    NONE("labels may all be the same", " allow-const-label "),
-    NONE("nothing is written that was not asked for", " allow-writing-files metadata "),
+         " @lx top-k @l topk @x feature-selector "),
+    NONE("labels may all be the same", " @c allow-const-label "),
+    NONE("nothing is written that was not asked for", " @c allow-writing-files metadata "),
     NONE("it is for CatBoost's own developers",
-         " dev-efb-max-buckets dev-score-calc-obj-block-size "),
+         " @c dev-efb-max-buckets dev-score-calc-obj-block-size "),
 
     /* ---- values ---- */
     VALUE("objective", "lambdarank", NULL,
@@ -434,20 +442,13 @@ const struct rw_alias *rw_alias_at(int i)
 
 int rw_alias_find(const char *parameter, const char *word, int from)
 {
-    char between[80];
-    int n = 0;
+    char between[80] = " ";
     if (*word == '-' && word[1] == '-')
         word += 2;
-    between[n++] = ' ';
-    for (; *word && n < (int)sizeof(between) - 2; word++) {
-        if (isspace((unsigned char)*word))
-            return -1;
-        between[n++] = *word == '_' ? '-' : (char)tolower((unsigned char)*word);
-    }
-    between[n++] = ' ';
-    between[n] = 0;
-    if (*word || n == 2)
+    const size_t n = rw_word_plain(word, between + 1, sizeof(between) - 2);
+    if (n == 0 || word[n] || *word == '@' || strpbrk(between + 1, " \t\n\v\f\r"))
         return -1;
+    strcpy(between + 1 + n, " ");
     for (int i = from < 0 ? 0 : from; i < N_ALIASES; i++) {
         const struct rw_alias *row = &aliases[i];
         const int is_kind =

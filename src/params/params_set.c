@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/system.h"
+#include "base/words.h"
 #include "objective/lambdarank_pairs.h"
 
 /* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not
@@ -420,12 +421,9 @@ const char *rw_params_nearest(const char *name)
 {
     char plain[64];
     int is_known = 0;
-    size_t n = 0;
     while (*name == '-')
         name++;
-    for (; name[n] && n < sizeof(plain) - 1; n++)
-        plain[n] = name[n] == '_' ? '-' : (char)tolower((unsigned char)name[n]);
-    plain[n] = 0;
+    const size_t n = rw_word_plain(name, plain, sizeof(plain));
     if (name[n] || n == 0)
         return NULL;
     const int same = rw_param_find(plain);

@@ -8,14 +8,17 @@
 #include "params/params_table.h"
 #include "metric/metric.h"
 
-/* The next word of a row from *at on; 0 at the end. */
+/* The next word of a row from *at on, but marks of programs; 0 at the end. */
 static int next_word(const char **at, char word[64])
 {
-    *at += strspn(*at, " ");
-    const size_t n = strcspn(*at, " ");
-    cr_assert_lt(n, 64u, "%s", *at);
-    snprintf(word, 64, "%.*s", (int)n, *at);
-    *at += n;
+    size_t n;
+    do {
+        *at += strspn(*at, " ");
+        n = strcspn(*at, " ");
+        cr_assert_lt(n, 64u, "%s", *at);
+        snprintf(word, 64, "%.*s", (int)n, *at);
+        *at += n;
+    } while (*word == '@');
     return n > 0;
 }
 
@@ -129,6 +132,26 @@ Test(aliases, no_word_stands_twice_in_a_row)
             cr_expect_null(strstr(at, between), "'%s'", word);
         }
     }
+}
+
+/* Each mark has some of three letters, in their order, and names behind it. */
+Test(aliases, marks_say_which_programs_list_the_names)
+{
+    int n = 0;
+    const struct rw_alias *row;
+    for (int i = 0; (row = rw_alias_at(i)); i++) {
+        for (const char *mark = row->names; (mark = strstr(mark, " @")); mark++, n++) {
+            const char *letter = "lxc", *c = mark + 2;
+            for (; *c && *c != ' '; c++) {
+                letter = strchr(letter, *c);
+                cr_assert_not_null(letter, "'%s'", row->names);
+                letter++;
+            }
+            cr_expect(!row->parameter && c[0] && c[1] && c[1] != '@', "'%s'", row->names);
+        }
+    }
+    cr_expect_gt(n, 100);
+    cr_expect_eq(rw_alias_find(NULL, "@lxc", 0), -1);
 }
 
 Test(aliases, words_are_found_however_they_are_written)
