@@ -31,7 +31,7 @@ static void print(const struct rw_cli *cli, const struct rw_calibration *map,
         json_t *row = rw_result_row("log_loss:n brier:n error:n", of[i]->log_loss, of[i]->brier,
                                     of[i]->error);
         json_object_set_new(result.document, keys[i], row);
-        json_array_append_new(rows, rw_result_row("probabilities:s", names[i]));
+        rw_result_add(rows, "probabilities:s", names[i]);
         json_object_update(json_array_get(rows, i), row);
     }
     rw_result_extend(result.document,

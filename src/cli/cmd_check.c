@@ -20,18 +20,16 @@ static json_t *features_json(const struct rw_check *check)
     json_t *features = json_array();
     for (uint32_t i = 0; i < check->n_features; i++) {
         const struct rw_feature_check *row = &check->features[i];
-        json_array_append_new(
-            features,
-            rw_result_row(
-                "feature:u absent:n missing:n least:n most:n distinct:u constant:b "
-                "duplicate_of:o identifies:s orders_labels:b categorical:b drift:n moved:o",
-                row->feature, row->absent, row->missing, (double)row->least, (double)row->most,
-                row->n_distinct, row->constant,
-                row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of),
-                identifies[row->identifies], row->orders_labels, row->by_words, row->drift,
-                row->moved ? rw_result_row("category:s from:n to:n", row->moved, row->moved_from,
-                                           row->moved_to)
-                           : json_null()));
+        rw_result_add(features,
+                      "feature:u absent:n missing:n least:n most:n distinct:u constant:b "
+                      "duplicate_of:o identifies:s orders_labels:b categorical:b drift:n moved:o",
+                      row->feature, row->absent, row->missing, (double)row->least,
+                      (double)row->most, row->n_distinct, row->constant,
+                      row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of),
+                      identifies[row->identifies], row->orders_labels, row->by_words, row->drift,
+                      row->moved ? rw_result_row("category:s from:n to:n", row->moved,
+                                                 row->moved_from, row->moved_to)
+                                 : json_null());
     }
     return features;
 }
@@ -40,8 +38,7 @@ static json_t *labels_json(const struct rw_check *check)
 {
     json_t *labels = json_array();
     for (uint32_t i = 0; i < check->n_labels && i < RW_CHECK_LABELS; i++)
-        json_array_append_new(labels, rw_result_row("label:n documents:u", (double)check->label[i],
-                                                    check->label_docs[i]));
+        rw_result_add(labels, "label:n documents:u", (double)check->label[i], check->label_docs[i]);
     return labels;
 }
 
@@ -49,10 +46,9 @@ static json_t *findings_json(const struct rw_check *check)
 {
     json_t *findings = json_array();
     for (int i = 0; i < check->n_findings; i++)
-        json_array_append_new(findings,
-                              rw_result_row("level:s kind:s text:s",
-                                            check->findings[i].is_warning ? "warning" : "note",
-                                            check->findings[i].kind, check->findings[i].text));
+        rw_result_add(findings, "level:s kind:s text:s",
+                      check->findings[i].is_warning ? "warning" : "note", check->findings[i].kind,
+                      check->findings[i].text);
     return findings;
 }
 
@@ -72,9 +68,8 @@ static json_t *document_of(const struct rw_check *check, json_t *findings)
                                    check->n_labels, check->n_other_docs, check->n_other_queries,
                                    check->n_shared_queries, check->n_shared_docs));
     rw_result_extend(all,
-                     rw_result_row("longest_query_id:s falling_by_chance:n "
-                                   "constant_ndcg_file:n constant_ndcg_mean:n label_drift:n "
-                                   "labels:o per_feature:o",
+                     rw_result_row("longest_query_id:s falling_by_chance:n constant_ndcg_file:n "
+                                   "constant_ndcg_mean:n label_drift:n labels:o per_feature:o",
                                    rw_check_longest(check), check->falling_by_chance,
                                    check->constant_file, check->constant_mean, check->label_drift,
                                    labels_json(check), features_json(check)));

@@ -256,11 +256,10 @@ static void add_conventions(struct rw_result *result, const struct rw_comparison
 
 static json_t *compared_row(const struct rw_compared *row)
 {
-    return rw_result_row("group:s queries:u a:n b:n difference:n low:n high:n p:n better:u equal:u "
-                         "worse:u",
-                         *row->name ? row->name : NULL, row->n_queries, row->mean_a, row->mean_b,
-                         row->difference, row->low, row->high, row->p, row->n_wins, row->n_ties,
-                         row->n_losses);
+    return rw_result_row(
+        "group:s queries:u a:n b:n difference:n low:n high:n p:n better:u equal:u worse:u",
+        *row->name ? row->name : NULL, row->n_queries, row->mean_a, row->mean_b, row->difference,
+        row->low, row->high, row->p, row->n_wins, row->n_ties, row->n_losses);
 }
 
 /* One metric's object. rows: its rows are added; moved: those of the first queries. */
@@ -283,10 +282,9 @@ static json_t *compared_document(const struct rw_comparison *of, json_t *rows, j
             json_object_set_new(json_array_get(first, (size_t)i), "difference",
                                 rw_result_real(query->b - query->a));
     }
-    return rw_result_row("metric:s lower_is_better:b all:o groups:o moved:o samples:i "
-                         "conventions:s",
-                         of->metric, of->lower_is_better, all, groups, moved, of->n_samples,
-                         of->conventions);
+    return rw_result_row(
+        "metric:s lower_is_better:b all:o groups:o moved:o samples:i conventions:s", of->metric,
+        of->lower_is_better, all, groups, moved, of->n_samples, of->conventions);
 }
 
 /* One metric's object is the document, or an array of several. */
@@ -360,11 +358,10 @@ static json_t *others_of(json_t *rows, const double *p, int metric)
     json_decref(base);
     for (int i = 0; i < n; i++) {
         const struct rw_compared *all = &comparison[metric * n + i]->all;
-        json_t *row =
-            rw_result_row("system:s mean:n difference:n low:n high:n p:n p_corrected:n "
-                          "better:u equal:u worse:u",
-                          systems.text[1 + i], all->mean_b, all->difference, all->low, all->high,
-                          all->p, p[metric * n + i], all->n_wins, all->n_ties, all->n_losses);
+        json_t *row = rw_result_row(
+            "system:s mean:n difference:n low:n high:n p:n p_corrected:n better:u equal:u worse:u",
+            systems.text[1 + i], all->mean_b, all->difference, all->low, all->high, all->p,
+            p[metric * n + i], all->n_wins, all->n_ties, all->n_losses);
         json_array_append_new(others, row);
         add_row(rows, row, first, all->n_queries);
     }
@@ -379,11 +376,10 @@ static void fill_many(const struct rw_cli *cli, struct rw_result *result, const 
     json_t *metrics = json_array(), *rows = json_array();
     for (int m = 0; m < n_metrics; m++) {
         const struct rw_comparison *first = comparison[m * n];
-        json_array_append_new(
-            metrics, rw_result_row("metric:s lower_is_better:b queries:u baseline:n "
-                                   "systems:o conventions:s",
-                                   first->metric, first->lower_is_better, first->all.n_queries,
-                                   first->all.mean_a, others_of(rows, p, m), first->conventions));
+        rw_result_add(metrics,
+                      "metric:s lower_is_better:b queries:u baseline:n systems:o conventions:s",
+                      first->metric, first->lower_is_better, first->all.n_queries,
+                      first->all.mean_a, others_of(rows, p, m), first->conventions);
     }
     result->document = rw_result_row("baseline:s correct:s tests:i samples:i metrics:o",
                                      systems.text[0], is_corrected ? "holm" : "none", n * n_metrics,

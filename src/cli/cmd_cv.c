@@ -42,12 +42,11 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
     json_t *folds = json_array(), *given = json_object();
     for (int f = 0; f < cv->n_folds; f++) {
         const struct rw_cv_fold *fold = &cv->folds[f];
-        json_array_append_new(folds, rw_result_row("fold:i train_queries:u valid_queries:u "
-                                                   "test_queries:u trees:i best_round:i metrics:o",
-                                                   f + 1, fold->n_train, fold->n_valid,
-                                                   fold->n_test, rw_model_n_trees(fold->model),
-                                                   rw_model_best_round(fold->model),
-                                                   rw_load_json_metrics(fold->eval)));
+        rw_result_add(
+            folds,
+            "fold:i train_queries:u valid_queries:u test_queries:u trees:i best_round:i metrics:o",
+            f + 1, fold->n_train, fold->n_valid, fold->n_test, rw_model_n_trees(fold->model),
+            rw_model_best_round(fold->model), rw_load_json_metrics(fold->eval));
     }
     for (int i = 0; rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
@@ -93,7 +92,7 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, json
         json_object_set_new(json_array_get(rows, (size_t)f), "fold", json_string(name));
     }
     for (int i = 0; i < 3; i++)
-        json_array_append_new(rows, rw_result_row("fold:s", sums[i]));
+        rw_result_add(rows, "fold:s", sums[i]);
     for (int m = 0; m < pooled->n_metrics; m++) {
         const char *name = pooled->metrics[m].name;
         const size_t used = strlen(columns), n = (size_t)cv->n_folds;

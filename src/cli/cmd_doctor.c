@@ -58,8 +58,8 @@ static int keep(void *user, const struct rw_bench_row *row)
     const char *name;
     json_t *rows = json_array();
     json_object_foreach(fields, name, value)
-        json_array_append_new(rows, rw_result_row("table:s row:i field:s value:O", row->table,
-                                                  (int)json_array_size(list) + 1, name, value));
+        rw_result_add(rows, "table:s row:i field:s value:O", row->table,
+                      (int)json_array_size(list) + 1, name, value);
     rw_result_rows(result, NULL, rows, "table;row;field;value");
     if (is_list(row->table))
         json_array_append_new(list, fields);

@@ -39,14 +39,12 @@ static void print(const struct rw_cli *cli, const struct rw_eval *eval)
     json_t *metrics = json_array();
     for (int i = 0; i < eval->n_metrics; i++) {
         const struct rw_eval_metric *metric = &eval->metrics[i];
-        json_array_append_new(metrics,
-                              rw_result_row("metric:s mean:n queries:u ties_moved:n", metric->name,
-                                            metric->mean, metric->n_counted, metric->ties_moved));
+        rw_result_add(metrics, "metric:s mean:n queries:u ties_moved:n", metric->name, metric->mean,
+                      metric->n_counted, metric->ties_moved);
     }
-    result.document = rw_result_row("metrics:O documents:u queries:u empty:u single:u "
-                                    "conventions:s",
-                                    metrics, eval->n_docs, eval->n_queries, eval->n_empty,
-                                    eval->n_single, eval->conventions);
+    result.document = rw_result_row(
+        "metrics:O documents:u queries:u empty:u single:u conventions:s", metrics, eval->n_docs,
+        eval->n_queries, eval->n_empty, eval->n_single, eval->conventions);
     rw_result_rows(&result, NULL, metrics, "metric;mean;queries;-ties_moved");
     rw_result_line(&result,
                    "%u documents in %u queries: %u empty (nothing relevant), %u of one document",
@@ -90,21 +88,19 @@ static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
     json_t *rows = json_array(), *shown = json_array();
     for (int i = 0; i < audit->n_rows; i++) {
         const struct rw_audit_row *row = &audit->rows[i];
-        json_t *one = rw_result_row("like:s program:s metric:s mean:n queries:u conventions:s "
-                                    "refused:s",
-                                    row->like, row->program, row->metric, row->mean, row->n_counted,
-                                    row->conventions, row->refused);
+        json_t *one = rw_result_row(
+            "like:s program:s metric:s mean:n queries:u conventions:s refused:s", row->like,
+            row->program, row->metric, row->mean, row->n_counted, row->conventions, row->refused);
         json_array_append_new(rows, one);
         json_array_append_new(shown, json_copy(one));
         if (row->refused)
             json_object_set(json_array_get(shown, (size_t)i), "conventions",
                             json_object_get(one, "refused"));
     }
-    result.document =
-        rw_result_row("rows:o documents:u queries:u empty:u single:u tied:u "
-                      "labels_falling:u labels_rising:u",
-                      rows, audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single,
-                      audit->n_tied, audit->n_falling, audit->n_rising);
+    result.document = rw_result_row(
+        "rows:o documents:u queries:u empty:u single:u tied:u labels_falling:u labels_rising:u",
+        rows, audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied,
+        audit->n_falling, audit->n_rising);
     rw_result_rows(&result, NULL, shown,
                    "-like;program;metric;mean;queries;conventions=what is counted;-refused");
     rw_result_line(&result,
@@ -153,9 +149,8 @@ static json_t *run_json(const struct rw_qrels_run *run, const struct rw_eval *ev
                         const char *name, json_t *rows)
 {
     for (int m = 0; m < eval->n_metrics; m++)
-        json_array_append_new(rows, rw_result_row("run:s metric:s mean:n queries:u", name,
-                                                  eval->metrics[m].name, eval->metrics[m].mean,
-                                                  eval->metrics[m].n_counted));
+        rw_result_add(rows, "run:s metric:s mean:n queries:u", name, eval->metrics[m].name,
+                      eval->metrics[m].mean, eval->metrics[m].n_counted);
     return rw_result_row("run:s metrics:o ranked:l unjudged:l unanswered:u unknown_lines:l", name,
                          rw_load_json_metrics(eval), run->n_ranked, run->n_unjudged,
                          run->n_unanswered, run->n_unknown);

@@ -522,9 +522,8 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
         char figure[RW_FIGURE_ROOM];
         rw_result_line(&result, "%c       document %s, position %u, label %g, score %s", "AB"[s],
                        side[s].id, side[s].position, label, rw_figure(side[s].score, figure));
-        json_array_append_new(documents_of,
-                              rw_result_row("id:s position:u label:n score:n", side[s].id,
-                                            side[s].position, label, side[s].score));
+        rw_result_add(documents_of, "id:s position:u label:n score:n", side[s].id, side[s].position,
+                      label, side[s].score);
     }
     if (two)
         rw_result_line(&result, "A - B   %+.6f: A is %s B", margin,
@@ -550,11 +549,11 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
     if (two)
         rw_result_line(&result, "in %d of %d trees A and B fall into one leaf",
                        job.n_trees - n_trees, job.n_trees);
-    result.document = rw_result_row(
-        "query:s documents:o margin:n base:n covers:s bound:n features:O "
-        "trees_of_one_leaf:i trees:O",
-        query_name, documents_of, margin, base, covers(), rw_explainer_bound(job.explainer),
-        features, two ? job.n_trees - n_trees : 0, of_trees);
+    result.document = rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
+                                    "features:O trees_of_one_leaf:i trees:O",
+                                    query_name, documents_of, margin, base, covers(),
+                                    rw_explainer_bound(job.explainer), features,
+                                    two ? job.n_trees - n_trees : 0, of_trees);
     rw_result_print(cli, &result, cli->out.file);
     free(shares);
 }

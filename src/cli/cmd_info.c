@@ -24,9 +24,8 @@ static json_t *features_json(const struct rw_feature_use *uses, int n)
 {
     json_t *features = json_array();
     for (int i = 0; i < n; i++)
-        json_array_append_new(features, rw_result_row("feature:u name:s splits:l gain:n",
-                                                      uses[i].feature, uses[i].name,
-                                                      (uint64_t)uses[i].n_splits, uses[i].gain));
+        rw_result_add(features, "feature:u name:s splits:l gain:n", uses[i].feature, uses[i].name,
+                      (uint64_t)uses[i].n_splits, uses[i].gain);
     return features;
 }
 
@@ -84,12 +83,12 @@ static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
     for (int run = 0; run < rw_model_n_runs(model); run++)
         json_array_append_new(runs, run_json(model, run, &result));
     json_t *last = json_array_get(runs, json_array_size(runs) - 1);
-    result.document = rw_result_row(
-        "trees:i best_round:i finished:b leaves:o calibration:o params:O "
-        "auto:O trainings:o features:O",
-        n_trees, best_round, rw_model_is_finished(model), leaves,
-        is_calibrated ? rw_load_json_calibration(&map) : json_null(),
-        json_object_get(last, "params"), json_object_get(last, "auto"), runs, features);
+    result.document = rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
+                                    "params:O auto:O trainings:o features:O",
+                                    n_trees, best_round, rw_model_is_finished(model), leaves,
+                                    is_calibrated ? rw_load_json_calibration(&map) : json_null(),
+                                    json_object_get(last, "params"), json_object_get(last, "auto"),
+                                    runs, features);
     add_features(&result, "features by gain", features);
     if (n > 0)
         qsort(uses, (size_t)n, sizeof(*uses), more_used);

@@ -29,18 +29,16 @@ static void print(const struct rw_cli *cli, const struct rw_pruned *pruned)
     json_t *rows = json_array();
     for (int i = 0; i < pruned->n_rows; i++) {
         const struct rw_prune_row *row = &pruned->rows[i];
-        json_array_append_new(
-            rows, rw_result_row("trees:i leaves:l bytes:l mean:n difference:n low:n "
-                                "high:n held_out:n written:b",
-                                row->n_trees, (uint64_t)row->n_leaves, (uint64_t)row->n_bytes,
-                                row->compared.mean_b, row->compared.difference, row->compared.low,
-                                row->compared.high, row->held_out, i == pruned->chosen));
+        rw_result_add(
+            rows, "trees:i leaves:l bytes:l mean:n difference:n low:n high:n held_out:n written:b",
+            row->n_trees, (uint64_t)row->n_leaves, (uint64_t)row->n_bytes, row->compared.mean_b,
+            row->compared.difference, row->compared.low, row->compared.high, row->held_out,
+            i == pruned->chosen);
     }
-    result.document = rw_result_row("metric:s lower_is_better:b loss:n queries:u samples:i "
-                                    "conventions:s rows:O",
-                                    pruned->metric, pruned->lower_is_better, most_loss,
-                                    pruned->rows[0].compared.n_queries, pruned->n_samples,
-                                    pruned->conventions, rows);
+    result.document = rw_result_row(
+        "metric:s lower_is_better:b loss:n queries:u samples:i conventions:s rows:O",
+        pruned->metric, pruned->lower_is_better, most_loss, pruned->rows[0].compared.n_queries,
+        pruned->n_samples, pruned->conventions, rows);
     snprintf(columns, sizeof(columns),
              "trees;leaves;bytes;mean=%s;difference==+;low=2.5 %%=+;high=97.5 %%=+;held_out=held "
              "out=+;written",

@@ -112,9 +112,8 @@ static void add_rows(struct rw_result *result, const struct rw_selected *selecte
     }
     for (uint32_t i = 0; i < selected->n_features; i++) {
         const struct rw_permuted *one = &selected->features[i];
-        json_array_append_new(
-            features, rw_result_row("feature:u name:s shuffled_loss:n deviation:n", one->feature,
-                                    name_of(one->feature), one->loss, one->deviation));
+        rw_result_add(features, "feature:u name:s shuffled_loss:n deviation:n", one->feature,
+                      name_of(one->feature), one->loss, one->deviation);
     }
     snprintf(columns, sizeof(columns),
              "features;trees;-mean_all;mean=%s;difference==+;low=2.5 %%=+;high=97.5 "
@@ -130,11 +129,11 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
     struct rw_result result = {0};
     json_t *rows = json_array(), *features = json_array();
     add_rows(&result, selected, rows, features);
-    result.document = rw_result_row("metric:s lower_is_better:b loss:n samples:i conventions:s "
-                                    "rows:O features:O list:s test:o",
-                                    selected->metric, selected->lower_is_better, job.how.most_loss,
-                                    selected->n_samples, selected->conventions, rows, features,
-                                    selected->list, test ? compared_json(test) : json_null());
+    result.document = rw_result_row(
+        "metric:s lower_is_better:b loss:n samples:i conventions:s rows:O features:O list:s test:o",
+        selected->metric, selected->lower_is_better, job.how.most_loss, selected->n_samples,
+        selected->conventions, rows, features, selected->list,
+        test ? compared_json(test) : json_null());
     if (test)
         rw_result_line(&result,
                        "test: %s %.6f with all features, %.6f with those chosen: %+.6f (%+.6f to "

@@ -28,8 +28,7 @@ static int show_calibration(const struct rw_cli *cli)
         return RW_EXIT_FAILURE;
     }
     for (int i = 0; i < map.n_knots; i++)
-        json_array_append_new(
-            knots, rw_result_row("score:n probability:n", map.score[i], map.probability[i]));
+        rw_result_add(knots, "score:n probability:n", map.score[i], map.probability[i]);
     result.document = rw_load_json_calibration(&map);
     rw_load_calibration_line(&result, &map);
     rw_result_rows(&result, NULL, knots, "score==x;probability==x");
@@ -73,10 +72,8 @@ static void show_tree(const struct rw_cli *cli)
         json_array_append_new(nodes, node_row(cli->model, node));
     for (int leaf = 0; leaf < n_leaves; leaf++) {
         const double docs = rw_model_leaf_docs(cli->model, at, leaf);
-        json_array_append_new(leaves,
-                              rw_result_row("place:s value:n documents:n", child(~leaf, place),
-                                            (double)rw_model_leaf(cli->model, at, leaf),
-                                            docs < 0 ? (double)NAN : docs));
+        rw_result_add(leaves, "place:s value:n documents:n", child(~leaf, place),
+                      (double)rw_model_leaf(cli->model, at, leaf), docs < 0 ? (double)NAN : docs);
     }
     result.document = rw_result_row("tree:i nodes:O leaves:O", (int)tree, nodes, leaves);
     rw_result_rows(&result, NULL, nodes, columns);

@@ -312,6 +312,8 @@ static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
         return rw_wrong(cli, "'train' needs -o MODEL");
+    if (cli->format != RW_FORMAT_TEXT && !plan_only)
+        return rw_wrong(cli, "'--format' and '--json' print '--plan': give that, too");
     if (plan_only && config_only)
         return rw_wrong(cli, "'--plan' and '--print-config' both print and stop: expected one");
     if (plan_only && (log_path || init_path))
@@ -582,7 +584,7 @@ static int plan(struct rw_cli *cli)
                                       (const struct rw_dataset *const *)t.valid,
                                       valid_files.given.n, &plan);
     if (plan.n_parts > 0)
-        rw_train_plan_print(&plan);
+        rw_train_plan_print(cli, &plan);
     training_release(&t);
     return status ? status : rw_train_plan_fits(&plan);
 }
@@ -635,6 +637,7 @@ const struct rw_command rw_cmd_train = {
              "and the exit code is 130 or 143.",
     .least = 1,
     .most = -1,
+    .has_results = 1,
     .options = options,
     .params = "*",
     .has_ranks = 1,

@@ -278,9 +278,8 @@ json_t *rw_load_json_metrics(const struct rw_eval *eval)
 {
     json_t *metrics = json_array();
     for (int i = 0; i < eval->n_metrics; i++)
-        json_array_append_new(metrics,
-                              rw_result_row("metric:s mean:n queries:u", eval->metrics[i].name,
-                                            eval->metrics[i].mean, eval->metrics[i].n_counted));
+        rw_result_add(metrics, "metric:s mean:n queries:u", eval->metrics[i].name,
+                      eval->metrics[i].mean, eval->metrics[i].n_counted);
     return metrics;
 }
 

@@ -91,19 +91,35 @@ static json_t *next_value(char kind, va_list *args)
     }
 }
 
-json_t *rw_result_row(const char *keys, ...)
+static json_t *make_row(const char *keys, va_list *args)
 {
     json_t *row = json_object();
-    va_list args;
-    va_start(args, keys);
     for (size_t n; *keys; keys += n + 2, keys += *keys == ' ') {
         char key[64];
         n = strcspn(keys, ":");
         snprintf(key, sizeof(key), "%.*s", (int)n, keys);
-        if (json_object_set_new(row, key, next_value(keys[n + 1], &args)) < 0)
+        if (json_object_set_new(row, key, next_value(keys[n + 1], args)) < 0)
             rw_no_memory();
     }
+    return row;
+}
+
+json_t *rw_result_row(const char *keys, ...)
+{
+    va_list args;
+    va_start(args, keys);
+    json_t *row = make_row(keys, &args);
     va_end(args);
+    return row;
+}
+
+json_t *rw_result_add(json_t *array, const char *keys, ...)
+{
+    va_list args;
+    va_start(args, keys);
+    json_t *row = make_row(keys, &args);
+    va_end(args);
+    json_array_append_new(array, row);
     return row;
 }
 

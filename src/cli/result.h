@@ -30,6 +30,8 @@ json_t *rw_result_param(const char *name, const char *value);
  * rw_result_real; i: int; u: unsigned; l: uint64_t; b: an int as true or false; o: json_t *, which
  * becomes the object's; O: json_t *, which stays the caller's, too. */
 json_t *rw_result_row(const char *keys, ...);
+/* Adds such an object to an array, and returns it. */
+json_t *rw_result_add(json_t *array, const char *keys, ...);
 /* Adds the fields of `more`, which is freed. */
 void rw_result_extend(json_t *object, json_t *more);
 /* RFC 4180: in quotes where it must be. */

@@ -123,13 +123,12 @@ void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const
         return;
     log->is_waiting = 0;
     if (log->resumed_round > 0)
-        write_line(log, json_pack("{s:s,s:i}", "record", "resume", "round", log->resumed_round));
-    write_line(log,
-               json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:i}", "record", "params", "version",
-                         RW_VERSION, "params", values_json(used), "given", values_json(cli->params),
-                         "train", texts(&cli->operands), "valid", texts(valid), "documents",
-                         (json_int_t)size[0], "queries", (json_int_t)size[1], "features",
-                         (json_int_t)rw_load_n_features(cli), "workers", rw_ranks_count(cli->ctx)));
+        write_line(log, rw_result_row("record:s round:i", "resume", log->resumed_round));
+    write_line(log, rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
+                                  "queries:l features:u workers:i",
+                                  "params", RW_VERSION, values_json(used), values_json(cli->params),
+                                  texts(&cli->operands), texts(valid), size[0], size[1],
+                                  rw_load_n_features(cli), rw_ranks_count(cli->ctx)));
 }
 
 const char *rw_train_log_set(int set, char buffer[32])
@@ -149,17 +148,16 @@ void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round)
     for (int i = 0; i < round->n_metrics; i++) {
         const struct rw_metric_value *metric = &round->metrics[i];
         snprintf(key, sizeof(key), "%s %s", rw_train_log_set(metric->set, set), metric->name);
-        json_object_set_new(values, key,
-                            isfinite(metric->value) ? json_real(metric->value) : json_null());
+        json_object_set_new(values, key, rw_result_real(metric->value));
     }
-    write_line(log, json_pack("{s:s,s:i,s:i,s:i,s:o}", "record", "metrics", "round", round->round,
-                              "leaves", round->n_leaves, "best_round", round->best_round, "values",
-                              values));
-    write_line(log, json_pack("{s:s,s:i,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "record", "timing", "round",
-                              round->round, "ms", round->ms, "lambdas", round->ms_lambdas,
-                              "histograms", round->ms_histograms, "splits", round->ms_splits,
-                              "partition", round->ms_partition, "scores", round->ms_scores,
-                              "metrics", round->ms_metrics));
+    write_line(log, rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
+                                  round->round, round->n_leaves, round->best_round, values));
+    write_line(log,
+               rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n partition:n "
+                             "scores:n metrics:n",
+                             "timing", round->round, round->ms, round->ms_lambdas,
+                             round->ms_histograms, round->ms_splits, round->ms_partition,
+                             round->ms_scores, round->ms_metrics));
 }
 
 static json_t *reals(const double *values, int n)
@@ -179,9 +177,8 @@ void rw_train_log_positions(struct rw_train_log *log, const struct rw_positions 
         json_array_append_new(position, json_integer(found->position[i]));
         json_array_append_new(documents, json_integer((json_int_t)found->n_docs[i]));
     }
-    json_t *record =
-        json_pack("{s:s,s:i,s:b,s:o,s:o}", "record", "positions", "round", found->round, "given",
-                  found->is_given, "position", position, "documents", documents);
+    json_t *record = rw_result_row("record:s round:i given:b position:o documents:o", "positions",
+                                   found->round, found->is_given, position, documents);
     if (found->bias)
         json_object_set_new(record, "bias", reals(found->bias, found->n));
     json_object_set_new(record, "propensity", reals(found->propensity, found->n));
@@ -193,9 +190,8 @@ void rw_train_log_positions(struct rw_train_log *log, const struct rw_positions 
 void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes)
 {
     if (log->file)
-        write_line(log, json_pack("{s:s,s:o,s:f,s:I}", "record", "timing", "stage",
-                                  rw_result_text(stage), "ms", ms, "peak_bytes",
-                                  (json_int_t)peak_bytes));
+        write_line(log, rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
+                                      (uint64_t)peak_bytes));
 }
 
 int rw_train_log_close(struct rw_train_log *log, int run_failed)

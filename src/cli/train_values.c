@@ -81,29 +81,67 @@ void rw_train_positions_print(const struct rw_positions *found)
         rw_msg_line("and %d more positions, which a log has (--log)", found->n - MOST_LINES);
 }
 
-void rw_train_plan_print(const struct rw_plan *plan)
+/* GPUs of one host, whether they are there or not. */
+static json_t *plan_many(const struct rw_plan *plan, json_t *rows)
 {
-    printf("device          %s\n%-15s %15d\n", plan->device, "threads", plan->n_threads);
+    json_t *many = json_array();
+    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) {
+        const struct rw_plan_many *of = &plan->many[i];
+        char what[32], note[80];
+        snprintf(what, sizeof(what), "  on %d GPUs", of->n_gpus);
+        snprintf(note, sizeof(note), "by a model, %.3g of them for what they exchange",
+                 of->exchange_ms);
+        rw_result_add(rows, "what:s amount:n unit:s note:s", what, of->tree_ms, "ms", note);
+        rw_result_add(many, "gpus:i tree_ms:n exchange_ms:n", of->n_gpus, of->tree_ms,
+                      of->exchange_ms);
+    }
+    return many;
+}
+
+static json_t *plan_document(const struct rw_plan *plan, json_t *rows)
+{
+    json_t *parts = json_array();
     for (int i = 0; i < plan->n_parts; i++)
-        printf("%-15s %15llu bytes\n", plan->part[i].name, (unsigned long long)plan->part[i].bytes);
-    printf("%-15s %15llu bytes of %s\n", "in all", (unsigned long long)plan->bytes,
-           plan->on_gpu ? "device memory" : "memory");
-    if (plan->on_gpu)
-        printf("%-15s %15llu bytes, while loading and choosing methods\n"
-               "%-15s %15llu bytes\n",
-               "at most", (unsigned long long)plan->most_bytes, "free",
-               (unsigned long long)plan->free_bytes);
+        rw_result_add(parts, "name:s bytes:l", plan->part[i].name, plan->part[i].bytes);
+    return rw_result_row("device:s on_gpu:b threads:i parts:o bytes:l most_bytes:l free_bytes:l "
+                         "host_free_bytes:l far_bytes:l link_rate:n tree_ms:n many:o",
+                         plan->device, plan->on_gpu, plan->n_threads, parts, plan->bytes,
+                         plan->most_bytes, plan->free_bytes, plan->host_free_bytes, plan->far_bytes,
+                         plan->link_rate, plan->tree_ms, plan_many(plan, rows));
+}
+
+void rw_train_plan_print(const struct rw_cli *cli, const struct rw_plan *plan)
+{
+    const struct {
+        const char *what;
+        uint64_t bytes;
+        const char *note;
+    } sums[] = {
+        {"in all", plan->bytes, plan->on_gpu ? "of device memory" : "of memory"},
+        {"at most", plan->most_bytes, "while loading and choosing methods"},
+        {"free", plan->free_bytes, NULL},
+        {"other codes", plan->far_bytes, "of the host's memory, page-locked"},
+        {"available", plan->host_free_bytes, "of the host's memory"},
+    };
+    struct rw_result result = {0};
+    json_t *rows = json_array();
+    rw_result_line(&result, "device   %s\nthreads  %d", plan->device, plan->n_threads);
+    for (int i = 0; i < plan->n_parts; i++)
+        rw_result_add(rows, "what:s amount:l unit:s", plan->part[i].name, plan->part[i].bytes,
+                      "bytes");
+    for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+        if (sums[i].bytes)
+            rw_result_add(rows,
+                          sums[i].note ? "what:s amount:l unit:s note:s" : "what:s amount:l unit:s",
+                          sums[i].what, sums[i].bytes, "bytes", sums[i].note);
+    }
     if (plan->far_bytes)
-        printf("%-15s %15llu bytes of the host's memory, page-locked\n"
-               "%-15s %15.3g GB/s between them\n",
-               "other codes", (unsigned long long)plan->far_bytes, "link", plan->link_rate / 1e9);
-    if (plan->host_free_bytes)
-        printf("%-15s %15llu bytes of the host's memory\n", "available",
-               (unsigned long long)plan->host_free_bytes);
-    printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
-    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++)
-        printf("  on %d GPUs     %15.3g ms by a model, %.3g of them for what they exchange\n",
-               plan->many[i].n_gpus, plan->many[i].tree_ms, plan->many[i].exchange_ms);
+        rw_result_add(rows, "what:s amount:n unit:s note:s", "link", plan->link_rate / 1e9, "GB/s",
+                      "between them");
+    rw_result_add(rows, "what:s amount:n unit:s note:s", "a tree", plan->tree_ms, "ms", "expected");
+    result.document = plan_document(plan, rows);
+    rw_result_rows(&result, NULL, rows, "what=part;amount==%.3g;unit;note");
+    rw_result_print(cli, &result, stdout);
 }
 
 int rw_train_plan_fits(const struct rw_plan *plan)

@@ -3,7 +3,7 @@
 #ifndef RW_CLI_TRAIN_VALUES_H
 #define RW_CLI_TRAIN_VALUES_H
 
-#include "rankwood.h"
+#include "cli/options.h"
 
 struct rw_train_value {
     int set; /* as in struct rw_metric_value */
@@ -29,8 +29,7 @@ void rw_train_far_print(const struct rw_round *round);
 /* What was found of the positions at which documents were shown: a line each, of the first ones. */
 void rw_train_positions_print(const struct rw_positions *found);
 
-/* To standard output. */
-void rw_train_plan_print(const struct rw_plan *plan);
+void rw_train_plan_print(const struct rw_cli *cli, const struct rw_plan *plan);
 /* 0, or, after an error, an exit code: the host has too little memory for it. */
 int rw_train_plan_fits(const struct rw_plan *plan);
 

@@ -63,7 +63,7 @@ each 'explain model.txt valid.txt.gz --query 60000001 --doc 1 --doc 2'
 each 'explain model.txt valid.txt.gz --query 60000001 --doc 1'
 each 'export model.txt --to xgboost --verify valid.txt.gz -o new'
 # Of these the times differ.
-for command in 'bench predict --quick' 'doctor'; do
+for command in 'bench predict --quick' 'doctor' 'train train.txt --plan --leaves 7 --rounds 3'; do
     echo "$command"
     for format in json csv latex; do
         eval "\"\$RANKWOOD\" $command --format $format" >$format 2>err || cat err
@@ -78,4 +78,4 @@ try show model.txt --tree 1 --dot --format csv
 try export model.txt --to xgboost -o new --json
 try info model.txt --format html
 try info model.txt --format csv --json
-try train train.txt --format csv -o new
+try train train.txt --format csv --quiet -o new

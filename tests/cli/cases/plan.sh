@@ -1,16 +1,16 @@
 # What a training would take.
 small_data
 "$RANKWOOD" train train.txt --valid valid.txt.gz --device cpu --threads 1 --rounds 5 --leaves 7 --plan |
-    sed 's/[0-9][0-9.e+]* ms/TIME/; s/ *[1-9][0-9]* bytes/ N bytes/'
+    sed 's/[0-9][0-9.e+]*  ms/TIME/; s/ *[1-9][0-9]*  bytes/ N bytes/' | tr -s ' '
 # The parts are what is said of all of them.
 "$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu |
     awk '$1 == "in" { all = $3; next } $1 != "available" && $3 == "bytes" { sum += $2 } END { print (sum == all && sum > 0 ? "adds up" : "does not add up") }'
 # (What is available changes from moment to moment.) Nothing is written, whatever is named.
-"$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu -o model.txt | grep -v '^available' >plan.txt
+"$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu -o model.txt | grep -v '^available' | tr -s ' ' >plan.txt
 say model test -e model.txt
 # A cache has the same plan.
 "$RANKWOOD" bin train.txt -o train.rwb
-"$RANKWOOD" train train.rwb --rounds 5 --leaves 7 --plan --quiet --device cpu | grep -v '^available' | cmp - plan.txt
+"$RANKWOOD" train train.rwb --rounds 5 --leaves 7 --plan --quiet --device cpu | grep -v '^available' | tr -s ' ' | cmp - plan.txt
 # More leaves are more histograms, where there are documents for them.
 "$RANKWOOD" synth --shape letor --queries 400 -o made.rwb 2>made.txt
 bytes() {
