@@ -29,17 +29,35 @@ from rankwood._core import (
 
 if TYPE_CHECKING:
     from rankwood import migrate, plot
-    from rankwood._audit import Audit, AuditRow, audit
-    from rankwood._check import DataCheck, FeatureCheck, Finding, check
-    from rankwood._comparisons import Compared, Comparisons, compare_all, compare_runs
-    from rankwood._cv import CrossValidation, Fold, cv
+    from rankwood._check import DataCheck, FeatureCheck, Finding, check, doctor
     from rankwood._dataset import Dataset
-    from rankwood._doctor import doctor
-    from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate, evaluate_runs
+    from rankwood._evaluate import (
+        Audit,
+        AuditRow,
+        Compared,
+        Comparison,
+        Comparisons,
+        Evaluation,
+        Measured,
+        audit,
+        compare,
+        compare_all,
+        compare_runs,
+        evaluate,
+        evaluate_runs,
+    )
     from rankwood._explain import Explanation, Permuted
     from rankwood._model import Calibration, Model, Pruned, PrunedRow
     from rankwood._ranks import Carrier, Ranks, ranks
-    from rankwood._select import Selected, SelectedDifference, SelectedRow, select
+    from rankwood._selection import (
+        CrossValidation,
+        Fold,
+        Selected,
+        SelectedDifference,
+        SelectedRow,
+        cv,
+        select,
+    )
     from rankwood._synth import synth
     from rankwood._train import train
     from rankwood._training import PositionBias, Round
@@ -112,17 +130,14 @@ __all__ = [
 
 # What is imported when it is asked for, so that a program's start takes no longer than it must: modules, and names.
 _LATER = {
-    "_audit": "Audit AuditRow audit",
-    "_check": "DataCheck FeatureCheck Finding check",
-    "_comparisons": "Compared Comparisons compare_all compare_runs",
-    "_cv": "CrossValidation Fold cv",
+    "_check": "DataCheck FeatureCheck Finding check doctor",
     "_dataset": "Dataset",
-    "_doctor": "doctor",
-    "_evaluate": "Comparison Evaluation Measured compare evaluate evaluate_runs",
+    "_evaluate": "Audit AuditRow Compared Comparison Comparisons Evaluation Measured audit compare compare_all "
+    "compare_runs evaluate evaluate_runs",
     "_explain": "Explanation Permuted",
     "_model": "Calibration Model Pruned PrunedRow",
     "_ranks": "Carrier Ranks ranks",
-    "_select": "Selected SelectedDifference SelectedRow select",
+    "_selection": "CrossValidation Fold Selected SelectedDifference SelectedRow cv select",
     "_synth": "synth",
     "_train": "train",
     "_training": "PositionBias Round",
@@ -132,7 +147,7 @@ _LATER = {
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
 
 # Modules of earlier versions that public classes were in: pickles name them, and find the classes here.
-for _old in ("_calibrate", "_positions", "_refit"):
+for _old in ("_audit", "_calibrate", "_comparisons", "_cv", "_positions", "_refit", "_select"):
     sys.modules[f"rankwood.{_old}"] = sys.modules[__name__]
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with data."""
+"""What is wrong with data, and what this machine has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from rankwood._core import DataError, DataTypeError, context, ffi, in_python, lib, made, path_chars, text
+from rankwood._core import (
+    DataError,
+    DataTypeError,
+    c_strings,
+    context,
+    ffi,
+    in_python,
+    lib,
+    made,
+    path_chars,
+    string_of,
+    text,
+)
 from rankwood._core import check as _raise
 from rankwood._dataset import Dataset
 from rankwood._params import Params
@@ -166,8 +178,7 @@ class _Files:
             paths = [path_chars(path) for path in given]
             if not paths:
                 raise DataError("an empty list of paths; expected one or more")
-        self._held = [ffi.new("char[]", path) for path in paths]
-        self.c = ffi.new("char *[]", self._held)
+        self.c, self._held = c_strings(paths)
         self.n = len(paths)
 
     def __enter__(self) -> _Files:
@@ -227,7 +238,7 @@ def _feature(c: Any) -> FeatureCheck:
         orders_labels=bool(c.orders_labels),
         categorical=bool(c.by_words),
         drift=c.drift,
-        moved=text(c.moved) if c.moved else None,
+        moved=string_of(c.moved),
         moved_from=c.moved_from if c.moved else float("nan"),
         moved_to=c.moved_to if c.moved else float("nan"),
     )
@@ -257,3 +268,58 @@ def _counts(c: Any) -> dict[str, int]:
         "shared_queries": c.n_shared_queries,
         "shared_documents": c.n_shared_docs,
     }
+
+
+# ---- the machine ----
+
+_LISTS = ("gpu", "check", "auto")  # tables of any number of rows; the others have one
+
+
+def doctor() -> dict[str, Any]:
+    """What Rankwood finds on this machine, and whether all of it gives the same model; it takes a second or two.
+
+    What ``rankwood doctor --json`` prints: threads and memory, and what limits them (affinity, control groups,
+    Slurm), instruction sets, CUDA and its driver, GPUs or why there are none. Two small trees are trained on each
+    instruction set and GPU.
+
+    Returns
+    -------
+    dict
+        Dictionaries ``"program"``, ``"cpu"``, ``"memory"``, ``"cuda"``, ``"libraries"``; lists of them ``"gpu"``,
+        ``"check"`` (whose ``"result"`` is "ok" where the model's bytes are those of the reference) and ``"auto"``
+        (what ``device="auto"`` takes for some sizes of data); and ``"wrong"``, how many checks differ or failed.
+        What is not known, or does not apply, is None.
+
+    Examples
+    --------
+    >>> found = rankwood.doctor()
+    >>> found["wrong"]
+    0
+    >>> [row["result"] for row in found["check"] if row["instructions"] == "plain"]
+    ['ok']
+    """
+    found: dict[str, Any] = {name: [] for name in _LISTS}
+    handle, n_wrong = ffi.new_handle(found), ffi.new("int *")
+    _raise(lib.rw_doctor(context(), lib._rw_on_doctor, handle, n_wrong))
+    found["wrong"] = n_wrong[0]
+    return found
+
+
+def _value(field: Any) -> str | int | float | None:
+    if field.kind == lib.RW_BENCH_TEXT:
+        return text(field.text)
+    if field.kind == lib.RW_BENCH_INTEGER:
+        return int(field.number)
+    return float(field.number) if field.kind == lib.RW_BENCH_REAL else None
+
+
+@ffi.def_extern(error=1)
+def _rw_on_doctor(user: Any, row: Any) -> int:
+    found: dict[str, Any] = ffi.from_handle(user)
+    fields = {text(row.field[i].name): _value(row.field[i]) for i in range(row.n_fields)}
+    table = text(row.table)
+    if table in _LISTS:
+        found[table].append(fields)
+    else:
+        found[table] = fields
+    return 0

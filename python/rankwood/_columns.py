@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _ranks
-from rankwood._core import DataError, DataTypeError, chars, check, context, ffi, lib
+from rankwood._core import DataError, DataTypeError, c_strings, chars, check, context, ffi, lib, shard
 
 Floats = npt.NDArray[np.float64]
 MOST_DOCS = 2**31 - 1
@@ -37,6 +36,19 @@ TYPES = {
     "u4": lib.RW_VALUE_U32,
     "u8": lib.RW_VALUE_U64,
 }
+
+
+_C_TYPES = {"f4": "float", "f8": "double", "i4": "int32_t", "u1": "uint8_t", "u4": "uint32_t", "u8": "uint64_t"}
+
+
+def pointer(array: npt.NDArray[Any]) -> Any:
+    """Where an array's numbers are, for C, as long as the array lives."""
+    return ffi.cast(f"{_C_TYPES[array.dtype.str[1:]]} *", array.ctypes.data)
+
+
+def view(pointer: Any, n: int, kind: Any) -> npt.NDArray[Any]:
+    """C's memory as an array of n numbers, without a copy."""
+    return np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), n * np.dtype(kind).itemsize), kind)
 
 
 @dataclass
@@ -74,10 +86,10 @@ class Column:
         to.type = TYPES[values.dtype.str[1:]]
         to.stride = values.strides[0] if values.ndim else 0
         if self.index is not None:
-            to.index = ffi.cast("int32_t *", self.index.ctypes.data)
+            to.index = pointer(self.index)
             to.n = len(values)
         if self.valid is not None:
-            to.valid = ffi.cast("uint8_t *", self.valid.ctypes.data)
+            to.valid = pointer(self.valid)
             to.valid_bit = self.offset
 
 
@@ -355,9 +367,8 @@ def as_category(column: Column, name: str) -> Column:
 def add_to(dataset: Any, words: Mapping[int, list[str]]) -> None:
     """Words by feature, to a struct rw_dataset whose values are codes."""
     for feature, some in words.items():
-        texts = [ffi.new("char[]", chars(word)) for word in some]
-        c_words = ffi.new("char *[]", texts)
-        check(lib.rw_dataset_set_categories(context(), dataset, feature, c_words, len(texts)))
+        words_of, _held = c_strings(chars(word) for word in some)
+        check(lib.rw_dataset_set_categories(context(), dataset, feature, words_of, len(some)))
 
 
 # ---- labels and queries ----
@@ -384,7 +395,7 @@ def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
     bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
     if len(bad):
         raise DataError(
-            f"label of document {bad[0]} (from 0){_ranks.shard()} is {array[bad[0]]}; "
+            f"label of document {bad[0]} (from 0){shard()} is {array[bad[0]]}; "
             "expected a finite number, 0 or more"
         )
     return out
@@ -495,7 +506,7 @@ class Queries:
         if qid.dtype.kind in "OT":
             for i, one in enumerate(qid.tolist()):
                 if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
-                    where = f"document {i} (from 0){_ranks.shard()}"
+                    where = f"document {i} (from 0){shard()}"
                     raise DataError(f"qid of {where} is {one!r}; expected an integer or a string")
         if sort:
             order = _order_of(qid)

@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import index
 from typing import Any, TypeVar
@@ -115,6 +115,17 @@ def text(chars: Any) -> str:
     """A C string as Python's; file names may hold any bytes."""
     string: bytes = ffi.string(chars)
     return string.decode("utf-8", "surrogateescape")
+
+
+def string_of(chars: Any) -> str | None:
+    """A C string that there may be none of."""
+    return None if chars == ffi.NULL else text(chars)
+
+
+def c_strings(strings: Iterable[bytes]) -> tuple[Any, Any]:
+    """char *[], and what must live as long as it."""
+    held = [ffi.new("char[]", one) for one in strings]
+    return ffi.new("char *[]", held), held
 
 
 # The program's options that are something else here; parameters have `_` for `-`.
@@ -222,6 +233,12 @@ def not_negative(value: Any, name: str) -> float:
     if not 0 <= number < float("inf"):
         raise ParameterError(wrong)
     return number
+
+
+def shard() -> str:
+    """Follows the number of a document that is counted from this worker's first one, as rw_comm_shard."""
+    number = lib.rw_ranks_number(context())
+    return f" of worker {number}'s shard" if number > 0 else ""
 
 
 def need(value: Any, kind: type[T], name: str) -> T:

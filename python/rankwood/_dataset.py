@@ -432,21 +432,21 @@ class Dataset(Handles):
             chunk_offset = self._table.columns[0].chunk_offset
             if chunk_offset is not None:
                 c.n_chunks = len(chunk_offset) - 1
-                c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
+                c.chunk_offset = _columns.pointer(chunk_offset)
         if self._feature_base is not None:
             features = np.arange(self._feature_base, self._feature_base + self.n_features, dtype=np.uint32)
-            c.feature = ffi.cast("uint32_t *", features.ctypes.data)
+            c.feature = _columns.pointer(features)
             self._keep.append(features)
         c.missing = _missing(missing)
         c.inexact = self._inexact = ffi.new("uint8_t[]", max(c.n_columns, 1))
-        c.label = ffi.cast("float *", self._labels.ctypes.data)
+        c.label = _columns.pointer(self._labels)
         c.n_queries = len(self._offset) - 1
-        c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
+        c.query_offset = _columns.pointer(self._offset)
         self._ids = ids
         if ids is not None:
             self._keep.append(self._hold_ids(c, ids))
         if self._order is not None:
-            c.order = ffi.cast("uint32_t *", self._order.ctypes.data)
+            c.order = _columns.pointer(self._order)
         return c
 
     def _set_weights(self, weight: Any, query_weight: Any) -> None:
@@ -557,16 +557,15 @@ class Dataset(Handles):
         if self._paths is None:
             return self._in_caller_order(self._labels)
         c = self._documents()
-        pointer = lib.rw_dataset_labels(c)
-        return np.frombuffer(ffi.buffer(pointer, 4 * self.n_docs), np.float32).copy()
+        return _columns.view(lib.rw_dataset_labels(c), self.n_docs, np.float32).copy()
 
     @property
     def query_offsets(self) -> npt.NDArray[np.uint32]:
         """The first document of each query, and n_docs at the end (n_queries + 1,)."""
         if self._paths is None:
             return self._offset
-        pointer = lib.rw_dataset_query_offsets(self._documents())
-        return np.frombuffer(ffi.buffer(pointer, 4 * (self.n_queries + 1)), np.uint32).copy()
+        offsets = lib.rw_dataset_query_offsets(self._documents())
+        return _columns.view(offsets, self.n_queries + 1, np.uint32).copy()
 
     def __reduce__(self) -> Any:
         raise DataTypeError("a Dataset cannot be pickled or copied; make another one of the same data")

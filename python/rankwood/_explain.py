@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._columns import Floats
+from rankwood._columns import Floats, pointer
 from rankwood._core import UnsupportedError, check, context, ffi, lib, made, need, text, whole
 from rankwood._dataset import Dataset, need_labels
 from rankwood._params import Params
@@ -73,7 +73,7 @@ def shap_values(model: Scorer, data: Dataset, cover: Dataset | None) -> tuple[Fl
     )
     n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
     values = np.empty((data.n_docs, n), np.float64)
-    to = ffi.cast("double *", values.ctypes.data)
+    to = pointer(values)
     with working("explanations"):
         check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to))
     ids = [int(features[i]) for i in range(n)]
@@ -96,7 +96,7 @@ def feature_values(model: Scorer, data: Dataset, features: Sequence[int]) -> npt
     out = np.empty((len(features), data.n_docs), np.float32)
     c = model._values_of(data)
     for i, feature in enumerate(features):
-        lib.rw_dataset_feature(c, feature, absent, ffi.cast("float *", out[i].ctypes.data))
+        lib.rw_dataset_feature(c, feature, absent, pointer(out[i]))
     return data._in_caller_order(np.ascontiguousarray(out.T))
 
 
@@ -155,7 +155,7 @@ def leaf_counts(model: Scorer, cover: Dataset) -> list[Floats]:
     """Documents of the cover in each leaf of each tree."""
     n = model.n_trees
     leaves = np.empty((cover.n_docs, n), np.int32)
-    to = ffi.cast("int32_t *", leaves.ctypes.data)
+    to = pointer(leaves)
     check(lib.rw_predict_leaves(context(), model._c, model._values_of(cover), 0, to))
     return [
         np.bincount(leaves[:, tree], minlength=lib.rw_model_n_leaves(model._c, tree)).astype(np.float64)

@@ -17,6 +17,7 @@ from rankwood._columns import Floats
 from rankwood._core import (
     DataError,
     ParameterError,
+    c_strings,
     caller_names,
     chars,
     check,
@@ -104,7 +105,7 @@ class Handles:
             if given is not None:
                 numbers = np.ascontiguousarray(given)
                 width = numbers.shape[1] if numbers.ndim == 2 else 1
-                held = ffi.cast("double *", numbers.ctypes.data)
+                held = _columns.pointer(numbers)
                 check(lib.rw_dataset_set_side_column(context(), c, chars(name), held, len(numbers), width))
         if self._pairs is not None:
             pairs = ffi.cast("struct rw_given_pair *", self._pairs.ctypes.data)
@@ -116,22 +117,18 @@ class Handles:
         names[i], and those of `needed` must be there."""
         keep: list[Any] = []
 
-        def chars_of(one: str) -> Any:
-            keep.append(ffi.new("char[]", chars(one)))
-            return keep[-1]
-
         def array_of(some: Sequence[str]) -> Any:
-            keep.append(ffi.new("char *[]", [chars_of(one) for one in some]))
-            return keep[-1]
+            keep.append(c_strings(chars(one) for one in some))
+            return keep[-1][0]
 
         c = ffi.new("struct rw_columns *")
         for role in ("label", "qid", "weight", "categorical"):
             if role in self._columns:
-                setattr(c, role, chars_of(str(self._columns[role])))
-        ignore = self._columns.get("ignore", [])
-        c.ignore, c.n_ignore = array_of(list(ignore)), len(ignore)
-        further = self._columns.get("more_label", [])
-        c.more_label, c.n_more_labels = array_of(list(further)), len(further)
+                setattr(c, role, array_of([str(self._columns[role])])[0])
+        for roles, role in (("ignore", "ignore"), ("more_labels", "more_label")):
+            some = self._columns.get(role, [])
+            setattr(c, role, array_of(list(some)))
+            setattr(c, f"n_{roles}", len(some))
         c.no_label = c.no_qid = int(not self._has_labels)
         if names is not None:
             must = set(needed)
@@ -152,9 +149,9 @@ class Handles:
         """struct rw_dataset of the files."""
         self._check_meeting()
         out = ffi.new("struct rw_dataset **")
-        paths = [ffi.new("char[]", path) for path in self._paths or []]
+        paths, _held = c_strings(self._paths or [])
         with self._reading(names, needed):
-            status = lib.rw_dataset_read(context(), ffi.new("char *[]", paths), len(paths), out)
+            status = lib.rw_dataset_read(context(), paths, len(paths), out)
             dataset = made(status, out, lib.rw_dataset_free)
         self._add_numbers(dataset)
         return dataset
@@ -232,7 +229,7 @@ class Handles:
         begin = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths)))
         held = ffi.from_buffer("char[]", id_text)
         c.query_id_text = held
-        c.query_id_offset = ffi.cast("uint64_t *", begin.ctypes.data)
+        c.query_id_offset = _columns.pointer(begin)
         return id_text, held, begin
 
     def _warn_of_ids(self, inexact: Any = None, names: Sequence[str] | None = None) -> None:
@@ -265,7 +262,7 @@ class Handles:
         if key not in self._by_names:
             ids, at = named
             c = ffi.new("struct rw_table *", self._c_table[0])
-            c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
+            c.n_columns, c.feature = len(ids), _columns.pointer(ids)
             c.inexact = inexact = ffi.new("uint8_t[]", max(len(ids), 1))
             out = ffi.new("struct rw_dataset **")
             with caller_names(names):
@@ -355,8 +352,8 @@ class Handles:
         c = ffi.new("struct rw_table *")
         c.n_columns = len(ids)
         if named is not None:
-            c.feature = ffi.cast("uint32_t *", ids.ctypes.data)
-        c.inexact = ffi.cast("uint8_t *", inexact.ctypes.data)
+            c.feature = _columns.pointer(ids)
+        c.inexact = _columns.pointer(inexact)
         c.missing, c.n_queries, c.query_offset = self._c_table.missing, 1, offset
         first = 0
         for where, n, arrays in _tables.chunks(self._source, [self.feature_names[i] for i in at]):
@@ -397,11 +394,9 @@ class Handles:
                 check(lib.rw_ctx_set_threads(context(), int(params.get("threads"))))
             out = ffi.new("struct rw_binned **")
             if self._paths is not None:
-                paths = [ffi.new("char[]", path) for path in self._paths]
+                paths, _held = c_strings(self._paths)
                 with self._reading():
-                    status = lib.rw_binned_read(
-                        context(), mine.c, ffi.new("char *[]", paths), len(paths), out
-                    )
+                    status = lib.rw_binned_read(context(), mine.c, paths, len(paths), out)
                     binned = made(status, out, lib.rw_binned_free)
             else:
                 with caller_names(self._names):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
 import numpy as np
 
-from rankwood import _explain, _reworked
-from rankwood._columns import Floats
+from rankwood import _explain, _ranks
+from rankwood._columns import Floats, pointer
 from rankwood._core import (
     FormatError,
     ParameterError,
@@ -23,6 +23,7 @@ from rankwood._core import (
     ffi,
     lib,
     made,
+    not_negative,
     path_chars,
     text,
     whole,
@@ -30,9 +31,9 @@ from rankwood._core import (
 from rankwood._dataset import Dataset, need_labels
 from rankwood._explain import Explanation, Permuted
 from rankwood._handles import check_apart
-from rankwood._params import Params
+from rankwood._params import Params, as_mapping, need_device
 from rankwood._scoring import Scorer
-from rankwood._training import PositionBias, Training
+from rankwood._training import Callback, PositionBias, Training, ctrl_c, need_measured, valid_sets
 
 _MOST_FEATURES = 10
 
@@ -447,8 +448,14 @@ class Model(Scorer):
             return self._predict(data, self._count(n_trees), device, missing, feature_base, n_features)
         if n_trees is not None:
             raise ParameterError("probability is of the scores by all trees: leave out n_trees")
-        _reworked.probabilities(self, np.empty(0))  # before the scores
-        return _reworked.probabilities(self, self._predict(data, 0, device, missing, feature_base, n_features))
+        self._probabilities(np.empty(0))  # before the scores
+        return self._probabilities(self._predict(data, 0, device, missing, feature_base, n_features))
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        """Of scores by all trees, in their place. DataError: the model has no map."""
+        at = pointer(scores)
+        check(lib.rw_model_probabilities(context(), self._c, at, len(scores), at))
+        return scores
 
     def calibrate(
         self, data: Dataset, *, method: str = "isotonic", relevant: float = 1.0, device: str = "cpu"
@@ -463,10 +470,20 @@ class Model(Scorer):
         Raises DataError for data without labels, or in which no document is relevant or all are, or that
         lacks a feature of the model; ParameterError for a method or device that there is not.
         """
-        c, figures = _reworked.calibrate(self, data, method, relevant, device)
-        out = Model(c)
-        out.feature_names, out.calibration_figures = self.feature_names, figures
-        return out
+        need_labels(data, "data")
+        params = Params({"relevant": relevant, "device": device})
+        given = ffi.new("char[]", chars(method)), ffi.new("char[]", chars(device))
+        how = ffi.new("struct rw_calibrate *", {"method": given[0], "device": given[1]})
+        how.relevant = lib.rw_params_eval(params.c).relevant
+        check(lib.rw_calibrate_check(context(), how))
+        figures, out = ffi.new("struct rw_calibrated *"), ffi.new("struct rw_model **")
+        status = lib.rw_model_calibrate(context(), self._c, self._values_of(data), how, figures, out)
+        new = Model(made(status, out, lib.rw_model_free))
+        new.feature_names = self.feature_names
+        for kind in ("before", "fitted", "held_out"):
+            one = getattr(figures, kind)
+            new.calibration_figures[kind] = {"log_loss": one.log_loss, "brier": one.brier, "error": one.error}
+        return new
 
     @property
     def calibration(self) -> Calibration | None:
@@ -541,7 +558,7 @@ class Model(Scorer):
         decay: float | None = None,
         params: Mapping[str, Any] | None = None,
         valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None = None,
-        callbacks: Iterable[Callable[..., Any]] = (),
+        callbacks: Iterable[Callback] = (),
         strict: bool | None = False,
     ) -> Model:
         """A model of the same trees, whose leaves have new values from ``data``; this one stays as it is.
@@ -556,8 +573,29 @@ class Model(Scorer):
         Raises ParameterError, DataError, and KeyboardInterrupt where it was ended: trees that are refitted in part
         are no model. A parameter without effect on a refit is a :class:`rankwood.NoEffectWarning`.
         """
-        c, training = _reworked.refit(self, data, decay, params, valid, callbacks, strict)
-        new = Model(c)
+        with _ranks.agreed():
+            need_device(as_mapping(params))
+            need_labels(data, "data")
+            given = as_mapping(params)
+            if decay is not None and {"refit_decay", "refit-decay"} & set(given):
+                raise ParameterError("decay and the parameter 'refit_decay' are both given")
+            if decay is not None:
+                given["refit_decay"] = decay
+            sets = valid_sets(valid, None)
+            training = Training([data, *sets.values()], ["train", *sets], callbacks)
+        training.meet_ranks(given, self)
+        with _ranks.agreed():
+            hooks, *keep = training.hooks(given)
+            c = Params(given, strict)
+            need_measured(c, hooks, bool(sets))
+            values = [self._values_of(one) for one in training.sets]
+        out = ffi.new("struct rw_model **")
+        array = ffi.new("struct rw_dataset *[]", values)
+        with ctrl_c(training), caller_names(self.feature_names, training.names[1:]):
+            status = lib.rw_refit(context(), c.c, self._c, values[0], array + 1, len(values) - 1, hooks, out)
+        del keep
+        with _ranks.agreed(), caller_names(self.feature_names, training.names[1:]):
+            new = Model(training.result(status, out, lib.rw_model_free))
         new._trained(training)
         new.feature_names = None if self.feature_names is None else list(self.feature_names)
         training.progress.end(f"{new.n_trees} trees refitted")
@@ -581,7 +619,19 @@ class Model(Scorer):
 
         Raises ParameterError, DataError where no query counts, and KeyboardInterrupt where it was ended.
         """
-        c, pruning = _reworked.prune(self, data, metric, loss, order, how)
+        need_labels(data, "data")
+        if order not in ("any", "last"):
+            raise ParameterError(f"order is {order!r}; expected 'any' or 'last'")
+        params = Params({"metric": metric, **how})
+        settings = params.measuring()
+        which = lib.RW_PRUNE_LAST if order == "last" else lib.RW_PRUNE_ANY
+        most, values = not_negative(loss, "loss"), self._values_of(data)
+        pruning = Training([data], ["data"], ())
+        handle = ffi.new_handle(pruning)
+        hooks = ffi.new("struct rw_prune_hooks *", {"user": handle, "on_step": lib._rw_on_prune_step})
+        out = ffi.new("struct rw_pruned **")
+        status = lib.rw_prune(context(), settings, self._c, values, most, which, hooks, out)
+        c = pruning.result(status, out, lib.rw_pruned_free)
         rows = [
             PrunedRow(
                 row.n_trees, row.n_leaves, row.n_bytes, row.compared.mean_b, row.compared.difference,

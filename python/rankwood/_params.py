@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankwood._columns import name_in_file
-from rankwood._core import ParameterError, ParameterTypeError, chars, check, context, ffi, lib, made, text
+from rankwood._core import ParameterError, ParameterTypeError, chars, check, context, ffi, lib, made, string_of, text
 
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 
@@ -179,10 +179,6 @@ def alias_rows(word: str, parameter: str | None = None) -> Iterator[Any]:
     while i >= 0:
         yield lib.rw_alias_at(i)
         i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), i + 1)
-
-
-def string_of(chars: Any) -> str | None:
-    return None if chars == ffi.NULL else text(chars)
 
 
 def pythonic(note: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankwood._columns import pointer, view
 from rankwood._core import (
     DataError,
     ParameterError,
@@ -173,21 +174,16 @@ def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
     joined.fail(error)
 
 
-def _view(pointer: Any, n: int, dtype: Any = np.uint8) -> npt.NDArray[Any]:
-    """C's memory as an array, without a copy."""
-    return np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), n * np.dtype(dtype).itemsize), dtype)
-
-
-def _parts(pointer: Any, sizes: Any, n: int) -> list[Bytes]:
+def _parts(begin: Any, sizes: Any, n: int) -> list[Bytes]:
     offsets = np.concatenate(([0], np.cumsum([sizes[r] for r in range(n)], dtype=np.int64)))
-    whole = _view(pointer, int(offsets[n])) if offsets[n] else np.empty(0, np.uint8)
+    whole = view(begin, int(offsets[n]), np.uint8) if offsets[n] else np.empty(0, np.uint8)
     return [whole[offsets[r] : offsets[r + 1]] for r in range(n)]
 
 
 @ffi.def_extern(error=1, onerror=_on_error)
 def _rw_all_reduce(user: Any, buffer: Any, n: int, kind: int, op: int, _stream: Any) -> int:
     joined: _Joined = ffi.from_handle(user)
-    return joined.guard(lambda: joined.carrier.all_reduce(_view(buffer, n, _TYPES[kind]), _OPS[op]))
+    return joined.guard(lambda: joined.carrier.all_reduce(view(buffer, n, _TYPES[kind]), _OPS[op]))
 
 
 @ffi.def_extern(error=1, onerror=_on_error)
@@ -196,8 +192,8 @@ def _rw_reduce_scatter(user: Any, send: Any, recv: Any, n_each: int, kind: int, 
     n_ranks = joined.carrier.n_ranks
 
     def call() -> None:
-        given = _view(send, n_ranks * n_each, _TYPES[kind]).reshape(n_ranks, n_each)
-        joined.carrier._reduce_scatter(given, _view(recv, n_each, _TYPES[kind]))
+        given = view(send, n_ranks * n_each, _TYPES[kind]).reshape(n_ranks, n_each)
+        joined.carrier._reduce_scatter(given, view(recv, n_each, _TYPES[kind]))
 
     return joined.guard(call)
 
@@ -208,7 +204,8 @@ def _rw_all_gather(user: Any, send: Any, recv: Any, n: int, _stream: Any) -> int
     n_ranks = joined.carrier.n_ranks
 
     def call() -> None:
-        joined.carrier.all_gather(_view(send, n), _view(recv, n_ranks * n).reshape(n_ranks, n))
+        whole = view(recv, n_ranks * n, np.uint8).reshape(n_ranks, n)
+        joined.carrier.all_gather(view(send, n, np.uint8), whole)
 
     return joined.guard(call)
 
@@ -328,11 +325,6 @@ def number() -> int:
     return int(lib.rw_ranks_number(context()))
 
 
-def shard() -> str:
-    """Follows the number of a document that is counted from this worker's first one, as rw_comm_shard."""
-    return f" of worker {number()}'s shard" if number() > 0 else ""
-
-
 def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
     """The numbers of all ranks, any number of each."""
     sizes = np.zeros(count(), np.uint64)
@@ -346,7 +338,7 @@ def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
 
 
 def _sum(numbers: npt.NDArray[np.uint64]) -> None:
-    check(lib.rw_ranks_sum(context(), ffi.cast("uint64_t *", numbers.ctypes.data), len(numbers)))
+    check(lib.rw_ranks_sum(context(), pointer(numbers), len(numbers)))
 
 
 def gather_bytes(own: bytes) -> list[bytes]:

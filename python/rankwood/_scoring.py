@@ -297,14 +297,14 @@ class Scorer:
             return self._predict_batches(data, n_trees, device)
         values = self._values_of(data)
         scores = np.empty(data.n_docs, np.float64)
-        to = ffi.cast("double *", scores.ctypes.data)
+        to = _columns.pointer(scores)
         with caller_names(self.feature_names):
             check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
         return data._in_caller_order(scores)
 
     def _predict_batches(self, data: Dataset, n_trees: int, device: str) -> Floats:
         scores = np.empty(data.n_docs, np.float64)
-        to = ffi.cast("double *", scores.ctypes.data)
+        to = _columns.pointer(scores)
         if self.feature_names is None:
             self._check_columns(data)
         out = ffi.new("struct rw_predictor **")

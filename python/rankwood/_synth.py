@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rankwood._columns import pointer, view
 from rankwood._core import ParameterError, context, ffi, lib, made
 
 _FEATURE_IDS = 65536
@@ -47,9 +48,7 @@ def synth(
     features = [i for i in range(_FEATURE_IDS) if lib.rw_dataset_has_feature(dataset, i)]
     X = np.empty((n_docs, len(features)), np.float32, order="F")
     for column, feature in enumerate(features):
-        lib.rw_dataset_feature(dataset, feature, 0.0, ffi.cast("float *", X[:, column].ctypes.data))
-    offsets = np.frombuffer(
-        ffi.buffer(lib.rw_dataset_query_offsets(dataset), 4 * (n_queries + 1)), np.uint32
-    ).astype(np.int64)
-    labels = np.frombuffer(ffi.buffer(lib.rw_dataset_labels(dataset), 4 * n_docs), np.float32)
+        lib.rw_dataset_feature(dataset, feature, 0.0, pointer(X[:, column]))
+    offsets = view(lib.rw_dataset_query_offsets(dataset), n_queries + 1, np.uint32).astype(np.int64)
+    labels = view(lib.rw_dataset_labels(dataset), n_docs, np.float32)
     return X, labels.copy(), np.repeat(np.arange(n_queries, dtype=np.uint32), np.diff(offsets))

@@ -35,8 +35,9 @@ from rankwood._columns import (
     positions_of,
     text_of,
     vector,
+    view,
 )
-from rankwood._core import DataError, FileError, check, context, ffi, lib, made, text
+from rankwood._core import DataError, FileError, check, context, ffi, lib, made, shard, text
 
 Columns = Set[str | int]  # their names and numbers
 
@@ -266,7 +267,7 @@ class ArrowColumn(Column):
             values, null = self._chunk(k, 0, int(self._begin[k + 1] - begin))
             if null is not None and null.any():
                 row = int(begin) + int(null.argmax())
-                raise DataError(f"{what} of document {row} (from 0){_ranks.shard()} is null; expected a number")
+                raise DataError(f"{what} of document {row} (from 0){shard()} is null; expected a number")
             parts.append(values)
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
@@ -276,7 +277,7 @@ class ArrowColumn(Column):
         check(lib.rw_arrow_ids_read(context(), self._c, self._number, ids))
         try:
             n = ids.n
-            offset = np.frombuffer(ffi.buffer(ids.offset, 4 * (n + 1)), np.uint32).copy()
+            offset = view(ids.offset, n + 1, np.uint32).copy()
             last = ids.text_offset[n - 1]
             n_bytes = last + len(ffi.string(ids.text + last))
             return offset, bytes(ffi.buffer(ids.text, n_bytes)).split(b"\0")
@@ -309,8 +310,7 @@ def _of_batch(data: Any) -> Table:
 
 def _of_batches(c: Any) -> Table:
     n_chunks = lib.rw_arrow_n_chunks(c)
-    held = ffi.buffer(lib.rw_arrow_chunk_offset(c), 4 * (n_chunks + 1))
-    chunk_offset = np.frombuffer(held, np.uint32).copy()
+    chunk_offset = view(lib.rw_arrow_chunk_offset(c), n_chunks + 1, np.uint32).copy()
     names = [text(lib.rw_arrow_name(c, i)) for i in range(lib.rw_arrow_n_columns(c))]
     check_names(names)
     columns: list[Column] = [ArrowColumn(c, i, chunk_offset) for i in range(len(names))]

@@ -24,7 +24,7 @@ from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
 from rankwood._model import Exchange, Model
 from rankwood._params import Params, as_mapping, need_device
-from rankwood._training import Callback, Names, Round, Training, ctrl_c, meet_ranks, need_measured, valid_sets
+from rankwood._training import Callback, Names, Round, Training, ctrl_c, need_measured, valid_sets
 
 __all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name it as this module's
 
@@ -138,7 +138,7 @@ def train(
         training = Training([train_set, *sets.values()], ["train", *sets], callbacks)
         if checkpoint is not None:
             check_apart(checkpoint, *training.sets)
-    meet_ranks(given, dict(zip(training.names, training.sets, strict=True)), init)
+    training.meet_ranks(given, init)
     with _ranks.agreed():
         hooks, *keep = training.hooks(given)
         hooks.on_positions = lib._rw_on_positions

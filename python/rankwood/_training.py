@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _columns, _ranks
+from rankwood._columns import Floats, view
 from rankwood._core import (
     DataError,
     ParameterError,
@@ -31,6 +32,7 @@ from rankwood._core import (
     logger,
     made,
     need,
+    shard,
     shown,
     text,
     warn_no_effect,
@@ -38,8 +40,6 @@ from rankwood._core import (
 from rankwood._dataset import Dataset, need_labels
 from rankwood._params import Params, infos, number_or_text
 from rankwood._scoring import Scorer
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -264,6 +264,22 @@ class Training:
         self.position_bias: PositionBias | None = None
         self.progress = Progress()
 
+    def meet_ranks(self, given: Mapping[str, Any], init: Scorer | None) -> None:
+        """What many ranks have to have in common before they train together."""
+        if _ranks.count() == 1:
+            return
+        sets = dict(zip(self.names, self.sets, strict=True))
+        own = {name: value for name, value in given.items() if name not in ("threads", "device")}
+        same: dict[str, Any] = {
+            "params": sorted((name, getattr(value, "__name__", value)) for name, value in own.items()),
+            "valid": list(sets),
+            "init": init.to_bytes() if init is not None else None,
+        }
+        _ranks.check_same(same)
+        _ranks.check_same({f"the features of {name!r}": one._features_for_ranks() for name, one in sets.items()})
+        for name, one in sets.items():
+            one._meet_ranks(name)
+
     def hooks(self, given: dict[str, Any]) -> list[Any]:
         """struct rw_train_hooks, and what must live as long; functions are taken out of the parameters given."""
         handle = ffi.new_handle(self)
@@ -349,7 +365,7 @@ class Training:
 
 def _doubles(pointer: Any, n: int, writable: bool = False) -> Floats:
     """A view of C's doubles, without a copy."""
-    array = np.frombuffer(ffi.buffer(pointer, 8 * n), np.float64)
+    array = view(pointer, n, np.float64)
     array.flags.writeable = writable
     return array
 
@@ -416,9 +432,7 @@ def _rw_on_positions(user: Any, c: Any) -> None:
     training: Training = ffi.from_handle(user)
 
     def of(pointer: Any, kind: Any) -> Any:
-        if pointer == ffi.NULL:
-            return None
-        return np.frombuffer(ffi.buffer(pointer, np.dtype(kind).itemsize * c.n), kind).copy()
+        return None if pointer == ffi.NULL else view(pointer, c.n, kind).copy()
 
     training.position_bias = PositionBias(
         c.round, bool(c.is_given), of(c.position, np.uint32), of(c.n_docs, np.uint64), of(c.bias, np.float64),
@@ -430,6 +444,16 @@ def _rw_on_positions(user: Any, c: Any) -> None:
 def _rw_should_stop(user: Any) -> int:
     training: Training = ffi.from_handle(user)
     return int(training.is_over())
+
+
+@ffi.def_extern(error=1, onerror=on_error)
+def _rw_on_prune_step(user: Any, done: int, total: int) -> int:
+    pruning: Training = ffi.from_handle(user)
+
+    def tell() -> None:
+        pruning.progress.step(done, total, "prune:")
+
+    return pruning.guard(tell) or int(pruning.is_over())
 
 
 @ffi.def_extern(error=1, onerror=on_error)
@@ -449,7 +473,7 @@ def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians:
         first, second = _values(first, "gradient", n), _values(second, "hessian", n)
         if (second < 0).any():
             first_below = int(np.argmax(second < 0))
-            raise DataError(f"hessian of document {first_below} (from 0){_ranks.shard()} is below 0")
+            raise DataError(f"hessian of document {first_below} (from 0){shard()} is below 0")
         np.negative(data._in_own_order(first), out=_doubles(gradients, n, writable=True))
         _doubles(hessians, n, writable=True)[:] = data._in_own_order(second)
         return 0
@@ -464,7 +488,7 @@ def _values(array: Any, what: str, n: int) -> Floats:
         raise DataError(f"{what} has shape {out.shape}; expected ({n},)")
     bad = np.flatnonzero(~np.isfinite(out))
     if len(bad):
-        raise DataError(f"{what} of document {bad[0]} (from 0){_ranks.shard()} is {out[bad[0]]}")
+        raise DataError(f"{what} of document {bad[0]} (from 0){shard()} is {out[bad[0]]}")
     return out
 
 
@@ -546,22 +570,6 @@ class Names:
     def __exit__(self, *_: object) -> None:
         if self.path:
             os.unlink(self.path)
-
-
-def meet_ranks(given: dict[str, Any], sets: dict[str, Dataset], init: Scorer | None) -> None:
-    """What many ranks have to have in common before they train together."""
-    if _ranks.count() == 1:
-        return
-    own = {name: value for name, value in given.items() if name not in ("threads", "device")}
-    same: dict[str, Any] = {
-        "params": sorted((name, getattr(value, "__name__", value)) for name, value in own.items()),
-        "valid": list(sets),
-        "init": init.to_bytes() if init is not None else None,
-    }
-    _ranks.check_same(same)
-    _ranks.check_same({f"the features of {name!r}": one._features_for_ranks() for name, one in sets.items()})
-    for name, one in sets.items():
-        one._meet_ranks(name)
 
 
 def need_measured(c: Params, hooks: Any, has_valid: bool) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rankwood._core import ParameterError, ParameterTypeError, check, context, ffi, lib, text
+from rankwood._core import ParameterError, ParameterTypeError, c_strings, check, context, ffi, lib, string_of, text
 from rankwood._params import (
     IN_PYTHON,
     Params,
@@ -22,7 +22,6 @@ from rankwood._params import (
     meaning,
     number_or_text,
     pythonic,
-    string_of,
 )
 
 # Names that they list and that are ours, too, or mean something in Python alone.
@@ -235,10 +234,8 @@ class _Migration:
         if others:
             return f"no parameter of {self.program}, but of {' and '.join(others)}; left out"
         known = sorted(_NAMES[self.program])
-        words = [ffi.new("char[]", word.encode()) for word in known]
-        near = lib.rw_word_nearest(
-            name.encode("utf-8", "replace"), ffi.new("char *[]", words), len(words)
-        )
+        words, _held = c_strings(word.encode() for word in known)
+        near = lib.rw_word_nearest(name.encode("utf-8", "replace"), words, len(known))
         hint = f"; is it {text(near)!r}?" if near != ffi.NULL else ""
         return f"no parameter of {self.program}; left out{hint}"
 

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankwood._columns import Floats
 from rankwood._core import DataError, ParameterError, lib, need, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._explain import Explanation, feature_values
 from rankwood._model import Model
-
-Floats = npt.NDArray[np.float64]
 
 
 def _axes(ax: Any, size: tuple[float, float] | None = None) -> Any:

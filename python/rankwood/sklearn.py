@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rankwood import _columns, _tables
+from rankwood._columns import Floats
 from rankwood._core import DataError, ParameterError, ParameterTypeError, ffi, lib, text
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
@@ -21,8 +22,6 @@ from rankwood._model import Model
 from rankwood._params import as_text
 from rankwood._train import Path, train
 from rankwood._training import Callback
-
-Floats = npt.NDArray[np.float64]
 
 MOST_IN_DOUBT = 500  # documents that are one query without single_query=True, with a warning
 LOWER_IS_BETTER = ("rmse", "logloss")

@@ -134,18 +134,18 @@ def test_refused(sets: list[Dataset]) -> None:
 
 
 def test_interrupted(sets: list[Dataset], monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankwood import _select
+    from rankwood import _selection
 
     def interrupt(_row: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_select, "_told", interrupt)
+    monkeypatch.setattr(_selection, "_told", interrupt)
     with pytest.raises(KeyboardInterrupt):
         select(PARAMS, sets[0], sets[1])
 
     def fail(_row: Any) -> None:
         raise OSError("no pipe")
 
-    monkeypatch.setattr(_select, "_told", fail)
+    monkeypatch.setattr(_selection, "_told", fail)
     with pytest.raises(OSError, match="no pipe"):
         select(PARAMS, sets[0], sets[1])
