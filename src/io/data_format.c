@@ -34,7 +34,7 @@ static int has_ending(const char *name, const char *const *endings)
 static int is_named(const struct rw_ctx *ctx, const struct rw_data_format *format,
                     const struct rw_input *input)
 {
-    unsigned char content[RW_INPUT_HEAD];
+    unsigned char content[128];
     size_t n_raw;
     if (has_ending(rw_input_name(input), format->endings))
         return 1;

@@ -50,7 +50,7 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
                      size_t *got);
 
 /* The first raw bytes of the file, before anything was read: at most RW_INPUT_HEAD. */
-enum { RW_INPUT_HEAD = 128 };
+enum { RW_INPUT_HEAD = 192 };
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 
 /* Up to `room` first bytes of the content, unpacked, as far as they are at hand; before anything

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "io/text.h"
 #include "io/own_part.h"

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "binning/bins.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 
 enum {
     QUERIES_A_PART = 16,

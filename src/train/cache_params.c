@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "binning/table_codes.h"
 #include "comm/comm.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/columns.h"
 #include "io/data_format.h"
 #include "io/source.h"

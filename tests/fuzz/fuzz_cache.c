@@ -7,7 +7,7 @@
 
 #include "base/checksum.h"
 #include "fuzz_input.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/data_format.h"
 
 static void use_columns(const struct rw_dataset *dataset)
@@ -145,8 +145,7 @@ int fuzz_one(const uint8_t *data, size_t size)
         memcpy(sealed, data, size);
         memcpy(&header, data, sizeof(header));
         memcpy(header.magic, RW_CACHE_MAGIC, sizeof(header.magic));
-        if (header.version < RW_CACHE_VERSION || header.version > RW_CACHE_VERSION_LAST)
-            header.version = RW_CACHE_VERSION;
+        header.version = RW_CACHE_VERSION;
         header.byte_order = RW_CACHE_BYTE_ORDER;
         header.file_bytes = size;
         memcpy(sealed, &header, sizeof(header));

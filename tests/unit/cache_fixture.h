@@ -3,7 +3,7 @@
 #define RW_TEST_CACHE_FIXTURE_H
 
 #include "base/checksum.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "scratch_file.h"
 
 /* Writes bad.rwb with the right checksum, and reads it. */
@@ -19,7 +19,8 @@ static inline int cache_read_sealed(char *bytes, size_t n)
     return status;
 }
 
-/* Each byte from the tables on becomes others, one at a time: the file is read or refused. */
+/* Each byte of the counts of names, words and labels and of their sections becomes others, one at a
+ * time: the file is read or refused. */
 static inline void cache_change_bytes(char *bytes, size_t n)
 {
     static const unsigned char changes[] = {0, 1, 2, 3, 0x20, 0x61, 0x7f, 0x80, 0xff};
@@ -27,7 +28,9 @@ static inline void cache_change_bytes(char *bytes, size_t n)
     struct rw_cache_header header;
     memcpy(&header, bytes, sizeof(header));
     cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
-    for (size_t at = layout.table; at + 4 < n; at++) {
+    for (size_t at = offsetof(struct rw_cache_header, n_names); at + 4 < n; at++) {
+        if (at == sizeof(header))
+            at = layout.offset[RW_CACHE_NAME_FEATURE];
         const char was = bytes[at];
         for (size_t k = 0; k < sizeof(changes); k++) {
             bytes[at] = (char)changes[k];

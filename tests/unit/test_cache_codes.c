@@ -1,6 +1,6 @@
 /* A cache that is read for training: its codes, and no values. */
 #include "binning/cuts.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "same_codes.h"
 #include "scratch_file.h"

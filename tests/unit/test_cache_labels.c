@@ -7,7 +7,7 @@
 
 TestSuite(cache_labels, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
 
-enum { N_DOCS = 7, N_MORE = 3, HEAD = 32 };
+enum { N_DOCS = 7, N_MORE = 3 };
 static const uint32_t offsets[] = {0, 3, 5, N_DOCS};
 
 enum { WITH_WEIGHTS = 1, WITH_WORDS = 2, WITH_ALL };
@@ -80,7 +80,7 @@ Test(cache_labels, come_back_beside_all_else)
         struct rw_binned *binned;
         char *bytes = make_cache(with, N_MORE, &n);
         memcpy(&header, bytes, sizeof(header));
-        cr_assert_eq(header.version, RW_CACHE_LABELS);
+        cr_assert_eq(header.n_more_labels, N_MORE);
         cr_assert_eq(header.has_bins, !(with & WITH_WORDS), "words are in place of codes");
         cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &dataset), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
@@ -120,20 +120,6 @@ Test(cache_labels, a_part_has_its_documents_labels)
     }
 }
 
-Test(cache_labels, without_them_the_version_is_what_it_was)
-{
-    static const uint32_t version[] = {RW_CACHE_VERSION, RW_CACHE_TABLE, RW_CACHE_WORDS,
-                                       RW_CACHE_WORDS};
-    for (int with = 0; with <= WITH_ALL; with++) {
-        size_t n;
-        struct rw_cache_header header;
-        char *bytes = make_cache(with, 0, &n);
-        memcpy(&header, bytes, sizeof(header));
-        cr_assert_eq(header.version, version[with], "%d: %u", with, header.version);
-        free(bytes);
-    }
-}
-
 /* ---- hostile files ---- */
 
 Test(cache_labels, any_changed_byte_is_read_or_refused)
@@ -146,32 +132,32 @@ Test(cache_labels, any_changed_byte_is_read_or_refused)
 
 Test(cache_labels, what_is_wrong_is_refused)
 {
-    enum { N_LABELS_AT = 20, WORDS_AT = 16, VERSION_AT = 8 };
-    static const char *const wrong_size = "its names', weights' or further labels' size is wrong",
-                             *const wrong_label =
-                                 "a feature's name, a word, a weight or a further label is wrong";
+    static const char *const wrong_size = "its counts do not fit its size",
+                             *const out_of_range = "a count is out of range",
+                             *const wrong_label = "a further label is wrong";
     size_t n;
     struct rw_cache_layout layout;
     struct rw_cache_header header;
     char *good = make_cache(WITH_WEIGHTS, N_MORE, &n), *bytes = malloc(n);
     memcpy(&header, good, sizeof(header));
     cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
-    const size_t head = layout.table, label = n - 4 - N_DOCS * N_MORE * sizeof(float);
-    cr_assert_eq(label, head + HEAD + N_DOCS * sizeof(double));
+    const size_t label = layout.offset[RW_CACHE_MORE_LABEL];
+    const size_t n_labels = offsetof(struct rw_cache_header, n_more_labels);
     const struct {
         size_t at;
         const char *bytes, *error;
     } cases[] = {
-        {head + N_LABELS_AT, "\0\0\0\0", wrong_size},
-        {head + N_LABELS_AT, "\x02\0\0\0", wrong_size},
-        {head + N_LABELS_AT, "\x04\0\0\0", wrong_size},
-        {head + N_LABELS_AT, "\x10\0\0\0", wrong_size},
-        {head + N_LABELS_AT, "\xff\xff\xff\xff", wrong_size},
-        {head + WORDS_AT, "\x01\0\0\0", wrong_size}, /* beside codes */
-        {VERSION_AT, "\x03\0\0\0", wrong_size},
-        {VERSION_AT, "\x04\0\0\0", "there are codes beside words"},
-        {label, "\0\0\x80\xbf", wrong_label},      /* -1 */
-        {label, "\0\0\0\x80", wrong_label},        /* -0 */
+        {n_labels, "\0\0\0\0", wrong_size},
+        {n_labels, "\x06\0\0\0", wrong_size},
+        {n_labels, "\x10\0\0\0", wrong_size},
+        {n_labels, "\xff\xff\xff\xff", wrong_size},
+        {offsetof(struct rw_cache_header, weights), "\x03\0\0\0", out_of_range},
+        {offsetof(struct rw_cache_header, zero), "\x01\0\0\0", out_of_range},
+        {offsetof(struct rw_cache_header, width), "\x01\0\0\0", "a feature is beyond its columns"},
+        {offsetof(struct rw_cache_header, width), "\0\0\x02\0", out_of_range},
+        {layout.offset[RW_CACHE_WEIGHT] + 4, "\0\0\xf0\xbf", "a weight is wrong"}, /* -1 */
+        {label, "\0\0\x80\xbf", wrong_label},                                      /* -1 */
+        {label, "\0\0\0\x80", wrong_label},                                        /* -0 */
         {label + 80, "\0\0\x80\x7f", wrong_label}, /* infinity, the last of all */
         {label + 40, "\0\0\xc0\x7f", wrong_label}, /* NaN */
     };
@@ -184,9 +170,4 @@ Test(cache_labels, what_is_wrong_is_refused)
     }
     free(bytes);
     free(good);
-    char *none = make_cache(0, 0, &n); /* nor any table: there are to be further labels */
-    none[VERSION_AT] = RW_CACHE_LABELS;
-    cr_assert_eq(cache_read_sealed(none, n), RW_ERR_FORMAT);
-    cr_assert(strstr(rw_last_error(scratch_ctx), wrong_size), "%s", rw_last_error(scratch_ctx));
-    free(none);
 }

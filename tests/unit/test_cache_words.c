@@ -101,21 +101,22 @@ Test(cache_words, any_changed_byte_is_read_or_refused)
     char *bytes = make_cache(0, &n);
     struct rw_cache_header header;
     memcpy(&header, bytes, sizeof(header));
-    cr_assert_eq(header.version, RW_CACHE_WORDS);
+    cr_assert_eq(header.n_word_features, 2);
     cache_change_bytes(bytes, n);
     free(bytes);
 }
 
 Test(cache_words, what_is_wrong_is_refused)
 {
-    enum { HEAD = 32, IDS = 8 * 2 };
     size_t n;
     struct rw_cache_layout layout;
     struct rw_cache_header header;
     char *good = make_cache(0, &n), *bytes = malloc(n);
     memcpy(&header, good, sizeof(header));
     cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
-    const size_t ids = layout.table + HEAD, text = ids + IDS, value = layout.offset[RW_CACHE_VALUE];
+    const size_t ids = layout.offset[RW_CACHE_WORD_FEATURE],
+                 numbers = layout.offset[RW_CACHE_WORD_N];
+    const size_t text = layout.offset[RW_CACHE_WORD_TEXT], value = layout.offset[RW_CACHE_VALUE];
     cr_assert_str_eq(good + text, "b"); /* of feature 1, then shoes and the third */
     const struct {
         size_t at;
@@ -125,9 +126,9 @@ Test(cache_words, what_is_wrong_is_refused)
         {ids, "\x03\0\0\0", 4},     /* feature 3 twice */
         {ids, "\x07\0\0\0", 4},     /* no such column, and ids that fall */
         {ids + 4, "\x09\0\0\0", 4}, /* the same */
-        {ids + 8, "\x04\0\0\0", 4}, /* a word more */
-        {ids + 8, "\x02\0\0\0", 4}, /* one less */
-        {ids + 8, "\xff\xff\xff\xff", 4},
+        {numbers, "\x04\0\0\0", 4}, /* a word more */
+        {numbers, "\x02\0\0\0", 4}, /* one less */
+        {numbers, "\xff\xff\xff\xff", 4},
         {text, "z", 1},             /* out of order */
         {text, "\0", 1},            /* an empty word */
         {value, "\0\0\x40\x40", 4}, /* 3: one more than there are */
@@ -138,9 +139,8 @@ Test(cache_words, what_is_wrong_is_refused)
         memcpy(bytes, good, n);
         memcpy(bytes + cases[i].at, cases[i].bytes, cases[i].n_bytes);
         cr_assert_eq(cache_read_sealed(bytes, n), RW_ERR_FORMAT, "case %zu", i);
-        cr_assert(
-            strstr(rw_last_error(scratch_ctx), "'bad.rwb' is damaged: a feature's name, a word"),
-            "case %zu: %s", i, rw_last_error(scratch_ctx));
+        cr_assert(strstr(rw_last_error(scratch_ctx), "'bad.rwb' is damaged: a word is wrong"),
+                  "case %zu: %s", i, rw_last_error(scratch_ctx));
     }
     free(bytes);
     free(good);

@@ -3,7 +3,7 @@
 
 #include "base/checksum.h"
 #include "base/mem.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/columns.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
@@ -368,24 +368,28 @@ Test(csv, cache_in_another_order)
 Test(csv, damaged_cache)
 {
     const char *const table[] = {"a.csv"}, *const bad[] = {"bad.rwb"};
-    /* In what a table has besides, from a byte on, 4 bytes are replaced. */
+    /* In a section, or in the header (-1), 4 bytes are replaced. */
     const struct {
+        int section;
         size_t at;
         uint32_t value;
         const char *error;
     } cases[] = {
-        {0, 3, "its names', weights' or further labels' size is wrong"},
-        {0, UINT32_MAX, "its names', weights' or further labels' size is wrong"},
-        {4, 0, "its names', weights' or further labels' size is wrong"},
-        {4, 3, "its names', weights' or further labels' size is wrong"},
-        {8, UINT32_MAX, "its names', weights' or further labels' size is wrong"},
-        {16, 1, "a feature's name, a word, a weight or a further label is wrong"},
-        {20, RW_FEATURE_IDS, "a feature's name, a word, a weight or a further label is wrong"},
-        {24, 0, "a feature's name, a word, a weight or a further label is wrong"},
-        {24, 0x78787878, "a feature's name, a word, a weight or a further label is wrong"},
-        {36, 0xbff00000, "a feature's name, a word, a weight or a further label is wrong"},
-        {36, 0x7ff80000, "a feature's name, a word, a weight or a further label is wrong"},
-        {44, 0x40f00020, "a feature's name, a word, a weight or a further label is wrong"},
+        {-1, offsetof(struct rw_cache_header, n_names), 3, "a feature's name is wrong"},
+        {-1, offsetof(struct rw_cache_header, n_names), UINT32_MAX,
+         "its counts do not fit its size"},
+        {-1, offsetof(struct rw_cache_header, weights), 0, "its counts do not fit its size"},
+        {-1, offsetof(struct rw_cache_header, weights), 3, "a count is out of range"},
+        {-1, offsetof(struct rw_cache_header, name_bytes), UINT32_MAX,
+         "its counts do not fit its size"},
+        {-1, offsetof(struct rw_cache_header, name_bytes), 5, "a feature's name is wrong"},
+        {RW_CACHE_NAME_FEATURE, 0, 1, "a feature's name is wrong"},
+        {RW_CACHE_NAME_FEATURE, 4, RW_FEATURE_IDS, "a feature's name is wrong"},
+        {RW_CACHE_NAME_TEXT, 0, 0, "a feature's name is wrong"},
+        {RW_CACHE_NAME_TEXT, 0, 0x78787878, "a feature's name is wrong"},
+        {RW_CACHE_WEIGHT, 4, 0xbff00000, "a weight is wrong"},
+        {RW_CACHE_WEIGHT, 4, 0x7ff80000, "a weight is wrong"},
+        {RW_CACHE_WEIGHT, 12, 0x40f00020, "a weight is wrong"},
     };
     struct rw_params *params;
     struct rw_cache_header header;
@@ -401,17 +405,18 @@ Test(csv, damaged_cache)
     const size_t n = fread(data, 1, sizeof(data), file);
     fclose(file);
     memcpy(&header, data, sizeof(header));
-    cr_assert_eq(header.version, RW_CACHE_TABLE);
     cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
-    cr_assert_eq(layout.table_bytes, 16u + 8 + 8 + 16);
+    cr_assert_eq(layout.n[RW_CACHE_NAME_TEXT], 4);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char expected[128], kept[4];
-        memcpy(kept, data + layout.table + cases[i].at, 4);
-        memcpy(data + layout.table + cases[i].at, &cases[i].value, 4);
+        char *at =
+            data + (cases[i].section < 0 ? 0 : layout.offset[cases[i].section]) + cases[i].at;
+        memcpy(kept, at, 4);
+        memcpy(at, &cases[i].value, 4);
         const uint32_t crc = rw_checksum(0, data, n - 4);
         memcpy(data + n - 4, &crc, 4);
         scratch_write("bad.rwb", data, n);
-        memcpy(data + layout.table + cases[i].at, kept, 4);
+        memcpy(at, kept, 4);
         snprintf(expected, sizeof(expected), "'bad.rwb' is damaged: %s", cases[i].error);
         cr_expect_lt(rw_dataset_read(scratch_ctx, bad, 1, &dataset), 0, "%zu", i);
         cr_expect_str_eq(rw_last_error(scratch_ctx), expected, "%zu: %s", i,

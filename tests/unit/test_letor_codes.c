@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "params/params.h"
 #include "each.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/text.h"
 #include "io/source.h"
 #include "same_codes.h"

@@ -1,7 +1,7 @@
 /* Training sets that ranks read as codes: those of one rank with all files. */
 #include "base/rng.h"
 #include "binning/binned.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "each.h"
 #include "parts_fixture.h"

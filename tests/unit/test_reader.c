@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
 

@@ -1,7 +1,7 @@
 /* Scores while documents are read: those of the whole set, whatever the format, threads and files.
  */
 #include "each.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "model_fixture.h"
 #include "scratch_file.h"
 

@@ -86,8 +86,6 @@ END
 train ids.txt --categorical 1 --min-docs 1 -o text.ids
 train ids.rwb --min-docs 1 -o cached
 say 'large ids' sh -c 'cmp text.ids cached && grep -q "^category 2147483006" cached'
-"$RANKWOOD" bin ids.txt --quiet -o numbers.rwb
-say 'without words it is as it was' sh -c 'test "$(od -An -tu4 -j8 -N4 numbers.rwb | tr -d " ")" = 2 && test "$(od -An -tu4 -j8 -N4 ids.rwb | tr -d " ")" = 4'
 # What is wrong.
 try train a.rwb b.rwb --quiet -o no
 try train a.rwb b.csv --categorical shop --quiet -o no

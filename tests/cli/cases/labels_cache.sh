@@ -10,13 +10,9 @@ train() {
 bin() {
     "$RANKWOOD" bin "$@" --quiet
 }
-version() {
-    od -An -tu4 -j8 -N4 "$1" | tr -d ' '
-}
 bin train.txt -o plain.rwb
 bin train.txt --labels two -o train.rwb
 bin valid.txt --labels valid.two -o valid.rwb
-echo "versions $(version plain.rwb), $(version train.rwb)"
 bin train.rwb -o again.rwb
 say 'the same bytes of itself' cmp train.rwb again.rwb
 bin plain.rwb --labels two -o again.rwb
@@ -64,7 +60,6 @@ for given in '--categorical town' '--ignore town'; do
     train begin.rwb end.rwb $given $weights --rounds 6 --ranks 3 -o cached
     say '  two caches, three ranks' cmp text cached
 done
-echo "versions $(version three.rwb)"
 train begin.rwb end.csv $columns --ignore town $weights --rounds 6 -o cached
 say 'a cache and a table' cmp text cached
 # What is wrong.

@@ -3,7 +3,7 @@
 #include <float.h>
 
 #include "base/mem.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/text.h"
 
 static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
@@ -17,6 +17,56 @@ static int is_clean(float value)
     const uint32_t bits = rw_bits_of_float(value);
     return (bits & 0x7f800000u) != 0x7f800000u && bits != 0x80000000u;
 }
+
+/* ---- sections ---- */
+
+static uint64_t offset_of(const void *data, size_t size, uint64_t i)
+{
+    return size == sizeof(uint32_t) ? ((const uint32_t *)data)[i] : ((const uint64_t *)data)[i];
+}
+
+/* end: the length of the axis that the elements are positions on. */
+static int section_is_good(const struct rw_cache_row *row, const void *data, uint64_t n,
+                           uint64_t end)
+{
+    const uint32_t *id = data;
+    const uint8_t *flag = data;
+    const float *label = data;
+    const double *weight = data;
+    int good = 1;
+    for (uint64_t i = 0; i < n && row->invariant == RW_CACHE_IDS; i++)
+        good &= id[i] <= RW_MAX_FEATURE && (i == 0 || id[i] > id[i - 1]);
+    for (uint64_t i = 0; i < n && row->invariant == RW_CACHE_FLAGS; i++)
+        good &= flag[i] <= 1;
+    for (uint64_t i = 0; i < n && row->invariant == RW_CACHE_LABELS; i++)
+        good &= is_clean(label[i]) && label[i] >= 0;
+    for (uint64_t i = 0; i < n && row->invariant == RW_CACHE_WEIGHTS; i++)
+        good &= weight[i] >= 0 && weight[i] <= RW_MAX_WEIGHT && !signbit(weight[i]);
+    if (row->invariant != RW_CACHE_OFFSETS || n == 0)
+        return good;
+    for (uint64_t i = 1; i < n; i++)
+        good &= offset_of(data, row->size, i) > offset_of(data, row->size, i - 1);
+    return good && offset_of(data, row->size, 0) == 0 && offset_of(data, row->size, n - 1) == end;
+}
+
+int rw_cache_check_sections(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                            const struct rw_cache_layout *layout, const char *map)
+{
+    const uint64_t end[RW_CACHE_N_AXES] = {[RW_CACHE_AXIS_DOCS] = h->n_docs,
+                                           [RW_CACHE_AXIS_QUERY_ID] = h->query_id_bytes,
+                                           [RW_CACHE_AXIS_COMMENT] = h->comment_bytes,
+                                           [RW_CACHE_AXIS_CUTS] = h->n_cuts};
+    for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
+        const struct rw_cache_row *row = &rw_cache_row[i];
+        if (row->invariant != RW_CACHE_ANY &&
+            !section_is_good(row, map + layout->offset[i], layout->n_arrays[i] * layout->n[i],
+                             end[row->of]))
+            return damaged(ctx, name, row->wrong);
+    }
+    return RW_OK;
+}
+
+/* ---- columns and codes ---- */
 
 static int column_is_good(const struct rw_column *column, uint32_t n_docs, int may_be_empty)
 {
@@ -94,58 +144,35 @@ static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_d
                          int is_part)
 {
     struct checking job = {.dataset = dataset, .may_be_empty = is_part};
-    for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        if (dataset->column[c].feature > RW_MAX_FEATURE ||
-            (c && dataset->column[c].feature <= dataset->column[c - 1].feature))
-            return damaged(ctx, name, "feature ids do not ascend");
-    }
     if (dataset->n_columns && dataset->column[0].value)
         RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad, &job));
     return job.n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
 }
 
+/* ---- texts ---- */
+
 /* n texts end to end, each ended by 0; offsets: [n + 1]. Bytes of `never` may not occur. */
-static int texts_are_good(const uint64_t *offset, uint64_t n, const char *text, uint64_t n_bytes,
-                          int may_be_empty, const char *never)
+static int texts_are_good(const uint64_t *offset, uint64_t n, const char *text, int may_be_empty,
+                          const char *never)
 {
-    if (offset[0] != 0 || offset[n] != n_bytes)
-        return 0;
     for (uint64_t i = 0; i < n; i++) {
-        if (offset[i + 1] <= offset[i] || offset[i + 1] > n_bytes)
-            return 0;
         const uint64_t length = offset[i + 1] - offset[i] - 1;
         const char *begin = text + offset[i];
-        if (begin[length] != 0 || memchr(begin, 0, length) || (!may_be_empty && length == 0))
-            return 0;
-        if (strcspn(begin, never) != length)
+        if (begin[length] != 0 || memchr(begin, 0, length) || (!may_be_empty && length == 0) ||
+            strcspn(begin, never) != length)
             return 0;
     }
     return 1;
 }
 
-static int check_docs(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                      const struct rw_cache_header *header)
+static int check_texts(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
 {
-    for (uint32_t i = 0; i < dataset->n_docs; i++) {
-        if (!is_clean(dataset->label[i]) || dataset->label[i] < 0)
-            return damaged(ctx, name, "a label is out of range");
-    }
-    if (dataset->query_offset[0] != 0 ||
-        dataset->query_offset[dataset->n_queries] != dataset->n_docs)
-        return damaged(ctx, name, "the queries do not hold all documents");
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        if (dataset->query_offset[q + 1] <= dataset->query_offset[q])
-            return damaged(ctx, name, "a query is empty");
-    }
-    if (!texts_are_good(dataset->query_id_offset, dataset->n_queries, dataset->query_id_text,
-                        header->query_id_bytes, 0, "\t\r\n"))
-        return damaged(ctx, name, "a query's id is wrong");
+    if (!texts_are_good(dataset->query_id_offset, dataset->n_queries, dataset->query_id_text, 0,
+                        "\t\r\n"))
+        return damaged(ctx, name, rw_cache_row[RW_CACHE_QUERY_ID_OFFSET].wrong);
     if (dataset->comment_offset &&
-        !texts_are_good(dataset->comment_offset, dataset->n_docs, dataset->comment_text,
-                        header->comment_bytes, 1, "\n"))
-        return damaged(ctx, name, "a comment is wrong");
-    if (!dataset->comment_offset && header->comment_bytes)
-        return damaged(ctx, name, "there is text that belongs to no comment");
+        !texts_are_good(dataset->comment_offset, dataset->n_docs, dataset->comment_text, 1, "\n"))
+        return damaged(ctx, name, rw_cache_row[RW_CACHE_COMMENT_OFFSET].wrong);
     return RW_OK;
 }
 
@@ -174,9 +201,8 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
     const struct rw_cuts *cuts = bins->cuts;
     struct checking job = {.dataset = dataset, .bins = bins};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        if ((f && cuts->feature[f] <= cuts->feature[f - 1]) ||
-            !rw_dataset_column(dataset, cuts->feature[f]))
-            return damaged(ctx, name, "a feature with cuts is unknown or out of order");
+        if (!rw_dataset_column(dataset, cuts->feature[f]))
+            return damaged(ctx, name, rw_cache_row[RW_CACHE_CUT_FEATURE].wrong);
         const float *cut = cuts->cut + cuts->offset[f];
         const uint32_t n = rw_cuts_n_bins(cuts, f);
         for (uint32_t b = 0; b < n; b++) {
@@ -191,14 +217,10 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
 }
 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_bins *bins, const struct rw_cache_header *header, int is_part)
+                   const struct rw_bins *bins, int is_part)
 {
-    RW_TRY(check_docs(ctx, name, dataset, header));
+    RW_TRY(check_texts(ctx, name, dataset));
     RW_TRY(check_columns(ctx, name, dataset, is_part));
     RW_TRY(check_ids(ctx, name, dataset));
-    if (bins)
-        return check_bins(ctx, name, dataset, bins);
-    if (header->n_cut_features || header->n_cuts || header->code_bytes)
-        return damaged(ctx, name, "there are cuts without a rule");
-    return RW_OK;
+    return bins ? check_bins(ctx, name, dataset, bins) : RW_OK;
 }

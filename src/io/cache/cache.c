@@ -1,56 +1,44 @@
-#include "io/cache.h"
+#include "io/cache/cache.h"
 
 #include <sys/mman.h>
 #include <zlib.h>
 
 #include "base/checksum.h"
 #include "base/mem.h"
+#include "io/columns.h"
 #include "io/data_format.h"
 #include "io/input.h"
 #include "io/text.h"
 
 enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
 
+const struct rw_cache_row rw_cache_row[RW_CACHE_N_SECTIONS] = {
+#define RW_CACHE_SECTION(name, type, n_arrays, n, axis, of, invariant, wrong)    \
+    [RW_CACHE_##name] = {sizeof(type), RW_CACHE_AXIS_##axis, RW_CACHE_AXIS_##of, \
+                         RW_CACHE_##invariant, wrong},
+#include "io/cache/cache_sections.def"
+#undef RW_CACHE_SECTION
+};
+
 int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
                     struct rw_cache_layout *layout)
 {
-    const uint64_t cuts_plus = h->has_bins ? (uint64_t)h->n_cut_features + 1 : 0;
-    const struct {
-        uint64_t n, size;
-    } section[RW_CACHE_N_SECTIONS] = {
-        [RW_CACHE_COLUMN_FEATURE] = {h->n_columns, sizeof(uint32_t)},
-        [RW_CACHE_COLUMN_N] = {h->n_columns, sizeof(uint32_t)},
-        [RW_CACHE_COLUMN_SPARSE] = {h->n_columns, 1},
-        [RW_CACHE_ROW] = {h->n_rows, sizeof(uint32_t)},
-        [RW_CACHE_VALUE] = {h->n_values, sizeof(float)},
-        [RW_CACHE_LABEL] = {h->n_docs, sizeof(float)},
-        [RW_CACHE_QUERY_OFFSET] = {(uint64_t)h->n_queries + 1, sizeof(uint32_t)},
-        [RW_CACHE_QUERY_ID_OFFSET] = {(uint64_t)h->n_queries + 1, sizeof(uint64_t)},
-        [RW_CACHE_QUERY_ID_TEXT] = {h->query_id_bytes, 1},
-        [RW_CACHE_COMMENT_OFFSET] = {h->has_comments ? (uint64_t)h->n_docs + 1 : 0,
-                                     sizeof(uint64_t)},
-        [RW_CACHE_COMMENT_TEXT] = {h->comment_bytes, 1},
-        [RW_CACHE_CUT_FEATURE] = {h->n_cut_features, sizeof(uint32_t)},
-        [RW_CACHE_CUT_OFFSET] = {cuts_plus, sizeof(uint64_t)},
-        [RW_CACHE_CUT] = {h->n_cuts, sizeof(float)},
-        [RW_CACHE_HAS_MISSING] = {h->n_cut_features, 1},
-        [RW_CACHE_CODE] = {h->code_bytes, 1},
+    const uint64_t count[RW_CACHE_N_SECTIONS][2] = {
+#define RW_CACHE_SECTION(name, type, n_arrays, n, ...) [RW_CACHE_##name] = {n_arrays, n},
+#include "io/cache/cache_sections.def"
+#undef RW_CACHE_SECTION
     };
     uint64_t at = rw_cache_aligned(sizeof(*h));
     for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
-        if (at > most_bytes || section[i].n > (most_bytes - at) / section[i].size)
+        const uint64_t n_arrays = count[i][0], n = n_arrays ? count[i][1] : 0;
+        if (at > most_bytes || (n && n_arrays > (most_bytes - at) / rw_cache_row[i].size / n))
             return RW_ERR_FORMAT;
         layout->offset[i] = at;
-        at = rw_cache_aligned(at + section[i].n * section[i].size);
+        layout->n_arrays[i] = n_arrays;
+        layout->n[i] = n;
+        at = rw_cache_aligned(at + n_arrays * n * rw_cache_row[i].size);
     }
-    layout->table = at;
-    layout->table_bytes = 0;
-    if (h->version >= RW_CACHE_TABLE) { /* the rest */
-        if (h->file_bytes > most_bytes || h->file_bytes < at + RW_CACHE_CRC_BYTES)
-            return RW_ERR_FORMAT;
-        layout->table_bytes = h->file_bytes - at - RW_CACHE_CRC_BYTES;
-    }
-    layout->file_bytes = at + layout->table_bytes + RW_CACHE_CRC_BYTES;
+    layout->file_bytes = at + RW_CACHE_CRC_BYTES;
     return layout->file_bytes <= most_bytes ? RW_OK : RW_ERR_FORMAT;
 }
 
@@ -77,11 +65,12 @@ int rw_cache_header_of(struct rw_ctx *ctx, const char *name, const void *head, s
                        "'%s' is damaged, or was made on a machine of another "
                        "byte order\nhint: make it again with 'rankwood bin'",
                        name);
-    if (h->version < RW_CACHE_VERSION || h->version > RW_CACHE_VERSION_LAST)
+    if (h->version != RW_CACHE_VERSION)
         return rw_fail(ctx, RW_ERR_FORMAT,
-                       "'%s' is a cache of version %u; expected version %d to %d\n"
+                       "'%s' is a cache of version %u, made by %s Rankwood; expected version %d\n"
                        "hint: make it again with 'rankwood bin'",
-                       name, h->version, RW_CACHE_VERSION, RW_CACHE_VERSION_LAST);
+                       name, h->version, h->version < RW_CACHE_VERSION ? "an earlier" : "a later",
+                       RW_CACHE_VERSION);
     if (h->file_bytes != file_bytes)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu", name,
                        file_bytes < h->file_bytes ? "cut short" : "too long",
@@ -103,11 +92,20 @@ int rw_cache_check_counts(struct rw_ctx *ctx, const char *name, const struct rw_
     if (rw_cache_layout(h, h->file_bytes, layout) < 0 || layout->file_bytes != h->file_bytes)
         return damaged(ctx, name, "its counts do not fit its size");
     if (h->has_bins > 1 || h->has_comments > 1 || h->n_docs == 0 || h->n_docs > RW_MAX_DOCS ||
-        h->n_queries == 0 || h->n_queries > h->n_docs)
+        h->n_queries == 0 || h->n_queries > h->n_docs || h->weights > RW_CACHE_OF_QUERIES ||
+        h->n_more_labels >= RW_MAX_LABELS || h->width > RW_FEATURE_IDS ||
+        (h->width && h->n_names) || h->zero)
         return damaged(ctx, name, "a count is out of range");
-    if (h->version == RW_CACHE_WORDS && h->has_bins)
+    if (!h->has_comments && h->comment_bytes)
+        return damaged(ctx, name, "there is text that belongs to no comment");
+    if (!h->has_bins && (h->n_cut_features || h->n_cuts || h->code_bytes))
+        return damaged(ctx, name, "there are cuts without a rule");
+    if (h->n_word_features && h->has_bins)
         return damaged(ctx, name, "there are codes beside words");
-    return h->n_columns > RW_FEATURE_IDS ? damaged(ctx, name, "too many features") : RW_OK;
+    return h->n_columns > RW_FEATURE_IDS || h->n_names > RW_FEATURE_IDS ||
+                   h->n_word_features > RW_FEATURE_IDS
+               ? damaged(ctx, name, "too many features")
+               : RW_OK;
 }
 
 int rw_cache_check_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
@@ -154,11 +152,14 @@ static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_ca
     return RW_OK;
 }
 
-static int copy(struct rw_ctx *ctx, void **out, const void *from, uint64_t n, size_t size)
+static int copy(struct rw_ctx *ctx, void **out, const struct rw_cache_layout *layout,
+                enum rw_cache_section section, const char *map)
 {
+    const uint64_t n = layout->n_arrays[section] * layout->n[section];
+    const size_t size = rw_cache_row[section].size;
     RW_TRY(rw_mem_new_raw(ctx, out, n, size));
     if (n)
-        memcpy(*out, from, n * size);
+        memcpy(*out, map + layout->offset[section], n * size);
     return RW_OK;
 }
 
@@ -203,15 +204,15 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
     bins->owns_cuts = 1;
     RW_TRY(RW_NEW(ctx, bins->cuts, 1));
     struct rw_cuts *cuts = bins->cuts;
-    const uint64_t n = h->n_cut_features;
-    RW_TRY(copy(ctx, (void **)&cuts->feature, map + layout->offset[RW_CACHE_CUT_FEATURE], n,
-                sizeof(*cuts->feature)));
-    RW_TRY(copy(ctx, (void **)&cuts->offset, map + layout->offset[RW_CACHE_CUT_OFFSET], n + 1,
-                sizeof(*cuts->offset)));
-    RW_TRY(copy(ctx, (void **)&cuts->cut, map + layout->offset[RW_CACHE_CUT], h->n_cuts,
-                sizeof(*cuts->cut)));
-    RW_TRY(
-        copy(ctx, (void **)&cuts->has_missing, map + layout->offset[RW_CACHE_HAS_MISSING], n, 1));
+    const struct {
+        enum rw_cache_section section;
+        void **to;
+    } copied[] = {{RW_CACHE_CUT_FEATURE, (void **)&cuts->feature},
+                  {RW_CACHE_CUT_OFFSET, (void **)&cuts->offset},
+                  {RW_CACHE_CUT, (void **)&cuts->cut},
+                  {RW_CACHE_HAS_MISSING, (void **)&cuts->has_missing}};
+    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+        RW_TRY(copy(ctx, copied[i].to, layout, copied[i].section, map));
     if (h->bins < 2 || h->bins > RW_MAX_BINS || h->absent_missing > 1)
         return damaged(ctx, name, "its parameters are out of range");
     bins->rule = rw_cache_rule_of(h);
@@ -219,14 +220,11 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
     cuts->n_constant = h->n_constant;
     cuts->n_few = h->n_few;
     cuts->n_ignored = h->n_ignored;
-    if (cuts->offset[0] != 0 || cuts->offset[n] != h->n_cuts)
-        return damaged(ctx, name, "the cuts' counts do not add up");
-    for (uint64_t f = 0; f < n; f++) {
-        if (cuts->offset[f + 1] <= cuts->offset[f] || cuts->offset[f + 1] > h->n_cuts ||
-            cuts->offset[f + 1] - cuts->offset[f] > (uint64_t)h->bins || cuts->has_missing[f] > 1)
+    for (uint32_t f = 0; f < h->n_cut_features; f++) {
+        if (cuts->offset[f + 1] - cuts->offset[f] > (uint64_t)h->bins)
             return damaged(ctx, name, "a feature's number of cuts is wrong");
     }
-    RW_TRY(RW_NEW(ctx, bins->codes, n));
+    RW_TRY(RW_NEW(ctx, bins->codes, h->n_cut_features));
     cuts->n_features = h->n_cut_features;
     return view_codes(ctx, name, h, map + layout->offset[RW_CACHE_CODE], bins);
 }
@@ -251,6 +249,32 @@ static void leave_out_values(const struct rw_input *input, const struct rw_cut_r
     loaded->left_out_end = layout.offset[RW_CACHE_LABEL];
 }
 
+/* Weights and further labels are copied, for they are freed like any other. */
+static int take_side_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                             const struct rw_cache_layout *layout, const char *map,
+                             struct rw_dataset *dataset)
+{
+    dataset->weight_by_query = h->weights == RW_CACHE_OF_QUERIES;
+    dataset->width = h->width;
+    for (uint32_t c = 0; c < dataset->n_columns && h->width; c++) {
+        if (dataset->column[c].feature >= h->width)
+            return damaged(ctx, name, "a feature is beyond its columns");
+    }
+    if (h->weights)
+        RW_TRY(copy(ctx, (void **)&dataset->weight, layout, RW_CACHE_WEIGHT, map));
+    for (uint32_t q = 0; dataset->weight_by_query && q < dataset->n_queries; q++) {
+        const uint32_t begin = dataset->query_offset[q];
+        for (uint32_t i = begin; i < dataset->query_offset[q + 1]; i++) {
+            if (dataset->weight[i] != dataset->weight[begin])
+                return damaged(ctx, name, "a weight is wrong");
+        }
+    }
+    if (h->n_more_labels)
+        RW_TRY(copy(ctx, (void **)&dataset->more_label, layout, RW_CACHE_MORE_LABEL, map));
+    dataset->n_more_labels = (int)h->n_more_labels;
+    return RW_OK;
+}
+
 /* Columns whose values are left out are their features. */
 static int take_features(struct rw_ctx *ctx, struct rw_binned *binned)
 {
@@ -262,10 +286,9 @@ static int take_features(struct rw_ctx *ctx, struct rw_binned *binned)
     return RW_OK;
 }
 
-/* Documents, and codes or values, where they stand in dataset->cache. */
-static int view_all(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                    const struct rw_cache_layout *layout, enum rw_cache_view view,
-                    struct rw_binned *out)
+int rw_cache_view(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                  const struct rw_cache_layout *layout, enum rw_cache_view view,
+                  struct rw_binned *out)
 {
     struct rw_dataset *dataset = out->documents;
     char *map = dataset->cache;
@@ -280,26 +303,20 @@ static int view_all(struct rw_ctx *ctx, const char *name, const struct rw_cache_
         dataset->comment_offset = (void *)(map + layout->offset[RW_CACHE_COMMENT_OFFSET]);
         dataset->comment_text = map + layout->offset[RW_CACHE_COMMENT_TEXT];
     }
+    RW_TRY(rw_cache_check_sections(ctx, name, h, layout, map));
     RW_TRY(view_columns(ctx, name, h, layout, view != RW_CACHE_CODES, dataset));
     if (h->has_bins)
         RW_TRY(view_bins(ctx, name, h, layout, map, &out->bins));
-    RW_TRY(rw_cache_check(ctx, name, dataset, out->bins, h, view == RW_CACHE_PART));
-    RW_TRY(rw_cache_table_read(ctx, name, h, map + layout->table, layout->table_bytes, dataset));
+    RW_TRY(rw_cache_check(ctx, name, dataset, out->bins, view == RW_CACHE_PART));
+    RW_TRY(take_side_columns(ctx, name, h, layout, map, dataset));
+    RW_TRY(rw_cache_take_names(ctx, name, h, layout, map, dataset));
+    RW_TRY(rw_cache_take_words(ctx, name, h, layout, map, dataset));
+    RW_TRY(rw_columns_agree(ctx, name, dataset));
     if (view == RW_CACHE_CODES)
         return take_features(ctx, out);
     rw_bins_free(out->bins);
     out->bins = NULL;
     return RW_OK;
-}
-
-int rw_cache_view(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                  const struct rw_cache_layout *layout, enum rw_cache_view view,
-                  struct rw_binned *out)
-{
-    const int status = view_all(ctx, name, h, layout, view, out);
-    if (status < 0)
-        rw_binned_release(out);
-    return status;
 }
 
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
@@ -329,11 +346,11 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
     }
     for (int i = RW_CACHE_LABEL; i < RW_CACHE_N_SECTIONS; i++)
         layout.offset[i] -= loaded.left_out_end - loaded.left_out;
-    layout.table -= loaded.left_out_end - loaded.left_out;
-    return rw_cache_view(ctx, name, &header, &layout,
-                         loaded.left_out_end ? RW_CACHE_CODES : RW_CACHE_VALUES, out);
+    status = rw_cache_view(ctx, name, &header, &layout,
+                           loaded.left_out_end ? RW_CACHE_CODES : RW_CACHE_VALUES, out);
 out:
-    rw_binned_release(out);
+    if (status < 0)
+        rw_binned_release(out);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/system.h"
 #include "comm/comm.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/data_format.h"
 
 static int changed(struct rw_ctx *ctx, const struct rw_input *input)
@@ -187,37 +187,33 @@ struct part {
     struct rw_ctx *ctx; /* borrowed */
     struct whole whole;
     uint32_t begin, end;             /* documents */
-    uint32_t first_query, end_query; /* theirs */
-    uint64_t id_begin, id_end;       /* their ids, in the file's text of ids */
-    uint64_t comment_begin, comment_end;
+    uint64_t first[RW_CACHE_N_AXES]; /* of the file's, the part's own first one */
     /* what its own cache would have */
     struct rw_cache_header h;
     struct rw_cache_layout layout;
     char *map;
-    /* of the file: [n_columns]; owned */
-    uint32_t *feature, *column_n;
-    uint8_t *sparse;
-    uint32_t *part_n, *part_first; /* the part's entries, from which one on; owned */
-    uint64_t *cut_offset;          /* [n_cut_features + 1] owned */
-    uint8_t *has_missing;          /* [n_cut_features] owned */
-    struct code_block *block;      /* [n_cut_features] owned */
-    struct rw_cache_table_parts table;
-    struct copy *copy; /* [n_copies] owned */
+    uint32_t *column_n;     /* of the file: [n_columns] owned */
+    uint8_t *sparse;        /* the same */
+    uint64_t *cut_offset;   /* [n_cut_features + 1] owned */
+    uint8_t *has_missing;   /* [n_cut_features] owned */
+    struct entries *column; /* [n_columns] owned */
+    struct entries *codes;  /* [n_cut_features] owned */
+    struct copy *copy;      /* [n_copies] owned */
     size_t n_copies, copy_room;
 };
 
-/* A feature's codes. */
-struct code_block {
-    uint64_t at;       /* in the file */
-    uint32_t head[2];  /* n, rest */
-    uint32_t first, n; /* the part's entries */
+/* A feature's values or codes of the documents that are listed, or of all. */
+struct entries {
+    uint64_t rows, data; /* where they are in the file; rows 0: of all documents */
     size_t width;
+    uint32_t rest;     /* the code of documents that are not listed */
+    uint32_t first, n; /* the part's */
 };
 
 static void part_release(struct part *p)
 {
-    void *const owned[] = {p->feature,    p->column_n,    p->sparse, p->part_n, p->part_first,
-                           p->cut_offset, p->has_missing, p->block,  p->copy};
+    void *const owned[] = {p->column_n, p->sparse, p->cut_offset, p->has_missing,
+                           p->column,   p->codes,  p->copy};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }
@@ -240,97 +236,107 @@ static int get_new(struct part *p, void **out, enum rw_cache_section section, ui
 
 /* ---- sizes ---- */
 
-static int get_u64(const struct part *p, enum rw_cache_section section, uint64_t i, uint64_t *out)
+/* Where the part's stretch of a text begins and how long it is; from, end: its elements of the
+ * offsets' section. */
+static int measure_text(struct part *p, enum rw_cache_section section, uint32_t from, uint32_t end,
+                        uint64_t n_bytes, uint64_t *n)
 {
-    return get(p->ctx, p->whole.input, p->whole.layout.offset[section] + i * sizeof(*out), out,
-               sizeof(*out));
+    const uint64_t at = p->whole.layout.offset[section];
+    uint64_t begin, stop;
+    if (p->whole.layout.n[section] == 0)
+        return RW_OK;
+    RW_TRY(get(p->ctx, p->whole.input, at + from * sizeof(begin), &begin, sizeof(begin)));
+    RW_TRY(get(p->ctx, p->whole.input, at + end * sizeof(stop), &stop, sizeof(stop)));
+    if (begin > stop || stop > n_bytes)
+        return changed(p->ctx, p->whole.input);
+    p->first[rw_cache_row[section].of] = begin;
+    *n = stop - begin;
+    return RW_OK;
 }
 
 static int measure_lines(struct part *p)
 {
     const struct rw_cache_header *from = &p->whole.h;
-    uint32_t doc;
-    RW_TRY(queries_under(p->ctx, &p->whole, p->begin, &p->first_query));
-    RW_TRY(queries_under(p->ctx, &p->whole, p->end, &p->end_query));
-    RW_TRY(query_offset(p->ctx, &p->whole, p->first_query, &doc));
-    RW_TRY(get_u64(p, RW_CACHE_QUERY_ID_OFFSET, p->first_query, &p->id_begin));
-    RW_TRY(get_u64(p, RW_CACHE_QUERY_ID_OFFSET, p->end_query, &p->id_end));
-    if (from->has_comments) {
-        RW_TRY(get_u64(p, RW_CACHE_COMMENT_OFFSET, p->begin, &p->comment_begin));
-        RW_TRY(get_u64(p, RW_CACHE_COMMENT_OFFSET, p->end, &p->comment_end));
-    }
-    if (doc != p->begin || p->id_begin > p->id_end || p->id_end > from->query_id_bytes ||
-        p->comment_begin > p->comment_end || p->comment_end > from->comment_bytes)
+    uint32_t doc, first, end;
+    RW_TRY(queries_under(p->ctx, &p->whole, p->begin, &first));
+    RW_TRY(queries_under(p->ctx, &p->whole, p->end, &end));
+    RW_TRY(query_offset(p->ctx, &p->whole, first, &doc));
+    if (doc != p->begin)
         return changed(p->ctx, p->whole.input);
+    p->first[RW_CACHE_AXIS_DOCS] = p->begin;
+    p->first[RW_CACHE_AXIS_QUERIES] = first;
     p->h.n_docs = p->end - p->begin;
-    p->h.n_queries = p->end_query - p->first_query;
-    p->h.query_id_bytes = p->id_end - p->id_begin;
-    p->h.comment_bytes = p->comment_end - p->comment_begin;
+    p->h.n_queries = end - first;
     p->h.n_clamped = p->begin == 0 ? from->n_clamped : 0;
+    RW_TRY(measure_text(p, RW_CACHE_QUERY_ID_OFFSET, first, end, from->query_id_bytes,
+                        &p->h.query_id_bytes));
+    return measure_text(p, RW_CACHE_COMMENT_OFFSET, p->begin, p->end, from->comment_bytes,
+                        &p->h.comment_bytes);
+}
+
+/* Which entries are the part's; n: how many the file has. */
+static int measure_entries(struct part *p, uint32_t n, struct entries *e)
+{
+    uint32_t end = p->end;
+    e->first = p->begin;
+    if (e->rows) {
+        RW_TRY(count_under(p->ctx, p->whole.input, e->rows, n, p->begin, &e->first));
+        RW_TRY(count_under(p->ctx, p->whole.input, e->rows, n, p->end, &end));
+    }
+    if (end < e->first) /* rows that do not ascend */
+        return changed(p->ctx, p->whole.input);
+    e->n = end - e->first;
     return RW_OK;
 }
 
-/* The part of each column; with_values: else only which features there are is of use. */
+/* with_values: else only which features there are is of use. */
 static int measure_columns(struct part *p, int with_values)
 {
     const struct rw_cache_header *from = &p->whole.h;
-    const uint64_t n = from->n_columns, rows = p->whole.layout.offset[RW_CACHE_ROW];
-    uint64_t row_at = 0;
-    RW_TRY(get_new(p, (void **)&p->feature, RW_CACHE_COLUMN_FEATURE, n, sizeof(*p->feature)));
-    RW_TRY(get_new(p, (void **)&p->column_n, RW_CACHE_COLUMN_N, n, sizeof(*p->column_n)));
+    const uint64_t n = from->n_columns, size = sizeof(uint32_t);
+    uint64_t rows = p->whole.layout.offset[RW_CACHE_ROW];
+    uint64_t values = p->whole.layout.offset[RW_CACHE_VALUE];
+    RW_TRY(get_new(p, (void **)&p->column_n, RW_CACHE_COLUMN_N, n, size));
     RW_TRY(get_new(p, (void **)&p->sparse, RW_CACHE_COLUMN_SPARSE, n, 1));
     RW_TRY(rw_cache_check_columns(p->ctx, rw_input_name(p->whole.input), from, p->column_n,
                                   p->sparse));
-    RW_TRY(RW_NEW(p->ctx, p->part_n, n));
-    RW_TRY(RW_NEW(p->ctx, p->part_first, n));
+    RW_TRY(RW_NEW(p->ctx, p->column, n));
     p->h.n_rows = p->h.n_values = 0;
     for (uint32_t c = 0; with_values && c < n; c++) {
-        uint32_t end = p->end;
-        p->part_first[c] = p->begin;
-        if (p->sparse[c]) {
-            const uint64_t at = rows + row_at * sizeof(uint32_t);
-            RW_TRY(count_under(p->ctx, p->whole.input, at, p->column_n[c], p->begin,
-                               &p->part_first[c]));
-            RW_TRY(count_under(p->ctx, p->whole.input, at, p->column_n[c], p->end, &end));
-            row_at += p->column_n[c];
-        }
-        if (end < p->part_first[c]) /* rows that do not ascend */
-            return changed(p->ctx, p->whole.input);
-        p->part_n[c] = end - p->part_first[c];
-        p->h.n_values += p->part_n[c];
-        p->h.n_rows += p->sparse[c] ? p->part_n[c] : 0;
+        struct entries *e = &p->column[c];
+        *e = (struct entries){.rows = p->sparse[c] ? rows : 0, .data = values, .width = size};
+        RW_TRY(measure_entries(p, p->column_n[c], e));
+        rows += p->sparse[c] ? p->column_n[c] * size : 0;
+        values += p->column_n[c] * size;
+        p->h.n_rows += p->sparse[c] ? e->n : 0;
+        p->h.n_values += e->n;
     }
     return RW_OK;
 }
 
+/* at: of the block in its section; afterwards, of the next one. */
 static int measure_block(struct part *p, uint32_t f, uint64_t *at)
 {
     const struct rw_cache_header *from = &p->whole.h;
-    struct code_block *block = &p->block[f];
-    const uint64_t section = p->whole.layout.offset[RW_CACHE_CODE];
+    struct entries *e = &p->codes[f];
+    const uint64_t begin = p->whole.layout.offset[RW_CACHE_CODE] + *at;
     const uint64_t n_codes = p->cut_offset[f + 1] - p->cut_offset[f] + p->has_missing[f];
-    block->width = n_codes > 256 ? 2 : 1;
-    block->at = section + *at;
+    uint32_t head[2];
+    e->width = n_codes > 256 ? 2 : 1;
     if (from->code_bytes - *at < RW_CACHE_ALIGN)
         return changed(p->ctx, p->whole.input);
-    RW_TRY(get(p->ctx, p->whole.input, block->at, block->head, sizeof(block->head)));
-    const uint32_t n = block->head[0];
+    RW_TRY(get(p->ctx, p->whole.input, begin, head, sizeof(head)));
+    const uint32_t n = head[0];
     const uint64_t n_bytes =
-        n <= from->n_docs ? rw_cache_block_bytes(n, from->n_docs, block->width) : UINT64_MAX;
+        n <= from->n_docs ? rw_cache_block_bytes(n, from->n_docs, e->width) : UINT64_MAX;
     if (n_bytes > from->code_bytes - *at)
         return changed(p->ctx, p->whole.input);
-    uint32_t end = p->end;
-    block->first = p->begin;
-    if (n < from->n_docs) {
-        const uint64_t rows = block->at + RW_CACHE_ALIGN;
-        RW_TRY(count_under(p->ctx, p->whole.input, rows, n, p->begin, &block->first));
-        RW_TRY(count_under(p->ctx, p->whole.input, rows, n, p->end, &end));
-    }
-    if (end < block->first)
-        return changed(p->ctx, p->whole.input);
-    block->n = end - block->first;
+    e->rest = head[1];
+    e->rows = n < from->n_docs ? begin + RW_CACHE_ALIGN : 0;
+    e->data = begin + n_bytes - rw_cache_aligned((uint64_t)n * e->width);
+    RW_TRY(measure_entries(p, n, e));
     *at += n_bytes;
-    p->h.code_bytes += rw_cache_block_bytes(block->n, p->h.n_docs, block->width);
+    p->h.code_bytes += rw_cache_block_bytes(e->n, p->h.n_docs, e->width);
     return RW_OK;
 }
 
@@ -341,7 +347,7 @@ static int measure_codes(struct part *p)
     p->h.code_bytes = 0;
     RW_TRY(get_new(p, (void **)&p->cut_offset, RW_CACHE_CUT_OFFSET, n + 1, sizeof(*p->cut_offset)));
     RW_TRY(get_new(p, (void **)&p->has_missing, RW_CACHE_HAS_MISSING, n, 1));
-    RW_TRY(RW_NEW(p->ctx, p->block, n));
+    RW_TRY(RW_NEW(p->ctx, p->codes, n));
     for (uint32_t f = 0; f < n; f++)
         RW_TRY(measure_block(p, f, &at));
     return RW_OK;
@@ -353,27 +359,8 @@ static void without_codes(struct rw_cache_header *h)
     h->n_cuts = h->code_bytes = 0;
 }
 
-/* Names, words, weights and further labels; the bytes that the part has of them. */
-static int measure_table(struct part *p, uint64_t *n_bytes)
-{
-    const struct rw_cache_layout *layout = &p->whole.layout;
-    char head[RW_CACHE_TABLE_HEAD];
-    *n_bytes = 0;
-    if (layout->table_bytes == 0)
-        return RW_OK;
-    RW_TRY(get(p->ctx, p->whole.input, layout->table, head,
-               layout->table_bytes < sizeof(head) ? layout->table_bytes : sizeof(head)));
-    if (rw_cache_table_divide(&p->whole.h, head, layout->table_bytes, &p->table) < 0)
-        return changed(p->ctx, p->whole.input);
-    *n_bytes = p->table.names_bytes;
-    for (uint32_t i = 0; i < p->table.n_arrays; i++)
-        *n_bytes += p->table.doc_bytes[i] * p->h.n_docs;
-    return RW_OK;
-}
-
 static int measure(struct part *p, int with_codes)
 {
-    uint64_t table_bytes;
     p->h = p->whole.h;
     RW_TRY(measure_lines(p));
     RW_TRY(measure_columns(p, !with_codes));
@@ -381,112 +368,69 @@ static int measure(struct part *p, int with_codes)
         RW_TRY(measure_codes(p));
     else
         without_codes(&p->h);
-    RW_TRY(measure_table(p, &table_bytes));
-    p->h.version = RW_CACHE_VERSION;
     RW_TRY(rw_cache_layout(&p->h, UINT64_MAX / 2, &p->layout));
-    p->h.version = p->whole.h.version;
-    p->h.file_bytes = p->layout.file_bytes + table_bytes;
-    return rw_cache_layout(&p->h, UINT64_MAX / 2, &p->layout);
+    p->h.file_bytes = p->layout.file_bytes;
+    return RW_OK;
 }
 
 /* ---- copies ---- */
 
-/* Elements [first, first + n) of a section. */
-static int add_section(struct part *p, enum rw_cache_section section, uint64_t first, uint64_t n,
-                       size_t size, uint64_t minus, int width)
+/* All sections but those of columns and codes. */
+static int add_sections(struct part *p)
 {
-    return add(p, p->whole.layout.offset[section] + first * size,
-               p->map + p->layout.offset[section], n * size, minus, width);
+    for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
+        const struct rw_cache_row *row = &rw_cache_row[i];
+        const uint64_t n = p->layout.n[i], n_whole = p->whole.layout.n[i];
+        if (row->axis == RW_CACHE_AXIS_COLUMNS || row->axis == RW_CACHE_AXIS_CODES)
+            continue;
+        for (uint64_t k = 0; n && k < p->layout.n_arrays[i]; k++)
+            RW_TRY(add(p,
+                       p->whole.layout.offset[i] + (k * n_whole + p->first[row->axis]) * row->size,
+                       p->map + p->layout.offset[i] + k * n * row->size, n * row->size,
+                       p->first[row->of], row->of ? (int)row->size : 0));
+    }
+    return RW_OK;
 }
 
-static int add_lines(struct part *p)
+/* rows: NULL, or where they go. */
+static int add_entries(struct part *p, const struct entries *e, char *rows, char *data)
 {
-    const uint64_t n_docs = p->h.n_docs, n_queries = p->h.n_queries;
-    enum { OFFSET = sizeof(uint64_t), ROW = sizeof(uint32_t) };
-    RW_TRY(add_section(p, RW_CACHE_LABEL, p->begin, n_docs, sizeof(float), 0, 0));
-    RW_TRY(
-        add_section(p, RW_CACHE_QUERY_OFFSET, p->first_query, n_queries + 1, ROW, p->begin, ROW));
-    RW_TRY(add_section(p, RW_CACHE_QUERY_ID_OFFSET, p->first_query, n_queries + 1, OFFSET,
-                       p->id_begin, OFFSET));
-    RW_TRY(add_section(p, RW_CACHE_QUERY_ID_TEXT, p->id_begin, p->h.query_id_bytes, 1, 0, 0));
-    if (!p->h.has_comments)
-        return RW_OK;
-    RW_TRY(add_section(p, RW_CACHE_COMMENT_OFFSET, p->begin, n_docs + 1, OFFSET, p->comment_begin,
-                       OFFSET));
-    return add_section(p, RW_CACHE_COMMENT_TEXT, p->comment_begin, p->h.comment_bytes, 1, 0, 0);
+    const uint64_t row = sizeof(uint32_t);
+    if (rows)
+        RW_TRY(add(p, e->rows + e->first * row, rows, e->n * row, p->begin, (int)row));
+    return add(p, e->data + e->first * e->width, data, e->n * e->width, 0, 0);
 }
 
 static int add_columns(struct part *p, int with_codes)
 {
     uint32_t *n = (void *)(p->map + p->layout.offset[RW_CACHE_COLUMN_N]);
     uint8_t *sparse = (void *)(p->map + p->layout.offset[RW_CACHE_COLUMN_SPARSE]);
-    uint64_t row = 0, value = 0, from_row = 0, from_value = 0; /* so far */
-    const size_t size = sizeof(uint32_t);
-    if (p->h.n_columns)
-        memcpy(p->map + p->layout.offset[RW_CACHE_COLUMN_FEATURE], p->feature,
-               p->h.n_columns * sizeof(*p->feature));
+    char *rows = p->map + p->layout.offset[RW_CACHE_ROW];
+    char *values = p->map + p->layout.offset[RW_CACHE_VALUE];
     for (uint32_t c = 0; c < p->h.n_columns; c++) {
-        const uint64_t first = p->part_first[c], bytes = p->part_n[c] * size;
-        n[c] = p->part_n[c];
+        const struct entries *e = &p->column[c];
+        n[c] = e->n;
         sparse[c] = with_codes || p->sparse[c];
         if (with_codes)
             continue;
-        if (sparse[c])
-            RW_TRY(add(p, p->whole.layout.offset[RW_CACHE_ROW] + (from_row + first) * size,
-                       p->map + p->layout.offset[RW_CACHE_ROW] + row * size, bytes, p->begin,
-                       (int)size));
-        RW_TRY(add(p, p->whole.layout.offset[RW_CACHE_VALUE] + (from_value + first) * size,
-                   p->map + p->layout.offset[RW_CACHE_VALUE] + value * size, bytes, 0, 0));
-        row += sparse[c] ? n[c] : 0;
-        value += n[c];
-        from_row += sparse[c] ? p->column_n[c] : 0;
-        from_value += p->column_n[c];
+        RW_TRY(add_entries(p, e, sparse[c] ? rows : NULL, values));
+        rows += sparse[c] ? e->n * sizeof(uint32_t) : 0;
+        values += e->n * sizeof(float);
     }
     return RW_OK;
 }
 
 static int add_codes(struct part *p)
 {
-    const uint64_t n = p->h.n_cut_features;
     char *to = p->map + p->layout.offset[RW_CACHE_CODE];
-    RW_TRY(add_section(p, RW_CACHE_CUT_FEATURE, 0, n, sizeof(uint32_t), 0, 0));
-    RW_TRY(add_section(p, RW_CACHE_CUT_OFFSET, 0, n + 1, sizeof(uint64_t), 0, 0));
-    RW_TRY(add_section(p, RW_CACHE_CUT, 0, p->h.n_cuts, sizeof(float), 0, 0));
-    RW_TRY(add_section(p, RW_CACHE_HAS_MISSING, 0, n, 1, 0, 0));
-    for (uint32_t f = 0; f < n; f++) {
-        const struct code_block *block = &p->block[f];
-        const uint32_t from_n = block->head[0], head[2] = {block->n, block->head[1]};
-        const int is_sparse = block->n < p->h.n_docs;
-        const uint64_t from_codes = block->at +
-                                    rw_cache_block_bytes(from_n, p->whole.h.n_docs, block->width) -
-                                    rw_cache_aligned((uint64_t)from_n * block->width);
-        const uint64_t row = sizeof(uint32_t);
+    for (uint32_t f = 0; f < p->h.n_cut_features; f++) {
+        const struct entries *e = &p->codes[f];
+        const uint32_t head[2] = {e->n, e->rest};
+        char *rows = to + RW_CACHE_ALIGN;
         memcpy(to, head, sizeof(head));
-        to += RW_CACHE_ALIGN;
-        if (is_sparse) {
-            RW_TRY(add(p, block->at + RW_CACHE_ALIGN + block->first * row, to, block->n * row,
-                       p->begin, (int)row));
-            to += rw_cache_aligned(block->n * row);
-        }
-        RW_TRY(add(p, from_codes + block->first * block->width, to, block->n * block->width, 0, 0));
-        to += rw_cache_aligned(block->n * block->width);
-    }
-    return RW_OK;
-}
-
-static int add_table(struct part *p)
-{
-    uint64_t from = p->whole.layout.table + p->table.names_bytes;
-    char *to = p->map + p->layout.table;
-    if (p->layout.table_bytes == 0)
-        return RW_OK;
-    RW_TRY(add(p, p->whole.layout.table, to, p->table.names_bytes, 0, 0));
-    to += p->table.names_bytes;
-    for (uint32_t i = 0; i < p->table.n_arrays; i++) {
-        const uint64_t width = p->table.doc_bytes[i];
-        RW_TRY(add(p, from + p->begin * width, to, p->h.n_docs * width, 0, 0));
-        from += p->whole.h.n_docs * width;
-        to += p->h.n_docs * width;
+        to += rw_cache_block_bytes(e->n, p->h.n_docs, e->width);
+        RW_TRY(add_entries(p, e, e->n < p->h.n_docs ? rows : NULL,
+                           to - rw_cache_aligned((uint64_t)e->n * e->width)));
     }
     return RW_OK;
 }
@@ -546,11 +490,10 @@ static int fill(struct part *p, int with_codes, struct rw_binned *out)
     out->documents->cache = p->map;
     out->documents->cache_bytes = n_bytes;
     rw_system_large_pages(p->map, n_bytes);
-    RW_TRY(add_lines(p));
+    RW_TRY(add_sections(p));
     RW_TRY(add_columns(p, with_codes));
     if (with_codes)
         RW_TRY(add_codes(p));
-    RW_TRY(add_table(p));
     return copy_all(p);
 }
 

@@ -1,10 +1,11 @@
 /* The cache file: a data set's arrays as they stand in memory, so that they are used where they
  * were read to.
  *
- * A header, then sections in the order of enum rw_cache_section, each beginning at a multiple of 64
- * bytes; their sizes follow from the header's counts. The last 4 bytes are the CRC-32 of all bytes
- * before them. Numbers are in the byte order of the machine that wrote them, which the header
- * tells. */
+ * A header, then the sections of cache_sections.def, each beginning at a multiple of 64 bytes;
+ * their sizes follow from the header's counts. To write, read, check and divide a cache is a loop
+ * over that table; columns and codes, whose parts are found by their lengths, have code of their
+ * own. The last 4 bytes are the CRC-32 of all bytes before them. Numbers are in the byte order of
+ * the machine that wrote them, which the header tells. */
 #ifndef RW_IO_CACHE_H
 #define RW_IO_CACHE_H
 
@@ -12,23 +13,13 @@
 #include "binning/binned.h"
 #include "io/input.h"
 
-/* What a cache has decides its version, the least that says it.
- * RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections.
- * RW_CACHE_WORDS: also with words that some features' values are numbers of; and without codes, for
- * training gives them to words.
- * RW_CACHE_LABELS: also with further labels of each document, with words or without.
- * RW_CACHE_COLUMNS: also with the number of columns of an array, which have no names. */
 enum {
-    RW_CACHE_VERSION = 2,
-    RW_CACHE_TABLE = 3,
-    RW_CACHE_WORDS = 4,
-    RW_CACHE_LABELS = 5,
-    RW_CACHE_COLUMNS = 6,
-    RW_CACHE_VERSION_LAST = RW_CACHE_COLUMNS,
+    RW_CACHE_VERSION = 7,
     RW_CACHE_BYTE_ORDER = 0x01020304,
     RW_CACHE_ALIGN = 64,
     RW_CACHE_CRC_BYTES = 4
 };
+enum rw_cache_weights { RW_CACHE_UNWEIGHTED, RW_CACHE_OF_DOCUMENTS, RW_CACHE_OF_QUERIES };
 
 struct rw_cache_header {
     char magic[8];
@@ -44,32 +35,51 @@ struct rw_cache_header {
     int32_t bins; /* the rule of the codes: struct rw_cut_rule */
     uint32_t absent_missing, min_docs;
     uint32_t n_constant, n_few, n_ignored;
+    uint32_t n_names, n_word_features; /* words: without codes, for training gives them to words */
+    uint64_t name_bytes, word_bytes;
+    uint32_t weights; /* enum rw_cache_weights */
+    uint32_t n_more_labels;
+    uint32_t width; /* 0, or columns of an array, which have no names */
+    uint32_t zero;
 };
 
 enum rw_cache_section {
-    RW_CACHE_COLUMN_FEATURE,  /* uint32 [n_columns] */
-    RW_CACHE_COLUMN_N,        /* uint32 [n_columns] */
-    RW_CACHE_COLUMN_SPARSE,   /* uint8 [n_columns] 1: has rows */
-    RW_CACHE_ROW,             /* uint32 [n_rows], sparse columns end to end */
-    RW_CACHE_VALUE,           /* float [n_values], columns end to end */
-    RW_CACHE_LABEL,           /* float [n_docs] */
-    RW_CACHE_QUERY_OFFSET,    /* uint32 [n_queries + 1] */
-    RW_CACHE_QUERY_ID_OFFSET, /* uint64 [n_queries + 1] */
-    RW_CACHE_QUERY_ID_TEXT,   /* [query_id_bytes] */
-    RW_CACHE_COMMENT_OFFSET,  /* uint64 [n_docs + 1]; empty without comments */
-    RW_CACHE_COMMENT_TEXT,    /* [comment_bytes] */
-    RW_CACHE_CUT_FEATURE, /* uint32 [n_cut_features]; this and the rest are empty without bins */
-    RW_CACHE_CUT_OFFSET,  /* uint64 [n_cut_features + 1] */
-    RW_CACHE_CUT,         /* float [n_cuts] */
-    RW_CACHE_HAS_MISSING, /* uint8 [n_cut_features] */
-    RW_CACHE_CODE, /* [code_bytes]: a block a feature (cache.c), its parts at multiples of 64 */
+#define RW_CACHE_SECTION(name, ...) RW_CACHE_##name,
+#include "io/cache/cache_sections.def"
+#undef RW_CACHE_SECTION
     RW_CACHE_N_SECTIONS
 };
+enum rw_cache_axis {
+    RW_CACHE_AXIS_ALL,
+    RW_CACHE_AXIS_DOCS,
+    RW_CACHE_AXIS_QUERIES,
+    RW_CACHE_AXIS_QUERY_ID, /* bytes */
+    RW_CACHE_AXIS_COMMENT,  /* bytes */
+    RW_CACHE_AXIS_CUTS,
+    RW_CACHE_AXIS_COLUMNS, /* entries of each column */
+    RW_CACHE_AXIS_CODES,   /* entries of each block */
+    RW_CACHE_N_AXES
+};
+enum rw_cache_invariant {
+    RW_CACHE_ANY,     /* see columns, codes and texts */
+    RW_CACHE_IDS,     /* of features; they ascend */
+    RW_CACHE_FLAGS,   /* 0 or 1 */
+    RW_CACHE_LABELS,  /* finite, 0 or more, not -0 */
+    RW_CACHE_WEIGHTS, /* the same, to RW_MAX_WEIGHT */
+    RW_CACHE_OFFSETS  /* from 0 to the length of an axis; they ascend */
+};
+struct rw_cache_row {
+    size_t size;
+    enum rw_cache_axis axis, of;
+    enum rw_cache_invariant invariant;
+    const char *wrong;
+};
+extern const struct rw_cache_row rw_cache_row[RW_CACHE_N_SECTIONS];
 
 struct rw_cache_layout {
     uint64_t offset[RW_CACHE_N_SECTIONS];
-    uint64_t table, table_bytes; /* what a table has besides (cache_table.c) */
-    uint64_t file_bytes;         /* with the checksum */
+    uint64_t n_arrays[RW_CACHE_N_SECTIONS], n[RW_CACHE_N_SECTIONS];
+    uint64_t file_bytes; /* with the checksum */
 };
 /* RW_ERR_FORMAT if the sections cannot fit into `most_bytes`. */
 int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
@@ -109,14 +119,14 @@ int rw_cache_check_columns(struct rw_ctx *ctx, const char *name, const struct rw
                            const uint32_t *n, const uint8_t *sparse);
 struct rw_cut_rule rw_cache_rule_of(const struct rw_cache_header *h);
 /* Checks and takes what stands at `layout` in out->documents->cache. Codes: in place of values,
- * which are not there. Of a part some features may have no value. After a failure `out` is empty.
- */
+ * which are not there. Of a part some features may have no value. After a failure the caller
+ * releases `out`. */
 enum rw_cache_view { RW_CACHE_VALUES, RW_CACHE_CODES, RW_CACHE_PART };
 int rw_cache_view(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                   const struct rw_cache_layout *layout, enum rw_cache_view view,
                   struct rw_binned *out);
 
-/* --- a part of a cache (cache_part.c); struct rw_divided of data_format.h --- */
+/* --- a part of a cache (cache_shard.c); struct rw_divided of data_format.h --- */
 
 struct rw_range;
 struct rw_query_text;
@@ -131,12 +141,15 @@ int rw_cache_query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t a
 int rw_cache_next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
                         const struct rw_query_text *before, uint64_t *place);
 
-/* Every count, order and range of a data set whose arrays came from outside (cache_check.c), so
- * that nothing later can be led astray. name: of the file. is_part: a feature may have no value. */
+/* Every count, order and range of what came from outside (cache_check.c), so that nothing later can
+ * be led astray. The sections one by one, at `layout` in `map`; then the data set, which has them.
+ * name: of the file. is_part: a feature may have no value. */
+int rw_cache_check_sections(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                            const struct rw_cache_layout *layout, const char *map);
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_bins *bins, const struct rw_cache_header *header, int is_part);
+                   const struct rw_bins *bins, int is_part);
 
-/* --- words (cache_words.c) --- */
+/* --- names and words (cache_words.c) --- */
 
 struct rw_cache_words {
     struct rw_dataset view; /* values are numbers of these words; its `column` is owned */
@@ -151,35 +164,13 @@ int rw_cache_has_words(const struct rw_dataset *dataset);
 int rw_cache_words_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         struct rw_cache_words *words);
 void rw_cache_words_release(struct rw_cache_words *words);
-/* from: features, then numbers of words, [n_features] each; text: the words, each ended by 0.
- * Checks them and the values, and takes them. RW_ERR_FORMAT, without a message: they are wrong. */
-int rw_cache_words_read(struct rw_ctx *ctx, const char *from, uint32_t n_features, const char *text,
-                        uint64_t n_bytes, struct rw_dataset *dataset);
-
-/* --- names, words, weights and further labels (cache_table.c) --- */
-
-/* The version that says what the cache has: RW_CACHE_VERSION without any of these. */
-uint32_t rw_cache_version(const struct rw_dataset *dataset, const struct rw_cache_words *words);
-/* 0: there are none. */
-uint64_t rw_cache_table_bytes(const struct rw_dataset *dataset, const struct rw_cache_words *words);
-/* to: [rw_cache_table_bytes] zeroed, aligned as uint64_t is. */
-void rw_cache_table_fill(const struct rw_dataset *dataset, const struct rw_cache_words *words,
-                         char *to);
-/* How the table of a part is. */
-struct rw_cache_table_parts {
-    uint64_t names_bytes; /* names and words and what describes them, the same for each part */
-    /* Arrays behind those, end to end, and their bytes a document; all parts' are alike. */
-    uint32_t n_arrays;
-    uint64_t doc_bytes[RW_MAX_LABELS];
-};
-/* As the whole one of n_bytes that begins with `head`, the first RW_CACHE_TABLE_HEAD bytes, if it
- * has so many, of a cache with the header `h`. RW_ERR_FORMAT. */
-enum { RW_CACHE_TABLE_HEAD = 40 };
-int rw_cache_table_divide(const struct rw_cache_header *h, const void *head, uint64_t n_bytes,
-                          struct rw_cache_table_parts *parts);
-/* Checks and takes them. */
-int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                        const char *from, uint64_t n_bytes, struct rw_dataset *dataset);
+/* Checks the texts, and takes them from their sections. */
+int rw_cache_take_names(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                        const struct rw_cache_layout *layout, const char *map,
+                        struct rw_dataset *dataset);
+int rw_cache_take_words(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                        const struct rw_cache_layout *layout, const char *map,
+                        struct rw_dataset *dataset);
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);
@@ -189,8 +180,7 @@ struct rw_out_file;
 int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         const struct rw_bins *bins, struct rw_out_file *file);
 
-/* --- values first (cache_values.c): a cache of dense columns whose values are nowhere but there
- * --- */
+/* --- values first: a cache of dense columns whose values are nowhere but there --- */
 
 struct rw_cache_values;
 /* *out is NULL if there is no ordinary file to be made. */

@@ -1,13 +1,13 @@
-/* A cache's words: of each feature whose values are words, those that its documents have, by their
- * bytes. The feature's values are their numbers in that order, from 0, whatever numbers they have
- * in memory, so the file depends on the data alone. */
+/* A cache's names of features and its words: of each feature whose values are words, those that its
+ * documents have, by their bytes. The feature's values are their numbers in that order, from 0,
+ * whatever numbers they have in memory, so the file depends on the data alone. */
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/words.h"
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
-#include "io/cache.h"
+#include "io/cache/cache.h"
 #include "io/columns.h"
 
 /* ---- to write ---- */
@@ -121,38 +121,80 @@ int rw_cache_has_words(const struct rw_dataset *dataset)
 
 /* ---- to read ---- */
 
-/* The words of `n` features, [n] each, end to end in `text`. */
+/* The texts of a section, [n], which hold all of its bytes; each ended by 0, and not empty. out:
+ * owned.
+ */
+static int find_texts(struct rw_ctx *ctx, const struct rw_cache_layout *layout, const char *map,
+                      enum rw_cache_section section, uint64_t n, const char ***out)
+{
+    const char *text = map + layout->offset[section], *end = text + layout->n[section];
+    if (n > layout->n[section])
+        return RW_ERR_FORMAT;
+    RW_TRY(RW_NEW(ctx, *out, n + 1));
+    for (uint64_t i = 0; i < n; i++) {
+        const char *stop = text < end ? memchr(text, 0, (size_t)(end - text)) : NULL;
+        if (!stop || stop == text)
+            return RW_ERR_FORMAT;
+        (*out)[i] = text;
+        text = stop + 1;
+    }
+    return text == end ? RW_OK : RW_ERR_FORMAT;
+}
+
+static int refused(struct rw_ctx *ctx, const char *name, int status, enum rw_cache_section section)
+{
+    return status == RW_ERR_FORMAT
+               ? rw_fail(ctx, status, "'%s' is damaged: %s", name, rw_cache_row[section].wrong)
+               : status;
+}
+
+int rw_cache_take_names(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                        const struct rw_cache_layout *layout, const char *map,
+                        struct rw_dataset *dataset)
+{
+    const uint32_t *feature = (const void *)(map + layout->offset[RW_CACHE_NAME_FEATURE]);
+    const char **text = NULL;
+    int status;
+    RW_TRY_OUT(find_texts(ctx, layout, map, RW_CACHE_NAME_TEXT, h->n_names, &text));
+    if (h->n_names) {
+        RW_TRY_OUT(RW_NEW(ctx, dataset->name, h->n_names));
+        dataset->width = feature[h->n_names - 1] + 1;
+    }
+    for (uint32_t i = 0; i < h->n_names; i++) {
+        dataset->name[i].feature = feature[i];
+        dataset->n_names++;
+        RW_TRY_OUT(rw_mem_copy_text(ctx, &dataset->name[i].name, text[i]));
+    }
+out:
+    rw_mem_free(text);
+    return refused(ctx, name, status, RW_CACHE_NAME_FEATURE);
+}
+
+/* The words of `n` features, [n_words] each, ascending, end to end in `word`. */
 struct found_words {
     const uint32_t *feature, *n_words;
     uint32_t n;
     const char **word; /* owned */
 };
 
-static int find_words(struct rw_ctx *ctx, const char *text, uint64_t n_bytes,
+static int find_words(struct rw_ctx *ctx, const struct rw_cache_layout *layout, const char *map,
                       struct found_words *found)
 {
-    const char *end = text + n_bytes;
-    uint64_t n_all = 0, at = 0;
+    uint64_t n_all = 0;
     for (uint32_t i = 0; i < found->n; i++) {
-        if (found->feature[i] > RW_MAX_FEATURE || found->n_words[i] > RW_MAX_WORDS ||
-            (i && found->feature[i] <= found->feature[i - 1]))
+        if (found->n_words[i] > RW_MAX_WORDS)
             return RW_ERR_FORMAT;
         n_all += found->n_words[i];
     }
-    if (n_all > n_bytes)
-        return RW_ERR_FORMAT;
-    RW_TRY(RW_NEW(ctx, found->word, n_all + 1));
-    for (uint32_t i = 0; i < found->n; i++) {
+    RW_TRY(find_texts(ctx, layout, map, RW_CACHE_WORD_TEXT, n_all, &found->word));
+    const char **own = found->word;
+    for (uint32_t i = 0; i < found->n; own += found->n_words[i++]) {
         for (uint32_t k = 0; k < found->n_words[i]; k++) {
-            const char *stop = text < end ? memchr(text, 0, (size_t)(end - text)) : NULL;
-            if (!stop || stop == text || stop - text > RW_MAX_WORD_BYTES ||
-                (k && strcmp(found->word[at - 1], text) >= 0))
+            if (strlen(own[k]) > RW_MAX_WORD_BYTES || (k && strcmp(own[k - 1], own[k]) >= 0))
                 return RW_ERR_FORMAT;
-            found->word[at++] = text;
-            text = stop + 1;
         }
     }
-    return text == end ? RW_OK : RW_ERR_FORMAT;
+    return RW_OK;
 }
 
 /* Values are numbers of these words, or missing. */
@@ -187,17 +229,18 @@ static int take_lexicon(struct rw_ctx *ctx, const struct found_words *found,
     return RW_OK;
 }
 
-int rw_cache_words_read(struct rw_ctx *ctx, const char *from, uint32_t n_features, const char *text,
-                        uint64_t n_bytes, struct rw_dataset *dataset)
+int rw_cache_take_words(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                        const struct rw_cache_layout *layout, const char *map,
+                        struct rw_dataset *dataset)
 {
-    struct found_words found = {.feature = (const void *)from,
-                                .n_words = (const uint32_t *)(const void *)from + n_features,
-                                .n = n_features};
+    struct found_words found = {.feature =
+                                    (const void *)(map + layout->offset[RW_CACHE_WORD_FEATURE]),
+                                .n_words = (const void *)(map + layout->offset[RW_CACHE_WORD_N]),
+                                .n = h->n_word_features};
     int status;
-    if (n_features == 0)
-        return n_bytes ? RW_ERR_FORMAT : RW_OK;
-    RW_TRY_OUT(find_words(ctx, text, n_bytes, &found));
-    RW_TRY_OUT(take_lexicon(ctx, &found, dataset));
+    RW_TRY_OUT(find_words(ctx, layout, map, &found));
+    if (found.n)
+        RW_TRY_OUT(take_lexicon(ctx, &found, dataset));
     const char **own = found.word;
     for (uint32_t i = 0; i < found.n; own += found.n_words[i++]) {
         const struct rw_column *column = rw_dataset_column(dataset, found.feature[i]);
@@ -209,5 +252,5 @@ int rw_cache_words_read(struct rw_ctx *ctx, const char *from, uint32_t n_feature
     }
 out:
     rw_mem_free(found.word);
-    return status;
+    return refused(ctx, name, status, RW_CACHE_WORD_FEATURE);
 }

@@ -1,0 +1,354 @@
+/* A data set, with bins or without, as a cache file. Values of dense columns can also go straight
+ * into the file, in any order, before the rest is written around them. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "base/mem.h"
+#include "base/system.h"
+#include "io/cache/cache.h"
+
+enum { CRC_PIECE = 1 << 23 };
+
+struct cache_out {
+    struct rw_out_file file;
+    uint32_t crc;
+    uint64_t at;
+    FILE *written; /* NULL, or the same file to read */
+    int status;
+};
+
+static void put(struct cache_out *out, const void *data, uint64_t n_bytes)
+{
+    const unsigned char *from = data;
+    out->at += n_bytes;
+    while (n_bytes) { /* failures stay in the FILE: commit sees them */
+        const size_t n = n_bytes < CRC_PIECE ? (size_t)n_bytes : CRC_PIECE;
+        fwrite(from, 1, n, out->file.file);
+        out->crc = rw_checksum(out->crc, from, n);
+        from += n;
+        n_bytes -= n;
+    }
+}
+
+static void pad(struct cache_out *out)
+{
+    static const char zeros[RW_CACHE_ALIGN];
+    put(out, zeros, rw_cache_aligned(out->at) - out->at);
+}
+
+/* What begins at a multiple of 64 bytes, and what follows does. */
+static void put_part(struct cache_out *out, const void *data, uint64_t n_bytes)
+{
+    put(out, data, n_bytes);
+    pad(out);
+}
+
+/* What is written. */
+struct content {
+    const struct rw_dataset *dataset;
+    const struct rw_cache_words *words;
+    const struct rw_bins *bins; /* or NULL */
+};
+
+static void fill_header(const struct content *content, struct rw_cache_header *h)
+{
+    const struct rw_dataset *dataset = content->dataset;
+    const struct rw_bins *bins = content->bins;
+    memcpy(h->magic, RW_CACHE_MAGIC, sizeof(h->magic));
+    h->version = RW_CACHE_VERSION;
+    h->byte_order = RW_CACHE_BYTE_ORDER;
+    h->n_docs = dataset->n_docs;
+    h->n_queries = dataset->n_queries;
+    h->n_columns = dataset->n_columns;
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        h->n_values += dataset->column[c].n;
+        h->n_rows += dataset->column[c].row ? dataset->column[c].n : 0;
+    }
+    h->query_id_bytes = dataset->query_id_offset[dataset->n_queries];
+    h->has_comments = dataset->comment_offset != NULL;
+    h->comment_bytes = h->has_comments ? dataset->comment_offset[dataset->n_docs] : 0;
+    h->n_clamped = dataset->n_clamped;
+    h->n_names = (uint32_t)dataset->n_names;
+    for (int32_t i = 0; i < dataset->n_names; i++)
+        h->name_bytes += strlen(dataset->name[i].name) + 1;
+    h->n_word_features = content->words->n_features;
+    for (size_t i = 0; i < content->words->n_all; i++)
+        h->word_bytes += strlen(content->words->word[i]) + 1;
+    if (dataset->weight)
+        h->weights = dataset->weight_by_query ? RW_CACHE_OF_QUERIES : RW_CACHE_OF_DOCUMENTS;
+    h->n_more_labels = (uint32_t)dataset->n_more_labels;
+    h->width = dataset->n_names ? 0 : dataset->width; /* names say how many there are */
+    if (!bins)
+        return;
+    h->has_bins = 1;
+    h->n_cut_features = bins->cuts->n_features;
+    h->n_cuts = bins->cuts->offset[bins->cuts->n_features];
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+        h->code_bytes +=
+            rw_cache_block_bytes(bins->codes[f].n, bins->n_docs, rw_cuts_code_bytes(bins->cuts, f));
+    h->bins = bins->rule.bins;
+    h->absent_missing = bins->rule.absent_missing != 0;
+    h->min_docs = bins->rule.min_docs;
+    h->n_constant = bins->cuts->n_constant;
+    h->n_few = bins->cuts->n_few;
+    h->n_ignored = bins->cuts->n_ignored;
+}
+
+/* Bytes that are in the file already (cache_values.c). */
+static void pass_over(struct cache_out *out, uint64_t n_bytes)
+{
+    FILE *file = out->file.file;
+    char *text = NULL;
+    size_t got = 1;
+    if (!out->written) { /* what is written cannot be read through the same descriptor */
+        out->written = rw_system_fopen(out->file.temporary, "rbe");
+        out->status = out->written ? RW_OK : RW_ERR_MACHINE;
+    }
+    if (out->status < 0 || fseeko(file, (off_t)n_bytes, SEEK_CUR) != 0 ||
+        fseeko(out->written, (off_t)out->at, SEEK_SET) != 0 ||
+        RW_NEW_RAW(NULL, text, CRC_PIECE) < 0)
+        out->status = RW_ERR_MACHINE;
+    out->at += n_bytes;
+    while (out->status == RW_OK && n_bytes) {
+        got = fread(text, 1, n_bytes < CRC_PIECE ? (size_t)n_bytes : CRC_PIECE, out->written);
+        out->crc = rw_checksum(out->crc, text, got);
+        n_bytes -= got;
+        out->status = got ? RW_OK : RW_ERR_MACHINE;
+    }
+    rw_mem_free(text);
+}
+
+static void put_text(struct cache_out *out, const char *text)
+{
+    put(out, text, strlen(text) + 1);
+}
+
+/* What a column has of a section. */
+static void put_column(struct cache_out *out, const struct rw_column *column,
+                       enum rw_cache_section section)
+{
+    const uint8_t sparse = column->row != NULL;
+    if (section == RW_CACHE_COLUMN_FEATURE)
+        put(out, &column->feature, sizeof(column->feature));
+    else if (section == RW_CACHE_COLUMN_N)
+        put(out, &column->n, sizeof(column->n));
+    else if (section == RW_CACHE_COLUMN_SPARSE)
+        put(out, &sparse, sizeof(sparse));
+    else if (section == RW_CACHE_ROW && sparse)
+        put(out, column->row, column->n * sizeof(*column->row));
+    else if (section == RW_CACHE_VALUE && column->value)
+        put(out, column->value, column->n * sizeof(*column->value));
+    else if (section == RW_CACHE_VALUE)
+        pass_over(out, column->n * sizeof(*column->value));
+}
+
+static void put_codes(struct cache_out *out, const struct rw_bins *bins)
+{
+    for (uint32_t f = 0; bins && f < bins->cuts->n_features; f++) {
+        const struct rw_codes *codes = &bins->codes[f];
+        const uint32_t head[2] = {codes->n, codes->rest};
+        put_part(out, head, sizeof(head));
+        if (codes->row)
+            put_part(out, codes->row, codes->n * sizeof(uint32_t));
+        put_part(out, codes->code, codes->n * rw_cuts_code_bytes(bins->cuts, f));
+    }
+}
+
+/* What is not an array in memory: from columns, names, words and codes. */
+static void put_made(struct cache_out *out, const struct content *content,
+                     enum rw_cache_section section)
+{
+    const struct rw_dataset *dataset = content->dataset;
+    if (section == RW_CACHE_CODE)
+        put_codes(out, content->bins);
+    for (uint32_t c = 0; section <= RW_CACHE_VALUE && c < dataset->n_columns; c++)
+        put_column(out, &dataset->column[c], section);
+    for (int32_t i = 0; section == RW_CACHE_NAME_FEATURE && i < dataset->n_names; i++)
+        put(out, &dataset->name[i].feature, sizeof(dataset->name[i].feature));
+    for (int32_t i = 0; section == RW_CACHE_NAME_TEXT && i < dataset->n_names; i++)
+        put_text(out, dataset->name[i].name);
+    for (size_t i = 0; section == RW_CACHE_WORD_TEXT && i < content->words->n_all; i++)
+        put_text(out, content->words->word[i]);
+}
+
+static void put_sections(struct cache_out *out, const struct content *content,
+                         const struct rw_cache_layout *layout)
+{
+    const struct rw_dataset *dataset = content->dataset;
+    const struct rw_cuts *cuts = content->bins ? content->bins->cuts : NULL;
+    const void *const array[RW_CACHE_N_SECTIONS] = {
+        [RW_CACHE_LABEL] = dataset->label,
+        [RW_CACHE_QUERY_OFFSET] = dataset->query_offset,
+        [RW_CACHE_QUERY_ID_OFFSET] = dataset->query_id_offset,
+        [RW_CACHE_QUERY_ID_TEXT] = dataset->query_id_text,
+        [RW_CACHE_COMMENT_OFFSET] = dataset->comment_offset,
+        [RW_CACHE_COMMENT_TEXT] = dataset->comment_text,
+        [RW_CACHE_CUT_FEATURE] = cuts ? cuts->feature : NULL,
+        [RW_CACHE_CUT_OFFSET] = cuts ? cuts->offset : NULL,
+        [RW_CACHE_CUT] = cuts ? cuts->cut : NULL,
+        [RW_CACHE_HAS_MISSING] = cuts ? cuts->has_missing : NULL,
+        [RW_CACHE_WORD_FEATURE] = content->words->feature,
+        [RW_CACHE_WORD_N] = content->words->n_words,
+        [RW_CACHE_WEIGHT] = dataset->weight,
+        [RW_CACHE_MORE_LABEL] = dataset->more_label,
+    };
+    for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
+        if (array[i])
+            put(out, array[i], layout->n_arrays[i] * layout->n[i] * rw_cache_row[i].size);
+        else
+            put_made(out, content, (enum rw_cache_section)i);
+        pad(out);
+    }
+}
+
+static int write_file(struct rw_ctx *ctx, const struct content *content, struct rw_out_file *file)
+{
+    struct cache_out out = {.file = *file};
+    struct rw_cache_header header;
+    struct rw_cache_layout layout;
+    memset(&header, 0, sizeof(header));
+    fill_header(content, &header);
+    RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
+    header.file_bytes = layout.file_bytes;
+    put_part(&out, &header, sizeof(header));
+    put_sections(&out, content, &layout);
+    const uint32_t crc = out.crc;
+    put(&out, &crc, sizeof(crc));
+    if (out.written)
+        fclose(out.written);
+    if (out.status < 0)
+        return rw_fail(ctx, out.status, "cannot write '%s': what was written cannot be read again",
+                       file->path);
+    if (out.at != layout.file_bytes)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "the cache has %llu bytes instead of %llu",
+                       (unsigned long long)out.at, (unsigned long long)layout.file_bytes);
+    return rw_out_file_commit(ctx, file);
+}
+
+int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                        const struct rw_bins *bins, struct rw_out_file *file)
+{
+    struct rw_cache_words words;
+    RW_TRY(rw_cache_words_make(ctx, dataset, &words));
+    const struct content content = {.dataset = words.n_features ? &words.view : dataset,
+                                    .words = &words,
+                                    .bins = words.n_features ? NULL : bins};
+    const int status = write_file(ctx, &content, file);
+    rw_cache_words_release(&words);
+    return status;
+}
+
+int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
+                   const char *path)
+{
+    struct rw_out_file file;
+    RW_TRY(rw_out_file_open(ctx, &file, path));
+    const int status = rw_cache_write_file(ctx, dataset, bins, &file);
+    rw_out_file_abandon(&file);
+    return status;
+}
+
+/* ---- values first ---- */
+
+struct rw_cache_values {
+    struct rw_out_file file;
+    uint32_t n_docs, n_columns;
+    uint64_t at;         /* of the values in the file */
+    uint32_t *column_of; /* [RW_FEATURE_IDS] UINT32_MAX: not expected; owned */
+    uint64_t n_taken;    /* values, by all threads */
+    int write_errno;     /* of a write that failed */
+};
+
+int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out)
+{
+    struct rw_cache_values *values;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, values, 1));
+    RW_TRY_OUT(rw_out_file_open(ctx, &values->file, path));
+    if (!values->file.temporary)
+        goto out;
+    *out = values;
+    return RW_OK;
+out:
+    rw_cache_values_close(values);
+    return status;
+}
+
+int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values)
+{
+    if (!values->write_errno)
+        return rw_fail(ctx, RW_ERR_MACHINE, "cannot read what goes into '%s'", values->file.path);
+    return rw_fail_io(ctx, values->write_errno, "cannot write '%s'", values->file.path);
+}
+
+void rw_cache_values_close(struct rw_cache_values *values)
+{
+    if (!values)
+        return;
+    rw_out_file_abandon(&values->file);
+    rw_mem_free(values->column_of);
+    rw_mem_free(values);
+}
+
+int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
+                          const uint16_t *feature, uint32_t n_columns, uint32_t n_docs)
+{
+    const struct rw_cache_header header = {
+        .n_docs = n_docs, .n_columns = n_columns, .n_values = (uint64_t)n_docs * n_columns};
+    struct rw_cache_layout layout;
+    RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
+    values->at = layout.offset[RW_CACHE_VALUE];
+    values->n_docs = n_docs;
+    values->n_columns = n_columns;
+    RW_TRY(RW_NEW_RAW(ctx, values->column_of, RW_FEATURE_IDS));
+    memset(values->column_of, 0xff, (RW_FEATURE_IDS) * sizeof(*values->column_of));
+    for (uint32_t c = 0; c < n_columns; c++)
+        values->column_of[feature[c]] = c;
+    return RW_OK;
+}
+
+int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float *value, uint32_t n)
+{
+    struct rw_cache_values *values = user;
+    const uint32_t column = values->column_of[feature];
+    const char *from = (const char *)value;
+    size_t left = n * sizeof(*value);
+    if (column == UINT32_MAX)
+        return RW_OK;
+    uint64_t at = values->at + ((uint64_t)column * values->n_docs + doc) * sizeof(*value);
+    while (left) {
+        const ssize_t done = pwrite(fileno(values->file.file), from, left, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            __atomic_store_n(&values->write_errno, done < 0 ? errno : EIO, __ATOMIC_RELAXED);
+            return RW_ERR_IO;
+        }
+        from += done;
+        at += (uint64_t)done;
+        left -= (size_t)done;
+    }
+    __atomic_fetch_add(&values->n_taken, n, __ATOMIC_RELAXED);
+    return RW_OK;
+}
+
+int rw_cache_values_are_whole(const struct rw_cache_values *values, uint32_t n_features)
+{
+    return values->n_columns == n_features &&
+           values->n_taken == (uint64_t)values->n_columns * values->n_docs;
+}
+
+int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
+                           const struct rw_binned *binned)
+{
+    struct rw_dataset dataset = *binned->documents;
+    RW_TRY(RW_NEW(ctx, dataset.column, binned->n_features));
+    for (; dataset.n_columns < binned->n_features; dataset.n_columns++)
+        dataset.column[dataset.n_columns] =
+            (struct rw_column){.feature = binned->feature[dataset.n_columns], .n = dataset.n_docs};
+    const int status = rw_cache_write_file(ctx, &dataset, binned->bins, &values->file);
+    rw_mem_free(dataset.column);
+    return status;
+}
