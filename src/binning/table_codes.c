@@ -280,7 +280,8 @@ int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struc
     RW_TRY_OUT(rw_table_documents(ctx, table, &out->documents));
     RW_TRY_OUT(begin(ctx, &job, out->documents, rule));
     RW_TRY_OUT(code_columns(ctx, &job));
-    RW_TRY_OUT(rw_table_finish(ctx, &job.reader));
+    RW_TRY_OUT(rw_table_check(ctx, &job.reader));
+    rw_table_tell(ctx, &job.reader);
     RW_TRY_OUT(RW_NEW(ctx, out->feature, job.seen.n_columns));
     for (; out->n_features < job.seen.n_columns; out->n_features++)
         out->feature[out->n_features] = job.column[out->n_features].feature;

@@ -177,65 +177,64 @@ static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
     const int n_threads = (uint64_t)n_docs * job->n_dense < FEW ? 1 : ctx->n_threads;
     RW_TRY(rw_parallel_long(ctx, n_threads, n_ranges * job->n_groups, 1, copy_dense, job));
     const int status = rw_parallel_long(ctx, ctx->n_threads, job->n_sparse, 1, copy_sparse, job);
-    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while reading a table") : status;
+    if (status < 0)
+        return rw_fail_memory(ctx, status, "out of memory while reading a table");
+    return rw_table_check(ctx, job->reader);
 }
 
-int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)
+static int copy_batches(struct rw_ctx *ctx, struct copy_job *job, const struct rw_batches *batches)
 {
-    RW_DEFAULT_FPENV;
-    struct rw_table_reader reader;
-    struct copy_job job = {.reader = &reader};
+    const uint32_t n_docs = job->dataset->n_docs;
+    struct rw_array *column;
     int status;
-    *out = NULL;
-    RW_TRY_OUT(rw_table_open(ctx, &reader, table));
-    RW_TRY_OUT(rw_table_documents(ctx, table, &job.dataset));
-    RW_TRY_OUT(make_columns(ctx, &job));
-    job.end = table->n_docs;
-    RW_TRY_OUT(copy_values(ctx, &job));
-    RW_TRY_OUT(rw_table_finish(ctx, &reader));
-    *out = job.dataset;
-    job.dataset = NULL;
+    RW_TRY(RW_NEW(ctx, column, job->reader->batch.n_columns));
+    RW_TRY_OUT(rw_table_rewind(ctx, batches));
+    for (uint32_t n; job->n_dense; job->first += n) {
+        RW_TRY_OUT(rw_table_next_batch(ctx, job->reader, batches, n_docs, job->first, column, &n));
+        if (n == 0)
+            break;
+        job->end = job->first + n;
+        RW_TRY_OUT(copy_values(ctx, job));
+    }
 out:
-    rw_dataset_free(job.dataset);
-    rw_mem_free(job.dense);
-    rw_mem_free(job.sparse);
-    rw_table_close(&reader);
+    rw_mem_free(column);
     return status;
 }
 
-int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
-                            const struct rw_batches *batches, struct rw_dataset **out)
+/* batches: NULL: the table has the values. */
+static int from_values(struct rw_ctx *ctx, const struct rw_table *table,
+                       const struct rw_batches *batches, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     struct rw_table_reader reader;
-    struct copy_job job = {.reader = &reader};
-    struct rw_array *column = NULL;
+    struct copy_job job = {.reader = &reader, .end = table->n_docs};
     int status;
     *out = NULL;
-    RW_TRY_OUT(rw_table_open_batches(ctx, &reader, table));
+    RW_TRY_OUT(batches ? rw_table_open_batches(ctx, &reader, table)
+                       : rw_table_open(ctx, &reader, table));
     RW_TRY_OUT(rw_table_documents(ctx, table, &job.dataset));
     RW_TRY_OUT(make_columns(ctx, &job));
-    RW_TRY_OUT(RW_NEW(ctx, column, table->n_columns));
-    RW_TRY_OUT(rw_table_rewind(ctx, batches));
-    for (uint32_t n; job.n_dense; job.first += n) {
-        RW_TRY_OUT(
-            rw_table_next_batch(ctx, &reader, batches, table->n_docs, job.first, column, &n));
-        if (n == 0)
-            break;
-        job.end = job.first + n;
-        RW_TRY_OUT(copy_values(ctx, &job));
-        RW_TRY_OUT(rw_table_check(ctx, &reader));
-    }
+    RW_TRY_OUT(batches ? copy_batches(ctx, &job, batches) : copy_values(ctx, &job));
     rw_table_tell(ctx, &reader);
     *out = job.dataset;
     job.dataset = NULL;
 out:
     rw_dataset_free(job.dataset);
-    rw_mem_free(column);
     rw_mem_free(job.dense);
     rw_mem_free(job.sparse);
     rw_table_close(&reader);
     return status;
+}
+
+int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)
+{
+    return from_values(ctx, table, NULL, out);
+}
+
+int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
+                            const struct rw_batches *batches, struct rw_dataset **out)
+{
+    return from_values(ctx, table, batches, out);
 }
 
 int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,

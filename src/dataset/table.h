@@ -39,11 +39,9 @@ void rw_table_values(struct rw_table_reader *reader, const uint32_t *column, uin
 /* Of a sparse column the documents, ascending, and their values: [rw_table_n_entries]. Never
  * touches a context. */
 int rw_table_entries(struct rw_table_reader *reader, uint32_t c, uint32_t *row, float *value);
-/* When all values were read: RW_ERR_DATA if one is infinite; tells of whole numbers that are no
- * float32 numbers. */
-int rw_table_finish(struct rw_ctx *ctx, const struct rw_table_reader *reader);
-/* Its two parts: of the batch at hand, and of all batches. */
+/* When all values, or those of the batch at hand, were read: RW_ERR_DATA if one is infinite. */
 int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *reader);
+/* When all were: tells of whole numbers that are no float32 numbers. */
 void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 
 /* What opening is made of: all but columns, of which there is room for all, and the arrays. */
@@ -51,7 +49,7 @@ int rw_table_open_documents(struct rw_ctx *ctx, struct rw_table_reader *reader,
                             const struct rw_table *table);
 int rw_table_check_columns(struct rw_ctx *ctx, const struct rw_table *table);
 
-/* --- values that come in batches (table_batches.c) --- */
+/* --- values that come in batches --- */
 
 /* Opens a table whose `column` is not looked at. The reader may not be moved; closed also after a
  * failure. */
