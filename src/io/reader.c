@@ -8,10 +8,9 @@
 #include "io/data_format.h"
 #include "io/input.h"
 #include "io/text.h"
-#include "io/own_part.h"
+#include "io/shard.h"
 #include "io/source.h"
 #include "io/spool.h"
-#include "io/together.h"
 #include "model/packed.h"
 #include "model/predictor.h"
 

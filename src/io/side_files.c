@@ -12,7 +12,7 @@
 #include "dataset/query_ids.h"
 #include "dataset/side_columns.h"
 #include "io/input.h"
-#include "io/own_part.h"
+#include "io/shard.h"
 #include "io/trec_lines.h"
 
 static const char *skip_blanks(const char *p, const char *end)

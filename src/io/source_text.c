@@ -7,10 +7,9 @@
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "io/text.h"
-#include "io/own_part.h"
+#include "io/shard.h"
 #include "io/source.h"
 #include "io/spool.h"
-#include "io/together.h"
 
 struct text_file {
     struct rw_input *input; /* owned */

@@ -94,7 +94,7 @@ struct rw_text_chunk {
 };
 void rw_text_chunk_release(struct rw_text_chunk *chunk);
 
-/* --- ids of the queries so far, to notice one that comes back (text_seen.c) --- */
+/* --- ids of the queries so far, to notice one that comes back --- */
 
 int rw_seen_new(struct rw_ctx *ctx, struct rw_seen **out);
 void rw_seen_free(struct rw_seen *seen);

@@ -1,4 +1,4 @@
-#include "io/own_part.h"
+#include "io/shard.h"
 
 #include "each.h"
 #include "io/input.h"
