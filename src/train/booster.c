@@ -23,7 +23,7 @@
 #include "train/continuation.h"
 #include "train/eval_sets.h"
 #include "train/features.h"
-#include "train/model_size.h"
+#include "train/model_params.h"
 #include "train/no_split.h"
 #include "train/rank_sets.h"
 #include "train/sides.h"
@@ -129,33 +129,6 @@ static void set_engine_rules(const struct rw_params *p, const struct rw_grow_rul
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
     rules->cut.ignore = ignore;
     rw_params_bytes(p->gpu_memory, &rules->device_bytes);
-}
-
-/* The parameters of the model. ignore: [RW_FEATURE_IDS], NULL: none; is_custom: gradients are the
- * caller's. out: zeroed. */
-static int write_params(struct rw_ctx *ctx, struct rw_params *params,
-                        const struct rw_eval_sets *eval, const uint8_t *ignore, int is_custom,
-                        struct rw_model_params *out)
-{
-    RW_TRY(RW_NEW(ctx, out->param, RW_N_PARAMS));
-    for (int i = 0; i < RW_N_PARAMS; i++) {
-        const struct rw_param_info *info = &rw_param_rows[i].info;
-        if (!rw_params_in_model(params, i))
-            continue;
-        struct rw_param_value *param = &out->param[out->n];
-        RW_TRY(rw_mem_copy_text(ctx, &param->name, info->name));
-        out->n++;
-        param->is_auto = params->is_chosen[i];
-        if (i == RW_AT_PARAM_label_gain)
-            RW_TRY(rw_eval_sets_gain_text(eval, &param->value));
-        else if (i == RW_AT_PARAM_ignore && ignore)
-            RW_TRY(rw_ignore_text(ctx, ignore, &param->value));
-        else if (i == RW_AT_PARAM_objective && is_custom)
-            RW_TRY(rw_mem_copy_text(ctx, &param->value, "custom"));
-        else
-            RW_TRY(rw_mem_copy_text(ctx, &param->value, rw_params_get(params, info->name)));
-    }
-    return RW_OK;
 }
 
 /* NULL if the caller gives the gradients. */
@@ -340,10 +313,23 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     return RW_OK;
 }
 
+/* The parameters of the model. out: zeroed. */
 static int model_params(struct booster *b, struct rw_model_params *out)
 {
-    return write_params(b->ctx, &b->params, &b->eval_sets, b->features.ignore, !objective_of(b),
-                        out);
+    struct rw_params written = b->params; /* its texts are borrowed */
+    char *ignore = NULL;
+    int status = RW_NEW(b->ctx, out->param, RW_N_PARAMS);
+    if (status >= 0 && b->features.ignore) {
+        status = rw_ignore_text(b->ctx, b->features.ignore, &ignore);
+        written.ignore = ignore;
+    }
+    for (int at = 0; status >= 0 && at < RW_N_PARAMS; at++) {
+        if (rw_params_in_model(&written, at))
+            status = rw_model_params_take(b->ctx, &written, at, &b->eval_sets.gains,
+                                          !objective_of(b), out);
+    }
+    rw_mem_free(ignore);
+    return status;
 }
 
 static int prepare_checkpoints(struct booster *b)

@@ -334,8 +334,3 @@ int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model)
     model->n_rounds_run = eval->n_values ? eval->n_rounds : 0;
     return RW_OK;
 }
-
-int rw_eval_sets_gain_text(const struct rw_eval_sets *eval, char **out)
-{
-    return rw_gain_rule_spec(eval->ctx, &eval->gains, eval->params->label_gain, out);
-}

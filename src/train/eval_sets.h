@@ -62,8 +62,4 @@ int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine);
 int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
 /* Writes names and history into the model. */
 int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model);
-/* label-gain as it stands in the model: a table by its values, since a file's path is no part of
- * the model. *out is the caller's. */
-int rw_eval_sets_gain_text(const struct rw_eval_sets *eval, char **out);
-
 #endif

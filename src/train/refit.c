@@ -16,6 +16,7 @@
 #include "params/params_table.h"
 #include "train/eval_sets.h"
 #include "train/features.h"
+#include "train/model_params.h"
 #include "train/rank_sets.h"
 #include "train/sides.h"
 #include "tree/monotone.h"
@@ -87,32 +88,6 @@ static int check_params(struct rw_ctx *ctx, struct rw_params *params, const stru
     return rw_params_check(ctx, params);
 }
 
-static int add(struct rw_ctx *ctx, struct rw_model_params *out, const char *name, const char *value,
-               int is_auto)
-{
-    struct rw_param_value *param = &out->param[out->n++];
-    param->is_auto = is_auto;
-    RW_TRY(rw_mem_copy_text(ctx, &param->name, name));
-    return rw_mem_copy_text(ctx, &param->value, value);
-}
-
-static int add_effective(struct rw_ctx *ctx, struct rw_params *params, int at,
-                         const struct rw_gain_rule *gains, int is_custom,
-                         struct rw_model_params *out)
-{
-    const char *name = rw_param_rows[at].info.name;
-    const int is_auto = params->is_chosen[at];
-    if (at == RW_AT_PARAM_objective && is_custom)
-        return add(ctx, out, name, "custom", 0);
-    if (at != RW_AT_PARAM_label_gain)
-        return add(ctx, out, name, rw_params_get(params, name), is_auto);
-    char *spec = NULL;
-    RW_TRY(rw_gain_rule_spec(ctx, gains, params->label_gain, &spec));
-    const int status = add(ctx, out, name, spec, 0);
-    rw_mem_free(spec);
-    return status;
-}
-
 /* What a training's parameters become by a refit with these; `gains` are those of their label-gain.
  * out: zeroed. */
 static int write_params(struct rw_ctx *ctx, struct rw_params *params,
@@ -123,14 +98,14 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
     for (int at = 0; at < RW_N_PARAMS; at++) {
         const struct rw_param_value *old = rw_model_params_find(was, rw_param_rows[at].info.name);
         if ((rw_param_rows[at].info.roles & RW_ROLE_LEAVES) && rw_params_in_model(params, at))
-            RW_TRY(add_effective(ctx, params, at, gains, is_custom, out));
+            RW_TRY(rw_model_params_take(ctx, params, at, gains, is_custom, out));
         else if (old)
-            RW_TRY(add(ctx, out, old->name, old->value, old->is_auto));
+            RW_TRY(rw_model_params_add(ctx, old->name, old->value, old->is_auto, out));
     }
     for (int32_t i = 0; i < was->n; i++) { /* of another version */
         const struct rw_param_value *old = &was->param[i];
         if (rw_param_find(old->name) < 0)
-            RW_TRY(add(ctx, out, old->name, old->value, old->is_auto));
+            RW_TRY(rw_model_params_add(ctx, old->name, old->value, old->is_auto, out));
     }
     return RW_OK;
 }

@@ -1,9 +1,18 @@
-/* How large the model's file can be at most, known while it grows: for those who reserve space
- * before there is a model to write. */
-#ifndef RW_TRAIN_MODEL_SIZE_H
-#define RW_TRAIN_MODEL_SIZE_H
+/* What a training's model has besides trees: its parameters; and how large its file can be at most,
+ * known while it grows, for those who reserve space before there is a model to write. */
+#ifndef RW_TRAIN_MODEL_PARAMS_H
+#define RW_TRAIN_MODEL_PARAMS_H
 
 #include "train/eval_sets.h"
+
+/* Appends a parameter; out->param has room for it. */
+int rw_model_params_add(struct rw_ctx *ctx, const char *name, const char *value, int is_auto,
+                        struct rw_model_params *out);
+/* The same of one that a training has. gains: those of its label-gain, since a file's path is no
+ * part of the model; is_custom: gradients are the caller's. */
+int rw_model_params_take(struct rw_ctx *ctx, struct rw_params *params, int at,
+                         const struct rw_gain_rule *gains, int is_custom,
+                         struct rw_model_params *out);
 
 struct rw_model_size {
     uint64_t bytes;        /* of what has been added */

@@ -1,9 +1,35 @@
-#include "train/model_size.h"
+#include "train/model_params.h"
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "model/model_text.h"
 #include "params/params_table.h"
+
+int rw_model_params_add(struct rw_ctx *ctx, const char *name, const char *value, int is_auto,
+                        struct rw_model_params *out)
+{
+    struct rw_param_value *param = &out->param[out->n++];
+    param->is_auto = is_auto;
+    RW_TRY(rw_mem_copy_text(ctx, &param->name, name));
+    return rw_mem_copy_text(ctx, &param->value, value);
+}
+
+int rw_model_params_take(struct rw_ctx *ctx, struct rw_params *params, int at,
+                         const struct rw_gain_rule *gains, int is_custom,
+                         struct rw_model_params *out)
+{
+    const char *name = rw_param_rows[at].info.name;
+    const char *value =
+        at == RW_AT_PARAM_objective && is_custom ? "custom" : rw_params_get(params, name);
+    char *spec = NULL;
+    if (at == RW_AT_PARAM_label_gain)
+        RW_TRY(rw_gain_rule_spec(ctx, gains, value, &spec));
+    const int status =
+        rw_model_params_add(ctx, name, spec ? spec : value, params->is_chosen[at], out);
+    rw_mem_free(spec);
+    return status;
+}
 
 enum {
     ESCAPED = 4, /* a byte of a text at most */
