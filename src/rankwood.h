@@ -449,48 +449,31 @@ RW_API int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *opt
                           const char *path);
 
 /* --- scoring on a device --- */
-/* A model made ready to score on a device: "cpu", "cuda", "cuda:N" (GPUs count from 0), or "auto",
- * which goes to a GPU once the CPU is expected to need longer than opening one takes, and stays on
- * the CPU where there is none. Every device gives the same scores, to the bit. Opening a GPU takes a
- * good part of a second, so data in pieces is scored by one predictor. */
-struct rw_predictor;
-/* The first `n_trees` trees; 0 takes all. The context stays borrowed until rw_predictor_close, the
- * model only for the call. RW_ERR_ARGUMENT: no such device is known, or the model has not so many
- * trees; RW_ERR_UNSUPPORTED: the device is not there, or CUDA is not built in. */
-RW_API int rw_predictor_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
-                             const char *device, struct rw_predictor **out);
-/* scores: [n_docs], written. RW_ERR_MEMORY: also where the GPU has too little (not under "auto"). */
-RW_API int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *dataset,
-                            double *scores);
+/* A scorer (rankwood_score.h) for data sets on a device: "cpu", "cuda", "cuda:N" (GPUs count from 0), or
+ * "auto", which goes to a GPU once the CPU is expected to need longer than opening one takes, and stays on
+ * the CPU where there is none. Every device gives the same scores, to the bit. Opening a GPU takes a good
+ * part of a second, so data in pieces is scored by one scorer. The first `n_trees` trees; 0 takes all. The
+ * context stays borrowed until rw_scorer_free, the model only for the call. RW_ERR_ARGUMENT: no such device
+ * is known, or the model has not so many trees; RW_ERR_UNSUPPORTED: the device is not there, or CUDA is not
+ * built in. */
+RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
+                          const char *device, struct rw_scorer **out);
+/* scores: [n_docs], written, the doubles of rw_predict; by any scorer, for one caller at a time. One that was
+ * opened on a GPU uses the context of that call. RW_ERR_MEMORY: also where the GPU has too little (not under "auto"). */
+RW_API int rw_scorer_run(struct rw_ctx *ctx, struct rw_scorer *scorer,
+                         const struct rw_dataset *dataset, double *scores);
 /* The device that the last run was on, or the next one will begin on: "cpu" or "cuda". */
-RW_API const char *rw_predictor_device(const struct rw_predictor *predictor);
-/* Dense documents, values [n_docs][n_features] of features first_feature, first_feature + 1, ..., as
- * rw_dataset_from_memory takes them, but without making a dataset: on the CPU whatever the device.
- * NaN is missing, other features are absent. scores: [n_docs], written. RW_ERR_ARGUMENT: features or
- * documents beyond what ids and data sets have. Where several threads share a model: rw_scorer_rows. */
-RW_API int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint32_t n_docs,
-                             uint32_t n_features, uint32_t first_feature, double *scores);
-/* Has such a value no place among them, being infinite, as rw_dataset_from_table says it of a table? 1, and
+RW_API const char *rw_scorer_device(const struct rw_scorer *scorer);
+/* Is a value of rows that are to be scored infinite, which rw_dataset_from_table refuses? 1, and
  * where the first one is, by document; else 0. */
 RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,
                             uint32_t n_features, uint32_t *doc, uint32_t *feature);
-/* One document, on the CPU whatever the device: the quickest way to the same score, 3 microseconds
- * for 500 trees of 31 leaves. values: [n_values] by feature id, NaN is missing; ids past the end are
- * absent. Several threads may call it at once. */
-RW_API double rw_predictor_one(const struct rw_predictor *predictor, const float *values,
-                               size_t n_values);
-RW_API void rw_predictor_close(struct rw_predictor *predictor);
 /* rw_reader_next, and the scores of its documents: *scores [n_docs], the reader's until its next call. Once the
  * CPU is known to score, each thread does so with the lines of text that it has read, and the dataset has no
  * features. seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
 RW_API int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader,
-                            struct rw_predictor *predictor, unsigned char *seen,
+                            struct rw_scorer *scorer, unsigned char *seen,
                             struct rw_dataset **out, const double **scores);
-/* rw_predict on a device: open, run, close. */
-RW_API int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
-                         const struct rw_dataset *dataset, int n_trees, const char *device,
-                         double *scores);
-
 /* --- parameters --- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
 enum rw_param_role {
@@ -1249,9 +1232,6 @@ RW_API int rw_exact_text(double value, char buffer[RW_EXACT_ROOM]);
 /* Such texts, a number a line, as files of scores have them: made by all threads. */
 RW_API int rw_exact_lines(struct rw_ctx *ctx, const double *values, size_t n,
                           struct rw_out_file *out);
-/* One document. values: [n_values] by feature id; ids past the end are absent. For many, one at a
- * time, rw_predictor_one is quicker. */
-RW_API double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
 /* Features of the data that the model does not use in any tree do not matter; this counts features
  * the model asks for that the data never has, and ids of the data the training set never had. */
 RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
@@ -1289,7 +1269,7 @@ RW_API void rw_dataset_set_by_name(struct rw_dataset *dataset);
  * - the kind is not known, and a tree asks for a feature beyond the array. */
 RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
                                const struct rw_dataset *dataset);
-/* The same of rows, as rw_scorer_rows and rw_predictor_rows take them. */
+/* The same of rows, as rw_scorer_rows takes them. */
 RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
                                uint32_t first_feature);
 /* Warns of data that has been read to its end, n_docs documents with the features that seen, [RW_FEATURE_IDS], marks:
@@ -1379,7 +1359,7 @@ RW_API int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how
  * labels: documents should not be those that it was trained on, whose scores are too good. Weights count. A map
  * that the model had is replaced, and a note says so; a map that is constant is warned of. The same bytes for any
  * number of threads. figures: NULL, or what the map is worth. RW_ERR_DATA: no document of weight is relevant, or all
- * are; fails as rw_predict_on does. */
+ * are; fails as rw_scorer_open and rw_scorer_run do. */
 RW_API int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
                               const struct rw_dataset *dataset, const struct rw_calibrate *how,
                               struct rw_calibrated *figures, struct rw_model **out);

@@ -292,6 +292,12 @@ class Scorer:
                 f"{error}\nhint: a sparse matrix without the last columns gets them by n_features={self._width}"
             ) from None
 
+    def _opened(self, n_trees: int, device: str) -> Any:
+        """struct rw_scorer for data sets on a device."""
+        out = ffi.new("struct rw_scorer **")
+        status = lib.rw_scorer_open(context(), self._c, n_trees, chars(device), out)
+        return made(status, out, lib.rw_scorer_free)
+
     def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
         if data._source is not None and data._values is None:
             return self._predict_batches(data, n_trees, device)
@@ -299,7 +305,7 @@ class Scorer:
         scores = np.empty(data.n_docs, np.float64)
         to = _columns.pointer(scores)
         with caller_names(self.feature_names):
-            check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
+            check(lib.rw_scorer_run(context(), self._opened(n_trees, device), values, to))
         return data._in_caller_order(scores)
 
     def _predict_batches(self, data: Dataset, n_trees: int, device: str) -> Floats:
@@ -307,10 +313,8 @@ class Scorer:
         to = _columns.pointer(scores)
         if self.feature_names is None:
             self._check_columns(data)
-        out = ffi.new("struct rw_predictor **")
-        status = lib.rw_predictor_open(context(), self._c, n_trees, chars(device), out)
-        predictor = made(status, out, lib.rw_predictor_close)
+        scorer = self._opened(n_trees, device)
         needed = sorted(use.feature for use in self._uses())
         for first, batch in data._value_batches(self.feature_names, needed, self._width):
-            check(lib.rw_predictor_run(predictor, batch, to + first))
+            check(lib.rw_scorer_run(context(), scorer, batch, to + first))
         return scores

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "bench/time_training.h"
 #include "dataset/dataset.h"
-#include "model/packed.h"
 #include "model/predict.h"
+#include "model/scorer.h"
 
 enum {
     DOCS = 100000,
@@ -37,11 +37,10 @@ struct scoring {
     /* of the model at hand */
     char name[64];
     double mean_leaves;
-    struct rw_model *model;         /* owned */
-    struct rw_flat flat;            /* owned */
-    struct rw_predictor *predictor; /* owned; opened anew for each number of threads */
-    double walk_ns;                 /* of the walk with so many threads */
-    double one_us;                  /* of the model of 31 leaves; NaN: not yet */
+    struct rw_model *model;   /* owned */
+    struct rw_scorer *scorer; /* owned */
+    double walk_ns;           /* of the walk with so many threads */
+    double one_us;            /* of the model of 31 leaves; NaN: not yet */
 };
 
 /* ---- data ---- */
@@ -99,10 +98,8 @@ static int send_data(struct scoring *s)
 
 static void drop_model(struct scoring *s)
 {
-    rw_predictor_close(s->predictor);
-    s->predictor = NULL;
-    rw_flat_release(&s->flat);
-    s->flat = (struct rw_flat){0};
+    rw_scorer_free(s->scorer);
+    s->scorer = NULL;
     rw_model_free(s->model);
     s->model = NULL;
 }
@@ -130,7 +127,7 @@ static int make_model(struct scoring *s, const char *leaves)
     rw_log(ctx, RW_LOG_NOTE, "training %s trees of %s leaves", rounds, leaves);
     RW_TRY_OUT(rw_bench_params_new(s->bench, setting, 3, 1, &params));
     RW_TRY_OUT(rw_train(ctx, params, s->train, NULL, 0, NULL, &s->model));
-    RW_TRY_OUT(rw_flat_init(ctx, &s->flat, s->model, 0));
+    RW_TRY_OUT(rw_scorer_new(ctx, s->model, 0, &s->scorer));
     for (int i = 0; i < rw_model_n_trees(s->model); i++)
         n_leaves += rw_model_n_leaves(s->model, i);
     s->mean_leaves = n_leaves / rw_model_n_trees(s->model);
@@ -149,13 +146,13 @@ typedef int (*method_fn)(struct scoring *s, uint32_t *n);
 static int by_walk(struct scoring *s, uint32_t *n)
 {
     (void)n;
-    return rw_flat_scores(s->bench->ctx, &s->flat, s->data.dataset, s->scores);
+    return rw_flat_scores(s->bench->ctx, &s->scorer->flat, s->data.dataset, s->scores);
 }
 
 static int by_rows(struct scoring *s, uint32_t *n)
 {
     (void)n;
-    return rw_predictor_rows(s->predictor, s->value, s->n_docs, s->n_ids, 0, s->scores);
+    return rw_scorer_rows(s->bench->ctx, s->scorer, s->value, s->n_docs, s->n_ids, 0, s->scores);
 }
 
 static int by_predict(struct scoring *s, uint32_t *n)
@@ -164,16 +161,15 @@ static int by_predict(struct scoring *s, uint32_t *n)
     return rw_predict(s->bench->ctx, s->model, s->data.dataset, 0, s->scores);
 }
 
-static int by_predictor_one(struct scoring *s, uint32_t *n)
+static int by_one(struct scoring *s, uint32_t *n)
 {
     *n = *n < ONE_DOCS ? *n : ONE_DOCS;
     for (uint32_t doc = 0; doc < *n; doc++)
-        s->scores[doc] =
-            rw_predictor_one(s->predictor, s->value + (size_t)doc * s->n_ids, s->n_ids);
+        s->scores[doc] = rw_scorer_one(s->scorer, s->value + (size_t)doc * s->n_ids, s->n_ids, 0);
     return RW_OK;
 }
 
-static int by_predict_one(struct scoring *s, uint32_t *n)
+static int by_walk_one(struct scoring *s, uint32_t *n)
 {
     *n = *n < ONE_DOCS ? *n : ONE_DOCS;
     for (uint32_t doc = 0; doc < *n; doc++)
@@ -224,29 +220,14 @@ static int send_many(struct scoring *s, const char *name, const char *instructio
     return rw_bench_send(s->bench, "document and tree", &line);
 }
 
-/* What rw_predict and rw_predictor_rows take for so many documents: as they choose it. */
-static int name_instructions(struct scoring *s, const char **name)
-{
-    const struct rw_rows rows = {s->value, s->n_docs, s->n_ids, 0};
-    struct rw_strategy way = {0};
-    const int status = rw_strategy_rows(s->bench->ctx, &way, &s->flat, NULL, &rows, s->scores);
-    *name = rw_isa_name(way.packed ? rw_isa() : RW_ISA_PLAIN);
-    rw_strategy_release(&way);
-    return status;
-}
-
 static int time_many(struct scoring *s, int n_threads)
 {
-    struct rw_ctx *ctx = s->bench->ctx;
-    const char *instructions;
-    RW_TRY(rw_ctx_set_threads(ctx, n_threads));
-    rw_predictor_close(s->predictor);
-    s->predictor = NULL;
-    RW_TRY(rw_predictor_open(ctx, s->model, 0, "cpu", &s->predictor));
-    RW_TRY(name_instructions(s, &instructions));
-    RW_TRY(send_many(s, "walk", rw_isa_name(RW_ISA_PLAIN), by_walk));
+    const char *plain = rw_isa_name(RW_ISA_PLAIN);
+    const char *instructions = s->scorer->packed ? rw_isa_name(rw_isa()) : plain;
+    RW_TRY(rw_ctx_set_threads(s->bench->ctx, n_threads));
+    RW_TRY(send_many(s, "walk", plain, by_walk));
     RW_TRY(send_many(s, "rw_predict", instructions, by_predict));
-    return send_many(s, "rw_predictor_rows", instructions, by_rows);
+    return send_many(s, "rw_scorer_rows", instructions, by_rows);
 }
 
 static int send_one(struct scoring *s, const char *name, method_fn method, double *us)
@@ -274,8 +255,8 @@ static int measure(struct scoring *s, const char *leaves)
     if (s->n_threads > 1)
         RW_TRY(time_many(s, 1));
     RW_TRY(time_many(s, s->n_threads));
-    RW_TRY(send_one(s, "rw_predict_one", by_predict_one, &walk_us));
-    RW_TRY(send_one(s, "rw_predictor_one", by_predictor_one, &us));
+    RW_TRY(send_one(s, "walk", by_walk_one, &walk_us));
+    RW_TRY(send_one(s, "rw_scorer_one", by_one, &us));
     if (isnan(s->one_us))
         s->one_us = us;
     return RW_OK;

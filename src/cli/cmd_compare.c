@@ -99,8 +99,11 @@ static int score(struct rw_cli *cli, int i)
         RW_STEP(rw_load_weighted(cli, &cli->operands));
     }
     cli->model = models[i];
-    RW_STEP(rw_predict_on(cli->ctx, cli->model, cli->dataset, 0,
-                          rw_params_get(cli->params, "device"), made));
+    RW_STEP(rw_scorer_open(cli->ctx, cli->model, 0, rw_params_get(cli->params, "device"),
+                           &cli->scorer));
+    RW_STEP(rw_scorer_run(cli->ctx, cli->scorer, cli->dataset, made));
+    rw_scorer_free(cli->scorer);
+    cli->scorer = NULL;
     rw_load_warn_lacking(cli);
     return 0;
 }

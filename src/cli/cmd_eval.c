@@ -121,13 +121,13 @@ static int score(struct rw_cli *cli, double **scores)
     if (model) {
         RW_STEP(rw_load_model(cli, model, &cli->model));
         RW_STEP(rw_load_n_trees(cli, trees, &n_trees));
-        RW_STEP(rw_predictor_open(cli->ctx, cli->model, n_trees,
-                                  rw_params_get(cli->params, "device"), &cli->predictor));
+        RW_STEP(rw_scorer_open(cli->ctx, cli->model, n_trees, rw_params_get(cli->params, "device"),
+                               &cli->scorer));
     }
     RW_STEP(rw_load_weighted(cli, &cli->operands));
     const double start = rw_progress_clock();
     *scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(**scores));
-    RW_STEP(model ? rw_predictor_run(cli->predictor, cli->dataset, *scores)
+    RW_STEP(model ? rw_scorer_run(cli->ctx, cli->scorer, cli->dataset, *scores)
                   : rw_load_scores(cli, scores_file, *scores));
     rw_load_stage_since("scores", start);
     if (model)

@@ -48,14 +48,14 @@ static void make_room(uint32_t n)
 static int next_piece(struct rw_cli *cli, struct rw_reader *reader, const double **scores)
 {
     if (!leaf_ids)
-        return rw_reader_scores(cli->ctx, reader, cli->predictor, job.seen, &cli->dataset, scores);
+        return rw_reader_scores(cli->ctx, reader, cli->scorer, job.seen, &cli->dataset, scores);
     RW_STEP(rw_reader_next(cli->ctx, reader, &cli->dataset));
     if (!cli->dataset)
         return 0;
     rw_dataset_note_features(cli->dataset, job.seen);
     make_room(rw_dataset_n_docs(cli->dataset));
     *scores = job.number;
-    return cli->predictor ? rw_predictor_run(cli->predictor, cli->dataset, job.number) : 0;
+    return cli->scorer ? rw_scorer_run(cli->ctx, cli->scorer, cli->dataset, job.number) : 0;
 }
 
 /* One line a document: its score, its probability or its leaves. */
@@ -114,8 +114,8 @@ static int run(struct rw_cli *cli)
     if (probability) /* before the data is read */
         RW_STEP(rw_model_probabilities(ctx, cli->model, NULL, 0, NULL));
     if (!leaf_ids || run_output)
-        RW_STEP(rw_predictor_open(ctx, cli->model, job.n_trees,
-                                  rw_params_get(cli->params, "device"), &cli->predictor));
+        RW_STEP(rw_scorer_open(ctx, cli->model, job.n_trees, rw_params_get(cli->params, "device"),
+                               &cli->scorer));
     rw_load_stage_since("read the model", start);
     start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, cli->model,

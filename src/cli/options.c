@@ -713,7 +713,7 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     rw_ranks_leave(&cli, code);
     rw_out_file_abandon(&cli.out);
     rw_out_file_remove_all();
-    rw_predictor_close(cli.predictor);
+    rw_scorer_free(cli.scorer);
     rw_model_free(cli.model);
     if (!cli.binned)
         rw_dataset_free(cli.dataset);

@@ -86,7 +86,7 @@ struct rw_cli {
     const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */
     struct rw_dataset *dataset;
     struct rw_binned *binned; /* of a training: the dataset is its own; or NULL */
-    struct rw_predictor *predictor;
+    struct rw_scorer *scorer;
     struct rw_comm *comm;   /* NULL: no launcher has started more than one of these */
     struct rw_out_file out; /* removed if it is not committed */
 };

@@ -195,14 +195,17 @@ static int prepare(struct calibration *c, const struct rw_model *model)
 {
     const struct rw_dataset *dataset = c->dataset;
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    struct rw_scorer *scorer;
     RW_TRY(check_labels(c));
     RW_TRY(RW_NEW_RAW(c->ctx, c->score, n_docs));
     RW_TRY(RW_NEW_RAW(c->ctx, c->order, n_docs));
     RW_TRY(RW_NEW_RAW(c->ctx, c->group, n_docs));
     RW_TRY(RW_NEW_RAW(c->ctx, c->probability, n_docs));
     RW_TRY(RW_NEW_RAW(c->ctx, c->fold, n_docs));
-    RW_TRY(rw_predict_on(c->ctx, model, dataset, 0, c->how->device ? c->how->device : "cpu",
-                         c->score));
+    RW_TRY(rw_scorer_open(c->ctx, model, 0, c->how->device ? c->how->device : "cpu", &scorer));
+    const int status = rw_scorer_run(c->ctx, scorer, dataset, c->score);
+    rw_scorer_free(scorer);
+    RW_TRY(status);
     c->n_folds = n_queries < 2 ? 0 : n_queries < FOLDS ? (int)n_queries : FOLDS;
     for (uint32_t q = 0; q < n_queries; q++)
         for (uint32_t doc = dataset->query_offset[q]; doc < dataset->query_offset[q + 1]; doc++)

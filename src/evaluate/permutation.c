@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "model/predict.h"
+#include "model/scorer.h"
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -21,9 +21,8 @@ struct measuring {
     const struct rw_eval_params *how; /* borrowed */
     struct rw_metric metric;
     struct rw_judgments judgments;
-    struct rw_flat flat;
-    struct rw_strategy way;
-    double *scores; /* [n_docs] owned */
+    struct rw_scorer *scorer; /* owned */
+    double *scores;           /* [n_docs] owned */
 };
 
 /* The k-th document's partner in [0, k]: Fisher and Yates's draws. 64 bits times k + 1 are biased
@@ -49,7 +48,7 @@ static void shuffle(float *values, uint32_t n, uint64_t seed, uint32_t repeat, u
 static int measure(struct measuring *m, const struct rw_dataset *dataset, double *value)
 {
     struct rw_metric_result result;
-    RW_TRY(rw_strategy_scores(m->ctx, &m->way, &m->flat, dataset, m->scores));
+    RW_TRY(rw_scorer_run(m->ctx, m->scorer, dataset, m->scores));
     RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judgments, m->scores, m->how->empty, m->how->ties,
                           0, NULL, &result));
     *value = result.mean;
@@ -68,7 +67,7 @@ static int prepare(struct measuring *m, const struct rw_model *model, int n_tree
         RW_TRY_OUT(rw_eval_gains(m->ctx, m->how, &gains));
     RW_TRY_OUT(
         rw_judgments_init(m->ctx, &m->judgments, dataset, &gains, m->metric.kind->uses_gain));
-    RW_TRY_OUT(rw_flat_init(m->ctx, &m->flat, model, n_trees));
+    RW_TRY_OUT(rw_scorer_open(m->ctx, model, n_trees, "cpu", &m->scorer));
     RW_TRY_OUT(RW_NEW_RAW(m->ctx, m->scores, dataset->n_docs));
 out:
     rw_gain_rule_release(&gains);
@@ -77,8 +76,7 @@ out:
 
 static void release(struct measuring *m)
 {
-    rw_strategy_release(&m->way);
-    rw_flat_release(&m->flat);
+    rw_scorer_free(m->scorer);
     rw_judgments_release(&m->judgments);
     rw_mem_free(m->scores);
 }
@@ -131,19 +129,20 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     if (dataset->n_columns)
         memcpy(changed.column, dataset->column, dataset->n_columns * sizeof(*changed.column));
     RW_TRY_OUT(measure(&m, dataset, value));
-    counts = rw_stage_begin(ctx, "permutations", (uint64_t)m.flat.n_used * (uint64_t)n_repeats, 0);
-    for (uint32_t i = 0; i < m.flat.n_used && (int)i < room; i++) {
-        const struct rw_column *column = rw_dataset_column(&changed, m.flat.feature[i]);
-        out[i] = (struct rw_permuted){.feature = m.flat.feature[i],
+    counts = rw_stage_begin(ctx, "permutations",
+                            (uint64_t)m.scorer->flat.n_used * (uint64_t)n_repeats, 0);
+    for (uint32_t i = 0; i < m.scorer->flat.n_used && (int)i < room; i++) {
+        const struct rw_column *column = rw_dataset_column(&changed, m.scorer->flat.feature[i]);
+        out[i] = (struct rw_permuted){.feature = m.scorer->flat.feature[i],
                                       .deviation = n_repeats > 1 ? 0.0 : (double)NAN};
         if (column) /* else nothing to shuffle */
             RW_TRY_OUT(permute(&m, &changed, changed.column + (column - changed.column), n_repeats,
                                *value, &out[i]));
         if (permutation->on_feature &&
-            permutation->on_feature(permutation->user, (int)i + 1, (int)m.flat.n_used) != 0)
+            permutation->on_feature(permutation->user, (int)i + 1, (int)m.scorer->flat.n_used) != 0)
             RW_TRY_OUT(rw_fail(ctx, RW_ERR_INTERRUPTED, "stopped while features were permuted"));
     }
-    status = (int)m.flat.n_used;
+    status = (int)m.scorer->flat.n_used;
 out:
     rw_stage_end(ctx, counts);
     rw_mem_free(changed.column);

@@ -12,7 +12,7 @@
 #include "io/source.h"
 #include "io/spool.h"
 #include "model/packed.h"
-#include "model/predictor.h"
+#include "model/scorer.h"
 
 struct rw_reader {
     char **path; /* [n_paths]; owned */
@@ -215,13 +215,13 @@ static int join_scores(struct rw_ctx *ctx, struct rw_reader *reader,
 }
 
 /* Of documents whose lines were not scored; start: when their reading began. */
-static int score_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_predictor *predictor,
+static int score_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_scorer *scorer,
                        unsigned char *seen, double start, const struct rw_dataset *piece)
 {
     const double read = rw_clock_ms();
     rw_dataset_note_features(piece, seen);
     RW_TRY(RW_GROW(ctx, reader->score, reader->score_room, piece->n_docs));
-    RW_TRY(rw_predictor_run(predictor, piece, reader->score));
+    RW_TRY(rw_scorer_run(ctx, scorer, piece, reader->score));
     rw_log(ctx, RW_LOG_DEBUG, "%u documents: read in %.3f s, scored in %.3f s", piece->n_docs,
            (read - start) / 1e3, (rw_clock_ms() - read) / 1e3);
     return RW_OK;
@@ -237,11 +237,11 @@ static int check_seen(struct rw_ctx *ctx, const struct rw_packed *packed, const 
     return rw_column_rule_check(ctx, &packed->flat->columns, &view);
 }
 
-int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_predictor *predictor,
+int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_scorer *scorer,
                      unsigned char *seen, struct rw_dataset **out, const double **scores)
 {
     RW_DEFAULT_FPENV;
-    struct score_job job = {rw_predictor_packed(predictor, reader->n_lines_scored), seen};
+    struct score_job job = {rw_scorer_packed(ctx, scorer, reader->n_lines_scored), seen};
     struct rw_builder_list list = {.take = job.packed ? score_lines : NULL, .take_user = &job};
     const double start = rw_clock_ms();
     int status;
@@ -250,7 +250,7 @@ int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_pre
     RW_TRY_OUT(join_scores(ctx, reader, &list));
     RW_TRY_OUT(finish_piece(ctx, reader, &list, out));
     if (*out && reader->n_lines_scored == 0)
-        RW_TRY_OUT(score_piece(ctx, reader, predictor, seen, start, *out));
+        RW_TRY_OUT(score_piece(ctx, reader, scorer, seen, start, *out));
     else if (*out)
         RW_TRY_OUT(check_seen(ctx, job.packed, seen, *out));
     *scores = reader->score;

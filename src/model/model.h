@@ -78,5 +78,8 @@ float rw_model_absent(const struct rw_model *model);
 /* The sum of a document's leaves in tree order, in double. values as in rw_tree_leaf. */
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values);
+/* One document by the plain walk down all trees, the reference of every scorer: values as above,
+ * but categories as whole numbers. */
+double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
 
 #endif

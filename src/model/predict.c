@@ -1,7 +1,7 @@
-/* Scores on the CPU: the plain walk, and which strategy a model's documents are scored by. The walk
- * takes documents in blocks: the values of the features that the model uses are gathered row by
- * row, so that memory does not grow with the data and a document's values lie together; then each
- * tree sends the block's documents down, in tree order. */
+/* Scores on the CPU by the plain walk, which takes documents in blocks: the values of the features
+ * that the model uses are gathered row by row, so that memory does not grow with the data and a
+ * document's values lie together; then each tree sends the block's documents down, in tree order.
+ */
 #include "model/predict.h"
 
 #include <math.h>
@@ -10,14 +10,6 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "model/packed.h"
-#include "model/scorer.h"
-
-/* One thread of a server of 2023: a node that a document passes takes 1.3 to 3 ns, more in a model
- * that is larger than the caches or splits what is hard to foresee; and a value that is gathered.
- */
-#define WALK_STEP_NS  2.0
-#define WALK_VALUE_NS 1.0
 
 enum {
     BLOCK_FLOATS = 32768, /* 128 KiB a thread: stays in the second-level cache beside a tree */
@@ -217,79 +209,6 @@ int rw_flat_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
     struct walk_job job = {
         .flat = flat, .column = column, .begin = begin, .end = end, .leaves = leaves};
     return walk(ctx, &job);
-}
-
-/* ---- the strategy ---- */
-
-static double walk_doc_ns(const struct rw_flat *flat)
-{
-    return WALK_STEP_NS * rw_flat_steps(flat) + WALK_VALUE_NS * (double)flat->n_used;
-}
-
-double rw_strategy_doc_ns(const struct rw_flat *flat)
-{
-    const double walk_ns = walk_doc_ns(flat), ns = rw_packed_doc_ns(flat, rw_packed_ops(rw_isa()));
-    return ns < walk_ns ? ns : walk_ns;
-}
-
-static int settle(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
-                  uint32_t n_docs)
-{
-    const double walk_ns = walk_doc_ns(flat);
-    /* Documents are shared by threads, packing is not. */
-    strategy->walked_ns += n_docs * walk_ns / ctx->n_threads;
-    if (strategy->walked_ns < rw_packed_make_ns(flat))
-        return RW_OK;
-    const struct rw_packed_ops *ops = rw_packed_ops(rw_isa());
-    const double packed_ns = rw_packed_doc_ns(flat, ops);
-    strategy->settled = 1;
-    if (packed_ns >= walk_ns)
-        return RW_OK;
-    RW_TRY(rw_packed_new(ctx, flat, ops, &strategy->packed));
-    rw_log(ctx, RW_LOG_DEBUG,
-           "scores by %s: %.3g us a document expected of a thread, %.3g us down the trees",
-           strategy->packed ? ops->name : "walking", packed_ns / 1e3, walk_ns / 1e3);
-    return RW_OK;
-}
-
-int rw_strategy_scores(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
-                       const struct rw_dataset *dataset, double *scores)
-{
-    if (!strategy->settled)
-        RW_TRY(settle(ctx, strategy, flat, dataset->n_docs));
-    return strategy->packed ? rw_packed_scores(ctx, strategy->packed, dataset, scores)
-                            : rw_flat_scores(ctx, flat, dataset, scores);
-}
-
-int rw_strategy_rows(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
-                     const struct rw_single *single, const struct rw_rows *rows, double *scores)
-{
-    if (!strategy->settled)
-        RW_TRY(settle(ctx, strategy, flat, rows->n_docs));
-    const struct rw_forms forms = {flat, single, strategy->packed};
-    return rw_forms_rows(ctx, &forms, rows, scores);
-}
-
-void rw_strategy_release(struct rw_strategy *strategy)
-{
-    rw_packed_free(strategy->packed);
-    memset(strategy, 0, sizeof(*strategy));
-}
-
-int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *dataset,
-               int n_trees, double *scores)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_flat flat;
-    struct rw_strategy strategy = {0};
-    if (dataset->codes)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "the data set was binned for a training, and has no values");
-    RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
-    const int status = rw_strategy_scores(ctx, &strategy, &flat, dataset, scores);
-    rw_strategy_release(&strategy);
-    rw_flat_release(&flat);
-    return status;
 }
 
 int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,

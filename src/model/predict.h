@@ -14,27 +14,6 @@ int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct 
 int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                   uint32_t *counts);
 
-struct rw_packed;
-struct rw_single;
-
-/* How documents of a flat model are scored, zeroed at first: walked, until so many have come that
- * it would have paid to pack the model (model/packed.h), if it ever does. Then the choice costs at
- * most twice the better one's time, whatever comes. */
-struct rw_strategy {
-    struct rw_packed *packed; /* owned */
-    double walked_ns;         /* by this time, as expected; of one thread */
-    int settled;
-};
-int rw_strategy_scores(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
-                       const struct rw_dataset *dataset, double *scores);
-/* single: NULL, or the model for one document at a time. Fails as rw_forms_rows does
- * (model/scorer.h). */
-int rw_strategy_rows(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
-                     const struct rw_single *single, const struct rw_rows *rows, double *scores);
-void rw_strategy_release(struct rw_strategy *strategy);
-/* Expected nanoseconds of one of very many documents, by one thread. */
-double rw_strategy_doc_ns(const struct rw_flat *flat);
-
 /* The data's columns by slot, [n_used]; NULL where the data does not have the feature. Those of
  * features by categories have codes, which rw_flat_of_code takes, and lie behind the array, which
  * is the caller's (rw_mem_free); the others are the dataset's. */

@@ -397,19 +397,30 @@ static void stage_stopped(struct check *check)
     }
 }
 
+static int score_on(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *set,
+                    double *scores)
+{
+    struct rw_scorer *scorer;
+    int status = rw_scorer_open(ctx, model, 0, "cuda:0", &scorer);
+    if (status >= 0)
+        status = rw_scorer_run(ctx, scorer, set, scores);
+    rw_scorer_free(scorer);
+    return status;
+}
+
 /* Scores of the training set, `times` times, and with every allocation refused in turn; then by a
- * predictor that is kept. want, got: [n_docs]. */
+ * scorer that is kept. want, got: [n_docs]. */
 static void predict(struct check *check, int s, const struct rw_model *model, int times,
                     double *want, double *got)
 {
     const struct rw_dataset *set = check->train[s];
     const size_t bytes = rw_dataset_n_docs(set) * sizeof(*got);
-    struct rw_predictor *predictor;
+    struct rw_scorer *scorer;
     see(check, rw_predict(check->ctx, model, set, 0, want) >= 0, "predict",
         rw_last_error(check->ctx));
     for (int i = -1; i < times; i++) { /* -1: kernels run for the first time */
         memset(got, 0xA5, bytes);
-        const int status = rw_predict_on(check->ctx, model, set, 0, "cuda:0", got);
+        const int status = score_on(check->ctx, model, set, got);
         see(check, status >= 0 && memcmp(want, got, bytes) == 0, "predict",
             status < 0 ? rw_last_error(check->ctx) : "other scores");
         size_t all;
@@ -422,23 +433,23 @@ static void predict(struct check *check, int s, const struct rw_model *model, in
     do {
         n_asked = 0;
         fail_at = ++n;
-        status = rw_predict_on(check->ctx, model, set, 0, "cuda:0", got);
+        status = score_on(check->ctx, model, set, got);
         see_back(check, "predict, an allocation refused", 0);
     } while (n_asked >= n && n < 1000);
     fail_at = 0;
     printf("predict: %llu allocations refused\n", (unsigned long long)n - 1);
     see(check, status >= 0 && n > 3, "predict", "too few allocations were refused");
-    see(check, rw_predictor_open(check->ctx, model, 0, "cuda:0", &predictor) >= 0, "predictor",
+    see(check, rw_scorer_open(check->ctx, model, 0, "cuda:0", &scorer) >= 0, "scorer",
         rw_last_error(check->ctx));
-    for (int i = 0, pieces = 0; predictor && i < times; i++) {
-        status = rw_predictor_run(predictor, set, got);
-        see(check, status >= 0 && memcmp(want, got, bytes) == 0, "predictor",
+    for (int i = 0, pieces = 0; scorer && i < times; i++) {
+        status = rw_scorer_run(check->ctx, scorer, set, got);
+        see(check, status >= 0 && memcmp(want, got, bytes) == 0, "scorer",
             status < 0 ? rw_last_error(check->ctx) : "other scores");
-        see(check, i == 0 || pieces == device_memory.n, "predictor", "a run keeps memory");
+        see(check, i == 0 || pieces == device_memory.n, "scorer", "a run keeps memory");
         pieces = device_memory.n;
     }
-    rw_predictor_close(predictor);
-    see_back(check, "predictor", 1);
+    rw_scorer_free(scorer);
+    see_back(check, "scorer", 1);
 }
 
 static void stage_predict(struct check *check, int times)

@@ -221,9 +221,9 @@ static void check_kernel(struct rw_ctx *ctx, const struct spec *spec, const stru
     rw_flat_release(&flat);
 }
 
-/* A predictor is used again for another set: a part of the documents, with some columns gone. */
+/* A scorer is used again for another set: a part of the documents, with some columns gone. */
 static void check_again(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
-                        const struct rw_dataset *data, struct rw_predictor *predictor, double *want,
+                        const struct rw_dataset *data, struct rw_scorer *scorer, double *want,
                         double *got, struct totals *totals)
 {
     struct rw_dataset part = *data; /* views; nothing is freed by it */
@@ -235,15 +235,15 @@ static void check_again(struct rw_ctx *ctx, const struct spec *spec, const struc
     }
     poison(got, part.n_docs);
     if (score_plainly(ctx, model, &part, spec->use, want) < 0 ||
-        rw_predictor_run(predictor, &part, got) < 0)
+        rw_scorer_run(ctx, scorer, &part, got) < 0)
         fail(totals, spec, "again", rw_last_error(ctx));
     else
         compare(totals, spec, "again", want, got, part.n_docs);
 }
 
-static double predictor_one(const void *user, const float *values, size_t n_values)
+static double scorer_one(const void *user, const float *values, size_t n_values)
 {
-    return rw_predictor_one(user, values, n_values);
+    return rw_scorer_one(user, values, n_values, 0);
 }
 
 static double flat_one(const void *user, const float *values, size_t n_values)
@@ -252,14 +252,14 @@ static double flat_one(const void *user, const float *values, size_t n_values)
 }
 
 static void check_one(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
-                      const struct rw_dataset *data, const struct rw_predictor *predictor,
+                      const struct rw_dataset *data, const struct rw_scorer *scorer,
                       const double *want, double *got, struct totals *totals)
 {
     struct rw_flat flat;
     if (data->n_docs > 100000)
         return;
     poison(got, data->n_docs);
-    if (score_one_by_one(ctx, model, data, predictor_one, predictor, got) < 0)
+    if (score_one_by_one(ctx, model, data, scorer_one, scorer, got) < 0)
         fail(totals, spec, "one by one", rw_last_error(ctx));
     else
         compare(totals, spec, "one by one", want, got, data->n_docs);
@@ -276,19 +276,19 @@ static void check_device(struct rw_ctx *ctx, const struct spec *spec, const stru
                          const struct rw_dataset *data, const char *device, double *want,
                          double *got, struct totals *totals)
 {
-    struct rw_predictor *predictor;
-    if (rw_predictor_open(ctx, model, spec->use, device, &predictor) < 0) {
+    struct rw_scorer *scorer;
+    if (rw_scorer_open(ctx, model, spec->use, device, &scorer) < 0) {
         fail(totals, spec, device, rw_last_error(ctx));
         return;
     }
     poison(got, data->n_docs);
-    if (rw_predictor_run(predictor, data, got) < 0)
+    if (rw_scorer_run(ctx, scorer, data, got) < 0)
         fail(totals, spec, device, rw_last_error(ctx));
     else
         compare(totals, spec, device, want, got, data->n_docs);
-    check_one(ctx, spec, model, data, predictor, want, got, totals);
-    check_again(ctx, spec, model, data, predictor, want, got, totals);
-    rw_predictor_close(predictor);
+    check_one(ctx, spec, model, data, scorer, want, got, totals);
+    check_again(ctx, spec, model, data, scorer, want, got, totals);
+    rw_scorer_free(scorer);
 }
 
 static void check_spec(struct rw_ctx *ctx, const struct spec *spec, uint64_t seed,
@@ -325,11 +325,11 @@ out:
 static int is_there(struct rw_ctx *ctx, const char *device, int aloud)
 {
     struct rw_model *model;
-    struct rw_predictor *predictor;
+    struct rw_scorer *scorer;
     if (rw_model_new(ctx, &model) < 0)
         return 0;
-    const int status = rw_predictor_open(ctx, model, 0, device, &predictor);
-    rw_predictor_close(predictor);
+    const int status = rw_scorer_open(ctx, model, 0, device, &scorer);
+    rw_scorer_free(scorer);
     rw_model_free(model);
     if (status < 0 && aloud)
         printf("skip %s: %s\n", device, rw_last_error(ctx));
@@ -345,7 +345,7 @@ static void check_auto(struct rw_ctx *ctx, uint64_t seed, struct totals *totals)
     struct random random = {.seed = seed};
     struct rw_model *model = NULL;
     struct rw_dataset *data = NULL;
-    struct rw_predictor *predictor = NULL;
+    struct rw_scorer *scorer = NULL;
     double *want = NULL, *got = NULL;
     int status = RW_OK;
     RW_TRY_OUT(rw_ctx_set_threads(ctx, 1)); /* by whose time it decides */
@@ -354,20 +354,20 @@ static void check_auto(struct rw_ctx *ctx, uint64_t seed, struct totals *totals)
     RW_TRY_OUT(RW_NEW(ctx, want, (size_t)spec.n_docs + FENCE));
     RW_TRY_OUT(RW_NEW(ctx, got, (size_t)spec.n_docs + FENCE));
     RW_TRY_OUT(rw_predict(ctx, model, data, 0, want));
-    RW_TRY_OUT(rw_predictor_open(ctx, model, 0, "auto", &predictor));
+    RW_TRY_OUT(rw_scorer_open(ctx, model, 0, "auto", &scorer));
     for (int piece = 0; piece < 10; piece++) {
-        if (piece == 0 && strcmp(rw_predictor_device(predictor), "cpu") != 0)
+        if (piece == 0 && strcmp(rw_scorer_device(scorer), "cpu") != 0)
             fail(totals, &spec, "first piece", "a GPU before anything is known");
         poison(got, spec.n_docs);
-        RW_TRY_OUT(rw_predictor_run(predictor, data, got));
-        compare(totals, &spec, rw_predictor_device(predictor), want, got, spec.n_docs);
+        RW_TRY_OUT(rw_scorer_run(ctx, scorer, data, got));
+        compare(totals, &spec, rw_scorer_device(scorer), want, got, spec.n_docs);
     }
-    if (strcmp(rw_predictor_device(predictor), device) != 0)
+    if (strcmp(rw_scorer_device(scorer), device) != 0)
         fail(totals, &spec, "last piece: not on device", device);
 out:
     if (status < 0)
         fail(totals, &spec, "auto", rw_last_error(ctx));
-    rw_predictor_close(predictor);
+    rw_scorer_free(scorer);
     rw_mem_free(want);
     rw_mem_free(got);
     rw_dataset_free(data);

@@ -42,7 +42,7 @@ static int check_part(struct rw_ctx *ctx, const struct spec *spec, const struct 
 {
     struct cut_out cut = {.model = model, .n_features = n_features, .first = first};
     const uint32_t n = data->n_docs;
-    struct rw_predictor *predictor = NULL;
+    struct rw_scorer *scorer = NULL;
     double *want = NULL, *got = NULL;
     uint32_t n_docs = 0;
     char what[80];
@@ -56,13 +56,13 @@ static int check_part(struct rw_ctx *ctx, const struct spec *spec, const struct 
     for (uint32_t f = 0; f <= RW_MAX_FEATURE; f++)
         cut.all[f] = model->absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;
     RW_TRY_OUT(score_one_by_one(ctx, model, data, cut_out_one, &cut, want));
-    RW_TRY_OUT(rw_predictor_open(ctx, model, spec->use, "cpu", &predictor));
+    RW_TRY_OUT(rw_scorer_new(ctx, model, spec->use, &scorer));
     /* Again and again: at first by one document at a time, then by the packed model. */
     for (int i = 0; i < 4; i++) {
         snprintf(what, sizeof(what), "rows of features %u to %u, time %d", first,
                  first + n_features, i);
         poison(got, n);
-        RW_TRY_OUT(rw_predictor_rows(predictor, cut.value, n, n_features, first, got));
+        RW_TRY_OUT(rw_scorer_rows(ctx, scorer, cut.value, n, n_features, first, got));
         compare(totals, spec, what, want, got, n);
     }
     struct rw_flat flat;
@@ -80,7 +80,7 @@ static int check_part(struct rw_ctx *ctx, const struct spec *spec, const struct 
     }
     rw_flat_release(&flat);
 out:
-    rw_predictor_close(predictor);
+    rw_scorer_free(scorer);
     rw_mem_free(cut.all);
     rw_mem_free(cut.value);
     rw_mem_free(want);

@@ -435,7 +435,7 @@ out:
 static int scoring(struct rw_ctx *ctx)
 {
     struct rw_scorer *scorer = NULL;
-    struct rw_predictor *predictor = NULL;
+    struct rw_scorer *opened = NULL;
     struct rw_reader *reader = NULL;
     struct rw_dataset *piece = NULL;
     static unsigned char seen[RW_FEATURE_IDS];
@@ -446,11 +446,11 @@ static int scoring(struct rw_ctx *ctx)
     DO(rw_scorer_new(ctx, model, 0, &scorer));
     DO(rw_scorer_rows(ctx, scorer, values, N_DOCS, N_FEATURES, 1, scores));
     add(scores, sizeof(scores));
-    DO(rw_predictor_open(ctx, model, 0, scenario_device, &predictor));
-    DO(rw_predictor_run(predictor, valid, scores));
+    DO(rw_scorer_open(ctx, model, 0, scenario_device, &opened));
+    DO(rw_scorer_run(ctx, opened, valid, scores));
     DO(rw_reader_open(ctx, (const char *const[]){path_of("train.txt", path)}, 1, &reader));
     for (;;) {
-        DO(rw_reader_scores(ctx, reader, predictor, seen, &piece, &of));
+        DO(rw_reader_scores(ctx, reader, opened, seen, &piece, &of));
         if (!piece)
             break;
         add(of, sizeof(double) * rw_dataset_n_docs(piece));
@@ -462,7 +462,7 @@ static int scoring(struct rw_ctx *ctx)
 out:
     rw_dataset_free(piece);
     rw_reader_close(reader);
-    rw_predictor_close(predictor);
+    rw_scorer_free(opened);
     rw_scorer_free(scorer);
     return status;
 }

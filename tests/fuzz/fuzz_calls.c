@@ -134,8 +134,7 @@ static void score(struct machine *m)
 {
     const struct rw_model *model = a_model(m);
     struct rows rows;
-    struct rw_scorer *scorer = NULL;
-    struct rw_predictor *predictor = NULL;
+    struct rw_scorer *scorer = NULL, *opened = NULL;
     double scores[DOCS], others[DOCS];
     if (!model)
         return;
@@ -146,13 +145,13 @@ static void score(struct machine *m)
     const uint32_t first = below(m, 2);
     if (!made(m, rw_scorer_new(m->ctx, model, n_trees, &scorer), &scorer))
         return;
-    if (made(m, rw_predictor_open(m->ctx, model, n_trees, "cpu", &predictor), &predictor)) {
+    if (made(m, rw_scorer_open(m->ctx, model, n_trees, "cpu", &opened), &opened)) {
         /* RW_ERR_DATA: not as many columns as the model counts */
         const int status =
             rw_scorer_rows(m->ctx, scorer, rows.value, rows.n_docs, rows.n_features, first, scores);
         fuzz_check(status == RW_OK || status == RW_ERR_DATA);
-        fuzz_check(rw_predictor_rows(predictor, rows.value, rows.n_docs, rows.n_features, first,
-                                     others) == status);
+        fuzz_check(rw_scorer_rows(m->ctx, opened, rows.value, rows.n_docs, rows.n_features, first,
+                                  others) == status);
         fuzz_check(status < 0 || memcmp(scores, others, rows.n_docs * sizeof(*scores)) == 0);
         for (uint32_t i = 0; status == RW_OK && i < rows.n_docs; i++) {
             const double one =
@@ -160,7 +159,7 @@ static void score(struct machine *m)
             fuzz_check(memcmp(&one, &scores[i], sizeof(one)) == 0);
         }
     }
-    rw_predictor_close(predictor);
+    rw_scorer_free(opened);
     rw_scorer_free(scorer);
 }
 

@@ -64,7 +64,7 @@ FOLDERS = {
     "input model_text model_threads model_golden model_versions checkpoint_text checkpoint side_files pairs_file "
     "qrels members own_part parts_codes other_formats refused out_file feature_set check_data_set categories",
     "metric": "metric ndcg dcg judgments dialect evaluate classic delta eval_sets yetirank",
-    "model": "model tree predict predictor scorer single_lanes shap show importance calibration score_lines model_text "
+    "model": "model tree predict device_scorer scorer single_lanes shap show importance calibration score_lines model_text "
     "model_golden categories refit",
     "objective": "objective lambda delta neighbours pointwise losses yetirank debias labels classic trainings",
     "params": "params params_set aliases labels features refit booster trainings cv feature_selection fpenv",

@@ -383,7 +383,7 @@ def instructions_of(args):
     if reason:
         return "unknown"
     names = {row["instructions"] for row in json.loads(out)["rows"]
-             if row.get("method") == "rw_predictor_rows"}
+             if row.get("method") == "rw_scorer_rows"}
     return ", ".join(sorted(names)) or "unknown"
 
 

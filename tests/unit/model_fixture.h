@@ -136,4 +136,17 @@ static inline char *fixture_replaced(const char *text, const char *old, const ch
     return out;
 }
 
+/* Scores by a scorer that is opened on a device for this call. */
+static inline int fixture_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
+                                     const struct rw_dataset *dataset, int n_trees,
+                                     const char *device, double *scores)
+{
+    struct rw_scorer *scorer;
+    int status = rw_scorer_open(ctx, model, n_trees, device, &scorer);
+    if (status >= 0)
+        status = rw_scorer_run(ctx, scorer, dataset, scores);
+    rw_scorer_free(scorer);
+    return status;
+}
+
 #endif

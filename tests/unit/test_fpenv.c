@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/fpenv.h"
+#include "model/model.h"
 #include "params/params.h"
 #include "scratch_file.h"
 
@@ -114,15 +115,15 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     CALL(rw_model_import(scratch_ctx, "exported", &how, &more));
     CALL(rw_model_write(scratch_ctx, more, "imported"));
     keep_file("imported");
-    struct rw_predictor *predictor;
-    CALL(rw_predictor_open(scratch_ctx, model, 0, "cpu", &predictor));
-    CALL(rw_predictor_run(predictor, data, scores));
+    struct rw_scorer *scorer;
+    CALL(rw_scorer_open(scratch_ctx, model, 0, "cpu", &scorer));
+    CALL(rw_scorer_run(scratch_ctx, scorer, data, scores));
     keep(scores, n * sizeof(*scores));
     const float row[] = {0, 3.25f, 0x1p-140f, 0x1.8p-130f, 0.1f};
     double one;
-    CALL((one = rw_predictor_one(predictor, row, 5), 0));
+    CALL((one = rw_scorer_one(scorer, row, 5, 0), 0));
     keep(&one, sizeof(one));
-    CALL(rw_predictor_rows(predictor, row, 1, 5, 0, &one));
+    CALL(rw_scorer_rows(scratch_ctx, scorer, row, 1, 5, 0, &one));
     keep(&one, sizeof(one));
     CALL((one = rw_predict_one(model, row, 5), 0));
     keep(&one, sizeof(one));
@@ -142,7 +143,7 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     keep(&comparison->all.low, sizeof(double));
     rw_comparison_free(comparison);
     free(others);
-    rw_predictor_close(predictor);
+    rw_scorer_free(scorer);
     rw_model_free(model);
     rw_model_free(read);
     rw_model_free(more);

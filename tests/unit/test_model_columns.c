@@ -89,7 +89,7 @@ static void all_say(const struct rw_model *m, const struct rw_dataset *data, con
     cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
     cr_assert_str_eq(outcome(rw_model_check_data(ctx, m, data)), expected);
     cr_assert_str_eq(outcome(rw_predict(ctx, m, data, 0, scores)), expected);
-    cr_assert_str_eq(outcome(rw_predict_on(ctx, m, data, 0, "cpu", scores)), expected);
+    cr_assert_str_eq(outcome(fixture_predict_on(ctx, m, data, 0, "cpu", scores)), expected);
     cr_assert_str_eq(outcome(rw_predict_leaves(ctx, m, data, 0, leaves)), expected);
     int status = rw_explainer_new(ctx, m, 0, data, &explainer);
     cr_assert_str_eq(outcome(status), expected);
@@ -164,18 +164,17 @@ Test(model_columns, rows)
                {6, 0, {0, 0, 1, 1}}, {5, 1, {0, 0, 1, 1}}, {4, 1, {1, 1, 1, 1}}};
     double scores[N_DOCS];
     for (int m = 0; m < N_MODELS; m++) {
-        struct rw_scorer *scorer;
-        struct rw_predictor *predictor;
+        struct rw_scorer *scorer, *opened;
         cr_assert_eq(rw_scorer_new(ctx, model[m], 0, &scorer), RW_OK);
-        cr_assert_eq(rw_predictor_open(ctx, model[m], 0, "cpu", &predictor), RW_OK);
+        cr_assert_eq(rw_scorer_open(ctx, model[m], 0, "cpu", &opened), RW_OK);
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
             const int expected = row[i].fits[m] ? RW_OK : RW_ERR_DATA;
             const uint32_t n = row[i].n, first = row[i].first;
             cr_assert_eq(rw_model_check_rows(ctx, model[m], n, first), expected);
             cr_assert_eq(rw_scorer_rows(NULL, scorer, values, N_DOCS, n, first, scores), expected);
-            cr_assert_eq(rw_predictor_rows(predictor, values, N_DOCS, n, first, scores), expected);
+            cr_assert_eq(rw_scorer_rows(ctx, opened, values, N_DOCS, n, first, scores), expected);
         }
-        rw_predictor_close(predictor);
+        rw_scorer_free(opened);
         rw_scorer_free(scorer);
     }
 }

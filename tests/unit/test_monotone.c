@@ -122,21 +122,21 @@ static uint32_t count_broken(const struct rw_model *model, uint64_t seed)
     uint32_t offsets[] = {0, 2 * N_PAIRS}, n_broken = 0;
     static float labels[2 * N_PAIRS];
     struct rw_dataset *data;
-    struct rw_predictor *predictor;
+    struct rw_scorer *scorer;
     for (uint32_t pair = 0; pair < N_PAIRS; pair++)
         draw_pair(seed, pair, values[2 * pair], values[2 * pair + 1]);
     cr_assert_eq(rw_dataset_from_memory(ctx, values[0], labels, offsets, 2 * N_PAIRS, N_FEATURES, 1,
                                         FIRST, &data),
                  RW_OK);
     cr_assert_eq(rw_predict(ctx, model, data, 0, scores), RW_OK);
-    cr_assert_eq(rw_predictor_open(ctx, model, 0, "cpu", &predictor), RW_OK);
+    cr_assert_eq(rw_scorer_open(ctx, model, 0, "cpu", &scorer), RW_OK);
     for (int time = 0; time < 5; time++) /* until it is packed, if it ever is */
-        cr_assert_eq(rw_predictor_rows(predictor, values[0], 2 * N_PAIRS, N_FEATURES, FIRST, again),
+        cr_assert_eq(rw_scorer_rows(ctx, scorer, values[0], 2 * N_PAIRS, N_FEATURES, FIRST, again),
                      RW_OK);
     cr_assert_eq(memcmp(scores, again, sizeof(scores)), 0);
     for (uint32_t pair = 0; pair < N_PAIRS; pair++)
         n_broken += !(scores[2 * pair] <= scores[2 * pair + 1]);
-    rw_predictor_close(predictor);
+    rw_scorer_free(scorer);
     rw_dataset_free(data);
     return n_broken;
 }

@@ -60,7 +60,7 @@ static int assert_scores(const struct rw_model *model, const char *const *paths,
     static double expected[N_DOCS];
     struct rw_dataset *whole, *piece;
     struct rw_reader *reader;
-    struct rw_predictor *predictor;
+    struct rw_scorer *scorer;
     const double *scores;
     uint32_t n = 0;
     int n_without = 0;
@@ -70,10 +70,10 @@ static int assert_scores(const struct rw_model *model, const char *const *paths,
                  rw_last_error(scratch_ctx));
     cr_assert_leq(whole->n_docs, N_DOCS);
     cr_assert_eq(rw_predict(scratch_ctx, model, whole, 0, expected), RW_OK);
-    cr_assert_eq(rw_predictor_open(scratch_ctx, model, 0, "cpu", &predictor), RW_OK);
+    cr_assert_eq(rw_scorer_open(scratch_ctx, model, 0, "cpu", &scorer), RW_OK);
     cr_assert_eq(rw_reader_open(scratch_ctx, paths, n_paths, &reader), RW_OK);
     while (1) {
-        cr_assert_eq(rw_reader_scores(scratch_ctx, reader, predictor, seen, &piece, &scores), RW_OK,
+        cr_assert_eq(rw_reader_scores(scratch_ctx, reader, scorer, seen, &piece, &scores), RW_OK,
                      "%s", rw_last_error(scratch_ctx));
         if (!piece)
             break;
@@ -91,7 +91,7 @@ static int assert_scores(const struct rw_model *model, const char *const *paths,
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         cr_assert_eq(seen[f], rw_dataset_has_feature(whole, f), "feature %u", f);
     rw_reader_close(reader);
-    rw_predictor_close(predictor);
+    rw_scorer_free(scorer);
     rw_dataset_free(whole);
     return n_without;
 }
@@ -143,7 +143,7 @@ Test(reader_scores, the_first_error_is_told)
     static unsigned char seen[RW_FEATURE_IDS];
     struct rw_model *model = make_model(0);
     struct rw_reader *reader;
-    struct rw_predictor *predictor;
+    struct rw_scorer *scorer;
     struct rw_dataset *piece;
     const double *scores;
     int status;
@@ -152,9 +152,9 @@ Test(reader_scores, the_first_error_is_told)
     fprintf(file, "1 qid:last 1:two\n");
     fclose(file);
     rw_ctx_set_threads(scratch_ctx, 2);
-    cr_assert_eq(rw_predictor_open(scratch_ctx, model, 0, "cpu", &predictor), RW_OK);
+    cr_assert_eq(rw_scorer_open(scratch_ctx, model, 0, "cpu", &scorer), RW_OK);
     cr_assert_eq(rw_reader_open(scratch_ctx, (const char *const[]){"a"}, 1, &reader), RW_OK);
-    while ((status = rw_reader_scores(scratch_ctx, reader, predictor, seen, &piece, &scores)) ==
+    while ((status = rw_reader_scores(scratch_ctx, reader, scorer, seen, &piece, &scores)) ==
                RW_OK &&
            piece)
         rw_dataset_free(piece);
@@ -163,6 +163,6 @@ Test(reader_scores, the_first_error_is_told)
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "a:80009:14: expected a number after '1:', found 'two'");
     rw_reader_close(reader);
-    rw_predictor_close(predictor);
+    rw_scorer_free(scorer);
     rw_model_free(model);
 }

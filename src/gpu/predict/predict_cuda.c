@@ -11,7 +11,7 @@
 #include "gpu/device/transfer.h"
 #include "gpu/device/tuning.h"
 #include "model/predict.h"
-#include "model/predictor.h"
+#include "model/device_scorer.h"
 
 /* Documents of a column that one thread copies at a time. */
 enum { PIECE_DOCS = 8192 };

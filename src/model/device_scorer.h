@@ -2,9 +2,9 @@
  * by model/walk.h and added in tree order, in double.
  *
  * To add a device: (1) fill a `struct rw_device_scorer_ops` (as gpu/predict/predict_cuda.c does),
- * (2) declare its open function here, (3) give it a row in predictor.c's table. */
-#ifndef RW_MODEL_PREDICTOR_H
-#define RW_MODEL_PREDICTOR_H
+ * (2) declare its open function here, (3) give it a row in device_scorer.c's table. */
+#ifndef RW_MODEL_DEVICE_SCORER_H
+#define RW_MODEL_DEVICE_SCORER_H
 
 #include "model/flat.h"
 
@@ -28,11 +28,5 @@ struct rw_device_scorer {
 /* `device` counts GPUs. */
 int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                                struct rw_device_scorer **out);
-
-/* What scores lines as they are read, when it is known that this is the quickest; else NULL: data
- * sets are scored. n_docs: documents that it has scored since the last call. Valid until the
- * predictor's next call. */
-struct rw_packed;
-const struct rw_packed *rw_predictor_packed(struct rw_predictor *predictor, uint32_t n_docs);
 
 #endif
