@@ -112,8 +112,9 @@ static void say_as_option(const struct rw_known_options *known, const char *name
     }
     if (row >= 0)
         value = rw_alias_at(row)->ours;
-    if (rw_params_get(known->cli->params, name) && (rw_params_new(known->cli->ctx, &probe) < 0 ||
-                               rw_params_set(known->cli->ctx, probe, name, value) < 0))
+    if (rw_params_get(known->cli->params, name) &&
+        (rw_params_new(known->cli->ctx, &probe) < 0 ||
+         rw_params_set(known->cli->ctx, probe, name, value) < 0))
         value = option->arg;
     rw_params_free(probe);
     rw_msg_hint("options are written with two dashes: --%s%s%s", name, option->arg ? " " : "",

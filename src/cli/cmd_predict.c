@@ -5,7 +5,6 @@
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
-#include "cli/trec.h"
 
 static const char *output, *run_output, *trees;
 static int leaf_ids, probability;
@@ -23,10 +22,84 @@ static const struct rw_option options[] = {
     {0},
 };
 
+/* ------------------------------------------------------------------ a TREC run */
+
+/* "qid Q0 docid rank score tag" lines, each query by falling score. */
+struct trec_doc {
+    double score;
+    size_t position; /* in the query, from 0 */
+    char *id;        /* owned */
+};
+/* The documents of the query that is being read. */
+struct trec {
+    FILE *file;           /* borrowed */
+    char *query;          /* id; owned; NULL: none yet */
+    struct trec_doc *doc; /* [n] owned */
+    size_t n, room;
+};
+
+/* Falling score, then the order of the input. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct trec_doc *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+/* Writes the last query. */
+static void trec_finish(struct trec *trec)
+{
+    char figure[RW_FIGURE_ROOM];
+    if (trec->n > 0)
+        qsort(trec->doc, trec->n, sizeof(*trec->doc), by_rank);
+    for (size_t i = 0; i < trec->n; i++) {
+        rw_exact_text(trec->doc[i].score, figure);
+        fprintf(trec->file, "%s Q0 %s %zu %s rankwood\n", trec->query, trec->doc[i].id, i + 1,
+                figure);
+        free(trec->doc[i].id);
+    }
+    trec->n = 0;
+}
+
+static char *copy_of(const char *text)
+{
+    return strcpy(rw_need(strlen(text), 1), text);
+}
+
+/* Adds a document after those before it; a new query writes out the one before. */
+static void trec_add(struct trec *trec, const struct rw_dataset *piece, uint32_t query,
+                     uint32_t doc, double score)
+{
+    const char *query_id = rw_dataset_query_id(piece, query);
+    char id[512];
+    if (!trec->query || strcmp(trec->query, query_id) != 0) {
+        trec_finish(trec);
+        free(trec->query);
+        trec->query = copy_of(query_id);
+    }
+    if (trec->n == trec->room) {
+        trec->room = trec->room ? trec->room * 2 : 256;
+        trec->doc = realloc(trec->doc, trec->room * sizeof(*trec->doc));
+        if (!trec->doc)
+            rw_no_memory();
+    }
+    struct trec_doc *next = &trec->doc[trec->n];
+    *next = (struct trec_doc){.score = score, .position = trec->n};
+    rw_dataset_doc_id(piece, doc, id, sizeof(id));
+    if (*id)
+        next->id = copy_of(id);
+    else if (asprintf(&next->id, "%s-%zu", query_id, trec->n + 1) < 0)
+        rw_no_memory();
+    trec->n++;
+}
+
+/* ------------------------------------------------------------------ the work */
+
 static struct {
     int n_trees;
     struct rw_out_file trec_out; /* the scores go to cli->out */
-    struct rw_trec trec;
+    struct trec trec;
     double *number; /* [room] of a piece: probabilities, or scores beside leaves */
     uint32_t room;
     unsigned char seen[RW_FEATURE_IDS]; /* 1: a piece had it */
@@ -81,7 +154,7 @@ static int add_to_run(const struct rw_dataset *piece, const double *scores)
             return RW_EXIT_FAILURE;
         }
         for (uint32_t d = offset[q]; d < offset[q + 1]; d++)
-            rw_trec_add(&job.trec, piece, q, d, scores[d]);
+            trec_add(&job.trec, piece, q, d, scores[d]);
     }
     return 0;
 }
@@ -144,7 +217,7 @@ static int run(struct rw_cli *cli)
     start = rw_progress_clock();
     rw_reader_close(reader);
     RW_STEP(rw_load_check_columns(cli));
-    rw_trec_finish(&job.trec);
+    trec_finish(&job.trec);
     if (run_output)
         RW_STEP(rw_out_file_commit(ctx, &job.trec_out));
     if (cli->out.file)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/interrupts.h"
+#include "cli/output.h"
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/progress.h"

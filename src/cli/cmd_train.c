@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/interrupts.h"
 #include "cli/load.h"
 #include "cli/messages.h"
 #include "cli/output.h"
