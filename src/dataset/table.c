@@ -495,7 +495,7 @@ static int check_features(struct rw_ctx *ctx, const struct rw_table *table)
     return RW_OK;
 }
 
-int rw_table_check_columns(struct rw_ctx *ctx, const struct rw_table *table)
+static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
 {
     struct index_job job = {table, UINT32_MAX};
     int any_index = 0;
@@ -552,8 +552,8 @@ static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
     return RW_OK;
 }
 
-int rw_table_open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
-                            const struct rw_table *table)
+static int open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
+                          const struct rw_table *table)
 {
     const uint32_t missing = rw_bits_of_float(table->missing == 0 ? 0.0f : table->missing);
     *r = (struct rw_table_reader){.table = table,
@@ -567,11 +567,11 @@ int rw_table_open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
 
 int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
 {
-    RW_TRY(rw_table_open_documents(ctx, r, table));
+    RW_TRY(open_documents(ctx, r, table));
     if (table->n_columns && !table->column)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without columns");
     RW_TRY(check_chunks(ctx, table));
-    RW_TRY(rw_table_check_columns(ctx, table));
+    RW_TRY(check_columns(ctx, table));
     if (table->order)
         RW_TRY(take_order(ctx, r));
     for (uint32_t i = 0; i < table->n_columns; i++) {
@@ -592,7 +592,7 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
 int rw_table_open_batches(struct rw_ctx *ctx, struct rw_table_reader *r,
                           const struct rw_table *table)
 {
-    RW_TRY(rw_table_open_documents(ctx, r, table));
+    RW_TRY(open_documents(ctx, r, table));
     if (table->order)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents in batches cannot be put in another order");
     for (; r->n_columns < table->n_columns; r->n_columns++)
@@ -642,5 +642,5 @@ int rw_table_next_batch(struct rw_ctx *ctx, struct rw_table_reader *r,
                            "document",
                            r->column[i].feature);
     }
-    return *n ? rw_table_check_columns(ctx, &r->batch) : RW_OK;
+    return *n ? check_columns(ctx, &r->batch) : RW_OK;
 }

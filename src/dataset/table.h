@@ -44,11 +44,6 @@ int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 /* When all were: tells of whole numbers that are no float32 numbers. */
 void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 
-/* What opening is made of: all but columns, of which there is room for all, and the arrays. */
-int rw_table_open_documents(struct rw_ctx *ctx, struct rw_table_reader *reader,
-                            const struct rw_table *table);
-int rw_table_check_columns(struct rw_ctx *ctx, const struct rw_table *table);
-
 /* --- values that come in batches --- */
 
 /* Opens a table whose `column` is not looked at. The reader may not be moved; closed also after a

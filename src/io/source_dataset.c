@@ -4,92 +4,81 @@
 
 enum { CHUNK_DOCS = 1 << 14 };
 
-/* One thread's memory. */
-struct collector {
-    struct rw_builder builder;
-    uint32_t *row;     /* [CHUNK_DOCS] where the builder's documents are in the chunk */
-    uint32_t *next;    /* [n_columns] the next entry of each column */
-    uint16_t *feature; /* [n_columns] of one document */
-    float *value;      /* the same */
-};
-
 static int open_documents(struct rw_source *source)
 {
     const int status = rw_source_even_chunks(source, source->documents->n_docs, CHUNK_DOCS);
     return status < 0 ? status : 1;
 }
 
-static int collector_init(struct collector *to, size_t n_columns)
+/* What the wanted documents of a chunk are called: their places in it, or, where they are sampled,
+ * among those. number: [CHUNK_DOCS], written; UINT32_MAX: not wanted. */
+static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32_t *number)
 {
-    RW_TRY(RW_NEW_RAW(NULL, to->row, CHUNK_DOCS));
-    RW_TRY(RW_NEW_RAW(NULL, to->next, n_columns));
-    RW_TRY(RW_NEW_RAW(NULL, to->feature, n_columns));
-    return RW_NEW_RAW(NULL, to->value, n_columns);
+    const uint32_t first = source->first_doc[chunk], n = source->first_doc[chunk + 1] - first;
+    uint32_t n_wanted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const int is_wanted = rw_source_wants(source, first + i);
+        number[i] = !is_wanted ? UINT32_MAX : source->sampled ? n_wanted : i;
+        n_wanted += (uint32_t)is_wanted;
+    }
 }
 
-static void collector_release(struct collector *to)
+/* The entries of their documents [first, end), behind the n that are in the thread's memory.
+ * Returns how many there are then. */
+static uint32_t stage_column(const struct rw_column *column, uint32_t first, uint32_t end,
+                             const uint32_t *number, struct rw_piece_scratch *s, uint32_t n)
 {
-    rw_builder_release(&to->builder);
-    rw_mem_free(to->row);
-    rw_mem_free(to->next);
-    rw_mem_free(to->feature);
-    rw_mem_free(to->value);
-}
-
-/* The values of a document, which is not before the one asked for last. Returns their number. */
-static size_t take_values(const struct rw_dataset *dataset, struct collector *to, uint32_t doc)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < dataset->n_columns; i++) {
-        const struct rw_column *column = &dataset->column[i];
-        uint32_t at = doc;
-        if (column->row) {
-            while (to->next[i] < column->n && column->row[to->next[i]] < doc)
-                to->next[i]++;
-            at = to->next[i];
-        }
-        if (at == column->n || (column->row && column->row[at] != doc) ||
-            rw_is_absent(column->value[at]))
+    uint32_t at = column->row ? rw_numbers_under(column->row, column->n, first) : first;
+    for (; at < column->n; at++) {
+        const uint32_t doc = column->row ? column->row[at] : at;
+        if (doc >= end)
+            break;
+        if (number[doc - first] == UINT32_MAX || rw_is_absent(column->value[at]))
             continue;
-        to->feature[n] = (uint16_t)column->feature;
-        to->value[n++] = column->value[at];
+        s->row[n] = number[doc - first];
+        memcpy(&s->value[n++], &column->value[at], sizeof(*s->value));
     }
     return n;
 }
 
-/* The wanted documents of a chunk, in the collector's builder. */
-static int collect(const struct rw_source *source, uint32_t chunk, struct collector *to)
+static int stage(const struct rw_source *source, uint32_t chunk, const uint32_t *number,
+                 struct rw_piece_scratch *s)
 {
     const struct rw_dataset *dataset = source->documents;
-    const uint32_t first = source->first_doc[chunk];
-    rw_builder_empty(&to->builder);
+    const uint32_t n_wanted = rw_source_n_wanted(source, chunk);
+    uint32_t n = 0;
+    s->shares_rows = 0;
+    s->n_features = 0;
+    RW_TRY(RW_GROW(NULL, s->feature, s->feature_room, dataset->n_columns));
+    RW_TRY(RW_GROW(NULL, s->begin, s->begin_room, dataset->n_columns));
     for (uint32_t i = 0; i < dataset->n_columns; i++) {
         const struct rw_column *column = &dataset->column[i];
-        to->next[i] = column->row ? rw_numbers_under(column->row, column->n, first) : 0;
-    }
-    RW_TRY(rw_builder_query(NULL, &to->builder, "", 0));
-    for (uint32_t doc = first; doc < source->first_doc[chunk + 1]; doc++) {
-        if (!rw_source_wants(source, doc))
+        const uint32_t begin = n;
+        RW_TRY(RW_GROW(NULL, s->value, s->value_room, (size_t)n + n_wanted));
+        RW_TRY(RW_GROW(NULL, s->row, s->row_room, (size_t)n + n_wanted));
+        n = stage_column(column, source->first_doc[chunk], source->first_doc[chunk + 1], number, s,
+                         n);
+        if (n == begin)
             continue;
-        to->row[to->builder.n_docs] = doc - first;
-        const size_t n = take_values(dataset, to, doc);
-        RW_TRY(rw_builder_doc(NULL, &to->builder, 0.0f, to->feature, to->value, n, NULL, 0));
+        s->feature[s->n_features] = (uint16_t)column->feature;
+        s->begin[s->n_features++] = begin;
+        s->next[column->feature] = n;
     }
     return RW_OK;
 }
 
-static int collect_some(void *user, struct rw_share *share)
+static int read_some(void *user, struct rw_share *share)
 {
     struct rw_source *source = user;
-    struct collector to = {.row = NULL};
-    int status = collector_init(&to, source->documents->n_columns);
+    uint32_t *number = NULL;
+    int status = RW_NEW_RAW(NULL, number, CHUNK_DOCS);
     for (uint64_t chunk, end; status >= 0 && rw_share_next(share, &chunk, &end);) {
-        status = collect(source, (uint32_t)chunk, &to);
-        status = status < 0
-                     ? status
-                     : rw_source_take(source, (uint32_t)chunk, share->thread, &to.builder, to.row);
+        number_wanted(source, (uint32_t)chunk, number);
+        RW_TRY_OUT(stage(source, (uint32_t)chunk, number, &source->pieces.scratch[share->thread]));
+        status = rw_source_take(source, (uint32_t)chunk, share->thread, NULL, NULL);
     }
-    collector_release(&to);
+out:
+    rw_mem_free(number);
     return status;
 }
 
@@ -97,7 +86,7 @@ static int read_pass(struct rw_source *source)
 {
     struct rw_ctx *ctx = source->ctx;
     const int status =
-        rw_parallel_long(ctx, ctx->n_threads, source->n_chunks, 1, collect_some, source);
+        rw_parallel_long(ctx, ctx->n_threads, source->n_chunks, 1, read_some, source);
     return status < 0 ? rw_fail_memory(ctx, status, "out of memory while coding %u documents",
                                        source->documents->n_docs)
                       : status;
