@@ -1,9 +1,10 @@
 #!/bin/sh
 # The recipes are true: a made member of each table is added to a copy of the tree by the steps that the
-# table's header states, and no others; the copy is built, and what judges every member judges the made
-# ones, too. Prints the files that each recipe touched.
+# table's header states, and no others; what they touch is compiled and linked with the objects of
+# BUILDS/release (link.py), and what judges every member judges the made ones, too. Prints the files
+# that each recipe touched.
 #
-#   sh tests/recipes/recipes.sh BUILDS          builds in BUILDS/recipes
+#   sh tests/recipes/recipes.sh BUILDS          builds in BUILDS/recipes; BUILDS/release is run.sh's
 #
 # A recipe is a folder: its new files, where they go in the tree, and `rows`: a file and, behind a tab,
 # the sed command that gives it a row. The histogram method is compiled where there is nvcc; its results
@@ -11,18 +12,22 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-mkdir -p "$1" && build=$(cd "$1" && pwd)/recipes || exit 2
+mkdir -p "$1" && builds=$(cd "$1" && pwd) && build=$builds/recipes || exit 2
 tree=$build/tree failed=0
-# As deep in the copy as run.sh's builds are in the tree: the same commands, and a ccache has what no recipe touches.
 release=$tree/build-tests/release cuda=$tree/build-tests/cuda
+if [ ! -x "$builds/release/src/cli/rankwood" ]; then
+    echo "not ok recipes: there is no release build"
+    exit 1
+fi
 compiler=gcc
 ! command -v ccache >/dev/null 2>&1 || compiler="ccache gcc"
 rm -rf "$tree"
-mkdir -p "$tree" && (cd "$root" && cp -R src lab docs examples packaging tests meson.build meson_options.txt LICENSE "$tree") || exit 2
+mkdir -p "$tree" && : >"$build/touched" && (cd "$root" && cp -R src lab docs examples packaging tests meson.build meson_options.txt LICENSE "$tree") || exit 2
 
 for recipe in objective metric engine format reader method; do
     (cd "$here/$recipe" && find src -type f) | while IFS= read -r file; do
         mkdir -p "$tree/$(dirname "$file")" && cp "$here/$recipe/$file" "$tree/$file"
+        [ "$recipe" = method ] || echo "$file" >>"$build/touched"
     done
     while IFS="$(printf '\t')" read -r file row; do
         cp "$tree/$file" "$build/before"
@@ -31,20 +36,27 @@ for recipe in objective metric engine format reader method; do
             echo "not ok recipes: $recipe: no place for its row in $file"
             failed=1
         }
+        [ "$recipe" = method ] || echo "$file" >>"$build/touched"
     done <"$here/$recipe/rows"
     echo "recipe $recipe: new: $(cd "$here/$recipe" && find src -type f | tr '\n' ' ')rows in: $(cut -f 1 "$here/$recipe/rows" | sort -u | tr '\n' ' ')"
 done
 
-configure() { # folder option
-    CC=$compiler meson setup "$1" "$tree" --buildtype=release "$2" >"$build/log" 2>&1
+configure() { # folder options
+    folder=$1
+    shift
+    CC=$compiler meson setup "$folder" "$tree" --buildtype=release -Dlab=disabled "$@" >"$build/log" 2>&1
 }
 tests='objective/objective metric/metric train/eval_sets metric/judgments params/params convert/exchange convert/verify io/reader'
-if ! configure "$release" -Dcuda=disabled ||
-    ! ninja -C "$release" src/cli/rankwood tests/check/check $(printf 'tests/unit/test_%s\n' $tests | sed 's,/[a-z_]*$,,' | sort -u) >>"$build/log" 2>&1; then
+programs="src/cli/rankwood tests/check/check $(printf 'tests/unit/test_%s\n' $tests | sed 's,/[a-z_]*$,,' | sort -u)"
+has_cuda=disabled
+[ ! -e "$builds/release/src/gpu/hist_common.o" ] || has_cuda=enabled
+if ! configure "$release" -Dgpu_arch=sm_90 -Dcuda=$has_cuda ||
+    ! python3 "$here/link.py" "$release" "$builds/release" "$build/touched" $programs >>"$build/log" 2>&1; then
     tail -n 30 "$build/log"
     echo "not ok recipes: the tree with all of them does not build"
     exit 1
 fi
+tail -n 1 "$build/log"
 
 does() { # what command...
     what=$1
