@@ -87,18 +87,6 @@ static void tell_stage(const struct booster *b, const char *name, double *start)
 
 /* ------------------------------------------------------------------ before the first round */
 
-static void set_grow_rules(const struct rw_params *params, uint32_t n_docs,
-                           struct rw_grow_rules *rules)
-{
-    *rules = (struct rw_grow_rules){.levels = params->grow == RW_GROW_LEVELS,
-                                    .leaves = rw_params_leaves(params, n_docs),
-                                    .depth = params->depth,
-                                    .batch = params->batch,
-                                    .min_docs = (uint32_t)params->min_docs,
-                                    .rate = params->rate,
-                                    .l2 = params->l2};
-}
-
 static void set_engine_rules(const struct rw_params *p, const struct rw_grow_rules *grow,
                              const struct rw_objective *objective, const uint8_t *ignore,
                              struct rw_engine_rules *rules)
@@ -110,12 +98,12 @@ static void set_engine_rules(const struct rw_params *p, const struct rw_grow_rul
         .objective = objective,
         .lambda = rule.pair,
         .newton = p->split == RW_SPLIT_NEWTON,
-        .split_l2 = p->split_l2,
-        .category_smoothing = p->category_smoothing,
-        .category_penalty = p->category_penalty,
+        .split = {.l2 = p->split_l2,
+                  .category_smoothing = p->category_smoothing,
+                  .category_penalty = p->category_penalty,
+                  .min_hessian = p->min_hessian,
+                  .min_gain = p->min_gain},
         .min_docs = (uint32_t)p->min_docs,
-        .min_hessian = p->min_hessian,
-        .min_gain = p->min_gain,
         .bits = p->bits,
         .nearest = p->rounding == RW_ROUND_NEAREST,
         .seed = p->seed,
@@ -308,8 +296,14 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     RW_TRY(prepare_features(b));
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->given, b->n_sets));
     tell_stage(b, "metrics", start);
-    set_grow_rules(&b->params, b->all_docs, &b->grow_rules);
-    b->grow_rules.monotone = b->features.monotone;
+    b->grow_rules = (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
+                                           .leaves = rw_params_leaves(&b->params, b->all_docs),
+                                           .depth = b->params.depth,
+                                           .batch = b->params.batch,
+                                           .min_docs = (uint32_t)b->params.min_docs,
+                                           .rate = b->params.rate,
+                                           .l2 = b->params.l2,
+                                           .monotone = b->features.monotone};
     return RW_OK;
 }
 

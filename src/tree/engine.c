@@ -22,8 +22,7 @@ static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
                      rules->bits <= 16 && rules->max_slots >= 1 &&
                      rules->max_slots <= RW_MAX_SLOTS &&
                      rules->max_histograms <= rules->max_slots && rules->min_docs >= 1 &&
-                     rules->split_l2 >= 0.0 && rules->min_gain >= 0.0 &&
-                     rules->min_hessian >= 0.0 && rules->lambda.sigma > 0.0f &&
+                     rw_split_params_are_good(&rules->split) && rules->lambda.sigma > 0.0f &&
                      (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
     return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
 }
@@ -334,21 +333,20 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     struct rw_split_rule *rule = &engine->split_rule;
     const int lambda_unit = root->lambda_shift - root->lambda_exponent;
     const int hess_unit = root->hess_shift - root->hess_exponent;
+    rule->given = rules->split;
     rule->newton = rules->newton;
     rule->min_docs = rules->min_docs;
-    rule->min_hessian = rules->min_hessian;
-    rule->min_gain = rules->min_gain;
     rule->hess_unit = rw_pow2(hess_unit);
     rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? hess_unit : 0));
-    rule->l2 = rules->split_l2;
-    rule->category_prior = rules->category_smoothing;
+    rule->l2 = rules->split.l2;
+    rule->category_prior = rules->split.category_smoothing;
     /* what a split that says nothing gains on average: Q^2 / n of a document */
     double chance = root->sum.n ? (double)sums->lambda_squares / (double)root->sum.n : 0.0;
     if (rules->newton && root->sum.n) {
         const double mean = (double)sums->hess / (double)root->sum.n;
-        rule->l2 = rules->split_l2 * mean;
-        rule->category_prior = rules->category_smoothing * mean;
+        rule->l2 = rules->split.l2 * mean;
+        rule->category_prior = rules->split.category_smoothing * mean;
         chance = mean > 0.0 ? chance / mean : 0.0;
     }
-    rule->category_cost = rules->category_penalty * chance * rule->gain_scale;
+    rule->category_cost = rules->split.category_penalty * chance * rule->gain_scale;
 }

@@ -49,12 +49,9 @@ struct rw_engine_rules {
     struct rw_lambda_rule lambda; /* the objective's `pair` */
     /* All of its rule, of RW_OBJECTIVE_NEIGHBOURS; borrowed until the training set is loaded. */
     const struct rw_objective_rule *rule;
-    int newton;                /* histograms hold hessians too */
-    double split_l2;           /* k, in average documents */
-    double category_smoothing; /* the same, of the order of categories */
-    double category_penalty;   /* what a bit of a set's choice costs, in gains by chance */
+    int newton; /* histograms hold hessians too */
+    struct rw_split_params split;
     uint32_t min_docs;
-    double min_hessian, min_gain;
     int bits, nearest; /* of quantised lambdas */
     uint64_t seed;
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */

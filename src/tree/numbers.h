@@ -104,14 +104,27 @@ RW_HD void rw_cell_add(struct rw_cell *cell, const struct rw_cell *other)
     cell->lambda += other->lambda;
 }
 
+/* What parameters say of splits, in their units. */
+struct rw_split_params {
+    double l2;                 /* k, in average documents */
+    double category_smoothing; /* the same, of the order of categories */
+    double category_penalty;   /* what a bit of a set's choice costs, in gains by chance */
+    double min_hessian, min_gain;
+};
+
+static inline int rw_split_params_are_good(const struct rw_split_params *params)
+{
+    return params->l2 >= 0.0 && params->min_gain >= 0.0 && params->min_hessian >= 0.0;
+}
+
 /* What decides a split; made once a tree (gain_scale and the rest depend on its shifts). */
 struct rw_split_rule {
+    struct rw_split_params given;
     int newton;
     double l2;         /* --split-l2, in documents (mart) or in quantised hessian (newton) */
     double gain_scale; /* a power of two: gains compare across trees */
     double hess_unit;  /* real hessian of a quantised hessian of 1 */
     uint64_t min_docs;
-    double min_hessian, min_gain;
     double category_prior; /* --category-smoothing, in the unit of l2 */
     double category_cost;  /* --category-penalty, in gain: what a bit of a set's choice costs */
 };
@@ -128,7 +141,7 @@ RW_HD int rw_side_allowed(const struct rw_split_rule *rule, const struct rw_cell
     if (side->n < rule->min_docs)
         return 0;
     return !rule->newton ||
-           (side->hess > 0 && (double)side->hess * rule->hess_unit >= rule->min_hessian);
+           (side->hess > 0 && (double)side->hess * rule->hess_unit >= rule->given.min_hessian);
 }
 
 /* Gain of a split, or 0 if it is no candidate (a gain that counts is over min_gain >= 0).
@@ -140,7 +153,7 @@ RW_HD double rw_split_gain(const struct rw_split_rule *rule, const struct rw_cel
         return 0.0;
     const double gain =
         (rw_side_gain(rule, left) + rw_side_gain(rule, right) - parent_gain) * rule->gain_scale;
-    return gain > rule->min_gain ? gain : 0.0;
+    return gain > rule->given.min_gain ? gain : 0.0;
 }
 
 /* What a side's sums alone say of its value, but for a unit; of an allowed side. */
@@ -167,7 +180,7 @@ RW_HD double rw_ordered_gain(const struct rw_split_rule *rule, int direction,
 RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double penalty)
 {
     const double net = gain - penalty;
-    return net > rule->min_gain ? net : 0.0;
+    return net > rule->given.min_gain ? net : 0.0;
 }
 
 /* Values of a split's two sides made in float, each wrong by at most 2^-20 of itself, are in the

@@ -18,7 +18,8 @@ static void compare_root(struct check_run *run, const struct rw_root *a, const s
     check_that(run, OP_BEGIN_TREE,
                p->newton == q->newton && p->l2 == q->l2 && p->gain_scale == q->gain_scale &&
                    p->hess_unit == q->hess_unit && p->min_docs == q->min_docs &&
-                   p->min_hessian == q->min_hessian && p->min_gain == q->min_gain,
+                   p->given.min_hessian == q->given.min_hessian &&
+                   p->given.min_gain == q->given.min_gain,
                "rule of splits");
 }
 

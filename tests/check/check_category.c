@@ -55,8 +55,8 @@ static void make_node(struct random *random, struct node *node)
                                         .gain_scale = 0x1p-8,
                                         .hess_unit = 0x1p-4,
                                         .min_docs = 1 + below(random, kind == 2 ? 1000000 : 4),
-                                        .min_hessian = below(random, 2) ? 0.0 : 0.3,
-                                        .min_gain = below(random, 4) ? 0.0 : 0.01,
+                                        .given = {.min_hessian = below(random, 2) ? 0.0 : 0.3,
+                                                  .min_gain = below(random, 4) ? 0.0 : 0.01},
                                         .category_prior = below(random, 3) ? 10.0 : 0.0};
     node->penalty = below(random, 3) ? 0.0 : 0.05;
     for (uint32_t code = 0; code < node->n_codes; code++)

@@ -86,9 +86,9 @@ static int option(struct job *job, const char *text)
     else if (NAMED("categorical"))
         return rw_params_set(NULL, job->params, "categorical", value);
     else if (NAMED("category-smoothing"))
-        job->rules.category_smoothing = real;
+        job->rules.split.category_smoothing = real;
     else if (NAMED("category-penalty"))
-        job->rules.category_penalty = real;
+        job->rules.split.category_penalty = real;
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))
@@ -127,11 +127,11 @@ static int option(struct job *job, const char *text)
     else if (NAMED("min-docs"))
         job->grow.min_docs = (uint32_t)real;
     else if (NAMED("min-weight"))
-        job->rules.min_hessian = real;
+        job->rules.split.min_hessian = real;
     else if (NAMED("min-gain"))
-        job->rules.min_gain = real;
+        job->rules.split.min_gain = real;
     else if (NAMED("split-l2"))
-        job->rules.split_l2 = real;
+        job->rules.split.l2 = real;
     else if (NAMED("sample-queries"))
         job->rules.query_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
     else if (NAMED("sample-features"))

@@ -125,7 +125,7 @@ Test(category_split, missing_values_against_all_others_are_free)
 
 Test(category_split, chance_is_the_mean_square_of_a_document)
 {
-    struct rw_engine engine = {.rules = {.category_penalty = 0.5, .category_smoothing = 3.0}};
+    struct rw_engine engine = {.rules.split = {.category_penalty = 0.5, .category_smoothing = 3.0}};
     const struct rw_root root = {.sum = {.n = 10}, .lambda_shift = 3, .lambda_exponent = 4};
     const struct rw_quantised_sums sums = {.hess = 40, .lambda_squares = 80};
     rw_engine_set_split_rule(&engine, &root, &sums);

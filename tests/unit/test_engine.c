@@ -108,13 +108,13 @@ ENGINE_TEST(rules_out_of_range)
             rules.min_docs = 0;
             break;
         case 7:
-            rules.split_l2 = -1.0;
+            rules.split.l2 = -1.0;
             break;
         case 8:
-            rules.min_gain = NAN;
+            rules.split.min_gain = NAN;
             break;
         case 9:
-            rules.min_hessian = -1.0;
+            rules.split.min_hessian = -1.0;
             break;
         case 10:
             rules.lambda.sigma = 0.0f;

@@ -34,7 +34,7 @@ static int grow(const struct rw_grow_rules *rules, double min_gain, const char *
                                                  .objective = &rw_objective_regression,
                                                  .lambda = {.sigma = 1.0f},
                                                  .min_docs = rules->min_docs,
-                                                 .min_gain = min_gain,
+                                                 .split.min_gain = min_gain,
                                                  .bits = 12,
                                                  .nearest = 1,
                                                  .query_threshold = (uint64_t)1 << 32,

@@ -132,9 +132,9 @@ Test(numbers, gains_of_splits)
     rule.min_docs = 5;
     cr_assert_eq(rw_split_gain(&rule, &left, &right, parent), 0.0);
     rule.min_docs = 1;
-    rule.min_gain = rw_split_gain(&rule, &left, &right, parent);
+    rule.given.min_gain = rw_split_gain(&rule, &left, &right, parent);
     cr_assert_eq(rw_split_gain(&rule, &left, &right, parent), 0.0); /* more than min_gain */
-    rule.min_gain = 0.0;
+    rule.given.min_gain = 0.0;
     rule.l2 = 4.0;
     cr_assert_eq(rw_side_gain(&rule, &left), 100.0 / 8.0);
     /* newton: weights in the place of counts, none is no candidate */
@@ -144,9 +144,9 @@ Test(numbers, gains_of_splits)
     cr_assert_eq(rw_side_gain(&rule, &some), 12.5);
     cr_assert_eq(rw_split_gain(&rule, &some, &none, 0.0), 0.0);
     rule.hess_unit = 0.5;
-    rule.min_hessian = 4.0;
+    rule.given.min_hessian = 4.0;
     cr_assert(rw_side_allowed(&rule, &some));
-    rule.min_hessian = 4.000001;
+    rule.given.min_hessian = 4.000001;
     cr_assert(!rw_side_allowed(&rule, &some));
 }
 

@@ -292,7 +292,7 @@ static int32_t least_hessian(const struct rw_split_rule *rule)
         return 0;
     while (low < high) { /* the product rises with the hessian */
         const int32_t middle = low + (high - low) / 2;
-        if ((double)middle * rule->hess_unit >= rule->min_hessian)
+        if ((double)middle * rule->hess_unit >= rule->given.min_hessian)
             high = middle;
         else
             low = middle + 1;
