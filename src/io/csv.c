@@ -1,9 +1,493 @@
-/* Files of CSV and TSV. */
+/* CSV and TSV: records of fields between commas or tabs, quoted or not, as RFC 4180 has them. A
+ * quote inside a field that does not begin with one is a character as any other. */
 #include "io/csv.h"
 
+#include <stdarg.h>
+#include <strings.h>
+
 #include "base/mem.h"
+#include "base/number.h"
+#include "dataset/lexicon.h"
 #include "io/columns.h"
 #include "io/data_format.h"
+
+/* ---- fields ---- */
+
+static const char *field_end(const char *p, const char *end, char separator)
+{
+    while (p < end && *p != separator && *p != '\n')
+        p++;
+    return p;
+}
+
+static int ends_line(const char *p, const char *end)
+{
+    return p == end || *p == '\n' || (*p == '\r' && (p + 1 == end || p[1] == '\n'));
+}
+
+static struct rw_csv_field quoted_at(const char *p, const char *end, char separator)
+{
+    struct rw_csv_field field = {.begin = p + 1, .end = end, .is_quoted = 1, .next = end};
+    const char *quote = p + 1;
+    while ((quote = quote < end ? memchr(quote, '"', (size_t)(end - quote)) : NULL) != NULL) {
+        if (quote + 1 == end || quote[1] != '"')
+            break;
+        quote += 2;
+    }
+    if (!quote) {
+        field.wrong = p;
+        field.expected = "a '\"' that ends the field";
+        field.found = "none";
+        return field;
+    }
+    field.end = quote++;
+    if (ends_line(quote, end)) {
+        field.next = quote + (quote < end && *quote == '\r');
+    } else {
+        field.next = field_end(quote, end, separator);
+        if (field.next != quote) {
+            field.wrong = quote;
+            field.expected = "the end of the field behind its '\"'";
+        }
+    }
+    return field;
+}
+
+struct rw_csv_field rw_csv_field_at(const char *p, const char *end, char separator)
+{
+    if (p < end && *p == '"')
+        return quoted_at(p, end, separator);
+    struct rw_csv_field field = {.begin = p, .end = field_end(p, end, separator)};
+    field.next = field.end;
+    if (field.end > p && field.end[-1] == '\r' && ends_line(field.end, end))
+        field.end--;
+    return field;
+}
+
+const char *rw_csv_record_end(const char *p, const char *end, char separator)
+{
+    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    if (!newline || !memchr(p, '"', (size_t)(newline - p)))
+        return newline ? newline + 1 : NULL;
+    for (;;) {
+        p = rw_csv_field_at(p, end, separator).next;
+        if (p >= end)
+            return NULL;
+        if (*p++ == '\n')
+            return p;
+    }
+}
+
+char rw_csv_separator(const char *p, const char *end)
+{
+    if (p < end && *p == '"')
+        p = quoted_at(p, end, ',').end;
+    while (p < end && *p != ',' && *p != '\t' && *p != '\n')
+        p++;
+    return p < end && *p == '\t' ? '\t' : ',';
+}
+
+size_t rw_csv_field_text(const struct rw_csv_field *field, char *to)
+{
+    char *begin = to;
+    for (const char *p = field->begin; p < field->end; p++) {
+        *to++ = *p;
+        p += field->is_quoted && *p == '"'; /* of two, one */
+    }
+    *to = 0;
+    return (size_t)(to - begin);
+}
+
+/* ---- values ---- */
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Without blanks at either end. */
+static struct rw_csv_field trimmed(const struct rw_csv_field *field)
+{
+    struct rw_csv_field inner = *field;
+    while (inner.begin < inner.end && is_blank(*inner.begin))
+        inner.begin++;
+    while (inner.end > inner.begin && is_blank(inner.end[-1]))
+        inner.end--;
+    return inner;
+}
+
+static int is_word(const struct rw_csv_field *field, const char *word)
+{
+    const size_t n = (size_t)(field->end - field->begin);
+    return n == strlen(word) && strncasecmp(field->begin, word, n) == 0;
+}
+
+int rw_csv_is_missing(const struct rw_csv_field *field)
+{
+    const struct rw_csv_field inner = trimmed(field);
+    return inner.begin == inner.end || is_word(&inner, "NA") || is_word(&inner, "NaN");
+}
+
+int rw_csv_is_number(const struct rw_csv_field *field)
+{
+    const struct rw_csv_field inner = trimmed(field);
+    double value;
+    int clamped;
+    return rw_number_parse_double(inner.begin, inner.end, &value, &clamped) == inner.end;
+}
+
+/* 1: a feature's value. */
+static int value_of(const struct rw_csv_field *field, float *value, int *clamped)
+{
+    const struct rw_csv_field inner = trimmed(field);
+    *clamped = 0;
+    if (rw_csv_is_missing(&inner))
+        *value = rw_float_of_bits(RW_MISSING_BITS);
+    else if (is_word(&inner, "true") || is_word(&inner, "false"))
+        *value = *inner.begin == 't' || *inner.begin == 'T' ? 1.0F : 0.0F;
+    else
+        return rw_number_parse(inner.begin, inner.end, value, clamped) == inner.end;
+    return 1;
+}
+
+/* ---- what is wrong ---- */
+
+/* Of a record at `record`, at `at`; lines within it count. */
+static int bad(struct rw_text_chunk *chunk, const char *record, const char *at, const char *format,
+               ...) __attribute__((format(printf, 4, 5)));
+
+static int bad(struct rw_text_chunk *chunk, const char *record, const char *at, const char *format,
+               ...)
+{
+    const char *line = record;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(chunk->error, sizeof(chunk->error), format, args);
+    va_end(args);
+    chunk->status = RW_ERR_PARSE;
+    chunk->error_location.line = chunk->n_lines;
+    for (const char *p = record; p < at; p++) {
+        if (*p == '\n') {
+            chunk->error_location.line++;
+            line = p + 1;
+        }
+    }
+    chunk->error_location.column = (size_t)(at - line) + 1;
+    return RW_ERR_PARSE;
+}
+
+static int failed(struct rw_text_chunk *chunk, int status)
+{
+    snprintf(chunk->error, sizeof(chunk->error), "%s",
+             status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
+    chunk->status = status;
+    chunk->error_location = (struct rw_text_location){chunk->n_lines, 1};
+    return status;
+}
+
+struct found {
+    char text[64];
+};
+
+static struct found found_in(const struct rw_csv_field *field)
+{
+    enum { MOST = 40 };
+    struct found found = {"an empty field"};
+    const size_t n = (size_t)(field->end - field->begin);
+    char *to = found.text;
+    if (n == 0)
+        return found;
+    *to++ = '\'';
+    for (size_t i = 0; i < n && i < MOST; i++)
+        *to++ = field->begin[i] == 0 || field->begin[i] == '\n' ? '?' : field->begin[i];
+    snprintf(to, 8, "%s'", n > MOST ? "..." : "");
+    return found;
+}
+
+/* A column as messages call it. */
+static struct found called(const struct rw_csv_layout *layout, uint32_t column)
+{
+    struct found text;
+    if (layout->title)
+        snprintf(text.text, sizeof(text.text), "column '%.40s'", layout->title[column]);
+    else
+        snprintf(text.text, sizeof(text.text), "column %u", column + 1);
+    return text;
+}
+
+static const char *value_hint(const struct rw_csv_field *field)
+{
+    static const char *const missing[] = {"null",    "none", "n/a", "nil",
+                                          "missing", "?",    "-",   "<na>"};
+    const struct rw_csv_field inner = trimmed(field);
+    const char *word = inner.begin + (inner.begin < inner.end && strchr("+-", *inner.begin));
+    int n_digits = 0, n_commas = 0;
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
+        if (is_word(&inner, missing[i]))
+            return "\nhint: a missing value is an empty field, NA or NaN";
+    }
+    if (inner.end - word >= 3 && strncasecmp(word, "inf", 3) == 0)
+        return "\nhint: values are finite; the largest is 3.4028235e38";
+    for (const char *p = word; p < inner.end; p++) {
+        n_digits += (unsigned char)(*p - '0') < 10;
+        n_commas += *p == ',';
+    }
+    if (n_commas == 1 && n_digits >= 2 && n_digits + 1 == inner.end - word)
+        return "\nhint: decimals have a point, not a comma";
+    return "\nhint: 'ignore' leaves columns out that are no numbers";
+}
+
+static int bad_value(struct rw_text_chunk *chunk, const char *record,
+                     const struct rw_csv_field *field, uint32_t column)
+{
+    return bad(chunk, record, field->begin, "expected a number in %s, found %s%s",
+               called(chunk->layout, column).text, found_in(field).text, value_hint(field));
+}
+
+/* ---- records ---- */
+
+/* What a record says besides its values. */
+struct record {
+    const char *begin;
+    float label, more_label[RW_MAX_LABELS];
+    double weight;
+    const char *id, *id_at; /* the query's id: in the text, or in the worker's; where it stands */
+    size_t id_bytes;
+};
+
+/* label: one of the record's. */
+static int take_label(struct rw_text_chunk *chunk, struct record *record,
+                      const struct rw_csv_field *field, float *label, uint64_t *n_clamped)
+{
+    const struct rw_csv_field inner = trimmed(field);
+    int clamped;
+    if (rw_number_parse(inner.begin, inner.end, label, &clamped) != inner.end)
+        return bad(chunk, record->begin, field->begin, "expected a label (a number), found %s",
+                   found_in(field).text);
+    if (*label < 0)
+        return bad(chunk, record->begin, field->begin,
+                   "expected a label of 0 or more, found %s\n"
+                   "hint: -1 means 'not judged' in some sets; leave such documents out",
+                   found_in(field).text);
+    *n_clamped += (uint64_t)clamped;
+    return RW_OK;
+}
+
+static int take_weight(struct rw_text_chunk *chunk, struct record *record,
+                       const struct rw_csv_field *field)
+{
+    const struct rw_csv_field inner = trimmed(field);
+    int clamped;
+    if (rw_number_parse_double(inner.begin, inner.end, &record->weight, &clamped) != inner.end ||
+        record->weight < 0 || record->weight > RW_MAX_WEIGHT)
+        return bad(chunk, record->begin, field->begin,
+                   "expected a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT) ", found %s",
+                   found_in(field).text);
+    return RW_OK;
+}
+
+static int take_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
+                      struct record *record, const struct rw_csv_field *field)
+{
+    const struct rw_csv_field inner = trimmed(field);
+    const size_t n = (size_t)(inner.end - inner.begin);
+    record->id_at = field->begin;
+    record->id = inner.begin;
+    record->id_bytes = n;
+    if (n == 0)
+        return bad(chunk, record->begin, field->begin, "expected a query's id, found %s",
+                   found_in(field).text);
+    for (const char *p = inner.begin; p < inner.end; p++) {
+        if (*p == 0 || *p == '\t' || *p == '\n' || *p == '\r')
+            return bad(chunk, record->begin, p,
+                       "expected a query's id without tabs, line ends and bytes 0, found %s",
+                       found_in(field).text);
+    }
+    if (!field->is_quoted || !memchr(inner.begin, '"', n))
+        return RW_OK;
+    const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
+    if (status < 0)
+        return failed(chunk, status);
+    record->id_bytes = rw_csv_field_text(&inner, worker->unquoted);
+    record->id = worker->unquoted;
+    return RW_OK;
+}
+
+/* A feature's word, as its number. */
+static int take_word(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
+                     const struct record *record, const struct rw_csv_field *field, float *value)
+{
+    struct rw_csv_field inner = trimmed(field);
+    size_t n = (size_t)(inner.end - inner.begin);
+    const char *word = inner.begin;
+    uint32_t number;
+    *value = rw_float_of_bits(RW_MISSING_BITS);
+    if (rw_csv_is_missing(&inner))
+        return RW_OK;
+    if (memchr(word, 0, n))
+        return bad(chunk, record->begin, field->begin, "expected a word, found a byte 0");
+    if (n > RW_MAX_WORD_BYTES)
+        return bad(chunk, record->begin, field->begin, "expected a word of at most %d bytes",
+                   RW_MAX_WORD_BYTES);
+    if (field->is_quoted && memchr(word, '"', n)) {
+        const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
+        if (status < 0)
+            return failed(chunk, status);
+        n = rw_csv_field_text(&inner, worker->unquoted);
+        word = worker->unquoted;
+    }
+    const int status = rw_lexicon_add(chunk->layout->lexicon, word, n, &number);
+    if (status == RW_ERR_DATA)
+        return bad(chunk, record->begin, field->begin, "expected at most %d different words",
+                   RW_MAX_WORDS);
+    if (status < 0)
+        return failed(chunk, status);
+    *value = (float)number;
+    return RW_OK;
+}
+
+/* A plain number that ends its field; where it ends, or NULL. */
+static inline const char *plain_number(const char *p, const char *end, char separator, float *value,
+                                       uint64_t *n_clamped)
+{
+    int clamped;
+    const char *q = rw_number_parse(p, end, value, &clamped);
+    if (!q || (q < end && *q != separator && *q != '\n'))
+        return NULL;
+    *n_clamped += (uint64_t)clamped;
+    return q;
+}
+
+/* The field of a column at p; where it ends, or NULL. */
+static const char *take_field(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
+                              struct record *record, const char *p, uint32_t column)
+{
+    const struct rw_csv_layout *layout = chunk->layout;
+    uint64_t *n_clamped = &worker->builder.n_clamped;
+    const struct rw_csv_column *about = &layout->column[column];
+    int status = RW_OK, clamped = 0;
+    if (about->role == RW_CSV_FEATURE && !about->is_word) {
+        const char *q =
+            plain_number(p, chunk->end, layout->separator, &worker->value[about->slot], n_clamped);
+        if (q)
+            return q;
+    }
+    const struct rw_csv_field field = rw_csv_field_at(p, chunk->end, layout->separator);
+    if (field.wrong) {
+        const struct rw_csv_field rest = {.begin = field.wrong, .end = field.next};
+        bad(chunk, record->begin, field.wrong, "expected %s, found %s", field.expected,
+            field.found ? field.found : found_in(&rest).text);
+        return NULL;
+    }
+    if (about->role == RW_CSV_FEATURE && about->is_word) {
+        status = take_word(chunk, worker, record, &field, &worker->value[about->slot]);
+    } else if (about->role == RW_CSV_FEATURE) {
+        if (!value_of(&field, &worker->value[about->slot], &clamped))
+            status = bad_value(chunk, record->begin, &field, column);
+        *n_clamped += (uint64_t)clamped;
+    } else if (about->role == RW_CSV_LABEL && !chunk->layout->no_label) {
+        status = take_label(chunk, record, &field, &record->label, n_clamped);
+    } else if (about->role == RW_CSV_MORE_LABEL && !chunk->layout->no_label) {
+        status = take_label(chunk, record, &field, &record->more_label[about->slot], n_clamped);
+    } else if (about->role == RW_CSV_QUERY) {
+        status = take_query(chunk, worker, record, &field);
+    } else if (about->role == RW_CSV_WEIGHT && !chunk->layout->no_label) {
+        status = take_weight(chunk, record, &field);
+    }
+    return status < 0 ? NULL : field.next;
+}
+
+static int begins_query(const struct rw_builder *builder, const struct record *record)
+{
+    if (builder->n_queries == 0)
+        return 1;
+    const uint64_t begin = builder->query_id_offset[builder->n_queries - 1];
+    return record->id_bytes != builder->query_id_bytes - begin - 1 ||
+           memcmp(record->id, builder->query_id_text + begin, record->id_bytes) != 0;
+}
+
+static int add_doc(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
+                   const struct record *record)
+{
+    const struct rw_csv_layout *layout = chunk->layout;
+    struct rw_builder *builder = &worker->builder;
+    const uint32_t q = builder->n_queries;
+    if (begins_query(builder, record)) {
+        RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
+        chunk->query_location[q] = (struct rw_text_location){
+            chunk->n_lines, record->id_at ? (size_t)(record->id_at - record->begin) + 1 : 1};
+        RW_TRY(rw_builder_query(NULL, builder, record->id, record->id_bytes));
+    }
+    if (!isnan(record->weight))
+        RW_TRY(rw_builder_weight(NULL, builder, record->weight));
+    if (layout->n_more_labels)
+        RW_TRY(rw_builder_more_labels(NULL, builder, record->more_label, layout->n_more_labels));
+    RW_TRY(rw_builder_line(NULL, builder, chunk->n_lines));
+    return rw_builder_doc(NULL, builder, record->label, layout->feature, worker->value,
+                          layout->n_slots, NULL, 0);
+}
+
+/* Where the record at p ends; NULL if it is wrong. */
+static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
+                                const char *p)
+{
+    const struct rw_csv_layout *layout = chunk->layout;
+    struct record record = {.begin = p, .weight = (double)NAN, .id = "1", .id_bytes = 1};
+    const uint32_t n = layout->n_columns;
+    const char *end = chunk->end;
+    for (uint32_t c = 0;; c++) {
+        p = take_field(chunk, worker, &record, p, c);
+        if (!p)
+            return NULL;
+        const int is_last = p == end || *p == '\n';
+        if (is_last != (c + 1 == n)) {
+            bad(chunk, record.begin, p, "expected %u fields, as the first line has, found %s", n,
+                is_last ? "fewer" : "more");
+            return NULL;
+        }
+        if (is_last)
+            break;
+        p++;
+    }
+    const int status = add_doc(chunk, worker, &record);
+    if (status < 0) {
+        failed(chunk, status);
+        return NULL;
+    }
+    return p < end ? p + 1 : p;
+}
+
+static uint64_t lines_in(const char *p, const char *end)
+{
+    uint64_t n = 0;
+    while (p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL) {
+        n++;
+        p++;
+    }
+    return n;
+}
+
+void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
+{
+    const char *p = chunk->begin;
+    int status = RW_GROW(NULL, worker->value, worker->value_room, (size_t)chunk->layout->n_slots);
+    while (status >= 0 && p < chunk->end) {
+        const char *record = p;
+        if (ends_line(p, chunk->end)) /* an empty line */
+            p = p + (*p == '\r') < chunk->end ? p + (*p == '\r') + 1 : chunk->end;
+        else
+            p = parse_record(chunk, worker, p);
+        if (!p)
+            break;
+        chunk->n_lines += lines_in(record, p);
+    }
+    if (status >= 0)
+        status = rw_builder_pack(NULL, &worker->builder, &chunk->builder);
+    if (status < 0)
+        failed(chunk, status);
+}
+
+/* ---- a kind of text ---- */
 
 /* Where the last whole record ends. */
 static size_t whole_records(const char *text, const char *end, char separator)

@@ -1,11 +1,508 @@
-/* Files of LETOR text, and where queries begin in them. */
+/* LETOR text: label qid:ID feature:value ... # comment.
+ *
+ * Most entries go through the fast path (letor_fast.c), where there is one. It takes only what is
+ * surely right and leaves the rest to the careful path here; so every message comes from here. */
 #include "io/letor.h"
 
+#include <stdarg.h>
+#include <strings.h>
+
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/system.h"
+#include "dataset/categories.h"
+#include "dataset/lexicon.h"
 #include "io/columns.h"
 #include "io/data_format.h"
 #include "io/text.h"
+
+/* A carriage return is a blank, so lines may end with CR LF. */
+static inline int is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static inline const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && is_blank(*p))
+        p++;
+    return p;
+}
+
+static const char *word_end(const char *p, const char *end)
+{
+    while (p < end && !is_blank(*p))
+        p++;
+    return p;
+}
+
+/* Says what is wrong at `at`; returns NULL. */
+static const char *bad(struct rw_text_chunk *chunk, const char *line, const char *at,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static const char *bad(struct rw_text_chunk *chunk, const char *line, const char *at,
+                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(chunk->error, sizeof(chunk->error), format, args);
+    va_end(args);
+    chunk->status = RW_ERR_PARSE;
+    chunk->error_location.line = chunk->n_lines;
+    chunk->error_location.column = (size_t)(at - line) + 1;
+    return NULL;
+}
+
+static int no_memory(struct rw_text_chunk *chunk, int status)
+{
+    snprintf(chunk->error, sizeof(chunk->error), "%s",
+             status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
+    chunk->status = status;
+    chunk->error_location.line = chunk->n_lines;
+    chunk->error_location.column = 1;
+    return status;
+}
+
+struct found {
+    char text[64];
+};
+
+/* The word at `p` for a message: 'word', shortened, without control characters. */
+static struct found found_at(const char *p, const char *end)
+{
+    enum { MOST = 40 };
+    struct found found;
+    const size_t n = (size_t)(word_end(p, end) - p);
+    if (n == 0) {
+        snprintf(found.text, sizeof(found.text), "%s",
+                 p == end ? "the end of the line" : "a blank");
+        return found;
+    }
+    char *to = found.text;
+    *to++ = '\'';
+    for (size_t i = 0; i < n && i < MOST; i++)
+        *to++ = p[i] ? p[i] : '?';
+    snprintf(to, 8, "%s'", n > MOST ? "..." : "");
+    return found;
+}
+
+/* A number with a comma where the point should be. */
+static int is_decimal_comma(const char *p, const char *end)
+{
+    const char *word = p, *stop = word_end(p, end);
+    int n_digits = 0, n_commas = 0;
+    for (p += p < stop && *p == '-'; p < stop; p++) {
+        n_digits += (unsigned char)(*p - '0') < 10;
+        n_commas += *p == ',';
+    }
+    return n_commas == 1 && n_digits >= 2 && n_digits + 1 == (int)(stop - word) - (*word == '-');
+}
+
+static const char *label_hint(const char *p, const char *end)
+{
+    if (end - p > 4 && memcmp(p, "qid:", 4) == 0)
+        return "\nhint: the label comes first, as in '1 qid:7 3:0.5'";
+    const char *colon = memchr(p, ':', (size_t)(word_end(p, end) - p));
+    float number;
+    int clamped;
+    if (colon && rw_number_parse(p, colon, &number, &clamped) == colon)
+        return "\nhint: weights go into a file of their own (the parameter 'weights')";
+    return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
+}
+
+/* Is the word [p, p + n) one of those, a NULL behind them, in any case? */
+static int is_one_of(const char *const *words, const char *p, size_t n)
+{
+    while (*words && (n != strlen(*words) || strncasecmp(p, *words, n) != 0))
+        words++;
+    return *words != NULL;
+}
+
+static const char *query_hint(const char *p, const char *end)
+{
+    static const char *const names[] = {"qid",      "query", "queryid", "query-id",
+                                        "query_id", "group", NULL};
+    const char *stop = word_end(p, end), *mark = p;
+    while (mark < stop && *mark != ':' && *mark != '=')
+        mark++;
+    return mark < stop && is_one_of(names, p, (size_t)(mark - p))
+               ? "\nhint: it is written 'qid:', as in '1 qid:7 3:0.5'"
+               : "";
+}
+
+static const char *entry_hint(const char *p, const char *end)
+{
+    const char *stop = word_end(p, end);
+    const char *colon = memchr(p, ':', (size_t)(stop - p));
+    const int is_named = colon && colon > p && (unsigned char)(*p - '0') > 9 && *p != '-';
+    if (is_named)
+        return "\nhint: features are numbered from 0 to " RW_TEXT(
+            RW_MAX_FEATURE) "; their names go "
+                            "into a file of their own (the parameter 'names')";
+    return !colon && stop > p && (unsigned char)(*p - '0') > 9
+               ? "\nhint: a comment, as a document's id is, begins with '#'"
+               : "";
+}
+
+static const char *value_hint(const char *p, const char *end)
+{
+    static const char *const missing[] = {"null",    "na", "n/a", "none", "nil",
+                                          "missing", "?",  "-",   NULL};
+    const char *stop = word_end(p, end);
+    const size_t n = (size_t)(stop - p);
+    if (is_one_of(missing, p, n))
+        return "\nhint: a missing value is written 'nan'; a feature that is left out is 0, unless "
+               "the parameter 'absent' is missing";
+    const char *word = p + (n > 0 && (*p == '-' || *p == '+'));
+    if (stop - word >= 3 && strncasecmp(word, "inf", 3) == 0)
+        return "\nhint: values are finite; the largest is 3.4028235e38";
+    return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
+}
+
+static const char *parse_label(struct rw_text_chunk *chunk, const char *line, const char *p,
+                               const char *end, float *label)
+{
+    int clamped;
+    const char *q = rw_number_parse(p, end, label, &clamped);
+    if (!q || (q < end && !is_blank(*q)))
+        return bad(chunk, line, p, "expected a label (a number), found %s%s", found_at(p, end).text,
+                   label_hint(p, end));
+    if (*label < 0) {
+        bad(chunk, line, p,
+            "expected a label of 0 or more, found %s\n"
+            "hint: -1 means 'not judged' in some sets; leave such documents out",
+            found_at(p, end).text);
+        return NULL;
+    }
+    chunk->worker->builder.n_clamped += (uint64_t)clamped;
+    return q;
+}
+
+static const char *parse_query(struct rw_text_chunk *chunk, const char *line, const char *p,
+                               const char *end, const char **id)
+{
+    if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
+        return bad(chunk, line, p, "expected 'qid:' and the query's id, found %s%s",
+                   found_at(p, end).text, query_hint(p, end));
+    *id = p + 4;
+    const char *q = word_end(*id, end);
+    if (q == *id)
+        return bad(chunk, line, *id, "expected the query's id after 'qid:', found %s",
+                   found_at(*id, end).text);
+    return q;
+}
+
+static const char *bad_value(struct rw_text_chunk *chunk, const char *line, const char *p,
+                             const char *end, uint32_t feature)
+{
+    return bad(chunk, line, p, "expected a number after '%u:', found %s%s", feature,
+               found_at(p, end).text, value_hint(p, end));
+}
+
+/* A category: its decimal is the word, whose number is the value. */
+static const char *parse_category(struct rw_text_chunk *chunk, const char *line, const char *p,
+                                  const char *end, uint32_t feature, float *value)
+{
+    char word[16];
+    uint32_t number;
+    uint64_t id = 0;
+    const char *q = p;
+    while (q < end && (unsigned char)(*q - '0') < 10 && id <= RW_MAX_CATEGORY_ID)
+        id = id * 10 + (uint64_t)(*q++ - '0');
+    const int is_nan = q == p && end - p >= 3 && strncasecmp(p, "nan", 3) == 0;
+    if (is_nan)
+        q = p + 3;
+    if (q == p || id > RW_MAX_CATEGORY_ID || (q < end && !is_blank(*q) && *q != '#'))
+        return bad(chunk, line, p,
+                   "expected a category after '%u:', a whole number from 0 to %u, found %s",
+                   feature, RW_MAX_CATEGORY_ID, found_at(p, end).text);
+    *value = rw_float_of_bits(RW_MISSING_BITS);
+    if (is_nan)
+        return q;
+    const int n = snprintf(word, sizeof(word), "%llu", (unsigned long long)id);
+    const int status = rw_lexicon_add(chunk->lexicon, word, (size_t)n, &number);
+    if (status == RW_ERR_DATA)
+        return bad(chunk, line, p, "expected at most %d different categories", RW_MAX_WORDS);
+    if (status < 0) {
+        no_memory(chunk, status);
+        return NULL;
+    }
+    *value = (float)number;
+    return q;
+}
+
+/* feature:value; *last is the feature before, -1 at first. */
+static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *line, const char *p,
+                                      const char *end, int32_t *last, float *value)
+{
+    uint32_t feature = 0;
+    const char *q = p;
+    while (q < end && (unsigned char)(*q - '0') < 10) {
+        if (feature <= RW_MAX_FEATURE)
+            feature = feature * 10 + (uint32_t)(*q - '0');
+        q++;
+    }
+    if (q == p || q == end || *q != ':')
+        return bad(chunk, line, p, "expected 'feature:value', found %s%s", found_at(p, end).text,
+                   entry_hint(p, end));
+    if (feature > RW_MAX_FEATURE)
+        return bad(chunk, line, p, "expected a feature id from 0 to %d, found %s", RW_MAX_FEATURE,
+                   found_at(p, end).text);
+    if ((int32_t)feature <= *last)
+        return bad(chunk, line, p,
+                   (int32_t)feature == *last ? "expected each feature once, found %u after %d"
+                                             : "expected ascending feature ids, found %u after %d",
+                   feature, *last);
+    *last = (int32_t)feature;
+    const char *text = ++q;
+    int clamped;
+    if (chunk->lexicon && rw_lexicon_has(chunk->lexicon, feature))
+        return parse_category(chunk, line, text, end, feature, value);
+    q = rw_number_parse(text, end, value, &clamped);
+    if (!q) {
+        if (end - text < 3 || strncasecmp(text, "nan", 3) != 0)
+            return bad_value(chunk, line, text, end, feature);
+        q = text + 3;
+        *value = rw_float_of_bits(RW_MISSING_BITS);
+    }
+    if (q < end && !is_blank(*q) && *q != '#')
+        return bad_value(chunk, line, text, end, feature);
+    chunk->worker->builder.n_clamped += (uint64_t)clamped;
+    return q;
+}
+
+const char *rw_letor_query_id(const char *line, const char *end, size_t *n)
+{
+    const char *p = skip_blanks(line, end);
+    if (p == end || *p == '#')
+        return NULL;
+    p = skip_blanks(word_end(p, end), end);
+    if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
+        return NULL;
+    *n = (size_t)(word_end(p + 4, end) - (p + 4));
+    return *n ? p + 4 : NULL;
+}
+
+static int begins_query(const struct rw_builder *builder, const char *id, size_t n)
+{
+    if (builder->n_queries == 0)
+        return 1;
+    const char *last = builder->query_id_text + builder->query_id_offset[builder->n_queries - 1];
+    const size_t last_n =
+        (size_t)(builder->query_id_bytes - builder->query_id_offset[builder->n_queries - 1] - 1);
+    return n != last_n || memcmp(id, last, n) != 0;
+}
+
+static int add_query(struct rw_text_chunk *chunk, const char *line, const char *id, size_t n)
+{
+    struct rw_builder *builder = &chunk->worker->builder;
+    const uint32_t q = builder->n_queries;
+    if (!begins_query(builder, id, n))
+        return RW_OK;
+    RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
+    chunk->query_location[q].line = chunk->n_lines;
+    chunk->query_location[q].column = (size_t)(id - line) + 1;
+    return rw_builder_query(NULL, builder, id, n);
+}
+
+static int has_nul(const char *begin, const char *end)
+{
+    return begin < end && memchr(begin, 0, (size_t)(end - begin)) != NULL;
+}
+
+static int make_room(struct rw_letor_entries *entries)
+{
+    size_t room[3] = {entries->room, entries->room, entries->room};
+    const size_t n = entries->n + RW_LETOR_SPAN_ENTRIES;
+    if (n <= entries->room)
+        return RW_OK;
+    RW_TRY(RW_GROW(NULL, entries->feature, room[0], n));
+    RW_TRY(RW_GROW(NULL, entries->value, room[1], n));
+    RW_TRY(RW_GROW(NULL, entries->text, room[2], n));
+    memset(entries->text + entries->room, 0, (room[2] - entries->room) * sizeof(*entries->text));
+    entries->room = room[2];
+    return RW_OK;
+}
+
+/* Bytes of a line that hold no 0 for sure: the fast path took them. */
+struct proven {
+    const char *begin, *end;
+};
+
+/* The entries from p on, up to the comment; where they end, or NULL. */
+static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, const char *p,
+                                 const char *end, struct proven *proven)
+{
+    enum { WORTH = 16 };
+    struct rw_letor_entries *entries = &chunk->worker->entries;
+    rw_letor_fast_fn fast = chunk->worker->fast;
+    entries->n = 0;
+    entries->last = -1;
+    *proven = (struct proven){p, p};
+    for (p = skip_blanks(p, end); p < end && *p != '#'; p = skip_blanks(p, end)) {
+        const size_t n = entries->n;
+        const int status = make_room(entries);
+        if (status < 0) {
+            no_memory(chunk, status);
+            return NULL;
+        }
+        if (fast) {
+            const char *begin = p;
+            p = fast(entries, p, end);
+            if (n == 0)
+                *proven = (struct proven){begin, p};
+            if (entries->n - n < WORTH)
+                fast = NULL; /* a line of another style: looking again would cost more */
+            if (entries->n > n)
+                continue;
+        }
+        p = parse_entry(chunk, line, p, end, &entries->last, &entries->value[n]);
+        if (!p)
+            return NULL;
+        entries->feature[n] = (uint16_t)entries->last;
+        entries->text[n] = 0;
+        entries->n = n + 1;
+    }
+    return p;
+}
+
+static int changed(struct rw_text_chunk *chunk)
+{
+    chunk->status = RW_ERR_DATA;
+    return chunk->status;
+}
+
+/* A document that is picked: its entries, and where it stands. */
+static int add_picked(struct rw_text_chunk *chunk, float label)
+{
+    struct rw_builder *builder = &chunk->worker->builder;
+    struct rw_text_pick *pick = &chunk->worker->pick;
+    const struct rw_letor_entries *entries = &chunk->worker->entries;
+    const uint32_t doc = pick->n_seen - 1;
+    if (rw_bits_of_float(pick->label[doc]) != rw_bits_of_float(label))
+        return changed(chunk);
+    int status = RW_OK;
+    if (builder->n_queries == 0)
+        status = rw_builder_query(NULL, builder, "", 0);
+    if (status < 0 || (status = rw_builder_doc(NULL, builder, label, entries->feature,
+                                               entries->value, entries->n, NULL, 0)) < 0)
+        return no_memory(chunk, status);
+    pick->row[builder->n_docs - 1] = doc;
+    return RW_OK;
+}
+
+static int add_doc(struct rw_text_chunk *chunk, float label, const char *comment,
+                   const char *comment_end)
+{
+    struct rw_builder *builder = &chunk->worker->builder;
+    const struct rw_letor_entries *entries = &chunk->worker->entries;
+    int status;
+    if ((status = rw_builder_line(NULL, builder, chunk->n_lines)) < 0 ||
+        (status = rw_builder_doc(NULL, builder, label, entries->feature, entries->value, entries->n,
+                                 comment, (size_t)(comment_end - comment))) < 0)
+        return no_memory(chunk, status);
+    return RW_OK;
+}
+
+/* The entries are passed over: the comment begins at the first '#' behind the query, if the line is
+ * as it should be, which another pass finds out. */
+static const char *skip_entries(struct rw_text_chunk *chunk, const char *p, const char *end,
+                                struct proven *proven)
+{
+    const char *comment = p < end ? memchr(p, '#', (size_t)(end - p)) : NULL;
+    *proven = (struct proven){p, comment ? comment : end};
+    chunk->worker->entries.n = 0;
+    return proven->end;
+}
+
+static inline int is_wanted(const struct rw_text_pick *pick, uint32_t doc)
+{
+    return (pick->in ? pick->in[doc] : 1) == pick->which;
+}
+
+/* [line, end): without its newline. */
+static int parse_fields(struct rw_text_chunk *chunk, const char *line, const char *end)
+{
+    struct rw_text_pick *pick = &chunk->worker->pick;
+    const int is_picked = chunk->want == RW_TEXT_PICK;
+    const char *p = skip_blanks(line, end);
+    if (p == end || *p == '#')
+        return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
+    if (is_picked && pick->n_seen == pick->n_docs)
+        return changed(chunk);
+    if (is_picked && !is_wanted(pick, pick->n_seen++))
+        return RW_OK;
+    float label;
+    const char *id = NULL;
+    struct proven proven;
+    const uint64_t n_clamped = chunk->worker->builder.n_clamped;
+    p = parse_label(chunk, line, p, end, &label);
+    if (!p)
+        return chunk->status;
+    if (is_picked) /* the label was counted when it was skimmed */
+        chunk->worker->builder.n_clamped = n_clamped;
+    p = parse_query(chunk, line, skip_blanks(p, end), end, &id);
+    if (!p)
+        return chunk->status;
+    const size_t id_bytes = (size_t)(p - id);
+    p = chunk->want == RW_TEXT_SKIM ? skip_entries(chunk, p, end, &proven)
+                                    : parse_entries(chunk, line, p, end, &proven);
+    if (!p)
+        return chunk->status;
+    if (has_nul(line, proven.begin) || has_nul(proven.end, end))
+        return RW_ERR_PARSE;
+    if (is_picked)
+        return add_picked(chunk, label);
+    const char *comment = p < end ? skip_blanks(p + 1, end) : end;
+    while (end > comment && is_blank(end[-1]))
+        end--;
+    const int status = add_query(chunk, line, id, id_bytes);
+    return status < 0 ? no_memory(chunk, status) : add_doc(chunk, label, comment, end);
+}
+
+/* A byte 0 is what is wrong with a line, whatever else is. */
+static int parse_line(struct rw_text_chunk *chunk, const char *line, const char *end)
+{
+    const int status = parse_fields(chunk, line, end);
+    if (status != RW_ERR_PARSE)
+        return status;
+    if (has_nul(line, end))
+        bad(chunk, line, memchr(line, 0, (size_t)(end - line)), "expected text, found a byte 0");
+    if (chunk->worker->builder.n_docs == 0)
+        chunk->kind = rw_recognise(line, end);
+    return status;
+}
+
+void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
+{
+    const char *p = chunk->begin;
+    chunk->worker = worker;
+    worker->pick.n_seen = 0;
+    while (p < chunk->end) {
+        const char *newline = memchr(p, '\n', (size_t)(chunk->end - p));
+        if (parse_line(chunk, p, newline ? newline : chunk->end) < 0)
+            break;
+        chunk->n_lines++;
+        p = newline ? newline + 1 : chunk->end;
+    }
+    worker->builder.n_clamped += worker->entries.n_clamped;
+    worker->entries.n_clamped = 0;
+    chunk->worker = NULL;
+    if (chunk->want == RW_TEXT_PICK) {
+        if (chunk->status == RW_OK && worker->pick.n_seen != worker->pick.n_docs)
+            changed(chunk);
+        return;
+    }
+    int status = chunk->take && chunk->status == RW_OK
+                     ? chunk->take(chunk->take_user, &worker->builder)
+                     : RW_OK;
+    if (status >= 0)
+        status = chunk->early && chunk->status == RW_OK
+                     ? rw_early_pack(chunk->early, chunk->number, &worker->builder, &chunk->builder)
+                     : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
+    if (status < 0)
+        no_memory(chunk, status);
+}
 
 /* ---- a kind of text ---- */
 

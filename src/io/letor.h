@@ -1,4 +1,4 @@
-/* LETOR text: its lines (letor_line.c, letor_fast.c), and where they and queries are (letor.c). */
+/* LETOR text (letor.c), and its fast path (letor_fast.c). */
 #ifndef RW_IO_LETOR_H
 #define RW_IO_LETOR_H
 
