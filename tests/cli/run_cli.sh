@@ -1,6 +1,7 @@
 #!/bin/sh
-# Command-line tests: run_cli.sh PROGRAM [CASE...]
+# Command-line tests: run_cli.sh PROGRAM [CASE... | --room ROOM]
 #
+# --room: the cases with a line '# room: ROOM', that of src which they have most to do with; for `cli`, those without.
 # A case is cases/NAME.sh, run by sh in an empty folder of its own with lib.sh read and $RANKWOOD set.
 # What it must do stands beside it:
 #   NAME.stdout.exact   standard output, byte for byte    (no file: nothing)
@@ -47,6 +48,15 @@ matches() {
 }
 
 passed=0 skipped=0 failed=0 left_out=0
+if [ "${1:-}" = --room ]; then
+    if [ "$2" = cli ]; then
+        set -- $(cd "$here/cases" && grep -L '^# room: ' ./*.sh)
+    else
+        set -- $(cd "$here/cases" && grep -lx "# room: $2" ./*.sh)
+    fi
+    [ $# -gt 0 ] || { echo "no case of this room" && exit 1; }
+    set -- $(printf '%s\n' "$@" | sed 's,^\./,,; s,\.sh$,,')
+fi
 [ $# -gt 0 ] || set -- $(cd "$here/cases" && ls ./*.sh | sed 's,^\./,,; s,\.sh$,,')
 for name; do
     case=$here/cases/$name

@@ -86,7 +86,7 @@ CHECKS = {
     "objective": ENGINES,
     "tree": ENGINES,
 }
-LAST = "oracle going_on serving runs_oracle library_faults cli"
+LAST = "oracle going_on serving runs_oracle library_faults"  # and the commands, room by room
 PLAIN = ["-Dcuda=disabled", "-Dwarning_level=0", "-Ddebug=false", "-Doptimization=2"]
 SANITIZED = ["-Dcuda=disabled", "-Dwarning_level=0", "-Doptimization=1", "-Db_sanitize=address,undefined"]
 SANITIZED += ["-Dc_args=-g1 -fno-sanitize-recover=undefined"]
@@ -319,7 +319,9 @@ def stages_of(path: str, tests: set[str]) -> tuple[list[list[str]], list[str]]:
     folder, stem = path.split("/")[1], Path(path).stem
     own = sorted(t for t in tests if t == stem or t.startswith(stem + "_") or stem.startswith(t + "_"))
     units = [t for t in FOLDERS[folder].split() if t not in own]
-    known = [[t for t in stage if t in tests] for stage in (own, units, CHECKS.get(folder, "").split(), LAST.split())]
+    checks = [*CHECKS.get(folder, "").split(), f"cli_{folder}"]
+    last = [*LAST.split(), *(t for t in sorted(tests) if t.startswith("cli_") and t not in checks)]
+    known = [[t for t in stage if t in tests] for stage in (own, units, checks, last)]
     return known[:3], known[3]
 
 

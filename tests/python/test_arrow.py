@@ -1,3 +1,4 @@
+# room: io
 """Tables by Arrow's C stream interface: the same codes, models and scores as of numpy."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# room: io
 """Data in batches, of Parquet files and of functions: the models of the same data in memory, byte for byte."""
 
 import re

@@ -1,3 +1,4 @@
+# room: evaluate
 """Maps of scores to probabilities, against scikit-learn's."""
 
 from __future__ import annotations

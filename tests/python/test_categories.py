@@ -1,3 +1,4 @@
+# room: dataset
 """Features whose values are categories: words, whatever codes a frame has for them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# room: evaluate
 """Several rankings against a baseline: the same figures and tables as the program's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: io
 """CSV and TSV: what a data frame of the same file gives, and the program, byte for byte."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: comm
 """rankwood.dask: the model is that of the whole frame in memory, wherever partitions lie and queries are cut."""
 
 from __future__ import annotations

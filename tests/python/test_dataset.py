@@ -1,3 +1,4 @@
+# room: dataset
 """Every kind of input gives the model that the same values as a float32 array give."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: io
 """Random files as others read them: LETOR text against scikit-learn's load_svmlight_file, CSV and TSV against
 pandas. Every label, query and value is the same. DIFFERENTIAL_LINES: how many lines in all (20,000)."""
 

@@ -1,3 +1,4 @@
+# room: base
 """Threads and processes: what trains here trains there, and gives the same bytes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: objective
 """Several labels a document, and the sum of their lambdas."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: base
 """Memory that runs out inside the library: OutOfMemoryError, nothing broken, and the next call works."""
 
 from __future__ import annotations

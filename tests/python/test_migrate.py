@@ -1,3 +1,4 @@
+# room: params
 """Parameters of LightGBM, XGBoost and CatBoost as ours."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: model
 """A model: files, pickles, other programs, scores."""
 
 from __future__ import annotations

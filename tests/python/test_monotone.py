@@ -1,3 +1,4 @@
+# room: tree
 """monotone=: features along which scores only rise or only fall."""
 
 from __future__ import annotations

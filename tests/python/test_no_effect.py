@@ -1,3 +1,4 @@
+# room: params
 """Parameters without effect: one warning, the model of a training without them, an error by `strict`."""
 
 from __future__ import annotations

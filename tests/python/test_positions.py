@@ -1,3 +1,4 @@
+# room: objective
 """Training on clicks: positions of documents, and what is found of them."""
 
 from __future__ import annotations

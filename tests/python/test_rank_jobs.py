@@ -1,3 +1,4 @@
+# room: comm
 """Many ranks in processes of their own: by torch.distributed, mpi4py, and Rankwood's module for MPI."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: comm
 """Many ranks: one model, byte for byte, whatever parts the ranks bring; and failures that all of them learn of."""
 
 from __future__ import annotations

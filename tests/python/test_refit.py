@@ -1,3 +1,4 @@
+# room: train
 """New values for a model's leaves, and models of fewer trees."""
 
 from __future__ import annotations

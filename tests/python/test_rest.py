@@ -1,3 +1,4 @@
+# room: evaluate
 """Cross-validation, audits, checks, reports and explanations."""
 
 from __future__ import annotations

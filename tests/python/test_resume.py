@@ -1,3 +1,4 @@
+# room: train
 """Training that is ended and resumed: the bytes of one that never was."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: evaluate
 """The fewest features within a loss."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: model
 """Rows scored as a server does: few at a time, by many threads on one model, which is swapped under them."""
 
 import threading

@@ -1,3 +1,4 @@
+# room: model
 """SHAP values by the model's own counts, and those that other programs compute from exports and of their own models."""
 
 from __future__ import annotations

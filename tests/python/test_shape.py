@@ -1,3 +1,4 @@
+# room: tree
 """interactions=, feature_penalty=, sample_docs= and sample_features_node=."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: comm
 """rankwood.spark: on a local cluster where there is pyspark and Java; its logic by made tasks everywhere."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: train
 """Scores that training starts from, schedules of the rate, and what counts as better."""
 
 from __future__ import annotations

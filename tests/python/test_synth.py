@@ -1,3 +1,4 @@
+# room: synth
 """Made data."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: train
 """Training: sets, stopping, callbacks, objectives and metrics of one's own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# room: io
 # What a hint says of missing values: 'nan' is missing; what is left out is 0, unless '--absent missing'.
 i=0
 while [ $i -lt 60 ]; do

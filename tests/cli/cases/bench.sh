@@ -1,3 +1,4 @@
+# room: bench
 # What is wrong with the line is said first; here there is no GPU to be seen. bench_train.sh and
 # bench_load_predict.sh are about what is measured.
 export CUDA_VISIBLE_DEVICES=-1

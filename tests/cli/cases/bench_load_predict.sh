@@ -1,3 +1,4 @@
+# room: bench
 # long
 # Times are not looked at; the rest is the same everywhere.
 export CUDA_VISIBLE_DEVICES=-1

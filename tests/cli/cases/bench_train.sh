@@ -1,3 +1,4 @@
+# room: bench
 # long
 # Trainings are measured on any device. Times are not looked at; the rest is the same everywhere.
 export CUDA_VISIBLE_DEVICES=-1

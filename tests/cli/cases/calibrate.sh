@@ -1,3 +1,4 @@
+# room: evaluate
 # A map of scores to probabilities: fitted, kept, printed, refused.
 small_model
 gzip -dc valid.txt.gz >valid.txt

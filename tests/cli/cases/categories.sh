@@ -1,3 +1,4 @@
+# room: dataset
 # long
 # --categorical: features whose values are words, or whole numbers that are names.
 # Labels follow the shop, whose number says nothing; x and y are numbers.

@@ -1,3 +1,4 @@
+# room: io
 # long
 # Caches of words: of tables, and of text whose categories are numbers.
 table() { # queries seed first

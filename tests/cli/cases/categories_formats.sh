@@ -1,3 +1,4 @@
+# room: convert
 # Splits by categories in other programs' formats: numbers everywhere, words where a format has some.
 awk 'function unit() { s = (s * 16807) % 2147483647; return s / 2147483647 }
     BEGIN { s = 7; for (q = 1; q <= 120; q++) for (d = 0; d < 12; d++) {

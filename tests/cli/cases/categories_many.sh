@@ -1,3 +1,4 @@
+# room: dataset
 # long
 # More than 255 categories: --bins says how many have a code of their own, up to 1,023.
 awk 'function unit() { s = (s * 16807) % 2147483647; return s / 2147483647 }

@@ -1,3 +1,4 @@
+# room: check
 # Everything that can be wrong at once; then nothing; then two sets that share queries.
 awk 'BEGIN {
     for (q = 1; q <= 40; q++)

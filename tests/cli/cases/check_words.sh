@@ -1,3 +1,4 @@
+# room: check
 # Categories are compared by word, whatever numbers their words have.
 table() { # queries first shops...: documents take the shops in turn
     awk -v n="$1" -v first="$2" -v shops="$3" 'BEGIN { m = split(shops, shop, " ")

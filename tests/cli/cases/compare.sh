@@ -1,3 +1,4 @@
+# room: evaluate
 # A model against one of fewer trees, by groups; the figures do not depend on the threads.
 small_data
 "$RANKWOOD" train train.txt --rounds 20 --leaves 7 --quiet -o model.txt

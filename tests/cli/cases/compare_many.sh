@@ -1,3 +1,4 @@
+# room: evaluate
 # Several systems and one baseline: Holm's step-down, the formats, the gate.
 small_data
 "$RANKWOOD" train train.txt --rounds 20 --leaves 7 --quiet -o model.txt

@@ -1,3 +1,4 @@
+# room: params
 # --config holds the same names; the command line wins over it.
 small_data
 cat >c <<'END'

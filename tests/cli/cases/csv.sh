@@ -1,3 +1,4 @@
+# room: io
 # CSV and TSV with named columns: the same trees as LETOR text with the same names, whatever the order of
 # the columns.
 small_data

@@ -1,3 +1,4 @@
+# room: evaluate
 small_data
 "$RANKWOOD" cv train.txt --folds 4 --rounds 15 --leaves 5 --early-stop 5 --metric ndcg@5 --metric map --quiet -o out
 ls out

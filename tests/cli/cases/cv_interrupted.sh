@@ -1,3 +1,4 @@
+# room: evaluate
 # long
 # A signal while the folds' models are written leaves whole files, no temporary one.
 small_data

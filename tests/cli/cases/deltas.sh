@@ -1,3 +1,4 @@
+# room: objective
 # long
 # lambdarank's deltas and pairs: the same model on every engine, any number of threads and of ranks.
 # Only the first queries have the best label, which err's chances to stop depend on.

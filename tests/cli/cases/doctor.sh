@@ -1,3 +1,4 @@
+# room: bench
 # What this machine has. Here there is no GPU to be seen; what is wrong with a model is tests/unit/test_doctor.c's.
 export CUDA_VISIBLE_DEVICES=-1
 unset SLURM_CPUS_PER_TASK RANKWOOD_ISA

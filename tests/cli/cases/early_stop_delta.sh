@@ -1,3 +1,4 @@
+# room: train
 # --early-stop-delta X: only what is better by more than X is better.
 small_data
 train() {

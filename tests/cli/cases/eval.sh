@@ -1,3 +1,4 @@
+# room: metric
 # Figures worked out by hand: three queries, one of them empty.
 cat >data.txt <<'END'
 1 qid:1 1:0

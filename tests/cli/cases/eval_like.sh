@@ -1,3 +1,4 @@
+# room: metric
 # The queries by which programs are told apart; two documents of the last are closer than floats are.
 cat >data.txt <<'END'
 1 qid:1 1:0 # docid = a

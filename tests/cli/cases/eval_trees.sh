@@ -1,3 +1,4 @@
+# room: model
 # The first trees of a model: those that predict --trees scores by.
 small_model
 measure() { # what it says of tied documents is another matter

@@ -1,3 +1,4 @@
+# room: model
 # Which features matter, and why a document is above another; the figures do not depend on the threads.
 small_model
 "$RANKWOOD" explain model.txt valid.txt.gz --top 3 --threads 1 >one

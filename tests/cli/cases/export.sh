@@ -1,3 +1,4 @@
+# room: convert
 # Models for other programs: written, verified, refused.
 cat >train.txt <<'END'
 2 qid:1 1:0.5 2:3 3:1

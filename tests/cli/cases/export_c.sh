@@ -1,3 +1,4 @@
+# room: convert
 # A model as C: compiled by whatever compilers there are, every document's score is predict's.
 small_model --absent missing
 "$RANKWOOD" synth --shape letor --queries 30 --seed 7 -o docs.txt

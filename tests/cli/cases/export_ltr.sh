@@ -1,3 +1,4 @@
+# room: convert
 # A model for a feature set of Elasticsearch's and OpenSearch's learning-to-rank plugin.
 cat >train.txt <<'END'
 2 qid:1 1:0.5 2:3 3:1

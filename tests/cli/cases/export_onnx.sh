@@ -1,3 +1,4 @@
+# room: convert
 # ONNX's two tree ensembles: written, verified, taken in again, refused.
 small_model --absent missing
 awk '{ for (i = 3; i <= NF; i++) if ((NR * 7 + i * 13) % 41 == 0) sub(/:.*/, ":nan", $i); print }' \

@@ -1,3 +1,4 @@
+# room: convert
 # PMML: written, verified, refused; and only written.
 cat >body <<'MODEL'
 rankwood model 1

@@ -1,3 +1,4 @@
+# room: params
 # Every parameter stands in the help with its default, the numbers with their range.
 small_data
 "$RANKWOOD" train --help | tr -s ' \n' ' ' >help

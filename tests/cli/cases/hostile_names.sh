@@ -1,3 +1,4 @@
+# room: report
 # Names of features and words of categories that are markup, code, commands or lines of their own: in pages, drawings,
 # exports and messages they are text, and nothing else.
 command -v python3 >/dev/null || {

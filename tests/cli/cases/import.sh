@@ -1,3 +1,4 @@
+# room: convert
 # Models of other programs: taken in, scored, refused.
 cp "$CLI_TESTS"/../golden/convert/*.* .
 cp "$CLI_TESTS"/../golden/convert/refused/*.lightgbm .

@@ -1,3 +1,4 @@
+# room: model
 # What is in a model, and one tree of it.
 small_model
 "$RANKWOOD" info model.txt >info

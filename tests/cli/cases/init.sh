@@ -1,3 +1,4 @@
+# room: train
 # long
 # Going on from a model: the bytes of one training, on every engine; from an imported model, too.
 small_data

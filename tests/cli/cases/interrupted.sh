@@ -1,3 +1,4 @@
+# room: train
 # A signal ends training after the round: MODEL stays as it was, the best so far is MODEL.interrupted,
 # the exit status is the signal's, and the log is whole.
 small_data

@@ -1,3 +1,4 @@
+# room: base
 # A signal in the middle of writing leaves neither half a file nor a temporary one.
 small_model
 # killed FOLDER COMMAND...: as soon as there is a temporary file in the folder.

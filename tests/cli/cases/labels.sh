@@ -1,3 +1,4 @@
+# room: objective
 # long
 # Several labels a document: the same model whatever reads them, on every engine, with ranks and resumed.
 "$RANKWOOD" synth --shape letor --queries 40 --seed 5 -o train.txt

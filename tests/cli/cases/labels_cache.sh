@@ -1,3 +1,4 @@
+# room: io
 # long
 # Caches of several labels a document: the same models as of the text.
 small_data

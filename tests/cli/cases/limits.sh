@@ -1,3 +1,4 @@
+# room: base
 # How many threads 'auto' starts where affinity or Slurm limits them; no byte of a model depends on it.
 # limits_cgroup.sh is about control groups.
 command -v taskset >/dev/null || { echo "no taskset to limit affinity" >&2; exit 77; }

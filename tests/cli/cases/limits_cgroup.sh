@@ -1,3 +1,4 @@
+# room: base
 # Under a control group of 2 processors and 2 GB, then of half a processor and little memory: how many threads
 # 'auto' starts, what a plan says is available, and what does not fit. Where this machine lets one make groups.
 # long

@@ -1,3 +1,4 @@
+# room: train
 # A log is locked while it is written, by a lock that ends with its process.
 small_data
 : >talk

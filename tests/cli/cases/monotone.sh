@@ -1,3 +1,4 @@
+# room: tree
 # --monotone: features along which scores only rise or only fall.
 small_data
 train() {

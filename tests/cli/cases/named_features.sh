@@ -1,3 +1,4 @@
+# room: io
 # Messages call features as the user does: by the names of the header.
 awk 'BEGIN { print "query,title,bm25,clicks,label"; for (q = 1; q <= 30; q++) for (d = 0; d < 10; d++) print q "," d % 5 "," (q * 7 + d * 3) % 11 "," (q + d) % 4 "," (q * d) % 3 }' >data.csv
 train() {

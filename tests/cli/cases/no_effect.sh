@@ -1,3 +1,4 @@
+# room: params
 # Known options that have no effect under the others given: errors by --strict, else a warning and the same model.
 echo '1 qid:1 1:1' >a.txt
 t() {

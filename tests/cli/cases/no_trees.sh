@@ -1,3 +1,4 @@
+# room: train
 # A training that makes no trees says why, fails, and leaves an older model as it was.
 "$RANKWOOD" synth --shape letor --queries 2 --seed 1 -o data.txt
 echo 'yesterday' >model.txt

@@ -1,3 +1,4 @@
+# room: objective
 # long
 # Objectives whose gradients the host makes: the same model on every engine and any number of threads; what each
 # reads matters, and what it does not read is refused.

@@ -1,3 +1,4 @@
+# room: base
 # Files of other formats are named for what they are: from standard input, inside gzip, for every command.
 bad=$CLI_TESTS/../golden/bad
 for name in letor.xz letor.zip letor.tar.gz xz.gz csv.gz bom.txt svmlight.txt table.parquet; do

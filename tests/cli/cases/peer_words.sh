@@ -1,3 +1,4 @@
+# room: params
 # What other trainers call it: names, values, and parameters without dashes.
 echo '1 qid:1 1:1' >a.txt
 t() {

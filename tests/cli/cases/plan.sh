@@ -1,3 +1,4 @@
+# room: train
 # What a training would take.
 small_data
 "$RANKWOOD" train train.txt --valid valid.txt.gz --device cpu --threads 1 --rounds 5 --leaves 7 --plan |

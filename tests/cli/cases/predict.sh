@@ -1,3 +1,4 @@
+# room: model
 # Scores, leaves, TREC runs.
 small_model
 cat >data.txt <<'END'

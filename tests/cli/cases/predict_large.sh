@@ -1,3 +1,4 @@
+# room: model
 # long
 # Data of many pieces, whose lines are scored by the threads that read them: as the same lines in files of one
 # piece, of which each is a data set first.

@@ -1,3 +1,4 @@
+# room: params
 # --print-config: a file that --config reads back, to the same model.
 small_data
 same() { # data options, "--", parameters

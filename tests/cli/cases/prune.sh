@@ -1,3 +1,4 @@
+# room: evaluate
 # long
 # A model of fewer trees, and what other numbers of trees would lose.
 small_data

@@ -1,3 +1,4 @@
+# room: evaluate
 # A signal ends a pruning after the step: nothing is written, and the exit status is the signal's.
 "$RANKWOOD" synth --shape letor --queries 40 --seed 5 -o train.txt
 "$RANKWOOD" synth --shape letor --queries 4000 --seed 6 -o large.txt

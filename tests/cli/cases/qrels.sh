@@ -1,3 +1,4 @@
+# room: io
 # Judgments and runs: figures by hand, ideals of what no run has, files that are none.
 printf '1 0 A 3\n1 0 B 2\n1 0 C 1\n2 0 A 1\n3\t0\tA\t0\n2 0 B -1\n' >qrels
 printf '1 Q0 X 1 3 t\n1 Q0 B 2 2 t\n1 Q0 A 3 2 t\n2 Q0 A 1 1 t\n9 Q0 A 1 1 t\n' >one

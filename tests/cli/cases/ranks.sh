@@ -1,3 +1,4 @@
+# room: comm
 # Ranks that are threads: one model, one voice.
 small_data
 gzip -dk valid.txt.gz

@@ -1,3 +1,4 @@
+# room: train
 # --rate A:B:N: what a round's rate is depends on its number alone.
 small_data
 train() {

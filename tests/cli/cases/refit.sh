@@ -1,3 +1,4 @@
+# room: train
 # long
 # New values for the leaves of a model's trees: those of training on its own data, the same bytes on any number of
 # threads and ranks, and from any form of the data.

@@ -1,3 +1,4 @@
+# room: report
 # A model and its ranking on one page: figures as eval and explain print them; the same bytes each time.
 small_data
 "$RANKWOOD" train train.txt --valid train.txt --valid valid.txt.gz --metric ndcg@10,map --rounds 8 --leaves 7 \

@@ -1,3 +1,4 @@
+# room: train
 # Checkpoints: a training that is ended goes on to the same bytes, and its log to the same rounds.
 small_data
 set -- --valid valid.txt.gz --leaves 7 --early-stop 0 --sample-queries 0.6

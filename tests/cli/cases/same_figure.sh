@@ -1,3 +1,4 @@
+# room: metric
 # Training's last validation figures are those of eval on the same model, to the last digit; scores
 # written and read back measure the same.
 small_data

@@ -1,3 +1,4 @@
+# room: evaluate
 # long
 # The fewest features within a loss.
 small_data

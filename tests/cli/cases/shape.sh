@@ -1,3 +1,4 @@
+# room: tree
 # long
 # --interactions, --feature-penalty, --sample-features-node and --sample-docs.
 small_data

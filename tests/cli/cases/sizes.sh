@@ -1,3 +1,4 @@
+# room: io
 # long
 # The largest that may be, each on data that is small otherwise: all features, leaves, documents of a query, trees. What is larger says
 # the limit. 2,147,483,648 documents are refused in tests/unit/test_arrow.c, without being there.

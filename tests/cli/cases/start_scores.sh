@@ -1,3 +1,4 @@
+# room: train
 # long
 # Scores that training starts from: the same model whatever reads them, with ranks, --init and --resume.
 small_data

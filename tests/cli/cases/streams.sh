@@ -1,3 +1,4 @@
+# room: io
 # Standard input and output; one file or the same lines in three; text, gzip: all the same.
 small_model
 "$RANKWOOD" train - --rounds 5 --leaves 7 --quiet -o - <train.txt >stdin.txt

@@ -1,3 +1,4 @@
+# room: train
 # SIGTERM ends training after the round, however often it comes; only a second Ctrl-C gives up the round.
 small_data
 # many SIGNALS: are sent to a training that has run a round, all at once.

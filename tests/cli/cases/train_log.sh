@@ -1,3 +1,4 @@
+# room: train
 # The log: a JSON object a line.
 command -v python3 >/dev/null || { echo "no python3 to read JSON" >&2; exit 77; }
 small_data

@@ -1,3 +1,4 @@
+# room: io
 # Runs out and in: documents by their ids, or by query and place where there are none.
 cat >data <<'END'
 2 qid:5 1:1 # docid = GX-1 inc = 1

@@ -1,3 +1,4 @@
+# room: io
 # LETOR text that lacks features: one warning, of those that matter, for data of 1,000 documents or more that was read
 # to its end, however many pieces and commands; features that only the data has are no matter.
 seq 1 46 | sed "s/.*/& name&/" >names

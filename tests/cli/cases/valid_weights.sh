@@ -1,3 +1,4 @@
+# room: train
 # long
 # Weights of the validation sets: they change what is measured there, and so what is best.
 small_data

@@ -1,3 +1,4 @@
+# room: params
 # Values out of their range, or of another kind.
 echo '1 qid:1 1:1' >a.txt
 for option in --objective=pairwise --rounds=0 --rounds=1.5 --rate=-1 --rate=0 --rate=1e-7 --rate=2 --leaves=1 --leaves=70000 \

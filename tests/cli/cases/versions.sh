@@ -1,3 +1,4 @@
+# room: model
 # Models of every version that was ever written score as they did when they were: tests/golden/versions.
 cp "$CLI_TESTS"/../golden/versions/* .
 # The last version that is read is what a later one's refusal names.

@@ -1,3 +1,4 @@
+# room: objective
 # long
 # YetiRank: the same model on every engine and any number of threads; its parameters matter.
 "$RANKWOOD" synth --shape letor --queries 120 --seed 1 -o a.txt
