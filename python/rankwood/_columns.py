@@ -110,7 +110,8 @@ class Table:
     def take(self, name: str) -> Column:
         """Removes a column by its name."""
         if self.names is None or name not in self.names:
-            raise DataError(f"no column {name!r}; {_known(self.names)}")
+            known = "the data has no column names" if self.names is None else f"there are {few(self.names)}"
+            raise DataError(f"no column {name!r}; {known}")
         i = self.names.index(name)
         self.names.pop(i)
         return self.columns.pop(i)
@@ -180,11 +181,10 @@ def query_column(names: Sequence[str] | None, qid: Any, group: Any, others: Iter
     )
 
 
-def _known(names: Sequence[str] | None) -> str:
-    if names is None:
-        return "the data has no column names"
-    shown = ", ".join(repr(name) for name in names[:8])
-    return f"there are {shown}{', ...' if len(names) > 8 else ''}"
+def few(names: Sequence[str]) -> str:
+    if not names:
+        return "no named columns"
+    return ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def array_of(values: Any, what: str, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -289,19 +289,24 @@ def of_tensor(data: Any) -> np.ndarray[Any, Any]:
 MOST_ID = 2**31 - 1
 
 
-def given_features(given: Any) -> list[str | int]:
-    """categorical_features as a list of names and column numbers."""
-    if given is None or (isinstance(given, str) and not given):
+def given_columns(given: Any, what: str) -> list[str | int]:
+    """An argument as a list of names and column numbers."""
+    if given is None:
         return []
     out: list[str | int] = []
     for one in [given] if isinstance(given, str) or not isinstance(given, Iterable) else given:
         try:
             out.append(one if isinstance(one, str) else index(one))
         except TypeError:
-            raise DataTypeError(f"categorical_features has {one!r}; expected columns' names or numbers") from None
+            raise DataTypeError(f"{what} has {one!r}; expected columns' names or numbers") from None
         if isinstance(one, (bool, np.bool_)):
-            raise DataTypeError(f"categorical_features has {one!r}; expected columns' names or numbers")
+            raise DataTypeError(f"{what} has {one!r}; expected columns' names or numbers")
     return out
+
+
+def given_features(given: Any) -> list[str | int]:
+    """categorical_features as a list of names and column numbers; "" is none."""
+    return given_columns(None if isinstance(given, str) and not given else given, "categorical_features")
 
 
 def given_names(given: Any, apart: frozenset[str]) -> frozenset[str]:

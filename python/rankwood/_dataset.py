@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from rankwood._core import (
     path_chars,
     text,
 )
-from rankwood._handles import Handles, few, locked
+from rankwood._handles import Handles, locked
 from rankwood._params import Params
 
 
@@ -137,7 +136,7 @@ class Dataset(Handles):
                 self._columns["categorical"] = _columns.as_list(categorical)
             weight = None if isinstance(weight, (str, int)) else weight
         else:
-            ignore = _ignored(ignore)
+            ignore = _columns.given_columns(ignore, "ignore")
             named = [one for one in (label, qid, weight, start_scores, position) if isinstance(one, str)]
             further = list(more_labels) if are_names(more_labels) else []
             apart: frozenset[str | int] = frozenset([*ignore, *named, *further, _columns.QID])
@@ -159,16 +158,7 @@ class Dataset(Handles):
             position = _column_of(table, position, "position")
             self._open_table(table, label, qid, group, weight, feature_names, left_out, missing, sort, categorical)
             weight = None if isinstance(weight, str) else weight
-        if weight is not None or query_weight is not None:
-            self._set_weights(weight, query_weight)
-        if start_scores is not None:
-            self._set_start_scores(start_scores)
-        if position is not None:
-            self._set_positions(position)
-        if more_labels is not None:
-            self._set_more_labels(more_labels)
-        if pairs is not None:
-            self._set_pairs(pairs)
+        self._set_sides(weight, query_weight, start_scores, position, more_labels, pairs)
 
     @classmethod
     def from_parquet(
@@ -227,14 +217,10 @@ class Dataset(Handles):
         (validation during training, ``init``, ``explain``, ``cv``, ``check``; training with categories) reads and
         keeps all of them, as float32: 4 bytes for each.
         """
-        ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
-        apart = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
-        categorical = _columns.given_names(categorical_features, apart)
-        source = _tables.of_parquet(path, int(batch_rows), apart, ignored, categorical)
-        made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
-        if more_labels is not None:
-            made._set_more_labels(more_labels)
-        return made
+        return cls._of_source(
+            lambda *columns: _tables.of_parquet(path, int(batch_rows), *columns), label, qid, weight, query_weight,
+            start_scores, position, more_labels, categorical_features, ignore, missing,
+        )  # fmt: skip
 
     @classmethod
     def from_batches(
@@ -263,45 +249,47 @@ class Dataset(Handles):
         ignore, missing, what reads values, and errors (DataError) are as of :meth:`from_parquet`.
         What ``make_reader`` raises is raised as it was.
         """
-        ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
-        apart = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
-        categorical = _columns.given_names(categorical_features, apart)
-        source = _tables.of_function(make_reader, apart, ignored, categorical)
-        made = cls._of_source(source, label, qid, weight, query_weight, start_scores, position, ignored, missing)
-        if more_labels is not None:
-            made._set_more_labels(more_labels)
-        return made
+        return cls._of_source(
+            lambda *columns: _tables.of_function(make_reader, *columns), label, qid, weight, query_weight,
+            start_scores, position, more_labels, categorical_features, ignore, missing,
+        )  # fmt: skip
 
     # ---- where it comes from ----
 
     @classmethod
     def _of_source(
         cls,
-        source: _tables.Source,
+        make_source: Callable[[frozenset[str], frozenset[str], frozenset[str]], _tables.Source],
         label: str | None,
         qid: str,
         weight: str | None,
         query_weight: Any,
         start_scores: Any,
         position: Any,
-        ignore: frozenset[str],
+        more_labels: Any,
+        categorical_features: Iterable[str] | str,
+        ignore: Iterable[str],
         missing: float,
     ) -> Dataset:
+        """make_source: of columns that are not features, those that are ignored, and those of categories."""
+        ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
+        named = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
+        source = make_source(named, ignored, _columns.given_names(categorical_features, named))
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
-        apart = set(ignore)
+        apart = set(ignored)
         for what, name in {"label": label, "qid": qid, "weight": weight}.items():
             if name is None and what != "qid":
                 continue
             if not isinstance(name, str):
                 raise DataError(f"{what} is a {type(name).__name__}; expected the name of a column")
             if name not in source.names:
-                raise DataError(f"no column {name!r} for {what}; there are {few(source.names)}")
+                raise DataError(f"no column {name!r} for {what}; there are {_columns.few(source.names)}")
             apart.add(name)
         _columns.query_column(source.names, qid, None, apart - {qid})
-        for what, names in (("to ignore", ignore), ("of categories", source.numbers.of)):
+        for what, names in (("to ignore", ignored), ("of categories", source.numbers.of)):
             for name in sorted(set(names).difference(source.names)):
-                raise DataError(f"no column {name!r} {what}; there are {few(source.names)}")
+                raise DataError(f"no column {name!r} {what}; there are {_columns.few(source.names)}")
         self = cls.__new__(cls)
         self._begin()
         self._source = source
@@ -311,14 +299,11 @@ class Dataset(Handles):
             raise DataError("no column is left for a feature")
         _columns.check_features(self._names)
         documents = _tables.read_documents(source, label, qid, weight)
-        self._labels, self._offset, self._weights = documents.label, documents.offset, documents.weight
+        self._labels, self._offset = documents.label, documents.offset
+        if documents.weight is not None:
+            self._sides["weights"] = documents.weight
         self._c_table = self._make_table(documents.ids, missing)
-        if query_weight is not None:
-            self._set_weights(None, query_weight)
-        if start_scores is not None:
-            self._set_start_scores(start_scores)
-        if position is not None:
-            self._set_positions(position)
+        self._set_sides(None, query_weight, start_scores, position, more_labels)
         return self
 
     def _open_files(
@@ -339,7 +324,7 @@ class Dataset(Handles):
                 raise DataError(f"{name} is given, but files have their own")
         if isinstance(weight, (str, int)):
             self._columns["weight"] = _column(weight)
-        left_out = [_column(one) for one in _ignored(ignore)]
+        left_out = [_column(one) for one in _columns.given_columns(ignore, "ignore")]
         if left_out:
             self._columns["ignore"] = left_out
         if feature_names is not None or sort:
@@ -364,19 +349,16 @@ class Dataset(Handles):
         by_name = {name: i for i, name in enumerate(table.names or [])}
 
         def column_of(value: Any, what: str) -> Any:
-            if not isinstance(value, str):
-                return value
-            if value not in by_name:
-                raise DataError(f"no column {value!r} for {what}; there are {few(list(by_name))}")
-            left_out.add(by_name[value])
-            return table.columns[by_name[value]].vector(what)
+            column = _column_of(table, value, what)
+            left_out.update([by_name[value]] if isinstance(value, str) else [])
+            return column
 
         left_out: set[int] = set()
         label, qid = column_of(label, "label"), column_of(qid, "qid")
         weights = column_of(weight, "weight") if isinstance(weight, str) else None
         for one in ignore:
             if isinstance(one, str) and one not in by_name:
-                raise DataError(f"no column {one!r} to ignore; there are {few(list(by_name))}")
+                raise DataError(f"no column {one!r} to ignore; there are {_columns.few(list(by_name))}")
             if not isinstance(one, str) and not 0 <= one < len(ids):
                 raise DataError(f"no column {one} to ignore; there are {len(ids)}, from 0")
             left_out.add(by_name[one] if isinstance(one, str) else int(one))
@@ -403,7 +385,7 @@ class Dataset(Handles):
         self._labels.flags.writeable = self._offset.flags.writeable = False  # both are handed out
         for one in categorical:
             if one not in by_name and not (isinstance(one, int) and 0 <= one < len(ids)):
-                raise DataError(f"no column {one!r} of categories; there are {few(list(by_name))}")
+                raise DataError(f"no column {one!r} of categories; there are {_columns.few(list(by_name))}")
             i = by_name[one] if isinstance(one, str) else one
             if i not in left_out:
                 table.columns[i] = _columns.as_category(table.columns[i], repr(one))
@@ -420,7 +402,7 @@ class Dataset(Handles):
         _columns.check_features(self._names or ())
         self._c_table = self._make_table(queries.ids, missing)
         if weights is not None:
-            self._set_weights(weights, None)
+            self._set_sides(weights, None, None, None, None)
 
     def _make_table(self, ids: list[bytes] | None, missing: float) -> Any:
         c = ffi.new("struct rw_table *")
@@ -449,38 +431,35 @@ class Dataset(Handles):
             c.order = _columns.pointer(self._order)
         return c
 
-    def _set_weights(self, weight: Any, query_weight: Any) -> None:
+    def _set_sides(
+        self, weight: Any, query_weight: Any, start_scores: Any, position: Any, more_labels: Any, pairs: Any = None
+    ) -> None:
+        """Those side columns that are given, in the order of the data."""
         if query_weight is not None:
-            self._weigh_queries = True
-            given = vector(query_weight, "query_weight", None)
-            self._weights = _columns.numbers_of(given, "query_weight")
-            if len(self._weights) != self.n_queries:
-                raise DataError(f"query_weight has {len(self._weights)} values for {self.n_queries} queries")
-            return
-        weights = _columns.numbers_of(vector(weight, "weight", self.n_docs), "weight")
-        self._weights = weights if self._order is None else weights[self._order]
+            given = _columns.numbers_of(vector(query_weight, "query_weight", None), "query_weight")
+            self._sides["query-weights"] = given
+            if len(given) != self.n_queries:
+                raise DataError(f"query_weight has {len(given)} values for {self.n_queries} queries")
+        for name, what, values in (
+            ("weights", "weight", weight),
+            ("start-scores", "start_scores", start_scores),
+            ("positions", "position", position),
+        ):
+            if values is not None:
+                self._set_side(name, _columns.numbers_of(vector(values, what, self.n_docs), what))
+        if more_labels is not None:
+            given = _columns.numbers_of(_columns.array_of(more_labels, "more_labels"), "more_labels")
+            n = self.n_docs
+            if given.ndim not in (1, 2) or len(given) != n or given.shape[1:] == (0,):
+                raise DataError(f"more_labels has the shape {given.shape}; expected ({n},) or ({n}, k)")
+            self._set_side("labels", given[:, np.newaxis] if given.ndim == 1 else given)
+        if pairs is not None:
+            self._set_pairs(pairs)
+
+    def _set_side(self, name: str, given: npt.NDArray[np.float64]) -> None:
+        self._sides[name] = self._in_own_order(given)
         if self._values is not None:  # of files, which were read to know how many there are
-            self._add_numbers(self._values)
-
-    def _set_start_scores(self, start_scores: Any) -> None:
-        scores = _columns.numbers_of(vector(start_scores, "start_scores", self.n_docs), "start_scores")
-        self._start_scores = self._in_own_order(scores)
-        if self._values is not None:
-            self._add_numbers(self._values)
-
-    def _set_positions(self, position: Any) -> None:
-        positions = _columns.numbers_of(vector(position, "position", self.n_docs), "position")
-        self._positions = self._in_own_order(positions)
-        if self._values is not None:
-            self._add_numbers(self._values)
-
-    def _set_more_labels(self, more_labels: Any) -> None:
-        given = _columns.numbers_of(_columns.array_of(more_labels, "more_labels"), "more_labels")
-        if given.ndim not in (1, 2) or len(given) != self.n_docs or given.shape[1:] == (0,):
-            raise DataError(f"more_labels has the shape {given.shape}; expected ({self.n_docs},) or ({self.n_docs}, k)")
-        self._more_labels = self._in_own_order(given[:, np.newaxis] if given.ndim == 1 else given)
-        if self._values is not None:
-            self._add_numbers(self._values)
+            self._add_side(self._values, name)
 
     def _set_pairs(self, pairs: Any) -> None:
         given = _columns.numbers_of(np.asarray(pairs), "pairs")
@@ -497,7 +476,7 @@ class Dataset(Handles):
         made["weight"] = given[:, 2] if given.shape[1] == 3 else 1.0
         self._pairs = made
         if self._values is not None:
-            self._add_numbers(self._values)
+            self._add_pairs(self._values)
 
     def _need_labels(self, name: str) -> None:
         if not self._has_labels:
@@ -586,22 +565,6 @@ def need_labels(data: Any, name: str) -> Dataset:
     return dataset
 
 
-def _ignored(given: Any) -> list[str | int]:
-    """Names and numbers of columns."""
-    if given is None:
-        return []
-    alone = isinstance(given, str) or not isinstance(given, Iterable)
-    out: list[str | int] = []
-    for one in [given] if alone else given:
-        try:
-            out.append(one if isinstance(one, str) else index(one))
-        except TypeError:
-            raise DataTypeError(f"ignore has {one!r}; expected columns' names or numbers") from None
-        if isinstance(one, bool):
-            raise DataTypeError(f"ignore has {one!r}; expected columns' names or numbers")
-    return out
-
-
 def _names(given: Any) -> list[str]:
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise DataTypeError(f"feature_names is {given!r}; expected a name for each feature")
@@ -628,5 +591,5 @@ def _column_of(table: _columns.Table, value: Any, what: str) -> Any:
     if not isinstance(value, str):
         return value
     if value not in names:
-        raise DataError(f"no column {value!r} for {what}; there are {few(names)}")
+        raise DataError(f"no column {value!r} for {what}; there are {_columns.few(names)}")
     return table.columns[names.index(value)].vector(what)

@@ -70,11 +70,7 @@ class Handles:
         self._columns: dict[str, str | list[str]] = {}  # of a CSV or TSV file, by role
         self._is_table = False
         self._words: dict[int, list[str]] = {}  # by feature; of data in memory
-        self._weights: Floats | None = None
-        self._weigh_queries = False
-        self._start_scores: Floats | None = None
-        self._positions: Floats | None = None
-        self._more_labels: Floats | None = None  # [n_docs, k]
+        self._sides: dict[str, Floats] = {}  # side columns by the library's names, in its order
         self._pairs: npt.NDArray[Any] | None = None  # of struct rw_given_pair
         self._has_labels = True
         self._warned = False
@@ -94,22 +90,23 @@ class Handles:
     def n_features(self) -> int:
         raise NotImplementedError
 
-    def _add_numbers(self, c: Any) -> None:
+    def _add_sides(self, c: Any) -> None:
         """Weights, start scores, positions, further labels and pairs, to a struct rw_dataset."""
-        for name, given in (
-            ("query-weights" if self._weigh_queries else "weights", self._weights),
-            ("start-scores", self._start_scores),
-            ("positions", self._positions),
-            ("labels", self._more_labels),
-        ):
-            if given is not None:
-                numbers = np.ascontiguousarray(given)
-                width = numbers.shape[1] if numbers.ndim == 2 else 1
-                held = _columns.pointer(numbers)
-                check(lib.rw_dataset_set_side_column(context(), c, chars(name), held, len(numbers), width))
+        for name in self._sides:
+            self._add_side(c, name)
         if self._pairs is not None:
-            pairs = ffi.cast("struct rw_given_pair *", self._pairs.ctypes.data)
-            check(lib.rw_dataset_set_pairs(context(), c, pairs, len(self._pairs)))
+            self._add_pairs(c)
+
+    def _add_side(self, c: Any, name: str) -> None:
+        numbers = np.ascontiguousarray(self._sides[name])
+        width = numbers.shape[1] if numbers.ndim == 2 else 1
+        held = _columns.pointer(numbers)
+        check(lib.rw_dataset_set_side_column(context(), c, chars(name), held, len(numbers), width))
+
+    def _add_pairs(self, c: Any) -> None:
+        assert self._pairs is not None
+        pairs = ffi.cast("struct rw_given_pair *", self._pairs.ctypes.data)
+        check(lib.rw_dataset_set_pairs(context(), c, pairs, len(self._pairs)))
 
     @contextlib.contextmanager
     def _reading(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Iterator[None]:
@@ -153,7 +150,7 @@ class Handles:
         with self._reading(names, needed):
             status = lib.rw_dataset_read(context(), paths, len(paths), out)
             dataset = made(status, out, lib.rw_dataset_free)
-        self._add_numbers(dataset)
+        self._add_sides(dataset)
         return dataset
 
     @locked
@@ -163,18 +160,11 @@ class Handles:
             if self._paths is not None:
                 self._values = self._read()
                 return self._values
-            out = ffi.new("struct rw_dataset **")
             with caller_names(self._names):
-                if self._source is not None:
-                    status = self._read_batches(
-                        lambda batches: lib.rw_dataset_from_batches(context(), self._c_table, batches, out)
-                    )
-                else:
-                    status = lib.rw_dataset_from_table(context(), self._c_table, out)
-                self._values = made(status, out, lib.rw_dataset_free)
+                self._values = self._dataset_of(self._c_table)
                 _columns.add_to(self._values, self._own_words())
             self._warn_of_ids()
-            self._add_numbers(self._values)
+            self._add_sides(self._values)
         return self._values
 
     # ---- many ranks ----
@@ -191,8 +181,8 @@ class Handles:
         """What data in memory has to have in common on all ranks."""
         if self._paths is not None:
             return "files"
-        numbers = (self._weights, self._start_scores, self._positions, self._more_labels, self._pairs)
-        given = (one is not None for one in (self._ids, *numbers))
+        sides = sorted(name.removeprefix("query-") for name in self._sides)
+        given = (self._ids is not None, self._pairs is not None, sides)
         # a shard of a sparse matrix may be narrower: the library takes the widest
         return self.feature_names, None if self._is_sparse() else self.n_features, *given
 
@@ -264,22 +254,15 @@ class Handles:
             c = ffi.new("struct rw_table *", self._c_table[0])
             c.n_columns, c.feature = len(ids), _columns.pointer(ids)
             c.inexact = inexact = ffi.new("uint8_t[]", max(len(ids), 1))
-            out = ffi.new("struct rw_dataset **")
+            if self._source is None:
+                columns = [self._table.columns[i] for i in at]
+                c.column = _arrays = _tables.c_arrays(_columns.Table(self.n_docs, columns, None))
             with caller_names(names):
-                if self._source is not None:
-                    status = self._read_batches(
-                        lambda batches: lib.rw_dataset_from_batches(context(), c, batches, out), at
-                    )
-                else:
-                    columns = [self._table.columns[i] for i in at]
-                    c.column = arrays = _tables.c_arrays(_columns.Table(self.n_docs, columns, None))
-                    status = lib.rw_dataset_from_table(context(), c, out)
-                    del arrays
-                self._by_names[key] = made(status, out, lib.rw_dataset_free)
+                self._by_names[key] = self._dataset_of(c, at)
                 lib.rw_dataset_set_by_name(self._by_names[key])
                 _columns.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
             self._warn_of_ids(inexact, [names[i] for i in ids])
-            self._add_numbers(self._by_names[key])
+            self._add_sides(self._by_names[key])
         return self._by_names[key]
 
     def _files_as(self, names: Sequence[str], needed: list[int], width: int) -> Any:
@@ -307,7 +290,7 @@ class Handles:
         at = _columns.positions_of(mine)
         lacking = [names[i] for i in needed if names[i] not in at]
         if lacking:
-            raise DataError(f"the data lacks {len(lacking)} of the model's features: {few(lacking)}")
+            raise DataError(f"the data lacks {len(lacking)} of the model's features: {_columns.few(lacking)}")
         kept = [i for i, name in enumerate(names) if name in at]
         self._note_extra(mine, [at[names[i]] for i in kept])
         return np.array(kept, np.uint32), [at[names[i]] for i in kept]
@@ -318,7 +301,7 @@ class Handles:
         if extra and not self._noted_extra:
             self._noted_extra = True
             many = ("s are", "are") if len(extra) > 1 else (" is", "is")
-            told = (len(extra), *many, few(extra))
+            told = (len(extra), *many, _columns.few(extra))
             logger.info("%d column%s not among the model's features, and %s not used: %s", *told)
 
     def _warn_lacking(self, model: Any, values: Any) -> None:
@@ -338,6 +321,15 @@ class Handles:
         assert self._source is not None and self.feature_names is not None
         names = self.feature_names if at is None else [self.feature_names[i] for i in at]
         return _tables.read(self._source, names, call)
+
+    def _dataset_of(self, c: Any, at: Sequence[int] | None = None) -> Any:
+        """struct rw_dataset of a struct rw_table, whose columns are all features or those `at` these positions."""
+        out = ffi.new("struct rw_dataset **")
+        if self._source is None:
+            status = lib.rw_dataset_from_table(context(), c, out)
+        else:
+            status = self._read_batches(lambda batches: lib.rw_dataset_from_batches(context(), c, batches, out), at)
+        return made(status, out, lib.rw_dataset_free)
 
     def _value_batches(
         self, names: Sequence[str] | None, needed: Iterable[int], width: int
@@ -400,18 +392,17 @@ class Handles:
                     binned = made(status, out, lib.rw_binned_free)
             else:
                 with caller_names(self._names):
-                    if self._source is not None:
-                        status = self._read_batches(
-                            lambda batches: lib.rw_binned_from_batches(
-                                context(), mine.c, self._c_table, batches, out
-                            )
-                        )
+                    c = self._c_table
+                    if self._source is None:
+                        status = lib.rw_binned_from_table(context(), mine.c, c, out)
                     else:
-                        status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
+                        status = self._read_batches(
+                            lambda batches: lib.rw_binned_from_batches(context(), mine.c, c, batches, out)
+                        )
                     binned = made(status, out, lib.rw_binned_free)
                     _columns.add_to(lib.rw_binned_documents(binned), self._own_words())
             self._warn_of_ids()
-            self._add_numbers(lib.rw_binned_documents(binned))
+            self._add_sides(lib.rw_binned_documents(binned))
             self._binned[key] = binned
         return self._binned[key]
 
@@ -449,7 +440,7 @@ class Handles:
             c = ffi.new("struct rw_table *", self._c_table[0])
             c.n_columns = 0
             self._bare = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
-            self._add_numbers(self._bare)
+            self._add_sides(self._bare)
         return self._bare
 
     @locked
@@ -480,9 +471,3 @@ def check_apart(path: Any, *datasets: Handles) -> None:
     for data in datasets:
         if any(lib.rw_same_file(given, read) for read in data._paths or []):
             raise ParameterError(f"{os.fsdecode(given)!r} is read, so it cannot be written")
-
-
-def few(names: list[str]) -> str:
-    if not names:
-        return "no named columns"
-    return ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")

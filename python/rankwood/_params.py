@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,22 @@ def _groups(value: Any) -> str:
         if not groups[-1]:
             raise ParameterError(f"interactions has the group {group!r}; expected a feature or more")
     return ";".join(groups)
+
+
+def _features(value: Any) -> str:
+    """A list of features as the library takes it."""
+    if not value:
+        raise ParameterError("features is empty; expected ids or names")
+    return as_text([name_in_file(one) if isinstance(one, str) else one for one in value])
+
+
+# Parameters of features: the kinds of values that become texts, and how.
+_OF_FEATURES: dict[str, tuple[Any, Callable[[Any], str]]] = {
+    "monotone": (Mapping, _directions),
+    "feature-penalty": (Mapping, _penalties),
+    "interactions": ((list, tuple), _groups),
+    "features": ((list, tuple), _features),
+}
 
 
 def number_or_text(value: str) -> int | float | str:
@@ -289,16 +305,9 @@ class Params:
             raise ParameterError(f"{what} are the data's: {where}")
         if "\0" not in name and lib.rw_params_get(self.c, chars(ours)) == ffi.NULL:
             raise ParameterError(_unknown(name))
-        if ours == "monotone" and isinstance(value, Mapping):
-            value = _directions(value)
-        elif ours == "feature-penalty" and isinstance(value, Mapping):
-            value = _penalties(value)
-        elif ours == "interactions" and isinstance(value, (list, tuple)):
-            value = _groups(value)
-        elif ours == "features" and isinstance(value, (list, tuple)):
-            value = [name_in_file(one) if isinstance(one, str) else one for one in value]
-            if not value:
-                raise ParameterError("features is empty; expected ids or names")
+        kinds, text_of = _OF_FEATURES.get(ours, ((), as_text))
+        if isinstance(value, kinds):
+            value = text_of(value)
         check(lib.rw_params_set(context(), self.c, chars(ours), chars(as_text(value))))
 
     def measuring(self) -> Any:

@@ -15,7 +15,6 @@ from rankwood._core import (
     ParameterError,
     ParameterTypeError,
     UnsupportedError,
-    caller_names,
     check,
     context,
     ffi,
@@ -31,7 +30,7 @@ from rankwood._evaluate import Evaluation, evaluation_of
 from rankwood._explain import Permuted
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping, need_device
-from rankwood._training import Names, Training, on_error, working
+from rankwood._training import Training, named_params, on_error, working
 
 # ---- cross-validation ----
 
@@ -135,9 +134,7 @@ def cv(
     _refuse_functions(given, "cross-validation takes names only")
     n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
-    with Names(dataset.feature_names) as names, caller_names(dataset.feature_names):
-        c = Params(given, strict or None)
-        names.give(c)
+    with named_params(given, strict or None, dataset.feature_names) as c:
         check(lib.rw_params_check(context(), c.c))
         values = dataset._with_values()
         with working("cross-validation"):
@@ -330,9 +327,7 @@ def select(
         return one._with_values() if names is None else one._with_values_as(names, range(len(names)), len(names))
 
     out = ffi.new("struct rw_selected **")
-    with Names(names) as file, caller_names(names):
-        c = Params(given, strict or None)
-        file.give(c)
+    with named_params(given, strict or None, names) as c:
         binned, measured = train_set._for_training(c), values_of(valid)
         options.test = ffi.NULL if test is None else values_of(test)
         status = lib.rw_select(context(), c.c, binned, measured, options, out)

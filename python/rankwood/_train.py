@@ -24,7 +24,7 @@ from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
 from rankwood._model import Exchange, Model
 from rankwood._params import Params, as_mapping, need_device
-from rankwood._training import Callback, Names, Round, Training, ctrl_c, need_measured, valid_sets
+from rankwood._training import Callback, Round, Training, ctrl_c, named_params, need_measured, valid_sets
 
 __all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name it as this module's
 
@@ -147,9 +147,7 @@ def train(
     if init is None and train_set._paths is not None:
         train_set._for_training(Params(given))  # its names come with it
     names = _feature_names(train_set, init)
-    with Names(names) as file, caller_names(names, training.names[1:]):
-        c = Params(given, strict)
-        file.give(c)
+    with named_params(given, strict, names, training.names[1:]) as c:
         _check_exportable(export_for, featureset, c, train_set, init)
         out = ffi.new("struct rw_model **")
         with ctrl_c(training):

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from rankwood._core import (
     DataError,
     ParameterError,
     ParameterTypeError,
+    caller_names,
     chars,
     context,
     ffi,
@@ -544,32 +545,31 @@ def valid_sets(
     return sets
 
 
-class Names:
-    """Feature names as the file that the library reads."""
+@contextmanager
+def named_params(
+    given: Mapping[str, Any], strict: bool | None, names: list[str] | None, sets: Sequence[str] | None = None
+) -> Iterator[Params]:
+    """The parameters of a training, with the features' names in a file, as the library reads them; messages have
+    these names within, and those of validation sets. ParameterError: they have other names already."""
+    path = ""
+    if names is not None:
+        import tempfile  # here, for it takes long to import
 
-    def __init__(self, names: list[str] | None) -> None:
-        self.path = ""
-        if names is not None:
-            import tempfile  # here, for it takes long to import
-
-            handle, self.path = tempfile.mkstemp(suffix=".names")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                held = _columns.names_in_file(names)
-                file.writelines(f"{i} {name}\n" for i, name in enumerate(held) if name)
-
-    def give(self, params: Params) -> None:
-        """ParameterError: they have other names already."""
-        if self.path and params.get("names"):
-            raise ParameterError("parameter 'names' is given, but the data has names of its features")
-        if self.path:
-            params.set("names", self.path)
-
-    def __enter__(self) -> Names:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.path:
-            os.unlink(self.path)
+        handle, path = tempfile.mkstemp(suffix=".names")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            held = _columns.names_in_file(names)
+            file.writelines(f"{i} {name}\n" for i, name in enumerate(held) if name)
+    try:
+        with caller_names(names, sets):
+            c = Params(given, strict)
+            if path and c.get("names"):
+                raise ParameterError("parameter 'names' is given, but the data has names of its features")
+            if path:
+                c.set("names", path)
+            yield c
+    finally:
+        if path:
+            os.unlink(path)
 
 
 def need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
