@@ -400,92 +400,63 @@ static int next_category(const struct rw_ens_categories *of, const char **at, ui
     return is_word;
 }
 
-/* One of the two children's sets; the second's must be the same one. */
-static void read_set(const struct reading *r, const struct rw_xml_element *at, int is_second,
-                     struct rw_ens_node *split)
+/* The categories of an array. Returns how many. */
+static uint32_t read_array(const struct reading *r, const struct rw_xml_element *array,
+                           const struct rw_ens_categories *of, uint32_t out[RW_MAX_CATEGORIES])
 {
-    const char *field = rw_xml_attribute(r->xml, at, "field");
-    const char *asks = rw_xml_attribute(r->xml, at, "booleanOperator");
-    const struct rw_xml_element *array = rw_xml_child(r->xml, at, "Array");
-    const json_t *column = field ? json_object_get(r->column, field) : NULL;
-    const uint32_t index = (uint32_t)json_integer_value(column);
-    const struct rw_ens_categories *of =
-        r->source->names && column ? rw_ens_categories_of(r->source->names, index) : NULL;
-    uint32_t category[RW_MAX_CATEGORIES], n = 0;
-    if (!of || !array || !asks || strcmp(asks, is_second ? "isNotIn" : "isIn") != 0 ||
-        (is_second && (!split->by_category || split->column != index))) {
-        rw_refuse_line(r->source, at->line,
-                       "expected isIn with an <Array> in the first child, isNotIn in the second");
-        return;
-    }
     const char *text = rw_xml_text(r->xml, array);
-    while (n < RW_MAX_CATEGORIES && next_category(of, &text, &category[n]))
+    uint32_t n = 0;
+    while (n < RW_MAX_CATEGORIES && next_category(of, &text, &out[n]))
         n++;
     if (text[strspn(text, " ")])
         rw_refuse_line(r->source, array->line, "an element that is no category of the feature");
-    if (is_second && (n != split->n_listed || memcmp(category, split->listed, n * sizeof(n)) != 0))
-        rw_refuse_line(r->source, array->line, "expected the array of the first child");
-    if (is_second || r->source->status < 0)
-        return;
-    split->by_category = 1;
-    split->column = index;
-    rw_keep(r->source, rw_ens_list(r->source->ctx, split, category, n));
+    return n;
 }
 
-/* What stands for a set without categories: isMissing and isNotMissing. */
-static void read_empty(const struct reading *r, const struct rw_xml_element *at, int is_second,
-                       struct rw_ens_node *split)
-{
-    const char *field = rw_xml_attribute(r->xml, at, "field");
-    const char *asks = rw_xml_attribute(r->xml, at, "operator");
-    const json_t *column = field ? json_object_get(r->column, field) : NULL;
-    const uint32_t index = (uint32_t)json_integer_value(column);
-    if (!column || strcmp(asks, is_second ? "isNotMissing" : "isMissing") != 0 ||
-        (is_second && (!split->by_category || split->column != index)))
-        rw_refuse_line(r->source, at->line,
-                       "expected isMissing in the first child, isNotMissing in the second");
-    split->by_category = 1;
-    split->column = index;
-}
-
-/* The comparison of a split's first child is the split; the second's must be the contrary. */
+/* The comparison of a split's first child is the split; the second's must be the contrary. What
+ * stands for a set without categories is isMissing and isNotMissing. */
 static void read_predicate(const struct reading *r, const struct rw_xml_element *child,
                            int is_second, struct rw_ens_node *split)
 {
-    const struct rw_xml_element *at = rw_xml_child(r->xml, child, "SimplePredicate");
+    static const char *const operators[][2] = {
+        {"lessOrEqual", "greaterThan"}, {"isMissing", "isNotMissing"}, {"isIn", "isNotIn"}};
     const struct rw_xml_element *set = rw_xml_child(r->xml, child, "SimpleSetPredicate");
-    if (set) {
-        read_set(r, set, is_second, split);
-        return;
-    }
+    const struct rw_xml_element *at = set ? set : rw_xml_child(r->xml, child, "SimplePredicate");
     if (!at) /* refused with the child */
         return;
-    const char *asks = rw_xml_attribute(r->xml, at, "operator");
-    if (asks && strstr(asks, "Missing")) {
-        read_empty(r, at, is_second, split);
-        return;
-    }
     const char *field = rw_xml_attribute(r->xml, at, "field");
     const char *value = rw_xml_attribute(r->xml, at, "value");
-    const char *comparison = rw_xml_attribute(r->xml, at, "operator");
-    if (!field || !value || !comparison) {
-        rw_refuse_line(r->source, at->line,
-                       "expected a <SimplePredicate> with a field, an operator and a value");
+    const char *asks = rw_xml_attribute(r->xml, at, set ? "booleanOperator" : "operator");
+    const struct rw_xml_element *array = rw_xml_child(r->xml, at, "Array");
+    const int kind = set ? 2 : asks && strstr(asks, "Missing") ? 1 : 0;
+    if (!field || !asks || (kind == 0 && !value) || (set && !array)) {
+        rw_refuse_line(r->source, at->line, "expected a <%s> with a field, an operator and %s",
+                       rw_xml_name(r->xml, at), set ? "an <Array>" : "a value");
         return;
     }
-    const double threshold = read_number(r, at, value);
     const json_t *column = json_object_get(r->column, field);
     const uint32_t index = (uint32_t)json_integer_value(column);
-    if (!column)
-        rw_refuse_line(r->source, at->line, "a <SimplePredicate> on no <DataField>");
-    else if (!is_second && strcmp(comparison, "lessOrEqual") != 0)
-        rw_refuse_line(r->source, at->line, "expected lessOrEqual in the first child");
-    else if (is_second && (strcmp(comparison, "greaterThan") != 0 || split->column != index ||
-                           split->threshold != threshold))
+    const double threshold = kind == 0 ? read_number(r, at, value) : 0;
+    const struct rw_ens_categories *of =
+        r->source->names && column ? rw_ens_categories_of(r->source->names, index) : NULL;
+    uint32_t category[RW_MAX_CATEGORIES];
+    const uint32_t n = set && of ? read_array(r, array, of, category) : 0;
+    if (!column || (set && !of))
+        rw_refuse_line(r->source, at->line, "a <%s> on no <DataField>", rw_xml_name(r->xml, at));
+    else if (!is_second && strcmp(asks, operators[kind][0]) != 0)
+        rw_refuse_line(r->source, at->line, "expected %s in the first child", operators[kind][0]);
+    else if (is_second && (strcmp(asks, operators[kind][1]) != 0 || split->column != index ||
+                           split->threshold != threshold || split->by_category != (kind > 0) ||
+                           split->n_listed != n ||
+                           (n > 0 && memcmp(category, split->listed, n * sizeof(n)) != 0)))
         rw_refuse_line(r->source, at->line,
-                       "expected greaterThan in the second child, the rest as in the first");
+                       "expected %s in the second child, the rest as in the first",
+                       operators[kind][1]);
     split->column = index;
     split->threshold = threshold;
+    split->by_category = kind > 0;
+    if (!is_second && n > 0 && r->source->status == RW_OK)
+        rw_keep(r->source, rw_ens_list(r->source->ctx, split, category, n));
 }
 
 /* A comparison, or <True/> in a root; then the two children of a split. */
