@@ -151,4 +151,43 @@ int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lin
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
 double rw_packed_make_ns(const struct rw_flat *flat);
 
+/* --- blocks of documents, wherever their values are: rows, or data sets (packed_data.c) --- */
+struct rw_column;
+struct rw_packed_job;
+
+/* A thread's room. */
+struct rw_packed_room {
+    char *codes; /* [n_blocks][codes] */
+    char *buffers;
+    double *score; /* [n_blocks][RW_PACKED_DOCS] */
+    float *value;  /* [n_blocks * RW_PACKED_DOCS + more_values] */
+};
+
+/* The codes of documents [begin, end), at most n_blocks blocks of them. */
+typedef void rw_packed_encode_fn(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
+                                 const struct rw_packed_room *room);
+
+/* The values of documents [begin, end), at most one block: value [n_used][RW_PACKED_DOCS]. */
+typedef void rw_packed_turn_fn(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
+                               float *value);
+
+struct rw_packed_job {
+    const struct rw_packed *packed;  /* borrowed, as all */
+    rw_packed_encode_fn *encode;     /* and what it reads: */
+    const struct rw_column **column; /* [n_used] of slots; NULL: the data does not have it */
+    rw_packed_turn_fn *turn;         /* or, with rw_packed_encode_turned, this, which reads */
+    const struct rw_rows *rows;      /* these */
+    const struct rw_builder *lines;  /* or these */
+    size_t more_values; /* that `encode` wants room for, beside one for each document */
+    /* the run's own */
+    uint32_t n_blocks; /* encoded together */
+    size_t room_bytes; /* of a thread */
+    char *room;        /* [n_threads][room_bytes] */
+};
+
+/* By way of columns of a block, n_used * RW_PACKED_DOCS more values. */
+rw_packed_encode_fn rw_packed_encode_turned;
+/* scores: [n_docs], written. ctx NULL: by the calling thread. */
+int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs, double *scores);
+
 #endif

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "dataset/dataset.h"
-#include "model/packed_run.h"
+#include "model/packed.h"
 #include "model/predict.h"
 
 /* A column of all the blocks at a time, for memory is read best in order. Documents past `end` are
