@@ -1,0 +1,397 @@
+/* Data as codes, for the settings that decide them: as a cache, for training at once, and, of
+ * documents whose values are not kept, validation sets and what a model to go on from gives. */
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "binning/binned.h"
+#include "binning/table_codes.h"
+#include "comm/comm.h"
+#include "io/cache/cache.h"
+#include "io/columns.h"
+#include "io/data_format.h"
+#include "io/source.h"
+#include "io/spool.h"
+#include "model/model.h"
+#include "params/params.h"
+#include "tree/engine.h"
+#include "tree/engine_host.h"
+
+/* ---- caches ---- */
+
+/* min_docs 1: so that the codes serve any --min-docs. */
+static struct rw_cut_rule cache_rule(const struct rw_params *params)
+{
+    return (struct rw_cut_rule){
+        .bins = params->bins, .absent_missing = params->absent == 1, .min_docs = 1};
+}
+
+int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                           const struct rw_params *params, const char *path)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = cache_rule(params);
+    struct rw_bins *bins;
+    if (rw_cache_has_words(dataset)) /* which become codes when a training gives them some */
+        return rw_cache_write(ctx, dataset, NULL, path);
+    RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
+    const int status = rw_cache_write(ctx, dataset, bins, path);
+    rw_bins_free(bins);
+    return status;
+}
+
+/* A cache to be made. */
+struct cache_to {
+    const char *path;
+    const struct rw_cut_rule *rule;
+};
+
+/* A path that cannot be written is told when the data is read. */
+static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
+{
+    const struct cache_to *to = goal->user;
+    if (goal->values)
+        return 1;
+    if (rw_cache_values_open(ctx, to->path, &goal->values) < 0 || !goal->values)
+        return 0;
+    goal->rule = to->rule;
+    return 1;
+}
+
+int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
+                           const char *const *paths, int n_paths, const char *path)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = cache_rule(params);
+    const struct cache_to to = {path, &rule};
+    struct rw_read_goal goal = {.bins_text = params->categorical[0] ? NULL : opens_values,
+                                .user = &to};
+    struct rw_binned binned = {.documents = NULL};
+    const int n_before = rw_ctx_n_tables(ctx);
+    int status;
+    if (rw_n_ranks(ctx) > 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one rank, not by %d",
+                       rw_n_ranks(ctx));
+    RW_TRY(rw_params_check_apart(ctx, params, path));
+    for (int i = 0; i < n_paths; i++)
+        RW_TRY(rw_check_apart(ctx, path, paths[i]));
+    RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
+    RW_TRY_OUT(rw_params_check_columns(ctx, params, rw_ctx_n_tables(ctx) > n_before));
+    RW_TRY_OUT(rw_columns_check_categorical(ctx, binned.documents));
+    if (params->labels[0])
+        RW_TRY_OUT(rw_dataset_read_side_column(ctx, binned.documents, "labels", params->labels));
+    if (binned.bins) {
+        status = rw_cache_values_finish(ctx, goal.values, &binned);
+        goto out;
+    }
+    rw_cache_values_close(goal.values); /* room for the whole file may be needed */
+    goal.values = NULL;
+    RW_TRY_OUT(rw_dataset_write_cache(ctx, binned.documents, params, path));
+out:
+    rw_binned_release(&binned);
+    rw_cache_values_close(goal.values);
+    return status;
+}
+
+/* ---- training sets ---- */
+
+int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    const struct rw_engine_rules rules = {.cut = {.bins = params->bins, .min_docs = 1},
+                                          .lambda = {.sigma = 1.0f},
+                                          .min_docs = 1,
+                                          .bits = 8,
+                                          .max_slots = 1};
+    struct rw_engine *gpu = NULL;
+    if (strncmp(params->device, "cuda", 4) == 0)
+        return 0;
+    if (params->categorical[0])
+        return 1;
+    if (strcmp(params->device, "auto") == 0 && rw_engine_open(ctx, "cuda", &rules, &gpu) >= 0) {
+        rw_engine_close(gpu);
+        return 0;
+    }
+    return 1;
+}
+
+static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
+{
+    return rw_params_trains_on_host(ctx, goal->user);
+}
+
+int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
+                   int n_paths, struct rw_binned **out)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
+    struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
+    if (params->categorical[0]) /* words become codes when all are known */
+        goal = (struct rw_read_goal){.rule = NULL};
+    struct rw_binned *binned = NULL;
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(rw_comm_agree(ctx, rw_device_check(ctx, params->device)));
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
+    RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
+}
+
+/* Many ranks find boundaries together, by way of the values. */
+static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
+                          const struct rw_cut_rule *rule, struct rw_binned *out)
+{
+    struct rw_dataset *values = NULL;
+    int status = rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values));
+    if (status < 0) {
+        rw_dataset_free(values);
+        return status;
+    }
+    status = rw_dataset_codes(ctx, values, rule, out);
+    rw_dataset_drop_values(values);
+    out->documents = values;
+    return status;
+}
+
+int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_table *table, struct rw_binned **out)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
+    struct rw_binned *binned;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, binned, 1));
+    if (params->categorical[0])
+        RW_TRY_OUT(rw_dataset_from_table(ctx, table, &binned->documents));
+    else if (rw_n_ranks(ctx) > 1)
+        RW_TRY_OUT(table_of_ranks(ctx, table, &rule, binned));
+    else
+        RW_TRY_OUT(rw_params_trains_on_host(ctx, params)
+                       ? rw_table_codes(ctx, table, &rule, binned)
+                       : rw_dataset_from_table(ctx, table, &binned->documents));
+    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
+}
+
+int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_table *table, const struct rw_batches *batches,
+                           struct rw_binned **out)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
+    struct rw_binned *binned;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, binned, 1));
+    if (params->categorical[0])
+        RW_TRY_OUT(rw_dataset_from_batches(ctx, table, batches, &binned->documents));
+    else
+        RW_TRY_OUT(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
+    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
+}
+
+/* ---- validation sets ---- */
+
+/* The codes of the documents so far. */
+struct coding {
+    struct rw_ctx *ctx;          /* borrowed */
+    const struct rw_bins *train; /* borrowed */
+    struct rw_bins **part;       /* [n_parts] owned */
+    size_t n_parts, part_room;
+    uint32_t n_ids; /* one more than the greatest feature id so far */
+};
+
+static int code_some(void *user, const struct rw_dataset *some)
+{
+    struct coding *c = user;
+    const uint32_t n_ids = some->n_columns ? some->column[some->n_columns - 1].feature + 1 : 0;
+    c->n_ids = n_ids > c->n_ids ? n_ids : c->n_ids;
+    RW_TRY(RW_GROW(c->ctx, c->part, c->part_room, c->n_parts + 1));
+    RW_TRY(rw_bins_make(c->ctx, some, c->train->cuts, &c->train->rule, 0, &c->part[c->n_parts]));
+    c->n_parts++;
+    return RW_OK;
+}
+
+static int read_codes(struct rw_ctx *ctx, const struct rw_bins *train, const char *const *paths,
+                      int n_paths, struct rw_dataset **out)
+{
+    struct coding c = {.ctx = ctx, .train = train};
+    int status;
+    RW_TRY_OUT(rw_files_read_values(ctx, paths, n_paths, code_some, &c, out));
+    RW_TRY_OUT(
+        rw_bins_join(ctx, c.part, (uint32_t)c.n_parts, train->cuts, &train->rule, &(*out)->codes));
+    (*out)->codes_free = rw_bins_free;
+    (*out)->n_ids = c.n_ids;
+out:
+    for (size_t i = 0; i < c.n_parts; i++)
+        rw_bins_free(c.part[i]);
+    rw_mem_free(c.part);
+    return status;
+}
+
+/* Does a rank train on a GPU, or may? Then all keep values. */
+static int any_gpu(struct rw_ctx *ctx, const struct rw_params *params, uint64_t *any)
+{
+    *any = !rw_params_trains_on_host(ctx, params);
+    return rw_comm_max(ctx, any, 1);
+}
+
+int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_binned *train, const char *const *paths, int n_paths,
+                         struct rw_dataset **out)
+{
+    RW_DEFAULT_FPENV;
+    uint64_t gpu = 0;
+    *out = NULL;
+    RW_TRY(any_gpu(ctx, params, &gpu));
+    if (!train->bins || gpu)
+        return rw_dataset_read(ctx, paths, n_paths, out);
+    const int status = rw_comm_agree(ctx, read_codes(ctx, train->bins, paths, n_paths, out));
+    if (status < 0) {
+        rw_dataset_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* ---- to go on from a model ---- */
+
+/* What it gives the documents so far. */
+struct init_scores {
+    struct rw_ctx *ctx;          /* borrowed */
+    const struct rw_model *init; /* borrowed */
+    double *scores;              /* [n_docs] borrowed */
+    uint32_t n_docs, n_scored;
+};
+
+static int score_some(void *user, const struct rw_dataset *some)
+{
+    struct init_scores *s = user;
+    if (some->n_docs > s->n_docs - s->n_scored)
+        return RW_OK; /* the file has changed: another length says so */
+    RW_TRY(rw_predict(s->ctx, s->init, some, 0, s->scores + s->n_scored));
+    s->n_scored += some->n_docs;
+    return RW_OK;
+}
+
+/* One more pass over the files. */
+static int score_files(struct rw_ctx *ctx, const struct rw_model *init, const char *const *paths,
+                       int n_paths, struct rw_binned *binned)
+{
+    struct init_scores s = {.ctx = ctx, .init = init, .n_docs = binned->documents->n_docs};
+    struct rw_dataset *again = NULL;
+    int status;
+    RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, binned->scores, s.n_docs)));
+    s.scores = binned->scores;
+    RW_TRY(rw_files_read_values(ctx, paths, n_paths, score_some, &s, &again));
+    status = rw_dataset_same_judgments(binned->documents, again) && s.n_scored == s.n_docs
+                 ? RW_OK
+                 : rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was read", paths[0],
+                           n_paths > 1 ? " or another" : "");
+    rw_dataset_free(again);
+    binned->scored = init;
+    return status;
+}
+
+static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       struct rw_binned **out)
+{
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, *out, 1)));
+    return rw_dataset_read(ctx, paths, n_paths, &(*out)->documents);
+}
+
+static int read_init(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_model *init, const char *const *paths, int n_paths,
+                     struct rw_binned **out)
+{
+    for (int i = 0; i < n_paths; i++) {
+        if (rw_spool_is_once(ctx, paths[i])) /* a cache */
+            return read_values(ctx, paths, n_paths, out);
+    }
+    RW_TRY(rw_binned_read(ctx, params, paths, n_paths, out));
+    return (*out)->bins ? score_files(ctx, init, paths, n_paths, *out) : RW_OK;
+}
+
+int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
+                        const struct rw_model *init, const char *const *paths, int n_paths,
+                        struct rw_binned **out)
+{
+    RW_DEFAULT_FPENV;
+    uint64_t gpu = 0;
+    *out = NULL;
+    RW_TRY(any_gpu(ctx, params, &gpu));
+    /* a GPU walks by codes, metrics of each of the model's rounds are of values, and its trees are
+     * added to start scores one by one; words become codes when all are known */
+    int status;
+    if (gpu || params->metric_on_train || params->start_scores[0] || init->categories.n) {
+        status = read_values(ctx, paths, n_paths, out);
+    } else {
+        struct rw_read_goal goal = {.bins_text = bins_text, .user = params};
+        const int is_kept = rw_spool_begin(ctx, paths, n_paths, &goal);
+        status = is_kept < 0 ? is_kept : read_init(ctx, params, init, paths, n_paths, out);
+        rw_spool_end(ctx, is_kept);
+    }
+    status = rw_comm_agree(ctx, status);
+    if (status < 0) {
+        rw_binned_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* ---- scores ---- */
+
+struct scoring {
+    const struct rw_bins *bins;
+    const struct rw_tree *tree;
+    const struct rw_coded_node *node;
+    double *scores;
+};
+
+static int add_tree(void *user, struct rw_share *share)
+{
+    const struct scoring *job = user;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            const int32_t leaf =
+                job->tree->n_leaves == 1 ? 0 : rw_coded_leaf(job->node, job->bins, (uint32_t)doc);
+            job->scores[doc] += (double)job->tree->leaf[leaf];
+        }
+    }
+    return RW_OK;
+}
+
+int rw_binned_predict(struct rw_ctx *ctx, const struct rw_model *model,
+                      const struct rw_dataset *valid, double *scores)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_coded_node *node = NULL;
+    int32_t most = 1;
+    int status = RW_OK;
+    if (!valid->codes)
+        return rw_predict(ctx, model, valid, 0, scores);
+    for (int32_t t = 0; t < model->n_trees; t++)
+        most = model->tree[t].n_leaves > most ? model->tree[t].n_leaves : most;
+    RW_TRY_OUT(RW_NEW(ctx, node, (size_t)most));
+    memset(scores, 0, valid->n_docs * sizeof(*scores));
+    for (int32_t t = 0; t < model->n_trees; t++) {
+        struct scoring job = {valid->codes, &model->tree[t], node, scores};
+        RW_TRY_OUT(rw_code_tree(ctx, valid->codes->cuts, job.tree, node));
+        RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, valid->n_docs, 0, add_tree, &job));
+    }
+out:
+    rw_mem_free(node);
+    return status;
+}
