@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "params/no_effect.h"
-#include "params/params_table.h"
+#include "params/params.h"
 #include "dataset/dataset.h"
 #include "model/predict.h"
 #include "evaluate/query_subset.h"

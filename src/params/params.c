@@ -1,8 +1,7 @@
-/* Parameters: the table, defaults, values as text, and whether they agree with one another. */
+/* Parameters: the table, defaults, values as text, and what is chosen by the size of the data. */
 #include "base/exact.h"
 #include "base/fpenv.h"
-#include "params/no_effect.h"
-#include "params/params_table.h"
+#include "params/params.h"
 
 #include <string.h>
 
@@ -389,17 +388,6 @@ int rw_params_trains_on_relevance(const struct rw_params *params)
     return rw_objective_param(rw_params_objective(params), "relevant") >= 0;
 }
 
-int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_metric metrics[RW_MAX_METRICS];
-    int n;
-    struct rw_facts facts = RW_FACTS_UNKNOWN;
-    facts.trains = 0;
-    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
-    return rw_params_judge(ctx, params, &facts);
-}
-
 int rw_params_check_valid(struct rw_ctx *ctx, const struct rw_params *params, int n_valid)
 {
     if (n_valid == 0 && params->early_stop != 0 && rw_params_must_matter(params, "early-stop"))
@@ -428,56 +416,4 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
                                            .relevant = params->relevant,
                                            .seed = params->seed};
     return &params->eval;
-}
-
-/* Labels that would be read from two places, or cannot be used together with other parameters. */
-static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
-{
-    const int has_more_columns = strchr(params->label_columns, ',') != NULL;
-    if (params->label_weights[0] && params->debias)
-        return rw_fail(
-            ctx, RW_ERR_ARGUMENT,
-            "parameter 'label-weights' cannot be set with debias, which learns the bias of "
-            "one label's clicks");
-    if (params->label_weights[0] && strcmp(params->pairs, "given") == 0)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'label-weights' cannot be set with pairs given, which take the "
-                       "place of labels");
-    if (params->label_columns[0] && rw_params_must_matter(params, "label-column"))
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameters 'label-column' and 'label-columns' both name the column of "
-                       "labels: expected one of them");
-    if (has_more_columns && rw_params_must_matter(params, "labels"))
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameters 'labels' and 'label-columns' both name further labels: expected "
-                       "one of them");
-    if (has_more_columns && !params->label_weights[0] &&
-        rw_params_must_matter(params, "label-columns"))
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'label-columns' names several labels, which need label-weights");
-    return RW_OK;
-}
-
-int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
-{
-    RW_DEFAULT_FPENV;
-    const struct rw_facts facts = RW_FACTS_UNKNOWN;
-    const struct rw_objective *objective = rw_params_objective(params);
-    struct rw_metric metrics[RW_MAX_METRICS];
-    int n;
-    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
-    if (rw_objective_param(objective, "permutations") >= 0 && params->truncation > 0 &&
-        rw_delta_cutoff(rw_delta_number(params->delta)) > (uint32_t)params->truncation)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'delta' is %s, but yetirank exchanges documents of the top %d "
-                       "(truncation) only, which leaves %s as it is",
-                       params->delta, params->truncation, params->delta);
-    RW_TRY(check_labels(ctx, params));
-    if (params->grow == RW_GROW_LEVELS && params->depth == 0 &&
-        rw_params_origin(params, "depth") == RW_PARAM_SET)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'depth' is 0 (no limit), but grow levels needs a depth");
-    /* errors are found before data is read, as far as what is known then tells */
-    return params->on_no_effect == RW_NO_EFFECT_ERROR ? rw_params_judge(ctx, params, &facts)
-                                                      : RW_OK;
 }

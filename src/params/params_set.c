@@ -1,7 +1,7 @@
 /* Parameters from text: one value, a file of them, and what an unknown name or value was meant to
  * be. */
 #include "base/fpenv.h"
-#include "params/params_table.h"
+#include "params/params.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -17,7 +17,6 @@
 #include "objective/lambdarank_pairs.h"
 #include "params/no_effect.h"
 #include "params/params.h"
-#include "params/params_table.h"
 #include "train/category_sets.h"
 #include "train/checkpoint.h"
 #include "train/continuation.h"
@@ -171,8 +170,12 @@ static int prepare_features(struct booster *b)
     if (b->columns.kind == RW_COLUMNS_NUMBERED && b->n_names)
         b->columns.kind = RW_COLUMNS_NAMED;
     const struct rw_training_features set = {b->names, b->n_names, b->feature, b->n_features};
-    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set,
-                                 rw_category_sets_init(&b->category_sets, b->init)));
+    const struct rw_model *init = rw_category_sets_init(&b->category_sets, b->init);
+    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set));
+    if (init && b->features.monotone)
+        RW_TRY(rw_continuation_check_order(b->ctx, init, b->features.monotone));
+    if (init && b->features.interactions.groups)
+        RW_TRY(rw_continuation_check_interactions(b->ctx, init, &b->features.interactions));
     return prepare_categorical(b);
 }
 

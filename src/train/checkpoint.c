@@ -17,7 +17,7 @@
 #include "base/other_formats.h"
 #include "comm/comm.h"
 #include "model/model_words.h"
-#include "params/params_table.h"
+#include "params/params.h"
 
 /* ------------------------------------------------------------------ the file */
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "params/params_table.h"
+#include "params/params.h"
 #include "train/features.h"
 #include "tree/monotone.h"
 

@@ -9,7 +9,6 @@
 #include "dataset/dataset.h"
 #include "dataset/feature_list.h"
 #include "io/names_file.h"
-#include "train/continuation.h"
 
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
                   struct rw_feature_name **out, int32_t *n)
@@ -421,20 +420,14 @@ static int make_texts(struct rw_feature_rules *out, struct rw_ctx *ctx, struct r
 }
 
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
-                          struct rw_params *params, const struct rw_training_features *set,
-                          const struct rw_model *init)
+                          struct rw_params *params, const struct rw_training_features *set)
 {
     RW_TRY(take_ignore(out, ctx, params, set));
     RW_TRY(take_monotone(out, ctx, params, set));
     RW_TRY(take_interactions(out, ctx, params, set));
     RW_TRY(take_penalty(out, ctx, params, set));
     RW_TRY(take_limit(out, ctx, params, set));
-    RW_TRY(make_texts(out, ctx, params));
-    if (init && out->monotone)
-        RW_TRY(rw_continuation_check_order(ctx, init, out->monotone));
-    if (init && out->interactions.groups)
-        RW_TRY(rw_continuation_check_interactions(ctx, init, &out->interactions));
-    return RW_OK;
+    return make_texts(out, ctx, params);
 }
 
 void rw_feature_rules_release(struct rw_feature_rules *rules)

@@ -80,11 +80,9 @@ struct rw_training_features {
     uint32_t n_features;
 };
 
-/* From here on the parameters have ids, as the model will: texts of `out`. init: the model that
- * training continues from, which must keep to the same rules; NULL: none. */
+/* From here on the parameters have ids, as the model will: texts of `out`. */
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
-                          struct rw_params *params, const struct rw_training_features *set,
-                          const struct rw_model *init);
+                          struct rw_params *params, const struct rw_training_features *set);
 void rw_feature_rules_release(struct rw_feature_rules *rules);
 
 #endif

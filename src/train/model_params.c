@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "model/model_text.h"
-#include "params/params_table.h"
+#include "params/params.h"
 
 int rw_model_params_add(struct rw_ctx *ctx, const char *name, const char *value, int is_auto,
                         struct rw_model_params *out)

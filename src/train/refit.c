@@ -13,7 +13,7 @@
 #include "dataset/dataset.h"
 #include "model/model_columns.h"
 #include "params/no_effect.h"
-#include "params/params_table.h"
+#include "params/params.h"
 #include "train/eval_sets.h"
 #include "train/features.h"
 #include "train/model_params.h"

@@ -7,7 +7,7 @@
 #include "comm/comm.h"
 #include "dataset/side_columns.h"
 #include "metric/dcg.h"
-#include "params/params_table.h"
+#include "params/params.h"
 
 /* An error where the objective needs positions, a warning where positions have no use, unless there
  * was a warning about parameter `positions`. */

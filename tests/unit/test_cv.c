@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "params/params_table.h"
+#include "params/params.h"
 #include "model/model.h"
 #include "scratch_file.h"
 #include "train_fixture.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "params/params_table.h"
+#include "params/params.h"
 #include "objective/lambdarank_pairs.h"
 #include "train_fixture.h"
 #include "tree/engine.h"

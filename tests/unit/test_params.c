@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "params/no_effect.h"
-#include "params/params_table.h"
+#include "params/params.h"
 
 static struct rw_ctx *ctx;
 static struct rw_params *params;

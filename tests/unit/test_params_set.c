@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "params/params_table.h"
+#include "params/params.h"
 
 static struct rw_ctx *ctx;
 static struct rw_params *params;
