@@ -1,6 +1,5 @@
 /* rankwood compare: rankings of the same data, models' or files': two, or several and a baseline.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,27 +43,6 @@ static const struct rw_option options[] = {
 };
 
 /* ------------------------------------------------------------------ the work */
-
-/* A model's file begins with these words; anything else is read as scores. One that cannot be
- * looked at is not, but that there is none is found when it is read. */
-static int find_kind(const char *path, int *found_model)
-{
-    static const char begins[] = "rankwood model";
-    char head[sizeof(begins)] = "";
-    int why = 0;
-    *found_model = 0;
-    if (strcmp(path, "-") == 0)
-        return 0;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot open '%s'", path);
-    head[fread(head, 1, sizeof(begins) - 1, file)] = 0;
-    if (ferror(file))
-        why = errno;
-    fclose(file);
-    *found_model = strcmp(head, begins) == 0;
-    return why ? rw_msg_errno(why, "cannot read '%s'", path) : 0;
-}
 
 /* What is compared: the first with each of the others. */
 static struct rw_list systems;
@@ -193,7 +171,8 @@ static int check(struct rw_cli *cli)
         return rw_load_check_qrels(cli, &like);
     is_model = rw_need((size_t)systems.n, sizeof(*is_model));
     for (int i = 0; i < systems.n; i++) {
-        RW_STEP(find_kind(systems.text[i], &is_model[i]));
+        struct rw_file_kind kind; /* what cannot be read is found when it is */
+        is_model[i] = rw_file_recognise(cli->ctx, systems.text[i], &kind) && kind.is_model;
         n_models += is_model[i];
     }
     return n_models > 0 ? 0

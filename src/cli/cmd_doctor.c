@@ -16,12 +16,6 @@ static int is_list(const char *table)
 
 /* ------------------------------------------------------------------ text */
 
-static int ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), n_end = strlen(end);
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
 /* A field a line, but bytes as gigabytes, and text in full. */
 static int print_fields(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
@@ -29,7 +23,7 @@ static int print_fields(struct rw_result_stream *stream, const struct rw_bench_r
     snprintf(stream->title, sizeof(stream->title), "%s", row->table);
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
-        const int is_bytes = field->kind == RW_BENCH_INTEGER && ends_with(field->name, "_bytes");
+        const int is_bytes = field->kind == RW_BENCH_INTEGER && strstr(field->name, "_bytes");
         printf("  %-20s  ", field->name);
         if (field->kind == RW_BENCH_TEXT)
             puts(field->text);

@@ -62,11 +62,6 @@ static void trec_finish(struct trec *trec)
     trec->n = 0;
 }
 
-static char *copy_of(const char *text)
-{
-    return strcpy(rw_need(strlen(text), 1), text);
-}
-
 /* Adds a document after those before it; a new query writes out the one before. */
 static void trec_add(struct trec *trec, const struct rw_dataset *piece, uint32_t query,
                      uint32_t doc, double score)
@@ -76,7 +71,7 @@ static void trec_add(struct trec *trec, const struct rw_dataset *piece, uint32_t
     if (!trec->query || strcmp(trec->query, query_id) != 0) {
         trec_finish(trec);
         free(trec->query);
-        trec->query = copy_of(query_id);
+        trec->query = rw_copy(query_id);
     }
     if (trec->n == trec->room) {
         trec->room = trec->room ? trec->room * 2 : 256;
@@ -88,7 +83,7 @@ static void trec_add(struct trec *trec, const struct rw_dataset *piece, uint32_t
     *next = (struct trec_doc){.score = score, .position = trec->n};
     rw_dataset_doc_id(piece, doc, id, sizeof(id));
     if (*id)
-        next->id = copy_of(id);
+        next->id = rw_copy(id);
     else if (asprintf(&next->id, "%s-%zu", query_id, trec->n + 1) < 0)
         rw_no_memory();
     trec->n++;

@@ -17,6 +17,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
+/* A knot a line; in other formats a table. */
 static int show_calibration(const struct rw_cli *cli)
 {
     struct rw_calibration map;
@@ -27,11 +28,19 @@ static int show_calibration(const struct rw_cli *cli)
         rw_msg_hint("'rankwood calibrate' makes a model with one");
         return RW_EXIT_FAILURE;
     }
-    for (int i = 0; i < map.n_knots; i++)
-        rw_result_add(knots, "score:n probability:n", map.score[i], map.probability[i]);
     result.document = rw_load_json_calibration(&map);
     rw_load_calibration_line(&result, &map);
-    rw_result_rows(&result, NULL, knots, "score==x;probability==x");
+    for (int i = 0; i < map.n_knots; i++) {
+        char text[2][RW_EXACT_ROOM];
+        rw_exact_text(map.score[i], text[0]);
+        rw_exact_text(map.probability[i], text[1]);
+        rw_result_add(knots, "score:n probability:n", map.score[i], map.probability[i]);
+        if (cli->format == RW_FORMAT_TEXT)
+            rw_result_line(&result, "%s %s", text[0], text[1]);
+    }
+    if (cli->format != RW_FORMAT_TEXT)
+        rw_result_rows(&result, NULL, json_incref(knots), "score==x;probability==x");
+    json_decref(knots);
     rw_result_print(cli, &result, stdout);
     return 0;
 }

@@ -106,6 +106,11 @@ void *rw_need(size_t n, size_t size)
     return made;
 }
 
+char *rw_copy(const char *text)
+{
+    return strcpy(rw_need(strlen(text), 1), text);
+}
+
 int rw_msg_errno(int why, const char *format, ...)
 {
     char text[2048];

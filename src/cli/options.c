@@ -160,12 +160,10 @@ static const struct rw_help_option *find_letter(const struct parsing *p, int let
 /* Files of "a,b". */
 static int split(const struct rw_cli *cli, const char *text, struct rw_list *files)
 {
-    char *rest, *copy;
+    char *rest;
     if (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,"))
         return rw_wrong(cli, "a file without a name in '%s'", text);
-    copy = rw_need(strlen(text) + 1, 1);
-    strcpy(copy, text);
-    for (char *file = strtok_r(copy, ",", &rest); file; file = strtok_r(NULL, ",", &rest))
+    for (char *file = strtok_r(rw_copy(text), ",", &rest); file; file = strtok_r(NULL, ",", &rest))
         list_add(files, file);
     return 0;
 }

@@ -148,17 +148,12 @@ static struct rw_result_part *add_part(struct rw_result *result)
     return &result->part[result->n++];
 }
 
-static char *copy_of(const char *text)
-{
-    return strcpy(rw_need(strlen(text), 1), text);
-}
-
 void rw_result_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns)
 {
     struct rw_result_part *part = add_part(result);
-    part->text = title ? copy_of(title) : NULL;
+    part->text = title ? rw_copy(title) : NULL;
     part->rows = rows;
-    part->columns = copy_of(columns);
+    part->columns = rw_copy(columns);
 }
 
 /* A column of a list, which is cut up. */
@@ -197,7 +192,7 @@ void rw_result_line(struct rw_result *result, const char *format, ...)
         rw_no_memory();
     va_end(args);
     for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
-        add_part(result)->text = copy_of(line);
+        add_part(result)->text = rw_copy(line);
     free(text);
 }
 
@@ -244,7 +239,7 @@ static char *cell_text(const struct column *column, const json_t *value, double 
 {
     char text[64] = "";
     if (json_is_string(value))
-        return copy_of(json_string_value(value));
+        return rw_copy(json_string_value(value));
     if (json_is_integer(value))
         snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (!json_is_real(value))
@@ -259,7 +254,7 @@ static char *cell_text(const struct column *column, const json_t *value, double 
         snprintf(text, sizeof(text), "%.2f", sum > 0 ? 100 * json_real_value(value) / sum : 0.0);
     else
         snprintf(text, sizeof(text), column->format, json_real_value(value) + 0.0);
-    return copy_of(text);
+    return rw_copy(text);
 }
 
 /* One column's cells, and how they are set. */
@@ -276,7 +271,7 @@ static struct set_column set_column(const struct column *column, const json_t *r
         sum += json_real_value(json_object_get(json_array_get(rows, r), column->key));
     for (size_t r = 0; r <= n; r++) {
         const json_t *value = r ? json_object_get(json_array_get(rows, r - 1), column->key) : NULL;
-        set.cell[r] = r ? cell_text(column, value, sum) : copy_of(column->title);
+        set.cell[r] = r ? cell_text(column, value, sum) : rw_copy(column->title);
         set.has_text |= r > 0 && *set.cell[r];
         set.is_left |= !column->format && (json_is_string(value) || json_is_boolean(value));
         set.width = (int)strlen(set.cell[r]) > set.width ? (int)strlen(set.cell[r]) : set.width;
@@ -365,7 +360,7 @@ int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *r
                    const char *columns)
 {
     struct set_column set[RW_STREAM_COLUMNS];
-    char *copy = copy_of(columns), *rest = copy;
+    char *copy = rw_copy(columns), *rest = copy;
     struct column column;
     json_t *rows = json_array();
     int n = 0;
@@ -432,7 +427,7 @@ static void put_csv(FILE *out, const json_t *value)
 
 static void put_csv_row(FILE *out, const char *columns, const json_t *row)
 {
-    char *copy = copy_of(columns), *rest = copy;
+    char *copy = rw_copy(columns), *rest = copy;
     struct column column;
     for (int n = 0; next_column(&rest, &column);) {
         if (column.where == '+')

@@ -45,3 +45,7 @@ try compare --strict data --a a --b b --device cpu
 try compare data --a - --b -
 try compare data --a a --b nothing
 try compare data --a a --b b --groups data.g
+# Scores of a pipe are read from their first byte on.
+mkfifo pipe
+cat a >pipe &
+"$RANKWOOD" compare data --a pipe --b b --metric mrr | sed -n 5p
