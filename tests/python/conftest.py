@@ -39,6 +39,33 @@ def make(seed: int, n_queries: int = 40) -> Made:
     return Made(X, y, np.repeat(np.arange(n_queries) + 7, group), group)
 
 
+def make_arrays(n_queries: int = 40, size: int = 15, seed: int = 1) -> tuple[Any, Any, Any]:
+    """X, y and qid of queries of one size, with noise, where three features matter, and two of them together."""
+    random = np.random.default_rng(seed)
+    n = n_queries * size
+    x = random.normal(size=(n, 6)).astype(np.float32)
+    noise = random.normal(size=n) * 0.3
+    y = np.clip(np.round(x[:, 0] + x[:, 1] * x[:, 2] + noise + 1), 0, 4)
+    return x, y, np.repeat(np.arange(n_queries), size)
+
+
+OF_ARRAYS = {"rounds": 15, "leaves": 6, "min_docs": 5, "threads": 2}
+
+
+@pytest.fixture(scope="session")
+def dataset() -> rankwood.Dataset:
+    x, y, qid = make_arrays()
+    return rankwood.Dataset(x, y, qid=qid, feature_names=["a", "b", "c", "d", "<e>", "f"])
+
+
+@pytest.fixture(scope="session")
+def measured(dataset: rankwood.Dataset) -> rankwood.Model:
+    """A model of `dataset` with learning curves."""
+    x, y, qid = make_arrays(10, seed=2)
+    valid = rankwood.Dataset(x, y, qid=qid, feature_names=dataset.feature_names)
+    return rankwood.train({**OF_ARRAYS, "metric": ["ndcg@10", "map"]}, dataset, valid=valid)
+
+
 @pytest.fixture(autouse=True)
 def warn_again() -> None:
     """Each test gets the warnings that are given once per process."""

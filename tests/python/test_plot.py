@@ -8,31 +8,7 @@ import numpy as np
 import pytest
 
 import rankwood as rw
-
-
-def make_arrays(n_queries: int = 40, size: int = 15, seed: int = 1) -> tuple[Any, Any, Any]:
-    random = np.random.default_rng(seed)
-    n = n_queries * size
-    x = random.normal(size=(n, 6)).astype(np.float32)
-    noise = random.normal(size=n) * 0.3
-    y = np.clip(np.round(x[:, 0] + x[:, 1] * x[:, 2] + noise + 1), 0, 4)
-    return x, y, np.repeat(np.arange(n_queries), size)
-
-
-SMALL = {"rounds": 15, "leaves": 6, "min_docs": 5, "threads": 2}
-
-
-@pytest.fixture(scope="module")
-def dataset() -> rw.Dataset:
-    x, y, qid = make_arrays()
-    return rw.Dataset(x, y, qid=qid, feature_names=["a", "b", "c", "d", "<e>", "f"])
-
-
-@pytest.fixture(scope="module")
-def model(dataset: rw.Dataset) -> rw.Model:
-    x, y, qid = make_arrays(10, seed=2)
-    valid = rw.Dataset(x, y, qid=qid, feature_names=dataset.feature_names)
-    return rw.train({**SMALL, "metric": ["ndcg@10", "map"]}, dataset, valid=valid)
+from conftest import OF_ARRAYS, make_arrays
 
 
 @pytest.fixture
@@ -51,58 +27,58 @@ def texts(ax: Any) -> list[str]:
     return [one.get_text() for one in ax.texts]
 
 
-def test_plot_of_learning_curves(model: rw.Model, axes: Any) -> None:
-    assert rw.plot.learning_curves(model, "map", ax=axes) is axes
-    curve = model.evals_result["valid"]["map"]
+def test_plot_of_learning_curves(measured: rw.Model, axes: Any) -> None:
+    assert rw.plot.learning_curves(measured, "map", ax=axes) is axes
+    curve = measured.evals_result["valid"]["map"]
     assert list(axes.lines[0].get_ydata()) == curve
     assert list(axes.lines[0].get_xdata()) == list(range(1, len(curve) + 1))
-    assert list(axes.lines[1].get_xdata()) == [model.best_round] * 2
+    assert list(axes.lines[1].get_xdata()) == [measured.best_round] * 2
     assert axes.get_ylabel() == "map"
     with pytest.raises(rw.ParameterError, match="'mrr'"):
-        rw.plot.learning_curves(model, "mrr", ax=axes)
+        rw.plot.learning_curves(measured, "mrr", ax=axes)
     with pytest.raises(rw.DataError, match="no learning curves"):
-        rw.plot.learning_curves(rw.Model.from_bytes(model.to_bytes()), ax=axes)
-    own = rw.plot.learning_curves(model)
+        rw.plot.learning_curves(rw.Model.from_bytes(measured.to_bytes()), ax=axes)
+    own = rw.plot.learning_curves(measured)
     assert own is not axes
     assert own.get_ylabel() == "ndcg@10"
 
 
-def test_plot_of_importance(model: rw.Model, axes: Any) -> None:
-    assert rw.plot.importance(model, "splits", top=3, ax=axes) is axes
-    expected = list(model.importance("splits").items())[:3]
+def test_plot_of_importance(measured: rw.Model, axes: Any) -> None:
+    assert rw.plot.importance(measured, "splits", top=3, ax=axes) is axes
+    expected = list(measured.importance("splits").items())[:3]
     assert [bar.get_width() for bar in axes.patches] == [value for _, value in expected]
     assert [label.get_text() for label in axes.get_yticklabels()] == [name for name, _ in expected]
     with pytest.raises(rw.ParameterError, match="top is 0"):
-        rw.plot.importance(model, top=0, ax=axes)
+        rw.plot.importance(measured, top=0, ax=axes)
 
 
 def test_long_names_have_room(axes: Any) -> None:
     x, y, qid = make_arrays()
     data = rw.Dataset(x, y, qid=qid, feature_names=[f"a name of more than thirty letters {i}" for i in range(6)])
-    model = rw.train(SMALL, data)
+    model = rw.train(OF_ARRAYS, data)
     for own in (rw.plot.importance(model), rw.plot.shap_summary(model.explain(data))):
         own.figure.canvas.draw()
         assert all(one.get_window_extent().x0 >= 0 for one in own.get_yticklabels())
 
 
-def test_plot_of_queries(model: rw.Model, axes: Any) -> None:
+def test_plot_of_queries(measured: rw.Model, axes: Any) -> None:
     x, y, qid = make_arrays()
     dataset = rw.Dataset(x, np.where(qid < 3, 0, y), qid=qid)  # 3 queries do not count
-    assert rw.plot.per_query(dataset, model, "map", bins=7, ax=axes) is axes
-    measured = rw.evaluate(dataset, model, "map").metrics["map"]
-    assert sum(bar.get_height() for bar in axes.patches) == measured.n_counted == 37
+    assert rw.plot.per_query(dataset, measured, "map", bins=7, ax=axes) is axes
+    mine = rw.evaluate(dataset, measured, "map").metrics["map"]
+    assert sum(bar.get_height() for bar in axes.patches) == mine.n_counted == 37
     assert len(axes.patches) == 7
     axes.clear()
-    rw.plot.per_query(dataset, model, "map", against=np.zeros(600), ax=axes)
+    rw.plot.per_query(dataset, measured, "map", against=np.zeros(600), ax=axes)
     other = rw.evaluate(dataset, np.zeros(600), "map").metrics["map"]
-    points = np.column_stack((other.per_query, measured.per_query))[3:]
+    points = np.column_stack((other.per_query, mine.per_query))[3:]
     assert np.array_equal(axes.collections[0].get_offsets(), points)
     assert axes.get_xlabel() == f"against: map, mean {other.mean:.4f}"
 
 
-def test_plot_of_a_tree(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None:
-    assert rw.plot.tree(model, 1, depth=None, ax=axes) is axes
-    nodes = [node for node in model.trees() if node["tree"] == 1]
+def test_plot_of_a_tree(dataset: rw.Dataset, measured: rw.Model, axes: Any) -> None:
+    assert rw.plot.tree(measured, 1, depth=None, ax=axes) is axes
+    nodes = [node for node in measured.trees() if node["tree"] == 1]
     leaves = [node for node in nodes if node["leaf"] is not None]
     assert len(axes.texts) == len(nodes) == 2 * len(leaves) - 1
     values = sorted(f"{one['value']:.4g}" for one in leaves)
@@ -114,11 +90,11 @@ def test_plot_of_a_tree(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None
     assert min(below) < root[0] < max(below)
     assert root[1] > max(position[1] for position in at.values() if position != root)
     axes.clear()
-    rw.plot.tree(model, 1, depth=1, ax=axes)
+    rw.plot.tree(measured, 1, depth=1, ax=axes)
     assert len(axes.texts) == 3
     assert "..." in texts(axes)
     with pytest.raises(rw.ParameterError, match="index is -1"):
-        rw.plot.tree(model, -1, ax=axes)
+        rw.plot.tree(measured, -1, ax=axes)
 
 
 @pytest.mark.parametrize("depth", [None, 3])
@@ -138,8 +114,8 @@ def test_labels_of_a_large_tree_stand_apart(axes: Any, depth: int | None) -> Non
         assert not any(box.overlaps(other) for other in boxes[:i]), own.texts[i]
 
 
-def test_plot_of_partial_dependence(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None:
-    assert rw.plot.partial_dependence(model, dataset, "a", points=5, ax=axes) is axes
+def test_plot_of_partial_dependence(dataset: rw.Dataset, measured: rw.Model, axes: Any) -> None:
+    assert rw.plot.partial_dependence(measured, dataset, "a", points=5, ax=axes) is axes
     x, _, _ = make_arrays()
     grid, means = axes.lines[0].get_data()
     assert (grid[0], grid[-1]) == (x[:, 0].min(), x[:, 0].max())
@@ -147,14 +123,14 @@ def test_plot_of_partial_dependence(dataset: rw.Dataset, model: rw.Model, axes: 
     for value, mean in zip(grid, means, strict=True):
         same = x.copy()
         same[:, 0] = value
-        assert mean == pytest.approx(model.predict(same).mean(), abs=1e-12)
+        assert mean == pytest.approx(measured.predict(same).mean(), abs=1e-12)
     assert means[-1] > means[0]  # labels grow with it
     with pytest.raises(rw.ParameterError, match="'z'"):
-        rw.plot.partial_dependence(model, dataset, "z", ax=axes)
+        rw.plot.partial_dependence(measured, dataset, "z", ax=axes)
     with pytest.raises(rw.ParameterError, match="feature is 77"):
-        rw.plot.partial_dependence(model, dataset, 77, ax=axes)
+        rw.plot.partial_dependence(measured, dataset, 77, ax=axes)
     with pytest.raises(rw.ParameterError, match="points is 1"):
-        rw.plot.partial_dependence(model, dataset, "a", points=1, ax=axes)
+        rw.plot.partial_dependence(measured, dataset, "a", points=1, ax=axes)
 
 
 @pytest.mark.parametrize("absent", ["zero", "missing"])
@@ -164,7 +140,7 @@ def test_values_are_those_that_the_model_sees(axes: Any, absent: str) -> None:
     x = x.copy()
     x[::2, 0] = 0
     data = rw.Dataset(sparse.csr_array(x), y, qid=qid)
-    model = rw.train({**SMALL, "early_stop": 0, "absent": absent}, data)
+    model = rw.train({**OF_ARRAYS, "early_stop": 0, "absent": absent}, data)
     seen = x.copy()
     if absent == "missing":
         seen[seen == 0] = np.nan
@@ -177,8 +153,8 @@ def test_values_are_those_that_the_model_sees(axes: Any, absent: str) -> None:
         assert mean == pytest.approx(model.predict(seen).mean(), abs=1e-12)
 
 
-def test_plot_of_shap_values(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None:
-    why = model.explain(dataset)
+def test_plot_of_shap_values(dataset: rw.Dataset, measured: rw.Model, axes: Any) -> None:
+    why = measured.explain(dataset)
     assert rw.plot.shap_summary(why, top=2, ax=axes) is axes
     names = list(why.mean_abs())[:2]
     assert [label.get_text() for label in axes.get_yticklabels()] == names
@@ -201,7 +177,7 @@ def test_missing_values_are_black(axes: Any) -> None:
     x, y, qid = make_arrays()
     x[::3, 0] = np.nan
     data = rw.Dataset(x, y, qid=qid)
-    model = rw.train(SMALL, data)
+    model = rw.train(OF_ARRAYS, data)
     why = model.explain(data)
     rw.plot.shap_summary(why, top=6, ax=axes)
     assert [one.get_text() for one in axes.get_legend().get_texts()] == ["low value", "high value", "missing"]
@@ -213,7 +189,7 @@ def test_missing_values_are_black(axes: Any) -> None:
 def test_names_are_shown_as_they_are(axes: Any) -> None:
     x, y, qid = make_arrays()
     data = rw.Dataset(x, y, qid=qid, feature_names=["$a", "b$", "$_{$", "d", "e", "f"])
-    model = rw.train({**SMALL, "train_metric": True}, data, valid={"$x_{$": data})
+    model = rw.train({**OF_ARRAYS, "train_metric": True}, data, valid={"$x_{$": data})
     rw.plot.tree(model, ax=axes)
     axes.figure.canvas.draw()  # a formula that is none would be an error here
     rw.plot.learning_curves(model).figure.canvas.draw()

@@ -14,15 +14,7 @@ import numpy as np
 import pytest
 
 import rankwood as rw
-
-
-def make_arrays(n_queries: int = 40, size: int = 15, seed: int = 1) -> tuple[Any, Any, Any]:
-    random = np.random.default_rng(seed)
-    n = n_queries * size
-    x = random.normal(size=(n, 6)).astype(np.float32)
-    noise = random.normal(size=n) * 0.3
-    y = np.clip(np.round(x[:, 0] + x[:, 1] * x[:, 2] + noise + 1), 0, 4)
-    return x, y, np.repeat(np.arange(n_queries), size)
+from conftest import OF_ARRAYS, make_arrays
 
 
 def make_dataset(**more: Any) -> rw.Dataset:
@@ -30,26 +22,11 @@ def make_dataset(**more: Any) -> rw.Dataset:
     return rw.Dataset(x, y, qid=qid, **more)
 
 
-SMALL = {"rounds": 15, "leaves": 6, "min_docs": 5, "threads": 2}
-
-
-@pytest.fixture(scope="module")
-def dataset() -> rw.Dataset:
-    return make_dataset(feature_names=["a", "b", "c", "d", "<e>", "f"])
-
-
-@pytest.fixture(scope="module")
-def model(dataset: rw.Dataset) -> rw.Model:
-    x, y, qid = make_arrays(10, seed=2)
-    valid = rw.Dataset(x, y, qid=qid, feature_names=dataset.feature_names)
-    return rw.train({**SMALL, "metric": ["ndcg@10", "map"]}, dataset, valid=valid)
-
-
 # ---- cross-validation ----
 
 
 def test_cv_scores_are_of_the_models_that_never_saw_the_query(dataset: rw.Dataset) -> None:
-    done = rw.cv({**SMALL, "early_stop": 0}, dataset, 4)
+    done = rw.cv({**OF_ARRAYS, "early_stop": 0}, dataset, 4)
     x, _, qid = make_arrays()
     assert len(done.folds) == 4 == len(done.models)
     assert sorted(np.bincount(done.fold_of)) == [10, 10, 10, 10]
@@ -69,17 +46,17 @@ def test_cv_scores_are_of_the_models_that_never_saw_the_query(dataset: rw.Datase
 
 def test_cv_gives_scores_in_the_order_of_the_caller() -> None:
     x, y, qid = make_arrays()
-    grouped = rw.cv({**SMALL, "early_stop": 0}, rw.Dataset(x, y, qid=qid), 3)
+    grouped = rw.cv({**OF_ARRAYS, "early_stop": 0}, rw.Dataset(x, y, qid=qid), 3)
     # one document of each query in turn: the queries come first in the same order
     order = np.argsort(np.tile(np.arange(15), 40), kind="stable")
-    mixed = rw.cv({**SMALL, "early_stop": 0}, rw.Dataset(x[order], y[order], qid=qid[order], sort=True), 3)
+    mixed = rw.cv({**OF_ARRAYS, "early_stop": 0}, rw.Dataset(x[order], y[order], qid=qid[order], sort=True), 3)
     assert np.array_equal(mixed.fold_of, grouped.fold_of)
     assert np.array_equal(mixed.scores, grouped.scores[order])
     assert not np.array_equal(mixed.scores, grouped.scores)
 
 
 def test_cv_stops_early_by_the_next_fold() -> None:
-    done = rw.cv({**SMALL, "rounds": 60, "early_stop": 5, "metric": ["ndcg@5", "map"]}, make_dataset(), 5)
+    done = rw.cv({**OF_ARRAYS, "rounds": 60, "early_stop": 5, "metric": ["ndcg@5", "map"]}, make_dataset(), 5)
     assert all((one.n_train, one.n_valid, one.n_test) == (24, 8, 8) for one in done.folds)
     assert all(one.model.best_round == one.model.n_trees for one in done.folds)
     assert set(done.pooled) == {"ndcg@5", "map"}
@@ -104,7 +81,7 @@ def test_cv_chooses_for_the_whole_set() -> None:
 
 def test_cv_models_outlive_the_rest() -> None:
     x, _, qid = make_arrays()
-    done = rw.cv({**SMALL, "early_stop": 0}, make_dataset(), 3)
+    done = rw.cv({**OF_ARRAYS, "early_stop": 0}, make_dataset(), 3)
     kept, mine = done.models[1], done.fold_of[qid] == 1
     expected = done.scores[mine].copy()
     del done
@@ -133,16 +110,16 @@ def test_cv_wants_a_whole_number_of_folds(dataset: rw.Dataset) -> None:
         rw.cv({}, dataset, 2.5)  # type: ignore[arg-type]
 
 
-def test_other_than_datasets_is_told(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
+def test_other_than_datasets_is_told(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model) -> None:
     x: Any = np.zeros((3, 6))
     for call in (
         lambda: rw.cv({}, x, 3),
         lambda: rw.audit(x, x),
-        lambda: model.report(tmp_path / "page.html", x),
-        lambda: model.explain(x),
-        lambda: model.explain(dataset, x),
-        lambda: model.permutation_importance(x),
-        lambda: model.to_shap(x),
+        lambda: measured.report(tmp_path / "page.html", x),
+        lambda: measured.explain(x),
+        lambda: measured.explain(dataset, x),
+        lambda: measured.permutation_importance(x),
+        lambda: measured.to_shap(x),
     ):
         with pytest.raises(TypeError, match=r"is a ndarray; expected a rankwood\.Dataset"):
             call()
@@ -151,8 +128,8 @@ def test_other_than_datasets_is_told(tmp_path: Path, dataset: rw.Dataset, model:
 # ---- audits ----
 
 
-def test_audit_has_each_program_as_evaluate_has_it(dataset: rw.Dataset, model: rw.Model) -> None:
-    audit = rw.audit(dataset, model, ["ndcg@5", "map"])
+def test_audit_has_each_program_as_evaluate_has_it(dataset: rw.Dataset, measured: rw.Model) -> None:
+    audit = rw.audit(dataset, measured, ["ndcg@5", "map"])
     likes = {row.like for row in audit}
     assert {"rankwood", "lightgbm", "xgboost", "catboost", "trec"} <= likes
     assert (audit.n_docs, audit.n_queries, audit.n_single) == (600, 40, 0)
@@ -163,7 +140,7 @@ def test_audit_has_each_program_as_evaluate_has_it(dataset: rw.Dataset, model: r
             assert row.conventions == ""
             continue
         like = None if row.like == "rankwood" else row.like
-        same = rw.evaluate(dataset, model, row.metric, like=like)
+        same = rw.evaluate(dataset, measured, row.metric, like=like)
         made_ids = "ties by falling id (QID-1, QID-2, ...)"  # the data has no ids of documents
         assert (made_ids in same.conventions) == (like in ("trec", "gdeval"))
         assert row.mean == same[row.metric]
@@ -173,10 +150,10 @@ def test_audit_has_each_program_as_evaluate_has_it(dataset: rw.Dataset, model: r
     assert len(audit) == len(audit.rows)
 
 
-def test_audit_says_what_a_program_refuses(model: rw.Model) -> None:
+def test_audit_says_what_a_program_refuses(measured: rw.Model) -> None:
     x, y, qid = make_arrays()
     data = rw.Dataset(x, y / 2, qid=qid)
-    refused = {row.like: row.refused for row in rw.audit(data, model) if row.refused is not None}
+    refused = {row.like: row.refused for row in rw.audit(data, measured) if row.refused is not None}
     assert "label" in refused["lightgbm"]
     assert "rankwood" not in refused
 
@@ -281,54 +258,54 @@ def test_check_refuses(tmp_path: Path) -> None:
 # ---- reports ----
 
 
-def test_report_is_a_page(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
+def test_report_is_a_page(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model) -> None:
     path = tmp_path / "page.html"
-    assert model.report(path, dataset, title="<i>mine</i>", metric=["map", "ndcg@10"]) is None
+    assert measured.report(path, dataset, title="<i>mine</i>", metric=["map", "ndcg@10"]) is None
     page = path.read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "&lt;i&gt;mine" in page
     assert "<i>mine" not in page
     assert "&lt;e&gt;" in page
-    assert model.report(None, dataset, title="<i>mine</i>", metric=["map", "ndcg@10"]) == page
-    fewer = model.report(None, dataset, n_trees=0, n_repeats=0)
+    assert measured.report(None, dataset, title="<i>mine</i>", metric=["map", "ndcg@10"]) == page
+    fewer = measured.report(None, dataset, n_trees=0, n_repeats=0)
     assert fewer is not None
     assert len(fewer) < len(page)
     assert os.listdir(tmp_path) == ["page.html"]
 
 
-def test_report_refuses(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
+def test_report_refuses(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model) -> None:
     with pytest.raises(rw.FileError, match="nowhere"):
-        model.report(tmp_path / "nowhere" / "page.html", dataset)
+        measured.report(tmp_path / "nowhere" / "page.html", dataset)
     with pytest.raises(rw.ParameterError, match="ndcgg"):
-        model.report(tmp_path / "page.html", dataset, metric="ndcgg")
+        measured.report(tmp_path / "page.html", dataset, metric="ndcgg")
     with pytest.raises(rw.ParameterError, match="lightgbn"):
-        model.report(tmp_path / "page.html", dataset, like="lightgbn")
+        measured.report(tmp_path / "page.html", dataset, like="lightgbn")
     with pytest.raises(rw.ParameterError, match="n_trees is 101"):
-        model.report(None, dataset, n_trees=101)
+        measured.report(None, dataset, n_trees=101)
     with pytest.raises(rw.ParameterError, match="n_repeats is -1"):
-        model.report(None, dataset, n_repeats=-1)
+        measured.report(None, dataset, n_repeats=-1)
     assert os.listdir(tmp_path) == []
 
 
-def test_a_model_in_a_notebook(model: rw.Model) -> None:
-    page = model._repr_html_()
-    assert f"{model.n_trees} trees" in page
-    assert f"best round {model.best_round}" in page
-    best = model.evals_result["valid"]["map"][model.best_round - 1]
+def test_a_model_in_a_notebook(measured: rw.Model) -> None:
+    page = measured._repr_html_()
+    assert f"{measured.n_trees} trees" in page
+    assert f"best round {measured.best_round}" in page
+    best = measured.evals_result["valid"]["map"][measured.best_round - 1]
     assert f"<td>map</td><td>{best:.5f}</td>" in page
     assert "&lt;e&gt;" in page
     assert "<e>" not in page
-    again = rw.Model.from_bytes(model.to_bytes())._repr_html_()
+    again = rw.Model.from_bytes(measured.to_bytes())._repr_html_()
     assert "map" not in again
 
 
 # ---- explanations ----
 
 
-def test_explanations_add_up(dataset: rw.Dataset, model: rw.Model) -> None:
-    why = model.explain(dataset)
+def test_explanations_add_up(dataset: rw.Dataset, measured: rw.Model) -> None:
+    why = measured.explain(dataset)
     x, _, _ = make_arrays()
-    assert why.base_value + why.values.sum(axis=1) == pytest.approx(model.predict(dataset), abs=1e-12)
+    assert why.base_value + why.values.sum(axis=1) == pytest.approx(measured.predict(dataset), abs=1e-12)
     assert [why.names[i] for i in range(len(why.features))] == [
         "abcd<f"[i] if i != 4 else "<e>" for i in why.features
     ]
@@ -342,42 +319,42 @@ def test_explanations_add_up(dataset: rw.Dataset, model: rw.Model) -> None:
     assert next(iter(means)) == "a"
 
 
-def test_explanations_keep_the_order_of_the_caller(model: rw.Model) -> None:
+def test_explanations_keep_the_order_of_the_caller(measured: rw.Model) -> None:
     x, y, qid = make_arrays()
     order = np.random.default_rng(3).permutation(len(y))
     mixed = rw.Dataset(x[order], y[order], qid=qid[order], sort=True)
-    plain, other = model.explain(rw.Dataset(x, y, qid=qid)), model.explain(mixed)
+    plain, other = measured.explain(rw.Dataset(x, y, qid=qid)), measured.explain(mixed)
     assert np.array_equal(plain.values[order], other.values)
     assert plain.data is not None
     assert other.data is not None
     assert np.array_equal(plain.data[order], other.data)
 
 
-def test_permutation_importance(dataset: rw.Dataset, model: rw.Model) -> None:
-    rows = model.permutation_importance(dataset, metric="map", n_repeats=3)
+def test_permutation_importance(dataset: rw.Dataset, measured: rw.Model) -> None:
+    rows = measured.permutation_importance(dataset, metric="map", n_repeats=3)
     assert rows[0].name == "a"
     assert rows[0].loss > 0.05
     assert rows[0].deviation > 0
     assert [one.loss for one in rows] == sorted((one.loss for one in rows), reverse=True)
-    assert {one.feature for one in rows} == set(model.explain(dataset).features)
-    assert model.permutation_importance(dataset, metric="map", n_repeats=3) == rows
-    one_tree = model.permutation_importance(dataset, n_trees=1, n_repeats=1, seed=2)
+    assert {one.feature for one in rows} == set(measured.explain(dataset).features)
+    assert measured.permutation_importance(dataset, metric="map", n_repeats=3) == rows
+    one_tree = measured.permutation_importance(dataset, n_trees=1, n_repeats=1, seed=2)
     assert len(one_tree) < len(rows)
     assert np.isnan(one_tree[0].deviation)
     with pytest.raises(rw.ParameterError, match="n_repeats is 0"):
-        model.permutation_importance(dataset, n_repeats=0)
+        measured.permutation_importance(dataset, n_repeats=0)
     with pytest.raises(rw.ParameterError, match="ndcgg"):
-        model.permutation_importance(dataset, metric="ndcgg")
+        measured.permutation_importance(dataset, metric="ndcgg")
 
 
 @pytest.mark.parametrize("n_cover", [40, 2])
-def test_shap_reads_the_trees(dataset: rw.Dataset, model: rw.Model, n_cover: int) -> None:
+def test_shap_reads_the_trees(dataset: rw.Dataset, measured: rw.Model, n_cover: int) -> None:
     shap = pytest.importorskip("shap")
     x, y, qid = make_arrays()
     few = qid < n_cover  # of 2 queries, many leaves have no document
     cover = rw.Dataset(x[few], y[few], qid=qid[few])
-    why = model.explain(dataset, cover)
-    other = shap.TreeExplainer(model.to_shap(cover))
+    why = measured.explain(dataset, cover)
+    other = shap.TreeExplainer(measured.to_shap(cover))
     values = other.shap_values(x)
     assert np.abs(values[:, why.features] - why.values).max() < 1e-6
     assert np.delete(values, why.features, axis=1) == pytest.approx(0, abs=1e-12)
@@ -391,7 +368,7 @@ def test_shap_sends_missing_values_where_we_do() -> None:
     x = x.copy()
     x[::3, 0] = np.nan
     data = rw.Dataset(x, y, qid=qid)
-    model = rw.train({**SMALL, "early_stop": 0}, data)
+    model = rw.train({**OF_ARRAYS, "early_stop": 0}, data)
     assert {node["missing_left"] for node in model.trees() if node["leaf"] is None} == {True, False}
     why = model.explain(data)
     values = shap.TreeExplainer(model.to_shap(data)).shap_values(x)
