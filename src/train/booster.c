@@ -29,25 +29,49 @@
 #include "tree/grower.h"
 #include "tree/plan.h"
 
-struct booster {
-    struct rw_ctx *ctx;
-    struct rw_params *own; /* the effective values, those without effect at their defaults; owned */
-    struct rw_params params; /* a shallow copy of them; its texts are borrowed */
-    const struct rw_train_hooks *hooks;
+/* The sets of a training, and the features of the training set. */
+struct sets {
     const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller knows them */
     const struct rw_dataset *set[RW_MAX_SETS];   /* codes in place of categories */
     int n_sets;
     struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
     struct rw_binned made;         /* of many ranks: bins, where there were values; owned */
     uint32_t all_docs;             /* of the training set, on all ranks */
-    uint64_t bytes_before;         /* sent to other ranks, before the round */
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
     struct rw_feature_name *names;
     int32_t n_names;
+};
+
+/* Gradients that the host or the caller makes. */
+struct made_gradients {
+    double *gain;   /* [n_docs] of an objective that ranks; of several labels one after another */
+    double *scores; /* [n_docs] has_own_gradients only */
+    double *gradients, *hessians; /* [n_docs] the caller's */
+    struct rw_gradients *handed;  /* NULL: the caller's, or an engine's own */
+};
+
+/* How far a training is. */
+struct progress {
+    uint64_t bytes_before; /* sent to other ranks, before the round */
+    int first_round;       /* rounds of the model to continue from */
+    int round;             /* the last one that has its tree */
+    int n_complete;        /* and those whose tree is in the scores and measured */
+    int n_empty_trees;
+    uint64_t n_pairs;   /* of a round, where they take seconds; else 0 */
+    int is_ended;       /* by on_round */
+    int is_interrupted; /* ended by the caller, who would have had more rounds */
+    char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */
+};
+
+struct booster {
+    struct rw_ctx *ctx;
+    struct rw_params *own; /* the effective values, those without effect at their defaults; owned */
+    struct rw_params params; /* a shallow copy of them; its texts are borrowed */
+    const struct rw_train_hooks *hooks;
+    struct sets in;
     struct rw_feature_rules features; /* owned; params' lists are its texts */
     struct rw_category_sets category_sets;
-    double *gain; /* [n_docs] of an objective that ranks; of several labels one after another */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
@@ -56,24 +80,14 @@ struct booster {
     struct rw_choice_of_device choice;
     struct rw_grower *grower;
     int32_t *leaf_slot;                  /* [max leaves] */
-    double *scores;                      /* [n_docs] has_own_gradients only */
-    double *gradients, *hessians;        /* [n_docs] the caller's */
-    struct rw_gradients *handed;         /* NULL: the caller's, or an engine's own */
     const struct rw_model *init;         /* NULL, or to continue from */
     struct rw_continuation continuation; /* with init only */
     struct rw_model *model;
     size_t tree_room;
     struct rw_checkpointer checkpointer;
-    int first_round;   /* rounds of the model to continue from */
-    int resumed_round; /* the last one of a checkpoint, else first_round */
-    int round;         /* the last one that has its tree */
-    int n_complete;    /* and those whose tree is in the scores and measured */
-    int n_empty_trees;
     struct rw_model_size size; /* of the model's file, for those who reserve space */
-    uint64_t n_pairs;          /* of a round, where they take seconds; else 0 */
-    int is_ended;              /* by on_round */
-    int is_interrupted;        /* ended by the caller, who would have had more rounds */
-    char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */
+    struct made_gradients made;
+    struct progress run;
 };
 
 static void tell_stage(const struct booster *b, const char *name, double *start)
@@ -149,15 +163,15 @@ static int prepare_categorical(struct booster *b)
     struct rw_category_sets *sets = &b->category_sets;
     if (!sets->codes)
         return RW_OK;
-    RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->names,
-                                 b->n_names, b->params.features[0] ? NULL : b->features.ignore,
-                                 b->feature, b->n_features));
+    RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->in.names,
+                                 b->in.n_names, b->params.features[0] ? NULL : b->features.ignore,
+                                 b->in.feature, b->in.n_features));
     char text[RW_FEATURE_TEXT];
-    for (uint32_t f = 0; b->features.monotone && f < b->n_features; f++) {
-        if (b->features.monotone[b->feature[f]] && sets->codes[b->feature[f]])
+    for (uint32_t f = 0; b->features.monotone && f < b->in.n_features; f++) {
+        if (b->features.monotone[b->in.feature[f]] && sets->codes[b->in.feature[f]])
             return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                            "monotone: %s is categorical, and categories have no order",
-                           rw_feature_text(b->names, b->n_names, b->feature[f], text));
+                           rw_feature_text(b->in.names, b->in.n_names, b->in.feature[f], text));
     }
     b->params.categorical = sets->text;
     return RW_OK;
@@ -165,11 +179,12 @@ static int prepare_categorical(struct booster *b)
 
 static int prepare_features(struct booster *b)
 {
-    RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
-    rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
-    if (b->columns.kind == RW_COLUMNS_NUMBERED && b->n_names)
-        b->columns.kind = RW_COLUMNS_NAMED;
-    const struct rw_training_features set = {b->names, b->n_names, b->feature, b->n_features};
+    RW_TRY(rw_names_take(b->ctx, b->params.names, b->in.set[0], &b->in.names, &b->in.n_names));
+    rw_names_warn(b->ctx, b->in.names, b->in.n_names, b->in.feature, b->in.n_features);
+    if (b->in.columns.kind == RW_COLUMNS_NUMBERED && b->in.n_names)
+        b->in.columns.kind = RW_COLUMNS_NAMED;
+    const struct rw_training_features set = {b->in.names, b->in.n_names, b->in.feature,
+                                             b->in.n_features};
     const struct rw_model *init = rw_category_sets_init(&b->category_sets, b->init);
     RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set));
     if (init && b->features.monotone)
@@ -182,9 +197,9 @@ static int prepare_features(struct booster *b)
 static struct rw_plan_data plan_data(const struct booster *b,
                                      const struct rw_metric_plan *const *measured)
 {
-    struct rw_plan_data data = {b->set, measured, b->n_sets, b->train.bins, 0};
-    for (uint32_t f = 0; f < b->n_features; f++)
-        data.n_features += !b->features.ignore || !b->features.ignore[b->feature[f]];
+    struct rw_plan_data data = {b->in.set, measured, b->in.n_sets, b->in.train.bins, 0};
+    for (uint32_t f = 0; f < b->in.n_features; f++)
+        data.n_features += !b->features.ignore || !b->features.ignore[b->in.feature[f]];
     return data;
 }
 
@@ -200,9 +215,9 @@ static int open_engine(struct booster *b, const char *device)
     if (b->features.interactions.groups)
         b->rules.interactions = &b->features.interactions;
     b->rules.cut.categories = b->category_sets.codes;
-    b->rules.n_other_sets = (uint32_t)b->n_sets - 1;
-    for (int set = 1; set < b->n_sets; set++)
-        b->rules.other_docs += b->set[set]->n_docs;
+    b->rules.n_other_sets = (uint32_t)b->in.n_sets - 1;
+    for (int set = 1; set < b->in.n_sets; set++)
+        b->rules.other_docs += b->in.set[set]->n_docs;
     b->choice.rules = &b->rules;
     b->choice.data = plan_data(b, NULL);
     b->choice.rounds = b->params.rounds;
@@ -211,13 +226,13 @@ static int open_engine(struct booster *b, const char *device)
 
 static int load_sets(struct booster *b)
 {
-    b->engine->keep = b->train.keep;
-    RW_TRY(rw_engine_load(b->engine, 0, b->set[0], b->train.bins, b->gain));
-    for (int set = 1; set < b->n_sets; set++)
-        RW_TRY(rw_engine_load(b->engine, set, b->set[set], b->set[set]->codes, NULL));
-    for (int set = 0; set < b->n_sets; set++) {
-        if (b->set[set]->start_score)
-            RW_TRY(rw_engine_set_scores(b->engine, set, b->set[set]->start_score));
+    b->engine->keep = b->in.train.keep;
+    RW_TRY(rw_engine_load(b->engine, 0, b->in.set[0], b->in.train.bins, b->made.gain));
+    for (int set = 1; set < b->in.n_sets; set++)
+        RW_TRY(rw_engine_load(b->engine, set, b->in.set[set], b->in.set[set]->codes, NULL));
+    for (int set = 0; set < b->in.n_sets; set++) {
+        if (b->in.set[set]->start_score)
+            RW_TRY(rw_engine_set_scores(b->engine, set, b->in.set[set]->start_score));
     }
     return RW_OK;
 }
@@ -240,14 +255,15 @@ static int load_engine(struct booster *b)
 {
     int status = RW_OK;
     if (objective_of(b) && objective_of(b)->ranks)
-        status = rw_labels_gains(b->ctx, &b->params, &b->eval_sets.gains, b->set[0], &b->gain);
+        status =
+            rw_labels_gains(b->ctx, &b->params, &b->eval_sets.gains, b->in.set[0], &b->made.gain);
     if (status >= 0)
-        status = rw_rank_sets_check(b->ctx, &b->train, &b->made, b->set, b->n_sets, b->init,
-                                    b->params.metric_on_train,
+        status = rw_rank_sets_check(b->ctx, &b->in.train, &b->in.made, b->in.set, b->in.n_sets,
+                                    b->init, b->params.metric_on_train,
                                     strcmp(b->engine->ops->name, "cuda") == 0);
     RW_TRY(rw_comm_agree(b->ctx, status));
     if (objective_of(b))
-        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->gain, b->set[0]));
+        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->made.gain, b->in.set[0]));
     status = load_sets(b);
     /* many ranks have told each other of the failure: for them it is the end */
     if (status != RW_ERR_MEMORY || !took_gpu(b) || rw_n_ranks(b->ctx) > 1)
@@ -259,7 +275,7 @@ static int load_engine(struct booster *b)
 static int choose_stop_set(struct booster *b)
 {
     unsigned char is_train[RW_MAX_SETS];
-    RW_TRY(rw_rank_sets_find_train(b->engine, b->set, b->n_sets, is_train));
+    RW_TRY(rw_rank_sets_find_train(b->engine, b->in.set, b->in.n_sets, is_train));
     return rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train));
 }
 
@@ -268,7 +284,7 @@ static struct rw_facts facts_of(const struct booster *b)
     return (struct rw_facts){.grows = 1,
                              .trains = 1,
                              .is_custom = b->hooks && b->hooks->gradients,
-                             .n_valid = b->n_sets - 1,
+                             .n_valid = b->in.n_sets - 1,
                              .on_gpu = b->engine ? strcmp(b->engine->ops->name, "cuda") == 0
                                                  : RW_FACT_UNKNOWN,
                              .has_table = rw_ctx_n_tables(b->ctx) > 0 ? RW_FACT_UNKNOWN : 0};
@@ -279,7 +295,7 @@ static int take_params(struct booster *b, const struct rw_params *given)
 {
     const struct rw_facts facts = facts_of(b);
     RW_TRY(rw_params_copy(b->ctx, given, &b->own));
-    RW_TRY(rw_params_resolve(b->ctx, b->own, b->all_docs, b->n_features, b->n_sets - 1));
+    RW_TRY(rw_params_resolve(b->ctx, b->own, b->in.all_docs, b->in.n_features, b->in.n_sets - 1));
     RW_TRY(rw_params_drop_idle(b->ctx, b->own, &facts));
     b->params = *b->own;
     return RW_OK;
@@ -289,18 +305,19 @@ static int take_params(struct booster *b, const struct rw_params *given)
 static int prepare_rules(struct booster *b, const struct rw_params *given, double *start)
 {
     RW_TRY(rw_params_check(b->ctx, given));
-    RW_TRY(rw_params_check_valid(b->ctx, given, b->n_sets - 1));
+    RW_TRY(rw_params_check_valid(b->ctx, given, b->in.n_sets - 1));
     if (rw_params_is_set(given, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
     RW_TRY(take_params(b, given));
-    RW_TRY(rw_train_check_sides(b->ctx, &b->params, objective_by(b, &b->params), b->set[0]));
-    if (b->all_docs == 0)
+    RW_TRY(rw_train_check_sides(b->ctx, &b->params, objective_by(b, &b->params), b->in.set[0]));
+    if (b->in.all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));
-    RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->given, b->n_sets));
+    RW_TRY(
+        rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->in.given, b->in.n_sets));
     tell_stage(b, "metrics", start);
     b->grow_rules = (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
-                                           .leaves = rw_params_leaves(&b->params, b->all_docs),
+                                           .leaves = rw_params_leaves(&b->params, b->in.all_docs),
                                            .depth = b->params.depth,
                                            .batch = b->params.batch,
                                            .min_docs = (uint32_t)b->params.min_docs,
@@ -339,12 +356,12 @@ static int prepare_checkpoints(struct booster *b)
         return RW_OK;
     RW_TRY(model_params(b, &c->so_far.params));
     c->so_far.absent_missing = b->params.absent;
-    c->so_far.columns = b->columns.kind;
-    c->so_far.width = b->columns.width;
-    c->so_far.feature = b->feature;
-    c->so_far.n_features = b->n_features;
-    c->so_far.name = b->names;
-    c->so_far.n_names = b->n_names;
+    c->so_far.columns = b->in.columns.kind;
+    c->so_far.width = b->in.columns.width;
+    c->so_far.feature = b->in.feature;
+    c->so_far.n_features = b->in.n_features;
+    c->so_far.name = b->in.names;
+    c->so_far.n_names = b->in.n_names;
     c->so_far.categories = b->category_sets.categories;
     return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
 }
@@ -359,7 +376,7 @@ static int give_propensities(struct booster *b)
     RW_TRY(rw_input_open(b->ctx, b->params.propensities, &input));
     int status = rw_input_read_all(b->ctx, input, &text, &n);
     if (status >= 0)
-        status = rw_gradients_give(b->handed, rw_input_name(input), text, n);
+        status = rw_gradients_give(b->made.handed, rw_input_name(input), text, n);
     rw_mem_free(text);
     rw_input_close(input);
     return status;
@@ -369,28 +386,28 @@ static int prepare_own_gradients(struct booster *b)
 {
     if (!hands_gradients(b)) /* but another rank's engine may be handed them */
         return rw_comm_agree(b->ctx, RW_OK);
-    RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
+    RW_TRY(RW_NEW_RAW(b->ctx, b->made.scores, b->in.set[0]->n_docs));
     if (!objective_of(b)) {
-        RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
-        return RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs);
+        RW_TRY(RW_NEW_RAW(b->ctx, b->made.gradients, b->in.set[0]->n_docs));
+        return RW_NEW_RAW(b->ctx, b->made.hessians, b->in.set[0]->n_docs);
     }
-    RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->set[0], b->engine->first_doc,
-                            b->gain, &b->handed));
+    RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->in.set[0], b->engine->first_doc,
+                            b->made.gain, &b->made.handed));
     int status = give_propensities(b);
     if (status >= 0)
-        status = rw_checkpointer_take_state(&b->checkpointer, b->handed);
+        status = rw_checkpointer_take_state(&b->checkpointer, b->made.handed);
     return rw_comm_agree(b->ctx, status);
 }
 
 static int continue_model(struct booster *b)
 {
     RW_TRY(rw_continuation_init(&b->continuation, b->ctx,
-                                rw_category_sets_init(&b->category_sets, b->init), b->set,
-                                b->n_sets, b->params.absent));
-    b->continuation.feature = b->feature;
-    b->continuation.n_features = b->n_features;
-    b->continuation.all_docs = b->all_docs;
-    b->continuation.train_scores = b->train.scores;
+                                rw_category_sets_init(&b->category_sets, b->init), b->in.set,
+                                b->in.n_sets, b->params.absent));
+    b->continuation.feature = b->in.feature;
+    b->continuation.n_features = b->in.n_features;
+    b->continuation.all_docs = b->in.all_docs;
+    b->continuation.train_scores = b->in.train.scores;
     rw_continuation_warn(&b->continuation, &b->params);
     /* in a checkpoint there are the metrics of these rounds, too */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
@@ -403,8 +420,8 @@ static int continue_model(struct booster *b)
     }
     RW_TRY(status);
     RW_TRY(rw_continuation_trees(&b->continuation, b->model, &b->tree_room));
-    b->first_round = b->model->n_trees;
-    b->params.rounds += b->first_round;
+    b->run.first_round = b->model->n_trees;
+    b->params.rounds += b->run.first_round;
     return RW_OK;
 }
 
@@ -415,10 +432,10 @@ static int take_rounds(struct booster *b)
         RW_TRY(continue_model(b));
     RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params.rounds,
                                    b->model, &b->tree_room));
-    b->resumed_round = b->n_complete = b->round = b->model->n_trees;
-    for (int t = b->round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
-        b->n_empty_trees++;
-    b->is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params.rounds);
+    b->run.n_complete = b->run.round = b->model->n_trees;
+    for (int t = b->run.round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
+        b->run.n_empty_trees++;
+    b->run.is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params.rounds);
     return RW_OK;
 }
 
@@ -437,9 +454,9 @@ static void tell_start(struct booster *b)
     if (!b->hooks || !b->hooks->on_start)
         return;
     struct rw_params used = b->params;
-    used.rounds -= b->first_round;
+    used.rounds -= b->run.first_round;
     used.threads = b->ctx->n_threads;
-    if (b->n_sets > 1 && !b->eval_sets.stop_set)
+    if (b->in.n_sets > 1 && !b->eval_sets.stop_set)
         used.early_stop = 0;
     used.batch = b->grow_rules.batch;
     if (b->choice.is_auto)
@@ -452,7 +469,7 @@ static void tell_pairs(struct booster *b)
 {
     enum { MANY = 100000000, MANY_OF_A_QUERY = 10000000, BILLION = 1000000000, LONG_SECONDS = 10 };
     const struct rw_objective *objective = objective_of(b);
-    const struct rw_dataset *train = b->set[0];
+    const struct rw_dataset *train = b->in.set[0];
     uint64_t most = 0;
     uint32_t longest = 0;
     const uint64_t n = objective ? rw_lambda_count_pairs(objective, &b->rule, train->query_offset,
@@ -460,7 +477,7 @@ static void tell_pairs(struct booster *b)
                                  : 0;
     if (n < MANY)
         return;
-    b->n_pairs = n;
+    b->run.n_pairs = n;
     char expected[96] = "";
     const int on_gpu = strcmp(b->engine->ops->name, "cuda") == 0 && !hands_gradients(b);
     double seconds = 0;
@@ -494,7 +511,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(load_engine(b));
     RW_TRY(choose_stop_set(b));
     if (rw_checkpointer_is_on(&b->checkpointer))
-        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, b->set, b->n_sets));
+        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, b->in.set, b->in.n_sets));
     RW_TRY(rw_model_new(b->ctx, &b->model));
     RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0)
@@ -502,8 +519,8 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
-    rw_model_size_init(&b->size, b->n_features, &b->params, &b->eval_sets, b->init);
-    rw_model_size_start(&b->size, b->names, b->n_names, b->model);
+    rw_model_size_init(&b->size, b->in.n_features, &b->params, &b->eval_sets, b->init);
+    rw_model_size_start(&b->size, b->in.names, b->in.n_names, b->model);
     tell_stage(b, "cuts and codes", &start);
     const struct rw_facts facts = facts_of(b);
     RW_TRY(rw_comm_agree(b->ctx, rw_params_judge(b->ctx, b->own, &facts))); /* of the device */
@@ -525,7 +542,7 @@ static int plan(struct booster *b, const struct rw_params *params, struct rw_pla
     double start = rw_clock_ms();
     RW_TRY(prepare_rules(b, params, &start));
     RW_TRY(open_engine(b, b->params.device));
-    for (int set = 0; set < b->n_sets; set++)
+    for (int set = 0; set < b->in.n_sets; set++)
         measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
     const struct rw_plan_data data = plan_data(b, measured);
     return rw_engine_plan(b->engine, &data, out);
@@ -538,23 +555,25 @@ enum { MOST_EMPTY_TREES = 50 };
 
 static int own_gradients(struct booster *b)
 {
-    RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
-    if (b->handed) {
+    RW_TRY(rw_engine_read_scores(b->engine, 0, b->made.scores));
+    if (b->made.handed) {
         const struct rw_handed *made;
-        const double rate = rw_params_rate_of_round(&b->params, (uint32_t)b->round);
-        RW_TRY(rw_gradients_run(b->handed, (uint32_t)b->round, rate, b->scores, &made));
+        const double rate = rw_params_rate_of_round(&b->params, (uint32_t)b->run.round);
+        RW_TRY(
+            rw_gradients_run(b->made.handed, (uint32_t)b->run.round, rate, b->made.scores, &made));
         return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
                             : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
     }
-    if (b->hooks->gradients(b->hooks->user, b->given[0], b->scores, b->gradients, b->hessians))
+    if (b->hooks->gradients(b->hooks->user, b->in.given[0], b->made.scores, b->made.gradients,
+                            b->made.hessians))
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
-    return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
+    return rw_engine_set_gradients(b->engine, b->made.gradients, b->made.hessians);
 }
 
 static int explain_no_split(struct booster *b)
 {
-    return rw_explain_no_split(b->ctx, &b->params, b->set[0], b->all_docs, b->gain,
-                               &b->engine->info, b->no_split, sizeof(b->no_split));
+    return rw_explain_no_split(b->ctx, &b->params, b->in.set[0], b->in.all_docs, b->made.gain,
+                               &b->engine->info, b->run.no_split, sizeof(b->run.no_split));
 }
 
 static int tell_round(struct booster *b, const struct rw_grow_times *times,
@@ -564,7 +583,7 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times,
     if (!b->hooks || !b->hooks->on_round)
         return 0;
     const struct rw_round round = {
-        .round = b->round,
+        .round = b->run.round,
         .n_rounds = b->params.rounds,
         .best_round = b->eval_sets.best_round,
         .best_value = b->eval_sets.best_value,
@@ -576,11 +595,11 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times,
         .ms_partition = times->partition_ms,
         .ms_scores = scores_ms,
         .ms_metrics = metrics_ms,
-        .n_docs = b->all_docs,
+        .n_docs = b->in.all_docs,
         .far_bytes = far->bytes,
         .far_hist_bytes = far->hist_bytes,
         .far_hist_ms = far->hist_ms,
-        .bytes_sent = rw_comm_bytes_sent(b->ctx) - b->bytes_before,
+        .bytes_sent = rw_comm_bytes_sent(b->ctx) - b->run.bytes_before,
         .model_bytes = b->size.bytes,
         .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
         .n_metrics = b->eval_sets.n_values,
@@ -601,8 +620,8 @@ static void tell_choices(struct booster *b)
 
 static int has_more_rounds(const struct booster *b)
 {
-    return b->round < b->params.rounds && !b->is_ended &&
-           !rw_eval_sets_is_over(&b->eval_sets, b->round);
+    return b->run.round < b->params.rounds && !b->run.is_ended &&
+           !rw_eval_sets_is_over(&b->eval_sets, b->run.round);
 }
 
 /* Does a rank's caller end training, or interrupt it? */
@@ -613,10 +632,10 @@ static int ask_to_stop(struct booster *b, int ends, int *more)
     if (!ends && has_more_rounds(b) && hooks && hooks->should_stop)
         wish[1] = hooks->should_stop(hooks->user) != 0 || rw_poll_is_stopped(b->ctx);
     RW_TRY(rw_comm_max(b->ctx, wish, 2));
-    b->is_ended = wish[0] != 0;
+    b->run.is_ended = wish[0] != 0;
     *more = has_more_rounds(b);
     if (*more && wish[1]) {
-        b->is_interrupted = 1;
+        b->run.is_interrupted = 1;
         *more = 0;
     }
     return RW_OK;
@@ -642,7 +661,7 @@ static int end_within(struct booster *b, int status, int *more)
     if (b->model->n_trees == 0)
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED,
                        "interrupted in the first round, so there is no model");
-    b->is_interrupted = 1;
+    b->run.is_interrupted = 1;
     *more = 0;
     return RW_OK;
 }
@@ -650,12 +669,12 @@ static int end_within(struct booster *b, int status, int *more)
 /* Gradients, and the tree that is grown by them. */
 static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *times)
 {
-    const int counts = b->n_pairs ? rw_stage_begin(b->ctx, "pairs", b->n_pairs, 1) : 0;
+    const int counts = b->run.n_pairs ? rw_stage_begin(b->ctx, "pairs", b->run.n_pairs, 1) : 0;
     int status = hands_gradients(b) ? own_gradients(b) : RW_OK;
     if (status >= 0) {
-        rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->round));
+        rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->run.round));
         status =
-            rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, times);
+            rw_grower_grow(b->grower, b->engine, (uint32_t)b->run.round, tree, b->leaf_slot, times);
     }
     rw_stage_end(b->ctx, counts);
     return status;
@@ -669,7 +688,7 @@ static int run_round(struct booster *b, int *more)
     struct rw_far_reads far = {.bytes = 0};
     struct rw_model *model = b->model;
     *more = 0;
-    b->bytes_before = rw_comm_bytes_sent(b->ctx);
+    b->run.bytes_before = rw_comm_bytes_sent(b->ctx);
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
     const int status = grow(b, tree, &times);
@@ -677,28 +696,28 @@ static int run_round(struct booster *b, int *more)
         return end_within(b, status, more);
     tell_choices(b);
     const int may_change = next_may_split(b);
-    b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
-    if (b->n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
+    b->run.n_empty_trees = tree->n_leaves > 1 ? 0 : b->run.n_empty_trees + 1;
+    if (b->run.n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
         rw_tree_release(tree);
         return explain_no_split(b);
     }
     model->n_trees++;
-    b->round++;
+    b->run.round++;
     rw_model_size_add(&b->size, tree->n_leaves);
     const double grown = rw_clock_ms();
-    for (int set = 0; set < b->n_sets; set++)
+    for (int set = 0; set < b->in.n_sets; set++)
         RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
     if (b->engine->ops->far_reads)
         RW_TRY(b->engine->ops->far_reads(b->engine, &far));
     const double added = rw_clock_ms();
-    RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
+    RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->run.round));
     const double measured = rw_clock_ms();
-    b->n_complete = b->round;
+    b->run.n_complete = b->run.round;
     const int ends =
         tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
     RW_TRY(ask_to_stop(b, ends, more));
     if (*more)
-        rw_checkpointer_round(&b->checkpointer, model, &b->eval_sets, b->round);
+        rw_checkpointer_round(&b->checkpointer, model, &b->eval_sets, b->run.round);
     return RW_OK;
 }
 
@@ -710,14 +729,15 @@ static int run_rounds(struct booster *b)
      * who would wait. */
     if (hooks && hooks->should_stop)
         RW_TRY(rw_poll_hold(b->ctx,
-                            b->n_pairs && rw_n_ranks(b->ctx) == 1 ? hooks->should_stop : NULL,
+                            b->run.n_pairs && rw_n_ranks(b->ctx) == 1 ? hooks->should_stop : NULL,
                             hooks->user));
     for (int more = has_more_rounds(b); more && status >= 0;) {
         status = rw_poll(b->ctx);
         status = status < 0 ? status : run_round(b, &more);
     }
     rw_poll_release(b->ctx);
-    rw_checkpointer_end(&b->checkpointer, b->model, &b->eval_sets, b->n_complete, b->is_ended);
+    rw_checkpointer_end(&b->checkpointer, b->model, &b->eval_sets, b->run.n_complete,
+                        b->run.is_ended);
     return status;
 }
 
@@ -740,22 +760,22 @@ static void cut_model(struct rw_model *model, int kept, int best_round)
 static void booster_release(struct booster *b)
 {
     rw_checkpointer_release(&b->checkpointer); /* may be writing what is the others' */
-    rw_mem_free(b->feature);
-    rw_names_free(b->names, b->n_names);
+    rw_mem_free(b->in.feature);
+    rw_names_free(b->in.names, b->in.n_names);
     rw_feature_rules_release(&b->features);
     rw_category_sets_release(&b->category_sets);
-    rw_mem_free(b->gain);
+    rw_mem_free(b->made.gain);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
     rw_grower_free(b->grower);
     rw_mem_free(b->leaf_slot);
-    rw_mem_free(b->scores);
-    rw_mem_free(b->gradients);
-    rw_mem_free(b->hessians);
-    rw_gradients_free(b->handed);
+    rw_mem_free(b->made.scores);
+    rw_mem_free(b->made.gradients);
+    rw_mem_free(b->made.hessians);
+    rw_gradients_free(b->made.handed);
     rw_continuation_release(&b->continuation);
     rw_model_free(b->model);
-    rw_binned_release(&b->made);
+    rw_binned_release(&b->in.made);
     rw_params_free(b->own);
 }
 
@@ -765,17 +785,18 @@ static int keep_trees(struct booster *b)
 {
     struct rw_model *model = b->model;
     int n_split = 0;
-    for (int t = b->first_round; t < model->n_trees; t++)
+    for (int t = b->run.first_round; t < model->n_trees; t++)
         n_split += model->tree[t].n_leaves > 1;
     if (n_split == 0) {
-        if (!b->no_split[0])
+        if (!b->run.no_split[0])
             RW_TRY(explain_no_split(b));
-        return rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->no_split);
+        return rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->run.no_split);
     }
-    if (b->no_split[0])
-        rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, b->no_split);
+    if (b->run.no_split[0])
+        rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->run.round,
+               b->run.no_split);
     const int stops = b->params.early_stop > 0 && b->eval_sets.best_round > 0;
-    cut_model(model, b->first_round, stops ? b->eval_sets.best_round : 0);
+    cut_model(model, b->run.first_round, stops ? b->eval_sets.best_round : 0);
     return RW_OK;
 }
 
@@ -783,16 +804,16 @@ static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
     RW_TRY(keep_trees(b));
-    model->is_interrupted = b->is_interrupted;
+    model->is_interrupted = b->run.is_interrupted;
     model->absent_missing = b->params.absent;
-    model->columns = b->columns.kind;
-    model->width = b->columns.width;
-    model->feature = b->feature;
-    model->n_features = b->n_features;
-    b->feature = NULL;
-    model->name = b->names;
-    model->n_names = b->n_names;
-    b->names = NULL;
+    model->columns = b->in.columns.kind;
+    model->width = b->in.columns.width;
+    model->feature = b->in.feature;
+    model->n_features = b->in.n_features;
+    b->in.feature = NULL;
+    model->name = b->in.names;
+    model->n_names = b->in.n_names;
+    b->in.names = NULL;
     RW_TRY(rw_category_sets_finish(b->ctx, &b->category_sets, model));
     RW_TRY(model_params(b, &model->params));
     if (b->init)
@@ -805,29 +826,30 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
     if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
                        RW_MAX_SETS - 1);
-    for (b->n_sets = 1; b->n_sets <= n_valid; b->n_sets++) {
-        b->given[b->n_sets] = valid[b->n_sets - 1];
-        RW_TRY(rw_category_sets_take(b->ctx, &b->category_sets, b->n_sets, valid[b->n_sets - 1],
-                                     &b->set[b->n_sets]));
+    for (b->in.n_sets = 1; b->in.n_sets <= n_valid; b->in.n_sets++) {
+        b->in.given[b->in.n_sets] = valid[b->in.n_sets - 1];
+        RW_TRY(rw_category_sets_take(b->ctx, &b->category_sets, b->in.n_sets,
+                                     valid[b->in.n_sets - 1], &b->in.set[b->in.n_sets]));
     }
-    const uint32_t *ids = b->train.feature;
-    b->n_features = ids ? b->train.n_features : b->set[0]->n_columns;
-    RW_TRY(RW_NEW(b->ctx, b->feature, b->n_features));
-    for (uint32_t f = 0; f < b->n_features; f++)
-        b->feature[f] = ids ? ids[f] : b->set[0]->column[f].feature;
+    const uint32_t *ids = b->in.train.feature;
+    b->in.n_features = ids ? b->in.train.n_features : b->in.set[0]->n_columns;
+    RW_TRY(RW_NEW(b->ctx, b->in.feature, b->in.n_features));
+    for (uint32_t f = 0; f < b->in.n_features; f++)
+        b->in.feature[f] = ids ? ids[f] : b->in.set[0]->column[f].feature;
     return RW_OK;
 }
 
 static int take_ranks(struct booster *b, const struct rw_params *params)
 {
     struct rw_category_sets *sets = &b->category_sets;
-    b->given[0] = b->set[0];
-    RW_TRY(rw_category_sets_make(b->ctx, params, &b->train, b->set[0], b->init, sets));
-    RW_TRY(rw_comm_agree(b->ctx, rw_category_sets_take(b->ctx, sets, 0, b->set[0], &b->set[0])));
-    RW_TRY(rw_rank_sets_take(b->ctx, params, b->set[0], b->train.bins, sets->codes, &b->made,
-                             &b->all_docs));
-    if (b->made.bins)
-        b->train = b->made;
+    b->in.given[0] = b->in.set[0];
+    RW_TRY(rw_category_sets_make(b->ctx, params, &b->in.train, b->in.set[0], b->init, sets));
+    RW_TRY(
+        rw_comm_agree(b->ctx, rw_category_sets_take(b->ctx, sets, 0, b->in.set[0], &b->in.set[0])));
+    RW_TRY(rw_rank_sets_take(b->ctx, params, b->in.set[0], b->in.train.bins, sets->codes,
+                             &b->in.made, &b->in.all_docs));
+    if (b->in.made.bins)
+        b->in.train = b->in.made;
     return RW_OK;
 }
 
@@ -839,8 +861,8 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
-    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->given, b->n_sets, b->feature, b->n_features, NULL,
-                                    &b->columns));
+    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->in.given, b->in.n_sets, b->in.feature,
+                                    b->in.n_features, NULL, &b->in.columns));
     RW_TRY_OUT(rw_rank_sets_check_plan(b->ctx, valid, n_valid));
     RW_TRY_OUT(plan(b, params, out));
 out:
@@ -852,7 +874,7 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_dataset *train, const struct rw_dataset *const *valid,
                   int n_valid, struct rw_plan *out)
 {
-    struct booster b = {.ctx = ctx, .set = {train}};
+    struct booster b = {.ctx = ctx, .in.set = {train}};
     return make_plan(&b, params, valid, n_valid, out);
 }
 
@@ -860,7 +882,7 @@ int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_binned *train, const struct rw_dataset *const *valid,
                          int n_valid, struct rw_plan *out)
 {
-    struct booster b = {.ctx = ctx, .set = {train->documents}, .train = *train};
+    struct booster b = {.ctx = ctx, .in.set = {train->documents}, .in.train = *train};
     return make_plan(&b, params, valid, n_valid, out);
 }
 
@@ -872,13 +894,13 @@ static int run_training(struct booster *b, const struct rw_params *params,
     *out = NULL;
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(rw_comm_agree(b->ctx, take_sets(b, valid, n_valid)));
-    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->given, b->n_sets, b->feature, b->n_features, b->init,
-                                    &b->columns));
+    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->in.given, b->in.n_sets, b->in.feature,
+                                    b->in.n_features, b->init, &b->in.columns));
     RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
     RW_TRY_OUT(run_rounds(b));
     tell_stage(b, "rounds", &start);
-    RW_TRY_OUT(rw_gradients_report(b->ctx, b->handed, b->n_complete, b->hooks));
+    RW_TRY_OUT(rw_gradients_report(b->ctx, b->made.handed, b->run.n_complete, b->hooks));
     RW_TRY_OUT(rw_comm_agree(b->ctx, finish_model(b)));
     *out = b->model;
     b->model = NULL;
@@ -899,7 +921,7 @@ int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params, const stru
                   const struct rw_dataset *train, const struct rw_dataset *const *valid,
                   int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
 {
-    struct booster b = {.ctx = ctx, .hooks = hooks, .init = init, .set = {train}};
+    struct booster b = {.ctx = ctx, .hooks = hooks, .init = init, .in.set = {train}};
     return run_training(&b, params, valid, n_valid, out);
 }
 
@@ -916,6 +938,6 @@ int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_train_hooks *hooks, struct rw_model **out)
 {
     struct booster b = {
-        .ctx = ctx, .hooks = hooks, .init = init, .set = {train->documents}, .train = *train};
+        .ctx = ctx, .hooks = hooks, .init = init, .in.set = {train->documents}, .in.train = *train};
     return run_training(&b, params, valid, n_valid, out);
 }

@@ -321,47 +321,6 @@ static int check_list(struct rw_ctx *ctx, const struct rw_feature_rules *rules,
                                  rules->ignore, set->feature, set->n_features);
 }
 
-static int take_ignore(struct rw_feature_rules *out, struct rw_ctx *ctx,
-                       const struct rw_params *params, const struct rw_training_features *set)
-{
-    if (!params->ignore[0])
-        return RW_OK;
-    RW_TRY(RW_NEW(ctx, out->ignore, RW_FEATURE_IDS));
-    RW_TRY(rw_ignore_parse(ctx, params->ignore, set->name, set->n_names, out->ignore));
-    rw_ignore_warn(ctx, out->ignore, set->feature, set->n_features);
-    return RW_OK;
-}
-
-static int take_monotone(struct rw_feature_rules *out, struct rw_ctx *ctx,
-                         const struct rw_params *params, const struct rw_training_features *set)
-{
-    if (!params->monotone[0])
-        return RW_OK;
-    RW_TRY(RW_NEW(ctx, out->monotone, RW_FEATURE_IDS));
-    RW_TRY(rw_monotone_parse(ctx, params->monotone, set->name, set->n_names, out->monotone));
-    return check_list(ctx, out, set, "monotone", 1, params->monotone);
-}
-
-static int take_interactions(struct rw_feature_rules *out, struct rw_ctx *ctx,
-                             const struct rw_params *params, const struct rw_training_features *set)
-{
-    if (!params->interactions[0])
-        return RW_OK;
-    RW_TRY(rw_interactions_parse(ctx, params->interactions, set->name, set->n_names,
-                                 &out->interactions));
-    return check_list(ctx, out, set, "interactions", 0, params->interactions);
-}
-
-static int take_penalty(struct rw_feature_rules *out, struct rw_ctx *ctx,
-                        const struct rw_params *params, const struct rw_training_features *set)
-{
-    if (!params->feature_penalty[0])
-        return RW_OK;
-    RW_TRY(RW_NEW(ctx, out->penalty, RW_FEATURE_IDS));
-    RW_TRY(rw_penalty_parse(ctx, params->feature_penalty, set->name, set->n_names, out->penalty));
-    return check_list(ctx, out, set, "feature-penalty", 1, params->feature_penalty);
-}
-
 /* One list of directions, of groups or of costs serves any 'features': what it says of those that
  * these leave out is of no use, and forgotten. */
 static int take_limit(struct rw_feature_rules *out, struct rw_ctx *ctx, struct rw_params *params,
@@ -422,10 +381,27 @@ static int make_texts(struct rw_feature_rules *out, struct rw_ctx *ctx, struct r
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
                           struct rw_params *params, const struct rw_training_features *set)
 {
-    RW_TRY(take_ignore(out, ctx, params, set));
-    RW_TRY(take_monotone(out, ctx, params, set));
-    RW_TRY(take_interactions(out, ctx, params, set));
-    RW_TRY(take_penalty(out, ctx, params, set));
+    if (params->ignore[0]) {
+        RW_TRY(RW_NEW(ctx, out->ignore, RW_FEATURE_IDS));
+        RW_TRY(rw_ignore_parse(ctx, params->ignore, set->name, set->n_names, out->ignore));
+        rw_ignore_warn(ctx, out->ignore, set->feature, set->n_features);
+    }
+    if (params->monotone[0]) {
+        RW_TRY(RW_NEW(ctx, out->monotone, RW_FEATURE_IDS));
+        RW_TRY(rw_monotone_parse(ctx, params->monotone, set->name, set->n_names, out->monotone));
+        RW_TRY(check_list(ctx, out, set, "monotone", 1, params->monotone));
+    }
+    if (params->interactions[0]) {
+        RW_TRY(rw_interactions_parse(ctx, params->interactions, set->name, set->n_names,
+                                     &out->interactions));
+        RW_TRY(check_list(ctx, out, set, "interactions", 0, params->interactions));
+    }
+    if (params->feature_penalty[0]) {
+        RW_TRY(RW_NEW(ctx, out->penalty, RW_FEATURE_IDS));
+        RW_TRY(
+            rw_penalty_parse(ctx, params->feature_penalty, set->name, set->n_names, out->penalty));
+        RW_TRY(check_list(ctx, out, set, "feature-penalty", 1, params->feature_penalty));
+    }
     RW_TRY(take_limit(out, ctx, params, set));
     return make_texts(out, ctx, params);
 }
