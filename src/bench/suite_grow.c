@@ -5,7 +5,7 @@
 
 #include "base/ctx.h"
 #include "base/mem.h"
-#include "bench/time_training.h"
+#include "bench/bench.h"
 #include "dataset/dataset.h"
 
 enum { QUERIES = 31531, QUICK_QUERIES = 16, MOST_STEPS = 8, MOST_BARS = 32 };

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #include "base/clock.h"
 #include "base/ctx.h"
-#include "bench/time_training.h"
+#include "bench/bench.h"
 #include "binning/cuts.h"
 
 enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };

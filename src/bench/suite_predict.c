@@ -8,7 +8,7 @@
 #include "base/ctx.h"
 #include "base/isa.h"
 #include "base/mem.h"
-#include "bench/time_training.h"
+#include "bench/bench.h"
 #include "dataset/dataset.h"
 #include "model/predict.h"
 #include "model/scorer.h"

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/ctx.h"
-#include "bench/time_training.h"
+#include "bench/bench.h"
 
 enum { QUERIES = 31531, QUICK_QUERIES = 40, N_SETTINGS = 3 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "bench/time_training.h"
+#include "bench/bench.h"
 #include "binning/cuts.h"
 
 enum { MOST_ROWS = 7, N_SETTINGS = 4, QUICK_DOCS = 1500 };

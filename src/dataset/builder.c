@@ -1,8 +1,12 @@
 /* Lines in. Where lines have the features of the line before, their ids are held once. */
+#include <sys/mman.h>
+
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/system.h"
 #include "dataset/dataset.h"
 #include "dataset/lexicon.h"
+#include "dataset/side_columns.h"
 
 void rw_builder_release(struct rw_builder *builder)
 {
@@ -389,4 +393,101 @@ out:
     rw_mem_free(next);
     rw_builder_release(&lines);
     return status;
+}
+
+int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
+                      struct rw_dataset **out)
+{
+    struct rw_builder builder = {0};
+    int status = RW_OK;
+    uint32_t n = 0;
+    *out = NULL;
+    /* Queries that stand together are copied together. */
+    for (uint32_t q = 0, end; q < dataset->n_queries; q = end) {
+        end = q + 1;
+        if (!keep[q])
+            continue;
+        while (end < dataset->n_queries && keep[end])
+            end++;
+        n += end - q;
+        RW_TRY_OUT(rw_builder_copy(ctx, &builder, dataset, dataset->query_offset[q],
+                                   dataset->query_offset[end]));
+    }
+    if (n == 0) {
+        status = rw_fail(ctx, RW_ERR_DATA, "no query is left");
+        goto out;
+    }
+    RW_TRY_OUT(rw_builder_finish(ctx, &builder, 1, out));
+    RW_TRY_OUT(rw_side_columns_select(ctx, dataset, keep, *out));
+    RW_TRY_OUT(rw_names_copy(ctx, dataset->name, dataset->n_names, &(*out)->name));
+    (*out)->n_names = dataset->n_names;
+out:
+    rw_builder_release(&builder);
+    if (status < 0) {
+        rw_dataset_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* ---- the data set ---- */
+
+int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
+{
+    return RW_NEW(ctx, *out, 1);
+}
+
+/* The values stand in the map of a cache, beside what is needed. */
+static void forget_mapped(struct rw_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->n_columns; i++) {
+        struct rw_column *column = &dataset->column[i];
+        rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
+        rw_system_forget(column->value, column->n * sizeof(*column->value));
+    }
+}
+
+void rw_dataset_drop_values(struct rw_dataset *dataset)
+{
+    if (dataset->cache && dataset->column && !dataset->column_block)
+        forget_mapped(dataset);
+    for (uint32_t i = 0;
+         !dataset->cache && dataset->column && !dataset->column_block && i < dataset->n_columns;
+         i++) {
+        rw_mem_free(dataset->column[i].row);
+        rw_mem_free(dataset->column[i].value);
+    }
+    rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
+    rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
+    rw_mem_free(dataset->column);
+    dataset->column_block = dataset->early_block = NULL;
+    dataset->column = NULL;
+    dataset->n_columns = 0;
+}
+
+void rw_dataset_free(struct rw_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    rw_dataset_drop_values(dataset);
+    if (dataset->codes)
+        dataset->codes_free(dataset->codes);
+    if (dataset->cache) {
+        munmap(dataset->cache, dataset->cache_bytes);
+    } else {
+        rw_mem_free(dataset->label);
+        rw_mem_free(dataset->query_offset);
+        rw_mem_free(dataset->query_id_offset);
+        rw_mem_free(dataset->query_id_text);
+        rw_mem_free(dataset->comment_offset);
+        rw_mem_free(dataset->comment_text);
+    }
+    for (uint32_t i = 0; dataset->file && i < dataset->n_files; i++)
+        rw_mem_free(dataset->file[i]);
+    rw_mem_free(dataset->file);
+    rw_mem_free(dataset->location);
+    rw_side_columns_free(dataset);
+    rw_names_free(dataset->name, dataset->n_names);
+    rw_lexicon_free(dataset->lexicon);
+    rw_mem_free(dataset);
 }

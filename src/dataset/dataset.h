@@ -109,8 +109,19 @@ static inline const float *rw_dataset_labels_of(const struct rw_dataset *dataset
     return kind == 0 ? dataset->label : dataset->more_label + (size_t)(kind - 1) * dataset->n_docs;
 }
 
+/* Adds the ids of its queries, by their numbers (dataset/query_ids.h). */
+struct rw_query_ids;
+int rw_dataset_query_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                         struct rw_query_ids *ids);
+
 /* Have they the same queries, by id and in this order, and the same labels? */
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
+
+/* Some queries of a data set, as a data set of their own. keep: [n_queries], 1: this one. Their
+ * order, ids, comments and side columns stay; line numbers and a cache's codes do not. RW_ERR_DATA:
+ * none is kept. */
+int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
+                      struct rw_dataset **out);
 
 /* Is a feature that n documents have held as a value for each of all n_docs? */
 static inline int rw_column_is_dense(uint32_t n, uint32_t n_docs)

@@ -76,7 +76,7 @@ static int add(struct rw_lexicon *l, const char *word, size_t n, size_t *index)
     char *copy = l->block[l->n_blocks - 1] + l->used;
     memcpy(copy, word, n);
     copy[n] = 0;
-    if (rw_query_ids_find(&l->ids, copy, index))
+    if (rw_query_ids_find(&l->ids, copy, strlen(copy), index))
         return RW_OK;
     if (l->ids.n == RW_MAX_WORDS)
         return RW_ERR_DATA;

@@ -17,21 +17,22 @@ void rw_query_ids_release(struct rw_query_ids *ids)
 }
 
 /* FNV-1a, 64 bits, and a last mix, for some bits choose the slot. */
-static uint64_t hash_of(const char *id)
+static uint64_t hash_of(const char *id, size_t n)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *id; id++)
-        hash = (hash ^ (unsigned char)*id) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)id[i]) * UINT64_C(0x100000001b3);
     hash ^= hash >> 32;
     return hash * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* The slot of an id, or the free one where it belongs. */
 static struct rw_query_id_slot *slot_of(const struct rw_query_ids *ids, uint64_t hash,
-                                        const char *id)
+                                        const char *id, size_t n)
 {
     size_t i = (size_t)(hash >> 20) & (ids->room - 1);
-    while (ids->slot[i].id && (ids->slot[i].hash != hash || strcmp(ids->slot[i].id, id) != 0))
+    while (ids->slot[i].id && (ids->slot[i].hash != hash || strlen(ids->slot[i].id) != n ||
+                               memcmp(ids->slot[i].id, id, n) != 0))
         i = (i + 1) & (ids->room - 1);
     return &ids->slot[i];
 }
@@ -45,7 +46,8 @@ static int make_room(struct rw_ctx *ctx, struct rw_query_ids *ids)
     RW_TRY(RW_NEW(ctx, bigger.slot, bigger.room));
     for (size_t i = 0; i < ids->room; i++) {
         if (ids->slot[i].id)
-            *slot_of(&bigger, ids->slot[i].hash, ids->slot[i].id) = ids->slot[i];
+            *slot_of(&bigger, ids->slot[i].hash, ids->slot[i].id, strlen(ids->slot[i].id)) =
+                ids->slot[i];
     }
     rw_mem_free(ids->slot);
     *ids = bigger;
@@ -55,8 +57,9 @@ static int make_room(struct rw_ctx *ctx, struct rw_query_ids *ids)
 int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *id, size_t *index)
 {
     RW_TRY(make_room(ctx, ids));
-    const uint64_t hash = hash_of(id);
-    struct rw_query_id_slot *slot = slot_of(ids, hash, id);
+    const size_t n = strlen(id);
+    const uint64_t hash = hash_of(id, n);
+    struct rw_query_id_slot *slot = slot_of(ids, hash, id, n);
     const int is_known = slot->id != NULL;
     if (!is_known)
         *slot = (struct rw_query_id_slot){.id = id, .hash = hash, .index = ids->n++};
@@ -64,11 +67,11 @@ int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *i
     return is_known;
 }
 
-int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t *index)
+int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, size_t *index)
 {
     if (ids->n == 0)
         return 0;
-    const struct rw_query_id_slot *slot = slot_of(ids, hash_of(id), id);
+    const struct rw_query_id_slot *slot = slot_of(ids, hash_of(id, n), id, n);
     *index = slot->index;
     return slot->id != NULL;
 }

@@ -16,7 +16,7 @@ void rw_query_ids_release(struct rw_query_ids *ids);
 /* Adds an id, which is borrowed for the life of *ids: 0, and *index is its number, from 0. 1: it is
  * there already, and *index is the number of the first. */
 int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *id, size_t *index);
-/* 1: the id is there, and *index is its number. */
-int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t *index);
+/* 1: the id of n bytes is there, and *index is its number. */
+int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, size_t *index);
 
 #endif

@@ -10,11 +10,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/thread.h"
-#include "params/no_effect.h"
-#include "params/params.h"
 #include "dataset/dataset.h"
 #include "model/predict.h"
-#include "evaluate/query_subset.h"
+#include "params/no_effect.h"
+#include "params/params.h"
 
 /* Above this many documents folds are trained one after the other: side by side each needs memory
  * of its own, and one training uses all threads well. */

@@ -6,14 +6,13 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "train/features.h"
-#include "params/no_effect.h"
-#include "train/resident.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/permutation.h"
-#include "evaluate/query_subset.h"
 #include "model/model.h"
+#include "params/no_effect.h"
+#include "train/features.h"
+#include "train/resident.h"
 
 /* A struct rw_selected and what it owns. */
 struct selected {

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "evaluate/query_subset.h"
 #include "model/model.h"
 
 /* Rows of the table: in per cent of the trees. */

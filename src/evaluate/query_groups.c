@@ -5,40 +5,8 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
+#include "dataset/query_ids.h"
 #include "io/input.h"
-
-static int compare_ids(const void *a, const void *b)
-{
-    return strcmp(((const struct rw_query_id *)a)->id, ((const struct rw_query_id *)b)->id);
-}
-
-int rw_query_ids_init(struct rw_ctx *ctx, struct rw_query_ids *ids,
-                      const struct rw_dataset *dataset)
-{
-    ids->n = dataset->n_queries;
-    RW_TRY(RW_NEW(ctx, ids->by_id, ids->n));
-    for (uint32_t q = 0; q < ids->n; q++)
-        ids->by_id[q] = (struct rw_query_id){rw_dataset_query_id(dataset, q), q};
-    if (ids->n > 1)
-        qsort(ids->by_id, ids->n, sizeof(*ids->by_id), compare_ids);
-    return RW_OK;
-}
-
-uint32_t rw_query_of_id(const struct rw_query_ids *ids, const char *id, size_t n)
-{
-    uint32_t low = 0, high = memchr(id, 0, n) ? 0 : ids->n; /* no id has a 0 */
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const int order = strncmp(ids->by_id[middle].id, id, n);
-        if (order == 0 && !ids->by_id[middle].id[n])
-            return ids->by_id[middle].query;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return UINT32_MAX;
-}
 
 static int compare_names(const void *a, const void *b)
 {
@@ -92,8 +60,8 @@ static int read_lines(struct rw_ctx *ctx, const char *path, char *text,
         RW_TRY(found);
         if (!found)
             continue;
-        const uint32_t query = rw_query_of_id(ids, id, strlen(id));
-        if (query == UINT32_MAX)
+        size_t query;
+        if (!rw_query_ids_find(ids, id, strlen(id), &query))
             continue;
         if (given[query])
             return rw_fail(ctx, RW_ERR_PARSE, "%s:%u:%zu: query '%.60s' has a group already", path,
@@ -152,14 +120,14 @@ int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(rw_input_open(ctx, path, &input));
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n_bytes));
-    RW_TRY_OUT(rw_query_ids_init(ctx, &ids, dataset));
+    RW_TRY_OUT(rw_dataset_query_ids(ctx, dataset, &ids));
     RW_TRY_OUT(RW_NEW(ctx, given, dataset->n_queries));
     RW_TRY_OUT(read_lines(ctx, rw_input_name(input), text, &ids, given));
     RW_TRY_OUT(number_groups(ctx, dataset, given, out));
 out:
     if (status < 0)
         rw_query_groups_release(out);
-    rw_mem_free(ids.by_id);
+    rw_query_ids_release(&ids);
     rw_mem_free(given);
     rw_mem_free(text);
     rw_input_close(input);

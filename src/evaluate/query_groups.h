@@ -5,19 +5,6 @@
 #include "base/ctx.h"
 
 struct rw_dataset;
-/* Queries by id. */
-struct rw_query_ids {
-    struct rw_query_id {
-        const char *id; /* borrowed from the data set */
-        uint32_t query;
-    } * by_id; /* [n] sorted; owned */
-    uint32_t n;
-};
-int rw_query_ids_init(struct rw_ctx *ctx, struct rw_query_ids *ids,
-                      const struct rw_dataset *dataset);
-/* The query of an id of n bytes; UINT32_MAX: there is none. */
-uint32_t rw_query_of_id(const struct rw_query_ids *ids, const char *id, size_t n);
-
 struct rw_query_groups {
     char **name; /* [n] by name; "-", if queries have none, is last; owned */
     uint32_t n;

@@ -6,7 +6,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "evaluate/query_groups.h"
+#include "dataset/query_ids.h"
 #include "io/input.h"
 #include "io/side_files.h"
 #include "io/trec_lines.h"
@@ -86,9 +86,10 @@ static uint32_t query_of(const struct run *run, const struct rw_trec_word *id)
 {
     const char *last =
         run->query == UINT32_MAX ? "" : rw_dataset_query_id(run->dataset, run->query);
-    return strlen(last) == id->n && memcmp(last, id->text, id->n) == 0
-               ? run->query
-               : rw_query_of_id(&run->ids, id->text, id->n);
+    size_t query;
+    if (strlen(last) == id->n && memcmp(last, id->text, id->n) == 0)
+        return run->query;
+    return rw_query_ids_find(&run->ids, id->text, id->n, &query) ? (uint32_t)query : UINT32_MAX;
 }
 
 static int take_line(struct run *run, const char *line, const char *end)
@@ -149,7 +150,7 @@ static int finish(struct run *run)
 static int read_run(struct run *run, const char *text, const char *end)
 {
     int status = RW_OK;
-    RW_TRY_OUT(rw_query_ids_init(run->ctx, &run->ids, run->dataset));
+    RW_TRY_OUT(rw_dataset_query_ids(run->ctx, run->dataset, &run->ids));
     RW_TRY_OUT(RW_NEW(run->ctx, run->done, run->dataset->n_docs));
     RW_TRY_OUT(RW_NEW(run->ctx, run->seen, run->dataset->n_queries));
     for (const char *line = text; line < end;) {
@@ -162,7 +163,7 @@ static int read_run(struct run *run, const char *text, const char *end)
 out:
     forget_docs(run);
     rw_mem_free(run->doc);
-    rw_mem_free(run->ids.by_id);
+    rw_query_ids_release(&run->ids);
     rw_mem_free(run->done);
     rw_mem_free(run->seen);
     return status;

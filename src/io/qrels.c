@@ -78,7 +78,8 @@ static int number_query(struct reading *reading, const char *id, int is_new, uin
     size_t index;
     *query = UINT32_MAX;
     if (!is_new)
-        return rw_query_ids_find(ids, id, &index) ? (*query = (uint32_t)index, RW_OK) : RW_OK;
+        return rw_query_ids_find(ids, id, strlen(id), &index) ? (*query = (uint32_t)index, RW_OK)
+                                                              : RW_OK;
     const int is_known = rw_query_ids_add(reading->ctx, ids, id, &index);
     RW_TRY(is_known);
     if (!is_known) {

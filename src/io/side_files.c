@@ -236,9 +236,7 @@ static int take_pair(struct reading *reading, const struct rw_trec_line *line,
                        "%s:%llu:1: expected 'query better worse' or 'query better worse weight', "
                        "found %d word%s",
                        line->file, (unsigned long long)line->number, n, n == 1 ? "" : "s");
-    /* a 0 behind the id, which a blank follows, ends it */
-    ((char *)(uintptr_t)word[QUERY].text)[word[QUERY].n] = 0;
-    if (!rw_query_ids_find(&reading->ids, word[QUERY].text, &query))
+    if (!rw_query_ids_find(&reading->ids, word[QUERY].text, word[QUERY].n, &query))
         return RW_OK;
     reading->is_known[reading->n_lines - 1] = 1;
     RW_TRY(take_document(reading, line, &word[BETTER], query, &pair.better));
@@ -273,11 +271,7 @@ static int take_lines(struct reading *reading)
 
 static int read_file(struct reading *reading, const char *path)
 {
-    const struct rw_dataset *dataset = reading->dataset;
-    size_t index;
-    for (uint32_t q = 0; q < dataset->n_queries; q++)
-        RW_TRY(
-            rw_query_ids_add(reading->ctx, &reading->ids, rw_dataset_query_id(dataset, q), &index));
+    RW_TRY(rw_dataset_query_ids(reading->ctx, reading->dataset, &reading->ids));
     RW_TRY(rw_own_part_check_path(reading->ctx, path));
     RW_TRY(rw_input_open(reading->ctx, path, &reading->input));
     RW_TRY(rw_input_read_all(reading->ctx, reading->input, &reading->text, &reading->n_bytes));

@@ -7,8 +7,8 @@
 #include "base/number.h"
 #include "base/words.h"
 #include "dataset/dataset.h"
+#include "metric/dcg.h"
 #include "metric/metric_formulas.h"
-#include "metric/order.h"
 
 /* A row's function, where host and device share one. */
 #define HOST(name)

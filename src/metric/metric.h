@@ -38,7 +38,6 @@
 #define RW_METRIC_H
 
 #include "metric/dcg.h"
-#include "metric/order.h"
 
 #ifdef __cplusplus
 extern "C" {

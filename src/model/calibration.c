@@ -6,7 +6,6 @@
 #include "base/exact.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "model/model.h"
 
 void rw_score_map_release(struct rw_score_map *map)
 {
@@ -118,38 +117,4 @@ double rw_score_map_of(const struct rw_score_map *map, double score)
     if (map->kind == RW_SCORE_MAP_LOGISTIC) /* 0 x infinity is no number */
         return rw_sigmoid((map->slope > 0.0 ? map->slope * score : 0.0) + map->intercept);
     return between_knots(map, score);
-}
-
-/* ------------------------------------------------------------------ a model's */
-
-int rw_model_calibration(const struct rw_model *model, struct rw_calibration *out)
-{
-    const struct rw_score_map *map = &model->map;
-    memset(out, 0, sizeof(*out));
-    if (map->kind == RW_SCORE_MAP_NONE)
-        return 0;
-    *out = (struct rw_calibration){
-        .method = map->kind == RW_SCORE_MAP_ISOTONIC ? "isotonic" : "logistic",
-        .relevant = map->relevant,
-        .slope = map->slope,
-        .intercept = map->intercept,
-        .n_knots = map->n_knots,
-        .score = map->score,
-        .probability = map->probability,
-    };
-    return 1;
-}
-
-int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model, const double *scores,
-                           size_t n, double *probabilities)
-{
-    RW_DEFAULT_FPENV;
-    if (model->map.kind == RW_SCORE_MAP_NONE)
-        return rw_fail(
-            ctx, RW_ERR_DATA,
-            "the model has no map of scores to probabilities\nhint: 'rankwood calibrate' "
-            "makes a model with one, from documents with labels");
-    for (size_t i = 0; i < n; i++)
-        probabilities[i] = rw_score_map_of(&model->map, scores[i]);
-    return RW_OK;
 }

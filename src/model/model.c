@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "dataset/dataset.h"
@@ -237,4 +238,38 @@ const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature
     const uint32_t n = (uint32_t)model->n_names;
     const uint32_t at = rw_records_under(model->name, sizeof(*model->name), n, feature);
     return at < n && model->name[at].feature == feature ? model->name[at].name : "";
+}
+
+/* ------------------------------------------------------------------ its calibration */
+
+int rw_model_calibration(const struct rw_model *model, struct rw_calibration *out)
+{
+    const struct rw_score_map *map = &model->map;
+    memset(out, 0, sizeof(*out));
+    if (map->kind == RW_SCORE_MAP_NONE)
+        return 0;
+    *out = (struct rw_calibration){
+        .method = map->kind == RW_SCORE_MAP_ISOTONIC ? "isotonic" : "logistic",
+        .relevant = map->relevant,
+        .slope = map->slope,
+        .intercept = map->intercept,
+        .n_knots = map->n_knots,
+        .score = map->score,
+        .probability = map->probability,
+    };
+    return 1;
+}
+
+int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model, const double *scores,
+                           size_t n, double *probabilities)
+{
+    RW_DEFAULT_FPENV;
+    if (model->map.kind == RW_SCORE_MAP_NONE)
+        return rw_fail(
+            ctx, RW_ERR_DATA,
+            "the model has no map of scores to probabilities\nhint: 'rankwood calibrate' "
+            "makes a model with one, from documents with labels");
+    for (size_t i = 0; i < n; i++)
+        probabilities[i] = rw_score_map_of(&model->map, scores[i]);
+    return RW_OK;
 }

@@ -63,19 +63,8 @@
 #define RW_MODEL_TEXT_H
 
 #include "model/model.h"
+#include "model/model_words.h"
 
-enum {
-    RW_MODEL_VERSION = 6, /* of what is written */
-    /* Older ones that are read. */
-    RW_MODEL_VERSION_WITH_MAP = 3,
-    RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* and with a map, or without */
-    RW_MODEL_VERSION_WITH_MANY = 5,       /* the same, and features may have more words than: */
-    RW_MODEL_FEW_CATEGORIES = 255,
-    RW_CHECKSUM_DIGITS = 8,
-    RW_CHECKSUM_LINE_BYTES = 18
-};
-
-struct rw_words;
 /* All between the first line and the checksum, read or written (model/model_words.h). */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
 

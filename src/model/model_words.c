@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "model/model_text.h"
 
 struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n)
 {

@@ -10,6 +10,17 @@
 
 #include "base/ctx.h"
 
+enum {
+    RW_MODEL_VERSION = 6, /* of what is written */
+    /* Older ones that are read. */
+    RW_MODEL_VERSION_WITH_MAP = 3,
+    RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* and with a map, or without */
+    RW_MODEL_VERSION_WITH_MANY = 5,       /* the same, and features may have more words than: */
+    RW_MODEL_FEW_CATEGORIES = 255,
+    RW_CHECKSUM_DIGITS = 8,
+    RW_CHECKSUM_LINE_BYTES = 18
+};
+
 struct rw_words {
     struct rw_ctx *ctx;
     /* reading */

@@ -9,9 +9,8 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/system.h"
-#include "evaluate/evaluate.h"
 #include "dataset/dataset.h"
-#include "evaluate/query_subset.h"
+#include "evaluate/evaluate.h"
 
 static const double ties_matter = 0.001; /* as 'eval' has it */
 static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};

@@ -19,8 +19,8 @@
 #include "train/model_params.h"
 #include "train/rank_sets.h"
 #include "train/sides.h"
+#include "tree/engine.h"
 #include "tree/monotone.h"
-#include "tree/ranks.h"
 
 /* ------------------------------------------------------------------ parameters */
 

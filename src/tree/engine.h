@@ -12,7 +12,7 @@
  * checked once, in engine.c's wrappers; engines may assert.
  *
  * Many ranks (comm/comm.h) each have an engine with the documents of the rank. Every sum that
- * crosses the boundary is one over all ranks: of begin_tree (tree/ranks.h) and histograms by the
+ * crosses the boundary is one over all ranks: of begin_tree (tree/engine.h) and histograms by the
  * engine, which may search only some of the features; of leaf_sums, and the best of the splits that
  * the ranks found, by the wrappers.
  *
@@ -25,8 +25,8 @@
 #include <string.h>
 
 #include "binning/binned.h"
-#include "model/tree.h"
 #include "metric/metric.h"
+#include "model/tree.h"
 #include "objective/objective.h"
 #include "tree/numbers.h"
 
@@ -301,6 +301,7 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number); /* gpu/device/device_f
 #define RW_ENGINE(name) \
     int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
 #include "tree/engines.def"
+#include "tree/quantise.h"
 #undef RW_ENGINE
 
 /* Sums over the sampled documents of all ranks. */
@@ -326,4 +327,29 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
 #ifdef __cplusplus
 }
 #endif
+
+/* What the engines of many ranks make of theirs together; with one rank, nothing is done. All ranks
+ * call these in the same order. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where this rank's documents stand among those of all: engine->first_doc and the like. */
+int rw_ranks_place(struct rw_engine *engine, const struct rw_dataset *train);
+
+/* If no rank keeps any query (or document), the one with the lowest random number stays, the first
+ * of equals. n_kept: this rank's; lowest: the random number of its query `number`, counted from the
+ * first rank's on; UINT32_MAX if it has none. *keep: is that query to be kept? */
+int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
+                      int *keep);
+/* The extent of all ranks' documents. */
+int rw_ranks_extent(struct rw_engine *engine, struct rw_extent *extent);
+/* The best of what the ranks found for each slot: [n]. */
+int rw_ranks_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
+int rw_ranks_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -3,6 +3,8 @@
 #ifndef RW_TREE_PLAN_H
 #define RW_TREE_PLAN_H
 
+#include <stdint.h>
+
 #include "tree/engine.h"
 
 /* The sets that would be loaded, the training set first. */
@@ -66,5 +68,19 @@ int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of
  * call it. */
 int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
                     struct rw_engine **engine);
+
+/* Which codes a device holds that has no room for all of them. The rest stays in the host's memory.
+ *
+ * Codes come in blocks, tiles or columns, and of each the device holds those of the documents from
+ * the first on. Blocks with few bytes a document come first: what crosses a link is at least a
+ * sector of it, so they would cost more there than they weigh. */
+struct rw_place {
+    uint32_t doc_bytes; /* of a document's codes, at least 1 */
+    uint32_t n_here;    /* written: of so many documents they are on the device */
+};
+
+/* n_docs: of each block. whole: a block is not divided. Blocks of one size are filled in their
+ * order. Returns how many of `bytes` are used. */
+uint64_t rw_place_codes(struct rw_place *place, int n, uint32_t n_docs, int whole, uint64_t bytes);
 
 #endif

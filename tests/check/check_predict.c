@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "gpu/predict/predict_block.h"
+#include "gpu/predict/cu_predict.h"
 #include "model/predict.h"
 #include "predict_made.h"
 

@@ -1,12 +1,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/dataset.h"
 #include "base/mem.h"
 #include "params/params.h"
 #include "model/model.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
-#include "evaluate/query_subset.h"
 
 static struct rw_params *params;
 

@@ -1,10 +1,10 @@
 /* Sampling of queries and features: which are drawn, and that the others count for nothing. */
 #include <stdio.h>
 
+#include "dataset/dataset.h"
 #include "same_trees.h"
 #include "train_fixture.h"
 #include "tree/engine_host.h"
-#include "evaluate/query_subset.h"
 
 enum { QUERIES = 30, LENGTH = 12, FEATURES = 5, MOST = 100, FENCE = 0xA5 };
 #define ALL ((uint64_t)1 << 32)

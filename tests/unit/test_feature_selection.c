@@ -2,8 +2,8 @@
  * rows and the same model; and where few features matter, it is these that are found. */
 #include <math.h>
 
+#include "dataset/dataset.h"
 #include "binning/binned.h"
-#include "evaluate/query_subset.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
 

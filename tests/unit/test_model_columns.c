@@ -1,5 +1,5 @@
 /* Which data fits a model: docs/data.md has the same table. */
-#include "evaluate/query_subset.h"
+#include "dataset/dataset.h"
 #include "model_fixture.h"
 
 #define HEAD(kind) \

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "tree/placement.h"
+#include "tree/plan.h"
 
 /* Sum of what is placed. */
 static uint64_t placed(const struct rw_place *place, int n)

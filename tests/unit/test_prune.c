@@ -2,9 +2,9 @@
  * plain search finds. */
 #include <math.h>
 
+#include "dataset/dataset.h"
 #include "base/mem.h"
 #include "each.h"
-#include "evaluate/query_subset.h"
 #include "model/model.h"
 #include "scratch_file.h"
 #include "train_fixture.h"

@@ -7,8 +7,7 @@
 #include "binning/cut_find.h"
 #include "dataset/dataset.h"
 #include "each.h"
-#include "evaluate/query_subset.h"
-#include "tree/ranks.h"
+#include "tree/engine.h"
 
 enum { MOST_RANKS = 8 };
 

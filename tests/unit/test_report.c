@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "dataset/dataset.h"
 #include "base/mem.h"
-#include "evaluate/query_subset.h"
 #include "model/model.h"
 #include "model/model_text.h"
 #include "report/report.h"

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "base/mem.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/thread.h"
 #include "gpu/device/tuning.h"
-#include "tree/placement.h"
+#include "tree/plan.h"
 
 enum { PIECE_DOCS = 65536, ALIGNED = 256 };
 

@@ -11,7 +11,7 @@
 #include "gpu/device/nccl.h"
 #include "gpu/device/tuning.h"
 #include "gpu/engine/engine_cuda.h"
-#include "tree/ranks.h"
+#include "tree/engine.h"
 
 /* Bytes that the buffers of one call may take, and so how many nodes it has. */
 enum { CALL_BYTES = 1 << 28 };

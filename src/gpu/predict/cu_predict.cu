@@ -1,5 +1,5 @@
 /* Why: every tree sends every document down; gpu/predict/cu_predict.h says how a block goes about
- * it, and gpu/predict/predict_block.h is what its threads do between barriers.
+ * it, and gpu/predict/cu_predict.h is what its threads do between barriers.
  *
  * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
  *
@@ -10,7 +10,7 @@
 #include <cuda_runtime.h>
 
 #include "gpu/device/architecture.cuh"
-#include "gpu/predict/predict_block.h"
+#include "gpu/predict/cu_predict.h"
 
 template <bool VALUES_IN_SHARED>
 static __global__ void __launch_bounds__(PREDICT_THREADS, RW_BLOCKS_HELD(PREDICT_THREADS, RW_TUNE_PREDICT_BLOCKS))

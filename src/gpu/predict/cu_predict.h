@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "dataset/code_set.h"
+#include "gpu/device/tuning.h"
 #include "model/walk.h"
 
 #ifdef __cplusplus
@@ -89,4 +90,111 @@ int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stre
 #ifdef __cplusplus
 }
 #endif
+
+/* What the threads of a block do between two barriers, one function a phase: the kernel calls them
+ * with its own thread, and tests/check/check_predict.c on the host for each thread in turn. In a
+ * phase no thread reads what another one writes, so that their order cannot matter. */
+enum { PREDICT_THREADS = RW_TUNE_PREDICT_THREADS };
+
+struct predict_block {
+    unsigned char *trees; /* [tree_bytes] nodes of the batch, then its leaves */
+    float *found;         /* [most_trees][tile_docs] */
+    float *value;         /* [n_used][tile_docs]; NULL: values stay where they are */
+    uint32_t begin;       /* first document of the chunk */
+    uint32_t n_docs;      /* 1 to tile_docs */
+};
+
+RW_HD struct predict_block predict_block_of(const struct rw_predict_args *args,
+                                            unsigned char *shared, uint32_t block)
+{
+    struct predict_block b;
+    b.trees = shared;
+    b.found = (float *)(void *)(shared + args->tree_bytes);
+    b.value = b.found + (size_t)args->most_trees * args->tile_docs;
+    b.begin = block * args->tile_docs;
+    b.n_docs = args->n_docs - b.begin < args->tile_docs ? args->n_docs - b.begin : args->tile_docs;
+    return b;
+}
+
+/* Of a slot and a document: before any block of the kernel begins. */
+RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, uint32_t doc)
+{
+    const struct rw_predict_slot from = l->d_slot[slot];
+    const float value = l->d_from[(size_t)from.column * l->n_docs + doc];
+    l->d_to[(size_t)slot * l->n_docs + doc] =
+        from.set_of ? rw_set_value(l->d_set + (size_t)(from.set_of - 1) * l->set_words, value)
+                    : value;
+}
+
+/* Neighbouring threads take neighbouring documents of one feature. */
+RW_HD void predict_load_values(const struct rw_predict_args *args, const struct predict_block *b,
+                               uint32_t thread)
+{
+    const uint32_t doc = thread % args->tile_docs, step = PREDICT_THREADS / args->tile_docs;
+    if (doc >= b->n_docs)
+        return;
+    const float *from = args->d_value + b->begin + doc;
+    for (uint32_t slot = thread / args->tile_docs; slot < args->n_used; slot += step)
+        b->value[(size_t)slot * args->tile_docs + doc] = from[(size_t)slot * args->n_docs];
+}
+
+/* A batch's nodes and leaves, by n_threads threads. */
+RW_HD void predict_load_trees(const struct rw_predict_args *args, const struct predict_block *b,
+                              const struct rw_predict_batch *batch, uint32_t thread,
+                              uint32_t n_threads)
+{
+    if (!batch->in_shared)
+        return;
+    struct rw_walk_node *node = (struct rw_walk_node *)(void *)b->trees;
+    float *leaf = (float *)(void *)(node + batch->n_nodes);
+    for (uint32_t i = thread; i < batch->n_nodes; i += n_threads)
+        node[i] = args->d_node[batch->first_node + i];
+    for (uint32_t i = thread; i < batch->n_leaves; i += n_threads)
+        leaf[i] = args->d_leaf[batch->first_leaf + i];
+}
+
+/* A thread's trees of a batch for its document. A warp has 32 documents of one tree: their values
+ * lie in 32 banks, whatever the features. value, stride: of the thread's document. */
+RW_HD void predict_find(const struct rw_predict_args *args, const struct predict_block *b,
+                        const struct rw_predict_batch *batch, const struct rw_walk_node *node,
+                        const float *leaf, const float *value, uint32_t stride, uint32_t thread)
+{
+    const uint32_t doc = thread % args->tile_docs, step = PREDICT_THREADS / args->tile_docs;
+    for (uint32_t t = thread / args->tile_docs; t < batch->n_trees; t += step) {
+        const struct rw_predict_tree *tree = &args->d_tree[batch->first_tree + t];
+        const int32_t at =
+            rw_walk(node + (tree->first_node - batch->first_node), tree->root, value + doc, stride);
+        b->found[(size_t)t * args->tile_docs + doc] =
+            leaf[tree->first_leaf - batch->first_leaf + (uint32_t)at];
+    }
+}
+
+RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct predict_block *b,
+                              const struct rw_predict_batch *batch, int values_in_shared,
+                              uint32_t thread)
+{
+    if (thread % args->tile_docs >= b->n_docs)
+        return;
+    const struct rw_walk_node *node = (const struct rw_walk_node *)(void *)b->trees;
+    const float *leaf = (const float *)(const void *)(node + batch->n_nodes);
+    const float *value = values_in_shared ? b->value : args->d_value + b->begin;
+    const uint32_t stride = values_in_shared ? args->tile_docs : args->n_docs;
+    if (batch->in_shared)
+        predict_find(args, b, batch, node, leaf, value, stride, thread);
+    else
+        predict_find(args, b, batch, args->d_node + batch->first_node,
+                     args->d_leaf + batch->first_leaf, value, stride, thread);
+}
+
+/* A document's score after the batch: thread < tile_docs is the document. */
+RW_HD double predict_add(const struct rw_predict_args *args, const struct predict_block *b,
+                         const struct rw_predict_batch *batch, uint32_t thread, double score)
+{
+    if (thread >= b->n_docs)
+        return score;
+    for (uint32_t t = 0; t < batch->n_trees; t++)
+        score += (double)b->found[(size_t)t * args->tile_docs + thread];
+    return score;
+}
+
 #endif
