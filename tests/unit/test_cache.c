@@ -150,11 +150,12 @@ Test(cache, listed_documents_ascend)
     const struct {
         size_t at;
         const char *error;
-    } list[] = {
-        {layout.offset[RW_CACHE_ROW], "'bad.rwb' is damaged: a feature's values or rows are wrong"},
-        /* behind the codes of feature 1 and the head of feature 9 */
-        {layout.offset[RW_CACHE_CODE] + 64 + 832 + 64,
-         "'bad.rwb' is damaged: a code or its document is out of range"}};
+    } list[] = {/* behind the values of feature 1 and the head of feature 9 */
+                {layout.offset[RW_CACHE_VALUE] + 64 + 1600 + 64,
+                 "'bad.rwb' is damaged: a feature's values or rows are wrong"},
+                /* behind the codes of feature 1 and the head of feature 9 */
+                {layout.offset[RW_CACHE_CODE] + 64 + 832 + 64,
+                 "'bad.rwb' is damaged: a code or its document is out of range"}};
     for (int i = 0; i < 2; i++) {
         uint32_t row[LISTED_DOCS];
         memcpy(row, data + list[i].at, sizeof(row));
@@ -176,7 +177,7 @@ Test(cache, listed_documents_ascend)
     /* nor is one listed that does not have the feature */
     const uint32_t absent = RW_ABSENT_BITS;
     memcpy(bad, data, n);
-    memcpy(bad + layout.offset[RW_CACHE_VALUE] + (400 + 7) * 4, &absent, 4);
+    memcpy(bad + list[0].at + 128 + 7 * 4, &absent, 4);
     seal(bad, n);
     assert_refused(bad, n, list[0].error);
     free(bad);
@@ -356,13 +357,17 @@ Test(cache, hostile_contents)
         {RW_CACHE_COLUMN_FEATURE, 0, 4, 65536, "feature ids do not ascend"},
         {RW_CACHE_COLUMN_FEATURE, 4, 4, 1, "feature ids do not ascend"},
         {RW_CACHE_COLUMN_FEATURE, 8, 4, 65536, "feature ids do not ascend"},
-        {RW_CACHE_COLUMN_N, 0, 4, 4, "a column's length is wrong"},
-        {RW_CACHE_COLUMN_N, 4, 4, 0, "the columns' lengths do not add up"},
-        {RW_CACHE_COLUMN_SPARSE, 0, 1, 2, "a column's length is wrong"},
-        {RW_CACHE_ROW, 0, 4, 5, "a feature's values or rows are wrong"},
-        {RW_CACHE_VALUE, 0, 4, 0x7f800000, "a feature's values or rows are wrong"},
-        {RW_CACHE_VALUE, 0, 4, 0x80000000, "a feature's values or rows are wrong"},
-        {RW_CACHE_VALUE, 0, 4, 0x7fc00001, "a feature's values or rows are wrong"},
+        /* three blocks: 5 values, a row and its value, 5 values */
+        {RW_CACHE_VALUE, 0, 4, 4, "a column's length is wrong"},
+        {RW_CACHE_VALUE, 0, 4, 6, "a column's length is wrong"},
+        {RW_CACHE_VALUE, 0, 4, 0xffffffff, "a column's length is wrong"},
+        {RW_CACHE_VALUE, 128, 4, 0, "a column's length is wrong"},
+        {RW_CACHE_VALUE, 128, 4, 5, "a column's length is wrong"},
+        {RW_CACHE_VALUE, 320, 4, 4, "a column's length is wrong"},
+        {RW_CACHE_VALUE, 192, 4, 5, "a feature's values or rows are wrong"},
+        {RW_CACHE_VALUE, 64, 4, 0x7f800000, "a feature's values or rows are wrong"},
+        {RW_CACHE_VALUE, 64, 4, 0x80000000, "a feature's values or rows are wrong"},
+        {RW_CACHE_VALUE, 256, 4, 0x7fc00001, "a feature's values or rows are wrong"},
         {RW_CACHE_LABEL, 0, 4, 0xbf800000, "a label is out of range"},
         {RW_CACHE_LABEL, 0, 4, 0x7fc00000, "a label is out of range"},
         {RW_CACHE_QUERY_OFFSET, 0, 4, 1, "the queries do not hold all documents"},
@@ -447,7 +452,7 @@ Test(cache, hostile_contents_by_several_changes)
     memcpy(&header, data, sizeof(header));
     const size_t ids = layout.offset[RW_CACHE_QUERY_ID_TEXT];
     const size_t id_offsets = layout.offset[RW_CACHE_QUERY_ID_OFFSET];
-    const size_t values = layout.offset[RW_CACHE_VALUE];
+    const size_t values = layout.offset[RW_CACHE_VALUE] + RW_CACHE_ALIGN;
     const struct change empty_id[5] = {{ids, 2, 'x' << 8}, {id_offsets + 8, 8, 1}};
     assert_changes_refused(data, n, empty_id, "a query's id is wrong");
     struct change twice[5] = {{ids, 8, 0}, {id_offsets + 16, 8, 4}};

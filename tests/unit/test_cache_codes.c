@@ -87,7 +87,8 @@ Test(cache_codes, damaged_file)
     struct rw_binned binned;
     memcpy(&header, data, sizeof(header));
     cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
-    for (uint64_t at = layout.offset[RW_CACHE_ROW]; at < layout.offset[RW_CACHE_LABEL]; at += 13) {
+    for (uint64_t at = layout.offset[RW_CACHE_VALUE]; at < layout.offset[RW_CACHE_LABEL];
+         at += 13) {
         data[at] ^= 8;
         scratch_write("bad.rwb", data, n);
         data[at] ^= 8;

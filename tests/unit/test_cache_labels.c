@@ -35,12 +35,14 @@ static struct rw_dataset *made_data(int with, int n_more)
         rw_dataset_from_memory(scratch_ctx, rows[0], labels, offsets, N_DOCS, 2, 3, 1, &dataset),
         RW_OK);
     if (with & WITH_WEIGHTS)
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", weights, N_DOCS, 1), RW_OK);
+        cr_assert_eq(
+            rw_dataset_set_side_column(scratch_ctx, dataset, "weights", weights, N_DOCS, 1), RW_OK);
     if (with & WITH_WORDS)
         cr_assert_eq(rw_dataset_set_categories(scratch_ctx, dataset, 2, words, 2), RW_OK);
     if (n_more)
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "labels", more, N_DOCS, n_more), RW_OK,
-                     "%s", rw_last_error(scratch_ctx));
+        cr_assert_eq(
+            rw_dataset_set_side_column(scratch_ctx, dataset, "labels", more, N_DOCS, n_more), RW_OK,
+            "%s", rw_last_error(scratch_ctx));
     return dataset;
 }
 

@@ -116,7 +116,8 @@ Test(cache_words, what_is_wrong_is_refused)
     cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
     const size_t ids = layout.offset[RW_CACHE_WORD_FEATURE],
                  numbers = layout.offset[RW_CACHE_WORD_N];
-    const size_t text = layout.offset[RW_CACHE_WORD_TEXT], value = layout.offset[RW_CACHE_VALUE];
+    const size_t text = layout.offset[RW_CACHE_WORD_TEXT],
+                 value = layout.offset[RW_CACHE_VALUE] + RW_CACHE_ALIGN;
     cr_assert_str_eq(good + text, "b"); /* of feature 1, then shoes and the third */
     const struct {
         size_t at;

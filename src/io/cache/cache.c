@@ -108,20 +108,35 @@ int rw_cache_check_counts(struct rw_ctx *ctx, const char *name, const struct rw_
                : RW_OK;
 }
 
-int rw_cache_check_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                           const uint32_t *n, const uint8_t *sparse)
+int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64_t at, uint64_t end,
+                   struct rw_cache_block *block)
 {
-    uint64_t n_rows = 0, n_values = 0;
-    for (uint32_t c = 0; c < h->n_columns; c++) {
-        if (sparse[c] > 1 || n[c] > h->n_docs || (!sparse[c] && n[c] != h->n_docs) ||
-            n[c] > h->n_values - n_values || (sparse[c] && n[c] > h->n_rows - n_rows))
-            return damaged(ctx, name, "a column's length is wrong");
-        n_values += n[c];
-        n_rows += sparse[c] ? n[c] : 0;
-    }
-    if (n_rows != h->n_rows || n_values != h->n_values)
-        return damaged(ctx, name, "the columns' lengths do not add up");
+    const uint32_t n = head[0];
+    if (n > n_docs || rw_cache_block_bytes(n, n_docs, width) > end - at)
+        return RW_ERR_FORMAT;
+    block->n = n;
+    block->rest = head[1];
+    block->rows = n < n_docs ? at + RW_CACHE_ALIGN : 0;
+    block->end = at + rw_cache_block_bytes(n, n_docs, width);
+    block->data = block->end - rw_cache_aligned((uint64_t)n * width);
     return RW_OK;
+}
+
+/* The n blocks of a section. cuts: of codes; NULL: of values. block: [n] */
+static int view_blocks(struct rw_ctx *ctx, const char *name, const struct rw_cache_layout *layout,
+                       enum rw_cache_section section, uint32_t n, const struct rw_cuts *cuts,
+                       const char *map, uint32_t n_docs, struct rw_cache_block *block)
+{
+    uint64_t at = layout->offset[section];
+    const uint64_t end = at + layout->n[section];
+    for (uint32_t i = 0; i < n; i++) {
+        const size_t width = cuts ? rw_cuts_code_bytes(cuts, i) : sizeof(float);
+        if (end - at < RW_CACHE_ALIGN ||
+            rw_cache_block((const void *)(map + at), n_docs, width, at, end, &block[i]) < 0)
+            return damaged(ctx, name, rw_cache_row[section].wrong);
+        at = block[i].end;
+    }
+    return at == end ? RW_OK : damaged(ctx, name, rw_cache_row[section].wrong);
 }
 
 static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
@@ -130,26 +145,24 @@ static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_ca
 {
     char *map = dataset->cache;
     const uint32_t *feature = (const void *)(map + layout->offset[RW_CACHE_COLUMN_FEATURE]);
-    const uint32_t *n = (const void *)(map + layout->offset[RW_CACHE_COLUMN_N]);
-    const uint8_t *sparse = (const void *)(map + layout->offset[RW_CACHE_COLUMN_SPARSE]);
-    uint32_t *row = (void *)(map + layout->offset[RW_CACHE_ROW]);
-    float *value = (void *)(map + layout->offset[RW_CACHE_VALUE]);
-    uint64_t n_rows = 0, n_values = 0;
-    RW_TRY(rw_cache_check_columns(ctx, name, h, n, sparse));
+    struct rw_cache_block *block;
+    int status;
     RW_TRY(RW_NEW(ctx, dataset->column, h->n_columns));
+    RW_TRY(RW_NEW(ctx, block, h->n_columns));
+    if (has_values)
+        RW_TRY_OUT(view_blocks(ctx, name, layout, RW_CACHE_VALUE, h->n_columns, NULL, map,
+                               h->n_docs, block));
+    for (uint32_t c = 0; c < h->n_columns; c++)
+        dataset->column[c] =
+            (struct rw_column){.feature = feature[c],
+                               .n = block[c].n,
+                               .row = block[c].rows ? (void *)(map + block[c].rows) : NULL,
+                               .value = has_values ? (void *)(map + block[c].data) : NULL};
     dataset->n_columns = h->n_columns;
-    for (uint32_t c = 0; c < h->n_columns; c++) {
-        struct rw_column *column = &dataset->column[c];
-        column->feature = feature[c];
-        column->n = n[c];
-        if (has_values)
-            column->value = value + n_values;
-        if (has_values && sparse[c])
-            column->row = row + n_rows;
-        n_values += n[c];
-        n_rows += sparse[c] ? n[c] : 0;
-    }
-    return RW_OK;
+    status = RW_OK;
+out:
+    rw_mem_free(block);
+    return status;
 }
 
 static int copy(struct rw_ctx *ctx, void **out, const struct rw_cache_layout *layout,
@@ -163,28 +176,23 @@ static int copy(struct rw_ctx *ctx, void **out, const struct rw_cache_layout *la
     return RW_OK;
 }
 
-static int view_codes(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                      char *section, struct rw_bins *bins)
+static int view_codes(struct rw_ctx *ctx, const char *name, const struct rw_cache_layout *layout,
+                      char *map, struct rw_bins *bins)
 {
-    uint64_t at = 0;
-    for (uint32_t f = 0; f < h->n_cut_features; f++) {
-        struct rw_codes *codes = &bins->codes[f];
-        const size_t code_bytes = rw_cuts_code_bytes(bins->cuts, f);
-        if (h->code_bytes - at < RW_CACHE_ALIGN)
-            return damaged(ctx, name, "codes are missing");
-        const uint32_t *head = (const void *)(section + at);
-        codes->n = head[0];
-        codes->rest = head[1];
-        if (codes->n > h->n_docs ||
-            rw_cache_block_bytes(codes->n, h->n_docs, code_bytes) > h->code_bytes - at)
-            return damaged(ctx, name, "codes are missing");
-        const uint64_t end = at + rw_cache_block_bytes(codes->n, h->n_docs, code_bytes);
-        if (codes->n < h->n_docs)
-            codes->row = (void *)(section + at + RW_CACHE_ALIGN);
-        codes->code = section + end - rw_cache_aligned((uint64_t)codes->n * code_bytes);
-        at = end;
-    }
-    return at == h->code_bytes ? RW_OK : damaged(ctx, name, "there are codes too many");
+    const uint32_t n = bins->cuts->n_features;
+    struct rw_cache_block *block;
+    RW_TRY(RW_NEW(ctx, bins->codes, n));
+    RW_TRY(RW_NEW(ctx, block, n));
+    const int status =
+        view_blocks(ctx, name, layout, RW_CACHE_CODE, n, bins->cuts, map, bins->n_docs, block);
+    for (uint32_t f = 0; status >= 0 && f < n; f++)
+        bins->codes[f] =
+            (struct rw_codes){.n = block[f].n,
+                              .rest = block[f].rest,
+                              .row = block[f].rows ? (void *)(map + block[f].rows) : NULL,
+                              .code = map + block[f].data};
+    rw_mem_free(block);
+    return status;
 }
 
 struct rw_cut_rule rw_cache_rule_of(const struct rw_cache_header *h)
@@ -224,9 +232,8 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
         if (cuts->offset[f + 1] - cuts->offset[f] > (uint64_t)h->bins)
             return damaged(ctx, name, "a feature's number of cuts is wrong");
     }
-    RW_TRY(RW_NEW(ctx, bins->codes, h->n_cut_features));
     cuts->n_features = h->n_cut_features;
-    return view_codes(ctx, name, h, map + layout->offset[RW_CACHE_CODE], bins);
+    return view_codes(ctx, name, layout, map, bins);
 }
 
 /* Values, and the documents that they are of, if training by `rule` needs only codes, and the cache
@@ -245,7 +252,7 @@ static void leave_out_values(const struct rw_input *input, const struct rw_cut_r
     if (!h->has_bins || !rw_cut_rule_serves(&has, rule) ||
         rw_cache_layout(h, UINT64_MAX / 2, &layout) < 0 || layout.file_bytes != h->file_bytes)
         return;
-    loaded->left_out = layout.offset[RW_CACHE_ROW];
+    loaded->left_out = layout.offset[RW_CACHE_VALUE];
     loaded->left_out_end = layout.offset[RW_CACHE_LABEL];
 }
 

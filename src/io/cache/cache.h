@@ -28,8 +28,7 @@ struct rw_cache_header {
     uint32_t n_docs, n_queries, n_columns;
     uint32_t has_comments, has_bins;
     uint32_t n_cut_features; /* features with codes */
-    uint64_t n_rows;         /* entries of sparse columns */
-    uint64_t n_values;       /* entries of all columns */
+    uint64_t value_bytes;
     uint64_t query_id_bytes, comment_bytes, n_clamped;
     uint64_t n_cuts, code_bytes;
     int32_t bins; /* the rule of the codes: struct rw_cut_rule */
@@ -56,12 +55,11 @@ enum rw_cache_axis {
     RW_CACHE_AXIS_QUERY_ID, /* bytes */
     RW_CACHE_AXIS_COMMENT,  /* bytes */
     RW_CACHE_AXIS_CUTS,
-    RW_CACHE_AXIS_COLUMNS, /* entries of each column */
-    RW_CACHE_AXIS_CODES,   /* entries of each block */
+    RW_CACHE_AXIS_BLOCKS, /* entries of each block */
     RW_CACHE_N_AXES
 };
 enum rw_cache_invariant {
-    RW_CACHE_ANY,     /* see columns, codes and texts */
+    RW_CACHE_ANY,     /* see blocks and texts */
     RW_CACHE_IDS,     /* of features; they ascend */
     RW_CACHE_FLAGS,   /* 0 or 1 */
     RW_CACHE_LABELS,  /* finite, 0 or more, not -0 */
@@ -89,13 +87,21 @@ static inline uint64_t rw_cache_aligned(uint64_t n_bytes)
 {
     return (n_bytes + RW_CACHE_ALIGN - 1) / RW_CACHE_ALIGN * RW_CACHE_ALIGN;
 }
-/* A feature's block of codes: n and rest, rows if sparse (n under n_docs), codes; each aligned. */
-static inline uint64_t rw_cache_block_bytes(uint32_t n, uint32_t n_docs, size_t code_bytes)
+/* A column's values or a feature's codes: n and rest, rows if sparse (n under n_docs), the values
+ * or codes; each aligned. */
+static inline uint64_t rw_cache_block_bytes(uint32_t n, uint32_t n_docs, size_t width)
 {
     const uint64_t rows = n < n_docs ? rw_cache_aligned((uint64_t)n * sizeof(uint32_t)) : 0;
-    return rw_cache_aligned(2 * sizeof(uint32_t)) + rows +
-           rw_cache_aligned((uint64_t)n * code_bytes);
+    return rw_cache_aligned(2 * sizeof(uint32_t)) + rows + rw_cache_aligned((uint64_t)n * width);
 }
+struct rw_cache_block {
+    uint32_t n, rest;         /* rest: the code of documents that are not listed */
+    uint64_t rows, data, end; /* where they are; rows 0: there are none */
+};
+/* The block that begins at `at` with `head`, RW_CACHE_ALIGN bytes or more before `end`.
+ * RW_ERR_FORMAT if it does not fit. */
+int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64_t at, uint64_t end,
+                   struct rw_cache_block *block);
 
 /* Reads and checks a whole cache. The documents keep its bytes, not the file, which may change.
  * rule: NULL, or of a training: if the codes serve it, they are kept in place of the values, which
@@ -114,9 +120,6 @@ int rw_cache_check_sum(struct rw_ctx *ctx, const char *name, uint32_t crc, uint3
 /* The counts; writes the layout. */
 int rw_cache_check_counts(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                           struct rw_cache_layout *layout);
-/* The columns' lengths. n, sparse: [n_columns], sections of the file. */
-int rw_cache_check_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                           const uint32_t *n, const uint8_t *sparse);
 struct rw_cut_rule rw_cache_rule_of(const struct rw_cache_header *h);
 /* Checks and takes what stands at `layout` in out->documents->cache. Codes: in place of values,
  * which are not there. Of a part some features may have no value. After a failure the caller

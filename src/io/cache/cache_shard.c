@@ -192,28 +192,24 @@ struct part {
     struct rw_cache_header h;
     struct rw_cache_layout layout;
     char *map;
-    uint32_t *column_n;     /* of the file: [n_columns] owned */
-    uint8_t *sparse;        /* the same */
-    uint64_t *cut_offset;   /* [n_cut_features + 1] owned */
-    uint8_t *has_missing;   /* [n_cut_features] owned */
-    struct entries *column; /* [n_columns] owned */
-    struct entries *codes;  /* [n_cut_features] owned */
-    struct copy *copy;      /* [n_copies] owned */
+    uint64_t *cut_offset;  /* of the file: [n_cut_features + 1] owned */
+    uint8_t *has_missing;  /* [n_cut_features] owned */
+    struct entries *entry; /* [n_entries] of columns, or of features with cuts; owned */
+    uint32_t n_entries;
+    struct copy *copy; /* [n_copies] owned */
     size_t n_copies, copy_room;
 };
 
-/* A feature's values or codes of the documents that are listed, or of all. */
+/* What the part has of a block. */
 struct entries {
-    uint64_t rows, data; /* where they are in the file; rows 0: of all documents */
+    struct rw_cache_block block; /* in the file */
     size_t width;
-    uint32_t rest;     /* the code of documents that are not listed */
-    uint32_t first, n; /* the part's */
+    uint32_t first, n; /* the part's entries, from which one on */
 };
 
 static void part_release(struct part *p)
 {
-    void *const owned[] = {p->column_n, p->sparse, p->cut_offset, p->has_missing,
-                           p->column,   p->codes,  p->copy};
+    void *const owned[] = {p->cut_offset, p->has_missing, p->entry, p->copy};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }
@@ -274,100 +270,62 @@ static int measure_lines(struct part *p)
                         &p->h.comment_bytes);
 }
 
-/* Which entries are the part's; n: how many the file has. */
-static int measure_entries(struct part *p, uint32_t n, struct entries *e)
+/* at: of the block in the file; afterwards, of the next one. */
+static int measure_block(struct part *p, uint64_t *at, uint64_t end, struct entries *e)
 {
-    uint32_t end = p->end;
+    const struct rw_cache_block *block = &e->block;
+    uint32_t head[2], stop = p->end;
+    if (end - *at < RW_CACHE_ALIGN)
+        return changed(p->ctx, p->whole.input);
+    RW_TRY(get(p->ctx, p->whole.input, *at, head, sizeof(head)));
+    if (rw_cache_block(head, p->whole.h.n_docs, e->width, *at, end, &e->block) < 0)
+        return changed(p->ctx, p->whole.input);
     e->first = p->begin;
-    if (e->rows) {
-        RW_TRY(count_under(p->ctx, p->whole.input, e->rows, n, p->begin, &e->first));
-        RW_TRY(count_under(p->ctx, p->whole.input, e->rows, n, p->end, &end));
+    if (block->rows) {
+        RW_TRY(count_under(p->ctx, p->whole.input, block->rows, block->n, p->begin, &e->first));
+        RW_TRY(count_under(p->ctx, p->whole.input, block->rows, block->n, p->end, &stop));
     }
-    if (end < e->first) /* rows that do not ascend */
+    if (stop < e->first) /* rows that do not ascend */
         return changed(p->ctx, p->whole.input);
-    e->n = end - e->first;
+    e->n = stop - e->first;
+    *at = block->end;
     return RW_OK;
 }
 
-/* with_values: else only which features there are is of use. */
-static int measure_columns(struct part *p, int with_values)
+/* n_bytes: of the part's blocks. */
+static int measure_blocks(struct part *p, int with_codes, uint64_t *n_bytes)
 {
-    const struct rw_cache_header *from = &p->whole.h;
-    const uint64_t n = from->n_columns, size = sizeof(uint32_t);
-    uint64_t rows = p->whole.layout.offset[RW_CACHE_ROW];
-    uint64_t values = p->whole.layout.offset[RW_CACHE_VALUE];
-    RW_TRY(get_new(p, (void **)&p->column_n, RW_CACHE_COLUMN_N, n, size));
-    RW_TRY(get_new(p, (void **)&p->sparse, RW_CACHE_COLUMN_SPARSE, n, 1));
-    RW_TRY(rw_cache_check_columns(p->ctx, rw_input_name(p->whole.input), from, p->column_n,
-                                  p->sparse));
-    RW_TRY(RW_NEW(p->ctx, p->column, n));
-    p->h.n_rows = p->h.n_values = 0;
-    for (uint32_t c = 0; with_values && c < n; c++) {
-        struct entries *e = &p->column[c];
-        *e = (struct entries){.rows = p->sparse[c] ? rows : 0, .data = values, .width = size};
-        RW_TRY(measure_entries(p, p->column_n[c], e));
-        rows += p->sparse[c] ? p->column_n[c] * size : 0;
-        values += p->column_n[c] * size;
-        p->h.n_rows += p->sparse[c] ? e->n : 0;
-        p->h.n_values += e->n;
+    const struct rw_cache_layout *layout = &p->whole.layout;
+    const enum rw_cache_section section = with_codes ? RW_CACHE_CODE : RW_CACHE_VALUE;
+    uint64_t at = layout->offset[section];
+    const uint64_t end = at + layout->n[section];
+    p->n_entries = with_codes ? p->whole.h.n_cut_features : p->whole.h.n_columns;
+    RW_TRY(RW_NEW(p->ctx, p->entry, p->n_entries));
+    if (with_codes) {
+        const uint64_t n = p->n_entries;
+        RW_TRY(get_new(p, (void **)&p->cut_offset, RW_CACHE_CUT_OFFSET, n + 1,
+                       sizeof(*p->cut_offset)));
+        RW_TRY(get_new(p, (void **)&p->has_missing, RW_CACHE_HAS_MISSING, n, 1));
+    }
+    for (uint32_t i = 0; i < p->n_entries; i++) {
+        struct entries *e = &p->entry[i];
+        e->width = sizeof(float);
+        if (with_codes)
+            e->width = p->cut_offset[i + 1] - p->cut_offset[i] + p->has_missing[i] > 256 ? 2 : 1;
+        RW_TRY(measure_block(p, &at, end, e));
+        *n_bytes += rw_cache_block_bytes(e->n, p->h.n_docs, e->width);
     }
     return RW_OK;
-}
-
-/* at: of the block in its section; afterwards, of the next one. */
-static int measure_block(struct part *p, uint32_t f, uint64_t *at)
-{
-    const struct rw_cache_header *from = &p->whole.h;
-    struct entries *e = &p->codes[f];
-    const uint64_t begin = p->whole.layout.offset[RW_CACHE_CODE] + *at;
-    const uint64_t n_codes = p->cut_offset[f + 1] - p->cut_offset[f] + p->has_missing[f];
-    uint32_t head[2];
-    e->width = n_codes > 256 ? 2 : 1;
-    if (from->code_bytes - *at < RW_CACHE_ALIGN)
-        return changed(p->ctx, p->whole.input);
-    RW_TRY(get(p->ctx, p->whole.input, begin, head, sizeof(head)));
-    const uint32_t n = head[0];
-    const uint64_t n_bytes =
-        n <= from->n_docs ? rw_cache_block_bytes(n, from->n_docs, e->width) : UINT64_MAX;
-    if (n_bytes > from->code_bytes - *at)
-        return changed(p->ctx, p->whole.input);
-    e->rest = head[1];
-    e->rows = n < from->n_docs ? begin + RW_CACHE_ALIGN : 0;
-    e->data = begin + n_bytes - rw_cache_aligned((uint64_t)n * e->width);
-    RW_TRY(measure_entries(p, n, e));
-    *at += n_bytes;
-    p->h.code_bytes += rw_cache_block_bytes(e->n, p->h.n_docs, e->width);
-    return RW_OK;
-}
-
-static int measure_codes(struct part *p)
-{
-    const uint64_t n = p->whole.h.n_cut_features;
-    uint64_t at = 0;
-    p->h.code_bytes = 0;
-    RW_TRY(get_new(p, (void **)&p->cut_offset, RW_CACHE_CUT_OFFSET, n + 1, sizeof(*p->cut_offset)));
-    RW_TRY(get_new(p, (void **)&p->has_missing, RW_CACHE_HAS_MISSING, n, 1));
-    RW_TRY(RW_NEW(p->ctx, p->codes, n));
-    for (uint32_t f = 0; f < n; f++)
-        RW_TRY(measure_block(p, f, &at));
-    return RW_OK;
-}
-
-static void without_codes(struct rw_cache_header *h)
-{
-    h->has_bins = h->n_cut_features = 0;
-    h->n_cuts = h->code_bytes = 0;
 }
 
 static int measure(struct part *p, int with_codes)
 {
     p->h = p->whole.h;
     RW_TRY(measure_lines(p));
-    RW_TRY(measure_columns(p, !with_codes));
-    if (with_codes)
-        RW_TRY(measure_codes(p));
-    else
-        without_codes(&p->h);
+    p->h.value_bytes = p->h.code_bytes = 0;
+    if (!with_codes)
+        p->h.has_bins = p->h.n_cut_features = 0, p->h.n_cuts = 0;
+    RW_TRY(measure_blocks(p, with_codes, with_codes ? &p->h.code_bytes : &p->h.value_bytes));
     RW_TRY(rw_cache_layout(&p->h, UINT64_MAX / 2, &p->layout));
     p->h.file_bytes = p->layout.file_bytes;
     return RW_OK;
@@ -375,13 +333,13 @@ static int measure(struct part *p, int with_codes)
 
 /* ---- copies ---- */
 
-/* All sections but those of columns and codes. */
+/* All sections but those of blocks. */
 static int add_sections(struct part *p)
 {
     for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
         const struct rw_cache_row *row = &rw_cache_row[i];
         const uint64_t n = p->layout.n[i], n_whole = p->whole.layout.n[i];
-        if (row->axis == RW_CACHE_AXIS_COLUMNS || row->axis == RW_CACHE_AXIS_CODES)
+        if (row->axis == RW_CACHE_AXIS_BLOCKS)
             continue;
         for (uint64_t k = 0; n && k < p->layout.n_arrays[i]; k++)
             RW_TRY(add(p,
@@ -392,45 +350,20 @@ static int add_sections(struct part *p)
     return RW_OK;
 }
 
-/* rows: NULL, or where they go. */
-static int add_entries(struct part *p, const struct entries *e, char *rows, char *data)
+static int add_blocks(struct part *p, int with_codes)
 {
+    char *to = p->map + p->layout.offset[with_codes ? RW_CACHE_CODE : RW_CACHE_VALUE];
     const uint64_t row = sizeof(uint32_t);
-    if (rows)
-        RW_TRY(add(p, e->rows + e->first * row, rows, e->n * row, p->begin, (int)row));
-    return add(p, e->data + e->first * e->width, data, e->n * e->width, 0, 0);
-}
-
-static int add_columns(struct part *p, int with_codes)
-{
-    uint32_t *n = (void *)(p->map + p->layout.offset[RW_CACHE_COLUMN_N]);
-    uint8_t *sparse = (void *)(p->map + p->layout.offset[RW_CACHE_COLUMN_SPARSE]);
-    char *rows = p->map + p->layout.offset[RW_CACHE_ROW];
-    char *values = p->map + p->layout.offset[RW_CACHE_VALUE];
-    for (uint32_t c = 0; c < p->h.n_columns; c++) {
-        const struct entries *e = &p->column[c];
-        n[c] = e->n;
-        sparse[c] = with_codes || p->sparse[c];
-        if (with_codes)
-            continue;
-        RW_TRY(add_entries(p, e, sparse[c] ? rows : NULL, values));
-        rows += sparse[c] ? e->n * sizeof(uint32_t) : 0;
-        values += e->n * sizeof(float);
-    }
-    return RW_OK;
-}
-
-static int add_codes(struct part *p)
-{
-    char *to = p->map + p->layout.offset[RW_CACHE_CODE];
-    for (uint32_t f = 0; f < p->h.n_cut_features; f++) {
-        const struct entries *e = &p->codes[f];
-        const uint32_t head[2] = {e->n, e->rest};
-        char *rows = to + RW_CACHE_ALIGN;
+    for (uint32_t i = 0; i < p->n_entries; i++) {
+        const struct entries *e = &p->entry[i];
+        const uint32_t head[2] = {e->n, e->block.rest};
         memcpy(to, head, sizeof(head));
+        if (e->n < p->h.n_docs)
+            RW_TRY(add(p, e->block.rows + e->first * row, to + RW_CACHE_ALIGN, e->n * row, p->begin,
+                       (int)row));
         to += rw_cache_block_bytes(e->n, p->h.n_docs, e->width);
-        RW_TRY(add_entries(p, e, e->n < p->h.n_docs ? rows : NULL,
-                           to - rw_cache_aligned((uint64_t)e->n * e->width)));
+        RW_TRY(add(p, e->block.data + e->first * e->width,
+                   to - rw_cache_aligned((uint64_t)e->n * e->width), e->n * e->width, 0, 0));
     }
     return RW_OK;
 }
@@ -491,9 +424,7 @@ static int fill(struct part *p, int with_codes, struct rw_binned *out)
     out->documents->cache_bytes = n_bytes;
     rw_system_large_pages(p->map, n_bytes);
     RW_TRY(add_sections(p));
-    RW_TRY(add_columns(p, with_codes));
-    if (with_codes)
-        RW_TRY(add_codes(p));
+    RW_TRY(add_blocks(p, with_codes));
     return copy_all(p);
 }
 

@@ -61,10 +61,8 @@ static void fill_header(const struct content *content, struct rw_cache_header *h
     h->n_docs = dataset->n_docs;
     h->n_queries = dataset->n_queries;
     h->n_columns = dataset->n_columns;
-    for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        h->n_values += dataset->column[c].n;
-        h->n_rows += dataset->column[c].row ? dataset->column[c].n : 0;
-    }
+    for (uint32_t c = 0; c < dataset->n_columns; c++)
+        h->value_bytes += rw_cache_block_bytes(dataset->column[c].n, h->n_docs, sizeof(float));
     h->query_id_bytes = dataset->query_id_offset[dataset->n_queries];
     h->has_comments = dataset->comment_offset != NULL;
     h->comment_bytes = h->has_comments ? dataset->comment_offset[dataset->n_docs] : 0;
@@ -124,46 +122,39 @@ static void put_text(struct cache_out *out, const char *text)
     put(out, text, strlen(text) + 1);
 }
 
-/* What a column has of a section. */
-static void put_column(struct cache_out *out, const struct rw_column *column,
-                       enum rw_cache_section section)
+/* row: if the block has any. data: NULL if it is in the file already. */
+static void put_block(struct cache_out *out, uint32_t n, uint32_t rest, uint32_t n_docs,
+                      const uint32_t *row, const void *data, size_t width)
 {
-    const uint8_t sparse = column->row != NULL;
-    if (section == RW_CACHE_COLUMN_FEATURE)
-        put(out, &column->feature, sizeof(column->feature));
-    else if (section == RW_CACHE_COLUMN_N)
-        put(out, &column->n, sizeof(column->n));
-    else if (section == RW_CACHE_COLUMN_SPARSE)
-        put(out, &sparse, sizeof(sparse));
-    else if (section == RW_CACHE_ROW && sparse)
-        put(out, column->row, column->n * sizeof(*column->row));
-    else if (section == RW_CACHE_VALUE && column->value)
-        put(out, column->value, column->n * sizeof(*column->value));
-    else if (section == RW_CACHE_VALUE)
-        pass_over(out, column->n * sizeof(*column->value));
+    const uint32_t head[2] = {n, rest};
+    put_part(out, head, sizeof(head));
+    if (n < n_docs)
+        put_part(out, row, n * sizeof(*row));
+    if (data)
+        put(out, data, n * width);
+    else
+        pass_over(out, n * width);
+    pad(out);
 }
 
-static void put_codes(struct cache_out *out, const struct rw_bins *bins)
-{
-    for (uint32_t f = 0; bins && f < bins->cuts->n_features; f++) {
-        const struct rw_codes *codes = &bins->codes[f];
-        const uint32_t head[2] = {codes->n, codes->rest};
-        put_part(out, head, sizeof(head));
-        if (codes->row)
-            put_part(out, codes->row, codes->n * sizeof(uint32_t));
-        put_part(out, codes->code, codes->n * rw_cuts_code_bytes(bins->cuts, f));
-    }
-}
-
-/* What is not an array in memory: from columns, names, words and codes. */
+/* What is not an array in memory: columns, codes, names and words. */
 static void put_made(struct cache_out *out, const struct content *content,
                      enum rw_cache_section section)
 {
     const struct rw_dataset *dataset = content->dataset;
-    if (section == RW_CACHE_CODE)
-        put_codes(out, content->bins);
-    for (uint32_t c = 0; section <= RW_CACHE_VALUE && c < dataset->n_columns; c++)
-        put_column(out, &dataset->column[c], section);
+    const struct rw_bins *bins = content->bins;
+    const uint32_t n_docs = dataset->n_docs;
+    for (uint32_t c = 0; section == RW_CACHE_COLUMN_FEATURE && c < dataset->n_columns; c++)
+        put(out, &dataset->column[c].feature, sizeof(dataset->column[c].feature));
+    for (uint32_t c = 0; section == RW_CACHE_VALUE && c < dataset->n_columns; c++) {
+        const struct rw_column *column = &dataset->column[c];
+        put_block(out, column->n, 0, n_docs, column->row, column->value, sizeof(*column->value));
+    }
+    for (uint32_t f = 0; section == RW_CACHE_CODE && bins && f < bins->cuts->n_features; f++) {
+        const struct rw_codes *codes = &bins->codes[f];
+        put_block(out, codes->n, codes->rest, n_docs, codes->row, codes->code,
+                  rw_cuts_code_bytes(bins->cuts, f));
+    }
     for (int32_t i = 0; section == RW_CACHE_NAME_FEATURE && i < dataset->n_names; i++)
         put(out, &dataset->name[i].feature, sizeof(dataset->name[i].feature));
     for (int32_t i = 0; section == RW_CACHE_NAME_TEXT && i < dataset->n_names; i++)
@@ -295,8 +286,7 @@ void rw_cache_values_close(struct rw_cache_values *values)
 int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
                           const uint16_t *feature, uint32_t n_columns, uint32_t n_docs)
 {
-    const struct rw_cache_header header = {
-        .n_docs = n_docs, .n_columns = n_columns, .n_values = (uint64_t)n_docs * n_columns};
+    const struct rw_cache_header header = {.n_docs = n_docs, .n_columns = n_columns};
     struct rw_cache_layout layout;
     RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
     values->at = layout.offset[RW_CACHE_VALUE];
@@ -317,7 +307,8 @@ int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float
     size_t left = n * sizeof(*value);
     if (column == UINT32_MAX)
         return RW_OK;
-    uint64_t at = values->at + ((uint64_t)column * values->n_docs + doc) * sizeof(*value);
+    uint64_t at = values->at + RW_CACHE_ALIGN + doc * sizeof(*value) +
+                  column * rw_cache_block_bytes(values->n_docs, values->n_docs, sizeof(*value));
     while (left) {
         const ssize_t done = pwrite(fileno(values->file.file), from, left, (off_t)at);
         if (done < 0 && errno == EINTR)
