@@ -462,8 +462,6 @@ RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int 
  * opened on a GPU uses the context of that call. RW_ERR_MEMORY: also where the GPU has too little (not under "auto"). */
 RW_API int rw_scorer_run(struct rw_ctx *ctx, struct rw_scorer *scorer,
                          const struct rw_dataset *dataset, double *scores);
-/* The device that the last run was on, or the next one will begin on: "cpu" or "cuda". */
-RW_API const char *rw_scorer_device(const struct rw_scorer *scorer);
 /* Is a value of rows that are to be scored infinite, which rw_dataset_from_table refuses? 1, and
  * where the first one is, by document; else 0. */
 RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,

@@ -13,7 +13,8 @@
 #ifndef RW_CONVERT_H
 #define RW_CONVERT_H
 
-#include "convert/feature_set.h"
+#include <jansson.h>
+
 #include "convert/rules.h"
 #include "model/model.h"
 
@@ -171,6 +172,24 @@ int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t 
 /* Are they trees: children there, each reached once from the root; thresholds and leaves numbers?
  * RW_ERR_FORMAT: "PATH: tree 3, node 4: ...". */
 int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, const char *path);
+
+/* --- the feature set of a learning-to-rank plugin: the names by which models there ask for
+ * features (feature_set.c) --- */
+/* Zero-initialise; release in any state. */
+struct rw_feature_set {
+    const char *path; /* for messages; borrowed */
+    json_t *body;     /* the file's value; owned */
+    uint32_t n;
+    const char **name; /* [n] in the set's order, each once; in `body`; owned */
+    json_t *index;     /* name, also as a model's file holds it -> its place; owned */
+};
+/* A file as the plugin gives it: the answer of GET _ltr/_featureset/NAME, its `_source`, the answer
+ * of a search that found it alone, or the body that it was made with. RW_ERR_FORMAT: "PATH: ...".
+ */
+int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out);
+void rw_feature_set_release(struct rw_feature_set *set);
+/* The set's name of a feature that a model calls `name`; NULL: it lacks it. */
+const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name);
 
 /* --- between models and ensembles --- */
 /* base: the feature that has the format's first id; -1: ids stay as they are. lossy: what cannot be

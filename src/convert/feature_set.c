@@ -1,5 +1,4 @@
-#include "convert/feature_set.h"
-
+/* Reads the feature set of a learning-to-rank plugin. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -35,5 +35,7 @@ int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees
  * scorer's next call. (device_scorer.c) */
 const struct rw_packed *rw_scorer_packed(struct rw_ctx *ctx, struct rw_scorer *scorer,
                                          uint32_t n_docs);
+/* The device that the last run was on, or the next one will begin on: "cpu" or "cuda". */
+const char *rw_scorer_device(const struct rw_scorer *scorer);
 
 #endif

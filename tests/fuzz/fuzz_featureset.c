@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/feature_set.h"
+#include "convert/convert.h"
 #include "fuzz_input.h"
 
 static void use(const struct rw_feature_set *set)

@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "model/scorer.h"
 #include "model_fixture.h"
 
 enum { N_DOCS = 300, N_FEATURES = 6, N_TREES = 9 };

@@ -1,5 +1,5 @@
 /* What the learning-to-rank plugin says of a feature set. */
-#include "convert/feature_set.h"
+#include "convert/convert.h"
 #include "model_fixture.h"
 #include "scratch_file.h"
 
