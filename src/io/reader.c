@@ -449,12 +449,10 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
     const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
     RW_TRY_OUT(keeps);
-    if (goal->bins_text && rw_text_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
-        RW_TRY_OUT(
-            rw_text_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, goal->values, out));
-        if (out->bins)
-            goto out;
-    }
+    if (goal->bins_text)
+        RW_TRY_OUT(rw_text_codes(ctx, paths, n_paths, goal, RW_TEXT_CHUNK_BYTES, out));
+    if (out->bins)
+        goto out;
     if (notice)
         RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
     RW_TRY_OUT(read_all(ctx, reader, goal, out));

@@ -35,6 +35,7 @@ struct rw_source {
     const struct rw_source_kind *kind;  /* borrowed */
     void *self;                         /* the kind's own; borrowed */
     struct rw_ctx *ctx;                 /* borrowed */
+    const struct rw_cut_rule *rule;     /* at the latest when it is open; borrowed */
     const struct rw_dataset *documents; /* whose values are not looked at; borrowed */
     uint32_t *first_doc;                /* [n_chunks + 1] documents before each chunk; owned */
     size_t first_doc_room;
@@ -66,26 +67,23 @@ int rw_source_take(struct rw_source *source, uint32_t chunk, int slot,
                    const struct rw_builder *builder, const uint32_t *row);
 /* Fills out->bins and the features. All workers call it, and fail together. Returns 1, or 0 as open
  * and bounded do. Afterwards, in any case, nothing of the source is left but what the kind has. */
-int rw_source_codes(struct rw_source *source, const struct rw_cut_rule *rule,
-                    struct rw_binned *out);
+int rw_source_codes(struct rw_source *source, struct rw_binned *out);
 
 /* ---- the sources ---- */
 
 /* Files of LETOR text (source_text.c): three passes, of which the first one skims labels and
  * queries. So every entry is parsed once, and never are all values in memory. */
 
-struct rw_cache_values;
 struct rw_own_part;
+struct rw_read_goal;
 
-/* 1 if the files look like LETOR text with more documents than rw_cut_sample_docs. */
-int rw_text_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
-/* Reads such files as rw_dataset_read does, but bins them by `rule` on the way: the bins are those
- * that rw_bins_make_training would make. out: empty; stays so if that cannot be done, or if there
- * is anything wrong with the text: reading it whole says what. values: NULL, or of a cache: gets
- * the values, or `out` stays empty. */
+/* Reads files as rw_dataset_read does, but bins them by goal->rule on the way: the bins are those
+ * that rw_bins_make_training would make. out: empty; stays so unless the files look like LETOR text
+ * with more documents than rw_cut_sample_docs, and goal->bins_text, which is asked then, agrees;
+ * and if there is anything wrong with the text: reading it whole says what. Where the goal has the
+ * values of a cache, that gets the values, or `out` stays empty. */
 int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  const struct rw_cut_rule *rule, size_t chunk_bytes,
-                  struct rw_cache_values *values, struct rw_binned *out);
+                  struct rw_read_goal *goal, size_t chunk_bytes, struct rw_binned *out);
 /* The same of a worker's part of the files, which are LETOR text, however few documents they have.
  * All workers call it together, and fail together. */
 int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,

@@ -197,13 +197,13 @@ int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
 {
     static const struct rw_source_kind kind = {
         .open = open_batches, .pass = read_pass, .done = end_batches};
-    struct batched b = {.source = {.kind = &kind, .self = &b, .ctx = ctx},
+    struct batched b = {.source = {.kind = &kind, .self = &b, .ctx = ctx, .rule = rule},
                         .table = table,
                         .batches = batches,
                         .n_columns = table->n_columns,
                         .chunk_docs = chunk_docs,
                         .out = out};
-    const int status = rw_source_codes(&b.source, rule, out);
+    const int status = rw_source_codes(&b.source, out);
     batched_release(&b);
     return status < 0 ? status : RW_OK;
 }

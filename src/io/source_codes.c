@@ -48,14 +48,14 @@ static int agree(struct rw_source *source, int status)
                                : rw_comm_agree(source->ctx, status);
 }
 
-int rw_source_codes(struct rw_source *source, const struct rw_cut_rule *rule, struct rw_binned *out)
+int rw_source_codes(struct rw_source *source, struct rw_binned *out)
 {
     struct rw_pieces *pieces = &source->pieces;
     int status = source->kind->open(source);
     if (status <= 0)
         goto out;
     RW_TRY_OUT(rw_cut_sample_init(source->ctx, &source->sample, source->documents));
-    status = rw_pieces_init(source->ctx, pieces, &source->sample, rule, source->first_doc,
+    status = rw_pieces_init(source->ctx, pieces, &source->sample, source->rule, source->first_doc,
                             source->n_chunks);
     RW_TRY_OUT(agree(source, status < 0 ? status : run_pass(source, 1)));
     RW_TRY_OUT(rw_pieces_find_bounds(pieces));

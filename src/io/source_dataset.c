@@ -96,7 +96,7 @@ int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                      const struct rw_cut_rule *rule, struct rw_binned *out)
 {
     static const struct rw_source_kind kind = {.open = open_documents, .pass = read_pass};
-    struct rw_source source = {.kind = &kind, .ctx = ctx, .documents = dataset};
-    const int status = rw_source_codes(&source, rule, out);
+    struct rw_source source = {.kind = &kind, .ctx = ctx, .rule = rule, .documents = dataset};
+    const int status = rw_source_codes(&source, out);
     return status < 0 ? status : RW_OK;
 }

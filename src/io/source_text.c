@@ -29,7 +29,8 @@ struct text {
     const char *const *paths; /* [n_paths] borrowed */
     int n_paths;
     struct rw_own_part *part;       /* NULL: all of all files; borrowed */
-    struct rw_cache_values *values; /* borrowed, or NULL */
+    struct rw_read_goal *goal;      /* of all of all files; borrowed */
+    struct rw_cache_values *values; /* the goal's, or NULL */
     struct rw_text_worker *worker;  /* [n_threads] owned */
     struct rw_binned *out;          /* borrowed */
 };
@@ -349,36 +350,30 @@ static int open_all(struct rw_source *source)
     struct text *t = source->self;
     RW_TRY(rw_seen_new(source->ctx, &t->seen));
     const int is_text = open_files(t);
-    if (is_text <= 0 || !look_enough(t))
-        return is_text < 0 ? is_text : 0;
+    if (is_text <= 0)
+        return is_text;
+    if (!look_enough(t) || !t->goal->bins_text(source->ctx, t->goal))
+        return 0;
+    source->rule = t->goal->rule;
+    t->values = t->goal->values;
     RW_TRY(skim(t));
     return source->documents->n_docs > rw_cut_sample_docs;
 }
 
-static int run(struct text *t, const struct rw_source_kind *kind, const struct rw_cut_rule *rule)
+static int run(struct text *t, const struct rw_source_kind *kind)
 {
     t->source.kind = kind;
     t->source.self = t;
     t->chunk_bytes = rw_text_chunk_bytes(t->source.ctx, t->chunk_bytes);
-    const int status = rw_source_codes(&t->source, rule, t->out);
+    const int status = rw_source_codes(&t->source, t->out);
     text_release(t);
     if (status <= 0)
         rw_binned_release(t->out);
     return status;
 }
 
-int rw_text_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
-{
-    struct text t = {
-        .source.ctx = ctx, .chunk_bytes = RW_TEXT_CHUNK_BYTES, .paths = paths, .n_paths = n_paths};
-    const int is_large = may_be_large(ctx, paths, n_paths) && open_files(&t) > 0 && look_enough(&t);
-    text_release(&t);
-    return is_large;
-}
-
 int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  const struct rw_cut_rule *rule, size_t chunk_bytes,
-                  struct rw_cache_values *values, struct rw_binned *out)
+                  struct rw_read_goal *goal, size_t chunk_bytes, struct rw_binned *out)
 {
     static const struct rw_source_kind kind = {
         .open = open_all, .pass = read_pass, .bounded = begin_values, .done = end_text};
@@ -386,11 +381,11 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                      .chunk_bytes = chunk_bytes,
                      .paths = paths,
                      .n_paths = n_paths,
-                     .values = values,
+                     .goal = goal,
                      .out = out};
     if (!may_be_large(ctx, paths, n_paths))
         return RW_OK;
-    const int status = run(&t, &kind, rule);
+    const int status = run(&t, &kind);
     /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
     return status == RW_ERR_MEMORY || status == RW_ERR_DATA ? status : RW_OK;
 }
@@ -436,12 +431,12 @@ int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths
 {
     static const struct rw_source_kind kind = {
         .open = open_part, .pass = read_pass, .done = end_text, .agree = explain};
-    struct text t = {.source.ctx = ctx,
+    struct text t = {.source = {.ctx = ctx, .rule = rule},
                      .chunk_bytes = chunk_bytes,
                      .paths = paths,
                      .n_paths = n_paths,
                      .part = part,
                      .out = out};
-    const int status = run(&t, &kind, rule);
+    const int status = run(&t, &kind);
     return status < 0 ? status : RW_OK;
 }

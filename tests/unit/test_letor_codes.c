@@ -7,6 +7,7 @@
 #include "each.h"
 #include "io/cache/cache.h"
 #include "io/text.h"
+#include "io/data_format.h"
 #include "io/source.h"
 #include "same_codes.h"
 #include "scratch_file.h"
@@ -14,6 +15,35 @@
 TestSuite(letor_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
 
 enum { LIMIT = 300 };
+
+/* How often it is asked whether text is binned while it is read. */
+static int n_asked;
+
+static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
+{
+    (void)ctx;
+    (void)goal;
+    n_asked++;
+    return 1;
+}
+
+static int read_codes(const char *const *paths, int n_paths, const struct rw_cut_rule *rule,
+                      size_t chunk_bytes, struct rw_cache_values *values, struct rw_binned *out)
+{
+    struct rw_read_goal goal = {.rule = rule, .bins_text = bins_text, .values = values};
+    return rw_text_codes(scratch_ctx, paths, n_paths, &goal, chunk_bytes, out);
+}
+
+/* Do they look like text of more documents than are sampled? */
+static int look_large(const char *const *paths, int n_paths)
+{
+    const struct rw_cut_rule rule = {.bins = 16, .min_docs = 1};
+    struct rw_binned codes = {.documents = NULL};
+    n_asked = 0;
+    cr_assert_eq(read_codes(paths, n_paths, &rule, RW_TEXT_CHUNK_BYTES, NULL, &codes), RW_OK);
+    rw_binned_release(&codes);
+    return n_asked > 0;
+}
 
 static uint32_t random_of(uint32_t seed, uint32_t item, uint32_t stream)
 {
@@ -107,8 +137,8 @@ static void compare(const char *const *paths, int n_paths, const struct rw_cut_r
                  rw_last_error(scratch_ctx));
     cr_assert_gt(whole->n_docs, rw_cut_sample_docs);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, whole, rule, &bins), RW_OK);
-    cr_assert_eq(rw_text_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, NULL, &codes), RW_OK,
-                 "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(read_codes(paths, n_paths, rule, chunk_bytes, NULL, &codes), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
     cr_assert_not_null(codes.bins, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(codes.documents->n_columns, 0);
     assert_same_lines(whole, codes.documents);
@@ -259,16 +289,15 @@ Test(letor_codes, left_alone)
     write_docs("big.txt", 1, 0, 3 * LIMIT, 0);
     scratch_text("b.csv", "label,qid,x\n1,z,1\n");
     cr_assert_eq(mkfifo("pipe", 0600), 0);
-    cr_assert(rw_text_is_large(scratch_ctx, mixed, 1));
-    cr_assert(!rw_text_is_large(scratch_ctx, mixed, 2));
-    cr_assert(!rw_text_is_large(scratch_ctx, small, 1));
-    cr_assert(!rw_text_is_large(scratch_ctx, pipe, 1));
-    cr_assert(!rw_text_is_large(scratch_ctx, none, 1));
-    cr_assert(!rw_text_is_large(scratch_ctx, standard, 1));
+    cr_assert(look_large(mixed, 1));
+    cr_assert(!look_large(mixed, 2));
+    cr_assert(!look_large(small, 1));
+    cr_assert(!look_large(pipe, 1));
+    cr_assert(!look_large(none, 1));
+    cr_assert(!look_large(standard, 1));
     const char *const *const all[] = {small, mixed, pipe, none, standard};
     for (int i = 0; i < 5; i++) {
-        cr_assert_eq(rw_text_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule, RW_TEXT_CHUNK_BYTES,
-                                   NULL, &binned),
+        cr_assert_eq(read_codes(all[i], i == 1 ? 2 : 1, &rule, RW_TEXT_CHUNK_BYTES, NULL, &binned),
                      RW_OK);
         cr_assert_null(binned.documents);
     }
@@ -371,7 +400,7 @@ Test(letor_codes, memory)
     long n = 1;
     for (; !binned.bins && n < 100000; n += (1 + n / 16) * EACH(3)) {
         rw_mem_fail_from(n);
-        const int status = rw_text_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &binned);
+        const int status = read_codes(paths, 1, &rule, 9000, NULL, &binned);
         rw_mem_fail_from(0);
         cr_assert(status == RW_ERR_MEMORY || (status == RW_OK && (binned.bins || n < 100)),
                   "allocation %ld: %d", n, status);
@@ -434,7 +463,7 @@ Test(letor_codes, cache)
         cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 1, "files.rwb"), RW_OK);
         assert_same_file("whole.rwb", "files.rwb");
         cr_assert_eq(rw_cache_values_open(scratch_ctx, "pieces.rwb", &values), RW_OK);
-        cr_assert_eq(rw_text_codes(scratch_ctx, paths, 1, &rule, 3000, values, &binned), RW_OK);
+        cr_assert_eq(read_codes(paths, 1, &rule, 3000, values, &binned), RW_OK);
         cr_assert_eq(binned.bins != NULL, even < ONE_MORE, "%u", i);
         if (binned.bins) {
             cr_assert_eq(rw_cache_values_finish(scratch_ctx, values, &binned), RW_OK);
