@@ -68,7 +68,7 @@ static int run(struct rw_cli *cli)
 {
     const int is_text = cli->format == RW_FORMAT_TEXT;
     struct rw_result_stream stream = {.n = 0};
-    struct rw_result result = {0};
+    static struct rw_result result;
     int n_wrong;
     result.document =
         rw_result_row("gpu:o check:o auto:o", json_array(), json_array(), json_array());

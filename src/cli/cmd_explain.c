@@ -74,11 +74,8 @@ static void add_base(const struct rw_cli *cli, struct rw_result *result)
 /* Adds the first rows, which --top says. */
 static void add_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns)
 {
-    static char all[2][32];
-    char *option = all[result->n % 2];
-    snprintf(option, sizeof(all[0]), "--top %zu", json_array_size(rows));
     rw_result_rows(result, title, rows, columns);
-    rw_result_most(result, job.n_top, option);
+    rw_result_most(result, job.n_top, "--top %zu");
 }
 
 /* ------------------------------------------------------------------ before */

@@ -351,9 +351,11 @@ static void print_rows(FILE *out, const struct style *style, const struct rw_res
     for (int c = 0; c < n_set; c++)
         free_column(&columns[c], n_shown);
     free(columns);
-    if (n_shown < n && part->option)
-        fprintf(out, "%s... and %zu more: %s shows them\n", style->before_line, n - n_shown,
-                part->option);
+    if (n_shown < n) {
+        fprintf(out, "%s... and %zu more: ", style->before_line, n - n_shown);
+        fprintf(out, part->option, n);
+        fputs(" shows them\n", out);
+    }
 }
 
 int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *row,

@@ -53,7 +53,7 @@ struct rw_result {
  */
 void rw_result_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns);
 /* Text and LaTeX have only the first `most` rows of the table that was added last. option: the one
- * that shows all; NULL: none does. */
+ * that shows all, for printf with their number, a size_t. */
 void rw_result_most(struct rw_result *result, int most, const char *option);
 /* Adds a line, or several. */
 void rw_result_line(struct rw_result *result, const char *format, ...)
