@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import index
 from typing import Any, TypeVar
@@ -126,6 +126,12 @@ def c_strings(strings: Iterable[bytes]) -> tuple[Any, Any]:
     """char *[], and what must live as long as it."""
     held = [ffi.new("char[]", one) for one in strings]
     return ffi.new("char *[]", held), held
+
+
+def c_struct(kind: str, texts: Mapping[str, bytes | None], **numbers: Any) -> tuple[Any, Any]:
+    """A struct of the library's with these strings and numbers, and what must live as long as it; None is NULL."""
+    held = {name: ffi.new("char[]", one) for name, one in texts.items() if one is not None}
+    return ffi.new(f"struct {kind} *", {**held, **numbers}), held
 
 
 # The program's options that are something else here; parameters have `_` for `-`.

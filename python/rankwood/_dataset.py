@@ -218,7 +218,7 @@ class Dataset(Handles):
         keeps all of them, as float32: 4 bytes for each.
         """
         return cls._of_source(
-            lambda *columns: _tables.of_parquet(path, int(batch_rows), *columns), label, qid, weight, query_weight,
+            lambda roles: _tables.Parquet(path, int(batch_rows), roles), label, qid, weight, query_weight,
             start_scores, position, more_labels, categorical_features, ignore, missing,
         )  # fmt: skip
 
@@ -250,7 +250,7 @@ class Dataset(Handles):
         What ``make_reader`` raises is raised as it was.
         """
         return cls._of_source(
-            lambda *columns: _tables.of_function(make_reader, *columns), label, qid, weight, query_weight,
+            lambda roles: _tables.Made(make_reader, roles), label, qid, weight, query_weight,
             start_scores, position, more_labels, categorical_features, ignore, missing,
         )  # fmt: skip
 
@@ -259,7 +259,7 @@ class Dataset(Handles):
     @classmethod
     def _of_source(
         cls,
-        make_source: Callable[[frozenset[str], frozenset[str], frozenset[str]], _tables.Source],
+        make_source: Callable[[_tables.Roles], _tables.Source],
         label: str | None,
         qid: str,
         weight: str | None,
@@ -271,10 +271,9 @@ class Dataset(Handles):
         ignore: Iterable[str],
         missing: float,
     ) -> Dataset:
-        """make_source: of columns that are not features, those that are ignored, and those of categories."""
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         named = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
-        source = make_source(named, ignored, _columns.given_names(categorical_features, named))
+        source = make_source(_tables.Roles(named, ignored, _columns.given_names(categorical_features, named)))
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         apart = set(ignored)

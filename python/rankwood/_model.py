@@ -16,6 +16,7 @@ from rankwood._core import (
     FormatError,
     ParameterError,
     ParameterTypeError,
+    c_struct,
     caller_names,
     chars,
     check,
@@ -38,25 +39,22 @@ from rankwood._training import Callback, PositionBias, Training, ctrl_c, need_me
 _MOST_FEATURES = 10
 
 
-class Exchange:
-    """struct rw_exchange, and what it points to."""
-
-    def __init__(
-        self,
-        format: str,
-        feature_base: int | Literal["auto"],
-        lossy: bool,
-        featureset: str | os.PathLike[str] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self._format = ffi.new("char[]", chars(format))
-        self._featureset = None if featureset is None else ffi.new("char[]", path_chars(featureset))
-        self._name = None if name is None else ffi.new("char[]", chars(name))
-        auto = isinstance(feature_base, str) and feature_base == "auto"
-        base = lib.RW_FEATURE_BASE_AUTO if auto else whole(feature_base, "feature_base", -1, 1)
-        self.c = ffi.new("struct rw_exchange *")
-        self.c.format, self.c.feature_base, self.c.lossy = self._format, base, int(lossy)
-        self.c.featureset, self.c.name = self._featureset or ffi.NULL, self._name or ffi.NULL
+def exchange(
+    format: str,
+    feature_base: int | Literal["auto"],
+    lossy: bool,
+    featureset: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    """struct rw_exchange, how a model goes to another program or comes from one, and what it points to."""
+    texts = {
+        "format": chars(format),
+        "featureset": None if featureset is None else path_chars(featureset),
+        "name": None if name is None else chars(name),
+    }
+    auto = isinstance(feature_base, str) and feature_base == "auto"
+    base = lib.RW_FEATURE_BASE_AUTO if auto else whole(feature_base, "feature_base", -1, 1)
+    return c_struct("rw_exchange", texts, feature_base=base, lossy=int(lossy))
 
 
 @dataclass(frozen=True)
@@ -257,9 +255,9 @@ class Model(Scorer):
         Raises UnsupportedError where the format cannot say so and ``lossy`` is False, ParameterError for a
         format that there is not, FileError.
         """
-        how = Exchange(format, feature_base, lossy, featureset, name)
+        how, _held = exchange(format, feature_base, lossy, featureset, name)
         with caller_names(self.feature_names):
-            check(lib.rw_model_export(context(), self._c, how.c, path_chars(path)))
+            check(lib.rw_model_export(context(), self._c, how, path_chars(path)))
 
     @classmethod
     def import_from(
@@ -278,8 +276,8 @@ class Model(Scorer):
         not read, FileError.
         """
         out = ffi.new("struct rw_model **")
-        how = Exchange(format, feature_base, False)
-        status = lib.rw_model_import(context(), path_chars(path), how.c, out)
+        how, _held = exchange(format, feature_base, False)
+        status = lib.rw_model_import(context(), path_chars(path), how, out)
         return cls(made(status, out, lib.rw_model_free))
 
     # ---- what it is ----
@@ -366,13 +364,10 @@ class Model(Scorer):
                     return written.read()
         params = Params({"metric": metric, **how})
         settings = params.measuring()
-        options = ffi.new("struct rw_report_options *")
         of_files = None if data._paths is None else ", ".join(os.fsdecode(one) for one in data._paths)
         texts = {"title": title, "like": like, "data_name": of_files}
-        held = {name: ffi.new("char[]", chars(value)) for name, value in texts.items() if value is not None}
-        for name, value in held.items():
-            setattr(options, name, value)
-        options.n_trees, options.n_repeats = n_trees, n_repeats
+        held = {name: None if value is None else chars(value) for name, value in texts.items()}
+        options, _held = c_struct("rw_report_options", held, n_trees=n_trees, n_repeats=n_repeats)
         out = ffi.new("struct rw_out_file *")
         c = self._values_of(data)
         check(lib.rw_out_file_open(context(), out, path_chars(path)))
@@ -472,9 +467,8 @@ class Model(Scorer):
         """
         need_labels(data, "data")
         params = Params({"relevant": relevant, "device": device})
-        given = ffi.new("char[]", chars(method)), ffi.new("char[]", chars(device))
-        how = ffi.new("struct rw_calibrate *", {"method": given[0], "device": given[1]})
-        how.relevant = lib.rw_params_eval(params.c).relevant
+        given = {"method": chars(method), "device": chars(device)}
+        how, _held = c_struct("rw_calibrate", given, relevant=lib.rw_params_eval(params.c).relevant)
         check(lib.rw_calibrate_check(context(), how))
         figures, out = ffi.new("struct rw_calibrated *"), ffi.new("struct rw_model **")
         status = lib.rw_model_calibrate(context(), self._c, self._values_of(data), how, figures, out)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood._columns import pointer, view
-from rankwood._core import ParameterError, context, ffi, lib, made
+from rankwood._core import ParameterError, c_struct, context, ffi, lib, made
 
 _FEATURE_IDS = 65536
 
@@ -39,9 +39,7 @@ def synth(
     """
     if not 1 <= n_queries <= 10_000_000 or not 0 <= seed < 2**64:
         raise ParameterError(f"n_queries is {n_queries} and seed is {seed}; expected 1 to 10000000, and 0 to 2^64 - 1")
-    options = ffi.new("struct rw_synth_options *")
-    name = ffi.new("char[]", shape.encode())
-    options.shape, options.n_queries, options.seed = name, n_queries, seed
+    options, _held = c_struct("rw_synth_options", {"shape": shape.encode()}, n_queries=n_queries, seed=seed)
     out = ffi.new("struct rw_dataset **")
     dataset = made(lib.rw_synth(context(), options, out), out, lib.rw_dataset_free)
     n_docs = int(lib.rw_dataset_n_docs(dataset))

@@ -419,6 +419,14 @@ def told(where: str) -> Iterator[None]:
         raise type(error)(f"{where}: {error}") from None
 
 
+class Roles(NamedTuple):
+    """Columns that are not just features."""
+
+    apart: frozenset[str]  # labels, query ids, weights and what is ignored, whose values may be of any type
+    ignored: frozenset[str]
+    categorical: frozenset[str]  # features that are categories, beside those that are so by their type
+
+
 class Source:
     """Batches of named columns, the same in every pass."""
 
@@ -439,22 +447,24 @@ class Source:
                 yield where, Table(table.n_rows, [table.columns[at[name]] for name in names], None, table.keep)
 
 
-class _Parquet(Source):
-    def __init__(
-        self, paths: list[str], rows: int, apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
-    ) -> None:
-        self._paths, self._rows = paths, rows
+class Parquet(Source):
+    """Files: a path, a pattern, or several of them; rows: of a batch, at most."""
+
+    def __init__(self, path: Any, rows: int, roles: Roles) -> None:
+        if rows < 1:
+            raise DataError(f"batch_rows is {rows}; expected 1 or more")
+        self._paths, self._rows = _paths_of(path), rows
         seen: set[str] = set()
-        found = set(categorical)
-        for i, path in enumerate(paths):
+        found = set(roles.categorical)
+        for i, path in enumerate(self._paths):
             with self._open(path) as file:
                 names = list(file.schema_arrow.names)
-                found.update(categories_in(file.schema_arrow, apart))
+                found.update(categories_in(file.schema_arrow, roles.apart))
             seen |= set(names)
             if i == 0:
                 self.names = names
             with told(repr(path)):
-                _expect_same(self.names, names, ignore)
+                _expect_same(self.names, names, roles.ignored)
         self.names += sorted(seen.difference(self.names))  # ignored ones
         self.numbers = Numbers(sorted(found))
 
@@ -490,17 +500,15 @@ class _Parquet(Source):
         return self.numbers.arrow(arrow_of(batch)) if self.numbers.of else batch
 
 
-class _Made(Source):
-    def __init__(
-        self,
-        make_reader: Callable[[], Any],
-        apart: frozenset[str],
-        ignore: frozenset[str],
-        categorical: frozenset[str],
-    ) -> None:
-        self._make, self._apart, self._ignore = make_reader, apart, ignore
-        self._found: set[str] | None = set(categorical)  # until the first batch has been seen
-        self.numbers = Numbers(categorical)
+class Made(Source):
+    """What a function gives, anew in each pass."""
+
+    def __init__(self, make_reader: Callable[[], Any], roles: Roles) -> None:
+        if not callable(make_reader):
+            raise TypeError(f"make_reader is a {type(make_reader).__name__}; expected a function that gives batches")
+        self._make, self._apart, self._ignore = make_reader, roles.apart, roles.ignored
+        self._found: set[str] | None = set(roles.categorical)  # until the first batch has been seen
+        self.numbers = Numbers(roles.categorical)
         first = next(self._read(), None)
         self._found = None
         self.names = [] if first is None else list(first[1].names or [])
@@ -613,25 +621,6 @@ def _paths_of(path: Any) -> list[str]:
     if not out:
         raise DataError("no files")
     return out
-
-
-def of_parquet(
-    path: Any, rows: int, apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
-) -> Source:
-    """rows: of a batch, at most; the rest as of of_function."""
-    if rows < 1:
-        raise DataError(f"batch_rows is {rows}; expected 1 or more")
-    return _Parquet(_paths_of(path), rows, apart, ignore, categorical)
-
-
-def of_function(
-    make_reader: Callable[[], Any], apart: frozenset[str], ignore: frozenset[str], categorical: frozenset[str]
-) -> Source:
-    """apart: columns that are not features, whose values may be of any type; categorical: features that are
-    categories, beside those that are so by their type."""
-    if not callable(make_reader):
-        raise TypeError(f"make_reader is a {type(make_reader).__name__}; expected a function that gives batches")
-    return _Made(make_reader, apart, ignore, categorical)
 
 
 # ---- what is held ----

@@ -22,7 +22,7 @@ from rankwood._core import (
 )
 from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
-from rankwood._model import Exchange, Model
+from rankwood._model import Model, exchange
 from rankwood._params import Params, as_mapping, need_device
 from rankwood._training import Callback, Round, Training, ctrl_c, named_params, need_measured, valid_sets
 
@@ -175,11 +175,11 @@ def _check_exportable(
         return
     with _ranks.agreed():
         # a name is what only the export asks for
-        how = Exchange(export_for, "auto", False, featureset, None if featureset is None else "model")
-        check(lib.rw_exchange_check(context(), how.c, 0))
+        how, _held = exchange(export_for, "auto", False, featureset, None if featureset is None else "model")
+        check(lib.rw_exchange_check(context(), how, 0))
         binned = train_set._for_training(c)
         mine = ffi.NULL if init is None else init._c
-        check(lib.rw_exchange_check_training(context(), how.c, c.c, binned, mine))
+        check(lib.rw_exchange_check_training(context(), how, c.c, binned, mine))
 
 
 def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: Path | None, hooks: Any) -> Any:
