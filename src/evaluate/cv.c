@@ -307,14 +307,9 @@ out:
 }
 
 /* The seed draws the folds, too, and every fold is measured. */
-static struct rw_facts facts_of(struct rw_ctx *ctx, int on_gpu)
+static struct rw_facts facts_of(int on_gpu)
 {
-    return (struct rw_facts){.grows = 1,
-                             .trains = 1,
-                             .n_valid = 1,
-                             .on_gpu = on_gpu,
-                             .draws = 1,
-                             .has_table = rw_ctx_n_tables(ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+    return (struct rw_facts){.grows = 1, .trains = 1, .n_valid = 1, .on_gpu = on_gpu, .draws = 1};
 }
 
 static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
@@ -328,7 +323,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     /* what is `auto` is one number for all folds: they validate what the whole set would train with
      */
     RW_TRY(rw_params_resolve(ctx, v->own, dataset->n_docs, dataset->n_columns, v->nested));
-    const struct rw_facts facts = facts_of(ctx, RW_FACT_UNKNOWN);
+    const struct rw_facts facts = facts_of(RW_FACT_UNKNOWN);
     RW_TRY(rw_params_drop_idle(ctx, v->own, &facts));
     v->params = *v->own;
     rw_params_on_no_effect(&v->params, RW_NO_EFFECT_SILENT); /* of a fold */
@@ -360,7 +355,7 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY_OUT(RW_NEW(ctx, v, 1));
     RW_TRY_OUT(prepare(ctx, params, dataset, n_folds, v));
     RW_TRY_OUT(choose_workers(ctx, v, &n_workers));
-    const struct rw_facts facts = facts_of(ctx, n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
+    const struct rw_facts facts = facts_of(n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
     RW_TRY_OUT(rw_params_judge(ctx, v->own, &facts)); /* of the device */
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);

@@ -418,12 +418,8 @@ static int refuse_start_scores(struct rw_ctx *ctx, const char *what,
 static int judge(struct selecting *s)
 {
     const struct rw_dataset *documents = rw_binned_documents((struct rw_binned *)s->train);
-    const struct rw_facts facts = {.grows = 1,
-                                   .trains = 1,
-                                   .n_valid = 1,
-                                   .on_gpu = RW_FACT_UNKNOWN,
-                                   .draws = 1,
-                                   .has_table = rw_ctx_n_tables(s->ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+    const struct rw_facts facts = {
+        .grows = 1, .trains = 1, .n_valid = 1, .on_gpu = RW_FACT_UNKNOWN, .draws = 1};
     struct rw_params *params;
     RW_TRY(rw_params_copy(s->ctx, s->params, &params));
     s->ctx->log = NULL; /* each training reports what it chooses */

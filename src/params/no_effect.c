@@ -48,7 +48,7 @@ static int is_measured(const struct judging *j)
 
 static int reads_table(const struct judging *j)
 {
-    return j->facts->has_table != 0;
+    return j->facts->has_table != 0 || (j->ctx && rw_ctx_n_tables(j->ctx) > 0);
 }
 
 static int has_gpu(const struct judging *j)
@@ -299,7 +299,7 @@ int rw_params_check_columns(struct rw_ctx *ctx, const struct rw_params *params, 
 {
     RW_DEFAULT_FPENV;
     const struct rw_facts facts = {.has_table = has_table};
-    struct judging j = {.ctx = ctx, .facts = &facts};
+    struct judging j = {.facts = &facts};
     for (int at = 0; at < RW_N_PARAMS; at++) {
         const struct rw_param_info *info = &rw_param_rows[at].info;
         int is_met = 1;

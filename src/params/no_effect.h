@@ -18,7 +18,7 @@ struct rw_facts {
     int n_valid;   /* validation sets */
     int on_gpu;    /* 1: trained on a GPU */
     int draws;     /* 1: queries are drawn apart from the training, such as folds */
-    int has_table; /* 1: some of the data is CSV or TSV */
+    int has_table; /* 1: some of the data is CSV or TSV; 0: if the context has read some */
 };
 #define RW_FACTS_UNKNOWN                                                                   \
     (struct rw_facts)                                                                      \

@@ -286,8 +286,7 @@ static struct rw_facts facts_of(const struct booster *b)
                              .is_custom = b->hooks && b->hooks->gradients,
                              .n_valid = b->in.n_sets - 1,
                              .on_gpu = b->engine ? strcmp(b->engine->ops->name, "cuda") == 0
-                                                 : RW_FACT_UNKNOWN,
-                             .has_table = rw_ctx_n_tables(b->ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+                                                 : RW_FACT_UNKNOWN};
 }
 
 /* The values that train: numbers for `auto`, and defaults for what has no effect. */

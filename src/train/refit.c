@@ -75,10 +75,7 @@ int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params, const struct r
 static int check_params(struct rw_ctx *ctx, struct rw_params *params, const struct rw_model *model,
                         int is_custom, int n_valid)
 {
-    const struct rw_facts facts = {.trains = 1,
-                                   .is_custom = is_custom,
-                                   .n_valid = n_valid,
-                                   .has_table = rw_ctx_n_tables(ctx) > 0 ? RW_FACT_UNKNOWN : 0};
+    const struct rw_facts facts = {.trains = 1, .is_custom = is_custom, .n_valid = n_valid};
     RW_TRY(rw_params_drop_idle(ctx, params, &facts));
     if (params->is_set[RW_AT_PARAM_absent] && params->absent != model->absent_missing)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
