@@ -1,5 +1,6 @@
-/* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, name
- * it below and in meson.build, and give it a section in docs/rankwood.1.in. */
+/* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, which
+ * prints results by cli/result.h, name it below and in meson.build, and give it a section in
+ * docs/rankwood.1.in. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -106,6 +106,14 @@ void *rw_need(size_t n, size_t size)
     return made;
 }
 
+void *rw_grown(void *array, size_t n, size_t size)
+{
+    void *grown = realloc(array, (n + 1) * size);
+    if (!grown)
+        rw_no_memory();
+    return grown;
+}
+
 char *rw_copy(const char *text)
 {
     return strcpy(rw_need(strlen(text), 1), text);

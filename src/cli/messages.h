@@ -38,6 +38,8 @@ void rw_msg_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void rw_no_memory(void) __attribute__((noreturn));
 /* n elements and one more, zeroed; ends the program where there is no memory. */
 void *rw_need(size_t n, size_t size);
+/* The array of n elements with room for one more; ends the program where there is no memory. */
+void *rw_grown(void *array, size_t n, size_t size);
 /* A copy of a text, the same way. */
 char *rw_copy(const char *text);
 

@@ -42,11 +42,7 @@ struct parsing {
 
 static void list_add(struct rw_list *list, const char *text)
 {
-    const char **grown = rw_need((size_t)list->n + 1, sizeof(*grown));
-    if (list->n > 0)
-        memcpy(grown, list->text, (size_t)list->n * sizeof(*grown));
-    free(list->text);
-    list->text = grown;
+    list->text = rw_grown(list->text, (size_t)list->n, sizeof(*list->text));
     list->text[list->n++] = text;
 }
 
@@ -171,13 +167,10 @@ static int split(const struct rw_cli *cli, const char *text, struct rw_list *fil
 static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *text)
 {
     const size_t n = (size_t)sets->given.n;
-    struct rw_list *files = rw_need(n + 1, sizeof(*files));
-    if (n > 0)
-        memcpy(files, sets->files, n * sizeof(*files));
-    free(sets->files);
-    sets->files = files;
+    sets->files = rw_grown(sets->files, n, sizeof(*sets->files));
+    sets->files[n] = (struct rw_list){NULL, 0};
     list_add(&sets->given, text);
-    return split(cli, text, &files[n]);
+    return split(cli, text, &sets->files[n]);
 }
 
 static int take_own(struct parsing *p, int i, const char *text)
@@ -457,11 +450,7 @@ struct inputs {
 
 static void add_input(struct inputs *inputs, const char *path, const char *replaced_by)
 {
-    struct input *grown = rw_need((size_t)inputs->n + 1, sizeof(*grown));
-    if (inputs->n > 0)
-        memcpy(grown, inputs->input, (size_t)inputs->n * sizeof(*grown));
-    free(inputs->input);
-    inputs->input = grown;
+    inputs->input = rw_grown(inputs->input, (size_t)inputs->n, sizeof(*inputs->input));
     inputs->input[inputs->n++] = (struct input){path, replaced_by};
 }
 

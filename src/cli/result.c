@@ -141,9 +141,7 @@ struct rw_result_part {
 
 static struct rw_result_part *add_part(struct rw_result *result)
 {
-    result->part = realloc(result->part, (size_t)(result->n + 1) * sizeof(*result->part));
-    if (!result->part)
-        rw_no_memory();
+    result->part = rw_grown(result->part, (size_t)result->n, sizeof(*result->part));
     result->part[result->n] = (struct rw_result_part){NULL, NULL, NULL, 0, NULL};
     return &result->part[result->n++];
 }
