@@ -12,7 +12,6 @@
 #include "cli/progress.h"
 #include "cli/many_ranks.h"
 #include "cli/train_log.h"
-#include "cli/train_values.h"
 
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
     *resume_path;

@@ -38,4 +38,34 @@ int rw_train_log_close(struct rw_train_log *log, int run_failed);
 /* "train", "valid1", ...: the sets' names, as in the model file. */
 const char *rw_train_log_set(int set, char buffer[32]);
 
+/* Figures of a training for people: what one would take, and the metrics that are said at the end,
+ * of the model that is kept. */
+struct rw_train_value {
+    int set; /* as in struct rw_metric_value */
+    char name[48];
+    double value;
+};
+/* Zeroed at first; its memory is not freed. */
+struct rw_train_values {
+    struct rw_train_value *last, *best; /* [n] of the last round, and of the best one */
+    int n;
+};
+
+/* After each round; and of the rounds that a training goes on from. */
+void rw_train_values_round(struct rw_train_values *values, const struct rw_round *round);
+void rw_train_values_resume(struct rw_train_values *values, const struct rw_resumed *resumed);
+/* Those of the validation sets, line by line. set_name: for people. */
+void rw_train_values_print(const struct rw_train_values *values, const struct rw_model *model,
+                           const char *(*set_name)(int set, char buffer[32]));
+
+/* What a tree read of codes that are not on the GPU: a line for people. */
+void rw_train_far_print(const struct rw_round *round);
+
+/* What was found of the positions at which documents were shown: a line each, of the first ones. */
+void rw_train_positions_print(const struct rw_positions *found);
+
+void rw_train_plan_print(const struct rw_cli *cli, const struct rw_plan *plan);
+/* 0, or, after an error, an exit code: the host has too little memory for it. */
+int rw_train_plan_fits(const struct rw_plan *plan);
+
 #endif
