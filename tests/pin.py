@@ -133,7 +133,8 @@ def make_large() -> None:
 
 def make_data() -> None:
     cover = int(args.quick) or ""
-    script = f'program="{args.program}" root="{TESTS.parent}" scale=1 NAMES= COVER={cover}; . "{TESTS}/configurations.sh"'
+    given = f'program="{args.program}" root="{TESTS.parent}" scale=1 NAMES= COVER={cover}'
+    script = f'{given}; . "{TESTS}/configurations.sh"'
     subprocess.run(["sh", "-c", script], check=True, env=QUIET)
     for shape, queries, seed, to in (
         ("letor", 150, 7, "train.txt"),

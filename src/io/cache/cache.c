@@ -44,7 +44,7 @@ int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
 
 /* --- reading --- */
 
-static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
+int rw_cache_damaged(struct rw_ctx *ctx, const char *name, const char *what)
 {
     return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: %s", name, what);
 }
@@ -81,7 +81,7 @@ int rw_cache_header_of(struct rw_ctx *ctx, const char *name, const void *head, s
 int rw_cache_check_sum(struct rw_ctx *ctx, const char *name, uint32_t crc, uint32_t written)
 {
     if (crc != crc32_combine(written, rw_checksum(0, &written, sizeof(written)), sizeof(written)))
-        return damaged(ctx, name, "its checksum does not match");
+        return rw_cache_damaged(ctx, name, "its checksum does not match");
     return RW_OK;
 }
 
@@ -90,21 +90,21 @@ int rw_cache_check_counts(struct rw_ctx *ctx, const char *name, const struct rw_
                           struct rw_cache_layout *layout)
 {
     if (rw_cache_layout(h, h->file_bytes, layout) < 0 || layout->file_bytes != h->file_bytes)
-        return damaged(ctx, name, "its counts do not fit its size");
+        return rw_cache_damaged(ctx, name, "its counts do not fit its size");
     if (h->has_bins > 1 || h->has_comments > 1 || h->n_docs == 0 || h->n_docs > RW_MAX_DOCS ||
         h->n_queries == 0 || h->n_queries > h->n_docs || h->weights > RW_CACHE_OF_QUERIES ||
         h->n_more_labels >= RW_MAX_LABELS || h->width > RW_FEATURE_IDS ||
         (h->width && h->n_names) || h->zero)
-        return damaged(ctx, name, "a count is out of range");
+        return rw_cache_damaged(ctx, name, "a count is out of range");
     if (!h->has_comments && h->comment_bytes)
-        return damaged(ctx, name, "there is text that belongs to no comment");
+        return rw_cache_damaged(ctx, name, "there is text that belongs to no comment");
     if (!h->has_bins && (h->n_cut_features || h->n_cuts || h->code_bytes))
-        return damaged(ctx, name, "there are cuts without a rule");
+        return rw_cache_damaged(ctx, name, "there are cuts without a rule");
     if (h->n_word_features && h->has_bins)
-        return damaged(ctx, name, "there are codes beside words");
+        return rw_cache_damaged(ctx, name, "there are codes beside words");
     return h->n_columns > RW_FEATURE_IDS || h->n_names > RW_FEATURE_IDS ||
                    h->n_word_features > RW_FEATURE_IDS
-               ? damaged(ctx, name, "too many features")
+               ? rw_cache_damaged(ctx, name, "too many features")
                : RW_OK;
 }
 
@@ -133,10 +133,10 @@ static int view_blocks(struct rw_ctx *ctx, const char *name, const struct rw_cac
         const size_t width = cuts ? rw_cuts_code_bytes(cuts, i) : sizeof(float);
         if (end - at < RW_CACHE_ALIGN ||
             rw_cache_block((const void *)(map + at), n_docs, width, at, end, &block[i]) < 0)
-            return damaged(ctx, name, rw_cache_row[section].wrong);
+            return rw_cache_damaged(ctx, name, rw_cache_row[section].wrong);
         at = block[i].end;
     }
-    return at == end ? RW_OK : damaged(ctx, name, rw_cache_row[section].wrong);
+    return at == end ? RW_OK : rw_cache_damaged(ctx, name, rw_cache_row[section].wrong);
 }
 
 static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
@@ -222,7 +222,7 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
     for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
         RW_TRY(copy(ctx, copied[i].to, layout, copied[i].section, map));
     if (h->bins < 2 || h->bins > RW_MAX_BINS || h->absent_missing > 1)
-        return damaged(ctx, name, "its parameters are out of range");
+        return rw_cache_damaged(ctx, name, "its parameters are out of range");
     bins->rule = rw_cache_rule_of(h);
     bins->n_docs = h->n_docs;
     cuts->n_constant = h->n_constant;
@@ -230,7 +230,7 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
     cuts->n_ignored = h->n_ignored;
     for (uint32_t f = 0; f < h->n_cut_features; f++) {
         if (cuts->offset[f + 1] - cuts->offset[f] > (uint64_t)h->bins)
-            return damaged(ctx, name, "a feature's number of cuts is wrong");
+            return rw_cache_damaged(ctx, name, "a feature's number of cuts is wrong");
     }
     cuts->n_features = h->n_cut_features;
     return view_codes(ctx, name, layout, map, bins);
@@ -265,7 +265,7 @@ static int take_side_columns(struct rw_ctx *ctx, const char *name, const struct 
     dataset->width = h->width;
     for (uint32_t c = 0; c < dataset->n_columns && h->width; c++) {
         if (dataset->column[c].feature >= h->width)
-            return damaged(ctx, name, "a feature is beyond its columns");
+            return rw_cache_damaged(ctx, name, "a feature is beyond its columns");
     }
     if (h->weights)
         RW_TRY(copy(ctx, (void **)&dataset->weight, layout, RW_CACHE_WEIGHT, map));
@@ -273,7 +273,7 @@ static int take_side_columns(struct rw_ctx *ctx, const char *name, const struct 
         const uint32_t begin = dataset->query_offset[q];
         for (uint32_t i = begin; i < dataset->query_offset[q + 1]; i++) {
             if (dataset->weight[i] != dataset->weight[begin])
-                return damaged(ctx, name, "a weight is wrong");
+                return rw_cache_damaged(ctx, name, "a weight is wrong");
         }
     }
     if (h->n_more_labels)

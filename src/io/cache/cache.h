@@ -112,6 +112,8 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
 
 /* --- between the files that read caches --- */
 
+/* RW_ERR_FORMAT, with what is damaged. */
+int rw_cache_damaged(struct rw_ctx *ctx, const char *name, const char *what);
 /* The header, of a file of file_bytes that begins with `head`, without its counts. */
 int rw_cache_header_of(struct rw_ctx *ctx, const char *name, const void *head, size_t n_bytes,
                        uint64_t file_bytes, struct rw_cache_header *h);

@@ -6,11 +6,6 @@
 #include "io/cache/cache.h"
 #include "io/text.h"
 
-static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
-{
-    return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: %s", name, what);
-}
-
 /* A finite number other than -0. */
 static int is_clean(float value)
 {
@@ -61,7 +56,7 @@ int rw_cache_check_sections(struct rw_ctx *ctx, const char *name, const struct r
         if (row->invariant != RW_CACHE_ANY &&
             !section_is_good(row, map + layout->offset[i], layout->n_arrays[i] * layout->n[i],
                              end[row->of]))
-            return damaged(ctx, name, row->wrong);
+            return rw_cache_damaged(ctx, name, row->wrong);
     }
     return RW_OK;
 }
@@ -146,7 +141,7 @@ static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_d
     struct checking job = {.dataset = dataset, .may_be_empty = is_part};
     if (dataset->n_columns && dataset->column[0].value)
         RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad, &job));
-    return job.n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
+    return job.n_bad ? rw_cache_damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
 }
 
 /* ---- texts ---- */
@@ -169,10 +164,10 @@ static int check_texts(struct rw_ctx *ctx, const char *name, const struct rw_dat
 {
     if (!texts_are_good(dataset->query_id_offset, dataset->n_queries, dataset->query_id_text, 0,
                         "\t\r\n"))
-        return damaged(ctx, name, rw_cache_row[RW_CACHE_QUERY_ID_OFFSET].wrong);
+        return rw_cache_damaged(ctx, name, rw_cache_row[RW_CACHE_QUERY_ID_OFFSET].wrong);
     if (dataset->comment_offset &&
         !texts_are_good(dataset->comment_offset, dataset->n_docs, dataset->comment_text, 1, "\n"))
-        return damaged(ctx, name, rw_cache_row[RW_CACHE_COMMENT_OFFSET].wrong);
+        return rw_cache_damaged(ctx, name, rw_cache_row[RW_CACHE_COMMENT_OFFSET].wrong);
     return RW_OK;
 }
 
@@ -184,7 +179,7 @@ static int check_ids(struct rw_ctx *ctx, const char *name, const struct rw_datas
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const char *id = rw_dataset_query_id(dataset, q);
         if (q && strcmp(id, rw_dataset_query_id(dataset, q - 1)) == 0) {
-            status = damaged(ctx, name, "a query stands twice");
+            status = rw_cache_damaged(ctx, name, "a query stands twice");
             goto out;
         }
         RW_TRY_OUT(rw_seen_add(ctx, seen, id, name, 0, 0));
@@ -202,18 +197,19 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
     struct checking job = {.dataset = dataset, .bins = bins};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (!rw_dataset_column(dataset, cuts->feature[f]))
-            return damaged(ctx, name, rw_cache_row[RW_CACHE_CUT_FEATURE].wrong);
+            return rw_cache_damaged(ctx, name, rw_cache_row[RW_CACHE_CUT_FEATURE].wrong);
         const float *cut = cuts->cut + cuts->offset[f];
         const uint32_t n = rw_cuts_n_bins(cuts, f);
         for (uint32_t b = 0; b < n; b++) {
             if (!is_clean(cut[b]) || (b && !(cut[b] > cut[b - 1])))
-                return damaged(ctx, name, "cuts do not ascend");
+                return rw_cache_damaged(ctx, name, "cuts do not ascend");
         }
         if (cut[n - 1] != FLT_MAX)
-            return damaged(ctx, name, "a feature's last cut is missing");
+            return rw_cache_damaged(ctx, name, "a feature's last cut is missing");
     }
     RW_TRY(rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, count_bad, &job));
-    return job.n_bad ? damaged(ctx, name, "a code or its document is out of range") : RW_OK;
+    return job.n_bad ? rw_cache_damaged(ctx, name, "a code or its document is out of range")
+                     : RW_OK;
 }
 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,

@@ -141,13 +141,6 @@ static int find_texts(struct rw_ctx *ctx, const struct rw_cache_layout *layout, 
     return text == end ? RW_OK : RW_ERR_FORMAT;
 }
 
-static int refused(struct rw_ctx *ctx, const char *name, int status, enum rw_cache_section section)
-{
-    return status == RW_ERR_FORMAT
-               ? rw_fail(ctx, status, "'%s' is damaged: %s", name, rw_cache_row[section].wrong)
-               : status;
-}
-
 int rw_cache_take_names(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                         const struct rw_cache_layout *layout, const char *map,
                         struct rw_dataset *dataset)
@@ -167,7 +160,9 @@ int rw_cache_take_names(struct rw_ctx *ctx, const char *name, const struct rw_ca
     }
 out:
     rw_mem_free(text);
-    return refused(ctx, name, status, RW_CACHE_NAME_FEATURE);
+    return status == RW_ERR_FORMAT
+               ? rw_cache_damaged(ctx, name, rw_cache_row[RW_CACHE_NAME_FEATURE].wrong)
+               : status;
 }
 
 /* The words of `n` features, [n_words] each, ascending, end to end in `word`. */
@@ -252,5 +247,7 @@ int rw_cache_take_words(struct rw_ctx *ctx, const char *name, const struct rw_ca
     }
 out:
     rw_mem_free(found.word);
-    return refused(ctx, name, status, RW_CACHE_WORD_FEATURE);
+    return status == RW_ERR_FORMAT
+               ? rw_cache_damaged(ctx, name, rw_cache_row[RW_CACHE_WORD_FEATURE].wrong)
+               : status;
 }
