@@ -120,10 +120,10 @@ static void check_kinds(struct rw_source *source, const json_t *info)
 static void read_name(struct reading *r, const json_t *entry, uint32_t column)
 {
     const json_t *id = json_object_get(entry, "feature_id");
-    const char *name = json_string_value(id);
+    const char *name = rw_json_plain(id);
     if (!id || json_is_null(id))
         return;
-    if (!name || strlen(name) != json_string_length(id))
+    if (!name)
         rw_refuse(r->source, "feature %u: wrong 'feature_id'; expected a text", column);
     else
         rw_keep(r->source, rw_ensemble_name(r->source->ctx, r->out, column, name));

@@ -89,8 +89,14 @@ const char *rw_json_text(struct rw_source *source, const json_t *object, const c
     return text ? text : "";
 }
 
-static int64_t whole(struct rw_source *source, const json_t *value, const char *name,
-                       int64_t least, int64_t most)
+const char *rw_json_plain(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+static int64_t whole(struct rw_source *source, const json_t *value, const char *name, int64_t least,
+                     int64_t most)
 {
     int64_t number = json_is_integer(value) ? json_integer_value(value) : json_is_true(value);
     int is_one = json_is_integer(value) || json_is_boolean(value);
@@ -305,8 +311,7 @@ static void object(struct reading *r, json_t *into)
             break;
         json_t *key = text(r);
         const int mark = type ? type : byte(r);
-        if (key && (strlen(json_string_value(key)) != json_string_length(key) ||
-                    json_object_get(into, json_string_value(key))))
+        if (key && (!rw_json_plain(key) || json_object_get(into, json_string_value(key))))
             wrong(r, "a key that appears twice, or has a 0 byte");
         json_t *element = value(r, mark);
         if (json_object_set_new(into, json_string_value(key), element) != 0)

@@ -29,6 +29,8 @@ const char *rw_json_text(struct rw_source *source, const json_t *object, const c
 int64_t rw_json_integer(struct rw_source *source, const json_t *object, const char *name,
                         int64_t least, int64_t most);
 double rw_json_number(struct rw_source *source, const json_t *object, const char *name);
+/* A text without a 0 byte; NULL: it is none. */
+const char *rw_json_plain(const json_t *value);
 /* An element: `name` is the array's, for the message. */
 int64_t rw_json_integer_at(struct rw_source *source, const json_t *array, const char *name,
                            size_t i, int64_t least, int64_t most);

@@ -413,11 +413,11 @@ static int objective_fits(struct slice objective)
 /* A word of a data frame's column: a text, or a whole number. */
 static void read_word(struct reading *r, const json_t *from, char number[24], const char **word)
 {
-    *word = json_string_value(from);
+    *word = rw_json_plain(from);
     if (json_is_integer(from)) {
         snprintf(number, 24, "%lld", (long long)json_integer_value(from));
         *word = number;
-    } else if (!*word || strlen(*word) != json_string_length(from)) {
+    } else if (!*word) {
         rw_refuse(r->source, "'pandas_categorical': expected texts and whole numbers");
     }
 }

@@ -740,14 +740,15 @@ static int write_5(const struct rw_ensemble *ensemble, struct rw_put *put)
     return rw_onnx_write(ensemble, 1, put);
 }
 
+/* Categories are whole numbers in float. */
+#define ENSEMBLE                                                                               \
+    .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}}, \
+    .names = RW_NAMES_NONE, .imports = 1, .categories = RW_SAYS_NUMBERS, .most_category = 16777215
+
 const struct rw_model_format rw_to_onnx = {
     .name = "onnx",
     .about = "ONNX-ML's TreeEnsembleRegressor, operator set 3",
-    .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
-    .names = RW_NAMES_NONE,
-    .imports = 1,
-    .categories = RW_SAYS_NUMBERS,
-    .most_category = 16777215, /* whole in float */
+    ENSEMBLE,
     .write = write_3,
     .parse = parse_3,
 };
@@ -755,11 +756,7 @@ const struct rw_model_format rw_to_onnx = {
 const struct rw_model_format rw_to_onnx5 = {
     .name = "onnx5",
     .about = "ONNX-ML's TreeEnsemble, operator set 5",
-    .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
-    .names = RW_NAMES_NONE,
-    .imports = 1,
-    .categories = RW_SAYS_NUMBERS,
-    .most_category = 16777215, /* whole in float */
+    ENSEMBLE,
     .write = write_5,
     .parse = parse_5,
 };

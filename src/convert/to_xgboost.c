@@ -449,8 +449,8 @@ static void read_columns(struct reading *r, const json_t *learner, struct rw_ens
         return;
     names = rw_json_array(source, learner, "feature_names", (int64_t)r->n_columns);
     for (uint32_t i = 0; i < r->n_columns && source->status == RW_OK; i++) {
-        const char *name = json_string_value(json_array_get(names, i));
-        if (!name || strlen(name) != json_string_length(json_array_get(names, i)))
+        const char *name = rw_json_plain(json_array_get(names, i));
+        if (!name)
             rw_refuse(source, "'feature_names': element %u is not a text", i);
         else
             rw_keep(source, rw_ensemble_name(source->ctx, out, i, name));
@@ -858,16 +858,15 @@ static int parse_body(struct rw_source *source, struct rw_ensemble *out)
 #define RW_OPENSEARCH_OLD_NAME  "OpenSearch LTR before July 2026"
 #define RW_OPENSEARCH_OLD_RULES .less = 1
 
+#define SAVED_MODEL                                                                          \
+    .consumer = {{.name = "XGBoost", .rules = {RW_XGBOOST_RULES}}}, .names = RW_NAMES_GIVEN, \
+    .name_forbids = "[]<", .imports = 1, .covers = 1, .categories = RW_SAYS_NUMBERS,         \
+    .most_category = RW_XGBOOST_MOST_CATEGORY
+
 const struct rw_model_format rw_to_xgboost = {
     .name = "xgboost",
     .about = "XGBoost's saved model, JSON",
-    .consumer = {{.name = "XGBoost", .rules = {RW_XGBOOST_RULES}}},
-    .names = RW_NAMES_GIVEN,
-    .name_forbids = "[]<",
-    .imports = 1,
-    .covers = 1,
-    .categories = RW_SAYS_NUMBERS,
-    .most_category = RW_XGBOOST_MOST_CATEGORY,
+    SAVED_MODEL,
     .write = write_json,
     .parse = parse_json,
 };
@@ -875,13 +874,7 @@ const struct rw_model_format rw_to_xgboost = {
 const struct rw_model_format rw_to_xgboost_ubj = {
     .name = "xgboost-ubj",
     .about = "the same, UBJSON",
-    .consumer = {{.name = "XGBoost", .rules = {RW_XGBOOST_RULES}}},
-    .names = RW_NAMES_GIVEN,
-    .name_forbids = "[]<",
-    .imports = 1,
-    .covers = 1,
-    .categories = RW_SAYS_NUMBERS,
-    .most_category = RW_XGBOOST_MOST_CATEGORY,
+    SAVED_MODEL,
     .write = write_ubj,
     .parse = parse_ubj,
 };
