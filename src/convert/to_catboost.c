@@ -394,8 +394,8 @@ static int count_floats(struct writing *w, struct rw_put *put)
 /* An entry for a column with the borders from `begin` on that are of it; returns their end. */
 static size_t put_entry(const struct writing *w, uint32_t column, size_t begin, struct rw_put *put)
 {
-    const struct border *first = &w->border[begin];
-    const int is_used = begin < w->n && first->column == column;
+    const struct border *first = begin < w->n ? &w->border[begin] : NULL;
+    const int is_used = first && first->column == column;
     size_t i = begin;
     rw_put_format(put, "{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":",
                   w->float_index[column], column);
