@@ -4,7 +4,6 @@
 
 #include "cli/bench_rows.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/messages.h"
 #include "lab/lab.h"
 

@@ -9,7 +9,6 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/bench.h"
-#include "bench/bench_codes.h"
 #include "gpu/device/device.h"
 
 enum { QUERIES = 250000, QUICK_QUERIES = 2000, MOST_TREES = RW_BENCH_MOST_TREES, STEPS = 24 };

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bench/bench.h"
-#include "bench/bench_codes.h"
 #include "comm/comm.h"
 
 enum { QUERIES = 250000, QUICK_QUERIES = 200, RANKS = 2, MOST_TREES = RW_BENCH_MOST_TREES };

@@ -2,7 +2,6 @@
 #ifndef RW_CLI_ADVICE_H
 #define RW_CLI_ADVICE_H
 
-#include "cli/help.h"
 #include "cli/options.h"
 
 struct rw_known_options {

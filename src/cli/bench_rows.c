@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/messages.h"
-#include "cli/output.h"
 
 /* ------------------------------------------------------------------ rows */
 

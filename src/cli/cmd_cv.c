@@ -8,7 +8,6 @@
 
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/progress.h"
 
 enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
 /* What is written besides the models. */

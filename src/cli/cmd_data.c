@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/progress.h"
+#include "cli/messages.h"
 
 static const char *output;
 static const struct rw_option options[] = {

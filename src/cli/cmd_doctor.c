@@ -4,7 +4,6 @@
 #include "cli/bench_rows.h"
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/output.h"
 
 static const struct rw_option options[] = {{0}};
 

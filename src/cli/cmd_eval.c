@@ -4,7 +4,6 @@
 
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/progress.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
 static struct rw_list runs;

@@ -5,7 +5,6 @@
 
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/progress.h"
 
 enum { TOP = 20, PIECE_DOCS = 4096 };
 

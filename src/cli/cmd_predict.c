@@ -4,7 +4,6 @@
 
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/progress.h"
 
 static const char *output, *run_output, *trees;
 static int leaf_ids, probability;

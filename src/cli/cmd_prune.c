@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output.h"
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/progress.h"
 
 static const char *output, *loss = "0.001", *order = "any";
 static double most_loss;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/progress.h"
+#include "cli/messages.h"
 
 static struct rw_list valid;
 static const char *output;

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output.h"
 #include "cli/load.h"
 #include "cli/messages.h"
-#include "cli/progress.h"
 
 static struct {
     struct rw_cli *cli; /* borrowed */

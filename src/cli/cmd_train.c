@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include "cli/load.h"
-#include "cli/messages.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/many_ranks.h"
+#include "cli/messages.h"
 #include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,

@@ -8,7 +8,6 @@
 
 #include "cli/many_ranks.h"
 #include "cli/messages.h"
-#include "cli/progress.h"
 
 static const double ties_matter = 0.001;
 

@@ -8,7 +8,6 @@
 
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/output.h"
 
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
     rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,

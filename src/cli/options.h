@@ -3,6 +3,8 @@
 #ifndef RW_CLI_OPTIONS_H
 #define RW_CLI_OPTIONS_H
 
+#include <stdio.h>
+
 #include "cli/result.h"
 #include "rankwood.h"
 
@@ -115,5 +117,18 @@ int rw_options_number(const struct rw_cli *cli, const char *option, const char *
 /* An error, and a hint to the command's help; returns RW_EXIT_USAGE. */
 int rw_wrong(const struct rw_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The text of --help: options in a table, every line at most 79 columns wide. */
+struct rw_help_option {
+    const char *name; /* NULL: doc is the heading of the options that follow */
+    int key;          /* a letter has a short option, "-o" */
+    const char *arg, *doc;
+    int group; /* groups are printed in this order, their options by name */
+};
+
+/* The usage has a line for each line of `operands` (NULL: the command has none). Sorts the table.
+ */
+void rw_help_print(FILE *out, const char *command, const char *operands, const char *about,
+                   struct rw_help_option *table, int n);
 
 #endif

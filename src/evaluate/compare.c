@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "evaluate/query_groups.h"
-#include "evaluate/significance.h"
 
 enum { MOST_MOVED = 1000 };
 

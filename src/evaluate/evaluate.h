@@ -2,6 +2,7 @@
 #ifndef RW_EVALUATE_H
 #define RW_EVALUATE_H
 
+#include "base/ctx.h"
 #include "metric/metric.h"
 
 /* The metrics; RW_ERR_ARGUMENT where `how` is not what it should be. */
@@ -9,4 +10,52 @@ int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     struct rw_metric out[RW_MAX_METRICS], int *n);
 /* The gains of labels by `how`. */
 int rw_eval_gains(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_gain_rule *out);
+
+/* What rw_permutation_importance does, with a callback after each feature. */
+struct rw_permutation {
+    const struct rw_eval_params *how; /* all borrowed */
+    const struct rw_model *model;
+    const struct rw_dataset *dataset;
+    int n_trees, n_repeats;
+    /* Called after each feature; nonzero gives up (RW_ERR_INTERRUPTED). NULL: none. */
+    int (*on_feature)(void *user, int done, int total);
+    void *user;
+};
+/* Contract: rw_permutation_importance. */
+int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
+                       struct rw_permuted *out, int room);
+
+/* Which group each query belongs to, of a file of "QUERY GROUP" lines. */
+struct rw_dataset;
+struct rw_query_groups {
+    char **name; /* [n] by name; "-", if queries have none, is last; owned */
+    uint32_t n;
+    uint32_t *of; /* [n_queries] a query's group; owned */
+};
+/* A line: a query id, blanks, the group's name up to the end; '#' begins a comment line. Queries
+ * that the data has not are passed over; those that no line names are in the group "-". A query
+ * named twice, or a line without a group, is RW_ERR_PARSE. */
+int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
+                         struct rw_query_groups *out);
+void rw_query_groups_release(struct rw_query_groups *groups);
+
+/* Is a difference between two rankings more than chance? Statistics of pairs of values, one pair a
+ * query: they know nothing of metrics or data. Repeatable for a seed, whatever the threads. */
+/* Resamples of the queries; and patterns of signs, unless all 2^n of few differences are tried. */
+enum { RW_BOOTSTRAP_SAMPLES = 10000, RW_RANDOM_SIGNS = 10000, RW_EXACT_SIGNS = 16 };
+
+struct rw_pairs {
+    uint32_t n;
+    const double *a, *b;  /* [n] finite */
+    const double *weight; /* [n] >= 0; NULL: all 1 */
+    int root;             /* the means are roots of means of the values */
+    int lower_is_better;
+};
+/* All of *out but its name. The interval: percentiles of the differences of resampled
+ * queries, drawn with replacement (Efron 1979). p: how often a difference at least as large, of
+ * either sign, comes of swapping a and b in each query by a coin (Fisher; Smucker, Allan and
+ * Carterette 2007). */
+int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
+                    struct rw_compared *out);
+
 #endif

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "evaluate/permutation.h"
 #include "model/model.h"
 #include "params/no_effect.h"
 #include "train/features.h"

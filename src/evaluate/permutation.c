@@ -1,6 +1,6 @@
 /* Importance by permutation: a model's metric with one feature's values shuffled (Breiman,
  * "Random forests", 2001, section 10). */
-#include "evaluate/permutation.h"
+#include "evaluate/evaluate.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
-#include "evaluate/evaluate.h"
 #include "model/scorer.h"
 
 __extension__ typedef unsigned __int128 uint128;

@@ -1,4 +1,4 @@
-#include "evaluate/query_groups.h"
+#include "evaluate/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "evaluate/significance.h"
+#include "evaluate/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "dataset/feature_list.h"
 #include "dataset/lexicon.h"
-#include "io/names_file.h"
+#include "dataset/names.h"
+#include "io/side_files.h"
 #include "model/model.h"
 
 static void texts_free(char **text, int n)

@@ -16,7 +16,6 @@
 #include "io/input.h"
 #include "io/shard.h"
 #include "io/source.h"
-#include "io/spool.h"
 #include "io/text.h"
 #include "model/packed.h"
 #include "model/scorer.h"

@@ -6,10 +6,10 @@
 #include "comm/comm.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
-#include "io/text.h"
+#include "io/input.h"
 #include "io/shard.h"
 #include "io/source.h"
-#include "io/spool.h"
+#include "io/text.h"
 
 struct text_file {
     struct rw_input *input; /* owned */

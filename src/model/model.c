@@ -1,12 +1,15 @@
 #include "model/model.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "dataset/dataset.h"
+#include "model/model_columns.h"
 
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out)
 {
@@ -272,4 +275,128 @@ int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model, con
     for (size_t i = 0; i < n; i++)
         probabilities[i] = rw_score_map_of(&model->map, scores[i]);
     return RW_OK;
+}
+
+/* What a model asks of columns without names, also of single rows, which librankwood-score has. */
+struct rw_column_rule rw_column_rule_of(const struct rw_model *model, uint32_t n_needed)
+{
+    struct rw_column_rule rule = {
+        .of = "the model", .kind = model->columns, .width = model->width, .n_needed = n_needed};
+    if (model->n_features)
+        rule.n_ids = model->feature[model->n_features - 1] + 1;
+    return rule;
+}
+
+struct rw_column_view rw_column_view_rows(uint32_t n_features, uint32_t first_feature)
+{
+    return (struct rw_column_view){.what = "the data",
+                                   .width = first_feature ? 0 : n_features,
+                                   .n_ids = first_feature ? first_feature + n_features : 0};
+}
+
+/* An array, for ids 1 to m: column 0 may be id 0 or id 1. */
+static int check_array_for_ids(struct rw_ctx *ctx, const struct rw_column_rule *rule,
+                               const struct rw_column_view *view)
+{
+    if (rule->n_ids == 0 || view->width == rule->n_ids)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_DATA,
+                   "%s has %u columns, numbered from 0; %s has features by id, up to %u, as LETOR "
+                   "text has them\n"
+                   "hint: of an array, say which feature the first column is: feature_base=1 for "
+                   "columns that are features 1 to %u, feature_base=0 for 0 to %u; of a file, "
+                   "write LETOR text with these ids, or train the model on such a file",
+                   view->what, view->width, rule->of, rule->n_ids - 1, view->width,
+                   view->width - 1);
+}
+
+static int check_array(struct rw_ctx *ctx, const struct rw_column_rule *rule,
+                       const struct rw_column_view *view)
+{
+    const int knows_width = rule->kind == RW_COLUMNS_NUMBERED || rule->kind == RW_COLUMNS_NAMED;
+    if (rule->kind == RW_COLUMNS_LETOR)
+        return check_array_for_ids(ctx, rule, view);
+    if (knows_width ? view->width == rule->width : view->width >= rule->n_needed)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_DATA,
+                   "%s has %u features; %s expects %s%u\n"
+                   "hint: columns without names go by position, so there must be as many as in "
+                   "training",
+                   view->what, view->width, rule->of, knows_width ? "" : "at least ",
+                   knows_width ? rule->width : rule->n_needed);
+}
+
+int rw_column_rule_check(struct rw_ctx *ctx, const struct rw_column_rule *rule,
+                         const struct rw_column_view *view)
+{
+    if (view->by_name)
+        return RW_OK;
+    if (view->width)
+        return check_array(ctx, rule, view);
+    if (rule->width == 0 || view->n_ids <= rule->width)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_DATA,
+                   "%s has feature %u; %s has columns 0 to %u\n"
+                   "hint: LETOR text counts features from 1, arrays and tables count columns from "
+                   "0; a model of another program that was trained on such text is imported with "
+                   "--feature-base 1",
+                   view->what, view->n_ids - 1, rule->of, rule->width - 1);
+}
+
+static int by_falling_gain(const void *a, const void *b)
+{
+    const struct rw_feature_use *x = a, *y = b;
+    if (x->gain != y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
+/* One more than the highest feature of a split. */
+static uint32_t end_of_features(const struct rw_model *model)
+{
+    uint32_t end = 0;
+    for (int32_t i = 0; i < model->n_trees; i++) {
+        const struct rw_tree *tree = &model->tree[i];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t feature = tree->feature[node] % RW_FEATURE_IDS;
+            end = feature < end ? end : feature + 1;
+        }
+    }
+    return end;
+}
+
+/* Gains are added in the order of trees and nodes, so that the sums are the same everywhere. */
+static void add_up(const struct rw_model *model, struct rw_feature_use *uses)
+{
+    for (int32_t i = 0; i < model->n_trees; i++) {
+        const struct rw_tree *tree = &model->tree[i];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            struct rw_feature_use *use = &uses[tree->feature[node] % RW_FEATURE_IDS];
+            use->n_splits++;
+            use->gain += tree->gain[node];
+        }
+    }
+}
+
+int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_feature_use *all;
+    const uint32_t end = end_of_features(model);
+    RW_TRY(RW_NEW(NULL, all, end));
+    add_up(model, all);
+    int n = 0;
+    for (uint32_t f = 0; f < end; f++) {
+        if (all[f].n_splits == 0)
+            continue;
+        all[n] = all[f];
+        all[n].feature = f;
+        all[n].name = rw_model_feature_name(model, f);
+        n++;
+    }
+    qsort(all, (size_t)n, sizeof(*all), by_falling_gain);
+    for (int i = 0; i < n && i < room; i++)
+        uses[i] = all[i];
+    rw_mem_free(all);
+    return n;
 }

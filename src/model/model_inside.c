@@ -1,4 +1,12 @@
 /* What a model is made of, for whoever looks inside (rankwood.h). */
+#include <errno.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/search.h"
+#include "dataset/dataset.h"
 #include "model/model.h"
 
 int rw_model_best_round(const struct rw_model *model)
@@ -105,4 +113,313 @@ float rw_model_leaf(const struct rw_model *model, int tree, int leaf)
     if (leaf < 0 || leaf >= rw_model_n_leaves(model, tree))
         return 0.0f;
     return model->tree[tree].leaf[leaf];
+}
+
+/* A copy of a model, of all its trees or of some. */
+static int copy_trees(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
+                      struct rw_model *to)
+{
+    RW_TRY(RW_NEW(ctx, to->tree, (size_t)from->n_trees));
+    for (int32_t t = 0; t < from->n_trees; t++) {
+        if (keep && !keep[t])
+            continue;
+        RW_TRY(rw_tree_copy(ctx, &from->tree[t], &to->tree[to->n_trees]));
+        to->n_trees++;
+    }
+    /* rounds behind the last tree follow it no more where that is gone */
+    to->empty_rounds = to->n_trees == from->n_trees ? from->empty_rounds : 0;
+    return RW_OK;
+}
+
+/* Each training has the trees of its own that are kept. */
+static int copy_runs(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
+                     struct rw_model *to)
+{
+    int32_t t = 0;
+    RW_TRY(rw_model_params_copy(ctx, &from->params, &to->params));
+    RW_TRY(RW_NEW(ctx, to->earlier, (size_t)from->n_earlier));
+    for (int32_t k = 0; k < from->n_earlier; k++) {
+        to->n_earlier = k + 1;
+        for (int32_t end = t + from->earlier[k].n_trees; t < end; t++)
+            to->earlier[k].n_trees += !keep || keep[t];
+        RW_TRY(rw_model_params_copy(ctx, &from->earlier[k].params, &to->earlier[k].params));
+    }
+    return RW_OK;
+}
+
+static int copy_features(struct rw_ctx *ctx, const struct rw_model *from, struct rw_model *to)
+{
+    RW_TRY(RW_NEW(ctx, to->feature, from->n_features));
+    for (; to->n_features < from->n_features; to->n_features++)
+        to->feature[to->n_features] = from->feature[to->n_features];
+    RW_TRY(RW_NEW(ctx, to->name, (size_t)from->n_names));
+    for (int32_t i = 0; i < from->n_names; i++) {
+        to->n_names = i + 1;
+        to->name[i].feature = from->name[i].feature;
+        RW_TRY(rw_mem_copy_text(ctx, &to->name[i].name, from->name[i].name));
+    }
+    return RW_OK;
+}
+
+int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
+                    struct rw_model **out)
+{
+    struct rw_model *to = NULL;
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(rw_model_new(ctx, &to));
+    to->is_interrupted = from->is_interrupted;
+    to->absent_missing = from->absent_missing;
+    to->columns = from->columns;
+    to->width = from->width;
+    RW_TRY_OUT(copy_trees(ctx, from, keep, to));
+    RW_TRY_OUT(copy_runs(ctx, from, keep, to));
+    RW_TRY_OUT(copy_features(ctx, from, to));
+    RW_TRY_OUT(rw_categories_copy(ctx, &from->categories, &to->categories));
+    *out = to;
+    to = NULL;
+out:
+    rw_model_free(to);
+    return status;
+}
+
+/* What a split asks, in words. */
+/* Text that is cut where the buffer ends, and counted on. */
+struct cut_text {
+    char *at;
+    size_t room, n;
+};
+
+static void put(struct cut_text *to, const char *text)
+{
+    for (; *text; text++, to->n++) {
+        const unsigned char c = (unsigned char)*text;
+        if (to->n + 1 < to->room)
+            to->at[to->n] = c < 32 || c == 127 ? '?' : *text;
+    }
+}
+
+/* The words on one side, of which those without a code of their own are not. */
+static void put_words(struct cut_text *to, const struct rw_feature_categories *of,
+                      const struct rw_code_set *set)
+{
+    const int listed_left = !rw_set_has(set, of->n);
+    const char *before = "";
+    put(to, listed_left ? "in {" : "not in {");
+    for (uint32_t code = 0; code < of->n; code++) {
+        if (rw_set_has(set, code) != listed_left)
+            continue;
+        put(to, before);
+        put(to, of->word[code]);
+        before = ", ";
+    }
+    put(to, "}");
+}
+
+size_t rw_model_condition(const struct rw_model *model, int tree, int node, char *buffer,
+                          size_t size)
+{
+    RW_DEFAULT_FPENV;
+    struct cut_text to = {.at = buffer, .room = size};
+    if (size)
+        buffer[0] = 0;
+    if (node < 0 || node >= rw_model_n_leaves(model, tree) - 1)
+        return 0;
+    const struct rw_tree *t = &model->tree[tree];
+    char number[32];
+    if (rw_tree_by_set(t, node)) {
+        put_words(&to, rw_categories_find(&model->categories, t->feature[node]), &t->set[node]);
+    } else {
+        number[rw_number_write(t->cut[node], number)] = 0;
+        put(&to, "<= ");
+        put(&to, number);
+    }
+    if (size)
+        buffer[to.n < size ? to.n : size - 1] = 0;
+    return to.n;
+}
+
+/* Which features data and model have in common. */
+int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature)
+{
+    return rw_dataset_column(dataset, feature) != NULL;
+}
+
+void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *seen)
+{
+    for (uint32_t i = 0; i < dataset->n_columns; i++)
+        seen[dataset->column[i].feature] = 1;
+}
+
+int rw_model_had_feature(const struct rw_model *model, uint32_t feature)
+{
+    const uint32_t at = rw_numbers_under(model->feature, model->n_features, feature);
+    return at < model->n_features && model->feature[at] == feature;
+}
+
+static void mark_used(const struct rw_model *model, uint8_t *used)
+{
+    memset(used, 0, RW_FEATURE_IDS);
+    for (int32_t i = 0; i < model->n_trees; i++)
+        for (int32_t node = 0; node < model->tree[i].n_leaves - 1; node++)
+            used[model->tree[i].feature[node] & RW_MAX_FEATURE] = 1;
+}
+
+void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
+                        uint32_t *n_missing, uint32_t *n_unknown)
+{
+    uint8_t used[RW_FEATURE_IDS];
+    *n_missing = 0;
+    *n_unknown = 0;
+    mark_used(model, used);
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        *n_missing += used[f] && !rw_dataset_has_feature(dataset, f);
+    for (uint32_t i = 0; i < dataset->n_columns; i++)
+        *n_unknown += !rw_model_had_feature(model, dataset->column[i].feature);
+}
+
+/* A tree for people: indented text, or the dot language. */
+enum {
+    /* Deeper nodes are not moved further right: the text of a tree that is a chain would grow with
+     * the square of its leaves. */
+    MAX_INDENT = 40
+};
+
+static const char *float_text(float value, char *buffer)
+{
+    buffer[rw_number_write(value, buffer)] = 0;
+    return buffer;
+}
+
+static const char *double_text(double value, char *buffer)
+{
+    buffer[rw_number_write_double(value, buffer)] = 0;
+    return buffer;
+}
+
+/* A name without what would break a line or, in dot, the label's quotes. */
+static void print_name(FILE *out, const char *name, int dot)
+{
+    for (; *name; name++) {
+        const unsigned char c = (unsigned char)*name;
+        if (dot && (c == '"' || c == '\\'))
+            fputc('\\', out);
+        fputc(c < 32 || c == 127 ? '?' : c, out);
+    }
+}
+
+static void print_feature(FILE *out, const struct rw_model *model, uint32_t feature, int dot)
+{
+    const char *name = rw_model_feature_name(model, feature);
+    fprintf(out, "feature %u", feature);
+    if (*name) {
+        fputs(" (", out);
+        print_name(out, name, dot);
+        fputc(')', out);
+    }
+}
+
+/* number: of the tree, from 0. */
+static void print_condition(FILE *out, const struct rw_model *model, int number, int32_t node,
+                            char *text, size_t size, int dot)
+{
+    rw_model_condition(model, number, node, text, size);
+    print_name(out, text, dot);
+}
+
+struct pending {
+    int32_t child; /* as in rw_tree */
+    int32_t depth;
+    const char *side;
+};
+
+static void show_text(const struct rw_model *model, int number, struct pending *stack, char *text,
+                      size_t size, FILE *out)
+{
+    const struct rw_tree *tree = &model->tree[number];
+    char cut[32], gain[40];
+    size_t n = 0;
+    stack[n++] = (struct pending){tree->n_leaves == 1 ? ~0 : 0, 0, ""};
+    while (n > 0) {
+        const struct pending at = stack[--n];
+        fprintf(out, "%*s%s", 2 * (at.depth < MAX_INDENT ? at.depth : MAX_INDENT), "", at.side);
+        if (at.child < 0) {
+            fprintf(out, "leaf %d: %s\n", ~at.child, float_text(tree->leaf[~at.child], cut));
+            continue;
+        }
+        const int32_t i = at.child;
+        fprintf(out, "node %d: ", i);
+        print_feature(out, model, tree->feature[i], 0);
+        fputc(' ', out);
+        print_condition(out, model, number, i, text, size, 0);
+        fprintf(out, ", missing %s, gain %s\n", tree->missing_left[i] ? "left" : "right",
+                double_text(tree->gain[i], gain));
+        stack[n++] = (struct pending){tree->right[i], at.depth + 1, "right: "};
+        stack[n++] = (struct pending){tree->left[i], at.depth + 1, "left: "};
+    }
+}
+
+static void dot_edge(FILE *out, int32_t node, int32_t child, const char *side, int missing)
+{
+    fprintf(out, "    node%d -> %s%d [label=\"%s%s\"];\n", node, child < 0 ? "leaf" : "node",
+            child < 0 ? ~child : child, side, missing ? ", missing" : "");
+}
+
+static void show_dot(const struct rw_model *model, int number, char *text, size_t size, FILE *out)
+{
+    const struct rw_tree *tree = &model->tree[number];
+    char cut[32], gain[40];
+    fprintf(out, "digraph tree%d {\n    node [shape=box];\n", number + 1);
+    for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
+        fprintf(out, "    node%d [label=\"", i);
+        print_feature(out, model, tree->feature[i], 1);
+        fputs("\\n", out);
+        print_condition(out, model, number, i, text, size, 1);
+        fprintf(out, "\\ngain %s\"];\n", double_text(tree->gain[i], gain));
+    }
+    for (int32_t i = 0; i < tree->n_leaves; i++)
+        fprintf(out, "    leaf%d [label=\"leaf %d\\n%s\", shape=ellipse];\n", i, i,
+                float_text(tree->leaf[i], cut));
+    for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
+        dot_edge(out, i, tree->left[i], "left", tree->missing_left[i]);
+        dot_edge(out, i, tree->right[i], "right", !tree->missing_left[i]);
+    }
+    fputs("}\n", out);
+}
+
+int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot, FILE *out)
+{
+    RW_DEFAULT_FPENV;
+    if (model->n_trees == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; the model has none", tree);
+    if (tree < 0 || tree >= model->n_trees)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; expected 0 to %d", tree,
+                       model->n_trees - 1);
+    const struct rw_tree *shown = &model->tree[tree];
+    struct pending *stack; /* one entry a level and one more: never above the number of leaves */
+    char *text = NULL;     /* of the longest condition */
+    size_t size = 0;
+    RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
+    for (int32_t i = 0; i < shown->n_leaves - 1; i++) {
+        const size_t n = rw_model_condition(model, tree, i, NULL, 0) + 1;
+        size = n > size ? n : size;
+    }
+    const int status = RW_NEW(ctx, text, size);
+    if (status < 0) {
+        rw_mem_free(stack);
+        return status;
+    }
+    errno = 0;
+    if (dot) {
+        show_dot(model, tree, text, size, out);
+    } else {
+        fprintf(out, "tree %d: %d %s\n", tree + 1, shown->n_leaves,
+                shown->n_leaves == 1 ? "leaf" : "leaves");
+        show_text(model, tree, stack, text, size, out);
+    }
+    const int failed = fflush(out) != 0 || ferror(out);
+    const int reason = errno;
+    rw_mem_free(stack);
+    rw_mem_free(text);
+    return failed ? rw_fail_io(ctx, reason, "cannot write tree %d", tree + 1) : RW_OK;
 }

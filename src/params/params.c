@@ -1,14 +1,13 @@
 /* Parameters: the table, defaults, values as text, and what is chosen by the size of the data. */
-#include "base/exact.h"
-#include "base/fpenv.h"
-#include "params/params.h"
-
 #include <string.h>
 
+#include "base/exact.h"
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "dataset/feature_list.h"
+#include "dataset/names.h"
 #include "objective/lambdarank_pairs.h"
+#include "params/params.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
 #define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, roles, needs, \

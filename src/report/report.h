@@ -2,6 +2,9 @@
 #ifndef RW_REPORT_H
 #define RW_REPORT_H
 
+#include <stdint.h>
+#include <stdio.h>
+
 #include "model/model.h"
 #include "model/model_text.h"
 
@@ -80,4 +83,65 @@ int rw_report_model(struct rw_ctx *ctx, const struct rw_eval_params *how, struct
 
 /* Writes the page; failures are the stream's. The caller has set the "C" locale. */
 void rw_report_page(const struct rw_report *report, FILE *out);
+
+/* HTML of a report: texts that are shown as text whatever is in them, and figures. */
+/* Any bytes, as text or as an attribute's value between double quotes: what HTML would read is
+ * written as references; control characters and what is not UTF-8 become U+FFFD. */
+void rw_html_text(FILE *out, const char *text);
+/* The same between two pieces of HTML. */
+void rw_html_text_in(FILE *out, const char *before, const char *text, const char *after);
+/* Names and ids from files: isolated from the direction of the text around them,
+ * and a line may end after '_'. */
+void rw_html_name(FILE *out, const char *text);
+void rw_html_name_in(FILE *out, const char *before, const char *text, const char *after);
+/* The same, at most n letters, wide ones counted twice: where there are more, both ends with an
+ * ellipsis between them. Returns 1 if the whole name is there. */
+int rw_html_name_cut(FILE *out, const char *text, int n);
+
+enum { RW_HTML_ROOM = 40 };
+/* As 'eval' prints it: 6 decimals, "-" for no value. */
+const char *rw_html_figure(double value, char buffer[RW_HTML_ROOM]);
+/* Fewest digits that read back as the same float. */
+const char *rw_html_float(float value, char buffer[RW_HTML_ROOM]);
+/* "3", or "3–7" where they differ. */
+const char *rw_html_range(double least, double most, char buffer[RW_HTML_ROOM]);
+
+/* What ends "1 document", "2 documents": "" or "s". */
+const char *rw_html_plural(uint64_t n);
+
+/* A cell of a table, of a figure. */
+void rw_html_cell(FILE *out, double value);
+void rw_html_count(FILE *out, uint64_t count);
+
+/* Charts of a report: SVG in the page (trees: HTML), coloured by its style sheet, as wide as the
+ * page lets them be. Each has a description in words; the figures are in a table beside it. */
+/* id: of the chart in the page, one word. about: what is to be seen, plain text, escaped here. */
+struct rw_chart_words {
+    const char *id, *about;
+    const char *x, *y; /* the axes'; y may be "" */
+};
+
+/* One metric by round, a line a set. column: [n] of the model's metric values; set: its names. */
+struct rw_curves {
+    const struct rw_model *model;
+    int n;
+    int column[RW_REPORT_LABELS];
+};
+/* The line's look stands in the style sheet: classes s0 to s5. */
+enum { RW_CHART_STYLES = 6 };
+void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct rw_curves *curves);
+/* Queries by value of the first metric, its mean marked. */
+void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
+/* The first metric by size of the query: middle half, 90 %, median and mean. */
+void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
+/* Scores by label, a row a label. */
+void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
+/* The top of a tree, from left to right (report_tree.c). about: as above. */
+void rw_chart_tree(FILE *out, const char *about, const struct rw_report *report,
+                   const struct rw_report_tree *drawn);
+enum { RW_CHART_TREE_LEVELS = 3 }; /* of splits */
+/* What a node asks: that the value is at most `number`, or which categories go to "yes". */
+void rw_chart_condition(FILE *out, const struct rw_model *model, const struct rw_tree *tree,
+                        int32_t node, const char *number);
+
 #endif

@@ -1,9 +1,7 @@
-#include "report/report_charts.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "report/report_html.h"
 
 /* Values at which an axis has ticks: (first + i) * step. */
 struct ticks {

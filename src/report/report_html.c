@@ -1,4 +1,4 @@
-#include "report/report_html.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <limits.h>

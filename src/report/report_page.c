@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "dataset/dataset.h"
-#include "report/report_charts.h"
-#include "report/report_html.h"
+#include "report/report.h"
 
 extern const char rw_report_css[]; /* report.css, by embed_text */
 

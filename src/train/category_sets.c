@@ -4,8 +4,8 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "dataset/feature_list.h"
 #include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "train/features.h"
 
 /* ---- which features ---- */

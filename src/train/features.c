@@ -7,8 +7,8 @@
 #include "base/number.h"
 #include "base/search.h"
 #include "dataset/dataset.h"
-#include "dataset/feature_list.h"
-#include "io/names_file.h"
+#include "dataset/names.h"
+#include "io/side_files.h"
 
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
                   struct rw_feature_name **out, int32_t *n)

@@ -3,7 +3,7 @@
 #ifndef RW_TRAIN_FEATURES_H
 #define RW_TRAIN_FEATURES_H
 
-#include "io/names_file.h"
+#include "io/side_files.h"
 #include "model/model.h"
 #include "params/params.h"
 #include "tree/node_features.h"

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "bench/bench_codes.h"
+#include "bench/bench.h"
 #include "params/params.h"
 #include "synth/synth.h"
 #include "rankwood.h"

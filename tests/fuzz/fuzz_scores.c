@@ -6,7 +6,7 @@
 
 #include "dataset/dataset.h"
 #include "fuzz_input.h"
-#include "evaluate/query_groups.h"
+#include "evaluate/evaluate.h"
 
 enum { DOCS = 5, QUERIES = 3 };
 

@@ -8,7 +8,7 @@
 
 #include "dataset/dataset.h"
 #include "fuzz_input.h"
-#include "io/names_file.h"
+#include "io/side_files.h"
 
 enum { DOCS = 5, QUERIES = 3 };
 

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "scratch_file.h"
-#include "evaluate/significance.h"
+#include "evaluate/evaluate.h"
 
 static struct rw_params *params;
 static struct rw_dataset *dataset;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "dataset/feature_list.h"
+#include "dataset/names.h"
 #include "train/features.h"
 #include "each.h"
 #include "train_fixture.h"

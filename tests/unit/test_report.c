@@ -7,7 +7,6 @@
 #include "model/model.h"
 #include "model/model_text.h"
 #include "report/report.h"
-#include "report/report_html.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;

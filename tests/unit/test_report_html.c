@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report_html.h"
+#include "report/report.h"
 
 static void shown(const char *text, const char *expected)
 {

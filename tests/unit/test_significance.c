@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "evaluate/significance.h"
+#include "evaluate/evaluate.h"
 
 static struct rw_ctx *ctx;
 
