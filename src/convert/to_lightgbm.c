@@ -367,8 +367,9 @@ static const double *read_list(struct reading *r, int k, int64_t n, int64_t leas
     if (!list.text)
         rw_refuse(r->source, "%s%d: no '%s'", r->number ? "tree " : "header ", r->number,
                   r->key[k]);
-    else if (!is_short && rw_keep(r->source, RW_NEW(r->source->ctx, to, (size_t)n)) == RW_OK)
-        r->list[k] = to;
+    else if (!is_short)
+        rw_keep(r->source, RW_NEW(r->source->ctx, to, (size_t)n));
+    r->list[k] = to;
     for (int64_t i = 0; i < n && !is_short && r->source->status == RW_OK; i++) {
         is_short = !next_word(&list, &word);
         if (!is_short && !rw_is_number(word.text, word.n, &to[i]))
