@@ -428,9 +428,11 @@ static int run(struct rw_cli *cli)
         double *p = rw_need((size_t)n_tests, sizeof(*p));
         for (int i = 0; i < n_tests; i++)
             p[i] = comparison[i]->all.p;
-        if (holm)
-            RW_STEP(rw_holm(cli->ctx, p, n_tests));
-        fill_many(cli, &result, p, n_metrics, holm);
+        const int status = holm ? rw_holm(cli->ctx, p, n_tests) : 0;
+        if (status >= 0)
+            fill_many(cli, &result, p, n_metrics, holm);
+        free(p);
+        RW_STEP(status);
     } else {
         fill_two(&result, n_metrics);
     }
