@@ -311,7 +311,7 @@ static void read_statistic(struct reading *r, const json_t *root, const json_t *
         else if (rw_json_integer_at(source, rows, "hash_map", i + at, 0, INT32_MAX) > 0)
             add_category(r, hash);
     }
-    if (test)
+    if (test && test->n > 0)
         rw_sort_numbers(r->tests.category + test->first, test->n);
 }
 
