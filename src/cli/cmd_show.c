@@ -22,12 +22,12 @@ static int show_calibration(const struct rw_cli *cli)
 {
     struct rw_calibration map;
     struct rw_result result = {0};
-    json_t *knots = json_array();
     if (!rw_model_calibration(cli->model, &map)) {
         rw_msg_error("the model has no map of scores to probabilities");
         rw_msg_hint("'rankwood calibrate' makes a model with one");
         return RW_EXIT_FAILURE;
     }
+    json_t *knots = json_array();
     result.document = rw_load_json_calibration(&map);
     rw_load_calibration_line(&result, &map);
     for (int i = 0; i < map.n_knots; i++) {
