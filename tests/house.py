@@ -244,13 +244,13 @@ for i in range(5):
 '''
 ONE_QUERY = '''
 import sys, time, numpy, rankwood
-X, y, q = rankwood.synth("letor", 200, seed=1)
+X, y, q = rankwood.synth("mslr30k", 20, seed=1)
 X = numpy.ascontiguousarray(X, dtype=numpy.float32)
-model, took = rankwood.Model(sys.argv[1]), []
+model, took = rankwood.Model.load(sys.argv[1]), []
 for i in range(20000):
     rows = X[i % 1000:i % 1000 + 20]
     begin = time.perf_counter()
-    model.predict(rows)
+    model.predict(rows, feature_base=1)
     took.append(time.perf_counter() - begin)
 print(sorted(took)[len(took) * 99 // 100])
 '''
