@@ -176,15 +176,6 @@ static int bad(struct rw_text_chunk *chunk, const char *record, const char *at, 
     return RW_ERR_PARSE;
 }
 
-static int failed(struct rw_text_chunk *chunk, int status)
-{
-    snprintf(chunk->error, sizeof(chunk->error), "%s",
-             status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
-    chunk->status = status;
-    chunk->error_location = (struct rw_text_location){chunk->n_lines, 1};
-    return status;
-}
-
 struct found {
     char text[64];
 };
@@ -307,7 +298,7 @@ static int take_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker
         return RW_OK;
     const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
     if (status < 0)
-        return failed(chunk, status);
+        return rw_text_chunk_fail(chunk, status);
     record->id_bytes = rw_csv_field_text(&inner, worker->unquoted);
     record->id = worker->unquoted;
     return RW_OK;
@@ -332,7 +323,7 @@ static int take_word(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
     if (field->is_quoted && memchr(word, '"', n)) {
         const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
         if (status < 0)
-            return failed(chunk, status);
+            return rw_text_chunk_fail(chunk, status);
         n = rw_csv_field_text(&inner, worker->unquoted);
         word = worker->unquoted;
     }
@@ -341,7 +332,7 @@ static int take_word(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
         return bad(chunk, record->begin, field->begin, "expected at most %d different words",
                    RW_MAX_WORDS);
     if (status < 0)
-        return failed(chunk, status);
+        return rw_text_chunk_fail(chunk, status);
     *value = (float)number;
     return RW_OK;
 }
@@ -451,7 +442,7 @@ static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_work
     }
     const int status = add_doc(chunk, worker, &record);
     if (status < 0) {
-        failed(chunk, status);
+        rw_text_chunk_fail(chunk, status);
         return NULL;
     }
     return p < end ? p + 1 : p;
@@ -484,7 +475,7 @@ void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *work
     if (status >= 0)
         status = rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
-        failed(chunk, status);
+        rw_text_chunk_fail(chunk, status);
 }
 
 /* ---- a kind of text ---- */

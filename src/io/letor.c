@@ -53,16 +53,6 @@ static const char *bad(struct rw_text_chunk *chunk, const char *line, const char
     return NULL;
 }
 
-static int no_memory(struct rw_text_chunk *chunk, int status)
-{
-    snprintf(chunk->error, sizeof(chunk->error), "%s",
-             status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
-    chunk->status = status;
-    chunk->error_location.line = chunk->n_lines;
-    chunk->error_location.column = 1;
-    return status;
-}
-
 struct found {
     char text[64];
 };
@@ -224,7 +214,7 @@ static const char *parse_category(struct rw_text_chunk *chunk, const char *line,
     if (status == RW_ERR_DATA)
         return bad(chunk, line, p, "expected at most %d different categories", RW_MAX_WORDS);
     if (status < 0) {
-        no_memory(chunk, status);
+        rw_text_chunk_fail(chunk, status);
         return NULL;
     }
     *value = (float)number;
@@ -343,7 +333,7 @@ static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, 
         const size_t n = entries->n;
         const int status = make_room(entries);
         if (status < 0) {
-            no_memory(chunk, status);
+            rw_text_chunk_fail(chunk, status);
             return NULL;
         }
         if (fast) {
@@ -386,7 +376,7 @@ static int add_picked(struct rw_text_chunk *chunk, float label)
         status = rw_builder_query(NULL, builder, "", 0);
     if (status < 0 || (status = rw_builder_doc(NULL, builder, label, entries->feature,
                                                entries->value, entries->n, NULL, 0)) < 0)
-        return no_memory(chunk, status);
+        return rw_text_chunk_fail(chunk, status);
     pick->row[builder->n_docs - 1] = doc;
     return RW_OK;
 }
@@ -400,7 +390,7 @@ static int add_doc(struct rw_text_chunk *chunk, float label, const char *comment
     if ((status = rw_builder_line(NULL, builder, chunk->n_lines)) < 0 ||
         (status = rw_builder_doc(NULL, builder, label, entries->feature, entries->value, entries->n,
                                  comment, (size_t)(comment_end - comment))) < 0)
-        return no_memory(chunk, status);
+        return rw_text_chunk_fail(chunk, status);
     return RW_OK;
 }
 
@@ -457,7 +447,7 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     while (end > comment && is_blank(end[-1]))
         end--;
     const int status = add_query(chunk, line, id, id_bytes);
-    return status < 0 ? no_memory(chunk, status) : add_doc(chunk, label, comment, end);
+    return status < 0 ? rw_text_chunk_fail(chunk, status) : add_doc(chunk, label, comment, end);
 }
 
 /* A byte 0 is what is wrong with a line, whatever else is. */
@@ -501,7 +491,7 @@ void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *wo
                      ? rw_early_pack(chunk->early, chunk->number, &worker->builder, &chunk->builder)
                      : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
-        no_memory(chunk, status);
+        rw_text_chunk_fail(chunk, status);
 }
 
 /* ---- a kind of text ---- */

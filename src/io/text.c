@@ -25,6 +25,15 @@ void rw_builder_list_release(struct rw_builder_list *list)
     memset(list, 0, sizeof(*list));
 }
 
+int rw_text_chunk_fail(struct rw_text_chunk *chunk, int status)
+{
+    snprintf(chunk->error, sizeof(chunk->error), "%s",
+             status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
+    chunk->status = status;
+    chunk->error_location = (struct rw_text_location){chunk->n_lines, 1};
+    return status;
+}
+
 void rw_text_chunk_release(struct rw_text_chunk *chunk)
 {
     rw_builder_release(&chunk->builder);

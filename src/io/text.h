@@ -93,6 +93,9 @@ struct rw_text_chunk {
     struct rw_recognised kind; /* if no document came before: what the file seems to be */
 };
 void rw_text_chunk_release(struct rw_text_chunk *chunk);
+/* Ends the chunk at its present line: memory is short, or there are too many documents. Returns
+ * `status`. */
+int rw_text_chunk_fail(struct rw_text_chunk *chunk, int status);
 
 /* --- ids of the queries so far, to notice one that comes back --- */
 
