@@ -162,7 +162,7 @@ RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *data
  *                  the numbers of the better and the worse document in the query, from 1, and a weight (1 if it is
  *                  missing); '#' begins a comment. */
 /* values: [n][n_columns], where n is the number of documents or queries, and n_columns is 1 but for `labels`.
- * RW_ERR_DATA: another n, or a value out of range; RW_ERR_ARGUMENT: there is no such column. */
+ * RW_ERR_DATA: n differs from that number, or a value is out of range; RW_ERR_ARGUMENT: unknown name. */
 RW_API int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
                                       const double *values, size_t n, int n_columns);
 RW_API int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,

@@ -12,7 +12,7 @@
  * the caller's gradients? RW_ERR_ARGUMENT: a column is missing; a warning: one has no use. */
 int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_objective *objective, const struct rw_dataset *train);
-/* The same of several labels alone. */
+/* Checks the labels alone, for a refit. */
 int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_objective *objective, const struct rw_dataset *train);
 /* RW_ERR_ARGUMENT: parameters name the file of a column that the training set does not have. */
