@@ -17,7 +17,7 @@ struct rw_ctx {
     int n_threads;          /* >= 1, resolved */
     struct rw_watch *watch; /* base/thread.h; NULL: nothing is asked while a call runs; owned */
     struct rw_pool *pool;   /* base/thread.h; NULL: not used yet; owned */
-    /* io/columns.h: how tables are read. NULL: the defaults; owned, and freed by columns_free */
+    /* io/data_format.h: how tables are read. NULL: the defaults; owned, and freed by columns_free */
     struct rw_table_columns *columns;
     void (*columns_free)(struct rw_table_columns *columns);
     const char *idle_param; /* during a warning: the parameter that it is about, or NULL */

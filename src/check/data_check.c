@@ -11,7 +11,6 @@
 #include "check/data_check.h"
 #include "dataset/dataset.h"
 #include "dataset/lexicon.h"
-#include "io/columns.h"
 #include "io/data_format.h"
 
 enum { MOST_FINDINGS = 64, LINE = 320 };

@@ -9,7 +9,6 @@
 #include "dataset/query_ids.h"
 #include "io/input.h"
 #include "io/side_files.h"
-#include "io/trec_lines.h"
 #include "metric/dialect.h"
 
 enum { ID_ROOM = 512 };

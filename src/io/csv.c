@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "dataset/lexicon.h"
-#include "io/columns.h"
 #include "io/data_format.h"
 
 /* ---- fields ---- */

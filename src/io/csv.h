@@ -37,7 +37,7 @@ struct rw_csv_layout {
     struct rw_lexicon *lexicon;   /* of the words; NULL: there are none; the context's */
 };
 void rw_csv_layout_release(struct rw_csv_layout *layout);
-/* Of the first record, [text, end), by ctx->columns (csv_header.c). `name`: of the file. */
+/* Of the first record, [text, end), by ctx->columns (columns.c). `name`: of the file. */
 int rw_csv_layout_make(struct rw_ctx *ctx, const char *name, const char *text, const char *end,
                        struct rw_csv_layout *layout);
 

@@ -101,4 +101,92 @@ int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_pat
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);
 
+/* How tables (CSV, TSV) are read: what rw_ctx_set_columns was given, and what the library itself
+ * asks for. */
+struct rw_table_columns {
+    char *label, *qid, *weight; /* as given; NULL: not given; owned */
+    int n_ignore;
+    char **ignore; /* [n_ignore]; owned */
+    int n_more_labels;
+    char **more_label;    /* [n_more_labels]; owned */
+    int no_label, no_qid; /* as in struct rw_columns */
+    /* Features by name; n_names 0: they are numbered. */
+    int32_t n_names;
+    struct rw_feature_name *name; /* [n_names] by name; owned */
+    uint8_t *needed;              /* [n_names] 1: must be there; owned */
+    int has_noted_extra;          /* there was a note of columns that have none of these names */
+    int64_t first_other; /* the id of the first column that has none by its name; -1: such columns
+                            are not read */
+    /* Features whose values are words, of any text; all owned: */
+    char *categorical; /* a list, as given; NULL: not given */
+    int32_t n_called;
+    struct rw_feature_name *called; /* [n_called] by ascending id: names that the list may have */
+    uint8_t *by_category;           /* [RW_FEATURE_IDS] those of a model; NULL: it has none */
+    struct rw_lexicon *lexicon;     /* NULL: no feature's values are words */
+};
+
+/* What a file is read with, whose columns have these names; NULL: `called` has them. *out: NULL if
+ * no feature's values are words; the context's. */
+int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
+                       struct rw_lexicon **out);
+/* Has the data set, which was read so, what each item of the list of categorical features names, of
+ * a range at least one? (Training sees to that itself.) */
+int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
+
+/* 1: by the caller, so that text which looks like a table may be taken for one. */
+int rw_columns_are_given(const struct rw_table_columns *columns);
+/* The index in `name` of a column of this name, as it is or as a model's file has it; -1: none. */
+int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
+                    int32_t *index);
+/* RW_ERR_DATA: a feature of the file, which is read as it is, has another id than its name has in
+ * ctx->columns. */
+int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_dataset *dataset);
+/* From now on features are found by the names of `like`, if it has some; NULL: they are numbered.
+ */
+int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
+
+/* The part of some files that a rank reads: whole queries, in order, of about as many bytes as any
+ * other rank's. Text and caches are divided where queries begin, which all ranks find alike, each
+ * for itself; what cannot be divided (gzip, tables) is given to ranks a file at a time. */
+/* From here on, in files one after the other; `at` is of a range. */
+struct rw_place {
+    int32_t file;
+    uint64_t at;
+};
+
+struct rw_own_part {
+    struct rw_place begin, end;
+    int is_text;           /* all files are LETOR text, plain or gzip */
+    int is_cache;          /* there is one file, a cache */
+    struct rw_range range; /* of the file at work, and at last of the last one */
+};
+
+/* Finds the part of the context's rank. All ranks call it together, and fail together. */
+int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                     struct rw_own_part *part);
+/* Files [first, end) have something of it. */
+void rw_own_part_files(const struct rw_own_part *part, int *first, int *end);
+/* What it has of a file. */
+struct rw_range rw_own_part_range(const struct rw_own_part *part, int file);
+
+/* Of several ranks: opening a pipe on each of them would lose what is in it. */
+int rw_own_part_check_path(struct rw_ctx *ctx, const char *path);
+/* Reads it as the goal says, but does not bin it (reader.c). out: to be released, also after a
+ * failure. */
+int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                     struct rw_own_part *part, const struct rw_read_goal *goal,
+                     struct rw_binned *out);
+
+/* --- what workers have read, taken together --- */
+
+/* Checks that the ranks' documents are one data set: parts of these files that follow each other,
+ * no query in two of them, features of the same names, as many labels a document. Each rank's
+ * documents get what only other ranks know: numbers of lines that count from the beginning of a
+ * file, names of features, weights of 1 where other documents have some. notice: a query that comes
+ * back, in any rank's part, is an error. All ranks call it together, and fail together. */
+int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_own_part *part,
+                      int notice, struct rw_dataset *documents);
+/* rw_data_format_note_clamped of all ranks' numbers, by rank 0. */
+int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
+
 #endif

@@ -2,7 +2,7 @@
  *
  * Most entries go through the fast path (letor_fast.c), where there is one. It takes only what is
  * surely right and leaves the rest to the careful path here; so every message comes from here. */
-#include "io/letor.h"
+#include "io/text.h"
 
 #include <stdarg.h>
 #include <strings.h>
@@ -12,9 +12,7 @@
 #include "base/system.h"
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
-#include "io/columns.h"
 #include "io/data_format.h"
-#include "io/text.h"
 
 /* A carriage return is a blank, so lines may end with CR LF. */
 static inline int is_blank(char c)

@@ -10,7 +10,7 @@
  *
  * The value is computed in double as in number.c and under the same bounds; what they do not decide
  * goes to rw_number_parse, as do exponents, signs other than '-' and long decimals. */
-#include "io/letor.h"
+#include "io/text.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 

@@ -10,7 +10,7 @@
 #include "dataset/dataset.h"
 #include "dataset/query_ids.h"
 #include "io/input.h"
-#include "io/trec_lines.h"
+#include "io/side_files.h"
 
 /* A document's id and its end fit where ids are printed and compared. */
 enum { MOST_ID = 511, JUDGMENTS = 0 };

@@ -1,5 +1,5 @@
 /* The part of some files that each worker reads, and what workers have read, taken together. */
-#include "io/shard.h"
+#include "io/data_format.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -18,8 +18,7 @@
 #include "dataset/query_ids.h"
 #include "dataset/side_columns.h"
 #include "io/input.h"
-#include "io/shard.h"
-#include "io/trec_lines.h"
+#include "io/data_format.h"
 
 static const char *skip_blanks(const char *p, const char *end)
 {

@@ -90,7 +90,7 @@ int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths
                        const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_own_part *part,
                        struct rw_binned *out);
 
-/* A table whose values come in batches of any size (source_batches.c), which are put together again
+/* A table whose values come in batches of any size (source_codes.c), which are put together again
  * in chunks of chunk_docs documents, as many at a time as there are threads. rule->ignore: NULL.
  * *out is zeroed; after a failure it is to be released. Fails as rw_dataset_from_batches does. */
 enum { RW_BATCH_CHUNK_DOCS = 1 << 14 };
@@ -98,7 +98,7 @@ int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
                    const struct rw_batches *batches, const struct rw_cut_rule *rule,
                    uint32_t chunk_docs, struct rw_binned *out);
 
-/* Values in memory, of each worker its own (source_dataset.c). Fills out->bins and its features. */
+/* Values in memory, of each worker its own Fills out->bins and its features. */
 int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                      const struct rw_cut_rule *rule, struct rw_binned *out);
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
+#include "dataset/table.h"
 
 int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs)
 {
@@ -70,4 +71,310 @@ out:
     rw_cut_sample_release(&source->sample);
     rw_mem_free(source->first_doc);
     return status;
+}
+
+/* Tables whose values come in batches, and are never in memory as a whole.
+ *
+ * Batches may be of any size, so documents are put together again in chunks of one size, as many at
+ * a time as there are threads. If all documents are sampled there is one pass. */
+#define MOST_STAGED \
+    ((size_t)128 << 20) /* bytes of values of all chunks at hand, if more than one */
+
+/* Documents of the batch at hand that go to one chunk. */
+struct segment {
+    uint32_t slot;     /* of the chunk */
+    uint32_t first, n; /* in struct batched's `row` */
+    uint32_t at;       /* in the chunk: after those of earlier batches */
+};
+
+struct batched {
+    struct rw_source source;
+    const struct rw_table *table;     /* borrowed */
+    const struct rw_batches *batches; /* borrowed */
+    struct rw_table_reader reader;
+    struct rw_array *column;    /* [n_columns] of the batch at hand; owned */
+    uint32_t *number, *feature; /* [n_columns] 0, 1, ...; ids; owned */
+    uint32_t n_columns, chunk_docs;
+    struct rw_binned *out; /* borrowed */
+    /* the chunks at hand: slot k has chunk `chunk` + k */
+    uint32_t chunk, n_slots, room;
+    uint32_t *staged;        /* [room] documents there so far; owned */
+    struct segment *segment; /* [room] of the documents at hand; owned */
+    uint32_t n_segments;
+    uint32_t *row; /* [chunk_docs * room] documents of the batch; owned */
+};
+
+static void batched_release(struct batched *b)
+{
+    rw_mem_free(b->column);
+    rw_mem_free(b->number);
+    rw_mem_free(b->feature);
+    rw_mem_free(b->staged);
+    rw_mem_free(b->segment);
+    rw_mem_free(b->row);
+    rw_table_close(&b->reader);
+}
+
+/* ---- batches to chunks ---- */
+
+/* The next chunks take the place of those at hand. */
+static int begin_chunks(struct batched *b, uint32_t chunk)
+{
+    b->chunk = chunk;
+    b->n_slots = b->source.n_chunks - chunk < b->room ? b->source.n_chunks - chunk : b->room;
+    for (uint32_t k = 0; k < b->n_slots; k++) {
+        b->staged[k] = 0;
+        if (rw_pieces_stage(&b->source.pieces, (int)k, b->feature, b->n_columns,
+                            rw_source_n_wanted(&b->source, chunk + k)) < 0)
+            return rw_fail(b->source.ctx, RW_ERR_MEMORY, "out of memory while reading batches");
+    }
+    return RW_OK;
+}
+
+static int end_some(void *user, struct rw_share *share)
+{
+    struct batched *b = user;
+    for (uint64_t k, end; rw_share_next(share, &k, &end);)
+        RW_TRY(rw_source_take(&b->source, b->chunk + (uint32_t)k, (int)k, NULL, NULL));
+    return RW_OK;
+}
+
+/* What all documents of the chunks at hand are staged for. */
+static int end_chunks(struct batched *b)
+{
+    const int status =
+        rw_parallel(b->source.ctx, b->source.ctx->n_threads, b->n_slots, 1, end_some, b);
+    return status < 0 ? rw_fail_memory(b->source.ctx, status, "out of memory while reading batches")
+                      : status;
+}
+
+static int stage_some(void *user, struct rw_share *share)
+{
+    struct batched *b = user;
+    const uint32_t n_groups = (b->n_columns + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
+    for (uint64_t item, end; rw_share_next(share, &item, &end);) {
+        const struct segment *one = &b->segment[item / n_groups];
+        const uint32_t first = (uint32_t)(item % n_groups) * RW_TABLE_COLUMNS;
+        const uint32_t left = b->n_columns - first;
+        const uint32_t stride = rw_source_n_wanted(&b->source, b->chunk + one->slot);
+        float *value = b->source.pieces.scratch[one->slot].value;
+        rw_table_values(&b->reader, b->number + first,
+                        left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS, b->row + one->first, 0,
+                        one->n, value + (size_t)first * stride + one->at, stride);
+    }
+    return RW_OK;
+}
+
+/* Documents [first, end), all of the chunks at hand and in the batch, which begins with document
+ * `batch`. */
+static void stage_batch(struct batched *b, uint32_t batch, uint32_t first, uint32_t end)
+{
+    uint32_t n = 0;
+    b->n_segments = 0;
+    for (uint32_t doc = first; doc < end;) {
+        const uint32_t chunk = doc / b->chunk_docs, slot = chunk - b->chunk;
+        const uint32_t chunk_end =
+            b->source.first_doc[chunk + 1] < end ? b->source.first_doc[chunk + 1] : end;
+        struct segment one = {.slot = slot, .first = n, .at = b->staged[slot]};
+        uint32_t *row = b->source.pieces.scratch[slot].row;
+        for (; doc < chunk_end; doc++) {
+            if (!rw_source_wants(&b->source, doc))
+                continue;
+            row[b->staged[slot]++] = doc - b->source.first_doc[chunk];
+            b->row[n++] = doc - batch;
+        }
+        one.n = n - one.first;
+        if (one.n)
+            b->segment[b->n_segments++] = one;
+    }
+    const uint32_t n_groups = (b->n_columns + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
+    enum { FEW = 1 << 12 }; /* values: waking threads up costs more */
+    const int n_threads = (uint64_t)n * b->n_columns < FEW ? 1 : b->source.ctx->n_threads;
+    rw_parallel(b->source.ctx, n_threads, (uint64_t)b->n_segments * n_groups, 1, stage_some, b);
+}
+
+static int read_batches(struct rw_source *source)
+{
+    struct batched *b = source->self;
+    const uint32_t n_docs = source->documents->n_docs;
+    uint32_t done = 0, n;
+    RW_TRY(begin_chunks(b, 0));
+    RW_TRY(rw_table_rewind(source->ctx, b->batches));
+    for (;;) {
+        RW_TRY(
+            rw_table_next_batch(source->ctx, &b->reader, b->batches, n_docs, done, b->column, &n));
+        if (n == 0)
+            return RW_OK;
+        const uint32_t batch = done;
+        while (done < batch + n) {
+            const uint32_t end = source->first_doc[b->chunk + b->n_slots];
+            const uint32_t stop = batch + n < end ? batch + n : end;
+            stage_batch(b, batch, done, stop);
+            done = stop;
+            if (done < end)
+                break;
+            RW_TRY(end_chunks(b));
+            if (done < n_docs)
+                RW_TRY(begin_chunks(b, b->chunk + b->n_slots));
+        }
+        /* in the last pass all documents before these are known to be right */
+        if (!source->sampled || !source->sample.in)
+            RW_TRY(rw_table_check(source->ctx, &b->reader));
+    }
+}
+
+/* ---- all ---- */
+
+static int make_room(struct batched *b)
+{
+    struct rw_ctx *ctx = b->source.ctx;
+    const size_t bytes = (size_t)b->chunk_docs * (b->n_columns + 1) * sizeof(float);
+    const uint32_t most = bytes < MOST_STAGED ? (uint32_t)(MOST_STAGED / bytes) : 1;
+    b->room = most < (uint32_t)ctx->n_threads ? most : (uint32_t)ctx->n_threads;
+    RW_TRY(RW_NEW(ctx, b->column, b->n_columns));
+    RW_TRY(RW_NEW_RAW(ctx, b->number, b->n_columns));
+    RW_TRY(RW_NEW_RAW(ctx, b->feature, b->n_columns));
+    for (uint32_t i = 0; i < b->n_columns; i++) {
+        b->number[i] = i;
+        b->feature[i] = b->table->feature ? b->table->feature[i] : i;
+    }
+    RW_TRY(RW_NEW_RAW(ctx, b->staged, b->room));
+    RW_TRY(RW_NEW_RAW(ctx, b->segment, b->room));
+    return RW_NEW_RAW(ctx, b->row, (size_t)b->chunk_docs * b->room);
+}
+
+static int open_batches(struct rw_source *source)
+{
+    struct batched *b = source->self;
+    int status = rw_table_open_batches(source->ctx, &b->reader, b->table);
+    status = status < 0 ? status : rw_table_documents(source->ctx, b->table, &b->out->documents);
+    source->documents = b->out->documents;
+    status = status < 0 ? status : rw_source_even_chunks(source, b->table->n_docs, b->chunk_docs);
+    RW_TRY(rw_comm_agree(source->ctx, status < 0 ? status : make_room(b)));
+    return 1;
+}
+
+static int end_batches(struct rw_source *source)
+{
+    const struct batched *b = source->self;
+    rw_table_tell(source->ctx, &b->reader);
+    return 1;
+}
+
+int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
+                   const struct rw_batches *batches, const struct rw_cut_rule *rule,
+                   uint32_t chunk_docs, struct rw_binned *out)
+{
+    static const struct rw_source_kind kind = {
+        .open = open_batches, .pass = read_batches, .done = end_batches};
+    struct batched b = {.source = {.kind = &kind, .self = &b, .ctx = ctx, .rule = rule},
+                        .table = table,
+                        .batches = batches,
+                        .n_columns = table->n_columns,
+                        .chunk_docs = chunk_docs,
+                        .out = out};
+    const int status = rw_source_codes(&b.source, out);
+    batched_release(&b);
+    return status < 0 ? status : RW_OK;
+}
+
+/* The values of a data set, of which each worker has its own documents. */
+enum { CHUNK_DOCS = 1 << 14 };
+
+static int open_documents(struct rw_source *source)
+{
+    const int status = rw_source_even_chunks(source, source->documents->n_docs, CHUNK_DOCS);
+    return status < 0 ? status : 1;
+}
+
+/* What the wanted documents of a chunk are called: their places in it, or, where they are sampled,
+ * among those. number: [CHUNK_DOCS], written; UINT32_MAX: not wanted. */
+static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32_t *number)
+{
+    const uint32_t first = source->first_doc[chunk], n = source->first_doc[chunk + 1] - first;
+    uint32_t n_wanted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const int is_wanted = rw_source_wants(source, first + i);
+        number[i] = !is_wanted ? UINT32_MAX : source->sampled ? n_wanted : i;
+        n_wanted += (uint32_t)is_wanted;
+    }
+}
+
+/* The entries of their documents [first, end), behind the n that are in the thread's memory.
+ * Returns how many there are then. */
+static uint32_t stage_column(const struct rw_column *column, uint32_t first, uint32_t end,
+                             const uint32_t *number, struct rw_piece_scratch *s, uint32_t n)
+{
+    uint32_t at = column->row ? rw_numbers_under(column->row, column->n, first) : first;
+    for (; at < column->n; at++) {
+        const uint32_t doc = column->row ? column->row[at] : at;
+        if (doc >= end)
+            break;
+        if (number[doc - first] == UINT32_MAX || rw_is_absent(column->value[at]))
+            continue;
+        s->row[n] = number[doc - first];
+        memcpy(&s->value[n++], &column->value[at], sizeof(*s->value));
+    }
+    return n;
+}
+
+static int stage_chunk(const struct rw_source *source, uint32_t chunk, const uint32_t *number,
+                       struct rw_piece_scratch *s)
+{
+    const struct rw_dataset *dataset = source->documents;
+    const uint32_t n_wanted = rw_source_n_wanted(source, chunk);
+    uint32_t n = 0;
+    s->shares_rows = 0;
+    s->n_features = 0;
+    RW_TRY(RW_GROW(NULL, s->feature, s->feature_room, dataset->n_columns));
+    RW_TRY(RW_GROW(NULL, s->begin, s->begin_room, dataset->n_columns));
+    for (uint32_t i = 0; i < dataset->n_columns; i++) {
+        const struct rw_column *column = &dataset->column[i];
+        const uint32_t begin = n;
+        RW_TRY(RW_GROW(NULL, s->value, s->value_room, (size_t)n + n_wanted));
+        RW_TRY(RW_GROW(NULL, s->row, s->row_room, (size_t)n + n_wanted));
+        n = stage_column(column, source->first_doc[chunk], source->first_doc[chunk + 1], number, s,
+                         n);
+        if (n == begin)
+            continue;
+        s->feature[s->n_features] = (uint16_t)column->feature;
+        s->begin[s->n_features++] = begin;
+        s->next[column->feature] = n;
+    }
+    return RW_OK;
+}
+
+static int read_chunks(void *user, struct rw_share *share)
+{
+    struct rw_source *source = user;
+    uint32_t *number = NULL;
+    int status = RW_NEW_RAW(NULL, number, CHUNK_DOCS);
+    for (uint64_t chunk, end; status >= 0 && rw_share_next(share, &chunk, &end);) {
+        number_wanted(source, (uint32_t)chunk, number);
+        RW_TRY_OUT(
+            stage_chunk(source, (uint32_t)chunk, number, &source->pieces.scratch[share->thread]));
+        status = rw_source_take(source, (uint32_t)chunk, share->thread, NULL, NULL);
+    }
+out:
+    rw_mem_free(number);
+    return status;
+}
+
+static int read_values(struct rw_source *source)
+{
+    struct rw_ctx *ctx = source->ctx;
+    const int status =
+        rw_parallel_long(ctx, ctx->n_threads, source->n_chunks, 1, read_chunks, source);
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while coding %u documents",
+                                       source->documents->n_docs)
+                      : status;
+}
+
+int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                     const struct rw_cut_rule *rule, struct rw_binned *out)
+{
+    static const struct rw_source_kind kind = {.open = open_documents, .pass = read_values};
+    struct rw_source source = {.kind = &kind, .ctx = ctx, .rule = rule, .documents = dataset};
+    const int status = rw_source_codes(&source, out);
+    return status < 0 ? status : RW_OK;
 }

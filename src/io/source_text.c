@@ -7,7 +7,6 @@
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "io/input.h"
-#include "io/shard.h"
 #include "io/source.h"
 #include "io/text.h"
 

@@ -7,7 +7,7 @@
 #include "dataset/lexicon.h"
 #include "dataset/query_ids.h"
 #include "io/data_format.h"
-#include "io/members.h"
+#include "io/input.h"
 
 enum {
     LEAST_AT_ONCE = 4,

@@ -14,7 +14,6 @@
 #include "base/other_formats.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
-#include "io/letor.h"
 
 struct rw_csv_layout;
 struct rw_range;
@@ -36,6 +35,33 @@ void rw_builder_list_release(struct rw_builder_list *list);
 /* --- a chunk --- */
 
 enum { RW_TEXT_PAD = 64 }; /* bytes that may be read before and after a chunk */
+
+/* --- LETOR text (letor.c), and its fast path (letor_fast.c) --- */
+
+enum {
+    RW_LETOR_SPAN = 2048, /* bytes that the fast path looks at in one go */
+    RW_LETOR_SPAN_ENTRIES = RW_LETOR_SPAN / 4 + 8
+};
+
+/* One line's entries. Entries of `feature` and `text` past n are left from earlier lines, as a
+ * guess: the next one is mostly of the same feature, which its text tells. */
+struct rw_letor_entries {
+    uint16_t *feature; /* [room] */
+    float *value;      /* [room] */
+    uint64_t *text;    /* [room] the feature as written, in the fast path's form; 0: not known */
+    size_t room, n;
+    int32_t last; /* the feature before; -1 at first */
+    uint64_t n_clamped;
+};
+/* Parses entries at p, as many as are written plainly (digits, ':', a short decimal, one blank) and
+ * fit with room for RW_LETOR_SPAN_ENTRIES more; returns where it stopped: at `end`, or at an entry
+ * that is for the careful path, which also finds the words for errors. */
+typedef const char *(*rw_letor_fast_fn)(struct rw_letor_entries *entries, const char *p,
+                                        const char *end);
+/* The i-th fast path that this processor has, the best one first; NULL: there are no more. */
+rw_letor_fast_fn rw_letor_fast(int i);
+
+/* --- what a chunk has --- */
 
 /* What is wanted of a chunk: all of it, but the entries, or the entries of some documents. */
 enum rw_text_want { RW_TEXT_ALL, RW_TEXT_SKIM, RW_TEXT_PICK };
@@ -213,5 +239,12 @@ int rw_text_pick(const struct rw_text *text, uint64_t chunk, struct rw_text_work
 /* Calls each(user, chunk, thread) for every chunk of blocks that were just opened; threads do so
  * side by side. Stops at the first status below 0. */
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user);
+
+void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
+/* The query's id on a document's line, [line, end) without its newline; NULL: it is none, as a
+ * comment, or is wrong. Looks at nothing else. */
+const char *rw_letor_query_id(const char *line, const char *end, size_t *n);
+
+extern const struct rw_text_kind rw_letor_text;
 
 #endif

@@ -6,7 +6,6 @@
 #include "binning/table_codes.h"
 #include "comm/comm.h"
 #include "io/cache/cache.h"
-#include "io/columns.h"
 #include "io/data_format.h"
 #include "io/input.h"
 #include "io/source.h"

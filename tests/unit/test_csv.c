@@ -4,7 +4,7 @@
 #include "base/checksum.h"
 #include "base/mem.h"
 #include "io/cache/cache.h"
-#include "io/columns.h"
+#include "io/data_format.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
 

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/text.h"
-#include "io/members.h"
+#include "io/input.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
 

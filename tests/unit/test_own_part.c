@@ -1,4 +1,4 @@
-#include "io/shard.h"
+#include "io/data_format.h"
 
 #include "each.h"
 #include "io/input.h"

@@ -5,7 +5,6 @@
 
 #include "base/checksum.h"
 #include "base/mem.h"
-#include "io/columns.h"
 #include "io/data_format.h"
 #include "io/input.h"
 #include "io/text.h"

@@ -8,7 +8,7 @@
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
 #include "io/cache/cache.h"
-#include "io/columns.h"
+#include "io/data_format.h"
 
 /* ---- to write ---- */
 
