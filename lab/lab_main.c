@@ -2,9 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/bench_rows.h"
-#include "cli/options.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 #include "lab/lab.h"
 
 enum { MOST_SUITES = 16 };

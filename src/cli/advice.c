@@ -1,10 +1,8 @@
-#include "cli/advice.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "cli/messages.h"
 
 const struct rw_help_option *rw_advice_find(const struct rw_known_options *known, const char *name,
                                             size_t n)

@@ -1,9 +1,7 @@
-#include "cli/bench_rows.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/messages.h"
 
 /* ------------------------------------------------------------------ rows */
 

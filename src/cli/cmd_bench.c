@@ -1,6 +1,5 @@
 /* rankwood bench: measures this machine. */
-#include "cli/bench_rows.h"
-#include "cli/many_ranks.h"
+#include "cli/cli.h"
 
 static struct rw_bench_options how = {.seed = 1};
 static unsigned long long queries, ranks;

@@ -1,7 +1,7 @@
 /* rankwood calibrate: a map of a model's scores to probabilities, kept in the model. */
 #include <string.h>
 
-#include "cli/load.h"
+#include "cli/cli.h"
 
 static const char *output;
 static struct rw_calibrate how = RW_CALIBRATE_DEFAULTS;

@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
 /* What is written besides the models. */

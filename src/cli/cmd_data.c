@@ -1,8 +1,7 @@
 /* rankwood bin: data as a cache; rankwood synth: made ranking data. */
 #include <string.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 static const char *output;
 static const struct rw_option options[] = {

@@ -1,9 +1,7 @@
 /* rankwood doctor: what this machine has, and whether all of it gives the same model. */
 #include <string.h>
 
-#include "cli/bench_rows.h"
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 static const struct rw_option options[] = {{0}};
 

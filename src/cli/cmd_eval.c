@@ -2,8 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
 static struct rw_list runs;

@@ -2,8 +2,7 @@
  * rankwood import: a model that another program trained. */
 #include <string.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 static const char *output;
 static struct rw_exchange how;

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 enum { TOP = 20, PIECE_DOCS = 4096 };
 

@@ -1,8 +1,7 @@
 /* rankwood info: what is in a model. */
 #include <stdlib.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 enum { MOST_SHOWN = 20 };
 

@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 static const char *output, *run_output, *trees;
 static int leaf_ids, probability;

@@ -1,8 +1,7 @@
 /* rankwood report: a model and its ranking of data, as one web page. */
 #include <string.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 static struct rw_list valid;
 static const char *output;

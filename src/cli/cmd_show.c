@@ -2,8 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 static unsigned long long tree;
 static int dot, calibration;

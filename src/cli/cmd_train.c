@@ -6,9 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/load.h"
-#include "cli/many_ranks.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 #include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,

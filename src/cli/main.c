@@ -1,13 +1,12 @@
 /* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, which
- * prints results by cli/result.h, name it below and in meson.build, and give it a section in
+ * prints results by cli/cli.h, name it below and in meson.build, and give it a section in
  * docs/rankwood.1.in. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/messages.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
     rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,

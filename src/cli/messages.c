@@ -1,4 +1,4 @@
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -229,8 +229,7 @@ void rw_progress_show(int done, int total, uint32_t n_docs)
     if (!line.on || done <= 0 || total <= 0)
         return;
     const double now = rw_progress_clock(), spent = now - line.started;
-    if (spent < first_after ||
-        (line.drawn > line.started && now - line.drawn < between))
+    if (spent < first_after || (line.drawn > line.started && now - line.drawn < between))
         return;
     line.drawn = now;
 

@@ -1,13 +1,9 @@
-#include "cli/options.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/advice.h"
-#include "cli/many_ranks.h"
-#include "cli/messages.h"
 
 /* Keys of the table: letters, then the command's own options, then parameters. */
 enum {

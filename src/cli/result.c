@@ -1,13 +1,10 @@
-#include "cli/result.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/messages.h"
-#include "cli/options.h"
 
 /* ------------------------------------------------------------------ values */
 

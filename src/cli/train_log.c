@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/load.h"
-#include "cli/messages.h"
+#include "cli/cli.h"
 
 /* While it is written, for the system takes the lock from a process that ends, however it ends. */
 static int lock(struct rw_train_log *log)

@@ -5,7 +5,7 @@
 #ifndef RW_CLI_TRAIN_LOG_H
 #define RW_CLI_TRAIN_LOG_H
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 /* Zero-initialise; every function does nothing on a log that is not open. */
 struct rw_train_log {

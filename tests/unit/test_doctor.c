@@ -20,7 +20,9 @@ static int write_model(struct rw_ctx *ctx, const struct rw_model *model, char **
     return n_models++ == failing ? RW_ERR_MACHINE : status;
 }
 #define rw_model_write_memory write_model
-#include "bench/doctor_check.c"
+#define RW_BUILD              "of a test"
+#define RW_GPU_ARCHS          "80"
+#include "bench/doctor.c"
 #undef rw_model_write_memory
 #include "base/limits.h"
 

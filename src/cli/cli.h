@@ -1,0 +1,431 @@
+/* The program: what its commands share. Values and results (result.c), messages and outputs
+ * (messages.c), commands and their options (options.c), data and workers (load.c). */
+#ifndef RW_CLI_H
+#define RW_CLI_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "rankwood.h"
+
+/* The result of a command, printed as --format names: text, JSON, CSV or LaTeX. A result is a
+ * document, which is what JSON prints, and parts in the order of the text: tables, whose rows are
+ * objects of the document or made for people only, and lines. CSV has the rows of the first table,
+ * and of the later ones that have its columns, with every digit; LaTeX has all tables, and the
+ * lines as comments. */
+struct rw_cli;
+
+enum rw_format { RW_FORMAT_TEXT, RW_FORMAT_JSON, RW_FORMAT_CSV, RW_FORMAT_LATEX };
+
+/* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
+enum { RW_FIGURE_ROOM = 32 };
+const char *rw_figure(double value, char buffer[RW_FIGURE_ROOM]);
+/* "+0.012764" */
+const char *rw_figure_signed(double value, char buffer[RW_FIGURE_ROOM]);
+
+/* A JSON string of any bytes: what is not UTF-8 is shown as '?'. NULL: null. */
+json_t *rw_result_text(const char *text);
+/* JSON has no NaN or infinity: null. */
+json_t *rw_result_real(double value);
+/* A parameter's value: a number where it is one, true and false for on and off, else a string
+ * ("auto", and a seed of 2^63 or more). */
+json_t *rw_result_param(const char *name, const char *value);
+/* An object: "key:kind key:kind ...", and a value each. s: rw_result_text; n: a double, as
+ * rw_result_real; i: int; u: unsigned; l: uint64_t; b: an int as true or false; o: json_t *, which
+ * becomes the object's; O: json_t *, which stays the caller's, too. */
+json_t *rw_result_row(const char *keys, ...);
+/* Adds such an object to an array, and returns it. */
+json_t *rw_result_add(json_t *array, const char *keys, ...);
+/* Adds the fields of `more`, which is freed. */
+void rw_result_extend(json_t *object, json_t *more);
+/* RFC 4180: in quotes where it must be. */
+void rw_result_put_csv(FILE *out, const char *text);
+
+/* Zero-initialise. */
+struct rw_result {
+    json_t *document;            /* owned */
+    struct rw_result_part *part; /* [n] owned */
+    int n;
+};
+/* Adds a table, which text has only if there are rows; title: NULL or a line above it. rows: an
+ * array, which becomes the result's. columns: "column;column;...", each the key that it has in the
+ * rows' objects and in CSV's head, or "key=title", or "key=title=format" (an empty title is the
+ * key). "-key" is a column of CSV only,
+ * "+key" one that CSV has not. Text is left-aligned, but with a format; numbers are right-aligned,
+ * true is "yes" and false is empty, null is "-". The format of reals is rw_figure's, or "+":
+ * rw_figure_signed's, "x": rw_exact_text's, "%": the percentage of the column's sum, or printf's.
+ */
+void rw_result_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns);
+/* Text and LaTeX have only the first `most` rows of the table that was added last. option: the one
+ * that shows all, for printf with their number, a size_t. */
+void rw_result_most(struct rw_result *result, int most, const char *option);
+/* Adds a line, or several. */
+void rw_result_line(struct rw_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Text of rows that are printed as they come: a column is as wide as its widest cell so far, or as
+ * its title. Zero-initialise. */
+enum { RW_STREAM_COLUMNS = 32 };
+struct rw_result_stream {
+    char title[64]; /* of the last row's table */
+    int n, width[RW_STREAM_COLUMNS];
+};
+/* Prints a row, which is freed, below the title and the columns if it is the table's first.
+ * Nonzero: it cannot be written. */
+int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *row,
+                   const char *columns);
+
+/* "--json" or "--format csv", where all rows are printed; else NULL. */
+const char *rw_prints_all(const struct rw_cli *cli);
+/* Prints it as cli->format names, and frees it. */
+void rw_result_print(const struct rw_cli *cli, struct rw_result *result, FILE *out);
+
+/* What the program prints on standard error, and the exit codes that go with it. */
+/* MACHINE: the machine or a device failed, and trying again may help: memory, a full disk, a GPU.
+ * BELOW: compare's --fail-below. */
+enum rw_exit {
+    RW_EXIT_OK = 0,
+    RW_EXIT_FAILURE = 1,
+    RW_EXIT_USAGE = 2,
+    RW_EXIT_MACHINE = 3,
+    RW_EXIT_BELOW = 4
+};
+
+/* Stands before each message: "rankwood". */
+extern const char *rw_msg_program;
+
+/* quiet: no notes; verbose: the library's debug lines too. */
+void rw_msg_set(int quiet, int verbose);
+/* Nothing is printed, but for the failures that only this rank can tell of. */
+void rw_msg_silence(int is_silent);
+int rw_msg_is_quiet(void);
+int rw_msg_is_verbose(void);
+
+/* A name or value that a file has: what would move the cursor, a line's end also, is '?'. */
+void rw_msg_put(FILE *out, const char *text);
+
+/* "rankwood: error: ..." and so on, one line each, in place of the progress bar. */
+void rw_msg_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void rw_msg_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void rw_msg_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line without a prefix, dropped when quiet. */
+void rw_msg_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints that memory has run out, and ends the program. */
+void rw_no_memory(void) __attribute__((noreturn));
+/* n elements and one more, zeroed; ends the program where there is no memory. */
+void *rw_need(size_t n, size_t size);
+/* The array of n elements with room for one more; ends the program where there is no memory. */
+void *rw_grown(void *array, size_t n, size_t size);
+/* A copy of a text, the same way. */
+char *rw_copy(const char *text);
+
+/* An error with the reason for `why`, an errno; the exit code. */
+int rw_msg_errno(int why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Prints a failed call's text; the exit code for its status. `command`: whose help is pointed to
+ * after wrong usage. */
+int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command);
+/* Points to a command's help; returns RW_EXIT_USAGE. */
+int rw_msg_usage(const char *command);
+/* The library's log callback. */
+void rw_msg_log(void *user, enum rw_log_level level, const char *line);
+
+/* A progress bar on standard error: only on a terminal, after a second, at most 6 times a second.
+ */
+/* Seconds of a clock that only goes forward. */
+double rw_progress_clock(void);
+void rw_progress_start(void);
+/* `done` of `total` rounds of `n_docs` documents each are behind us. */
+void rw_progress_show(int done, int total, uint32_t n_docs);
+/* From now on, up to rw_progress_end, calls with this context that count their work show it. */
+int rw_progress_follow(struct rw_ctx *ctx);
+/* Wipes the bar off the line, if one stands there; it comes back with the next show. */
+void rw_progress_clear(void);
+void rw_progress_end(void);
+
+/* Outputs of the program, and the signals that end it. */
+/* Opens /dev/null for standard input, output and error where they are closed, so that no file gets
+ * their numbers. What is read or written there then fails, as it does on a closed descriptor. */
+void rw_output_open_standard(void);
+/* From now on a signal that ends the program removes its temporary files. */
+void rw_output_catch_signals(void);
+/* What the handler does. */
+void rw_output_end_by(int signal_number);
+/* Flushes standard output; `code`, or that of the failure, which is printed. */
+int rw_output_end(int code);
+
+/* A model that cannot be written to `output` goes where there is room, which is said: it is never
+ * lost. Returns 1 if it does. */
+struct rw_ctx;
+struct rw_model;
+int rw_output_save_elsewhere(struct rw_ctx *ctx, const struct rw_model *model, const char *output);
+
+/* Ctrl-C and SIGTERM while a command works in rounds: it ends after the round that it is in. */
+
+/* From now on a signal is only noted, and said if `aloud`; a second Ctrl-C ends the program. */
+void rw_interrupts_catch(int aloud);
+/* From now on a call with this context ends soon after a signal, which is only noted: for work of
+ * which there is nothing to keep. */
+int rw_interrupts_stop_calls(struct rw_ctx *ctx);
+/* A call failed: the exit code where a signal has ended it, after a warning; else `status`.
+ * kept: a file that stays as it was; NULL: none is named. */
+int rw_interrupts_end(int status, const char *kept);
+/* The signal's number; 0: there was none. */
+int rw_interrupted(void);
+
+/* Commands and their options: a table of a command's own, and parameters by name from
+ * rw_param_info(). */
+/* Texts in order; the texts are borrowed. */
+struct rw_list {
+    const char **text; /* [n] owned */
+    int n;
+};
+/* Files of each "a,b" that was given. */
+struct rw_sets {
+    struct rw_list given;  /* [n] */
+    struct rw_list *files; /* [n] owned */
+};
+
+enum rw_option_kind {
+    RW_OPTION_FLAG,           /* int * */
+    RW_OPTION_TEXT,           /* const char ** */
+    RW_OPTION_LIST,           /* struct rw_list *: repeatable */
+    RW_OPTION_NUMBER,         /* unsigned long long *: whole, from least to most */
+    RW_OPTION_INPUT,          /* const char **: a file that is read */
+    RW_OPTION_INPUTS,         /* struct rw_list *: such files, commas between them */
+    RW_OPTION_INPUT_SETS,     /* struct rw_sets *: the same, repeatable */
+    RW_OPTION_INPUTS_BEHIND,  /* struct rw_list *: repeatable, and operands behind it are in it */
+    RW_OPTION_INPUTS_OR_NONE, /* struct rw_list *: repeatable, 'none' is no file */
+    RW_OPTION_OUTPUT,         /* const char **: a file that is written */
+};
+struct rw_option {
+    const char *name;     /* "valid"; NULL ends a table */
+    int letter;           /* 'o', or 0 */
+    const char *argument; /* "FILE"; NULL: a flag */
+    const char *help;
+    enum rw_option_kind kind;
+    void *value; /* stays as it is where the option is not given */
+    unsigned long long least, most;
+    int needed;
+    /* An input's: the output that may replace it, since it is read whole before. */
+    const char *replaced_by;
+    /* An input's: a value that is not a file. */
+    const char *no_file;
+    /* An output's: the file with this suffix may be written, too. */
+    const char *also;
+};
+
+struct rw_cli;
+/* Functions of a command return 0 to continue, an exit code after an error message, or a negative
+ * rw_status whose text is in the context. A command's state is static and is not freed: the program
+ * ends with it. */
+struct rw_command {
+    const char *name, *brief; /* "train"; a line of 'rankwood --help' */
+    const char *operands;     /* "DATA...": files that are read */
+    const char *about;        /* what it does, a line or more */
+    void (*more)(FILE *out);  /* --help prints it after `about`; NULL: nothing */
+    int least, most;          /* operands; most < 0: any number */
+    const struct rw_option *options;
+    int roles;          /* it takes the parameters that have one of these, but not RW_ROLE_DATA or
+                           _VALIDATION */
+    const char *params; /* and these, between blanks: " bins absent "; "*": all */
+    int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
+    int (*run)(struct rw_cli *cli);
+    const char *replaced_by; /* the output that may replace the first operand; NULL: none may */
+    int has_results;         /* it prints some, as --format names */
+    int has_ranks;           /* several may run it together (cli/cli.h) */
+    const struct rw_command *const
+        *parts; /* "bench train", ...: has no options then; NULL ends it */
+};
+
+/* A command line, and what commands read; all of it is owned, and freed after the command. */
+struct rw_cli {
+    const struct rw_command *command;
+    struct rw_ctx *ctx;
+    struct rw_params *params;
+    struct rw_list operands;
+    const char *config;    /* --config; NULL: not given */
+    struct rw_list ignore; /* columns; its texts are parts of ignore_text */
+    char *ignore_text;
+    struct rw_list labels; /* of --label-columns; the same */
+    char *labels_text;
+    unsigned char *given; /* by option of the command */
+    enum rw_format format;
+    struct rw_model *model;
+    const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */
+    struct rw_dataset *dataset;
+    struct rw_binned *binned; /* of a training: the dataset is its own; or NULL */
+    struct rw_scorer *scorer;
+    struct rw_comm *comm;   /* NULL: no launcher has started more than one of these */
+    struct rw_out_file out; /* removed if it is not committed */
+};
+
+/* Forwards what is not 0. */
+#define RW_STEP(call)               \
+    do {                            \
+        const int rw_step = (call); \
+        if (rw_step != 0)           \
+            return rw_step;         \
+    } while (0)
+
+/* Reads a command line, argv[0] being the command; checks that what is read can be read, once, and
+ * that what is written can be written over nothing that is read; runs the command. The exit code.
+ */
+int rw_command_run(const struct rw_command *command, int argc, char **argv);
+
+/* Was this option of the command's table given? */
+int rw_is_given(const struct rw_cli *cli, const char *option);
+/* Fails with an exit code if `path`, which the command is going to write, is a file that it reads.
+ */
+int rw_options_check_written(const struct rw_cli *cli, const char *path);
+/* A whole number of an option's text. 0, or the exit code of an error. */
+int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
+                      unsigned long long least, unsigned long long most, unsigned long long *value);
+/* An error, and a hint to the command's help; returns RW_EXIT_USAGE. */
+int rw_wrong(const struct rw_cli *cli, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The text of --help: options in a table, every line at most 79 columns wide. */
+struct rw_help_option {
+    const char *name; /* NULL: doc is the heading of the options that follow */
+    int key;          /* a letter has a short option, "-o" */
+    const char *arg, *doc;
+    int group; /* groups are printed in this order, their options by name */
+};
+
+/* The usage has a line for each line of `operands` (NULL: the command has none). Sorts the table.
+ */
+void rw_help_print(FILE *out, const char *command, const char *operands, const char *about,
+                   struct rw_help_option *table, int n);
+
+/* Hints for names that a command does not know: typing errors, and other trainers' words. */
+struct rw_known_options {
+    struct rw_cli *cli;
+    const struct rw_help_option
+        *table; /* [n] with the parameters that the command takes; borrowed */
+    int n;
+};
+
+/* The option of this name, of n bytes; NULL: there is none. */
+const struct rw_help_option *rw_advice_find(const struct rw_known_options *known, const char *name,
+                                            size_t n);
+/* Reports an unknown option ("--num_leaves=31"), and what it is called here; the exit code. */
+int rw_advice_unknown(const struct rw_known_options *known, const char *token);
+/* An operand that is no file but a parameter as other programs take them, "num_leaves=31": says how
+ * it is written and returns the exit code; 0 for any other operand. */
+int rw_advice_bare(const struct rw_known_options *known, const char *operand);
+
+/* Checks by their contents that the files of a line, argv [argc], stand where a model or data is
+ * wanted. 0, or the code of an error with a hint that is the right call. */
+int rw_advice_files(const struct rw_known_options *known, int argc, char **argv);
+
+/* Commands that several ranks run together (comm in rankwood.h): processes that mpirun or srun has
+ * started, each with the whole program, or threads of this process. Rank 0 prints and writes. */
+enum { RW_RANKS_MOST_THREADS = 64 }; /* ranks of one process */
+
+/* Where a launcher has started several processes of a command that knows ranks: the context is
+ * one's. All but rank 0 are silent from now on. Does nothing otherwise. */
+int rw_ranks_join(struct rw_cli *cli);
+/* All ranks come here with what a function of a command has returned, and go on or end together. */
+int rw_ranks_meet(struct rw_cli *cli, int code);
+/* The end of a command: messages are printed. */
+void rw_ranks_leave(struct rw_cli *cli, int code);
+
+/* Is this the rank that prints and writes? */
+int rw_ranks_leads(const struct rw_cli *cli);
+/* Sums over all ranks: [n]. */
+int rw_ranks_total(struct rw_cli *cli, uint64_t *numbers, int n);
+
+/* Runs `body` by each of n_ranks ranks of this process. Rank 0 has `cli` itself, on the calling
+ * thread, the others copies without results, which nobody may print with. The exit code, or status,
+ * of rank 0; of another that failed, the status. */
+int rw_ranks_in_threads(struct rw_cli *cli, int n_ranks, int (*body)(struct rw_cli *cli));
+
+/* What several commands do alike: read data, print figures, warn. */
+/* Functions that return an int return what functions of a command do. */
+
+/* Reads a model that is put to use: warns if its training was interrupted. */
+int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
+/* How CSV and TSV are read from now on: by the parameters; features by name, as `like` has them, or
+ * else `model`. */
+enum rw_load_kind {
+    RW_LOAD_ALL,
+    RW_LOAD_SCORES_BY_QUERY, /* labels are not read */
+    RW_LOAD_SCORES           /* nor need there be query ids */
+};
+int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_model *model,
+                    enum rw_load_kind kind);
+/* When data was read: options for tables had an effect. */
+int rw_load_check_columns(struct rw_cli *cli);
+/* Reads files as one dataset: features by name are where cli->dataset has them, if this is another
+ * set, or else the model. With --verbose, prints the time and memory. */
+int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
+/* A validation set for the training set at hand, which may be without values. */
+int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
+/* cli->dataset, with the weights that the parameters name. */
+int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
+/* The same of a training on values, by one of many ranks; rw_load_check_columns is for later. */
+int rw_load_values(struct rw_cli *cli, const struct rw_list *files);
+/* cli->binned, and its documents, with their weights, as cli->dataset. */
+int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
+/* Documents and queries of all ranks, on a line that ends with `features`; n: written, the numbers.
+ */
+int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
+                     const struct rw_dataset *data, const char *features, uint64_t n[2]);
+/* Of the training set. */
+uint32_t rw_load_n_features(const struct rw_cli *cli);
+/* Scores of a file for cli->dataset, numbers or a TREC run: [documents], written. Warns of what a
+ * run leaves out. */
+int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
+/* --trees N: the first N trees of cli->model, all where `text` is NULL. */
+int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
+/* --loss X: 0 or more. */
+int rw_load_loss(const struct rw_cli *cli, const char *text, double *loss);
+/* An exit code if options that choose how queries and ties count are given; `why` follows "has no
+ * effect". */
+int rw_load_check_conventions(const struct rw_cli *cli, const char *why);
+/* Refuses an unknown program, and parameters that have no effect on its figures. */
+int rw_load_check_like(const struct rw_cli *cli, const char *like);
+
+/* Judgments and runs of TREC files in place of data, --qrels and --run. Refuses what has no effect
+ * beside judgments. *like: the program as it was given, NULL if none was; then the one that
+ * decides: trec_eval's conventions, unless "rankwood" was given: NULL, by the parameters. */
+int rw_load_check_qrels(const struct rw_cli *cli, const char **like);
+/* Reads them, and warns of queries that a run lacks, or has without judgments. */
+int rw_load_qrels(const struct rw_cli *cli, const char *qrels, const struct rw_list *runs,
+                  struct rw_qrels **out);
+
+/* What a model's map of scores to probabilities is, in a line, and as JSON with its knots. */
+void rw_load_calibration_line(struct rw_result *result, const struct rw_calibration *map);
+json_t *rw_load_json_calibration(const struct rw_calibration *map);
+/* An array of the metrics of an evaluation. */
+json_t *rw_load_json_metrics(const struct rw_eval *eval);
+
+#define RW_TIES_ADVICE "; '--ties mean' does not depend on the order"
+/* Warns of a metric, or the first one, that the order of tied documents moves by more than 0.001:
+ * once, however many sets and metrics there are. */
+void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice);
+void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice);
+/* Warns of features that matter to cli->model and that cli->dataset, read to its end, lacks.
+ * Columns of a table are all there. */
+void rw_load_warn_lacking(const struct rw_cli *cli);
+
+/* A stage's line under --verbose; start: by rw_progress_clock. */
+void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
+void rw_load_stage_since(const char *stage, double start);
+
+/* Runs a bench and prints its rows: as tables, as they come, or in another format at the end. */
+enum { RW_BENCH_COLUMNS = 4096 };
+/* The row's fields. */
+json_t *rw_bench_rows_json(const struct rw_bench_row *row);
+/* Its columns, with their decimals, as rw_result_rows takes them. */
+void rw_bench_rows_columns(const struct rw_bench_row *row, char columns[RW_BENCH_COLUMNS]);
+/* rw_result_show of the row. */
+int rw_bench_rows_show(struct rw_result_stream *stream, const struct rw_bench_row *row);
+
+typedef int (*rw_bench_fn)(struct rw_ctx *ctx, const struct rw_bench_options *options,
+                           rw_bench_row_fn row, void *user);
+/* bench: its name, "train". Returns as functions of a command do. */
+int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
+                  const struct rw_bench_options *options);
+
+#endif
