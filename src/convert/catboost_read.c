@@ -1,4 +1,4 @@
-/* Reads CatBoost's models: catboost_model.h says what is in them; its tests for categories are
+/* Reads CatBoost's models: to_catboost.c says what is in them; its tests for categories are
  * values to be compared with, and statistics as to_catboost.c writes them. */
 #include <float.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/search.h"
-#include "convert/catboost_model.h"
+#include "convert/convert.h"
 #include "dataset/code_set.h"
 
 enum { DEEPEST = 24 }; /* of oblivious trees, which have 2^depth leaves; CatBoost grows 16 levels */

@@ -14,9 +14,51 @@
 #define RW_CONVERT_H
 
 #include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "convert/rules.h"
 #include "model/model.h"
+
+/* How another program scores a document: as data, so that one function lowers our trees to it, one
+ * takes its trees in, and one checks both. */
+enum rw_width { RW_F32, RW_F64 };
+
+/* Where NaN goes at a node. */
+enum rw_nan {
+    RW_NAN_FALSE, /* it is compared, which is false: right */
+    RW_NAN_ZERO,  /* it is read as 0 */
+    RW_NAN_LEFT,
+    RW_NAN_RIGHT,
+    RW_NAN_ZERO_LEFT, /* left, and so does a value within RW_ZERO_BAND of 0 (LightGBM's Zero) */
+    RW_NAN_ZERO_RIGHT
+};
+#define RW_ZERO_BAND 1e-35f /* LightGBM's kZeroThreshold, a float there too */
+
+/* What a feature is that a document does not mention. */
+enum rw_absent_rule {
+    RW_ABSENT_ZERO,
+    RW_ABSENT_NAN,
+    RW_ABSENT_AS_MODEL /* the caller hands over all values, and so decides: as in our model */
+};
+
+/* All zero: floats everywhere, `value <= threshold` left, NaN compared, absent is 0. */
+struct rw_rules {
+    enum rw_width value;     /* of a feature when it is compared; data are floats */
+    enum rw_width threshold; /* as it is kept */
+    enum rw_width sum;       /* leaves are added in, one tree after the other */
+    int less;                /* 1: left when value < threshold; 0: <= */
+    float slack;             /* > 0: the threshold is threshold + slack, in f32 */
+    int nan_by_node;         /* 1: each node says where NaN goes; 0: `nan` does */
+    enum rw_nan nan;         /* RW_NAN_FALSE or RW_NAN_ZERO */
+    enum rw_absent_rule absent;
+    int band_is_zero;      /* 1: a value within RW_ZERO_BAND of 0 is read as 0 (LightGBM's rows) */
+    int listed_right;      /* 1: listed categories go right, 0: left */
+    int missing_unlisted;  /* 1: missing goes where the categories go that are not listed */
+    int unknown_missing;   /* 1: a word that the file does not have is missing */
+    int lists_none;        /* 1: a split may list no category; 0: a threshold stands for it */
+    int base_ignored;      /* 1: a base score in the file is not added */
+    uint32_t first_column; /* the first id that a feature can have: 0 or 1 */
+};
 
 /* A split, or a leaf (left < 0). */
 struct rw_ens_node {
@@ -173,6 +215,25 @@ int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t 
  * RW_ERR_FORMAT: "PATH: tree 3, node 4: ...". */
 int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, const char *path);
 
+/* --- rules (ensemble.c) --- */
+/* Does a value (NaN: missing) go left at a split? */
+int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value);
+
+/* The threshold of the consumer that splits values where `value <= cut` does; 0 if there is none,
+ * and then the nearest. */
+int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold);
+
+/* The largest float at or below (strictly: below) a number; -INFINITY if there is none. -0 is 0. */
+float rw_float_below(double t, int strictly);
+
+/* The threshold of ours that splits floats where a node of theirs does, and where NaN goes. NULL,
+ * or what the node does that none of ours can do. */
+const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node *node, float *cut,
+                         uint8_t *missing_left);
+
+/* One line for people: "float32, value < threshold, ...". */
+void rw_rules_text(const struct rw_rules *rules, char *text, size_t size);
+
 /* --- the feature set of a learning-to-rank plugin: the names by which models there ask for
  * features (feature_set.c) --- */
 /* Zero-initialise; release in any state. */
@@ -300,4 +361,92 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
  * NULL and a status after a failure. */
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *out, int32_t n_nodes);
 int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n);
+
+/* JSON from files that nobody vouches for: every look-up says what was expected, and keeps it in
+ * the source's status. */
+/* Where jansson lacks memory it says what it says of text that is not UTF-8, or of a file that ends
+ * too soon; or its parser leaves out a byte, and goes on. So who asks it looks: from now on, in
+ * this thread, */
+void rw_json_watch(void);
+/* did it lack any? */
+int rw_json_lacked_memory(void);
+
+/* The file's value: an object or an array, owned by the caller (json_decref); NULL after a failure.
+ * flags: jansson's. */
+json_t *rw_json_load(struct rw_source *source, size_t flags);
+/* The same of Universal Binary JSON, as much of it as XGBoost writes and a little more. */
+json_t *rw_ubjson_load(struct rw_source *source);
+
+/* Members of an object; `object` may be anything. RW_ERR_FORMAT: not there, or of another type. All
+ * that comes out is borrowed. */
+json_t *rw_json_object(struct rw_source *source, const json_t *object, const char *name);
+/* n < 0: of any length. */
+json_t *rw_json_array(struct rw_source *source, const json_t *object, const char *name, int64_t n);
+const char *rw_json_text(struct rw_source *source, const json_t *object, const char *name);
+int64_t rw_json_integer(struct rw_source *source, const json_t *object, const char *name,
+                        int64_t least, int64_t most);
+double rw_json_number(struct rw_source *source, const json_t *object, const char *name);
+/* A text without a 0 byte; NULL: it is none. */
+const char *rw_json_plain(const json_t *value);
+/* An element: `name` is the array's, for the message. */
+int64_t rw_json_integer_at(struct rw_source *source, const json_t *array, const char *name,
+                           size_t i, int64_t least, int64_t most);
+double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i);
+/* Both children of a split: objects of these names. */
+void rw_json_children(struct rw_source *source, const json_t *object, const char *left,
+                      const char *right, const void *child[2]);
+/* A text among `words`, a list that ends in NULL? */
+int rw_is_among(const char *text, const char *const *words);
+
+/* The float that a JSON number was written from. jansson gives the nearest double, which may lie
+ * just between two floats where the text did not: then it is the one whose shortest decimal that
+ * double is. */
+float rw_json_float(double value);
+
+/* XML as a list of elements in the order in which they begin. Read by expat; a DOCTYPE, and with it
+ * every entity of the file's own, is refused. */
+struct rw_xml_element {
+    size_t name, text;           /* offsets into `bytes`; text 0: none */
+    int32_t parent, child, next; /* its first child, the next of its parent; -1: none */
+    int32_t last;                /* its last child */
+    int32_t kind;                /* for who reads it; 0 */
+    uint64_t line;               /* where it begins, from 1 */
+};
+struct rw_xml {
+    int32_t n;
+    struct rw_xml_element *element; /* [n] owned; the root is the first */
+    char *bytes; /* [n_bytes] owned; of an element: its name, each attribute and its value, "" */
+    size_t room, n_bytes, bytes_room;
+};
+
+/* Parses text, [n], whose first line is the file's line `line`. Released in any state. Returns
+ * source->status. */
+int rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
+                 struct rw_xml *out);
+void rw_xml_release(struct rw_xml *xml);
+/* NULL: there is none at the index. */
+const struct rw_xml_element *rw_xml_at(const struct rw_xml *xml, int32_t index);
+const char *rw_xml_name(const struct rw_xml *xml, const struct rw_xml_element *element);
+/* Without blanks around it; "" if it has none, or elements inside. */
+const char *rw_xml_text(const struct rw_xml *xml, const struct rw_xml_element *element);
+/* NULL: it does not have it. */
+const char *rw_xml_attribute(const struct rw_xml *xml, const struct rw_xml_element *element,
+                             const char *name);
+/* The first child of that name; NULL: none, also of NULL. */
+const struct rw_xml_element *rw_xml_child(const struct rw_xml *xml,
+                                          const struct rw_xml_element *element, const char *name);
+
+/* --- CatBoost's numbers (to_catboost.c) and reader (catboost_read.c) --- */
+enum { RW_CATBOOST_CLASSES = 32, RW_CATBOOST_A_BUCKET = 254 /* borders or values of an entry */ };
+/* Of a category's word; whole numbers are words there, too: their decimals. */
+uint32_t rw_catboost_hash(const char *word);
+/* The key of a category in the table of a statistic of its feature alone; and back: 0 if it is no
+ * such key. */
+uint64_t rw_catboost_key(uint32_t hash);
+int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash);
+/* A decimal that CatBoost's reader takes for the same double, as does any other; the shortest if
+ * there is none. Finite. */
+void rw_catboost_put_double(struct rw_put *put, double value);
+/* The format's `parse`. */
+int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out);
 #endif

@@ -1,4 +1,5 @@
 /* The public functions: files in other programs' formats out, in, and checked. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,9 +7,13 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/other_formats.h"
+#include "binning/binned.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
+#include "params/params.h"
+#include "train/category_sets.h"
+#include "train/features.h"
 
 static const struct rw_model_format *const formats[] = {
 #define RW_MODEL_FORMAT(name, file) &rw_to_##name,
@@ -361,5 +366,312 @@ out:
     rw_model_free(parted);
     rw_ensemble_release(&made);
     rw_ensemble_release(&read_back);
+    return status;
+}
+
+/* Reads the feature set of a learning-to-rank plugin. */
+void rw_feature_set_release(struct rw_feature_set *set)
+{
+    json_decref(set->body);
+    json_decref(set->index);
+    rw_mem_free(set->name);
+    memset(set, 0, sizeof(*set));
+}
+
+const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name)
+{
+    const json_t *at = json_object_get(set->index, name);
+    return at ? set->name[json_integer_value(at)] : NULL;
+}
+
+/* From what the plugin answers down to the set: the hit of a search, the document, the set. */
+static const json_t *unwrap(struct rw_source *source, const json_t *at)
+{
+    const json_t *found = json_object_get(at, "found");
+    if (json_is_false(found))
+        rw_refuse(source, "the answer says \"found\": false: there is no such feature set");
+    if (json_object_get(at, "hits")) {
+        const json_t *hits = rw_json_array(source, json_object_get(at, "hits"), "hits", -1);
+        if (json_is_array(hits) && json_array_size(hits) != 1)
+            rw_refuse(source, "%zu hits; expected one, the feature set", json_array_size(hits));
+        at = json_array_get(hits, 0);
+    }
+    if (json_object_get(at, "_source"))
+        at = rw_json_object(source, at, "_source");
+    if (json_object_get(at, "featureset"))
+        at = rw_json_object(source, at, "featureset");
+    return at;
+}
+
+static int put_index(struct rw_source *source, struct rw_feature_set *set, const char *name,
+                     uint32_t place)
+{
+    const int status = json_object_set_new(set->index, name, json_integer((json_int_t)place));
+    return status < 0 ? rw_source_no_memory(source) : source->status;
+}
+
+/* A table's names lose blanks and commas in a model (dataset/names.h), not so in a set. */
+static int put_model_names(struct rw_source *source, struct rw_feature_set *set)
+{
+    for (uint32_t i = 0; i < set->n && source->status == RW_OK; i++) {
+        char *name = NULL;
+        if (rw_keep(source, rw_name_for_model(source->ctx, set->name[i], &name)) == RW_OK) {
+            const char *other = rw_feature_set_find(set, name);
+            if (!other)
+                put_index(source, set, name, i);
+            else if (other != set->name[i])
+                rw_refuse(source, "features '%.64s' and '%.64s' are both '%.64s' in a model", other,
+                          set->name[i], name);
+        }
+        rw_mem_free(name);
+    }
+    return source->status;
+}
+
+static int take_names(struct rw_source *source, const json_t *features, struct rw_feature_set *set)
+{
+    const size_t n = json_array_size(features);
+    if (n == 0 || n > RW_FEATURE_IDS)
+        return rw_refuse(source, "'features' has %zu elements; expected 1 to %d", n,
+                         RW_FEATURE_IDS);
+    if (rw_keep(source, RW_NEW(source->ctx, set->name, n)) < 0)
+        return source->status;
+    for (; set->n < n; set->n++) {
+        const char *name =
+            json_string_value(json_object_get(json_array_get(features, set->n), "name"));
+        if (!name || !*name)
+            return rw_refuse(source, "feature %u of the set has no 'name'; expected a text",
+                             set->n + 1);
+        if (json_object_get(set->index, name))
+            return rw_refuse(source, "two features have the name '%s'", name);
+        set->name[set->n] = name;
+        if (put_index(source, set, name, set->n) < 0)
+            return source->status;
+    }
+    return put_model_names(source, set);
+}
+
+static int read_set(struct rw_source *source, struct rw_feature_set *set)
+{
+    set->body = rw_json_load(source, 0);
+    set->index = json_object();
+    if (source->status == RW_OK && !set->index)
+        rw_source_no_memory(source);
+    if (source->status == RW_OK && !json_is_object(set->body))
+        rw_refuse(source, "expected an object, the feature set");
+    if (source->status < 0)
+        return source->status;
+    const json_t *at = unwrap(source, set->body);
+    const json_t *features =
+        source->status == RW_OK ? rw_json_array(source, at, "features", -1) : NULL;
+    return source->status == RW_OK ? take_names(source, features, set) : source->status;
+}
+
+int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out)
+{
+    struct rw_input *input = NULL;
+    char *text = NULL;
+    size_t n;
+    int status;
+    memset(out, 0, sizeof(*out));
+    out->path = path;
+    RW_TRY_OUT(rw_input_open(ctx, path, &input));
+    RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
+    struct rw_source source = {ctx, path, text, n, NULL, RW_OK};
+    RW_TRY_OUT(read_set(&source, out));
+out:
+    rw_mem_free(text);
+    rw_input_close(input);
+    if (status < 0)
+        rw_feature_set_release(out);
+    return status;
+}
+
+/* What a format would refuse of the model that a training is about to make: a model of stumps, one
+ * for each kind of split that trees may have, is given to the exporter, which says so in its own
+ * words. */
+/* Lowers and writes, and keeps nothing. */
+static int try_export(struct rw_ctx *ctx, const struct rw_model *model,
+                      const struct rw_model_format *format, const struct rw_lowering *how)
+{
+    struct rw_ensemble ensemble;
+    struct rw_put put = {.ctx = ctx};
+    RW_TRY(rw_lower(ctx, model, format, how, &ensemble));
+    const int status = format->write(&ensemble, &put);
+    rw_mem_free(put.text);
+    rw_ensemble_release(&ensemble);
+    return status;
+}
+
+static int add_stump(struct rw_ctx *ctx, struct rw_model *model, size_t *room, uint32_t feature,
+                     float cut, int missing_left)
+{
+    RW_TRY(RW_GROW(ctx, model->tree, *room, (size_t)model->n_trees + 1));
+    struct rw_tree *tree = &model->tree[model->n_trees];
+    RW_TRY(rw_tree_init(ctx, tree, 2));
+    model->n_trees++;
+    tree->left[0] = ~0;
+    tree->right[0] = ~1;
+    tree->feature[0] = feature;
+    tree->cut[0] = cut;
+    tree->missing_left[0] = (uint8_t)missing_left;
+    return RW_OK;
+}
+
+/* A missing value goes where 0 does, unless training sees some: then either way. */
+static int add_cut(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
+                   const struct rw_cuts *cuts, uint32_t f, float cut)
+{
+    const int zero_left = 0.0f <= cut;
+    if (cuts->has_missing[f])
+        RW_TRY(add_stump(ctx, model, room, cuts->feature[f], cut, !zero_left));
+    return add_stump(ctx, model, room, cuts->feature[f], cut, zero_left);
+}
+
+/* Of a feature's cuts one on each side of 0, and those that the format has no threshold for. The
+ * last one, which parts missing values from all others, only where there is no other. */
+static int add_feature(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
+                       const struct rw_cuts *cuts, uint32_t f, const struct rw_rules *rules)
+{
+    const float *cut = cuts->cut + cuts->offset[f];
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, f), n = n_bins > 1 ? n_bins - 1 : 1;
+    int has[2] = {0, 0};
+    for (uint32_t i = 0; i < n; i++) {
+        const int side = 0.0f <= cut[i];
+        double threshold;
+        if (has[side] && rw_rules_threshold(rules, cut[i], &threshold))
+            continue;
+        has[side] = 1;
+        RW_TRY(add_cut(ctx, model, room, cuts, f, cut[i]));
+    }
+    return RW_OK;
+}
+
+/* The features that training has, and what they are called. */
+static int take_features(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_binned *train, struct rw_model *model)
+{
+    const struct rw_dataset *data = train->documents;
+    const uint32_t n = train->feature ? train->n_features : data->n_columns;
+    RW_TRY(RW_NEW(ctx, model->feature, n));
+    for (; model->n_features < n; model->n_features++)
+        model->feature[model->n_features] = train->feature
+                                                ? train->feature[model->n_features]
+                                                : data->column[model->n_features].feature;
+    model->absent_missing = params->absent == 1;
+    return rw_names_take(ctx, params->names, data, &model->name, &model->n_names);
+}
+
+/* The boundaries of the codes; *made, the caller's, where the values are not binned yet. */
+static int find_cuts(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_binned *train, const uint8_t *ignore, struct rw_cuts **made,
+                     const struct rw_cuts **cuts)
+{
+    struct rw_cut_rule rule = rw_params_cut_rule(params);
+    rule.ignore = ignore;
+    if (!train->bins)
+        RW_TRY(rw_cuts_make(ctx, train->documents, &rule, made));
+    *cuts = train->bins ? train->bins->cuts : *made;
+    return RW_OK;
+}
+
+/* Of each feature by categories a word against all others, a missing value with the others or, if
+ * training sees some, with the word. All ranks call it. */
+static int add_categories(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
+                          const struct rw_params *params, const struct rw_dataset *data,
+                          const uint8_t *categorical, const struct rw_categories *kept)
+{
+    struct rw_shared_codes shared;
+    RW_TRY(rw_categories_make(ctx, categorical, data, (uint32_t)params->bins, model->absent_missing,
+                              kept, &model->categories, &shared));
+    for (uint32_t i = 0; i < model->categories.n; i++) {
+        const struct rw_feature_categories *of = &model->categories.of[i];
+        int missing;
+        if (!categorical[of->feature]) /* of the model to go on from, and ignored now */
+            continue;
+        RW_TRY(rw_category_has_missing(ctx, of, data, model->absent_missing, &missing));
+        for (int left = 0; left <= missing && of->n > 0; left++) {
+            RW_TRY(add_stump(ctx, model, room, of->feature, 0, left));
+            struct rw_tree *tree = &model->tree[model->n_trees - 1];
+            RW_TRY(rw_tree_add_sets(ctx, tree));
+            tree->by_set[0] = 1;
+            rw_set_add(&tree->set[0], 0);
+        }
+    }
+    return RW_OK;
+}
+
+/* A model that asks for whatever training may ask for. */
+static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct rw_binned *train, const struct rw_model *init,
+                       const struct rw_rules *rules, struct rw_model *model)
+{
+    struct rw_cuts *made = NULL;
+    const struct rw_cuts *cuts;
+    uint8_t *ignore = NULL, *categorical = NULL;
+    size_t room = 0;
+    int status, any = 0;
+    RW_TRY_OUT(take_features(ctx, params, train, model));
+    RW_TRY_OUT(RW_NEW(ctx, ignore, RW_FEATURE_IDS));
+    RW_TRY_OUT(rw_ignore_parse(ctx, params->ignore, model->name, model->n_names, ignore));
+    RW_TRY_OUT(RW_NEW(ctx, categorical, RW_FEATURE_IDS));
+    RW_TRY_OUT(rw_category_features(ctx, params, train->documents, init, categorical, &any));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        const uint8_t ignored = ignore[f];
+        ignore[f] |= categorical[f];
+        categorical[f] &= !ignored;
+    }
+    RW_TRY_OUT(find_cuts(ctx, params, train, ignore, &made, &cuts));
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        if (!ignore[cuts->feature[f]])
+            RW_TRY_OUT(add_feature(ctx, model, &room, cuts, f, rules));
+    }
+    if (any && !train->bins) /* else training says why it cannot begin */
+        RW_TRY_OUT(add_categories(ctx, model, &room, params, train->documents, categorical,
+                                  init ? &init->categories : NULL));
+out:
+    rw_mem_free(ignore);
+    rw_mem_free(categorical);
+    rw_cuts_free(made);
+    return status;
+}
+
+/* As rw_model_export with RW_FEATURE_BASE_AUTO. */
+static int first_feature(const struct rw_model *model, const struct rw_model *init, int by_name)
+{
+    const int has_0 = (model->n_features > 0 && model->feature[0] == 0) ||
+                      (init && init->n_features > 0 && init->feature[0] == 0);
+    return !has_0 && !by_name;
+}
+
+int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how,
+                               const struct rw_params *params, const struct rw_binned *train,
+                               const struct rw_model *init)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_model_format *format;
+    struct rw_feature_set set = {0};
+    struct rw_lowering lowering = {.of_features = 1,
+                                   .lossy_by = "without --for, export with --lossy"};
+    struct rw_model *model = NULL;
+    int status;
+    RW_TRY(rw_model_format_find(ctx, how->format, &format));
+    RW_TRY_OUT(rw_model_new(ctx, &model));
+    RW_TRY_OUT(make_stumps(ctx, params, train, init, &format->consumer[0].rules, model));
+    if (how->featureset) {
+        RW_TRY_OUT(rw_feature_set_read(ctx, how->featureset, &set));
+        lowering.set = &set;
+    }
+    lowering.base = first_feature(model, init, lowering.set && model->n_names > 0);
+    if (model->n_trees > 0) /* else training says why it cannot begin */
+        RW_TRY_OUT(try_export(ctx, model, format, &lowering));
+    lowering.of_features = 0;
+    lowering.set = NULL; /* the data's features were found there; these may have other names */
+    lowering.base = first_feature(model, init, 0);
+    if (init && init->n_trees > 0)
+        RW_TRY_OUT(try_export(ctx, init, format, &lowering));
+out:
+    rw_feature_set_release(&set);
+    rw_model_free(model);
     return status;
 }

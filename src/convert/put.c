@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "convert/json_in.h"
+#include "convert/convert.h"
 
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n)
 {

@@ -1,8 +1,12 @@
 /* What the parsers of all formats share. */
+#include <expat.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "convert/convert.h"
@@ -150,4 +154,552 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
     }
     rw_mem_free(stack);
     return source->status == RW_OK ? tree : NULL;
+}
+
+/* What jansson could not get. It takes its memory through two functions for the whole process: ours
+ * ask whatever was there before, and note what failed, for each thread. */
+static json_malloc_t asked;
+static _Thread_local int has_failed;
+
+static void *ask(size_t n)
+{
+    void *made = asked(n);
+    has_failed |= !made;
+    return made;
+}
+
+static void stand_before(void)
+{
+    json_free_t given_back;
+    json_get_alloc_funcs(&asked, &given_back);
+    json_set_alloc_funcs(ask, given_back);
+}
+
+void rw_json_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, stand_before);
+    has_failed = 0;
+}
+
+int rw_json_lacked_memory(void)
+{
+    return has_failed;
+}
+
+/* ------------------------------------------------------------------ members */
+
+json_t *rw_json_load(struct rw_source *source, size_t flags)
+{
+    json_error_t error;
+    rw_json_watch();
+    json_t *root = json_loadb(source->text, source->n, JSON_REJECT_DUPLICATES | flags, &error);
+    if (rw_json_lacked_memory()) {
+        rw_source_no_memory(source);
+        json_decref(root);
+        return NULL;
+    }
+    if (!root)
+        rw_refuse(source, "not JSON: line %d, column %d: %s", error.line, error.column, error.text);
+    return root;
+}
+
+static void absent(struct rw_source *source, const json_t *object, const char *name,
+                   const char *expected)
+{
+    rw_refuse(source, "%s '%s'; expected %s", json_object_get(object, name) ? "wrong" : "no", name,
+              expected);
+}
+
+json_t *rw_json_object(struct rw_source *source, const json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+    if (!json_is_object(value))
+        absent(source, object, name, "an object");
+    return value;
+}
+
+json_t *rw_json_array(struct rw_source *source, const json_t *object, const char *name, int64_t n)
+{
+    json_t *value = json_object_get(object, name);
+    if (!json_is_array(value))
+        absent(source, object, name, "an array");
+    else if (n >= 0 && (int64_t)json_array_size(value) != n)
+        rw_refuse(source, "'%s' has %zu elements; expected %lld", name, json_array_size(value),
+                  (long long)n);
+    return value;
+}
+
+const char *rw_json_text(struct rw_source *source, const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    if (!text)
+        absent(source, object, name, "a text");
+    return text ? text : "";
+}
+
+const char *rw_json_plain(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+static int64_t whole(struct rw_source *source, const json_t *value, const char *name, int64_t least,
+                     int64_t most)
+{
+    int64_t number = json_is_integer(value) ? json_integer_value(value) : json_is_true(value);
+    int is_one = json_is_integer(value) || json_is_boolean(value);
+    if (json_is_real(value)) {
+        const double real = json_real_value(value);
+        is_one = real >= -1e15 && real <= 1e15 && real == (double)(int64_t)real;
+        number = is_one ? (int64_t)real : 0;
+    }
+    if (is_one && number >= least && number <= most)
+        return number;
+    rw_refuse(source, "'%s': expected a whole number from %lld to %lld", name, (long long)least,
+              (long long)most);
+    return 0;
+}
+
+int64_t rw_json_integer(struct rw_source *source, const json_t *object, const char *name,
+                        int64_t least, int64_t most)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!value)
+        absent(source, object, name, "a whole number");
+    return whole(source, value, name, least, most);
+}
+
+double rw_json_number(struct rw_source *source, const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_number(value))
+        absent(source, object, name, "a number");
+    return json_number_value(value);
+}
+
+int64_t rw_json_integer_at(struct rw_source *source, const json_t *array, const char *name,
+                           size_t i, int64_t least, int64_t most)
+{
+    return whole(source, json_array_get(array, i), name, least, most);
+}
+
+double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i)
+{
+    const json_t *value = json_array_get(array, i);
+    if (!json_is_number(value))
+        rw_refuse(source, "'%s', element %zu: expected a number", name, i);
+    return json_number_value(value);
+}
+
+void rw_json_children(struct rw_source *source, const json_t *object, const char *left,
+                      const char *right, const void *child[2])
+{
+    child[0] = rw_json_object(source, object, left);
+    child[1] = rw_json_object(source, object, right);
+}
+
+int rw_is_among(const char *text, const char *const *words)
+{
+    while (*words && strcmp(text, *words) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static int is_written_as(float candidate, double value)
+{
+    char text[32];
+    double read = 0;
+    return rw_is_number(text, (size_t)rw_number_write(candidate, text), &read) && read == value;
+}
+
+float rw_json_float(double value)
+{
+    const float near = (float)value;
+    const float other = nextafterf(near, value > (double)near ? INFINITY : -INFINITY);
+    const int between = fabs(value - (double)near) == fabs((double)other - value);
+    return (double)near != value && between && isfinite(other) && !is_written_as(near, value) &&
+                   is_written_as(other, value)
+               ? other
+               : near;
+}
+
+/* ------------------------------------------------------------------ UBJSON */
+
+enum { MOST_DEPTH = 256 };
+
+struct reading {
+    struct rw_source *source;
+    const unsigned char *at, *end;
+    int depth;
+};
+
+static json_t *ubjson_value(struct reading *r, int type);
+
+/* Always NULL: the value that could not be read. */
+static json_t *ubjson_wrong(struct reading *r, const char *what)
+{
+    rw_refuse(r->source, "not UBJSON: byte %zu: %s", r->source->n - (size_t)(r->end - r->at), what);
+    return NULL;
+}
+
+/* Steps over a byte if it is the next one. */
+static int ubjson_skip(struct reading *r, int expected)
+{
+    const int is_next = r->at < r->end && *r->at == expected;
+    r->at += is_next;
+    return is_next;
+}
+
+/* The next n bytes as a number, the highest first. */
+static uint64_t ubjson_bytes(struct reading *r, size_t n)
+{
+    uint64_t bits = 0;
+    if ((size_t)(r->end - r->at) < n)
+        ubjson_wrong(r, "the file is truncated");
+    for (; n > 0 && r->source->status == RW_OK; n--)
+        bits = bits << 8 | *r->at++;
+    return bits;
+}
+
+static int ubjson_byte(struct reading *r)
+{
+    return (int)ubjson_bytes(r, 1);
+}
+
+/* Bytes of a number; 0: the type is not one's. */
+static size_t ubjson_size_of(int type)
+{
+    return type == 'i' || type == 'U'   ? 1
+           : type == 'I'                ? 2
+           : type == 'l' || type == 'd' ? 4
+           : type == 'L' || type == 'D' ? 8
+                                        : 0;
+}
+
+static int64_t ubjson_integer(struct reading *r, int type)
+{
+    const size_t size = type == 'd' || type == 'D' ? 0 : ubjson_size_of(type);
+    if (size == 0)
+        ubjson_wrong(r, "expected a whole number");
+    const uint64_t bits = ubjson_bytes(r, size);
+    return type == 'i'   ? (int64_t)(int8_t)bits
+           : type == 'I' ? (int64_t)(int16_t)bits
+           : type == 'l' ? (int64_t)(int32_t)bits
+                         : (int64_t)bits;
+}
+
+/* A length or a count: nothing is longer than the bytes that remain. */
+static size_t ubjson_length(struct reading *r)
+{
+    const int64_t n = ubjson_integer(r, ubjson_byte(r));
+    if (n >= 0 && (uint64_t)n <= (uint64_t)(r->end - r->at))
+        return (size_t)n;
+    ubjson_wrong(r, "a length beyond the end of the file");
+    return 0;
+}
+
+static json_t *ubjson_number(struct reading *r, int type)
+{
+    if (type != 'd' && type != 'D')
+        return json_integer(ubjson_integer(r, type));
+    const uint64_t bits = ubjson_bytes(r, ubjson_size_of(type));
+    const double real =
+        type == 'd' ? (double)rw_float_of_bits((uint32_t)bits) : rw_double_of_bits(bits);
+    return isfinite(real) ? json_real(real) : ubjson_wrong(r, "NaN or an infinity");
+}
+
+static json_t *ubjson_text(struct reading *r)
+{
+    const size_t n = ubjson_length(r);
+    rw_json_watch();
+    json_t *out = json_stringn((const char *)r->at, n);
+    if (rw_json_lacked_memory())
+        rw_source_no_memory(r->source);
+    if (!out)
+        return ubjson_wrong(r, "a text that is not UTF-8");
+    r->at += n;
+    return out;
+}
+
+/* "$ type # count" behind [ or {; type 0: each element has its own; counted 0: up to the end mark.
+ */
+static size_t ubjson_container(struct reading *r, int *type, int *counted)
+{
+    *type = 0;
+    if (ubjson_skip(r, '$')) {
+        *type = ubjson_byte(r);
+        /* A type without bytes of its own would make any count possible. */
+        if (ubjson_size_of(*type) == 0 && *type != 'S')
+            ubjson_wrong(r, "a container of an unknown type");
+    }
+    *counted = ubjson_skip(r, '#');
+    if (*type && !*counted)
+        ubjson_wrong(r, "expected a count");
+    return *counted ? ubjson_length(r) : 0;
+}
+
+static void ubjson_array(struct reading *r, json_t *into)
+{
+    int type, counted;
+    const size_t n = ubjson_container(r, &type, &counted);
+    for (size_t i = 0; r->source->status == RW_OK && (!counted || i < n); i++) {
+        if (!counted && ubjson_skip(r, ']'))
+            break;
+        if (json_array_append_new(into, ubjson_value(r, type ? type : ubjson_byte(r))) != 0)
+            rw_source_no_memory(r->source);
+    }
+}
+
+static void ubjson_object(struct reading *r, json_t *into)
+{
+    int type, counted;
+    const size_t n = ubjson_container(r, &type, &counted);
+    for (size_t i = 0; r->source->status == RW_OK && (!counted || i < n); i++) {
+        if (!counted && ubjson_skip(r, '}'))
+            break;
+        json_t *key = ubjson_text(r);
+        const int mark = type ? type : ubjson_byte(r);
+        if (key && (!rw_json_plain(key) || json_object_get(into, json_string_value(key))))
+            ubjson_wrong(r, "a key that appears twice, or has a 0 byte");
+        json_t *element = ubjson_value(r, mark);
+        if (json_object_set_new(into, json_string_value(key), element) != 0)
+            rw_source_no_memory(r->source);
+        json_decref(key);
+    }
+}
+
+/* NULL after a failure. */
+static json_t *ubjson_value(struct reading *r, int type)
+{
+    json_t *out = NULL;
+    if (r->source->status < 0)
+        return NULL;
+    if (ubjson_size_of(type)) {
+        out = ubjson_number(r, type);
+    } else if (type == 'S') {
+        out = ubjson_text(r);
+    } else if (type == 'T' || type == 'F') {
+        out = json_boolean(type == 'T');
+    } else if (type == 'Z') {
+        out = json_null();
+    } else if (type != '[' && type != '{') {
+        ubjson_wrong(r, "an unknown type");
+    } else if (r->depth == MOST_DEPTH) {
+        ubjson_wrong(r, "nested too deeply");
+    } else {
+        r->depth++;
+        out = type == '[' ? json_array() : json_object();
+        (type == '[' ? ubjson_array : ubjson_object)(r, out);
+        r->depth--;
+    }
+    if (!out)
+        rw_source_no_memory(r->source);
+    if (r->source->status == RW_OK)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+json_t *rw_ubjson_load(struct rw_source *source)
+{
+    const unsigned char *begin = (const unsigned char *)source->text;
+    struct reading r = {source, begin, begin + source->n, 0};
+    const int type = ubjson_byte(&r);
+    if (type != '{')
+        ubjson_wrong(&r, "expected an object");
+    json_t *out = ubjson_value(&r, type);
+    if (r.at != r.end)
+        ubjson_wrong(&r, "bytes behind the end");
+    if (source->status == RW_OK)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+struct parsing {
+    struct rw_source *source;
+    XML_Parser parser;
+    struct rw_xml *xml;
+    uint64_t line;
+    int32_t open; /* the innermost element that has not ended; -1: none */
+    int in_text;  /* the last bytes are its text, which may go on */
+};
+
+static uint64_t line_of(const struct parsing *p)
+{
+    return p->line - 1 + (uint64_t)XML_GetCurrentLineNumber(p->parser);
+}
+
+static void add_bytes(struct parsing *p, const char *bytes, size_t n)
+{
+    struct rw_xml *xml = p->xml;
+    if (rw_keep(p->source, RW_GROW(p->source->ctx, xml->bytes, xml->bytes_room, xml->n_bytes + n)))
+        return;
+    memcpy(xml->bytes + xml->n_bytes, bytes, n);
+    xml->n_bytes += n;
+}
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void end_text(struct parsing *p)
+{
+    struct rw_xml *xml = p->xml;
+    while (p->in_text && is_blank(xml->bytes[xml->n_bytes - 1]))
+        xml->n_bytes--;
+    if (p->in_text)
+        add_bytes(p, "", 1);
+    p->in_text = 0;
+}
+
+static void XMLCALL on_begin(void *user, const char *name, const char **attribute)
+{
+    struct parsing *p = user;
+    struct rw_xml *xml = p->xml;
+    end_text(p);
+    if (xml->n == INT32_MAX)
+        rw_refuse(p->source, "too many elements");
+    if (p->source->status < 0 || rw_keep(p->source, RW_GROW(p->source->ctx, xml->element, xml->room,
+                                                            (size_t)xml->n + 1)) < 0) {
+        XML_StopParser(p->parser, XML_FALSE);
+        return;
+    }
+    const int32_t at = xml->n++;
+    struct rw_xml_element *parent = p->open >= 0 ? &xml->element[p->open] : NULL;
+    xml->element[at] = (struct rw_xml_element){.name = xml->n_bytes,
+                                               .parent = p->open,
+                                               .child = -1,
+                                               .next = -1,
+                                               .last = -1,
+                                               .line = line_of(p)};
+    if (parent && parent->child < 0)
+        parent->child = at;
+    else if (parent)
+        xml->element[parent->last].next = at;
+    if (parent)
+        parent->last = at;
+    p->open = at;
+    add_bytes(p, name, strlen(name) + 1);
+    for (; *attribute; attribute++)
+        add_bytes(p, *attribute, strlen(*attribute) + 1);
+    add_bytes(p, "", 1);
+}
+
+static void XMLCALL on_end(void *user, const char *name)
+{
+    struct parsing *p = user;
+    (void)name;
+    end_text(p);
+    if (p->source->status == RW_OK)
+        p->open = p->xml->element[p->open].parent;
+}
+
+static void XMLCALL on_text(void *user, const char *text, int n)
+{
+    struct parsing *p = user;
+    struct rw_xml_element *e = p->open >= 0 ? &p->xml->element[p->open] : NULL;
+    if (p->source->status < 0 || !e || e->child >= 0)
+        return;
+    while (!p->in_text && n > 0 && is_blank(*text)) {
+        text++;
+        n--;
+    }
+    if (n <= 0)
+        return;
+    if (!p->in_text)
+        e->text = p->xml->n_bytes;
+    p->in_text = 1;
+    add_bytes(p, text, (size_t)n);
+}
+
+static void XMLCALL on_doctype(void *user, const char *name, const char *system_id,
+                               const char *public_id, int has_subset)
+{
+    struct parsing *p = user;
+    (void)name;
+    (void)system_id;
+    (void)public_id;
+    (void)has_subset;
+    rw_refuse_line(p->source, line_of(p), "a DOCTYPE, which no model has");
+    XML_StopParser(p->parser, XML_FALSE);
+}
+
+static void parse_xml(struct parsing *p, const char *text, size_t n)
+{
+    enum { PIECE = 1 << 20 };
+    enum XML_Status status = XML_STATUS_OK;
+    for (size_t at = 0, is_last = 0; status == XML_STATUS_OK && !is_last; at += PIECE) {
+        is_last = n - at <= PIECE;
+        status = XML_Parse(p->parser, text + at, is_last ? (int)(n - at) : PIECE, (int)is_last);
+    }
+    if (status != XML_STATUS_OK && XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
+        rw_source_no_memory(p->source);
+    else if (status != XML_STATUS_OK)
+        rw_refuse(p->source, "not XML: line %llu, column %llu: %s", (unsigned long long)line_of(p),
+                  (unsigned long long)XML_GetCurrentColumnNumber(p->parser) + 1,
+                  XML_ErrorString(XML_GetErrorCode(p->parser)));
+}
+
+int rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
+                 struct rw_xml *out)
+{
+    struct parsing p = {.source = source, .xml = out, .line = line, .open = -1};
+    memset(out, 0, sizeof(*out));
+    p.parser = XML_ParserCreate(NULL);
+    if (!p.parser)
+        return rw_source_no_memory(source);
+    XML_SetUserData(p.parser, &p);
+    XML_SetElementHandler(p.parser, on_begin, on_end);
+    XML_SetCharacterDataHandler(p.parser, on_text);
+    XML_SetStartDoctypeDeclHandler(p.parser, on_doctype);
+    parse_xml(&p, text, n);
+    XML_ParserFree(p.parser);
+    return source->status;
+}
+
+void rw_xml_release(struct rw_xml *xml)
+{
+    rw_mem_free(xml->element);
+    rw_mem_free(xml->bytes);
+    memset(xml, 0, sizeof(*xml));
+}
+
+const struct rw_xml_element *rw_xml_at(const struct rw_xml *xml, int32_t index)
+{
+    return index < 0 ? NULL : &xml->element[index];
+}
+
+const char *rw_xml_name(const struct rw_xml *xml, const struct rw_xml_element *element)
+{
+    return xml->bytes + element->name;
+}
+
+const char *rw_xml_text(const struct rw_xml *xml, const struct rw_xml_element *element)
+{
+    return element->text && element->child < 0 ? xml->bytes + element->text : "";
+}
+
+const char *rw_xml_attribute(const struct rw_xml *xml, const struct rw_xml_element *element,
+                             const char *name)
+{
+    const char *at = rw_xml_name(xml, element);
+    for (at += strlen(at) + 1; *at; at += strlen(at) + 1) {
+        const char *value = at + strlen(at) + 1;
+        if (strcmp(at, name) == 0)
+            return value;
+        at = value;
+    }
+    return NULL;
+}
+
+const struct rw_xml_element *rw_xml_child(const struct rw_xml *xml,
+                                          const struct rw_xml_element *element, const char *name)
+{
+    const struct rw_xml_element *at = element ? rw_xml_at(xml, element->child) : NULL;
+    while (at && strcmp(rw_xml_name(xml, at), name) != 0)
+        at = rw_xml_at(xml, at->next);
+    return at;
 }

@@ -12,8 +12,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "convert/json_in.h"
-#include "convert/xml_in.h"
+#include "convert/convert.h"
 
 #define PMML_NAMESPACE "http://www.dmg.org/PMML-4_4"
 

@@ -5,7 +5,7 @@
  * from 1; what is absent is 0. */
 #include <string.h>
 
-#include "convert/xml_in.h"
+#include "convert/convert.h"
 
 /* ------------------------------------------------------------------ out */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "convert/json_in.h"
+#include "convert/convert.h"
 
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 #define SOLR_SLACK 1e-6f

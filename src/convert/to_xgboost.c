@@ -23,7 +23,7 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "convert/json_in.h"
+#include "convert/convert.h"
 
 /* The arrays of a tree, in the order in which they are written. */
 enum member {

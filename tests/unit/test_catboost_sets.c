@@ -1,6 +1,6 @@
 /* Splits by categories in CatBoost's JSON: values to be compared with, and statistics. */
 #include "category_fixture.h"
-#include "convert/catboost_model.h"
+#include "convert/convert.h"
 #include "convert_fixture.h"
 
 /* Of "a", "ab", "abc", ... to 200 letters, as CatBoost 1.2.10 has them (cat_features_hash). */

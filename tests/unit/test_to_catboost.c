@@ -1,7 +1,7 @@
 /* CatBoost's JSON: borders by number, directions of NaN by entry, two kinds of trees. */
 #include <jansson.h>
 
-#include "convert/catboost_model.h"
+#include "convert/convert.h"
 #include "convert_fixture.h"
 
 static const char small_model[] =

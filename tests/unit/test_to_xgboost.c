@@ -1,6 +1,6 @@
 /* XGBoost's JSON and UBJSON, what Elasticsearch LTR takes of it, the dump, and Vespa's LightGBM
  * JSON. */
-#include "convert/json_in.h"
+#include "convert/convert.h"
 #include "convert_fixture.h"
 
 #define TREE                                                                                    \
