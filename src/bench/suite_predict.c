@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "dataset/dataset.h"
-#include "model/predict.h"
+#include "model/flat.h"
 #include "model/scorer.h"
 
 enum {

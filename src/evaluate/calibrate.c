@@ -1,6 +1,6 @@
 /* rw_model_calibrate: the documents by score, the map of all of them, and what maps are worth, that
  * one and those that are fitted without some of the queries. */
-#include "evaluate/calibrate.h"
+#include "evaluate/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

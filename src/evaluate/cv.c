@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "dataset/dataset.h"
-#include "model/predict.h"
+#include "model/flat.h"
 #include "params/no_effect.h"
 #include "params/params.h"
 

@@ -9,7 +9,7 @@
 #include "dataset/query_ids.h"
 #include "io/input.h"
 #include "io/side_files.h"
-#include "metric/dialect.h"
+#include "metric/metric.h"
 
 enum { ID_ROOM = 512 };
 /* The score of documents that a run leaves out: they rank behind all others. */

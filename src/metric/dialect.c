@@ -1,7 +1,7 @@
 /* The table of dialects, and the evaluation that it drives. What stands here was read in the
  * programs' sources or documents and, for all but RankLib and QuickRank, compared with what the
  * programs print: tests/peers/dialects.py. */
-#include "metric/dialect.h"
+#include "metric/metric.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/words.h"
 #include "dataset/dataset.h"
-#include "metric/metric_formulas.h"
 
 /* ------------------------------------------------------------------ metrics that only they have */
 

@@ -8,7 +8,10 @@
 #include "base/words.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
-#include "metric/metric_formulas.h"
+#include <math.h>
+#include "base/mem.h"
+#include "base/thread.h"
+#include "comm/comm.h"
 
 /* A row's function, where host and device share one. */
 #define HOST(name)
@@ -340,4 +343,377 @@ void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *ord
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
     sort_order(&ranking, order, n, depth);
+}
+
+/* Metrics over a whole set: what is prepared once, one query's value, and the exact mean. */
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+/* ------------------------------------------------------------------ preparation */
+
+static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
+                           const struct rw_dataset *dataset)
+{
+    judgments->doc_weight = dataset->weight;
+    if (!dataset->weight)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, judgments->weight, judgments->n_queries));
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        const uint32_t begin = judgments->query_offset[q], end = judgments->query_offset[q + 1];
+        if (begin == end)
+            continue;
+        double sum = 0.0;
+        for (uint32_t i = begin; i < end; i++)
+            sum += dataset->weight[i];
+        judgments->weight[q] =
+            dataset->weight_by_query ? dataset->weight[begin] : sum / (double)(end - begin);
+    }
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        const double weight = judgments->weight[q];
+        const uint32_t n = judgments->query_offset[q + 1] - judgments->query_offset[q];
+        const double by[2] = {weight, weight * (double)n};
+        for (int k = 0; k < 2; k++) {
+            if (by[k] > judgments->most_weight[k])
+                judgments->most_weight[k] = by[k];
+        }
+    }
+    return RW_OK;
+}
+
+static int sort_ideals(void *user, struct rw_share *share)
+{
+    const struct rw_judgments *judgments = user;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const uint32_t begin = judgments->query_offset[q];
+            const uint32_t n = judgments->query_offset[q + 1] - begin;
+            memcpy(judgments->ideal + begin, judgments->gain + begin, n * sizeof(*judgments->gain));
+            rw_sort_falling(judgments->ideal + begin, n);
+        }
+    }
+    return RW_OK;
+}
+
+static int prepare_gains(struct rw_ctx *ctx, struct rw_judgments *judgments,
+                         const struct rw_dataset *dataset, const struct rw_gain_rule *gains)
+{
+    RW_TRY(RW_NEW_RAW(ctx, judgments->gain, judgments->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, judgments->ideal, judgments->n_docs));
+    if (dataset->is_qrels && gains->kind == RW_GAIN_TABLE && gains->table[0] > 0)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "label-gain: the gain of label 0 is %g: expected 0, for documents without a "
+                       "judgment have that label",
+                       gains->table[0]);
+    RW_TRY(rw_gains(ctx, gains, dataset, judgments->gain));
+    for (uint32_t i = 0; i < judgments->n_docs; i++)
+        if (judgments->gain[i] > judgments->max_gain)
+            judgments->max_gain = judgments->gain[i];
+    return rw_parallel(ctx, ctx ? ctx->n_threads : 1, judgments->n_queries, 64, sort_ideals,
+                       judgments);
+}
+
+int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
+                      const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
+                      int any_uses_gain)
+{
+    memset(judgments, 0, sizeof(*judgments));
+    judgments->n_docs = dataset->n_docs;
+    judgments->n_queries = dataset->n_queries;
+    judgments->query_offset = dataset->query_offset;
+    judgments->label = dataset->label;
+    judgments->leaves_out = dataset->is_qrels;
+    judgments->longest = rw_longest_query(judgments->query_offset, judgments->n_queries);
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW_RAW(ctx, judgments->discount, judgments->longest));
+    rw_discounts(judgments->discount, judgments->longest);
+    RW_TRY_OUT(prepare_weights(ctx, judgments, dataset));
+    if (any_uses_gain)
+        RW_TRY_OUT(prepare_gains(ctx, judgments, dataset, gains));
+out:
+    if (status < 0)
+        rw_judgments_release(judgments);
+    return status;
+}
+
+int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments)
+{
+    RW_TRY(rw_comm_max_doubles(ctx, &judgments->max_gain, 1));
+    RW_TRY(rw_comm_max_doubles(ctx, judgments->most_weight, 2));
+    judgments->is_shared = 1;
+    return RW_OK;
+}
+
+void rw_judgments_release(struct rw_judgments *judgments)
+{
+    rw_mem_free(judgments->gain);
+    rw_mem_free(judgments->ideal);
+    rw_mem_free(judgments->discount);
+    rw_mem_free(judgments->weight);
+    memset(judgments, 0, sizeof(*judgments));
+}
+
+/* ------------------------------------------------------------------ one query */
+
+struct measure_job {
+    const struct rw_metric *metric;
+    const struct rw_judgments *judgments;
+    const double *scores;
+    enum rw_ties ties;
+    int reversed;
+    double *room;   /* [threads][room_of] */
+    double *values; /* [n_queries] */
+};
+
+/* Doubles that a thread needs for queries of n documents. */
+static size_t room_of(size_t n)
+{
+    return 6 * n + 1;
+}
+
+/* The metric of query `q`; NaN if it is empty. */
+static double measure_query(const struct measure_job *job, uint32_t q, double *room)
+{
+    const struct rw_judgments *judgments = job->judgments;
+    const uint32_t begin = judgments->query_offset[q];
+    const uint32_t n = judgments->query_offset[q + 1] - begin;
+    const struct rw_metric_kind *kind = job->metric->kind;
+    double *gain = room, *score = gain + n, *weight = score + n, *scratch = weight + n;
+    uint32_t *order = (uint32_t *)(scratch + n + 1), *tie_end = order + n;
+    float *label = (float *)(tie_end + n);
+    const int has_weights = kind->by_document && judgments->doc_weight;
+    rw_rank_query(job->scores + begin, n, job->reversed && !kind->by_document, order);
+    for (uint32_t r = 0; r < n; r++) {
+        const uint32_t doc = begin + order[r];
+        score[r] = job->scores[doc];
+        label[r] = judgments->label[doc];
+        if (kind->uses_gain)
+            gain[r] = judgments->gain[doc];
+        if (has_weights)
+            weight[r] = judgments->doc_weight[doc];
+    }
+    uint32_t n_ranked = n;
+    while (judgments->leaves_out && n_ranked > 0 && score[n_ranked - 1] == RW_UNRANKED)
+        n_ranked--;
+    if (job->ties == RW_TIES_MEAN)
+        rw_tie_ends(score, n_ranked, tie_end);
+    const struct rw_ranked_query ranked = {
+        .n = n_ranked,
+        .n_unranked = n - n_ranked,
+        .gain = kind->uses_gain ? gain : NULL,
+        .label = label,
+        .score = score,
+        .discount = judgments->discount,
+        .ideal = kind->uses_gain ? judgments->ideal + begin : NULL,
+        .weight = has_weights ? weight : NULL,
+        .tie_end = job->ties == RW_TIES_MEAN ? tie_end : NULL,
+        .scratch = scratch,
+        .max_gain = judgments->max_gain,
+    };
+    return kind->query(job->metric, &ranked);
+}
+
+/* ------------------------------------------------------------------ the mean */
+
+/* The weight of a query's value, before scaling to a whole number under 2^40; of metrics by
+ * document, times the number of its documents. */
+static double query_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
+                           uint32_t q)
+{
+    const double weight = judgments->weight ? judgments->weight[q] : 1.0;
+    if (!kind->by_document)
+        return weight;
+    return weight * (double)(judgments->query_offset[q + 1] - judgments->query_offset[q]);
+}
+
+/* A power of two that makes the largest weight a number of [2^39, 2^40), or 1 where all weights are
+ * whole numbers already: weights become integers, so that the order of queries cannot matter. */
+static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judgments *judgments)
+{
+    const double largest = judgments->most_weight[kind->by_document != 0];
+    if (!judgments->weight || !(largest > 0.0))
+        return 1.0;
+    const int exponent = (int)(rw_bits_of_double(largest) >> 52) - 1023;
+    return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
+}
+
+void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
+                       int64_t *weights)
+{
+    const double scale = weight_scale(kind, judgments);
+    for (uint32_t q = 0; q < judgments->n_queries; q++)
+        weights[q] = (int64_t)rw_to_whole(query_weight(kind, judgments, q) * scale);
+}
+
+static int128 joined(int64_t high, uint64_t low)
+{
+    return (int128)((uint128)(uint64_t)high << 64 | low); /* no sign is shifted */
+}
+
+double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
+{
+    const int128 sum = joined(sums->value_hi, sums->value_lo);
+    const int128 weights = joined(sums->weight_hi, sums->weight_lo);
+    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
+    return kind->root ? sqrt(mean) : mean;
+}
+
+static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
+{
+    return rw_fail(ctx, RW_ERR_DATA, "%s of query %u is too large to be averaged: %g", metric->name,
+                   q + 1, metric->kind->root ? sqrt(value) : value);
+}
+
+/* Of the queries that count. */
+struct sums {
+    int128 value, weight;
+    uint32_t n_counted, n_empty;
+};
+
+/* Takes the queries' raw values (NaN: empty), leaves what was averaged. */
+static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
+                  const struct rw_judgments *judgments, enum rw_empty empty, double *values,
+                  struct sums *out)
+{
+    const struct rw_metric_kind *kind = metric->kind;
+    const double scale = weight_scale(kind, judgments);
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        double value = values[q];
+        if (value != value) {
+            out->n_empty += !kind->by_document;
+            if (kind->by_document || empty == RW_EMPTY_SKIP)
+                continue;
+            value = empty == RW_EMPTY_ONE ? 1.0 : 0.0;
+        }
+        if (!(value < RW_METRIC_MOST))
+            return too_large(ctx, metric, q, value);
+        const double whole = rw_to_whole(value * RW_METRIC_UNIT);
+        const int128 weight = (int128)rw_to_whole(query_weight(kind, judgments, q) * scale);
+        int128 product;
+        if (__builtin_mul_overflow((int128)whole, weight, &product) ||
+            __builtin_add_overflow(out->value, product, &out->value))
+            return too_large(ctx, metric, q, value);
+        out->weight += weight;
+        values[q] = kind->root ? sqrt(whole / RW_METRIC_UNIT) : whole / RW_METRIC_UNIT;
+        out->n_counted++;
+    }
+    return RW_OK;
+}
+
+/* One rank's sums and queries to those of all ranks, which all call it: in parts of 32 bits, of
+ * which many may be added up. */
+static int add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
+                     uint32_t *n_empty)
+{
+    enum { PARTS = 4, BITS = 32 };
+    uint64_t word[PARTS] = {sums->value_lo, (uint64_t)sums->value_hi, sums->weight_lo,
+                            (uint64_t)sums->weight_hi};
+    uint64_t part[2 * PARTS + 2];
+    for (int i = 0; i < 2 * PARTS; i++)
+        part[i] = (uint32_t)(word[i / 2] >> (i % 2 * BITS));
+    part[2 * PARTS] = *n_counted;
+    part[2 * PARTS + 1] = *n_empty;
+    RW_TRY(rw_comm_sum(ctx, part, 2 * PARTS + 2));
+    for (int i = 0; i < 2; i++) {
+        uint128 all = 0;
+        for (int p = 0; p < PARTS; p++)
+            all += (uint128)part[i * PARTS + p] << (p * BITS);
+        word[2 * i] = (uint64_t)all;
+        word[2 * i + 1] = (uint64_t)(all >> 64);
+    }
+    *sums = (struct rw_metric_sums){word[0], (int64_t)word[1], word[2], (int64_t)word[3]};
+    if (sums->weight_hi < 0)
+        return rw_comm_nonsense(ctx, "weights of queries");
+    *n_counted = (uint32_t)part[2 * PARTS];
+    *n_empty = (uint32_t)part[2 * PARTS + 1];
+    return RW_OK;
+}
+
+static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
+                   const struct rw_judgments *judgments, enum rw_empty empty, double *values,
+                   struct rw_metric_result *out)
+{
+    struct sums sums = {0, 0, 0, 0};
+    int status = add_up(ctx, metric, judgments, empty, values, &sums);
+    struct rw_metric_sums words = {(uint64_t)sums.value, (int64_t)(sums.value >> 64),
+                                   (uint64_t)sums.weight, (int64_t)(sums.weight >> 64)};
+    if (judgments->is_shared) {
+        RW_TRY(rw_comm_agree(ctx, status));
+        status = add_ranks(ctx, &words, &sums.n_counted, &sums.n_empty);
+    }
+    RW_TRY(status);
+    out->mean = rw_metric_mean(metric->kind, &words);
+    out->n_counted = sums.n_counted;
+    out->n_empty = sums.n_empty;
+    return RW_OK;
+}
+
+/* Documents under which sharing a loop costs more than it gains. */
+enum { PARALLEL_DOCS = 2048 };
+
+static int measure_queries(void *user, struct rw_share *share)
+{
+    const struct measure_job *job = user;
+    double *room = job->room + (size_t)share->thread * room_of(job->judgments->longest);
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            job->values[q] = measure_query(job, (uint32_t)q, room);
+    }
+    return RW_OK;
+}
+
+int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
+                   const struct rw_judgments *judgments, const double *scores, enum rw_empty empty,
+                   enum rw_ties ties, int reversed, double *per_query, struct rw_metric_result *out)
+{
+    *out = (struct rw_metric_result){.mean = (double)NAN};
+    const uint32_t n_queries = judgments->n_queries;
+    const int n_threads = judgments->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1;
+    int status = RW_OK;
+    struct measure_job job = {metric, judgments, scores, ties, reversed, NULL, per_query};
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.room, (size_t)n_threads * room_of(judgments->longest)));
+    if (!per_query)
+        RW_TRY_OUT(RW_NEW_RAW(ctx, job.values, n_queries));
+    RW_TRY_OUT(rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job));
+    RW_TRY_OUT(average(ctx, metric, judgments, empty, job.values, out));
+out:
+    rw_mem_free(job.room);
+    if (!per_query)
+        rw_mem_free(job.values);
+    return status;
+}
+
+/* ------------------------------------------------------------------ conventions */
+
+static const char *const empties[] = {"count 0", "count 1", "left out"};
+
+void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
+                            const struct rw_gain_rule *gains, enum rw_empty empty,
+                            enum rw_ties ties, int is_qrels, char *buffer, size_t size)
+{
+    int has_gain = 0, discounted = 0, stops = 0, ranked = 0;
+    const double *relevant = NULL;
+    char gain[160] = "", label[48] = "";
+    for (int i = 0; i < n_metrics; i++) {
+        const struct rw_metric_kind *kind = metrics[i].kind;
+        has_gain |= kind->uses_gain;
+        discounted |= kind->uses_discount;
+        stops |= kind->uses_max_gain;
+        ranked |= !kind->by_document;
+        if (kind->uses_relevance)
+            relevant = &metrics[i].relevant;
+    }
+    if (has_gain)
+        snprintf(gain, sizeof(gain), "gain %s, %s%s", gains->text,
+                 discounted ? "discount 1/log2(1 + rank), " : "",
+                 stops ? "err's greatest gain is the data's, " : "");
+    if (relevant)
+        snprintf(label, sizeof(label), "relevant from label %.9g, ", *relevant);
+    if (ranked)
+        snprintf(buffer, size, "%s%squeries without a relevant document %s, %s", gain, label,
+                 empties[empty],
+                 ties == RW_TIES_MEAN ? "mean over orders of ties"
+                 : is_qrels           ? "ties by falling document id"
+                                      : "ties in input order");
+    else
+        snprintf(buffer, size, "%smean over documents", label);
 }

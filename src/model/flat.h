@@ -5,7 +5,7 @@
 
 #include "base/search.h"
 #include "base/sort.h"
-#include "model/model_columns.h"
+#include "model/model.h"
 #include "model/walk.h"
 
 struct rw_flat {
@@ -104,5 +104,30 @@ static inline uint32_t rw_threshold_of(const struct rw_thresholds *thresholds,
     return rw_numbers_under(thresholds->key + thresholds->first[column], thresholds->n[column],
                             rw_threshold_key(node->cut));
 }
+
+/* Scoring on the CPU. */
+struct rw_column;
+
+/* Walks down every tree. scores: [n_docs], written. */
+int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+                   double *scores);
+
+/* counts: [leaves of all trees] added to: the documents that fall into each. */
+int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+                  uint32_t *counts);
+
+/* The data's columns by slot, [n_used]; NULL where the data does not have the feature. Those of
+ * features by categories have codes, which rw_flat_of_code takes, and lie behind the array, which
+ * is the caller's (rw_mem_free); the others are the dataset's. */
+int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
+                    const struct rw_dataset *dataset, const struct rw_column ***out);
+/* The leaves of documents [begin, end), by their columns: [end - begin][n_trees], written. */
+int rw_flat_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
+                   const struct rw_column *const *column, uint32_t begin, uint32_t end,
+                   int32_t *leaves);
+/* Values of documents [begin, end) by row: [end - begin][n_used], written. scratch: [end - begin].
+ */
+void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
+                    uint32_t begin, uint32_t end, float *rows, float *scratch);
 
 #endif

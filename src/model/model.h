@@ -4,8 +4,41 @@
 
 #include "dataset/categories.h"
 #include "dataset/names.h"
-#include "model/calibration.h"
 #include "model/tree.h"
+
+/* The map of a model's scores to the probability that a document's label is at least so much. It is
+ * fitted by evaluate/calibrate.c, and stands behind the trees in the model's file. */
+enum rw_score_map_kind { RW_SCORE_MAP_NONE, RW_SCORE_MAP_ISOTONIC, RW_SCORE_MAP_LOGISTIC };
+
+/* A knot's score is at most so far from 0, so that no difference of two overflows. No model's
+ * scores are further away. */
+#define RW_KNOT_MOST 1e300
+
+struct rw_score_map {
+    enum rw_score_map_kind kind; /* NONE: the model has no map, and all else is 0 */
+    double relevant;             /* labels from which a document counts */
+    double slope, intercept;     /* LOGISTIC: 1 / (1 + exp(-(slope x score + intercept))) */
+    /* ISOTONIC: straight lines between knots, constant beyond the ends; at least one */
+    int32_t n_knots;
+    double *score;       /* [n_knots] ascending strictly; owned */
+    double *probability; /* [n_knots] never falling; owned */
+};
+
+void rw_score_map_release(struct rw_score_map *map);
+/* Notes that a model made from the one with this map has none: its scores are others. */
+void rw_score_map_leave_out(struct rw_ctx *ctx, const struct rw_score_map *map);
+int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struct rw_score_map *to);
+
+/* What was expected in place of knot i, whose neighbour before it is right; NULL: nothing else. */
+const char *rw_score_map_knot_fault(const struct rw_score_map *map, int32_t i);
+/* RW_ERR_FORMAT: it is no map that a file can hold. */
+int rw_score_map_check(struct rw_ctx *ctx, const struct rw_score_map *map);
+
+/* 1 / (1 + exp(-x)), from the project's own exponential: the same bits everywhere. */
+double rw_sigmoid(double x);
+/* The probability of a score. Isotonic maps never fall, not by a bit: each operation is monotone,
+ * and so is its rounding. NaN without a map. */
+double rw_score_map_of(const struct rw_score_map *map, double score);
 
 enum {
     RW_MODEL_MAX_PARAMS = 1000, /* of a training: they are compared with one another */
@@ -81,5 +114,37 @@ double rw_model_score(const struct rw_model *model, int n_trees, const float *va
 /* One document by the plain walk down all trees, the reference of every scorer: values as above,
  * but categories as whole numbers. */
 double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
+
+/* Which data fits a model, or a training set. One rule for all who ask: rw_model_check_data
+ * (rankwood.h) lists what it refuses. Columns of an array mean something by their position, columns
+ * with names by their name, and features of LETOR text by their id. */
+/* What data has to fit. */
+struct rw_column_rule {
+    const char *of; /* for messages: "the model" */
+    enum rw_columns_kind kind;
+    uint32_t width;
+    uint32_t n_ids;    /* one more than the greatest id that its training set had */
+    uint32_t n_needed; /* one more than the greatest id that a tree asks for */
+};
+/* What the rule sees of data. */
+struct rw_column_view {
+    const char *what; /* for messages: "the data" */
+    uint32_t width;   /* as of struct rw_dataset, as is */
+    int by_name;
+    uint32_t n_ids; /* one more than its greatest id */
+};
+
+struct rw_column_rule rw_column_rule_of(const struct rw_model *model, uint32_t n_needed);
+struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset);
+int rw_column_rule_check(struct rw_ctx *ctx, const struct rw_column_rule *rule,
+                         const struct rw_column_view *view);
+/* The same of a model. */
+int rw_model_check_view(struct rw_ctx *ctx, const struct rw_model *model,
+                        const struct rw_column_view *view);
+/* The features of dense rows: columns if they begin with feature 0, else ids. */
+struct rw_column_view rw_column_view_rows(uint32_t n_features, uint32_t first_feature);
+/* RW_ERR_DATA: a feature that a tree asks for has a name in the data other than the model's. */
+int rw_column_names_check(struct rw_ctx *ctx, const struct rw_model *model, const char *what,
+                          const struct rw_dataset *dataset);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/system.h"
 #include "base/thread.h"
 #include "dataset/dataset.h"
-#include "model/model_words.h"
 
 /* ---- categories ---- */
 

@@ -1,4 +1,4 @@
-#include "model/model_words.h"
+#include "model/model_text.h"
 
 #include <math.h>
 #include <stdio.h>

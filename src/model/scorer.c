@@ -2,9 +2,11 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "model/device_scorer.h"
 #include "model/packed.h"
-#include "model/single.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/thread.h"
 
 /* What half a block takes, of a whole one: much of a node's work is the same for any documents. */
 #define HALF_BLOCK 0.6
@@ -134,4 +136,486 @@ double rw_scorer_probability(const struct rw_scorer *scorer, double score)
 {
     RW_DEFAULT_FPENV;
     return rw_score_map_of(&scorer->map, score);
+}
+
+/* ------------------------------------------------------------------ all nodes */
+
+/* One thread of a server of 2024: nanoseconds of a group's node, with AVX2 also for each 16
+ * columns; of a column. */
+#define NODE_NS            2.5
+#define NODE_TABLE_NS_AVX2 0.7
+#define COLUMN_NS          1.5
+
+enum { MOST_NODES = 1 << 20 }; /* of groups: 256 MiB; leaves then have 32-bit numbers */
+
+void rw_lanes_free(struct rw_lanes *lanes)
+{
+    if (!lanes)
+        return;
+    rw_mem_free(lanes->feature);
+    rw_mem_free(lanes->pivot);
+    rw_mem_free(lanes->first_cut);
+    rw_mem_free(lanes->cut);
+    rw_mem_free(lanes->node);
+    rw_mem_free(lanes->missing_left);
+    rw_mem_free(lanes->first_node);
+    rw_mem_free(lanes->first_leaf);
+    rw_mem_free(lanes->leaf);
+    rw_mem_free(lanes);
+}
+
+static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
+{
+    return (uint32_t)(flat->first_leaf[tree + 1] - flat->first_leaf[tree]);
+}
+
+/* ---- what it takes ---- */
+
+/* *table_ns: what a node takes for each 16 columns. NULL: there is none. */
+static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
+{
+    *table_ns = 0.0;
+#if RW_HAS_X86
+    if (isa >= RW_ISA_AVX512 && __builtin_cpu_supports("avx512vbmi"))
+        return rw_lanes_score_avx512;
+    *table_ns = NODE_TABLE_NS_AVX2;
+    if (isa >= RW_ISA_AVX2)
+        return rw_lanes_score_avx2;
+#endif
+    (void)isa;
+    return NULL;
+}
+
+/* Nodes of all groups, a group's as many as its largest tree has; 0 if a tree is too large. */
+static uint64_t count_nodes(const struct rw_flat *flat)
+{
+    uint64_t n = 0;
+    uint32_t most = 1;
+    for (int32_t i = 0; i < flat->n_trees; i++) {
+        const uint32_t n_leaves = leaves_of(flat, i);
+        if (n_leaves > RW_LANES_LEAVES)
+            return 0;
+        most = n_leaves > most ? n_leaves : most;
+        if (i % RW_LANES == RW_LANES - 1 || i == flat->n_trees - 1) {
+            n += most - 1;
+            most = 1;
+        }
+    }
+    return n;
+}
+
+double rw_lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
+{
+    double table_ns;
+    const rw_lanes_fn score = function_of(isa, &table_ns);
+    const double node_ns = NODE_NS + table_ns * ceil(flat->n_used / 16.0);
+    const uint64_t n_nodes = count_nodes(flat);
+    return score && n_nodes > 0 ? node_ns * (double)n_nodes + COLUMN_NS * flat->n_used : INFINITY;
+}
+
+/* ---- columns ---- */
+
+/* While a model is made. */
+struct maker {
+    const struct rw_flat *flat;
+    struct rw_lanes *lanes;
+    struct rw_thresholds thresholds; /* by slot */
+    uint32_t *first_column;          /* [n_used] of a slot; owned */
+};
+
+/* 0: there are too many. */
+static int count_columns(struct maker *m)
+{
+    uint64_t n = 0;
+    for (uint32_t s = 0; s < m->flat->n_used; s++) {
+        m->first_column[s] = (uint32_t)n;
+        n += (m->thresholds.n[s] + RW_LANES_CUTS - 1) / RW_LANES_CUTS;
+        if (n > RW_LANES_COLUMNS)
+            return 0;
+    }
+    m->lanes->n_columns = (uint32_t)n;
+    return 1;
+}
+
+/* Blocks of all columns. A search goes past the last pivot that is below a value, so there is a
+ * block after each threshold that is a pivot. */
+static int make_columns(struct rw_ctx *ctx, struct maker *m)
+{
+    struct rw_lanes *l = m->lanes;
+    uint32_t column = 0, at = 0;
+    uint64_t room = 0;
+    for (uint32_t s = 0; s < m->flat->n_used; s++)
+        room += m->thresholds.n[s] + 2 * RW_LANES_PIVOTS * (m->thresholds.n[s] / RW_LANES_CUTS + 1);
+    RW_TRY(RW_NEW(ctx, l->feature, l->n_columns));
+    RW_TRY(RW_NEW(ctx, l->pivot, (size_t)l->n_columns * RW_LANES_PIVOTS));
+    RW_TRY(RW_NEW(ctx, l->first_cut, l->n_columns));
+    RW_TRY(RW_NEW(ctx, l->cut, room));
+    for (uint32_t s = 0; s < m->flat->n_used; s++) {
+        for (uint32_t done = 0; done < m->thresholds.n[s]; done += RW_LANES_CUTS, column++) {
+            const uint32_t rest = m->thresholds.n[s] - done;
+            const uint32_t n = rest < RW_LANES_CUTS ? rest : RW_LANES_CUTS;
+            const uint32_t n_blocks = n / RW_LANES_PIVOTS + 1;
+            l->feature[column] = m->flat->feature[s];
+            l->first_cut[column] = at;
+            for (uint32_t i = 0; i < n_blocks * RW_LANES_PIVOTS; i++)
+                l->cut[at + i] = i < n ? rw_threshold(&m->thresholds, s, done + i) : INFINITY;
+            for (uint32_t i = 0; i < RW_LANES_PIVOTS; i++) {
+                const uint32_t last = i * RW_LANES_PIVOTS + RW_LANES_PIVOTS - 1;
+                l->pivot[column * RW_LANES_PIVOTS + i] = last < n ? l->cut[at + last] : INFINITY;
+            }
+            at += n_blocks * RW_LANES_PIVOTS;
+        }
+    }
+    return RW_OK;
+}
+
+/* ---- trees ---- */
+
+static void put_node(const struct maker *m, struct rw_lanes_node *to, uint64_t *missing_left,
+                     uint32_t lane, const struct rw_walk_node *node)
+{
+    const uint32_t number = rw_threshold_of(&m->thresholds, node);
+    to->column[lane] = (uint8_t)(m->first_column[node->slot >> 1] + number / RW_LANES_CUTS);
+    to->cut[lane] = (uint8_t)(number % RW_LANES_CUTS);
+    *missing_left |= (uint64_t)(node->slot & 1) << lane;
+}
+
+/* A tree's nodes, each before those below it and its left side before its right one. */
+static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *to,
+                     uint64_t *missing_left, float *leaf)
+{
+    const struct rw_flat *flat = m->flat;
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
+    const float *values = flat->leaf + flat->first_leaf[tree];
+    const uint32_t lane = (uint32_t)tree % RW_LANES;
+    struct {
+        int32_t at;
+        int32_t parent; /* of which it is the right side; or -1 */
+    } stack[RW_LANES_LEAVES];
+    uint32_t n = 1, n_nodes = 0, n_leaves = 0;
+    stack[0].at = rw_flat_root(flat, tree);
+    stack[0].parent = -1;
+    while (n > 0) {
+        int32_t at = stack[--n].at;
+        if (stack[n].parent >= 0)
+            to[stack[n].parent].right[lane] = (uint8_t)n_leaves;
+        for (; at >= 0; at = nodes[at].left) {
+            put_node(m, &to[n_nodes], &missing_left[n_nodes], lane, &nodes[at]);
+            to[n_nodes].start[lane] = (uint8_t)n_leaves;
+            stack[n].at = nodes[at].right;
+            stack[n++].parent = (int32_t)n_nodes++;
+        }
+        leaf[n_leaves++] = values[~at];
+    }
+}
+
+static int put_groups(void *user, struct rw_share *share)
+{
+    const struct maker *m = user;
+    const struct rw_lanes *l = m->lanes;
+    for (uint64_t group, end; rw_share_next(share, &group, &end);) {
+        const uint32_t first = l->first_node[group];
+        for (int32_t lane = 0; lane < RW_LANES; lane++) {
+            const int32_t tree = (int32_t)group * RW_LANES + lane;
+            if (tree < l->n_trees)
+                put_tree(m, tree, l->node + first, l->missing_left + first,
+                         l->leaf + l->first_leaf[tree]);
+        }
+    }
+    return RW_OK;
+}
+
+static int make_trees(struct rw_ctx *ctx, struct maker *m, uint64_t n_nodes)
+{
+    const struct rw_flat *flat = m->flat;
+    struct rw_lanes *l = m->lanes;
+    const uint32_t n_leaves = (uint32_t)flat->first_leaf[flat->n_trees];
+    RW_TRY(RW_NEW(ctx, l->node, n_nodes));
+    RW_TRY(RW_NEW(ctx, l->missing_left, n_nodes));
+    RW_TRY(RW_NEW(ctx, l->first_node, l->n_groups + 1));
+    RW_TRY(RW_NEW(ctx, l->first_leaf, (size_t)l->n_groups * RW_LANES));
+    RW_TRY(RW_NEW(ctx, l->leaf, (size_t)n_leaves + 1)); /* the last one of what is no tree */
+    for (uint32_t group = 0; group < l->n_groups; group++) {
+        uint32_t most = 1;
+        for (uint32_t lane = 0; lane < RW_LANES; lane++) {
+            const int32_t tree = (int32_t)(group * RW_LANES + lane);
+            const uint32_t n = tree < l->n_trees ? leaves_of(flat, tree) : 0;
+            most = n > most ? n : most;
+            l->first_leaf[tree] = n ? (uint32_t)flat->first_leaf[tree] : n_leaves;
+        }
+        l->first_node[group + 1] = l->first_node[group] + most - 1;
+    }
+    (void)rw_parallel(ctx, rw_flat_threads(ctx, flat), l->n_groups, 1, put_groups, m);
+    return RW_OK;
+}
+
+/* Whether every sum of some trees' leaves is a double, whatever they are: all are multiples of one
+ * power of two, and 2^52 of it are more than the largest sum. */
+static int is_any_order(const struct rw_flat *flat)
+{
+    double sum = 0.0;
+    int unit = 128; /* its exponent; no leaf is so large */
+    for (int32_t i = 0; i < flat->n_trees; i++) {
+        float most = 0.0f;
+        for (uint64_t j = flat->first_leaf[i]; j < flat->first_leaf[i + 1]; j++) {
+            const float size = fabsf(flat->leaf[j]);
+            const uint32_t bits = rw_bits_of_float(size);
+            most = size > most ? size : most;
+            if (bits == 0)
+                continue;
+            const uint32_t exponent = bits >> 23; /* 0 of the smallest: then without the 2^23 */
+            const uint32_t mantissa = (bits & 0x7fffff) | (exponent ? 0x800000 : 0);
+            const int lowest = (int)(exponent ? exponent : 1) - 150 + __builtin_ctz(mantissa);
+            unit = lowest < unit ? lowest : unit;
+        }
+        sum += (double)most;
+    }
+    return sum < ldexp(1.0, unit + 52);
+}
+
+/* 1: done; 0: the model is not of the kind. */
+static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_flat *flat,
+                      uint64_t n_nodes)
+{
+    struct maker m = {.flat = flat, .lanes = l};
+    int status;
+    l->absent = flat->absent;
+    l->n_trees = flat->n_trees;
+    l->n_groups = ((uint32_t)flat->n_trees + RW_LANES - 1) / RW_LANES;
+    l->any_order = is_any_order(flat);
+    RW_TRY_OUT(rw_thresholds_init(ctx, &m.thresholds, flat, 1));
+    RW_TRY_OUT(RW_NEW(ctx, m.first_column, flat->n_used));
+    status = count_columns(&m);
+    if (!status)
+        goto out;
+    RW_TRY_OUT(make_columns(ctx, &m));
+    RW_TRY_OUT(make_trees(ctx, &m, n_nodes));
+    status = 1;
+out:
+    rw_thresholds_release(&m.thresholds);
+    rw_mem_free(m.first_column);
+    return status;
+}
+
+int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
+                 struct rw_lanes **out)
+{
+    double table_ns;
+    const rw_lanes_fn score = function_of(isa, &table_ns);
+    const uint64_t n_nodes = count_nodes(flat);
+    struct rw_lanes *lanes;
+    *out = NULL;
+    if (!score || n_nodes == 0 || n_nodes > MOST_NODES || flat->n_used > RW_LANES_COLUMNS)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, lanes, 1));
+    lanes->score = score;
+    const int status = make_lanes(ctx, lanes, flat, n_nodes);
+    if (status > 0)
+        *out = lanes;
+    else
+        rw_lanes_free(lanes);
+    return status < 0 ? status : RW_OK;
+}
+
+/* ------------------------------------------------------------------ walking */
+
+/* One thread of a server of 2024: nanoseconds of a node that is passed, in a model that is not
+ * larger than the caches. */
+#define STEP_NS 1.0
+
+enum {
+    MOST_DEPTH = 255,
+    LOOK = 3 /* steps until it is looked whether all are at leaves: of 2, 3, 4, 6 the best */
+};
+
+void rw_single_free(struct rw_single *single)
+{
+    if (!single)
+        return;
+    rw_lanes_free(single->lanes);
+    rw_mem_free(single->node);
+    rw_mem_free(single->root);
+    rw_mem_free(single->tree_at);
+    rw_mem_free(single->steps);
+    rw_mem_free(single);
+}
+
+/* ---- making ---- */
+
+/* A tree's nodes and leaves by levels. queue: what each is, [2 * leaves - 1]; level: scratch of as
+ * many. Returns the depth, or -1 if there is a child too far off. */
+static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_single_node *to,
+                          int32_t *queue, int32_t *level)
+{
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
+    const float *values = flat->leaf + flat->first_leaf[tree];
+    uint32_t n = 0;
+    queue[n] = rw_flat_root(flat, tree);
+    level[n++] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t at = queue[i];
+        if (at < 0) {
+            to[i] = (struct rw_single_node){values[~at], (uint16_t)(2 * flat->n_used), 0};
+            continue;
+        }
+        if (n - i > UINT16_MAX)
+            return -1;
+        to[i] = (struct rw_single_node){nodes[at].cut, (uint16_t)nodes[at].slot, (uint16_t)(n - i)};
+        queue[n] = nodes[at].left;
+        queue[n + 1] = nodes[at].right;
+        level[n] = level[n + 1] = level[i] + 1;
+        n += 2;
+    }
+    return level[n - 1];
+}
+
+struct start {
+    int32_t depth;
+    uint32_t root;
+    uint8_t tree;
+};
+
+static int deeper(const void *a, const void *b)
+{
+    const struct start *x = a, *y = b;
+    if (x->depth != y->depth)
+        return x->depth - y->depth;
+    return (int)x->tree - (int)y->tree;
+}
+
+/* Trees of like depths are walked together. start: [n], of consecutive trees. */
+static void order_starts(struct rw_single *single, int32_t first, struct start *start, int32_t n)
+{
+    qsort(start, (size_t)n, sizeof(*start), deeper);
+    for (int32_t i = 0; i < n; i++) {
+        single->root[first + i] = start[i].root;
+        single->tree_at[first + i] = start[i].tree;
+        single->steps[(first + i) / RW_SINGLE_TOGETHER] = (uint8_t)start[i].depth; /* ascends */
+    }
+}
+
+/* 1: done; 0: the model is not of the kind. */
+static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *flat)
+{
+    const size_t n_trees = (size_t)flat->n_trees;
+    const uint64_t n_leaves = flat->first_leaf[n_trees];
+    int32_t *queue = NULL;
+    int status = 1;
+    uint64_t most = 0;
+    if (2 * (uint64_t)flat->n_used >= RW_SINGLE_VALUES || n_leaves > 1u << 29)
+        return 0;
+    const size_t n_groups = (n_trees + RW_SINGLE_TOGETHER - 1) / RW_SINGLE_TOGETHER;
+    for (size_t i = 0; i < n_trees; i++) {
+        const uint64_t n = flat->first_leaf[i + 1] - flat->first_leaf[i];
+        most = n > most ? n : most;
+    }
+    RW_TRY_OUT(RW_NEW(ctx, s->node, 2 * n_leaves));
+    RW_TRY_OUT(RW_NEW(ctx, s->root, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY_OUT(RW_NEW(ctx, s->tree_at, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY_OUT(RW_NEW(ctx, s->steps, n_groups));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, queue, 4 * most));
+    status = 1;
+    for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
+        struct start start[RW_SINGLE_TREES];
+        const int32_t rest = flat->n_trees - first;
+        const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;
+        for (int32_t i = 0; i < n; i++) {
+            const uint64_t root = 2 * flat->first_leaf[first + i];
+            const int32_t depth =
+                order_tree(flat, first + i, s->node + root, queue, queue + 2 * most);
+            if (depth < 0 || depth > MOST_DEPTH) {
+                status = 0;
+                goto out;
+            }
+            start[i] = (struct start){depth, (uint32_t)root, (uint8_t)i};
+        }
+        order_starts(s, first, start, n);
+    }
+out:
+    rw_mem_free(queue);
+    return status;
+}
+
+int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
+                  struct rw_single **out)
+{
+    struct rw_single *single;
+    *out = NULL;
+    if (flat->set_of)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, single, 1));
+    single->flat = flat;
+    int status = RW_OK;
+    const double lanes_ns = rw_lanes_doc_ns(flat, isa), walk_ns = STEP_NS * rw_flat_steps(flat);
+    if (lanes_ns < walk_ns)
+        status = rw_lanes_new(ctx, flat, isa, &single->lanes);
+    single->doc_ns = single->lanes ? lanes_ns : walk_ns;
+    if (status >= 0)
+        status = single->lanes ? 1 : make(ctx, single, flat);
+    if (status > 0)
+        *out = single;
+    else
+        rw_single_free(single);
+    return status < 0 ? status : RW_OK;
+}
+
+/* ---- scoring ---- */
+
+/* found: [RW_SINGLE_TOGETHER] leaves' values. */
+static void walk_together(const struct rw_single *s, const uint32_t *root, uint32_t steps,
+                          const float *value, float *found)
+{
+    const struct rw_single_node *at[RW_SINGLE_TOGETHER];
+    for (int c = 0; c < RW_SINGLE_TOGETHER; c++)
+        at[c] = s->node + root[c];
+    for (uint32_t i = 0; i < steps;) {
+        const uint32_t end = i + LOOK < steps ? i + LOOK : steps;
+        uint32_t goes_on = 0;
+        for (; i < end; i++) {
+            for (int c = 0; c < RW_SINGLE_TOGETHER; c++)
+                at[c] += at[c]->skip + (value[at[c]->value] > at[c]->cut);
+        }
+        for (int c = 0; c < RW_SINGLE_TOGETHER; c++)
+            goes_on |= at[c]->skip;
+        if (!goes_on)
+            break;
+    }
+    for (int c = 0; c < RW_SINGLE_TOGETHER; c++)
+        found[c] = at[c]->cut;
+}
+
+static double score_by_walk(const struct rw_single *s, const float *values, size_t n_values,
+                            uint32_t first_feature)
+{
+    const struct rw_flat *flat = s->flat;
+    float value[RW_SINGLE_VALUES];
+    double score = 0.0;
+    for (uint32_t i = 0; i < flat->n_used; i++) {
+        const uint32_t f = flat->feature[i] - first_feature; /* before it: very large */
+        const float v = f < n_values ? values[f] : flat->absent;
+        value[2 * i] = v != v ? INFINITY : v;
+        value[2 * i + 1] = v != v ? -INFINITY : v;
+    }
+    value[2 * flat->n_used] = -INFINITY;
+    for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
+        const int32_t rest = flat->n_trees - first;
+        const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;
+        float found[RW_SINGLE_TOGETHER], leaf[RW_SINGLE_TREES];
+        for (int32_t i = 0; i < n; i += RW_SINGLE_TOGETHER) {
+            const int32_t at = first + i;
+            walk_together(s, s->root + at, s->steps[at / RW_SINGLE_TOGETHER], value, found);
+            for (int32_t c = 0; c < RW_SINGLE_TOGETHER && i + c < n; c++)
+                leaf[s->tree_at[at + c]] = found[c];
+        }
+        for (int32_t i = 0; i < n; i++)
+            score += (double)leaf[i];
+    }
+    return score;
+}
+
+double rw_single_score(const struct rw_single *single, const float *values, size_t n_values,
+                       uint32_t first)
+{
+    return single->lanes ? single->lanes->score(single->lanes, values, n_values, first)
+                         : score_by_walk(single, values, n_values, first);
 }

@@ -7,7 +7,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "model/predict.h"
+#include "model/flat.h"
 
 enum {
     BLOCK_DOCS = 32,     /* a tree's edges are read once for so many */

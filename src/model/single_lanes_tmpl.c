@@ -1,6 +1,6 @@
-/* One document by all nodes (model/single.h), for each instruction set that has the
+/* One document by all nodes (model/scorer.h), for each instruction set that has the
  * instructions (base/isa.h). First what differs, then what both do with it. */
-#include "model/single.h"
+#include "model/scorer.h"
 
 #if defined(RW_TMPL_AVX512) || defined(RW_TMPL_AVX2)
 

@@ -13,7 +13,7 @@
 #include "binning/binned.h"
 #include "comm/comm.h"
 #include "io/input.h"
-#include "model/model_columns.h"
+#include "model/model.h"
 #include "objective/lambdarank_pairs.h"
 #include "params/no_effect.h"
 #include "params/params.h"

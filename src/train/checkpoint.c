@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/other_formats.h"
 #include "comm/comm.h"
-#include "model/model_words.h"
+#include "model/model_text.h"
 #include "params/params.h"
 
 /* ------------------------------------------------------------------ the file */

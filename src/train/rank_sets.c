@@ -2,7 +2,7 @@
 
 #include "comm/comm.h"
 #include "io/source.h"
-#include "model/model_columns.h"
+#include "model/model.h"
 #include "train/fingerprint.h"
 
 int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
-#include "model/model_columns.h"
+#include "model/model.h"
 #include "params/no_effect.h"
 #include "params/params.h"
 #include "train/eval_sets.h"

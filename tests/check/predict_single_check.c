@@ -1,9 +1,9 @@
-/* Models for one document at a time (model/single.h) against the plain walk, by ==. */
+/* Models for one document at a time (model/scorer.h) against the plain walk, by ==. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/single.h"
+#include "model/scorer.h"
 #include "predict_made.h"
 
 static double lanes_one(const void *user, const float *values, size_t n_values)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "evaluate/calibrate.h"
+#include "evaluate/evaluate.h"
 #include "model/model.h"
 #include "train_fixture.h"
 

@@ -4,7 +4,7 @@
 #include "dataset/categories.h"
 #include "dataset/lexicon.h"
 #include "model/packed.h"
-#include "model/predict.h"
+#include "model/flat.h"
 #include "train_fixture.h"
 #include "model_bodies.h"
 

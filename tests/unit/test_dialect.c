@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "metric/dialect.h"
+#include "metric/metric.h"
 
 static struct rw_ctx *ctx;
 

@@ -1,7 +1,7 @@
 /* Models whose nodes are all looked at; check_predict compares scores of made models. */
 #include <float.h>
 
-#include "model/single.h"
+#include "model/scorer.h"
 #include "model_fixture.h"
 
 static struct rw_ctx *ctx;

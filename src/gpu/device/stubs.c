@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "gpu/device/device_facts.h"
 #include "gpu/device/nccl.h"
-#include "model/device_scorer.h"
+#include "model/scorer.h"
 #include "tree/engine.h"
 
 int rw_device_check_cuda(struct rw_ctx *ctx, int number)

@@ -7,7 +7,7 @@
 // query (of all metrics: the grid's second axis) adds its terms in that order, as the contract
 // wants it, the longest queries in the same warps; blocks add up, then one block a metric.
 #include "gpu/metric/cu_metric.h"
-#include "metric/metric_formulas.h"
+#include "metric/metric.h"
 
 enum { GATHER_THREADS = 256, QUERY_THREADS = 64, SUM_THREADS = 128 };
 
@@ -135,7 +135,7 @@ template <class T> __device__ __forceinline__ T *metric_at(T *p, uint64_t i)
     return p ? p + i : NULL;
 }
 
-/* What a query adds: `average` of metric/judgments.c. */
+/* What a query adds: `average` of metric/metric.c. */
 __device__ __forceinline__ struct rw_cuda_metric_part
 metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q)
 {

@@ -1,5 +1,5 @@
 /* Metrics of a set on the device: rw_metric_eval's, to the bit, from scores that stay there. One
- * query's value comes from the inline functions of metric/metric_formulas.h; values are rounded to
+ * query's value comes from the inline functions of metric/metric.h; values are rounded to
  * 2^-40, weighted by whole numbers, and summed in 128 bits. */
 #ifndef RW_GPU_METRIC_CUDA_H
 #define RW_GPU_METRIC_CUDA_H

@@ -10,8 +10,8 @@
 #include "gpu/predict/cu_predict.h"
 #include "gpu/device/transfer.h"
 #include "gpu/device/tuning.h"
-#include "model/predict.h"
-#include "model/device_scorer.h"
+#include "model/flat.h"
+#include "model/scorer.h"
 
 /* Documents of a column that one thread copies at a time. */
 enum { PIECE_DOCS = 8192 };

@@ -1,5 +1,5 @@
 /* Is there a relevant document in the top k? A metric that is added to a copy of the tree. */
-#include "metric/metric_formulas.h"
+#include "metric/metric.h"
 
 double rw_query_hit(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
