@@ -36,7 +36,7 @@ class Rank:
 
     def train(self, rank: int, n_ranks: int, address: str) -> rankwood.Model:
         """Every rank gets the model. One that fails, or is killed, is an error of all of them."""
-        with rankwood.torch.ranks(rank=rank, n_ranks=n_ranks, address=address):
+        with rankwood.torch.workers(rank=rank, n_ranks=n_ranks, address=address):
             return rankwood.train(PARAMS, rankwood.Dataset(share(rank, n_ranks), **COLUMNS))
 
 

@@ -19,6 +19,7 @@ from rankwood._core import (
     RankError,
     RankwoodError,
     UnsupportedError,
+    WorkerError,
 )
 from rankwood._core import (
     ffi as _ffi,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     )
     from rankwood._explain import Explanation, Permuted
     from rankwood._model import Calibration, Model, Pruned, PrunedRow
-    from rankwood._ranks import Carrier, Ranks, ranks
     from rankwood._selection import (
         CrossValidation,
         Fold,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rankwood._synth import synth
     from rankwood._train import train
     from rankwood._training import PositionBias, Round
+    from rankwood._workers import Carrier, Ranks, Workers, ranks, workers
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
 
@@ -106,6 +107,8 @@ __all__ = [
     "SelectedDifference",
     "SelectedRow",
     "UnsupportedError",
+    "WorkerError",
+    "Workers",
     "audit",
     "check",
     "compare",
@@ -125,6 +128,7 @@ __all__ = [
     "select",
     "synth",
     "train",
+    "workers",
 ]
 
 
@@ -136,7 +140,7 @@ _LATER = {
     "compare_runs evaluate evaluate_runs",
     "_explain": "Explanation Permuted",
     "_model": "Calibration Model Pruned PrunedRow",
-    "_ranks": "Carrier Ranks ranks",
+    "_workers": "Carrier Ranks Workers ranks workers",
     "_selection": "CrossValidation Fold Selected SelectedDifference SelectedRow cv select",
     "_synth": "synth",
     "_train": "train",

@@ -475,7 +475,7 @@ class Queries:
         self.ids: list[bytes] | None = None
         if qid is not None and group is not None:
             raise DataError("qid and group both say what the queries are; expected one of them")
-        if n_docs == 0 and (hasattr(qid, "runs") or group is not None):  # one of many ranks
+        if n_docs == 0 and (hasattr(qid, "runs") or group is not None):  # one of many workers
             self.offset = np.zeros(1, np.uint32)
             self.ids = [] if group is None else None
         elif hasattr(qid, "runs"):  # a column of an Arrow table

@@ -63,8 +63,11 @@ class UnsupportedError(RankwoodError, NotImplementedError):
     """Not built in, or the device cannot do it."""
 
 
-class RankError(RankwoodError, ConnectionError):
-    """Another rank failed, or cannot be reached; the message says which one, and why, as far as it is known."""
+class WorkerError(RankwoodError, ConnectionError):
+    """Another worker failed, or cannot be reached; the message says which one, and why, as far as it is known."""
+
+
+RankError = WorkerError  # its name until 0.3
 
 
 class InternalError(RankwoodError, RuntimeError):
@@ -261,7 +264,7 @@ class _PerThread(threading.local):
             raise OutOfMemoryError("out of memory")
         self.ctx = ffi.gc(out[0], lib.rw_ctx_free)
         lib.rw_ctx_set_log(self.ctx, lib._rw_on_log, ffi.NULL)
-        self.raised: BaseException | None = None  # by what carries bytes between ranks
+        self.raised: BaseException | None = None  # by what carries bytes between workers
         self.features: Sequence[str] | None = None  # names in messages; "" where there is none
         self.sets: Sequence[str] | None = None
         self.no_effect: list[str] = []  # the library's warnings that are still to be given

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _columns, _ranks, _tables
+from rankwood import _columns, _tables, _workers
 from rankwood._columns import Queries, are_names, labels_of, one_label, vector
 from rankwood._core import (
     DataError,
@@ -363,7 +363,7 @@ class Dataset(Handles):
             left_out.add(by_name[one] if isinstance(one, str) else int(one))
         kept = [i for i in ids if i not in left_out]
         n = table.n_rows
-        if n == 0 and _ranks.count() == 1:
+        if n == 0 and _workers.count() == 1:
             raise DataError("Found array with 0 sample(s): data has no documents")
         _columns.check_shape(n, len(kept))
         if not kept:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _columns, _ranks, _tables
+from rankwood import _columns, _tables, _workers
 from rankwood._columns import Floats
 from rankwood._core import (
     DataError,
@@ -57,11 +57,11 @@ class Handles:
 
     def _begin(self) -> None:
         self._lock = threading.RLock()  # of what is made when it is asked for
-        self._meeting = _ranks.meeting()  # of the ranks that have shares of its files
+        self._meeting = _workers.meeting()  # of the workers that have shares of its files
         self._paths: list[bytes] | None = None
         self._source: _tables.Source | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
-        self._of_meeting: Any = None  # ids that queries without any have among ranks
+        self._of_meeting: Any = None  # ids that queries without any have among workers
         self._values: Any = None
         self._bare: Any = None
         self._by_names: dict[tuple[str, ...], Any] = {}
@@ -167,18 +167,18 @@ class Handles:
             self._add_sides(self._values)
         return self._values
 
-    # ---- many ranks ----
+    # ---- many workers ----
 
     def _check_meeting(self) -> None:
-        """DataError: the files would be read, or were, as other ranks read them."""
-        if self._paths is not None and self._meeting != _ranks.meeting():
+        """DataError: the files would be read, or were, as other workers read them."""
+        if self._paths is not None and self._meeting != _workers.meeting():
             raise DataError(
-                "a data set of files serves the ranks among which it was made; expected one that is made where it "
-                "is used, within the same `with ranks()` or outside of any"
+                "a data set of files serves the workers among which it was made; expected one that is made where it "
+                "is used, within the same `with workers()` or outside of any"
             )
 
     def _features_for_ranks(self) -> Any:
-        """What data in memory has to have in common on all ranks."""
+        """What data in memory has to have in common on all workers."""
         if self._paths is not None:
             return "files"
         sides = sorted(name.removeprefix("query-") for name in self._sides)
@@ -192,24 +192,24 @@ class Handles:
         return in_memory and any(column.index is not None for column in self._table.columns)
 
     def _meet_ranks(self, what: str) -> None:
-        """Of data in memory: queries are whole, and their numbers count through all ranks."""
-        with _ranks.agreed():
+        """Of data in memory: queries are whole, and their numbers count through all workers."""
+        with _workers.agreed():
             self._check_meeting()
         if self._paths is not None:
             return
         if self._ids is not None:
-            _ranks.check_queries(self._ids, f"{what!r}")
+            _workers.check_queries(self._ids, f"{what!r}")
             return
         n_queries = len(self._offset) - 1
-        before = sum(_ranks.gather_sizes(n_queries)[: _ranks.number()])
+        before = sum(_workers.gather_sizes(n_queries)[: _workers.number()])
         self._of_meeting = self._hold_ids(self._c_table, [b"%d" % (before + i) for i in range(n_queries)])
 
     def _leave_meeting(self) -> None:
         """Outside of any meeting queries are numbered from 0 again, and codes of a meeting are of no use."""
-        if _ranks.meeting() == 0 and self._of_meeting is not None:
+        if _workers.meeting() == 0 and self._of_meeting is not None:
             self._c_table.query_id_text, self._c_table.query_id_offset = ffi.NULL, ffi.NULL
             self._of_meeting = None
-        here = str(_ranks.meeting())
+        here = str(_workers.meeting())
         self._binned = {key: binned for key, binned in self._binned.items() if key[-1] in ("0", here)}
 
     def _hold_ids(self, c: Any, ids: list[bytes]) -> Any:
@@ -380,7 +380,7 @@ class Handles:
             mine.set("device", "cpu")
         self._check_meeting()
         self._leave_meeting()
-        key = (*(mine.get(name) for name in ("bins", "absent", "device", "categorical")), str(_ranks.meeting()))
+        key = (*(mine.get(name) for name in ("bins", "absent", "device", "categorical")), str(_workers.meeting()))
         if key not in self._binned:
             if params.get("threads") != "auto":
                 check(lib.rw_ctx_set_threads(context(), int(params.get("threads"))))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankwood import _explain, _ranks
+from rankwood import _explain, _workers
 from rankwood._columns import Floats, pointer
 from rankwood._core import (
     FormatError,
@@ -567,7 +567,7 @@ class Model(Scorer):
         Raises ParameterError, DataError, and KeyboardInterrupt where it was ended: trees that are refitted in part
         are no model. A parameter without effect on a refit is a :class:`rankwood.NoEffectWarning`.
         """
-        with _ranks.agreed():
+        with _workers.agreed():
             need_device(as_mapping(params))
             need_labels(data, "data")
             given = as_mapping(params)
@@ -578,7 +578,7 @@ class Model(Scorer):
             sets = valid_sets(valid, None)
             training = Training([data, *sets.values()], ["train", *sets], callbacks)
         training.meet_ranks(given, self)
-        with _ranks.agreed():
+        with _workers.agreed():
             hooks, *keep = training.hooks(given)
             c = Params(given, strict)
             need_measured(c, hooks, bool(sets))
@@ -588,7 +588,7 @@ class Model(Scorer):
         with ctrl_c(training), caller_names(self.feature_names, training.names[1:]):
             status = lib.rw_refit(context(), c.c, self._c, values[0], array + 1, len(values) - 1, hooks, out)
         del keep
-        with _ranks.agreed(), caller_names(self.feature_names, training.names[1:]):
+        with _workers.agreed(), caller_names(self.feature_names, training.names[1:]):
             new = Model(training.result(status, out, lib.rw_model_free))
         new._trained(training)
         new.feature_names = None if self.feature_names is None else list(self.feature_names)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _columns, _ranks
+from rankwood import _columns, _workers
 from rankwood._columns import Floats
 from rankwood._core import (
     ParameterError,
@@ -299,7 +299,7 @@ def select(
     ------
     ParameterError, DataError, OutOfMemoryError
     UnsupportedError
-        Start scores, or several ranks.
+        Start scores, or several workers.
     KeyboardInterrupt
         Ctrl-C, within a second.
     """
@@ -307,8 +307,8 @@ def select(
     sets = {"train_set": train_set, "valid": valid, **({} if test is None else {"test": test})}
     for name, one in sets.items():
         need_labels(one, name)
-    if _ranks.count() > 1:
-        raise UnsupportedError(f"features are selected by one rank, not by {_ranks.count()}")
+    if _workers.count() > 1:
+        raise UnsupportedError(f"features are selected by one worker, not by {_workers.count()}")
     if not isinstance(sure, (bool, np.bool_)):
         raise ParameterTypeError(f"sure is {sure!r}; expected True or False")
     given = as_mapping(params)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _ranks
+from rankwood import _workers
 from rankwood._columns import (
     TYPES,
     Column,
@@ -658,7 +658,7 @@ def read_documents(source: Source, label: str | None, qid: str, weight: str | No
         begins.append(queries.offset[goes_on:-1] + np.uint32(n_docs))
         ids += of_batch[goes_on:]
         n_docs += n
-    if n_docs == 0 and _ranks.count() == 1:
+    if n_docs == 0 and _workers.count() == 1:
         raise DataError("Found array with 0 sample(s): data has no documents")
     offset = np.concatenate([*begins, np.array([n_docs], np.uint32)])
     return Documents(np.concatenate(labels), offset, ids, None if weight is None else np.concatenate(weights))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rankwood import _ranks
+from rankwood import _workers
 from rankwood._core import (
     ParameterError,
     ParameterTypeError,
@@ -128,7 +128,7 @@ def train(
     of level INFO to the logger "rankwood" elsewhere; ``logging.getLogger("rankwood").setLevel("WARNING")``
     makes it silent.
     """
-    with _ranks.agreed():
+    with _workers.agreed():
         need_device(as_mapping(params))
         need_labels(train_set, "train_set")
         if init is not None:
@@ -139,7 +139,7 @@ def train(
         if checkpoint is not None:
             check_apart(checkpoint, *training.sets)
     training.meet_ranks(given, init)
-    with _ranks.agreed():
+    with _workers.agreed():
         hooks, *keep = training.hooks(given)
         hooks.on_positions = lib._rw_on_positions
         keep.append(_hook_checkpoints(checkpoint, checkpoint_every, resume, hooks))
@@ -153,7 +153,7 @@ def train(
         with ctrl_c(training):
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
     del keep
-    with _ranks.agreed(), caller_names(names, training.names[1:]):
+    with _workers.agreed(), caller_names(names, training.names[1:]):
         model = Model(training.result(status, out, lib.rw_model_free))
     model._trained(training)
     if names is not None:  # the file has those in use
@@ -173,7 +173,7 @@ def _check_exportable(
         raise ParameterError("featureset has no effect without export_for")
     if export_for is None:
         return
-    with _ranks.agreed():
+    with _workers.agreed():
         # a name is what only the export asks for
         how, _held = exchange(export_for, "auto", False, featureset, None if featureset is None else "model")
         check(lib.rw_exchange_check(context(), how, 0))
@@ -214,7 +214,7 @@ def _run(
     names: list[str] | None,
     out: Any,
 ) -> int:
-    with _ranks.agreed():
+    with _workers.agreed():
         check(lib.rw_params_check(context(), c.c))
         check(lib.rw_params_check_valid(context(), c.c, len(valid)))
         need_measured(c, hooks, bool(valid))
@@ -223,7 +223,7 @@ def _run(
     width = len(names or ()) if init is None else init._width
 
     def values_of(one: Dataset) -> Any:
-        with _ranks.agreed():
+        with _workers.agreed():
             return one._with_values() if names is None else one._with_values_as(names, needed, width)
 
     values = [values_of(one) for one in valid]
@@ -232,6 +232,6 @@ def _run(
         init._values_of(train_set)  # has it what the model's trees ask for?
         mine = values_of(train_set)
         return int(lib.rw_train_from(context(), c.c, init._c, mine, array, len(values), hooks, out))
-    with _ranks.agreed():
+    with _workers.agreed():
         binned = train_set._for_training(c)
     return int(lib.rw_train_binned(context(), c.c, binned, array, len(values), hooks, out))

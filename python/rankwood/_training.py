@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _columns, _ranks
+from rankwood import _columns, _workers
 from rankwood._columns import Floats, view
 from rankwood._core import (
     DataError,
@@ -153,7 +153,7 @@ class Progress:
         self._intro = ""
         self._shown = 0  # the round of the last line; 0: none was shown
         self._bar: Any = None
-        self._leads = lib.rw_ranks_number(context()) == 0  # of many ranks, one shows it
+        self._leads = lib.rw_ranks_number(context()) == 0  # of many workers, one shows it
         silent = logger.level > logging.INFO
         self._bars = not silent and _in_notebook()
         self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()
@@ -266,8 +266,8 @@ class Training:
         self.progress = Progress()
 
     def meet_ranks(self, given: Mapping[str, Any], init: Scorer | None) -> None:
-        """What many ranks have to have in common before they train together."""
-        if _ranks.count() == 1:
+        """What many workers have to have in common before they train together."""
+        if _workers.count() == 1:
             return
         sets = dict(zip(self.names, self.sets, strict=True))
         own = {name: value for name, value in given.items() if name not in ("threads", "device")}
@@ -276,8 +276,8 @@ class Training:
             "valid": list(sets),
             "init": init.to_bytes() if init is not None else None,
         }
-        _ranks.check_same(same)
-        _ranks.check_same({f"the features of {name!r}": one._features_for_ranks() for name, one in sets.items()})
+        _workers.check_same(same)
+        _workers.check_same({f"the features of {name!r}": one._features_for_ranks() for name, one in sets.items()})
         for name, one in sets.items():
             one._meet_ranks(name)
 
@@ -323,7 +323,7 @@ class Training:
             return 1
         except BaseException as error:  # raised again by train
             self.error = error
-            _ranks.note(error)
+            _workers.note(error)
             return 1
 
     def result(self, status: int, out: Any, free: Callable[[Any], None]) -> Any:
@@ -390,7 +390,7 @@ def ctrl_c(training: Training) -> Iterator[None]:
         return
 
     def first(_signal: int, _frame: Any) -> None:
-        if not training.has_started and _ranks.count() == 1:
+        if not training.has_started and _workers.count() == 1:
             raise KeyboardInterrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
         training.interrupted = True

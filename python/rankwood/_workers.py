@@ -1,190 +1,426 @@
-"""What a worker does that a cluster (Dask, Spark) has made a rank of: its parts of the data, put together."""
+"""Many workers: what carries bytes between them, and what they find out together.
+
+To add a carrier: a subclass of Carrier, and a function like rankwood.torch.workers that makes one.
+"""
 
 from __future__ import annotations
 
-import pickle
-import socket
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+import itertools
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from rankwood import _columns, _ranks
-from rankwood._core import DataError
-from rankwood._dataset import Dataset
-from rankwood._model import Model
-from rankwood._train import train
+from rankwood._columns import pointer, view
+from rankwood._core import (
+    DataError,
+    ParameterError,
+    ParameterTypeError,
+    WorkerError,
+    chars,
+    check,
+    context,
+    ffi,
+    lib,
+    set_raised,
+    text,
+)
+
+Bytes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[Any]  # uint32 or uint64
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """Where one rank meets the others."""
+class Carrier:
+    """What carries bytes between workers: a subclass has these attributes and methods, for :func:`rankwood.workers`.
+
+    All workers call the same methods in the same order. Arrays are views of the library's memory, contiguous,
+    and not to be used after the call. What a method raises ends training, and is raised as it was.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    rank : int
+        From 0.
+    n_ranks : int
+        How many there are.
+    """
+
+    name: str
+    rank: int
+    n_ranks: int
+    ends_process = False  # does `close` after `abort`?
+
+    def all_reduce(self, buffer: Numbers, op: str) -> None:
+        """buffer (n,) of uint32 or uint64 becomes what all workers' are together, by op: the "sum", which wraps, "min"
+        or "max". WorkerError: another worker has failed."""
+        raise NotImplementedError
+
+    def all_gather(self, send: Bytes, recv: Bytes) -> None:
+        """send: (n,); recv: (n_ranks, n), written. WorkerError: another worker has failed."""
+        raise NotImplementedError
+
+    def swap(self, to: int, send: Bytes, source: int, recv: Bytes) -> None:
+        """send goes to the worker `to` while recv comes from the worker `source`. An empty array is not sent,
+        and the other worker knows that. WorkerError: another worker has failed."""
+        raise NotImplementedError
+
+    def abort(self, why: str) -> None:
+        """This worker has failed: calls of the others should fail, too, with a WorkerError. why: a message for them;
+        "": it failed because another one did."""
+
+    def has_failed(self) -> bool:
+        """Is it known, without a call, that another worker has failed?"""
+        return False
+
+    def close(self) -> None:
+        """No more calls. Raises no error."""
+
+    def _turns(self) -> Iterator[tuple[int, int]]:
+        """A worker to send to and one to hear from, until all others had their turn."""
+        for k in range(1, self.n_ranks):
+            yield (self.rank + k) % self.n_ranks, (self.rank - k) % self.n_ranks
+
+    def _reduce_scatter(self, send: Numbers, recv: Numbers) -> None:
+        recv[:] = send[self.rank]
+        other = np.empty_like(recv)
+        for to, source in self._turns():
+            self.swap(to, send[to].view(np.uint8), source, other.view(np.uint8))
+            recv += other
+
+    def _all_to_all(self, send: list[Bytes], recv: list[Bytes]) -> None:
+        recv[self.rank][:] = send[self.rank]
+        for to, source in self._turns():
+            self.swap(to, send[to], source, recv[source])
+
+
+class Workers(NamedTuple):
+    """What :func:`rankwood.workers` gives: which worker this is.
+
+    Attributes
+    ----------
+    rank : int
+        From 0.
+    n_ranks : int
+        How many there are.
+    """
 
     rank: int
     n_ranks: int
-    address: str
-    timeout: float
-
-    def ranks(self) -> AbstractContextManager[_ranks.Ranks]:
-        from rankwood import torch  # what carries the bytes
-
-        return torch.ranks(rank=self.rank, n_ranks=self.n_ranks, address=self.address, timeout=self.timeout)
 
 
-def free_address(host: str) -> str:
-    """HOST:PORT of a port that is free here, as yet."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as one:
-        one.bind(("", 0))
-        port = one.getsockname()[1]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+Ranks = Workers  # their names until 0.3; `ranks` is at the end
 
 
-@dataclass(frozen=True)
-class Part:
-    """Documents as the arguments of a Dataset: a data frame and names of columns, or arrays."""
-
-    data: Any
-    label: Any = None
-    qid: Any = None
-    weight: Any = None
-    start_scores: Any = None
-    position: Any = None
-    more_labels: Any = None
-
-    @classmethod
-    def joined(cls, parts: Sequence[Part]) -> Part:
-        """One after the other; at least one."""
-        first = parts[0]
-        members = {name: [getattr(part, name) for part in parts] for name in vars(first)}
-        return cls(
-            **{
-                name: value if value is None or are_columns(value) else _after(members[name])
-                for name, value in vars(first).items()
-            }
-        )
-
-    def rows(self, begin: int, end: int) -> Part:
-        """Some of the documents."""
-
-        def of(one: Any) -> Any:
-            if one is None or are_columns(one):
-                return one
-            return one.iloc[begin:end] if hasattr(one, "iloc") else one[begin:end]
-
-        return Part(*(of(one) for one in vars(self).values()))
-
-    def ids(self) -> Any:
-        """The query of each document."""
-        given = self.data[self.qid] if isinstance(self.qid, str) else self.qid
-        return _columns.array_of(given, "qid")
+_meetings = itertools.count(1)
+_here = threading.local()
 
 
-def are_columns(one: Any) -> bool:
-    """A column's name, or several."""
-    return isinstance(one, (str, list, tuple))
+def meeting() -> int:
+    """A number for the `with workers()` around; 0: there is none."""
+    return int(getattr(_here, "meeting", 0))
 
 
-def _after(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    if hasattr(parts[0], "iloc"):
-        import pandas as pd
-
-        return pd.concat(parts)
-    if hasattr(parts[0], "tocsr"):
-        import scipy.sparse
-
-        return scipy.sparse.vstack(parts, format="csr")
-    return np.concatenate(parts)
+def note(error: BaseException) -> None:
+    """What other workers are to hear, if this one ends now."""
+    _here.why = describe(error)
 
 
-def whole_queries(part: Part, ids: Any) -> Part:
-    """The part with the rest of its last query, which the next ranks may have, and without what is the rest of
-    another rank's. ids: the query of each document. All ranks call it."""
-    n = len(ids)
-    same = np.asarray(ids[1:] == ids[:-1], bool) if n else np.empty(0, bool)
-    head = 1 + int(np.argmin(np.append(same, False))) if n else 0  # documents of the first query
-    edges = (n, ids[0], ids[-1], head) if n else (0, None, None, 0)
-    told = [pickle.loads(one) for one in _ranks.gather_bytes(pickle.dumps(edges))]
-    goes_to = [-1] * len(told)  # whose query a rank's first one is the rest of
-    last, holder = None, -1
-    for rank, (size, first, end, run) in enumerate(told):
-        if size == 0:
-            continue
-        if holder >= 0 and first == last:
-            goes_to[rank] = holder
-        if goes_to[rank] < 0 or run < size:  # a query of its own goes on, if any does
-            last, holder = end, rank
-    me = _ranks.number()
-    gives = goes_to[me] >= 0
-    heads = _ranks.gather_bytes(pickle.dumps(part.rows(0, head)) if gives else b"")
-    kept = part.rows(head, n) if gives else part
-    rests = [pickle.loads(heads[rank]) for rank, to in enumerate(goes_to) if to == me]
-    return Part.joined([kept, *rests]) if rests else kept
+# ---- what the library calls ----
+
+_TYPES = {lib.RW_COMM_U32: np.dtype(np.uint32), lib.RW_COMM_U64: np.dtype(np.uint64)}
+_OPS = {lib.RW_COMM_SUM: "sum", lib.RW_COMM_MIN: "min", lib.RW_COMM_MAX: "max"}
 
 
-@dataclass(frozen=True)
-class Options:
-    """What is said of data besides its documents."""
+class _Joined:
+    """A carrier in use."""
 
-    ignore: Sequence[str | int] = ()
-    missing: float = float("nan")
-    pairs: Any = None  # [n, 2] or [n, 3]: documents by their numbers among those of all ranks
+    def __init__(self, carrier: Carrier) -> None:
+        self.carrier = carrier
+        self.is_over = False
 
-    def own_pairs(self, n_docs: int) -> Any:
-        """Those of this rank's documents, by their numbers here. All ranks call it, if there are pairs."""
-        sizes = _ranks.gather_sizes(n_docs)
-        with _ranks.agreed():
-            return self._pairs_from(sum(sizes[: _ranks.number()]), n_docs, sum(sizes))
+    def fail(self, error: BaseException) -> int:
+        set_raised(error)
+        self.abort("" if isinstance(error, WorkerError) else describe(error))
+        return 1
 
-    def _pairs_from(self, begin: int, n_docs: int, n_all: int) -> Any:
-        given = _columns.numbers_of(_columns.array_of(self.pairs, "pairs"), "pairs")
-        if given.ndim != 2 or given.shape[1] not in (2, 3):
-            raise DataError(f"pairs has the shape {given.shape}; expected (n, 2) or (n, 3)")
-        wrong = ~((given[:, :2] >= 0) & (given[:, :2] < n_all))
-        if wrong.any():
-            raise DataError(f"pairs has {given[:, :2][wrong][0]:g}; expected documents from 0 to {n_all - 1}")
-        mine = given[(given[:, 0] >= begin) & (given[:, 0] < begin + n_docs)]
-        mine[:, :2] -= begin
-        outside = (mine[:, 1] < 0) | (mine[:, 1] >= n_docs)  # queries are whole, so it is of another one
-        if outside.any():
-            better, worse = (mine[outside][0, :2] + begin).astype(np.int64)
-            raise DataError(f"pairs has {better} and {worse}; expected documents of one query")
-        return mine
+    def abort(self, why: str) -> None:
+        if not self.is_over:
+            self.is_over = True
+            self.carrier.abort(why)
+
+    def guard(self, call: Callable[[], None]) -> int:
+        try:
+            call()
+        except BaseException as error:  # raised again by check
+            return self.fail(error)
+        return 0
 
 
-def run(
-    meeting: Meeting,
-    params: Mapping[str, Any],
-    sets: Callable[[], Mapping[str, tuple[Sequence[Part], Options]]],
-    more: Mapping[str, Any],
-) -> Model | None:
-    """Trains as one of the ranks. sets: gives the parts of the data that are here, "train" first, at least one of
-    each (it may be empty); what it fails of, all ranks hear. Returns the model on rank 0."""
-    with meeting.ranks():
-        data: dict[str, Dataset] = {}
-        with _ranks.agreed():
-            given = sets()
-        for name, (parts, options) in given.items():
-            with _ranks.agreed():
-                part = Part.joined(parts)
-                if part.qid is None:
-                    raise DataError(f"{name!r} has no qid; expected the query of each document")
-                ids = part.ids()
-            whole = whole_queries(part, ids)
-            with _ranks.agreed():
-                data[name] = Dataset(
-                    whole.data, whole.label, qid=whole.qid, weight=whole.weight, start_scores=whole.start_scores,
-                    position=whole.position, more_labels=whole.more_labels, ignore=options.ignore,
-                    missing=options.missing,
-                )  # fmt: skip
-            if options.pairs is not None:
-                pairs = options.own_pairs(data[name].n_docs)
-                with _ranks.agreed():
-                    data[name]._set_pairs(pairs)
-        train_set = data.pop("train")
-        model = train(params, train_set, valid=data or None, **more)
-    return model if meeting.rank == 0 else None
+def describe(error: BaseException) -> str:
+    """An exception for other workers: what it says, with its class unless that is one of ours."""
+    said = str(error)
+    if isinstance(error, (DataError, ParameterError)):
+        return said
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
+    """What a signal's handler raises as a callback begins, before the `try`."""
+    joined: _Joined = ffi.from_handle(traceback.tb_frame.f_locals["user"])
+    joined.fail(error)
+
+
+def _parts(begin: Any, sizes: Any, n: int) -> list[Bytes]:
+    offsets = np.concatenate(([0], np.cumsum([sizes[r] for r in range(n)], dtype=np.int64)))
+    whole = view(begin, int(offsets[n]), np.uint8) if offsets[n] else np.empty(0, np.uint8)
+    return [whole[offsets[r] : offsets[r + 1]] for r in range(n)]
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_all_reduce(user: Any, buffer: Any, n: int, kind: int, op: int, _stream: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    return joined.guard(lambda: joined.carrier.all_reduce(view(buffer, n, _TYPES[kind]), _OPS[op]))
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_reduce_scatter(user: Any, send: Any, recv: Any, n_each: int, kind: int, _stream: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    n_ranks = joined.carrier.n_ranks
+
+    def call() -> None:
+        given = view(send, n_ranks * n_each, _TYPES[kind]).reshape(n_ranks, n_each)
+        joined.carrier._reduce_scatter(given, view(recv, n_each, _TYPES[kind]))
+
+    return joined.guard(call)
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_all_gather(user: Any, send: Any, recv: Any, n: int, _stream: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    n_ranks = joined.carrier.n_ranks
+
+    def call() -> None:
+        whole = view(recv, n_ranks * n, np.uint8).reshape(n_ranks, n)
+        joined.carrier.all_gather(view(send, n, np.uint8), whole)
+
+    return joined.guard(call)
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_all_to_all(user: Any, send: Any, n_send: Any, recv: Any, n_recv: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    n = joined.carrier.n_ranks
+    return joined.guard(lambda: joined.carrier._all_to_all(_parts(send, n_send, n), _parts(recv, n_recv, n)))
+
+
+@ffi.def_extern(onerror=_on_error)
+def _rw_abort(user: Any) -> None:
+    joined: _Joined = ffi.from_handle(user)
+    said = text(lib.rw_last_error(context())).partition(": ")[2]  # behind "rank 2"
+    joined.abort(_here.why or said)
+
+
+@ffi.def_extern(error=1)
+def _rw_has_failed(user: Any) -> int:
+    joined: _Joined = ffi.from_handle(user)
+    return int(joined.is_over or joined.carrier.has_failed())
+
+
+# ---- joining ----
+
+
+@contextmanager
+def workers(carrier: Carrier | str) -> Iterator[Workers]:
+    """Makes the calling thread one of many workers, within a ``with`` block.
+
+    Every worker makes the same calls there: :class:`Dataset` of files reads this worker's share of them, data in
+    memory is what this worker brings (its documents follow those of the worker before), and :func:`train` trains one
+    model on all of it, which every worker gets. Only rank 0 shows progress.
+
+    Parameters
+    ----------
+    carrier
+        What carries the bytes: a :class:`Carrier`, or "mpi", Rankwood's own module for processes that mpirun or
+        srun has started. :func:`rankwood.torch.workers` and :func:`rankwood.mpi.workers` make those of
+        torch.distributed and mpi4py.
+
+    Yields
+    ------
+    Workers
+        ``rank`` and ``n_ranks``.
+
+    Raises
+    ------
+    WorkerError
+        Another worker failed, or cannot be reached.
+    ParameterError
+        The thread is a worker already.
+    UnsupportedError
+        "mpi" is not installed.
+    """
+    if not isinstance(carrier, (Carrier, str)):
+        raise ParameterTypeError(f"carrier is a {type(carrier).__name__}; expected a rankwood.Carrier or a name")
+    c = context()
+    if meeting():
+        raise ParameterError("this thread is a worker already; a `with workers()` ends before the next one begins")
+    out = ffi.new("struct rw_comm **")
+    joined = None
+    if isinstance(carrier, str):
+        check(lib.rw_comm_open(c, chars(carrier), out))
+    else:
+        joined = _Joined(carrier)
+        handle = ffi.new_handle(joined)
+        name = ffi.new("char[]", chars(carrier.name))
+        functions = ffi.new("struct rw_comm_functions *")
+        functions.name = name
+        for member in ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "abort", "has_failed"):
+            setattr(functions, member, getattr(lib, f"_rw_{member}"))
+        check(lib.rw_comm_new(c, functions, handle, carrier.rank, carrier.n_ranks, out))
+    comm = out[0]
+    check(lib.rw_ctx_set_comm(c, comm))
+    _here.meeting, _here.all_know, _here.why = next(_meetings), False, ""
+    if lib.rw_comm_rank(comm) > 0:
+        lib.rw_ctx_set_log(c, ffi.NULL, ffi.NULL)
+    error: BaseException | None = None
+    try:
+        yield Workers(lib.rw_comm_rank(comm), lib.rw_comm_n_ranks(comm))
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        _leave(c, comm, joined, error)
+
+
+def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | None) -> None:
+    if error is not None:
+        note(error)
+        lib.rw_ranks_end(c)  # nothing happens if all know of it
+        is_over = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_ranks_tells(c)
+        if is_over and not _here.all_know:  # so is this process, before Python shows why
+            traceback.print_exception(error)
+            sys.stderr.flush()
+    set_raised(None)
+    _here.meeting = 0
+    lib.rw_ctx_set_comm(c, ffi.NULL)
+    lib.rw_ctx_set_log(c, lib._rw_on_log, ffi.NULL)
+    lib.rw_comm_free(comm)
+    if joined is not None:
+        joined.carrier.close()
+
+
+# ---- what ranks find out together ----
+
+
+def count() -> int:
+    """How many workers there are; 1 outside of `workers`."""
+    return int(lib.rw_ranks_count(context()))
+
+
+def number() -> int:
+    """Which of them this is."""
+    return int(lib.rw_ranks_number(context()))
+
+
+def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
+    """The numbers of all workers, any number of each."""
+    sizes = np.zeros(count(), np.uint64)
+    sizes[number()] = len(own)
+    _sum(sizes)
+    end = np.cumsum(sizes).astype(np.int64)
+    whole = np.zeros(int(end[-1]), np.uint64)
+    whole[int(end[number()]) - len(own) : int(end[number()])] = own
+    _sum(whole)
+    return np.split(whole, end[:-1])
+
+
+def _sum(numbers: npt.NDArray[np.uint64]) -> None:
+    check(lib.rw_ranks_sum(context(), pointer(numbers), len(numbers)))
+
+
+def gather_bytes(own: bytes) -> list[bytes]:
+    """The bytes of all workers. Each gets all of them as a sum: for what is small."""
+    padded = np.frombuffer(own + bytes(-len(own) % 8), np.uint64)
+    together = gather_numbers(np.concatenate((np.array([len(own)], np.uint64), padded)))
+    return [one[1:].tobytes()[: int(one[0])] for one in together]
+
+
+@contextmanager
+def agreed() -> Iterator[None]:
+    """All workers meet at the end of the block; if it raised on one of them, all of them raise."""
+    if count() == 1:
+        yield
+        return
+    try:
+        yield
+    except BaseException as error:
+        _tell(error)
+        raise
+    _tell(None)
+
+
+def _tell(error: BaseException | None) -> None:
+    try:
+        told = gather_bytes(describe(error).encode("utf-8", "surrogateescape") if error is not None else b"")
+    except BaseException:
+        if error is not None:  # it is what ended the calls, or as bad
+            return
+        raise
+    first = next((rank for rank, one in enumerate(told) if one), None)
+    if first is None:
+        return
+    # there are no more calls, and the library is to know that all workers know it
+    lib.rw_ranks_agree(context(), lib.RW_ERR_INTERRUPTED)
+    _here.all_know = True
+    if error is None:
+        raise WorkerError(f"rank {first}: {told[first].decode('utf-8', 'surrogateescape')}")
+
+
+def check_same(own: Mapping[str, Any]) -> None:
+    """ParameterError: ranks were given different things. own: what its repr tells apart, by what it is."""
+    digests = [hashlib.blake2b(_text(one), digest_size=8).digest() for one in own.values()]
+    told = gather_numbers(np.frombuffer(b"".join(digests), np.uint64))
+    with agreed():
+        if len(told[number()]) != len(told[0]):
+            raise ParameterError("this worker and rank 0 were given different arguments; expected the same calls")
+        for what, mine, first in zip(own, told[number()], told[0], strict=True):
+            if mine != first:
+                raise ParameterError(f"{what} of this worker and of worker 0 differ; expected the same on all workers")
+
+
+def _text(one: Any) -> bytes:
+    return one if isinstance(one, bytes) else repr(one).encode("utf-8", "backslashreplace")
+
+
+def check_queries(ids: Sequence[bytes], what: str) -> None:
+    """DataError: a query is in the data of two workers."""
+    hashes = [hashlib.blake2b(one, digest_size=8).digest() for one in ids]
+    own = np.frombuffer(b"".join(hashes), np.uint64)
+    values, times = np.unique(np.concatenate(gather_numbers(own)), return_counts=True)
+    twice = values[times > 1]
+    if len(twice) == 0:
+        return
+    suspects = [one for one, is_twice in zip(ids, np.isin(own, twice), strict=True) if is_twice]
+    told = [one.split(b"\0") for one in gather_bytes(b"\0".join(suspects))]
+    with agreed():
+        for rank in range(number()):
+            for one in suspects:
+                if one in told[rank]:
+                    raise DataError(
+                        f"query '{one.decode('utf-8', 'replace')}' of {what} is here and on rank {rank}; expected "
+                        "all documents of a query on one worker"
+                    )
+
+
+def gather_sizes(own: int) -> list[int]:
+    """A number of each worker."""
+    return [int(one[0]) for one in gather_numbers(np.array([own], np.uint64))]
+
+
+ranks = workers

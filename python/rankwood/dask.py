@@ -1,6 +1,6 @@
-"""Training where a Dask cluster has the data: a rank on each worker; the bytes go by torch.distributed.
+"""Training where a Dask cluster has the data: a Rankwood worker on each of its workers, over torch.distributed.
 
-Dask places the data, starts the ranks, and tells them of each other; nothing of training goes through it.
+Dask places the data, starts the workers, and tells them of each other; nothing of training goes through it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 
 from rankwood import _columns
 from rankwood import sklearn as _sklearn
-from rankwood._core import DataError, ParameterError, RankError, need, package
+from rankwood._cluster import Meeting, Options, Part, are_columns, free_address, run
+from rankwood._core import DataError, ParameterError, WorkerError, need, package
 from rankwood._model import Model
 from rankwood._params import as_mapping
-from rankwood._workers import Meeting, Options, Part, are_columns, free_address, run
 
 _dask = package("dask", "dask")
 _distributed = package("distributed", "dask")
@@ -117,7 +117,7 @@ def train(
     timeout: float = 600,
     **more: Any,
 ) -> Model:
-    """Trains a model on the workers of a Dask cluster, a rank on each that gets a partition.
+    """Trains a model on the workers of a Dask cluster, a Rankwood worker on each that gets a partition.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def train(
     client
         The distributed.Client; the current one, if it is not given.
     timeout
-        Seconds that a rank waits for the others, in each exchange.
+        Seconds that a worker waits for the others, in each exchange.
     more
         What else :func:`rankwood.train` takes (``init``, ``callbacks``), on every worker; paths are the workers'.
 
@@ -141,10 +141,10 @@ def train(
 
     Raises
     ------
-    RankError
+    WorkerError
         A worker has gone, or cannot be reached; the message names it.
     DataError, ParameterError
-        As :func:`rankwood.train`, on the rank that the exception's notes name.
+        As :func:`rankwood.train`, on the worker that the exception's notes name.
     """
     client = client if client is not None else _distributed.get_client()
     named = {"valid": valid} if isinstance(valid, Dataset) else dict(valid or {})
@@ -155,7 +155,7 @@ def train(
     options = {name: Options(tuple(one.ignore), one.missing, one.pairs) for name, one in sets.items()}
     workers = sorted(client.nthreads())[: len(parts["train"])]
     if not workers:
-        raise RankError("the cluster has no workers")
+        raise WorkerError("the cluster has no workers")
     with _distributed.MultiLock(workers, client=client):  # two trainings would wait for each other's workers
         held = {name: _place(client, some, workers) for name, some in parts.items()}
         first = urlsplit(workers[0])
@@ -193,13 +193,13 @@ def _run_here(
     options: dict[str, Options],
     more: dict[str, Any],
 ) -> Model | None:
-    """A rank, on its worker."""
+    """A Rankwood worker, on its Dask worker."""
     params.setdefault("threads", _distributed.get_worker().state.nthreads)
     return run(meeting, params, lambda: {name: (some, options[name]) for name, some in parts.items()}, more)
 
 
 def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:
-    """Until all tasks, by rank, are done, or one has failed. Raises what says most, with a note that names the rank."""
+    """Until all tasks, by worker, are done, or one has failed. Raises what says most; a note names the worker."""
     each = [(rank, task) for rank, some in enumerate(tasks) for task in some]
     until, looked = float("inf"), time.monotonic()
     while time.monotonic() < until and not all(task.done() for _, task in each):
@@ -210,9 +210,9 @@ def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:
             looked, alive = time.monotonic(), client.nthreads()
             for rank, task in each:
                 if workers[rank] not in alive and not task.done():
-                    raise RankError(f"rank {rank}: the worker {workers[rank]} has gone")
+                    raise WorkerError(f"rank {rank}: the worker {workers[rank]} has gone")
     failures = [(rank, task.exception()) for rank, task in each if task.status == "error"]
-    for rank, error in sorted(failures, key=lambda one: isinstance(one[1], RankError)):
+    for rank, error in sorted(failures, key=lambda one: isinstance(one[1], WorkerError)):
         error.add_note(f"on rank {rank} of {len(workers)}, the worker {workers[rank]}")
         raise error
 
@@ -243,7 +243,7 @@ class Ranker(_sklearn.Ranker):
         a frame. eval_set: pairs (X, y), with eval_qid or that column, and eval_sample_weight and eval_start_scores,
         one of each pair; the first one stops training.
         client and more: as :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError,
-        RankError.
+        WorkerError.
         """
         sets = _sklearn._eval_sets(eval_set, eval_qid, None)
         weights = _sklearn._of_sets("eval_sample_weight", eval_sample_weight, len(sets))

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from rankwood._core import ParameterTypeError, package
-from rankwood._ranks import Bytes, Carrier, Numbers, Ranks
-from rankwood._ranks import ranks as _ranks
+from rankwood._workers import Bytes, Carrier, Numbers, Workers
+from rankwood._workers import workers as _join
 
-_PART = 1 << 27  # bytes or numbers of a message: counts are C's int, and a gathered one is of all ranks
+_PART = 1 << 27  # bytes or numbers of a message: counts are C's int, and a gathered one is of all workers
 
 
 class _Mpi(Carrier):
@@ -70,35 +70,37 @@ def _parts(array: Any) -> Iterator[Any]:
     return (array[i : i + _PART] for i in range(0, len(array), _PART))
 
 
-def ranks(comm: Any = None) -> AbstractContextManager[Ranks]:
-    """Makes this process one of MPI's, within a ``with`` block; see :func:`rankwood.ranks`.
+def workers(comm: Any = None) -> AbstractContextManager[Workers]:
+    """Makes this process one of MPI's, within a ``with`` block; see :func:`rankwood.workers`.
 
     ``mpirun -n 4 python train.py``, where train.py is::
 
-        with rankwood.mpi.ranks() as here:
+        with rankwood.mpi.workers() as here:
             model = rankwood.train(params, rankwood.Dataset("train.txt"))
             if here.rank == 0:
                 model.save("model.txt")
 
-    An exception on one rank ends all processes: it is printed, and then MPI_Abort is called.
+    An exception on one worker ends all processes: it is printed, and then MPI_Abort is called.
 
     Parameters
     ----------
     comm
-        A communicator of mpi4py; None: MPI_COMM_WORLD, by mpi4py. ``rankwood.ranks("mpi")`` does the same by
+        A communicator of mpi4py; None: MPI_COMM_WORLD, by mpi4py. ``rankwood.workers("mpi")`` does the same by
         Rankwood's own module, without mpi4py.
 
     Raises
     ------
     ImportError
         There is no mpi4py (the extra ``mpi``).
-    RankError
-        Another rank failed, or cannot be reached.
+    WorkerError
+        Another worker failed, or cannot be reached.
     """
     mpi = package("mpi4py.MPI", "mpi")
     if comm is not None and not isinstance(comm, mpi.Intracomm):
         raise ParameterTypeError(f"comm is a {type(comm).__name__}; expected a communicator of mpi4py")
-    return _ranks(_Mpi(comm if comm is not None else mpi.COMM_WORLD))
+    return _join(_Mpi(comm if comm is not None else mpi.COMM_WORLD))
 
 
-__all__ = ["ranks"]
+ranks = workers  # its name until 0.3
+
+__all__ = ["ranks", "workers"]

@@ -1,7 +1,7 @@
-"""Training where a Spark cluster has the data: a rank in each task of a barrier stage; the bytes go by
+"""Training where a Spark cluster has the data: a worker in each task of a barrier stage; the bytes go by
 torch.distributed.
 
-Spark places the data, starts the ranks, and tells them of each other; nothing of training goes through it.
+Spark places the data, starts the workers, and tells them of each other; nothing of training goes through it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwood._core import DataError, RankError, UnsupportedError, package
+from rankwood._cluster import Meeting, Options, Part, free_address, run
+from rankwood._core import DataError, UnsupportedError, WorkerError, package
 from rankwood._model import Model
 from rankwood._params import as_mapping
-from rankwood._ranks import describe
-from rankwood._workers import Meeting, Options, Part, free_address, run
+from rankwood._workers import describe
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Job:
 
 
 def _rank(job: _Job, context: Any, batches: Iterable[Any]) -> tuple[int, Model | None, BaseException | None]:
-    """A rank, in its task. What it fails of is its result: Spark would try a stage that fails again, as it does
+    """A worker, in its task. What it fails of is its result: Spark would try a stage that fails again, as it does
     where a task has died."""
     rank, tasks = context.partitionId(), context.getTaskInfos()
     host = tasks[rank].address.rpartition(":")[0] or tasks[rank].address
@@ -78,12 +78,12 @@ def _pickled(rank: int, model: Model | None, error: BaseException | None) -> byt
     try:
         return pickle.dumps((rank, model, error))
     except Exception:
-        return pickle.dumps((rank, None, RankError(f"rank {rank}: {describe(error) if error else 'no result'}")))
+        return pickle.dumps((rank, None, WorkerError(f"rank {rank}: {describe(error) if error else 'no result'}")))
 
 
 def _model_of(told: Sequence[tuple[int, Model | None, BaseException | None]]) -> Model:
-    """Rank 0's; or the failure that says most is raised, with a note that names the rank."""
-    failures = sorted((isinstance(error, RankError), rank, error) for rank, _, error in told if error is not None)
+    """Rank 0's; or the failure that says most is raised, with a note that names the worker."""
+    failures = sorted((isinstance(error, WorkerError), rank, error) for rank, _, error in told if error is not None)
     if failures:
         _, rank, error = failures[0]
         error.add_note(f"on rank {rank} of {len(told)}")
@@ -107,7 +107,7 @@ def train(
     timeout: float = 600,
     **more: Any,
 ) -> Model:
-    """Trains a model on a Spark data frame, in a barrier stage: each partition is a rank.
+    """Trains a model on a Spark data frame, in a barrier stage: each partition is a worker.
 
     The model is that of the partitions, one after the other, in memory, byte for byte. A query may go on in the
     next partitions, but not come back after another one. ``frame.repartitionByRange(8, "query")
@@ -131,7 +131,7 @@ def train(
     missing
         A value that means missing, beside NaN and null.
     timeout
-        Seconds that a rank waits for the others, in each exchange.
+        Seconds that a worker waits for the others, in each exchange.
     more
         What else :func:`rankwood.train` takes, in every task; paths are the executors'.
 
@@ -143,9 +143,9 @@ def train(
     Raises
     ------
     DataError, ParameterError
-        As :func:`rankwood.train`, on the rank that the exception's notes name; no such column.
-    RankError
-        A rank cannot be reached. A task that dies is Spark's error, once it has started the stage again as often
+        As :func:`rankwood.train`, on the worker that the exception's notes name; no such column.
+    WorkerError
+        A worker cannot be reached. A task that dies is Spark's error, once it has started the stage again as often
         as it may.
     UnsupportedError
         ``pairs``: they name documents by their numbers, which a frame's rows do not have.

@@ -1,4 +1,4 @@
-"""Ranks by torch.distributed: torchrun, jobs of Kubernetes or Ray, and whatever else starts processes.
+"""Workers by torch.distributed: torchrun, jobs of Kubernetes or Ray, and whatever else starts processes.
 
 PyTorch only carries the host's bytes, by gloo. What GPUs exchange goes by NCCL, which the library opens itself.
 """
@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from rankwood._core import ParameterError, ParameterTypeError, RankError, lib, package, whole
-from rankwood._ranks import Bytes, Carrier, Numbers, Ranks
-from rankwood._ranks import ranks as _ranks
+from rankwood._core import ParameterError, ParameterTypeError, WorkerError, lib, package, whole
+from rankwood._workers import Bytes, Carrier, Numbers, Workers
+from rankwood._workers import workers as _join
 
 _torch = package("torch", "torch")
 _dist = package("torch.distributed", "torch")
 
-LOOK_S = 5.0  # for which a rank that fails looks for the cause, or lets others look
+LOOK_S = 5.0  # for which a worker that fails looks for the cause, or lets others look
 _meetings: Counter[str] = Counter()  # by who meets: the same on all of them
 _stores: dict[str, Any] = {}  # the last one: ranks may meet at an address again
 
 
 class _Gloo(Carrier):
-    """Connections of its own, so that closing them ends nobody else's. What ended a rank stands in the store."""
+    """Connections of its own, so that closing them ends nobody else's. What ended a worker stands in the store."""
 
     name = "torch"
 
@@ -37,12 +37,12 @@ class _Gloo(Carrier):
         self.rank, self.n_ranks = rank, n_ranks
         self._store = store
         self._asked = 0.0
-        self._why = ""  # this rank has failed
+        self._why = ""  # this worker has failed
         try:
             seconds = timedelta(seconds=timeout)
             self._group = _dist.ProcessGroupGloo(_dist.PrefixStore("gloo", store), rank, n_ranks, seconds)
         except RuntimeError as error:
-            raise RankError(f"rank {rank}: the {n_ranks} ranks do not all meet: {_first_line(error)}") from error
+            raise WorkerError(f"rank {rank}: the {n_ranks} ranks do not all meet: {_first_line(error)}") from error
 
     # ---- what is carried ----
 
@@ -73,7 +73,7 @@ class _Gloo(Carrier):
         failure = _failure(begin, self._group)
         if failure:
             self.abort("")
-            raise RankError(self._cause(failure))
+            raise WorkerError(self._cause(failure))
 
     def abort(self, why: str) -> None:
         self._why = why
@@ -140,7 +140,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
-    """A store, this rank, and how many there are, of what the process is part of."""
+    """A store, this worker, and how many there are, of what the process is part of."""
     if _dist.is_available() and _dist.is_initialized():
         members = _dist.get_process_group_ranks(group if group is not None else _dist.group.WORLD)
         if _dist.get_rank() not in members:
@@ -159,7 +159,7 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
         store, rank, n_ranks = _stores[where]
         return _numbered(store, where.rsplit(maxsplit=2)[0]), rank, n_ranks
     except (ValueError, RuntimeError) as error:
-        raise RankError(
+        raise WorkerError(
             f"no launcher has started this process, or its ranks do not meet: {_first_line(error)}\n"
             "hint: torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; rank=, n_ranks= and address= say them"
         ) from error
@@ -189,23 +189,23 @@ def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> tuple[An
                 host.strip("[]"), int(port), n_ranks, rank == 0, timedelta(seconds=timeout), wait_for_workers=False
             )
         except RuntimeError as error:
-            raise RankError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
+            raise WorkerError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
     return _numbered(_stores[where], address), rank, n_ranks
 
 
-def ranks(
+def workers(
     group: Any = None,
     *,
     rank: int | None = None,
     n_ranks: int | None = None,
     address: str | None = None,
     timeout: float = 600,
-) -> AbstractContextManager[Ranks]:
-    """Makes this process one of many ranks, within a ``with`` block; see :func:`rankwood.ranks`.
+) -> AbstractContextManager[Workers]:
+    """Makes this process one of many workers, within a ``with`` block; see :func:`rankwood.workers`.
 
     ``torchrun --nproc-per-node 4 train.py``, where train.py is::
 
-        with rankwood.torch.ranks() as here:
+        with rankwood.torch.workers() as here:
             model = rankwood.train(params, rankwood.Dataset("train.txt"))
             if here.rank == 0:
                 model.save("model.txt")
@@ -215,20 +215,20 @@ def ranks(
     Parameters
     ----------
     group
-        A process group of torch.distributed whose members the ranks are. None: all processes; where
+        A process group of torch.distributed whose members the workers are. None: all processes; where
         torch.distributed has not been initialised, those that the environment names as torchrun sets it.
     rank, n_ranks, address
-        In place of ``group``, for processes that nothing has told of each other: which rank this is, how many
+        In place of ``group``, for processes that nothing has told of each other: which worker this is, how many
         there are, and "HOST:PORT", where rank 0 listens and the others find it.
     timeout
-        Seconds that a rank waits for the others: when they meet, and in each call of theirs.
+        Seconds that a worker waits for the others: when they meet, and in each call of theirs.
 
     Raises
     ------
-    RankError
-        Another rank failed, or cannot be reached; the message says which one, and why, as far as it is known.
+    WorkerError
+        Another worker failed, or cannot be reached; the message says which one, and why, as far as it is known.
     ParameterError
-        No such group or address, or this thread is a rank already.
+        No such group or address, or this thread is a worker already.
     """
     if rank is None and n_ranks is None and address is None:
         store, mine, size = _meeting_point(group, timeout)
@@ -237,11 +237,13 @@ def ranks(
     else:
         store, mine, size = _store_at(rank, n_ranks, address, timeout)
     try:
-        return _ranks(_Gloo(store, mine, size, timeout))
-    except RankError:  # who tries again may be a new process, which counts from the beginning
+        return _join(_Gloo(store, mine, size, timeout))
+    except WorkerError:  # who tries again may be a new process, which counts from the beginning
         _stores.clear()
         _meetings.clear()
         raise
 
 
-__all__ = ["ranks"]
+ranks = workers  # its name until 0.3
+
+__all__ = ["ranks", "workers"]

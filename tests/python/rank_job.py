@@ -56,18 +56,18 @@ carriers: list[Any] = []
 def ranks(how: str, rest: list[str]) -> Any:
     def noted(carrier: Any) -> Any:
         carriers.append(carrier)
-        return rankwood.ranks(carrier)
+        return rankwood.workers(carrier)
 
     if how in ("mpi4py", "address", "torchrun"):
-        (rankwood.mpi if how == "mpi4py" else rankwood.torch)._ranks = noted
+        (rankwood.mpi if how == "mpi4py" else rankwood.torch)._join = noted
     if how == "own":
-        return rankwood.ranks("mpi")
+        return rankwood.workers("mpi")
     if how == "mpi4py":
-        return rankwood.mpi.ranks()
+        return rankwood.mpi.workers()
     if how == "torchrun":
-        return rankwood.torch.ranks(timeout=60)
+        return rankwood.torch.workers(timeout=60)
     address, rank, n_ranks = rest
-    return rankwood.torch.ranks(rank=int(rank), n_ranks=int(n_ranks), address=address, timeout=60)
+    return rankwood.torch.workers(rank=int(rank), n_ranks=int(n_ranks), address=address, timeout=60)
 
 
 def train(name: str, here: rankwood.Ranks) -> str:
@@ -112,11 +112,11 @@ def in_groups(told: dict[str, str]) -> None:
 
     dist.init_process_group("gloo")
     own = [dist.new_group([rank]) for rank in range(dist.get_world_size())][dist.get_rank()]
-    with rankwood.torch.ranks(timeout=60) as here:
+    with rankwood.torch.workers(timeout=60) as here:
         told["all groups"] = train("plain", here)
-    with rankwood.torch.ranks(own, timeout=60) as here:
+    with rankwood.torch.workers(own, timeout=60) as here:
         told["own group"] = train("plain", here)
-    with rankwood.torch.ranks(dist.group.WORLD, timeout=60) as here:
+    with rankwood.torch.workers(dist.group.WORLD, timeout=60) as here:
         told["all again"] = train("plain", here)
     dist.destroy_process_group()
 
@@ -127,7 +127,7 @@ def fail_together(here: rankwood.Ranks) -> None:
 
 
 def fail_alone(here: rankwood.Ranks) -> None:
-    """One rank leaves while the others are at work."""
+    """One worker leaves while the others are at work."""
 
     def callback(done: rankwood.Round) -> None:
         if here.rank == here.n_ranks - 1 and done.round == 2:

@@ -12,13 +12,13 @@ import rankwood
 
 
 class Group:
-    """What the ranks share: a slot for each, and a barrier."""
+    """What the workers share: a slot for each, and a barrier."""
 
     def __init__(self, n_ranks: int) -> None:
         self.barrier = threading.Barrier(n_ranks)
         self.slot: list[Any] = [None] * n_ranks
         self.why = ""
-        self.calls = 0  # of rank 0
+        self.calls = 0  # of worker 0
 
 
 class InThreads(rankwood.Carrier):
@@ -28,7 +28,7 @@ class InThreads(rankwood.Carrier):
         self.group, self.rank, self.n_ranks = group, rank, len(group.slot)
 
     def _show(self, one: Any) -> list[Any]:
-        """What all ranks show, until `_done`."""
+        """What all workers show, until `_done`."""
         self.group.slot[self.rank] = one
         self.group.calls += self.rank == 0
         self._meet()
@@ -38,7 +38,7 @@ class InThreads(rankwood.Carrier):
         try:
             self.group.barrier.wait(30)
         except threading.BrokenBarrierError:
-            raise rankwood.RankError(self.group.why or "a rank is late") from None
+            raise rankwood.WorkerError(self.group.why or "a worker is late") from None
 
     def all_reduce(self, buffer: Any, op: str) -> None:
         together = np.stack(self._show(buffer))
@@ -64,13 +64,13 @@ class InThreads(rankwood.Carrier):
 
 
 def run(n_ranks: int, body: Callable[[rankwood.Ranks], Any]) -> list[Any]:
-    """What each rank returns, or the exception that it raised."""
+    """What each worker returns, or the exception that it raised."""
     group = Group(n_ranks)
     out: list[Any] = [None] * n_ranks
 
     def one(rank: int) -> None:
         try:
-            with rankwood.ranks(InThreads(group, rank)) as here:
+            with rankwood.workers(InThreads(group, rank)) as here:
                 out[rank] = body(here)
         except BaseException as error:
             out[rank] = error

@@ -21,7 +21,7 @@ distributed = pytest.importorskip("distributed", reason="distributed is not inst
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-from rankwood import _workers  # noqa: E402 (after what may be absent)
+from rankwood import _cluster  # noqa: E402 (after what may be absent)
 from rankwood import dask as ours  # noqa: E402
 
 PARAMS: dict[str, Any] = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
@@ -49,9 +49,9 @@ def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def ranks(self: Any) -> Any:
         group = groups.setdefault(self.address, Group(self.n_ranks))
-        return rankwood.ranks(InThreads(group, self.rank))
+        return rankwood.workers(InThreads(group, self.rank))
 
-    monkeypatch.setattr(_workers.Meeting, "ranks", ranks)
+    monkeypatch.setattr(_cluster.Meeting, "workers", ranks)
 
 
 @pytest.mark.usefixtures("in_threads")
@@ -129,7 +129,7 @@ def test_pairs(client: Any, made: Made) -> None:
     params = PARAMS | {"early_stop": 0, "pairs": "given", "delta": "none"}
     alone = rankwood.train(params, made.dataset(pairs=pairs))
     X, y, qid = (da.from_array(one, chunks=150) for one in (made.X, made.y, made.qid))
-    for some in (pairs, pairs[:1]):  # of one rank alone
+    for some in (pairs, pairs[:1]):  # of one worker alone
         alone = rankwood.train(params, made.dataset(pairs=some))
         model = ours.train(params, ours.Dataset(X, y, qid, pairs=some), client=client)
         assert model.to_bytes() == alone.to_bytes()
@@ -244,7 +244,7 @@ def test_partition_that_cannot_be_read(client: Any, made: Made) -> None:
 
 
 def dies(done: rankwood.Round) -> None:
-    if done.round == 3 and rankwood._ranks.number() == 1:
+    if done.round == 3 and rankwood._workers.number() == 1:
         os._exit(9)
 
 
@@ -262,7 +262,8 @@ def test_processes(made: Made, other: Made, tmp_path: Path) -> None:
     ) as cluster, distributed.Client(cluster) as client:
         for _ in range(2):
             assert ours.train(PARAMS, data, valid=valid, client=client, timeout=60).to_bytes() == alone.to_bytes()
-        with pytest.raises(rankwood.RankError, match=r"rank 1( of 2: gone, or out of reach|: the worker .* has gone)"):
+        gone = r"rank 1( of 2: gone, or out of reach|: the worker .* has gone)"
+        with pytest.raises(rankwood.WorkerError, match=gone):
             ours.train(PARAMS, data, valid=valid, client=client, timeout=60, callbacks=[dies], **resumable)
         client.wait_for_workers(2)
         assert (tmp_path / "checkpoint").exists()

@@ -1,5 +1,5 @@
 # room: comm
-"""Many ranks in processes of their own: by torch.distributed, mpi4py, and Rankwood's module for MPI."""
+"""Many workers in processes of their own: by torch.distributed, mpi4py, and Rankwood's module for MPI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import rankwood
 from conftest import make
 
 JOB = Path(__file__).with_name("rank_job.py")
-TWICE = "query '7' of 'train' is here and on rank 0; expected all documents of a query on one rank"
+TWICE = "query '7' of 'train' is here and on rank 0; expected all documents of a query on one worker"
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def check(folder: Path, n_ranks: int, alone: dict[str, str]) -> None:
         one = told(folder, rank)
         assert {name: one[name] for name in alone} == alone
         assert one.get("carries", "all") == "all"
-        kind = "RankError: rank 1" if rank == 0 else "DataError"
+        kind = "WorkerError: rank 1" if rank == 0 else "DataError"
         assert one["fail_together"] == f"{kind}: {TWICE}"
 
 
@@ -125,7 +125,7 @@ def test_address(tmp_path: Path, alone: dict[str, str]) -> None:
         assert process.returncode == 0, errors
     check(tmp_path, 3, alone)
     for rank in (0, 1):
-        assert told(tmp_path, rank)["fail_alone"] == "RankError: rank 2: OSError: no such disk"
+        assert told(tmp_path, rank)["fail_alone"] == "WorkerError: rank 2: OSError: no such disk"
         assert float(told(tmp_path, rank)["fail_alone s"]) < 30
     assert told(tmp_path, 2)["fail_alone"] == "OSError: no such disk"
 
@@ -140,7 +140,7 @@ def test_killed(tmp_path: Path) -> None:
         codes.append(process.returncode)
     assert codes == [0, 0, -9]
     for rank in (0, 1):
-        assert told(tmp_path, rank)["killed"] == "RankError: rank 2 of 3: gone, or out of reach"
+        assert told(tmp_path, rank)["killed"] == "WorkerError: rank 2 of 3: gone, or out of reach"
         assert float(told(tmp_path, rank)["killed s"]) < 30
 
 
@@ -165,13 +165,13 @@ def test_words_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     need("torch")
     for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(rankwood.RankError, match=r"no launcher has started this process.*\nhint: torchrun sets"):
-        rankwood.torch.ranks()
+    with pytest.raises(rankwood.WorkerError, match=r"no launcher has started this process.*\nhint: torchrun sets"):
+        rankwood.torch.workers()
     with pytest.raises(rankwood.ParameterError, match="expected rank, n_ranks and address, or none"):
-        rankwood.torch.ranks(rank=0)
+        rankwood.torch.workers(rank=0)
     with pytest.raises(rankwood.ParameterError, match="'nowhere'; expected 'HOST:PORT'"):
-        rankwood.torch.ranks(rank=0, n_ranks=2, address="nowhere")
-    with pytest.raises(rankwood.RankError, match=r"do not all meet|does not reach"), rankwood.torch.ranks(
+        rankwood.torch.workers(rank=0, n_ranks=2, address="nowhere")
+    with pytest.raises(rankwood.WorkerError, match=r"do not all meet|does not reach"), rankwood.torch.workers(
         rank=0, n_ranks=2, address=free_address(), timeout=1
     ):
         pass

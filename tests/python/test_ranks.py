@@ -1,5 +1,5 @@
 # room: comm
-"""Many ranks: one model, byte for byte, whatever parts the ranks bring; and failures that all of them learn of."""
+"""Many workers: one model, byte for byte, whatever parts the workers bring; and failures that all of them learn of."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_own_objective_init_and_resume(made: Made, other: Made, tmp_path: Path) 
 
 
 def test_files(made: Made, program: Path, tmp_path: Path) -> None:
-    """Each rank reads its share, and the program trains the same model on the whole."""
+    """Each worker reads its share, and the program trains the same model on the whole."""
     import subprocess
 
     lines = [
@@ -165,18 +165,18 @@ def test_arguments_that_differ(made: Made, other: Made) -> None:
         return part(made, 1, 3, feature_names=list("abcdef"))
 
     cases: dict[str, dict[str, Any]] = {
-        "params of this rank and of rank 0 differ": {"params": {**PARAMS, "leaves": 8}},
-        "valid of this rank and of rank 0 differ": {"valid": other.dataset()},
-        "init of this rank and of rank 0 differ": {"init": rankwood.train(PARAMS, made.dataset())},
-        "the features of 'train' of this rank and of rank 0 differ": {"data": renamed},
+        "params of this worker and of worker 0 differ": {"params": {**PARAMS, "leaves": 8}},
+        "valid of this worker and of worker 0 differ": {"valid": other.dataset()},
+        "init of this worker and of worker 0 differ": {"init": rankwood.train(PARAMS, made.dataset())},
+        "the features of 'train' of this worker and of worker 0 differ": {"data": renamed},
         "query '7' of 'train' is here and on rank 0": {"data": lambda: part(made, 0, 3)},
         "ZeroDivisionError: division by zero": {"data": lambda: 1 / 0},
     }
     for words, given in cases.items():
         told = failing(made, **given)
-        assert isinstance(told[0], rankwood.RankError) and str(told[0]).startswith("rank 1: "), told
+        assert isinstance(told[0], rankwood.WorkerError) and str(told[0]).startswith("rank 1: "), told
         assert words in str(told[0]) and str(told[2]) == str(told[0])
-        assert words.partition(": ")[2] in str(told[1]) and not isinstance(told[1], rankwood.RankError)
+        assert words.partition(": ")[2] in str(told[1]) and not isinstance(told[1], rankwood.WorkerError)
 
 
 def test_documents_of_a_shard(made: Made) -> None:
@@ -226,7 +226,7 @@ def test_arguments_that_are_wrong_everywhere(made: Made) -> None:
 
 
 def test_functions_that_raise(made: Made) -> None:
-    """On one rank; it raises what they did, and the others say so."""
+    """On one worker; it raises what they did, and the others say so."""
 
     def body(here: rankwood.Ranks, of_objective: bool) -> None:
         def callback(done: rankwood.Round) -> None:
@@ -244,7 +244,7 @@ def test_functions_that_raise(made: Made) -> None:
     for of_objective, words in ((False, "ZeroDivisionError: of a callback"), (True, "LookupError: of an objective")):
         told = run(3, lambda here, which=of_objective: body(here, which))
         assert f"{type(told[1]).__name__}: {told[1]}" == words
-        assert [f"{type(one).__name__}: {one}" for one in told[::2]] == [f"RankError: rank 1: {words}"] * 2
+        assert [f"{type(one).__name__}: {one}" for one in told[::2]] == [f"WorkerError: rank 1: {words}"] * 2
 
 
 @pytest.mark.parametrize("method", ["all_reduce", "all_gather", "swap"])
@@ -280,7 +280,7 @@ def test_one_leaves(made: Made) -> None:
 
 
 def test_one_stops(made: Made, other: Made) -> None:
-    """A true result of one rank's callback stops all of them after the same round."""
+    """A true result of one worker's callback stops all of them after the same round."""
     models = run(
         3,
         lambda here: rankwood.train(
@@ -296,9 +296,9 @@ def test_files_belong_to_their_ranks(made: Made, tmp_path: Path) -> None:
     params = {"rounds": 1, "min_docs": 1}
     outside = rankwood.Dataset(tmp_path / "tiny.txt")
     for one in run(2, lambda here: rankwood.train(params, outside)):
-        assert "serves the ranks among which it was made" in str(one)
+        assert "serves the workers among which it was made" in str(one)
     within = run(2, lambda here: rankwood.Dataset(tmp_path / "tiny.txt"))
-    with pytest.raises(rankwood.DataError, match="within the same `with ranks"):
+    with pytest.raises(rankwood.DataError, match="within the same `with workers"):
         rankwood.train(params, within[0])
     # data in memory is bound to none
     data = made.dataset()
@@ -316,7 +316,7 @@ def test_data_outlives_its_ranks(made: Made) -> None:
     before = [rankwood.train(PARAMS, one).to_bytes() for one in parts]
     for _ in range(3):
         run(2, lambda here: rankwood.train(PARAMS, parts[here.rank]))
-    assert [len(one._binned) for one in parts] == [2, 2]  # of one rank, and of the last meeting
+    assert [len(one._binned) for one in parts] == [2, 2]  # of one worker, and of the last meeting
     assert [rankwood.train(PARAMS, one).to_bytes() for one in parts] == before
     assert [len(one._binned) for one in parts] == [1, 1]
     assert not any(one._c_table.query_id_text for one in parts)
@@ -324,17 +324,17 @@ def test_data_outlives_its_ranks(made: Made) -> None:
 
 def test_words(made: Made) -> None:
     with pytest.raises(rankwood.ParameterTypeError, match=r"carrier is a int; expected a rankwood\.Carrier or a name"):
-        rankwood.ranks(3).__enter__()  # type: ignore[arg-type]
+        rankwood.workers(3).__enter__()  # type: ignore[arg-type]
     with pytest.raises(rankwood.ParameterError, match="unknown communicator 'smoke'; expected mpi"):
-        rankwood.ranks("smoke").__enter__()
+        rankwood.workers("smoke").__enter__()
     with pytest.raises(rankwood.ParameterError, match="rank 3 of 3"):
-        rankwood.ranks(InThreads(Group(3), 3)).__enter__()
+        rankwood.workers(InThreads(Group(3), 3)).__enter__()
 
     def twice(here: rankwood.Ranks) -> None:
-        with rankwood.ranks(InThreads(Group(1), 0)):
+        with rankwood.workers(InThreads(Group(1), 0)):
             pass
 
-    assert "this thread is a rank already" in str(run(2, twice)[0])
+    assert "this thread is a worker already" in str(run(2, twice)[0])
 
 
 def test_one_shows_progress(made: Made, caplog: pytest.LogCaptureFixture) -> None:
@@ -344,7 +344,7 @@ def test_one_shows_progress(made: Made, caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_many_documents_without_ids() -> None:
-    """More than the boundaries' sample, which queries' numbers decide: they count through all ranks."""
+    """More than the boundaries' sample, which queries' numbers decide: they count through all workers."""
     random = np.random.default_rng(3)
     group = np.full(1500, 200)
     X = random.normal(size=(300_000, 2)).astype(np.float32)
@@ -357,3 +357,12 @@ def test_many_documents_without_ids() -> None:
         return rankwood.train(params, rankwood.Dataset(X[rows], y[rows], group=group[: len(y[rows]) // 200])).to_bytes()
 
     assert run(2, body) == [alone] * 2
+
+
+def test_former_names() -> None:
+    """A program that was written before the workers had their name."""
+    assert rankwood.ranks is rankwood.workers
+    assert rankwood.Ranks is rankwood.Workers
+    assert rankwood.RankError is rankwood.WorkerError
+    for module in (rankwood.mpi, rankwood.torch):
+        assert module.ranks is module.workers

@@ -20,7 +20,7 @@ import pytest
 import rankwood
 from conftest import Made
 from ranks_in_threads import Group, InThreads
-from rankwood import _workers, spark
+from rankwood import _cluster, spark
 
 PARAMS: dict[str, Any] = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
 COLUMNS = {"label": "label", "qid": "query"}
@@ -87,7 +87,7 @@ def run(job: Any, parts: list[list[pd.DataFrame]], monkeypatch: pytest.MonkeyPat
     tasks = Tasks(len(parts))
     out: list[Any] = [None] * len(parts)
     monkeypatch.setattr(
-        _workers.Meeting, "ranks", lambda self: rankwood.ranks(InThreads(tasks.group, self.rank))
+        _cluster.Meeting, "workers", lambda self: rankwood.workers(InThreads(tasks.group, self.rank))
     )
 
     def one(rank: int) -> None:
@@ -107,7 +107,7 @@ def job(table: pd.DataFrame, **more: Any) -> Any:
     return spark._Job(
         given["params"], tuple(table.columns), "label", given.get("qid", "query"), None,
         given.get("start_scores"), given.get("position"), given.get("more_labels"), given["valid"],
-        _workers.Options(("part", "is_valid")), 60, {},
+        _cluster.Options(("part", "is_valid")), 60, {},
     )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def test_tasks_on_clicks_and_several_labels(table: pd.DataFrame, monkeypatch: py
             for rows in (~is_valid, is_valid)
         ]  # fmt: skip
         expected = rankwood.train(PARAMS | more, sets[0], valid=sets[1])
-        one = dataclasses.replace(job(table, params=PARAMS | more, **given), options=_workers.Options(left_out))
+        one = dataclasses.replace(job(table, params=PARAMS | more, **given), options=_cluster.Options(left_out))
         assert run(one, parts, monkeypatch).to_bytes() == expected.to_bytes()
 
 
