@@ -17,7 +17,7 @@
 #include "base/system.h"
 #include "base/thread.h"
 #include "gpu/device/device.h"
-#include "params/no_effect.h"
+#include "params/params.h"
 #include "synth/synth.h"
 
 enum { MOST_SUITES = 16 };

@@ -12,8 +12,7 @@
 #include "dataset/dataset.h"
 #include "io/input.h"
 #include "params/params.h"
-#include "train/category_sets.h"
-#include "train/features.h"
+#include "train/train.h"
 
 static const struct rw_model_format *const formats[] = {
 #define RW_MODEL_FORMAT(name, file) &rw_to_##name,

@@ -12,7 +12,6 @@
 #include "base/thread.h"
 #include "dataset/dataset.h"
 #include "model/flat.h"
-#include "params/no_effect.h"
 #include "params/params.h"
 
 /* Above this many documents folds are trained one after the other: side by side each needs memory

@@ -9,11 +9,10 @@
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "model/model.h"
-#include "params/no_effect.h"
-#include "train/features.h"
-#include "train/resident.h"
 #include "base/rng.h"
 #include "model/scorer.h"
+#include "params/params.h"
+#include "train/train.h"
 
 /* A struct rw_selected and what it owns. */
 struct selected {

@@ -3,8 +3,7 @@
 
 #include "metric/metric.h"
 #include "objective/debias.h"
-#include "objective/lambdarank_fast.h"
-#include "objective/lambdarank_pairs.h"
+#include "objective/objective.h"
 
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
                     double max_weight)
@@ -103,8 +102,6 @@ const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
 #if RW_HAS_X86
 #include <emmintrin.h>
 #endif
-
-#include "metric/metric.h"
 
 /* A row of functions by instruction set. */
 #if RW_HAS_X86

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "objective/lambdarank_fast.h"
+#include "objective/objective.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

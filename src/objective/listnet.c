@@ -4,7 +4,7 @@
  * so that the target is the share of a document's gain in its query's gains, and a document without
  * gain has no part of it. CatBoost's QuerySoftMax is the same for `--label-gain linear`, but that
  * there a query counts by the sum of its labels, here each as much as another. */
-#include "objective/softmax.h"
+#include "objective/objective.h"
 
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {

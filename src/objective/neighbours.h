@@ -2,7 +2,7 @@
  * host and for devices.
  *
  * Two neighbours stand at positions r and r + 1, from 0, and only what is above them can matter to
- * what their exchange would change in a metric: it is rw_delta_of (delta.h) with nothing between.
+ * what their exchange would change in a metric: it is rw_delta_of (lambda.h) with nothing between.
  *   ndcg  |g_i - g_j| w(r) / IDCG, w(r) = decay^r in place of D(r) - D(r + 1)
  *   dcg   |g_i - g_j| w(r),        w(r) = D(r) - D(r + 1)
  *   map   (1 + relevant documents above) w(r) / relevant documents,  w(r) = 1 / (1 + r) - 1 / (2 +
@@ -11,11 +11,10 @@
  *   err   (the chance to get to r) |R_i - R_j| w(r)
  *   p@k   w(r) = 1 / k at the last of the top k, else 0
  *   none  w(r) = 1
- * A document's grade is what delta.h says; neighbours of one grade are no pair. */
+ * A document's grade is what lambda.h says of deltas; neighbours of one grade are no pair. */
 #ifndef RW_OBJECTIVE_NEIGHBOURS_H
 #define RW_OBJECTIVE_NEIGHBOURS_H
 
-#include "objective/delta.h"
 #include "objective/lambda.h"
 
 #ifdef __cplusplus

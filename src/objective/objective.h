@@ -107,7 +107,7 @@ enum rw_objective_device {
 /* What an objective carries from tree to tree beside the scores, such as the bias of displayed
  * positions; it needs RW_OBJECTIVE_HOST. `state` is what `open` made. */
 struct rw_objective_state {
-    int version; /* of its form in a checkpoint (train/checkpoint.h), from 1 */
+    int version; /* of its form in a checkpoint (train/train.h), from 1 */
     /* All workers call it. The data set stays borrowed. */
     int (*open)(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                 const struct rw_dataset *dataset, int n_threads, void **state);
@@ -211,6 +211,110 @@ int rw_gradients_give(struct rw_gradients *gradients, const char *name, const ch
 int rw_gradients_report(struct rw_ctx *ctx, const struct rw_gradients *gradients, int n_rounds,
                         const struct rw_train_hooks *hooks);
 void *rw_gradients_state(struct rw_gradients *gradients); /* NULL: no state */
+
+/* lambdarank with other deltas and other pairs than engines compute: made on the host. */
+/* Which pairs count, a value of the parameter `pairs`, as one number: one of these, or the N of
+ * mean:N. */
+enum { RW_PAIRS_WRONG = -3, RW_PAIRS_GIVEN, RW_PAIRS_ALL, RW_PAIRS_TOPK };
+/* RW_PAIRS_WRONG: the text is none. */
+double rw_pairs_number(const char *text);
+
+/* Among the parameters of lambdarank and its variants. */
+enum { RW_LAMBDARANK_DELTA = 2, RW_LAMBDARANK_PAIRS = 3 };
+/* What takes lambdarank's place for these. */
+const struct rw_objective *rw_lambdarank_variant(double delta, double pairs);
+
+/* The pairs of a round, by the objective's parameters and the queries' sizes alone: 0 for
+ * objectives without pairs, and for drawn or given ones. *longest: the documents of the longest
+ * query; *most: its pairs. */
+uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
+                               const struct rw_objective_rule *rule, const uint32_t *query_offset,
+                               uint32_t n_queries, uint32_t *longest, uint64_t *most);
+/* Seconds that a pair takes here, measured on a made query. */
+double rw_lambda_pair_seconds(const struct rw_objective *objective,
+                              const struct rw_objective_rule *rule);
+
+/* What lambdarank.c and the paths that are compiled of lambdarank_tmpl.c share. A query's
+ * documents stand in the order of the ranking, a block of them at a time; each row of the top meets
+ * all of a block. */
+enum { RW_LAMBDA_BLOCK = 256, RW_LAMBDA_ROOM = 16 /* for lanes past the last document */ };
+
+struct rw_lambda_block {
+    double gain[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM], score[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM];
+    double discount[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM];
+    int64_t lambda[RW_LAMBDA_BLOCK], hessian[RW_LAMBDA_BLOCK]; /* of the block's documents */
+};
+
+/* The document that is paired with a block's, and what does not change in a query. */
+struct rw_lambda_row {
+    double score, discount;
+    float unit, reciprocal; /* the ideal in units: ideal / 2^(40-e), exact; 1 / unit */
+    float sigma;
+    int norm;
+    int easy; /* sigma is 1, and no score difference beyond what exp takes without limits */
+    int64_t lambda, hessian;
+    int64_t sum_hi, sum_lo; /* of the pairs' lambdas */
+};
+
+/* All pairs of the first `top` documents with the n of the block, which begins at rank `first`. */
+typedef void rw_lambda_block_fn(struct rw_lambda_row *row, struct rw_lambda_block *block,
+                                uint32_t first, uint32_t n, uint32_t top,
+                                const struct rw_objective_query *query);
+/* order: documents by rising key, equal ones in the order of the input. key: [n], filled up by
+ * RW_LAMBDA_ROOM; under 2^30. n^2 steps, but no branch that could be mispredicted. */
+typedef void rw_rank_count_fn(const int32_t *key, uint32_t n, uint32_t *order);
+rw_lambda_block_fn rw_lambda_block_plain, rw_lambda_block_avx2, rw_lambda_block_avx512;
+rw_rank_count_fn rw_rank_count_plain, rw_rank_count_avx2, rw_rank_count_avx512;
+
+/* The softmax of a query's scores, and the cross entropy that listwise objectives have with it:
+ * that of a target t and p_i = exp(s_i) / sum exp(s_j) is -sum t_i log p_i; its gradient by a score
+ * is p_i - t_i, its second derivative p_i (1 - p_i). Sums are taken in the order of the documents.
+ */
+/* exp(score - the query's best), not under 2^-900: no score is too large or too small. */
+RW_HD double rw_softmax_power(double score, double best)
+{
+    const double x = (score - best) * 1.4426950408889634;
+    return rw_exp2(x > -900.0 ? x : -900.0);
+}
+
+static inline void rw_softmax_powers(const double *scores, uint32_t n, double *power)
+{
+    double most = scores[0];
+    for (uint32_t i = 1; i < n; i++)
+        most = scores[i] > most ? scores[i] : most;
+    for (uint32_t i = 0; i < n; i++)
+        power[i] = rw_softmax_power(scores[i], most);
+}
+
+/* Whether some order of the query's documents is better than another. */
+static inline int rw_softmax_can_rank(const struct rw_objective_query *query)
+{
+    for (uint32_t i = 1; i < query->n; i++) {
+        if (query->gains[i] != query->gains[0])
+            return 1;
+    }
+    return 0;
+}
+
+/* The gradients of a query whose target is the share of each document's amount in their sum. If no
+ * order is better than another, the query contributes nothing, as in lambdarank.
+ * amounts: [n], none negative, not all 0; power: [n] scratch. */
+static inline void rw_softmax_gradients(const struct rw_objective_query *query,
+                                        const double *amounts, double *power)
+{
+    const int counts = rw_softmax_can_rank(query);
+    double amount_sum = 0.0, power_sum = 0.0;
+    rw_softmax_powers(query->scores, query->n, power);
+    for (uint32_t i = 0; i < query->n; i++) {
+        amount_sum += amounts[i];
+        power_sum += power[i];
+    }
+    for (uint32_t i = 0; i < query->n; i++) {
+        const double p = power[i] / power_sum;
+        query->gradient[i] = counts ? amounts[i] / amount_sum - p : 0.0;
+        query->hessian[i] = counts ? p * (1.0 - p) : 0.0;
+    }
+}
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
  * that other gains have a target, too. The gradients are the loss's own; LightGBM's rank_xendcg
  * adds terms of an approximate inverse of the whole matrix of second derivatives. */
 #include "base/rng.h"
-#include "objective/softmax.h"
+#include "objective/objective.h"
 
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {

@@ -13,7 +13,7 @@
  * The noise depends on (seed, tree, document, ranking) only, and contributions are rounded to
  * multiples of 2^-40 before they are summed: any number of threads gives the same gradients. The
  * same for devices is gpu/objective/cu_neighbours.cu. */
-#include "objective/softmax.h"
+#include "objective/objective.h"
 
 #include <string.h>
 

@@ -1,14 +1,12 @@
-/* Judges which parameters have no effect (see no_effect.h), and whether they agree. */
-#include "params/no_effect.h"
+/* Judges which parameters have no effect (see params.h), and whether they agree. */
+#include "params/params.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/ctx.h"
 #include "base/fpenv.h"
-#include "params/params.h"
 #include "comm/comm.h"
-#include "objective/lambdarank_pairs.h"
 
 /* By parameter: was there a warning in this process? */
 static atomic_uchar is_warned[RW_N_PARAMS];

@@ -4,28 +4,14 @@
  * them, an engine is opened and loaded, and a model or a checkpoint is continued. Then there is a
  * tree a round: gradients, the tree, scores, metrics, and whether to stop. At the end the trees up
  * to the best round become the model. */
+#include "train/train.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/exact.h"
 #include "base/fpenv.h"
-#include "base/mem.h"
-#include "binning/binned.h"
-#include "comm/comm.h"
 #include "io/input.h"
-#include "model/model.h"
-#include "objective/lambdarank_pairs.h"
-#include "params/no_effect.h"
-#include "params/params.h"
-#include "train/category_sets.h"
-#include "train/checkpoint.h"
-#include "train/continuation.h"
-#include "train/eval_sets.h"
-#include "train/features.h"
-#include "train/model_params.h"
-#include "train/no_split.h"
-#include "train/rank_sets.h"
-#include "train/sides.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 

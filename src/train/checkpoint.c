@@ -1,4 +1,4 @@
-#include "train/checkpoint.h"
+#include "train/train.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,11 +13,7 @@
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/fpenv.h"
-#include "base/mem.h"
 #include "base/other_formats.h"
-#include "comm/comm.h"
-#include "model/model_text.h"
-#include "params/params.h"
 
 /* ------------------------------------------------------------------ the file */
 

@@ -1,10 +1,7 @@
-#include "train/eval_sets.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#include "base/mem.h"
-#include "comm/comm.h"
 
 static int is_measured(const struct rw_eval_sets *eval, int set)
 {

@@ -1,14 +1,11 @@
-#include "train/features.h"
+#include "train/train.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/number.h"
 #include "base/search.h"
-#include "dataset/dataset.h"
 #include "dataset/names.h"
-#include "io/side_files.h"
 
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
                   struct rw_feature_name **out, int32_t *n)

@@ -2,24 +2,14 @@
  * model's own thresholds, and a leaf's value comes of the sums over its documents, as in training.
  * All is done by the host, whatever the device: sums are integers, so neither threads nor ranks
  * matter. */
+#include "train/train.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/fpenv.h"
-#include "base/mem.h"
-#include "comm/comm.h"
-#include "dataset/dataset.h"
-#include "model/model.h"
-#include "params/no_effect.h"
-#include "params/params.h"
-#include "train/eval_sets.h"
-#include "train/features.h"
-#include "train/model_params.h"
-#include "train/rank_sets.h"
-#include "train/sides.h"
-#include "tree/engine.h"
 #include "tree/monotone.h"
 
 /* ------------------------------------------------------------------ parameters */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check_lambda.h"
-#include "objective/delta.h"
+#include "objective/lambda.h"
 
 int lambda_expect_neighbours(struct rw_ctx *ctx, const struct lambda_set *set,
                              const struct rw_engine_rules *rules, int64_t *lambda, int64_t *hessian)

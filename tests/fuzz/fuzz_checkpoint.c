@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "fuzz_input.h"
-#include "train/checkpoint.h"
+#include "train/train.h"
 
 static void print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoint, char **text,
                   size_t *n)

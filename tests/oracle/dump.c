@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/category_sets.h"
-#include "train/features.h"
-#include "train/sides.h"
+#include "train/train.h"
 #include "params/params.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"

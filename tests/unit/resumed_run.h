@@ -5,7 +5,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "train/checkpoint.h"
+#include "train/train.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
 

@@ -1,5 +1,5 @@
 /* The file of a checkpoint: what was written reads back, and nothing else does. */
-#include "train/checkpoint.h"
+#include "train/train.h"
 #include "model_fixture.h"
 
 static struct rw_ctx *ctx;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "train/continuation.h"
+#include "train/train.h"
 #include "same_trees.h"
 #include "scratch_file.h"
 #include "train_fixture.h"

@@ -5,7 +5,7 @@
 #include "base/ctx.h"
 #include "base/rng.h"
 #include "naive_metrics.h"
-#include "objective/lambdarank_pairs.h"
+#include "objective/objective.h"
 #include "train_fixture.h"
 
 enum { GIVEN = 25, MOST = 40, MOST_LABEL = 5, FIRST = 1000, TREE = 3 };

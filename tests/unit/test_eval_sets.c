@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/eval_sets.h"
+#include "train/train.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;

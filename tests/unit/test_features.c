@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "dataset/names.h"
-#include "train/features.h"
+#include "train/train.h"
 #include "each.h"
 #include "train_fixture.h"
 

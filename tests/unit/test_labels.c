@@ -1,11 +1,11 @@
 /* Several labels a document: weights, the sum of lambdas, who reads them. */
-#include "train/sides.h"
+#include "train/train.h"
 
 #include <math.h>
 
 #include "base/fpenv.h"
 #include "metric/dcg.h"
-#include "objective/lambdarank_pairs.h"
+#include "objective/objective.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
 

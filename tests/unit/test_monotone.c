@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "train/continuation.h"
+#include "train/train.h"
 #include "same_trees.h"
 #include "train_fixture.h"
 #include "tree/monotone.h"

@@ -184,7 +184,7 @@ Test(neighbours, gradients_are_of_what_the_exchange_changes)
     }
 }
 
-/* What is above a position is built alike by all; deltas are delta.h's of two positions, to the bit
+/* What is above a position is built alike by all; deltas are lambda.h's of two positions, to the bit
  * but for map's, which has no sums of reciprocals to take the difference of. */
 Test(neighbours, deltas_are_those_of_two_positions)
 {

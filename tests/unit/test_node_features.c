@@ -1,8 +1,7 @@
 /* Features that may be used together, samples of nodes and of documents, and penalties: what
  * trained models show of them. That engines agree is tests/check's. */
 #include "base/mem.h"
-#include "train/continuation.h"
-#include "train/features.h"
+#include "train/train.h"
 #include "train_fixture.h"
 #include "tree/node_features.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "params/params.h"
-#include "objective/lambdarank_pairs.h"
+#include "objective/objective.h"
 #include "train_fixture.h"
 #include "tree/engine.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "params/no_effect.h"
 #include "params/params.h"
 
 static struct rw_ctx *ctx;

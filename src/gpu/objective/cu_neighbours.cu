@@ -14,7 +14,7 @@
 #include "gpu/device/cu_random.cuh"
 #include "gpu/objective/cu_neighbours.h"
 #include "gpu/objective/lambda_block.cuh"
-#include "objective/softmax.h"
+#include "objective/objective.h"
 
 enum {
     QUERY_THREADS = 128,

@@ -1,0 +1,758 @@
+#include "train/train.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dataset/lexicon.h"
+#include "dataset/names.h"
+#include "io/source.h"
+#include "metric/dcg.h"
+#include "model/model.h"
+
+int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_dataset *documents, const struct rw_bins *bins,
+                      const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs)
+{
+    uint64_t n_docs = documents->n_docs, kinds[2] = {bins != NULL, bins == NULL};
+    RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
+                       (unsigned long long)n_docs, RW_MAX_DOCS);
+    *all_docs = (uint32_t)n_docs;
+    if (rw_n_ranks(ctx) == 1)
+        return RW_OK;
+    RW_TRY(rw_comm_max(ctx, kinds, 2));
+    if (kinds[0] && kinds[1])
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "some ranks' training sets are binned, and others' are not");
+    RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params)));
+    if (kinds[0])
+        return RW_OK;
+    struct rw_cut_rule rule = rw_params_cut_rule(params);
+    rule.categories = categories;
+    return rw_dataset_codes(ctx, documents, &rule, made);
+}
+
+int rw_rank_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
+                            int n_sets, unsigned char *is_train)
+{
+    struct rw_fingerprint train, other;
+    uint64_t size[2 * RW_MAX_SETS];
+    int has_train = 0;
+    for (int set = 0; set < n_sets; set++) {
+        size[2 * set] = sets[set]->n_docs;
+        size[2 * set + 1] = sets[set]->n_queries;
+    }
+    RW_TRY(rw_comm_sum(engine->ctx, size, 2 * (size_t)n_sets));
+    for (int set = 1; set < n_sets; set++) {
+        is_train[set] = 0;
+        if (size[2 * set] != size[0] || size[2 * set + 1] != size[1])
+            continue;
+        if (!has_train)
+            RW_TRY(rw_fingerprint_of_all(engine, 0, sets[0], &train));
+        has_train = 1;
+        RW_TRY(rw_fingerprint_of_all(engine, set, sets[set], &other));
+        is_train[set] = (unsigned char)rw_fingerprint_same_documents(&train, &other);
+    }
+    return RW_OK;
+}
+
+/* To go on from a model, values are needed, or its scores; metrics of each of its rounds, and
+ * start scores, to which its trees are added one by one, need values. */
+static int check_init(struct rw_ctx *ctx, const struct rw_binned *train,
+                      const struct rw_binned *made, const struct rw_dataset *documents,
+                      const struct rw_model *init, int measures_training, int on_gpu)
+{
+    if (!init || documents->n_columns || !train->bins || made->bins)
+        return RW_OK;
+    if (train->scored == init && !measures_training && !documents->start_score && !on_gpu)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "the training set has neither values nor the scores of the model to go on "
+                   "from: rw_binned_read_init reads it");
+}
+
+int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
+                       const struct rw_binned *made, const struct rw_dataset *const *sets,
+                       int n_sets, const struct rw_model *init, int measures_training, int on_gpu)
+{
+    const struct rw_cuts *cuts = train->bins ? train->bins->cuts : NULL;
+    RW_TRY(check_init(ctx, train, made, sets[0], init, measures_training, on_gpu));
+    for (int set = 1; set < n_sets; set++) {
+        if (sets[set]->codes && (sets[set]->codes->cuts != cuts || init))
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for another training set", set);
+        if (sets[set]->codes && on_gpu)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for training on a processor", set);
+    }
+    return RW_OK;
+}
+
+int rw_rank_sets_check_plan(struct rw_ctx *ctx, const struct rw_dataset *const *valid, int n_valid)
+{
+    for (int v = 0; v < n_valid; v++) {
+        if (valid[v]->codes)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "a plan needs validation sets with values: rw_dataset_read");
+    }
+    return RW_OK;
+}
+
+/* Of all ranks: a rank's shard of a sparse matrix may be narrower, or it may have no documents. */
+static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_t n_ids,
+                       struct rw_column_view *out)
+{
+    struct rw_column_view view = rw_column_view_of(set);
+    uint64_t told[3] = {view.width, view.n_ids > n_ids ? view.n_ids : n_ids,
+                        (uint64_t)view.by_name};
+    RW_TRY(rw_comm_max(ctx, told, 3));
+    *out = (struct rw_column_view){
+        .width = (uint32_t)told[0], .n_ids = (uint32_t)told[1], .by_name = told[2] != 0};
+    return RW_OK;
+}
+
+int rw_rank_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
+                         const uint32_t *feature, uint32_t n_features, const struct rw_model *init,
+                         struct rw_column_rule *out)
+{
+    const uint32_t n_ids = n_features ? feature[n_features - 1] + 1 : 0;
+    struct rw_column_rule own = {.of = "the training set"};
+    struct rw_column_view view;
+    RW_TRY(view_of_all(ctx, sets[0], n_ids, &view));
+    own.kind = view.width     ? RW_COLUMNS_NUMBERED
+               : view.by_name ? RW_COLUMNS_NAMED
+                              : RW_COLUMNS_LETOR;
+    own.width = view.by_name ? view.n_ids : view.width;
+    own.n_ids = view.n_ids;
+    *out = own;
+    if (init) {
+        view.what = "the training set";
+        RW_TRY(rw_model_check_view(ctx, init, &view));
+        if (init->columns != RW_COLUMNS_UNKNOWN)
+            out->kind = init->columns;
+        if (init->width && init->width > out->width)
+            out->width = init->width;
+        if (out->kind == RW_COLUMNS_LETOR)
+            out->width = 0;
+    }
+    for (int set = 1; set < n_sets; set++) {
+        char what[40];
+        snprintf(what, sizeof(what), "validation set %d", set);
+        RW_TRY(view_of_all(ctx, sets[set], 0, &view));
+        view.what = what;
+        RW_TRY(rw_column_rule_check(ctx, &own, &view));
+    }
+    return RW_OK;
+}
+
+/* An error where the objective needs positions, a warning where positions have no use, unless there
+ * was a warning about parameter `positions`. */
+static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_objective *objective, const struct rw_dataset *train)
+{
+    const int has = train->position != NULL, used = objective && objective->uses_positions;
+    if (used && !has)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'debias' is set, but the training set has no positions\n"
+                       "hint: --positions FILE has the position at which each document was shown "
+                       "(rw_dataset_set_side_column)");
+    if (has && !used && !params->is_idle[RW_AT_PARAM_positions])
+        rw_log(ctx, RW_LOG_WARNING,
+               "the training set's positions are not used: parameter 'debias' is off");
+    return RW_OK;
+}
+
+int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_objective *objective, const struct rw_dataset *train)
+{
+    double weight[RW_MAX_LABELS];
+    const int n = params->label_weights[0] ? rw_label_weights(params->label_weights, weight) : 0;
+    if (n && !objective)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'label-weights' has no effect with a custom objective");
+    if (n && train->n_docs && train->n_more_labels + 1 != n)
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "parameter 'label-weights' has %d weights, but the training set has %d label%s "
+            "a document\n"
+            "hint: --labels FILE has the further ones, those of CSV and TSV are in "
+            "--label-columns, those of a cache are what it was made with "
+            "(rw_dataset_set_side_column)",
+            n, train->n_more_labels + 1, train->n_more_labels ? "s" : "");
+    if (!n && train->n_more_labels && !params->is_idle[RW_AT_PARAM_labels])
+        rw_log(ctx, RW_LOG_WARNING,
+               "the training set's further labels are not used: parameter 'label-weights' is not "
+               "set");
+    return RW_OK;
+}
+
+int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *train)
+{
+    struct rw_params shallow = *params; /* texts are borrowed */
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        const struct rw_side_column *column = &rw_side_columns[i];
+        const int at = rw_param_find(column->name);
+        if (rw_params_file(&shallow, at) && !params->is_idle[at] && train->n_docs > 0 &&
+            !rw_side_column_of(column, train))
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "parameter '%s' is set, but the training set has no %s: "
+                           "rw_dataset_read_side_column reads them",
+                           column->name, column->plural);
+    }
+    return RW_OK;
+}
+
+int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_objective *objective, const struct rw_dataset *train)
+{
+    RW_TRY(check_positions(ctx, params, objective, train));
+    RW_TRY(rw_labels_check(ctx, params, objective, train));
+    RW_TRY(rw_train_check_files(ctx, params, train));
+    if (strcmp(params->pairs, "given") == 0 && !train->pair)
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "parameter 'pairs' is given, but the training set has none: they are set with "
+            "rw_dataset_set_pairs, and read from '--pairs-file'");
+    return RW_OK;
+}
+
+static int n_labels_of(const struct rw_params *params)
+{
+    double weight[RW_MAX_LABELS];
+    return params->label_weights[0] ? rw_label_weights(params->label_weights, weight) : 1;
+}
+
+int rw_labels_gains(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out)
+{
+    const int n = n_labels_of(params);
+    RW_TRY(RW_NEW_RAW(ctx, *out, (size_t)n * train->n_docs));
+    for (int k = 0; k < n && train->n_docs; k++) {
+        struct rw_dataset by_label = *train; /* borrows all */
+        by_label.label = (float *)(uintptr_t)rw_dataset_labels_of(train, k);
+        const int status = rw_gains(ctx, gains, &by_label, *out + (size_t)k * train->n_docs);
+        char why[1024];
+        if (status < 0 && k > 0) {
+            snprintf(why, sizeof(why), "%s", ctx ? rw_last_error(ctx) : "");
+            return rw_fail(ctx, status, "label %d of each document: %s", k + 1, why);
+        }
+        RW_TRY(status);
+    }
+    return RW_OK;
+}
+
+int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
+                   struct rw_objective_rule *rule, const double *gains,
+                   const struct rw_dataset *train)
+{
+    double most[RW_MAX_LABELS] = {0};
+    const int n = rule->n_labels ? rule->n_labels : 1;
+    for (int k = 0; gains && k < n; k++) {
+        for (uint32_t i = 0; i < train->n_docs; i++) {
+            const double gain = gains[(size_t)k * train->n_docs + i];
+            most[k] = gain > most[k] ? gain : most[k];
+        }
+    }
+    RW_TRY(rw_comm_max_doubles(ctx, most, (size_t)n));
+    rule->max_gain = most[0];
+    for (int k = 0; k < rule->n_labels; k++)
+        rule->label[k].max_gain = most[k];
+    return rw_objective_sum(ctx, objective, rule, train);
+}
+
+const char *rw_print_name(int part)
+{
+    static const char *const name[RW_PRINT_SIDES] = {"documents", "queries", "query-ids",
+                                                     "labels",    "weights", "values"};
+    return part < RW_PRINT_SIDES ? name[part]
+                                 : rw_side_columns[part - RW_PRINT_SIDES + RW_SIDE_PRINTED].print;
+}
+
+enum { CHUNK = 8192 };
+
+struct job {
+    const struct rw_dataset *dataset;
+    uint64_t first_doc, first_query;
+    struct rw_fingerprint *out;
+    const struct rw_side_column *column; /* the one that is added, to a part */
+    int part;
+};
+
+/* Given pairs of a query; their order adds to sums in double, so that it counts, too. */
+static uint64_t pairs_item(const struct job *job, uint32_t query)
+{
+    const struct rw_dataset *dataset = job->dataset;
+    uint64_t sum = 0, bits;
+    if (!dataset->pair)
+        return 0;
+    for (size_t k = dataset->pair_offset[query]; k < dataset->pair_offset[query + 1]; k++) {
+        const struct rw_given_pair *pair = &dataset->pair[k];
+        memcpy(&bits, &pair->weight, sizeof(bits));
+        sum = rw_mix_item(sum, job->first_doc + pair->better);
+        sum = rw_mix_item(sum, job->first_doc + pair->worse);
+        sum = rw_mix_item(sum, bits);
+    }
+    return sum;
+}
+
+static int add_labels(void *user, struct rw_share *share)
+{
+    const struct job *job = user;
+    uint64_t sum = 0;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) /* no -0 */
+            sum += rw_mix_item(job->first_doc + doc,
+                               rw_bits_of_float(job->dataset->label[doc] + 0.0f));
+    }
+    rw_share_lock(share);
+    job->out->part[RW_PRINT_LABELS] += sum;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+static int add_side_column(void *user, struct rw_share *share)
+{
+    const struct job *job = user;
+    uint64_t sum = 0;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++)
+            sum += job->column->item(job->dataset, (uint32_t)doc, job->first_doc + doc);
+    }
+    rw_share_lock(share);
+    job->out->part[job->part] += sum;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+static int add_documents(struct rw_ctx *ctx, struct job *job)
+{
+    const uint32_t n = job->dataset->n_docs;
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_labels, job));
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        job->column = &rw_side_columns[i];
+        job->part = i < RW_SIDE_PRINTED ? RW_PRINT_WEIGHTS : RW_PRINT_SIDES + i - RW_SIDE_PRINTED;
+        if (job->column->item && rw_side_column_of(job->column, job->dataset))
+            RW_TRY(rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_side_column, job));
+    }
+    return RW_OK;
+}
+
+static uint64_t text_item(uint64_t number, const char *text)
+{
+    uint64_t sum = number;
+    for (; *text; text++)
+        sum = rw_mix_item(sum, (unsigned char)*text);
+    return rw_mix(sum);
+}
+
+static int add_queries(void *user, struct rw_share *share)
+{
+    const struct job *job = user;
+    const struct rw_dataset *dataset = job->dataset;
+    uint64_t queries = 0, ids = 0, pairs = 0;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const uint64_t number = job->first_query + q;
+            queries += rw_mix_item(number, job->first_doc + dataset->query_offset[q]);
+            ids += text_item(number, rw_dataset_query_id(dataset, (uint32_t)q));
+            pairs += pairs_item(job, (uint32_t)q);
+        }
+    }
+    rw_share_lock(share);
+    job->out->part[RW_PRINT_QUERIES] += queries;
+    job->out->part[RW_PRINT_QUERY_IDS] += ids;
+    job->out->part[RW_PRINT_WEIGHTS] += pairs; /* whose weights are a part of them */
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+/* The codes are what training sees of the values: of cuts, which are compared by themselves. */
+static int add_values(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *values)
+{
+    const struct rw_cuts *cuts = engine->cuts;
+    uint64_t *sums;
+    RW_TRY(RW_NEW(engine->ctx, sums, cuts->n_features));
+    const int status = rw_engine_code_sums(engine, set, first_doc, sums);
+    for (uint32_t f = 0; status >= 0 && f < cuts->n_features; f++)
+        *values += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
+    rw_mem_free(sums);
+    return status;
+}
+
+int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                        uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    struct job job = {dataset, first_doc, first_query, out, NULL, 0};
+    *out = (struct rw_fingerprint){{[RW_PRINT_DOCUMENTS] = dataset->n_docs}};
+    RW_TRY(add_documents(ctx, &job));
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, CHUNK, add_queries, &job));
+    return add_values(engine, set, first_doc, &out->part[RW_PRINT_VALUES]);
+}
+
+int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                          struct rw_fingerprint *out)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    const int rank = rw_rank(ctx);
+    uint64_t *docs = NULL, *queries = NULL;
+    int status = RW_NEW(ctx, docs, (size_t)rw_n_ranks(ctx) + 1);
+    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)rw_n_ranks(ctx) + 1);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
+    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
+    status = rw_fingerprint_make(engine, set, dataset, docs[rank], queries[rank], out);
+    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    status = rw_comm_sum(ctx, out->part, RW_PRINTS);
+out:
+    rw_mem_free(docs);
+    rw_mem_free(queries);
+    return status;
+}
+
+int rw_fingerprint_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
+{
+    static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
+                                RW_PRINT_VALUES};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (a->part[parts[i]] != b->part[parts[i]])
+            return 0;
+    }
+    return 1;
+}
+
+uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts)
+{
+    uint64_t sum = 0;
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        const float *cut = cuts->cut + cuts->offset[f];
+        const uint64_t feature = rw_mix_item(cuts->feature[f], cuts->has_missing[f]);
+        for (uint32_t k = 0; k < rw_cuts_n_bins(cuts, f); k++)
+            sum += rw_mix_item(feature + k, rw_bits_of_float(cut[k]));
+    }
+    return sum;
+}
+
+/* ---- which features ---- */
+
+/* wanted: [RW_FEATURE_IDS], written: those that are named, or had by words here, or by the model.
+ */
+static int find_wanted(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct rw_dataset *documents, const struct rw_model *init,
+                       uint8_t *wanted)
+{
+    if (params->categorical[0]) {
+        struct rw_feature_name *names;
+        int32_t n_names;
+        RW_TRY(rw_names_take(ctx, params->names, documents, &names, &n_names));
+        const int status =
+            rw_list_parse(ctx, "categorical", params->categorical, names, n_names, wanted);
+        rw_names_free(names, n_names);
+        RW_TRY(status);
+    }
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        wanted[f] |= rw_lexicon_has(documents->lexicon, f) != 0;
+    for (uint32_t i = 0; init && i < init->categories.n; i++)
+        wanted[init->categories.of[i].feature] = 1;
+    return RW_OK;
+}
+
+/* Of all ranks; *any: there are some. */
+static int share_wanted(struct rw_ctx *ctx, uint8_t *wanted, int *any)
+{
+    uint32_t *all = NULL;
+    uint64_t n = 0;
+    int status;
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        n += wanted[f];
+    RW_TRY(rw_comm_max(ctx, &n, 1));
+    *any = n > 0;
+    if (n == 0 || rw_n_ranks(ctx) == 1)
+        return RW_OK;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, all, RW_FEATURE_IDS)));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        all[f] = wanted[f];
+    RW_TRY_OUT(rw_comm_all_reduce(ctx, all, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        wanted[f] = all[f] != 0;
+out:
+    rw_mem_free(all);
+    return status;
+}
+
+int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
+                            const struct rw_dataset *documents, int absent_missing, int *any)
+{
+    float *values = NULL;
+    uint64_t found = 0;
+    int status = RW_NEW_RAW(ctx, values, documents->n_docs);
+    if (status == RW_OK)
+        status = rw_categories_codes(ctx, of, documents, absent_missing, values);
+    for (uint32_t doc = 0; status == RW_OK && doc < documents->n_docs && !found; doc++)
+        found = values[doc] != values[doc];
+    rw_mem_free(values);
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_max(ctx, &found, 1));
+    *any = found != 0;
+    return RW_OK;
+}
+
+/* ---- a model to go on from ---- */
+
+/* One feature is compared with thresholds, or with words, in all trees of a model. */
+static int check_init_features(struct rw_ctx *ctx, const uint8_t *wanted,
+                               const struct rw_model *init)
+{
+    for (int32_t t = 0; init && t < init->n_trees; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            char text[RW_FEATURE_TEXT];
+            if (wanted[tree->feature[node]] && !rw_tree_by_set(tree, node))
+                return rw_fail(
+                    ctx, RW_ERR_ARGUMENT,
+                    "categorical: expected features that the model to continue from "
+                    "does not compare with thresholds, found %s in tree %d",
+                    rw_feature_text(init->name, init->n_names, tree->feature[node], text), t + 1);
+        }
+    }
+    return RW_OK;
+}
+
+/* The codes that `set` has of words, or of what has no code, by the codes of `to`, which has all of
+ * the words of `from`: each word goes the way it went. */
+static void recode_set(const struct rw_feature_categories *from,
+                       const struct rw_feature_categories *to, struct rw_code_set *set)
+{
+    const struct rw_code_set was = *set;
+    memset(set, 0, sizeof(*set));
+    for (uint32_t code = 0; code <= to->n; code++) {
+        const uint32_t old = code < to->n ? rw_category_of_word(from, to->word[code]) : from->n;
+        if (rw_set_has(&was, old))
+            rw_set_add(set, code);
+    }
+}
+
+static int recode_init(struct rw_ctx *ctx, struct rw_category_sets *sets,
+                       const struct rw_model *init)
+{
+    struct rw_model *view = &sets->init;
+    *view = *init;
+    view->categories = sets->categories;
+    view->n_trees = 0;
+    RW_TRY(RW_NEW(ctx, view->tree, (size_t)init->n_trees));
+    for (; view->n_trees < init->n_trees; view->n_trees++) {
+        struct rw_tree *tree = &view->tree[view->n_trees];
+        RW_TRY(rw_tree_copy(ctx, &init->tree[view->n_trees], tree));
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t f = tree->feature[node];
+            if (rw_tree_by_set(tree, node))
+                recode_set(rw_categories_find(&init->categories, f),
+                           rw_categories_find(&sets->categories, f), &tree->set[node]);
+        }
+    }
+    return RW_OK;
+}
+
+const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets,
+                                             const struct rw_model *init)
+{
+    return sets->init.tree ? &sets->init : init;
+}
+
+/* ---- all ---- */
+
+static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
+                        const struct rw_shared_codes *shared)
+{
+    char more[64] = "", text[RW_FEATURE_TEXT];
+    if (shared->n_features == 0)
+        return;
+    if (shared->n_features > 1)
+        snprintf(more, sizeof(more), ", and %u more feature%s too many", shared->n_features - 1,
+                 shared->n_features == 2 ? " has" : "s have");
+    rw_log(ctx, RW_LOG_NOTE,
+           "%s has %zu categories%s: %u keep a code of their own, the others share one "
+           "(--bins says how many, up to %d)",
+           rw_feature_text(data->name, data->n_names, shared->feature, text), shared->n_words, more,
+           shared->n_kept, RW_MAX_CATEGORIES);
+}
+
+/* What this rank can say of its features. wanted: as all ranks have it. */
+static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_t *wanted,
+                 const struct rw_model *init, struct rw_category_sets *sets)
+{
+    if (train->bins)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "categorical: expected a training set with values, and found codes of "
+                       "another training");
+    RW_TRY(check_init_features(ctx, wanted, init));
+    RW_TRY(RW_NEW(ctx, sets->codes, RW_FEATURE_IDS));
+    return rw_ignore_text(ctx, wanted, &sets->text);
+}
+
+int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *documents, const struct rw_model *init,
+                         uint8_t *wanted, int *any)
+{
+    RW_TRY(rw_comm_agree(ctx, find_wanted(ctx, params, documents, init, wanted)));
+    return share_wanted(ctx, wanted, any);
+}
+
+int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
+                          const struct rw_binned *train, const struct rw_dataset *documents,
+                          const struct rw_model *init, struct rw_category_sets *sets)
+{
+    const struct rw_categories *kept = init ? &init->categories : NULL;
+    struct rw_shared_codes shared;
+    uint8_t *wanted = NULL;
+    int any = 0;
+    int status;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, wanted, RW_FEATURE_IDS)));
+    RW_TRY_OUT(rw_category_features(ctx, params, documents, init, wanted, &any));
+    if (!any)
+        goto out;
+    sets->absent_missing = params->absent == 1;
+    RW_TRY_OUT(rw_comm_agree(ctx, check(ctx, train, wanted, init, sets)));
+    RW_TRY_OUT(rw_categories_make(ctx, wanted, documents, (uint32_t)params->bins,
+                                  sets->absent_missing, kept, &sets->categories, &shared));
+    note_shared(ctx, documents, &shared);
+    for (uint32_t i = 0; i < sets->categories.n; i++)
+        sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
+    if (kept && kept->n) {
+        RW_TRY_OUT(rw_comm_agree(ctx, recode_init(ctx, sets, init)));
+    }
+out:
+    rw_mem_free(wanted);
+    return status;
+}
+
+int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int set,
+                          const struct rw_dataset *dataset, const struct rw_dataset **out)
+{
+    *out = dataset;
+    if (!sets->codes)
+        return RW_OK;
+    if (dataset->codes)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "categorical: expected validation sets with values, and found codes");
+    RW_TRY(RW_NEW(ctx, sets->recoded[set], 1));
+    RW_TRY(rw_categories_recode(ctx, &sets->categories, dataset, sets->absent_missing,
+                                sets->recoded[set]));
+    *out = &sets->recoded[set]->dataset;
+    return RW_OK;
+}
+
+int rw_category_sets_finish(struct rw_ctx *ctx, const struct rw_category_sets *sets,
+                            struct rw_model *model)
+{
+    return rw_categories_copy(ctx, &sets->categories, &model->categories);
+}
+
+void rw_category_sets_release(struct rw_category_sets *sets)
+{
+    for (int set = 0; set < RW_MAX_SETS; set++) {
+        if (sets->recoded[set])
+            rw_recoded_release(sets->recoded[set]);
+        rw_mem_free(sets->recoded[set]);
+    }
+    for (int32_t t = 0; sets->init.tree && t < sets->init.n_trees; t++)
+        rw_tree_release(&sets->init.tree[t]);
+    rw_mem_free(sets->init.tree);
+    rw_categories_release(&sets->categories);
+    rw_mem_free(sets->codes);
+    rw_mem_free(sets->text);
+}
+
+/* Is there a pair by gain, or, with `relevant`, of a relevant document and another? */
+static int any_label_pair(const struct rw_dataset *train, const float *labels, const double *gain,
+                          const double *relevant)
+{
+    for (uint32_t q = 0; q < train->n_queries; q++) {
+        for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
+            const float *label = labels + i;
+            if (relevant ? ((double)label[0] >= *relevant) != ((double)label[-1] >= *relevant)
+                         : gain[i] != gain[i - 1])
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* By any of the labels that train. */
+static int any_pair(const struct rw_params *params, const struct rw_dataset *train,
+                    const double *gain, const double *relevant)
+{
+    const int n = params->label_weights[0] ? train->n_more_labels + 1 : 1;
+    int any = 0;
+    for (int k = 0; k < n && !any; k++)
+        any = any_label_pair(train, rw_dataset_labels_of(train, k),
+                             gain + (size_t)k * train->n_docs, relevant);
+    return any;
+}
+
+static int any_weight(const struct rw_dataset *train)
+{
+    for (uint32_t i = 0; train->weight && i < train->n_docs; i++) {
+        if (train->weight[i] > 0.0)
+            return 1;
+    }
+    return train->weight == NULL;
+}
+
+int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
+                        const struct rw_dataset *train, uint32_t all_docs, const double *gain,
+                        const struct rw_engine_info *info, char *text, size_t size)
+{
+    enum { WEIGHT, PAIR, FACTS };
+    const double *relevant = rw_params_trains_on_relevance(params) ? &params->relevant : NULL;
+    uint64_t any[FACTS] = {[WEIGHT] = any_weight(train),
+                           [PAIR] =
+                               !gain || train->pair || any_pair(params, train, gain, relevant)};
+    RW_TRY(rw_comm_max(ctx, any, FACTS));
+    if (!any[WEIGHT])
+        snprintf(text, size, "all weights are 0 (change --weights)");
+    else if (!any[PAIR]) {
+        const int has_own =
+            train->n_docs == all_docs && rw_dataset_has_own_queries(train, text, size);
+        if (!has_own && relevant)
+            snprintf(text, size,
+                     "no query has both a relevant document and another (check the labels, or "
+                     "--relevant %g)",
+                     *relevant);
+        else if (!has_own)
+            snprintf(
+                text, size,
+                "no query has two documents of different gain (check the labels, or --label-gain)");
+    } else if (2 * (uint64_t)params->min_docs > all_docs)
+        snprintf(text, size, "--min-docs %d is above half of the %u documents (lower --min-docs)",
+                 params->min_docs, all_docs);
+    else if (info->n_features == 0 && info->n_ignored && !info->n_few)
+        snprintf(text, size, "every feature is ignored or constant (change --ignore)");
+    else if (info->n_features == 0 && info->n_few)
+        snprintf(text, size,
+                 "no feature can leave --min-docs %d documents on both sides (lower --min-docs)",
+                 params->min_docs);
+    else if (info->n_features == 0)
+        snprintf(text, size, "every feature is constant (check the data)");
+    else if (params->monotone[0])
+        snprintf(text, size,
+                 "no split of %d documents or more on each side has a gain and keeps to --monotone "
+                 "%.100s",
+                 params->min_docs, params->monotone);
+    else if (params->feature_penalty[0])
+        snprintf(text, size,
+                 "no split of %d documents or more on each side gains more than --feature-penalty "
+                 "%.100s takes (lower it)",
+                 params->min_docs, params->feature_penalty);
+    else if (params->min_gain > 0.0 || params->min_hessian > 0.0)
+        snprintf(text, size,
+                 "no split gains more than --min-gain %g within --min-hessian %g (lower them)",
+                 params->min_gain, params->min_hessian);
+    else
+        snprintf(text, size,
+                 "no split of %d documents or more on each side has a gain (lower --min-docs)",
+                 params->min_docs);
+    return RW_OK;
+}
