@@ -12,7 +12,7 @@
 #define RW_BENCH_H
 
 #include "base/status.h"
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "params/params.h"
 
 struct rw_bench_suite;

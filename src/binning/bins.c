@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "binning/binned.h"
-#include "binning/code_search.h"
 #include "binning/cut_find.h"
 
 /* What a feature's values become. */

@@ -103,4 +103,36 @@ static inline int rw_code_bits(uint32_t n_codes)
     return n_codes <= 16 ? 4 : n_codes <= 256 ? 8 : 16;
 }
 
+/* What training sees of its data: documents, with cuts and codes in place of values. */
+/* What an engine made of a training set and left here for the next one that trains on it. */
+struct rw_keep {
+    void *made; /* owned, by way of `drop`; NULL: nothing */
+    void (*drop)(void **made);
+};
+
+struct rw_model;
+struct rw_binned {
+    struct rw_dataset *documents; /* with values if bins is NULL, else without features; owned */
+    struct rw_bins *bins;         /* NULL: the values were kept, and training bins them; owned */
+    uint32_t *feature;            /* of bins: [n_features] ids in the data, ascending; owned */
+    uint32_t n_features;
+    struct rw_keep *keep; /* NULL: nobody will train on it twice; owned */
+    /* Of documents without values, for training that goes on from a model: */
+    const struct rw_model *scored; /* NULL, or the model; only compared */
+    double *scores;                /* [n_docs] what it gives them; owned */
+};
+/* Frees what it holds, not the struct. */
+void rw_binned_release(struct rw_binned *binned);
+
+/* The codes of a table that stands in memory, of which nothing but labels and ids is copied.
+ *
+ * Few features have all documents in the order of their values' array, so dense columns are read a
+ * group at a time: of the sampled documents all at once, which decides the boundaries, then of all
+ * documents block by block, as their intervals are found. The codes are those that
+ * rw_bins_make_training makes. */
+/* rule->ignore: NULL. *out is zeroed; after a failure it is to be released. Fails as
+ * rw_dataset_from_table does. */
+int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
+                   struct rw_binned *out);
+
 #endif

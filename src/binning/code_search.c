@@ -1,4 +1,4 @@
-#include "binning/code_search.h"
+#include "binning/cut_find.h"
 
 #include "base/sort.h"
 #if RW_HAS_X86

@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
-#include "binning/code_search.h"
 #include "comm/comm.h"
+#if RW_HAS_X86
+#include <immintrin.h>
+#endif
 
 uint32_t rw_cut_sample_docs = RW_CUT_SAMPLE_DOCS;
 
@@ -384,4 +386,422 @@ out:
         rw_rank_scratch_release(&host.scratch[t]);
     rw_mem_free(host.scratch);
     return status;
+}
+
+enum {
+    PAD = 16,        /* keys written behind the last one, a vector's */
+    MOST_BITS = 16,  /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
+    FEW_KEYS = 4096, /* up to so many are sorted as they are, in two buckets */
+    FEW_VALUES = RW_MAX_BINS, /* other than 0, counted one by one */
+    TABLE_BITS = 12,
+    TABLE = 1 << TABLE_BITS,
+    MOST_MARKED = 4 * RW_MAX_BINS, /* three buckets a rank at most */
+};
+_Static_assert(TABLE > FEW_VALUES, "a free slot ends every search of the table");
+
+/* Distinct values, counted. A key is never 0. */
+struct rw_rank_counter {
+    uint32_t key[TABLE], count[TABLE];
+    uint32_t value[FEW_VALUES + 1], scratch[FEW_VALUES + 1];
+};
+
+int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
+                         const struct rw_cut_sample *sample)
+{
+    memset(s, 0, sizeof(*s));
+    RW_TRY(RW_NEW_RAW(ctx, s->key, (size_t)sample->n_all + PAD));
+    RW_TRY(RW_NEW_RAW(ctx, s->picked, (size_t)sample->n_all + PAD));
+    RW_TRY(RW_NEW_RAW(ctx, s->count, (size_t)1 << MOST_BITS));
+    RW_TRY(RW_NEW_RAW(ctx, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* read two at a time */
+    return RW_NEW_RAW(ctx, s->counter, 1);
+}
+
+void rw_rank_scratch_release(struct rw_rank_scratch *s)
+{
+    rw_mem_free(s->key);
+    rw_mem_free(s->picked);
+    rw_mem_free(s->count);
+    rw_mem_free(s->mark);
+    rw_mem_free(s->counter);
+}
+
+/* ---- the sampled values ---- */
+
+/* Values other than 0, whose keys are in rw_rank_scratch.key, and how many are 0: one value is by
+ * far the most frequent. */
+struct values {
+    uint32_t n, n_zeros;
+    uint32_t least, most; /* of the keys; UINT32_MAX and 0 at first */
+};
+
+static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in,
+                      int absent_missing)
+{
+    if (bits == RW_ABSENT_BITS && !absent_missing)
+        bits = 0;
+    const float value = rw_float_of_bits(bits);
+    const uint32_t one = rw_key_of_float(value);
+    const uint32_t keep = in & (bits != 0) & (value == value);
+    v->n_zeros += in & (bits == 0);
+    v->least = keep && one < v->least ? one : v->least;
+    v->most = keep && one > v->most ? one : v->most;
+    key[v->n] = one;
+    v->n += keep;
+}
+
+#if RW_HAS_X86
+/* Dense values from the front; returns how many were taken. */
+RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint32_t n,
+                                     const uint8_t *in, int absent_missing, uint32_t *key)
+{
+    const __m512i absent = _mm512_set1_epi32((int)RW_ABSENT_BITS), zero = _mm512_setzero_si512();
+    const int absent_as = absent_missing ? (int)RW_MISSING_BITS : 0;
+    __m512i least = _mm512_set1_epi32(-1), most = zero;
+    uint32_t n_keys = v->n, n_zeros = 0, i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __mmask16 of = 0xffff;
+        if (in) {
+            const __m128i flags = _mm_loadu_si128((const __m128i *)(in + i));
+            of = _mm_test_epi8_mask(flags, flags);
+        }
+        __m512i bits = _mm512_loadu_si512(value + i);
+        bits = _mm512_mask_set1_epi32(bits, _mm512_cmpeq_epi32_mask(bits, absent), absent_as);
+        const __mmask16 is_zero = _mm512_mask_cmpeq_epi32_mask(of, bits, zero);
+        const __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
+        const __mmask16 keep = _mm512_mask_cmple_epi32_mask(of & (__mmask16)~is_zero, magnitude,
+                                                            _mm512_set1_epi32(0x7f800000));
+        const __m512i sign = _mm512_srai_epi32(bits, 31);
+        const __m512i one =
+            _mm512_xor_si512(bits, _mm512_or_si512(sign, _mm512_set1_epi32(INT32_MIN)));
+        least = _mm512_mask_min_epu32(least, keep, least, one);
+        most = _mm512_mask_max_epu32(most, keep, most, one);
+        _mm512_storeu_si512(key + n_keys, _mm512_maskz_compress_epi32(keep, one));
+        n_keys += (uint32_t)__builtin_popcount(keep);
+        n_zeros += (uint32_t)__builtin_popcount(is_zero);
+    }
+    const uint32_t low = _mm512_reduce_min_epu32(least), high = _mm512_reduce_max_epu32(most);
+    v->least = low < v->least ? low : v->least;
+    v->most = high > v->most ? high : v->most;
+    v->n = n_keys;
+    v->n_zeros += n_zeros;
+    return i;
+}
+#endif
+
+/* Adds a column's values, missing ones left out; in: NULL, or [n_docs] which documents' to take. */
+static void add_column(enum rw_isa isa, struct values *v, const struct rw_column *column,
+                       const uint8_t *in, int absent_missing, struct rw_rank_scratch *s)
+{
+    const uint32_t n = column->n, *row = column->row;
+    uint32_t i = 0;
+#if RW_HAS_X86
+    if (isa == RW_ISA_AVX512 && !(row && in))
+        i = add_avx512(v, column->value, n, in, absent_missing, s->key);
+#else
+    (void)isa;
+#endif
+    for (; i < n; i++)
+        add_value(v, s->key, rw_bits_of_float(column->value[i]), in ? in[row ? row[i] : i] : 1,
+                  absent_missing);
+}
+
+/* ---- boundaries, run by run ---- */
+
+/* Runs of equal values come in ascending order; those in which no rank falls, and before which no
+ * boundary is due, may be left out, but for the one before a run in which one falls. */
+struct walk {
+    struct rw_cut_intervals *out;
+    uint32_t last; /* the run before */
+    uint32_t n_counted, bins;
+    uint32_t k;      /* the next rank is the k-th */
+    int is_first;    /* no run has come */
+    int next_is_due; /* the next run's first value is a boundary */
+};
+
+static uint32_t rank_of(const struct walk *w)
+{
+    return (uint32_t)((uint64_t)w->k * w->out->n_ranked / w->bins);
+}
+
+/* Ranks under `end` are passed; returns how many. */
+static uint32_t pass_ranks(struct walk *w, uint32_t end)
+{
+    uint32_t n = 0;
+    for (; w->k < w->bins && rank_of(w) < end; w->k++)
+        n++;
+    return n;
+}
+
+/* Ends an interval, with n_under values up to its end. */
+static void end_interval(struct walk *w, uint32_t last, uint32_t n_under)
+{
+    w->out->below[w->out->n_bounds] = last;
+    w->out->count[w->out->n_bounds] = n_under - w->n_counted;
+    w->n_counted = n_under;
+}
+
+static void add_bound(struct walk *w, uint32_t key, uint32_t n_under)
+{
+    end_interval(w, w->last, n_under);
+    w->out->bound[w->out->n_bounds++] = key;
+}
+
+/* n values, `end` up to the run's end. */
+static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
+{
+    const uint32_t n_ranks = pass_ranks(w, end);
+    if (w->next_is_due || (n_ranks > 0 && !w->is_first))
+        add_bound(w, key, end - n);
+    w->next_is_due = n_ranks > 1;
+    w->is_first = 0;
+    w->last = key;
+}
+
+/* ---- few values ---- */
+
+static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
+{
+    uint32_t slot = key * 2654435769u >> (32 - TABLE_BITS);
+    while (c->key[slot] && c->key[slot] != key)
+        slot = (slot + 1) & (TABLE - 1);
+    return slot;
+}
+
+/* Counts the keys, and zeros. Returns the number of distinct ones, or UINT32_MAX when there are too
+ * many. */
+static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32_t n,
+                          uint32_t n_zeros)
+{
+    uint32_t n_values = 0;
+    memset(c->key, 0, sizeof(c->key));
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t slot = slot_of(c, key[i]);
+        if (!c->key[slot]) {
+            if (n_values == FEW_VALUES)
+                return UINT32_MAX;
+            c->key[slot] = c->value[n_values++] = key[i];
+            c->count[slot] = 0;
+        }
+        c->count[slot]++;
+    }
+    if (n_zeros) {
+        const uint32_t slot = slot_of(c, RW_KEY_OF_ZERO);
+        c->key[slot] = c->value[n_values++] = RW_KEY_OF_ZERO;
+        c->count[slot] = n_zeros;
+    }
+    rw_sort_keys(c->value, c->scratch, n_values);
+    return n_values;
+}
+
+static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, struct walk *w)
+{
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < n_values; i++) {
+        const uint32_t key = c->value[i], n = c->count[slot_of(c, key)];
+        end += n;
+        if (n_values > w->bins)
+            walk_run(w, key, n, end);
+        else if (i > 0)
+            add_bound(w, key, end - n);
+        w->last = key;
+    }
+}
+
+/* ---- many values ---- */
+
+/* Buckets of equal width, of keys without the gaps on either side of 0, which most features have:
+ * left in, they would leave few buckets to the values. */
+struct buckets {
+    uint32_t least, least_above; /* taken off keys under 0, and above it */
+    uint32_t zero;               /* the bucket of 0 */
+    uint32_t shift, n;
+};
+
+static inline uint32_t bucket_of(const struct buckets *b, uint32_t key)
+{
+    return (key - (key > RW_KEY_OF_ZERO ? b->least_above : b->least)) >> b->shift;
+}
+
+/* bits: at least 1 */
+static struct buckets make_buckets(const struct values *v, const uint32_t *key, uint32_t bits)
+{
+    uint32_t under = v->most, above = v->least; /* the nearest to 0 */
+    if (v->least < RW_KEY_OF_ZERO && v->most > RW_KEY_OF_ZERO) {
+        under = 0;
+        above = UINT32_MAX;
+        for (uint32_t i = 0; i < v->n; i++) {
+            const uint32_t low = key[i] < RW_KEY_OF_ZERO ? key[i] : 0;
+            const uint32_t high = key[i] > RW_KEY_OF_ZERO ? key[i] : UINT32_MAX;
+            under = low > under ? low : under;
+            above = high < above ? high : above;
+        }
+    }
+    const uint32_t n_under = v->least < RW_KEY_OF_ZERO ? under - v->least + 1 : 0;
+    struct buckets b = {.least = v->least, .least_above = above - n_under - 1};
+    const uint32_t last = v->most > RW_KEY_OF_ZERO ? v->most - b.least_above : n_under;
+    while (last >> b.shift >> bits)
+        b.shift++;
+    b.zero = n_under >> b.shift;
+    b.n = (last >> b.shift) + 1;
+    return b;
+}
+
+/* Values under a bucket, and in it. */
+struct marked {
+    uint32_t before, n;
+};
+
+/* Marks the buckets that hold a rank, and the first with values after one that holds two: a run
+ * with two ranks may end there; and the one with values before each of them. Returns their number.
+ */
+static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
+                             uint16_t *mark, struct marked *marked)
+{
+    uint32_t n_marked = 0, next = rank_of(&ranks), last_bucket = 0;
+    struct marked last = {0};
+    int next_is_due = 0;
+    for (uint32_t b = 0; b < n_buckets; b++) {
+        const struct marked one = {last.before + last.n, count[b]};
+        mark[b] = 0;
+        if (one.n == 0)
+            continue;
+        const int has_rank = ranks.k < ranks.bins && next < one.before + one.n;
+        if (has_rank || next_is_due) {
+            if (last.n && !mark[last_bucket]) {
+                marked[n_marked++] = last;
+                mark[last_bucket] = 1;
+            }
+            marked[n_marked++] = one;
+            mark[b] = 1;
+            next_is_due = pass_ranks(&ranks, one.before + one.n) > 1;
+            next = rank_of(&ranks);
+        }
+        last = one;
+        last_bucket = b;
+    }
+    return n_marked;
+}
+
+#if RW_HAS_X86
+/* From the front; returns how many keys were looked at. */
+RW_AVX512 static uint32_t pick_avx512(const struct buckets *b, const uint32_t *key, uint32_t n,
+                                      const uint16_t *mark, uint32_t *picked, uint32_t *n_picked)
+{
+    const __m512i zero = _mm512_set1_epi32((int)RW_KEY_OF_ZERO);
+    const __m512i least = _mm512_set1_epi32((int)b->least);
+    const __m512i least_above = _mm512_set1_epi32((int)b->least_above);
+    const __m128i shift = _mm_cvtsi32_si128((int)b->shift);
+    uint32_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        const __m512i one = _mm512_loadu_si512(key + i);
+        const __m512i from =
+            _mm512_mask_mov_epi32(least, _mm512_cmpgt_epu32_mask(one, zero), least_above);
+        const __m512i bucket = _mm512_srl_epi32(_mm512_sub_epi32(one, from), shift);
+        const __mmask16 keep = _mm512_test_epi32_mask(_mm512_i32gather_epi32(bucket, mark, 2),
+                                                      _mm512_set1_epi32(0xffff));
+        _mm512_storeu_si512(picked + *n_picked, _mm512_maskz_compress_epi32(keep, one));
+        *n_picked += (uint32_t)__builtin_popcount(keep);
+    }
+    return i;
+}
+#endif
+
+/* The keys of marked buckets. */
+static uint32_t pick(enum rw_isa isa, const struct buckets *b, const uint32_t *key, uint32_t n,
+                     const uint16_t *mark, uint32_t *picked)
+{
+    uint32_t n_picked = 0, i = 0;
+#if RW_HAS_X86
+    if (isa == RW_ISA_AVX512)
+        i = pick_avx512(b, key, n, mark, picked, &n_picked);
+#else
+    (void)isa;
+#endif
+    for (; i < n; i++) {
+        picked[n_picked] = key[i];
+        n_picked += mark[bucket_of(b, key[i])] > 0;
+    }
+    return n_picked;
+}
+
+static void bounds_of_many(enum rw_isa isa, const struct values *v, struct rw_rank_scratch *s,
+                           struct walk *w)
+{
+    const uint32_t n_zeros = v->n_zeros;
+    struct marked marked[MOST_MARKED];
+    uint32_t bits = 1;
+    while (bits < MOST_BITS && v->n >> (bits + 2) && v->n > FEW_KEYS)
+        bits++;
+    const struct buckets b = make_buckets(v, s->key, bits);
+    memset(s->count, 0, b.n * sizeof(*s->count));
+    for (uint32_t i = 0; i < v->n; i++)
+        s->count[bucket_of(&b, s->key[i])]++;
+    s->count[b.zero] += n_zeros;
+    const uint32_t n_marked = mark_buckets(s->count, b.n, *w, s->mark, marked);
+    uint32_t n_picked = pick(isa, &b, s->key, v->n, s->mark, s->picked);
+    if (n_zeros && s->mark[b.zero])
+        s->picked[n_picked++] = RW_KEY_OF_ZERO;
+    rw_sort_keys(s->picked, s->key, n_picked);
+    const uint32_t *at = s->picked;
+    for (uint32_t m = 0; m < n_marked; m++) {
+        const uint32_t behind = marked[m].before + marked[m].n;
+        w->is_first &= marked[m].before == 0;
+        for (uint32_t end = marked[m].before; end < behind;) {
+            const uint32_t key = *at;
+            uint32_t n = key == RW_KEY_OF_ZERO ? n_zeros : 0;
+            for (at += n > 0; end + n < behind && *at == key; at++)
+                n++;
+            end += n;
+            walk_run(w, key, n, end);
+        }
+    }
+}
+
+static void find_bounds(enum rw_isa isa, const struct values *v, const struct rw_cut_rule *rule,
+                        struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
+{
+    struct walk walk = {.out = intervals, .bins = (uint32_t)rule->bins, .k = 1, .is_first = 1};
+    intervals->n_bounds = 0;
+    intervals->n_ranked = v->n + v->n_zeros;
+    const uint32_t n_few = count_few(s->counter, s->key, v->n, v->n_zeros);
+    if (n_few != UINT32_MAX)
+        bounds_of_few(s->counter, n_few, &walk);
+    else
+        bounds_of_many(isa, v, s, &walk);
+    end_interval(&walk, v->n_zeros && v->most < RW_KEY_OF_ZERO ? RW_KEY_OF_ZERO : v->most,
+                 intervals->n_ranked);
+}
+
+/* Every category's smallest value, but for the first one's. */
+static void bounds_of_categories(uint32_t n, struct rw_cut_intervals *intervals)
+{
+    intervals->n_bounds = n - 1;
+    for (uint32_t k = 0; k + 1 < n; k++)
+        intervals->bound[k] = rw_key_of_float((float)(k + 1));
+}
+
+void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *parts, uint32_t n_parts,
+                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                   struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
+{
+    struct values v = {.least = UINT32_MAX};
+    const uint8_t *in = sample->in;
+    uint32_t n_seen = 0, n_zeros = 0;
+    const uint32_t n_categories =
+        n_parts ? rw_cut_rule_categories(rule, parts[0].column.feature) : 0;
+    intervals->by_category = n_categories > 0;
+    if (n_categories) {
+        bounds_of_categories(n_categories, intervals);
+        return;
+    }
+    for (uint32_t p = 0; p < n_parts; p++) {
+        const struct rw_column *column = &parts[p].column;
+        add_column(isa, &v, column, in, rule->absent_missing, s);
+        for (uint32_t i = 0; in && i < column->n; i++)
+            n_seen += in[column->row ? column->row[i] : i];
+        n_seen += in ? 0 : column->n;
+        n_zeros += parts[p].n_zeros;
+    }
+    v.n_zeros += rule->absent_missing ? n_zeros : sample->n - n_seen;
+    find_bounds(isa, &v, rule, s, intervals);
 }

@@ -2,7 +2,7 @@
  * pieces to the codes of one data set. */
 #include "base/mem.h"
 #include "base/sort.h"
-#include "binning/code_search.h"
+#include "binning/cut_find.h"
 #include "binning/pieces.h"
 #include "comm/comm.h"
 

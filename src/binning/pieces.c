@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sort.h"
-#include "binning/code_search.h"
+#include "binning/cut_find.h"
 #include "comm/comm.h"
 
 #if RW_HAS_X86

@@ -17,7 +17,6 @@
 #define RW_BINNING_PIECES_H
 
 #include "base/isa.h"
-#include "binning/binned.h"
 #include "binning/cut_find.h"
 
 /* One feature's list in a piece: documents whose interval is not that of an absent value. */

@@ -1,7 +1,6 @@
-#include "binning/table_codes.h"
+#include "binning/bins.h"
 
 #include "base/mem.h"
-#include "binning/code_search.h"
 #include "binning/cut_find.h"
 #include "dataset/table.h"
 

@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "check/data_check.h"
 #include "dataset/dataset.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "metric/metric.h"
 
 struct job {

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/words.h"
 #include "dataset/dataset.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "check/data_check.h"
 
 /* ------------------------------------------------------------------ ids */

@@ -10,7 +10,7 @@
 #include "base/words.h"
 #include "check/data_check.h"
 #include "dataset/dataset.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "io/data_format.h"
 
 enum { MOST_FINDINGS = 64, LINE = 320 };

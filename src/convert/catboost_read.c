@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "base/search.h"
 #include "convert/convert.h"
-#include "dataset/code_set.h"
+#include "dataset/categories.h"
 
 enum { DEEPEST = 24 }; /* of oblivious trees, which have 2^depth leaves; CatBoost grows 16 levels */
 

@@ -7,7 +7,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/other_formats.h"
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 #include "io/input.h"

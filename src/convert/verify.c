@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 
 enum { BLOCK = 256 }; /* documents whose values are looked up together */
 

@@ -5,8 +5,7 @@
 #include "base/search.h"
 #include "base/system.h"
 #include "dataset/dataset.h"
-#include "dataset/lexicon.h"
-#include "dataset/side_columns.h"
+#include "dataset/names.h"
 
 void rw_builder_release(struct rw_builder *builder)
 {

@@ -15,7 +15,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

@@ -8,7 +8,7 @@
 #include "base/words.h"
 #include "comm/comm.h"
 #include "dataset/categories.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 
 _Static_assert((int)RW_MAX_CATEGORIES + 1 == (int)RW_MAX_BINS,
                "with the code of the rest, a bin each");

@@ -1,13 +1,18 @@
 #include "dataset/dataset.h"
 
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/exact.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/mix.h"
 #include "base/search.h"
 #include "comm/comm.h"
-#include "dataset/query_ids.h"
 
 void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
                       char *buffer, size_t size)
@@ -182,4 +187,371 @@ void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, floa
     }
     for (uint32_t i = 0; i < dataset->n_docs; i++)
         values[i] = absent;
+}
+
+/* ---- weights ---- */
+
+static int take_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
+                        const double *weights)
+{
+    double *of_doc;
+    RW_TRY(RW_NEW_RAW(ctx, of_doc, dataset->n_docs));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        for (uint32_t i = dataset->query_offset[q]; i < dataset->query_offset[q + 1]; i++) {
+            const double weight = weights[by_query ? q : i];
+            of_doc[i] = weight == 0 ? 0.0 : weight; /* no -0 */
+        }
+    }
+    rw_mem_free(dataset->weight);
+    dataset->weight = of_doc;
+    dataset->weight_by_query = by_query;
+    return RW_OK;
+}
+
+static int set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *values,
+                       size_t n, int n_columns)
+{
+    (void)n, (void)n_columns;
+    return take_weights(ctx, dataset, 0, values);
+}
+
+static int set_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *values,
+                             size_t n, int n_columns)
+{
+    (void)n, (void)n_columns;
+    return take_weights(ctx, dataset, 1, values);
+}
+
+/* A document of weight 1 adds nothing, as one without a weight. */
+static uint64_t weight_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t bits;
+    if (dataset->weight[doc] == 1.0)
+        return 0;
+    memcpy(&bits, &dataset->weight[doc], sizeof(bits));
+    return rw_mix_item(number, bits + (dataset->weight_by_query != 0));
+}
+
+/* ---- start scores ---- */
+
+static int set_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *scores,
+                            size_t n, int n_columns)
+{
+    double *start;
+    (void)n_columns;
+    RW_TRY(RW_NEW_RAW(ctx, start, n));
+    for (size_t i = 0; i < n; i++)
+        start[i] = scores[i] == 0 ? 0.0 : scores[i]; /* no -0 */
+    rw_mem_free(dataset->start_score);
+    dataset->start_score = start;
+    return RW_OK;
+}
+
+/* A document that starts at 0 adds nothing, as one without a start score. */
+static uint64_t start_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t bits;
+    if (dataset->start_score[doc] == 0.0)
+        return 0;
+    memcpy(&bits, &dataset->start_score[doc], sizeof(bits));
+    return rw_mix_item(number, bits);
+}
+
+/* ---- positions ---- */
+
+static int set_positions(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *positions,
+                         size_t n, int n_columns)
+{
+    uint16_t *position;
+    (void)n_columns;
+    RW_TRY(RW_NEW_RAW(ctx, position, n));
+    for (size_t i = 0; i < n; i++)
+        position[i] = (uint16_t)positions[i];
+    rw_mem_free(dataset->position);
+    dataset->position = position;
+    return RW_OK;
+}
+
+static uint64_t position_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    return rw_mix_item(number, dataset->position[doc]);
+}
+
+/* ---- further labels ---- */
+
+static int set_labels(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *labels,
+                      size_t n, int n_columns)
+{
+    float *more;
+    RW_TRY(RW_NEW_RAW(ctx, more, n * (size_t)n_columns));
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < n_columns; k++)
+            more[(size_t)k * n + i] = (float)labels[i * (size_t)n_columns + (size_t)k] + 0.0f;
+    }
+    rw_mem_free(dataset->more_label);
+    dataset->more_label = more;
+    dataset->n_more_labels = n_columns;
+    return RW_OK;
+}
+
+static uint64_t labels_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
+{
+    uint64_t sum = number;
+    for (int k = 1; k <= dataset->n_more_labels; k++)
+        sum = rw_mix_item(sum, rw_bits_of_float(rw_dataset_labels_of(dataset, k)[doc]));
+    return sum;
+}
+
+/* ---- given pairs ---- */
+
+static uint32_t query_of(const struct rw_dataset *dataset, uint32_t doc)
+{
+    uint32_t low = 0, high = dataset->n_queries - 1;
+    while (low < high) {
+        const uint32_t middle = high - (high - low) / 2;
+        if (dataset->query_offset[middle] <= doc)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static int check_pair(struct rw_ctx *ctx, const struct rw_dataset *dataset, size_t i,
+                      const struct rw_given_pair *pair)
+{
+    const uint32_t most = pair->better > pair->worse ? pair->better : pair->worse;
+    if (most >= dataset->n_docs)
+        return rw_fail(ctx, RW_ERR_DATA, "pair %zu is of document %u; expected 0 to %u", i, most,
+                       dataset->n_docs - 1);
+    if (pair->better == pair->worse ||
+        query_of(dataset, pair->better) != query_of(dataset, pair->worse))
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "pair %zu is of documents %u and %u; expected two of one query", i,
+                       pair->better, pair->worse);
+    if (!(pair->weight >= 0.0 && pair->weight <= RW_MAX_WEIGHT))
+        return rw_fail(ctx, RW_ERR_DATA, "pair %zu has the weight %g; expected 0 to %g", i,
+                       pair->weight, (double)RW_MAX_WEIGHT);
+    return RW_OK;
+}
+
+int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                         const struct rw_given_pair *pairs, size_t n)
+{
+    RW_DEFAULT_FPENV;
+    int status = RW_OK;
+    struct rw_given_pair *sorted = NULL;
+    size_t *offset = NULL;
+    for (size_t i = 0; i < n; i++)
+        RW_TRY(check_pair(ctx, dataset, i, &pairs[i]));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, sorted, n));
+    RW_TRY_OUT(RW_NEW(ctx, offset, (size_t)dataset->n_queries + 2));
+    for (size_t i = 0; i < n; i++)
+        offset[query_of(dataset, pairs[i].better) + 2]++;
+    for (uint32_t q = 0; q < dataset->n_queries; q++)
+        offset[q + 2] += offset[q + 1];
+    for (size_t i = 0; i < n; i++) /* afterwards each query's begin stands where its end would */
+        sorted[offset[query_of(dataset, pairs[i].better) + 1]++] = pairs[i];
+    rw_mem_free(dataset->pair);
+    rw_mem_free(dataset->pair_offset);
+    dataset->pair = sorted;
+    dataset->pair_offset = offset;
+    return RW_OK;
+out:
+    rw_mem_free(sorted);
+    rw_mem_free(offset);
+    return status;
+}
+
+/* With the numbers that the documents have now. */
+static int select_pairs(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
+                        struct rw_dataset *out)
+{
+    struct rw_given_pair *pairs = NULL;
+    size_t n = 0;
+    uint32_t at = 0;
+    RW_TRY(RW_NEW_RAW(ctx, pairs, dataset->pair_offset[dataset->n_queries]));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint32_t begin = dataset->query_offset[q];
+        for (size_t k = dataset->pair_offset[q]; keep[q] && k < dataset->pair_offset[q + 1]; k++) {
+            pairs[n] = dataset->pair[k];
+            pairs[n].better += at - begin;
+            pairs[n++].worse += at - begin;
+        }
+        at += keep[q] ? dataset->query_offset[q + 1] - begin : 0;
+    }
+    const int status = rw_dataset_set_pairs(ctx, out, pairs, n);
+    rw_mem_free(pairs);
+    return status;
+}
+
+/* ---- the table ---- */
+
+#define WEIGHTS                                                              \
+    .one = "weight", .plural = "weights", .least = 0, .most = RW_MAX_WEIGHT, \
+    .member = offsetof(struct rw_dataset, weight),                           \
+    .expected = "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT)
+const struct rw_side_column rw_side_columns[RW_SIDE_COLUMNS] = {
+    {.name = "weights", WEIGHTS, .set = set_weights, .item = weight_item},
+    {.name = "query-weights", WEIGHTS, .by_query = 1, .set = set_query_weights},
+    {.name = "pairs-file",
+     .plural = "pairs",
+     .is_pairs = 1,
+     .member = offsetof(struct rw_dataset, pair)},
+    {.name = "start-scores",
+     .one = "start score",
+     .plural = "start scores",
+     .least = -RW_MAX_START_SCORE,
+     .most = RW_MAX_START_SCORE,
+     .expected = "a score (a number from -" RW_TEXT(RW_MAX_START_SCORE) " to " RW_TEXT(
+         RW_MAX_START_SCORE) ")",
+     .set = set_start_scores,
+     .member = offsetof(struct rw_dataset, start_score),
+     .size = sizeof(double),
+     .print = "start-scores",
+     .item = start_item},
+    {.name = "positions",
+     .one = "position",
+     .plural = "positions",
+     .most = RW_MAX_POSITION,
+     .is_whole = 1,
+     .expected = "a position (a whole number from 0 to " RW_TEXT(RW_MAX_POSITION) ")",
+     .set = set_positions,
+     .member = offsetof(struct rw_dataset, position),
+     .size = sizeof(uint16_t),
+     .print = "positions",
+     .item = position_item},
+    {.name = "labels",
+     .one = "further label",
+     .plural = "lines of labels",
+     .most = (double)FLT_MAX,
+     .has_several = 1,
+     .expected = "a label (a number, 0 or more)",
+     .set = set_labels,
+     .member = offsetof(struct rw_dataset, more_label),
+     .print = "more-labels",
+     .item = labels_item},
+};
+
+const char *rw_side_column_name(int i)
+{
+    return i >= 0 && i < RW_SIDE_COLUMNS ? rw_side_columns[i].name : NULL;
+}
+
+const struct rw_side_column *rw_side_column_find(const char *name)
+{
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        if (strcmp(rw_side_columns[i].name, name) == 0)
+            return &rw_side_columns[i];
+    }
+    return NULL;
+}
+
+static void **array_of(const struct rw_side_column *column, struct rw_dataset *dataset)
+{
+    return (void **)(void *)((char *)dataset + column->member);
+}
+
+const void *rw_side_column_of(const struct rw_side_column *column, const struct rw_dataset *dataset)
+{
+    return *(const void *const *)(const void *)((const char *)dataset + column->member);
+}
+
+void rw_side_columns_free(struct rw_dataset *dataset)
+{
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        if (!rw_side_columns[i].by_query) /* whose array is that of the documents' weights */
+            rw_mem_free(*array_of(&rw_side_columns[i], dataset));
+    }
+    rw_mem_free(dataset->pair_offset);
+}
+
+int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column,
+                         const struct rw_dataset *dataset, const char *file, size_t n)
+{
+    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    const char *plural = column->plural;
+    char found[4200];
+    if (n == (column->by_query ? n_queries : n_docs))
+        return RW_OK;
+    snprintf(found, sizeof(found), file ? "'%s' holds %zu %s" : "%s%zu %s", file ? file : "", n,
+             plural);
+    if (column->by_query)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "%s; expected one per query, %u\nhint: one per document (%u) is what "
+                       "'weights' and 'valid-weights' take",
+                       found, n_queries, n_docs);
+    if (column->set == set_weights)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "%s; expected one per document, %u\nhint: one per query (%u) is what "
+                       "'query-weights' and 'valid-query-weights' take",
+                       found, n_docs, n_queries);
+    return rw_fail(ctx, RW_ERR_DATA, "%s; expected one per document, %u", found, n_docs);
+}
+
+/* Are the numbers in range? Those of a file were checked, line by line. */
+static int check_range(struct rw_ctx *ctx, const struct rw_side_column *column,
+                       const double *values, size_t n, int n_columns)
+{
+    char shard[RW_SHARD_TEXT], row[RW_SHARD_TEXT + 40] = "";
+    for (size_t i = 0; i < n * (size_t)n_columns; i++) {
+        const double value = values[i];
+        if (value >= column->least && value <= column->most &&
+            (!column->is_whole || value == floor(value)))
+            continue;
+        if (column->has_several)
+            snprintf(row, sizeof(row), " of document %zu%s", i / (size_t)n_columns + 1,
+                     rw_comm_shard(ctx, shard));
+        return rw_fail(ctx, RW_ERR_DATA, "%s %zu%s is %g; expected %s", column->one,
+                       column->has_several ? i % (size_t)n_columns + 1 : i + 1, row, value,
+                       column->expected);
+    }
+    return RW_OK;
+}
+
+int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
+                               const double *values, size_t n, int n_columns)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_side_column *column = rw_side_column_find(name);
+    if (!column || !column->set)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column of numbers is called '%s'", name);
+    const int most = column->has_several ? RW_MAX_LABELS - 1 : 1;
+    if (n_columns < 1 || n_columns > most)
+        return rw_fail(ctx, RW_ERR_DATA, "'%s' has %d numbers per document; expected %s%d", name,
+                       n_columns, most > 1 ? "1 to " : "", most);
+    RW_TRY(rw_side_column_check(ctx, column, dataset, NULL, n));
+    RW_TRY(check_range(ctx, column, values, n, n_columns));
+    return column->set(ctx, dataset, values, n, n_columns);
+}
+
+/* The rows of the queries with `keep`. */
+static int select_rows(struct rw_ctx *ctx, const struct rw_side_column *column,
+                       const struct rw_dataset *dataset, const uint8_t *keep,
+                       struct rw_dataset *out)
+{
+    const char *from = rw_side_column_of(column, dataset);
+    const size_t size = column->size;
+    char *to;
+    RW_TRY(RW_NEW_RAW(ctx, to, out->n_docs * size));
+    *array_of(column, out) = to;
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint32_t begin = dataset->query_offset[q];
+        const size_t bytes = keep[q] ? (dataset->query_offset[q + 1] - begin) * size : 0;
+        memcpy(to, from + begin * size, bytes);
+        to += bytes;
+    }
+    return RW_OK;
+}
+
+int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                           const uint8_t *keep, struct rw_dataset *out)
+{
+    out->weight_by_query = dataset->weight_by_query;
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        const struct rw_side_column *column = &rw_side_columns[i];
+        if (column->size && rw_side_column_of(column, dataset))
+            RW_TRY(select_rows(ctx, column, dataset, keep, out));
+    }
+    return dataset->pair ? select_pairs(ctx, dataset, keep, out) : RW_OK;
 }

@@ -1,11 +1,11 @@
 #include "dataset/names.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "dataset/query_ids.h"
 
 void rw_names_free(struct rw_feature_name *names, int32_t n)
 {
@@ -168,4 +168,194 @@ int rw_list_parse(struct rw_ctx *ctx, const char *parameter, const char *list,
         RW_TRY(rw_list_next(ctx, parameter, length, &list));
     }
     return RW_OK;
+}
+
+struct rw_query_id_slot {
+    const char *id; /* NULL: free */
+    uint64_t hash;
+    size_t index;
+};
+
+void rw_query_ids_release(struct rw_query_ids *ids)
+{
+    rw_mem_free(ids->slot);
+    *ids = (struct rw_query_ids){.slot = NULL};
+}
+
+/* FNV-1a, 64 bits, and a last mix, for some bits choose the slot. */
+static uint64_t hash_of(const char *id, size_t n)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)id[i]) * UINT64_C(0x100000001b3);
+    hash ^= hash >> 32;
+    return hash * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* The slot of an id, or the free one where it belongs. */
+static struct rw_query_id_slot *slot_of(const struct rw_query_ids *ids, uint64_t hash,
+                                        const char *id, size_t n)
+{
+    size_t i = (size_t)(hash >> 20) & (ids->room - 1);
+    while (ids->slot[i].id && (ids->slot[i].hash != hash || strlen(ids->slot[i].id) != n ||
+                               memcmp(ids->slot[i].id, id, n) != 0))
+        i = (i + 1) & (ids->room - 1);
+    return &ids->slot[i];
+}
+
+static int make_room(struct rw_ctx *ctx, struct rw_query_ids *ids)
+{
+    if (ids->n * 2 < ids->room)
+        return RW_OK;
+    struct rw_query_ids bigger = *ids;
+    bigger.room = ids->room ? ids->room * 2 : 1024;
+    RW_TRY(RW_NEW(ctx, bigger.slot, bigger.room));
+    for (size_t i = 0; i < ids->room; i++) {
+        if (ids->slot[i].id)
+            *slot_of(&bigger, ids->slot[i].hash, ids->slot[i].id, strlen(ids->slot[i].id)) =
+                ids->slot[i];
+    }
+    rw_mem_free(ids->slot);
+    *ids = bigger;
+    return RW_OK;
+}
+
+int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *id, size_t *index)
+{
+    RW_TRY(make_room(ctx, ids));
+    const size_t n = strlen(id);
+    const uint64_t hash = hash_of(id, n);
+    struct rw_query_id_slot *slot = slot_of(ids, hash, id, n);
+    const int is_known = slot->id != NULL;
+    if (!is_known)
+        *slot = (struct rw_query_id_slot){.id = id, .hash = hash, .index = ids->n++};
+    *index = slot->index;
+    return is_known;
+}
+
+int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, size_t *index)
+{
+    if (ids->n == 0)
+        return 0;
+    const struct rw_query_id_slot *slot = slot_of(ids, hash_of(id, n), id, n);
+    *index = slot->index;
+    return slot->id != NULL;
+}
+
+enum { BLOCK_BYTES = 1 << 16 };
+
+struct rw_lexicon {
+    pthread_mutex_t mutex; /* of all below */
+    int n_owners;
+    struct rw_query_ids ids; /* of the words */
+    const char **word;       /* [ids.n] in blocks; owned */
+    size_t word_room;
+    char **block; /* [n_blocks] words, each ended by 0; owned */
+    size_t block_room, n_blocks, used, block_bytes;
+    uint8_t marked[RW_FEATURE_IDS];
+};
+
+int rw_lexicon_new(struct rw_ctx *ctx, struct rw_lexicon **out)
+{
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    pthread_mutex_init(&(*out)->mutex, NULL);
+    (*out)->n_owners = 1;
+    return RW_OK;
+}
+
+struct rw_lexicon *rw_lexicon_share(struct rw_lexicon *lexicon)
+{
+    if (!lexicon)
+        return NULL;
+    pthread_mutex_lock(&lexicon->mutex);
+    lexicon->n_owners++;
+    pthread_mutex_unlock(&lexicon->mutex);
+    return lexicon;
+}
+
+void rw_lexicon_free(struct rw_lexicon *lexicon)
+{
+    if (!lexicon)
+        return;
+    pthread_mutex_lock(&lexicon->mutex);
+    const int n_owners = --lexicon->n_owners;
+    pthread_mutex_unlock(&lexicon->mutex);
+    if (n_owners > 0)
+        return;
+    for (size_t b = 0; b < lexicon->n_blocks; b++)
+        rw_mem_free(lexicon->block[b]);
+    rw_mem_free(lexicon->block);
+    rw_mem_free(lexicon->word);
+    rw_query_ids_release(&lexicon->ids);
+    pthread_mutex_destroy(&lexicon->mutex);
+    rw_mem_free(lexicon);
+}
+
+/* Room for n bytes at the end of the last block. */
+static int word_room_for(struct rw_lexicon *l, size_t n)
+{
+    const size_t bytes = n > BLOCK_BYTES ? n : BLOCK_BYTES;
+    if (l->n_blocks && l->block_bytes - l->used >= n)
+        return RW_OK;
+    RW_TRY(RW_GROW(NULL, l->block, l->block_room, l->n_blocks + 1));
+    RW_TRY(RW_NEW_RAW(NULL, l->block[l->n_blocks], bytes));
+    l->n_blocks++;
+    l->used = 0;
+    l->block_bytes = bytes;
+    return RW_OK;
+}
+
+static int add(struct rw_lexicon *l, const char *word, size_t n, size_t *index)
+{
+    RW_TRY(word_room_for(l, n + 1));
+    char *copy = l->block[l->n_blocks - 1] + l->used;
+    memcpy(copy, word, n);
+    copy[n] = 0;
+    if (rw_query_ids_find(&l->ids, copy, strlen(copy), index))
+        return RW_OK;
+    if (l->ids.n == RW_MAX_WORDS)
+        return RW_ERR_DATA;
+    RW_TRY(RW_GROW(NULL, l->word, l->word_room, l->ids.n + 1));
+    RW_TRY(rw_query_ids_add(NULL, &l->ids, copy, index));
+    l->word[*index] = copy;
+    l->used += n + 1;
+    return RW_OK;
+}
+
+int rw_lexicon_add(struct rw_lexicon *lexicon, const char *word, size_t n, uint32_t *number)
+{
+    size_t index = 0;
+    pthread_mutex_lock(&lexicon->mutex);
+    const int status = add(lexicon, word, n, &index);
+    pthread_mutex_unlock(&lexicon->mutex);
+    *number = (uint32_t)index;
+    return status < 0 ? status : RW_OK;
+}
+
+uint32_t rw_lexicon_n(struct rw_lexicon *lexicon)
+{
+    pthread_mutex_lock(&lexicon->mutex);
+    const uint32_t n = (uint32_t)lexicon->ids.n;
+    pthread_mutex_unlock(&lexicon->mutex);
+    return n;
+}
+
+const char *rw_lexicon_word(struct rw_lexicon *lexicon, uint32_t number)
+{
+    pthread_mutex_lock(&lexicon->mutex);
+    const char *word = lexicon->word[number];
+    pthread_mutex_unlock(&lexicon->mutex);
+    return word;
+}
+
+void rw_lexicon_mark(struct rw_lexicon *lexicon, uint32_t feature)
+{
+    pthread_mutex_lock(&lexicon->mutex);
+    lexicon->marked[feature] = 1;
+    pthread_mutex_unlock(&lexicon->mutex);
+}
+
+int rw_lexicon_has(const struct rw_lexicon *lexicon, uint32_t feature)
+{
+    return lexicon && lexicon->marked[feature & RW_MAX_FEATURE];
 }

@@ -1,4 +1,5 @@
-/* Names of features: a table's header has them, and so may a model. */
+/* Texts that stand for numbers: names of features, lists of features, query ids, and the words of
+ * categories. */
 #ifndef RW_DATASET_NAMES_H
 #define RW_DATASET_NAMES_H
 
@@ -44,5 +45,43 @@ int rw_list_parse(struct rw_ctx *ctx, const char *parameter, const char *list,
                   const struct rw_feature_name *names, int32_t n_names, uint8_t *marked);
 /* How many features such a list names at most: all ids of a range count. */
 uint32_t rw_list_count(const char *list);
+
+/* Ids of queries, to notice one that comes back: a hash table with open addressing. */
+/* Zero-initialise. */
+struct rw_query_ids {
+    struct rw_query_id_slot *slot; /* [room], a power of two, at most half full; owned */
+    size_t room, n;
+};
+void rw_query_ids_release(struct rw_query_ids *ids);
+/* Adds an id, which is borrowed for the life of *ids: 0, and *index is its number, from 0. 1: it is
+ * there already, and *index is the number of the first. */
+int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *id, size_t *index);
+/* 1: the id of n bytes is there, and *index is its number. */
+int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, size_t *index);
+
+/* Words that categories are called by, and their numbers, in the order in which they came: values
+ * of a feature by categories are such numbers in a data set that has a lexicon. Data sets that are
+ * read together share one, and several threads may add to it; so numbers mean nothing but "the same
+ * word or not", and what is made of them must not depend on their order. */
+/* Numbers are floats in a column: up to here they are whole. */
+enum { RW_MAX_WORDS = 1 << 24, RW_MAX_WORD_BYTES = 65535 };
+
+struct rw_lexicon;
+int rw_lexicon_new(struct rw_ctx *ctx, struct rw_lexicon **out);
+/* One more owner. NULL gives NULL. */
+struct rw_lexicon *rw_lexicon_share(struct rw_lexicon *lexicon);
+/* One less; the last one frees it. */
+void rw_lexicon_free(struct rw_lexicon *lexicon);
+
+/* word: `n` bytes, none of them 0. Never touches a context. RW_ERR_DATA: there are too many. */
+int rw_lexicon_add(struct rw_lexicon *lexicon, const char *word, size_t n, uint32_t *number);
+uint32_t rw_lexicon_n(struct rw_lexicon *lexicon);
+/* Ended by 0; stays where it is. */
+const char *rw_lexicon_word(struct rw_lexicon *lexicon, uint32_t number);
+
+/* The feature's values are words. */
+void rw_lexicon_mark(struct rw_lexicon *lexicon, uint32_t feature);
+/* lexicon: may be NULL. */
+int rw_lexicon_has(const struct rw_lexicon *lexicon, uint32_t feature);
 
 #endif

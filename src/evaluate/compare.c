@@ -10,7 +10,7 @@
 #include "evaluate/evaluate.h"
 #include "base/rng.h"
 #include "metric/dcg.h"
-#include "dataset/query_ids.h"
+#include "dataset/names.h"
 #include "io/input.h"
 
 enum { MOST_MOVED = 1000 };

@@ -6,7 +6,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "dataset/query_ids.h"
+#include "dataset/names.h"
 #include "io/input.h"
 #include "io/side_files.h"
 #include "metric/metric.h"

@@ -3,13 +3,11 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "dataset/lexicon.h"
 #include "dataset/names.h"
 #include "io/side_files.h"
 #include "model/model.h"
 #include <stdarg.h>
 #include "comm/comm.h"
-#include "dataset/query_ids.h"
 #include "io/csv.h"
 
 static void texts_free(char **text, int n)

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "io/data_format.h"
 
 /* ---- fields ---- */

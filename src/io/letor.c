@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "base/system.h"
 #include "dataset/categories.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "io/data_format.h"
 
 /* A carriage return is a blank, so lines may end with CR LF. */

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/thread.h"
 #include "dataset/dataset.h"
-#include "dataset/query_ids.h"
+#include "dataset/names.h"
 #include "io/input.h"
 #include "io/side_files.h"
 

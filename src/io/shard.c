@@ -7,7 +7,7 @@
 #include "base/checksum.h"
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "dataset/query_ids.h"
+#include "dataset/names.h"
 #include "io/input.h"
 
 /* A file, and where it stands among the bytes of all. */

@@ -15,8 +15,6 @@
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"
-#include "dataset/query_ids.h"
-#include "dataset/side_columns.h"
 #include "io/input.h"
 #include "io/data_format.h"
 

@@ -4,8 +4,7 @@
 
 #include "base/mem.h"
 #include "base/system.h"
-#include "dataset/lexicon.h"
-#include "dataset/query_ids.h"
+#include "dataset/names.h"
 #include "io/data_format.h"
 #include "io/input.h"
 

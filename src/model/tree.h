@@ -3,7 +3,7 @@
 #define RW_MODEL_TREE_H
 
 #include "base/ctx.h"
-#include "dataset/code_set.h"
+#include "dataset/categories.h"
 
 /* Internal nodes are numbered in the order in which they were split, 0 = root, so a child's number
  * is always larger than its parent's; a child < 0 means leaf ~child. A tree of one leaf has no

@@ -3,7 +3,7 @@
 #include "train/train.h"
 
 #include "base/fpenv.h"
-#include "binning/table_codes.h"
+#include "binning/bins.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "io/input.h"

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dataset/lexicon.h"
 #include "dataset/names.h"
 #include "io/source.h"
 #include "metric/dcg.h"

@@ -4,10 +4,10 @@
 #define RW_TRAIN_TRAIN_H
 
 #include "base/mem.h"
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "comm/comm.h"
 #include "dataset/categories.h"
-#include "dataset/side_columns.h"
+#include "dataset/dataset.h"
 #include "io/side_files.h"
 #include "model/model_text.h"
 #include "params/params.h"

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "dataset/code_set.h"
+#include "dataset/categories.h"
 #include "tree/numbers.h"
 
 #ifdef __cplusplus

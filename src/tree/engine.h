@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "metric/metric.h"
 #include "model/tree.h"
 #include "objective/objective.h"

@@ -4,7 +4,7 @@
 #define RW_TEST_MADE_TABLE_H
 
 #include "base/rng.h"
-#include "binning/table_codes.h"
+#include "binning/bins.h"
 #include "dataset/dataset.h"
 #include "same_codes.h"
 #include "same_dataset.h"

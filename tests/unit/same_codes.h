@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "binning/binned.h"
+#include "binning/bins.h"
 
 static void assert_same_codes(const struct rw_bins *a, const struct rw_bins *b)
 {

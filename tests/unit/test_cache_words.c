@@ -1,6 +1,6 @@
 /* Words in caches: what is written depends on words and not on their numbers; what is read is
  * checked. */
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "cache_fixture.h"
 
 TestSuite(cache_words, .init = scratch_begin, .fini = scratch_end, .timeout = 60);

@@ -2,7 +2,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 #include "dataset/categories.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "model/packed.h"
 #include "model/flat.h"
 #include "train_fixture.h"

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "binning/bins.h"
-#include "binning/code_search.h"
 #include "binning/cut_find.h"
 #include "each.h"
 #include "train_fixture.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "dataset/dataset.h"
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
 
@@ -427,7 +427,8 @@ Test(feature_selection, refused)
     set("metric", "ndcg");
     set("relevant", "1");
     how.test = test_set;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, test_set, "start-scores", zero, N_DOCS, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, test_set, "start-scores", zero, N_DOCS, 1),
+                 RW_OK);
     expect_refused(RW_ERR_UNSUPPORTED,
                    "the test set has start scores: features are selected without");
 }

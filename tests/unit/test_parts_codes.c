@@ -1,6 +1,6 @@
 /* Training sets that ranks read as codes: those of one rank with all files. */
 #include "base/rng.h"
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "each.h"

@@ -1,7 +1,7 @@
 /* Validation sets that are read as codes: the models and scores of values. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "params/params.h"
 #include "dataset/dataset.h"
 #include "each.h"
@@ -370,7 +370,8 @@ Test(valid_codes, cannot_go_on)
     rw_dataset_free(valid);
     struct rw_dataset *documents = rw_binned_documents(scored); /* and so do start scores */
     double *starts = calloc(documents->n_docs, sizeof(*starts));
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, documents, "start-scores", starts, documents->n_docs, 1),
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, documents, "start-scores", starts,
+                                            documents->n_docs, 1),
                  RW_OK);
     cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
                  RW_ERR_ARGUMENT);

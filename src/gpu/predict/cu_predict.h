@@ -11,7 +11,7 @@
 #define RW_GPU_CU_PREDICT_H
 
 #include "base/status.h"
-#include "dataset/code_set.h"
+#include "dataset/categories.h"
 #include "gpu/device/tuning.h"
 #include "model/walk.h"
 

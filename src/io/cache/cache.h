@@ -10,7 +10,7 @@
 #define RW_IO_CACHE_H
 
 #include "base/other_formats.h"
-#include "binning/binned.h"
+#include "binning/bins.h"
 #include "io/input.h"
 
 enum {

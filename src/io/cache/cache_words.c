@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/words.h"
 #include "dataset/categories.h"
-#include "dataset/lexicon.h"
+#include "dataset/names.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 
