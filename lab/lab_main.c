@@ -47,9 +47,10 @@ static const struct rw_option options[] = {
     {0},
 };
 
-static int measure(struct rw_ctx *ctx, const struct rw_bench_options *unused, rw_bench_row_fn row,
-                   void *user)
+static int measure(struct rw_ctx *ctx, const char *bench, const struct rw_bench_options *unused,
+                   rw_bench_row_fn row, void *user)
 {
+    (void)bench;
     (void)unused;
     return rw_lab_run(ctx, suite, &asked, row, user);
 }

@@ -1510,7 +1510,7 @@ struct rw_bench_row {
 typedef int (*rw_bench_row_fn)(void *user, const struct rw_bench_row *row);
 /* One that is set, but changes nothing in the suite, is RW_ERR_ARGUMENT. */
 struct rw_bench_options {
-    const char *suite;  /* see rw_bench_suite_at; train: NULL is the first */
+    const char *suite;  /* of "train": trees, grow, text, far or ranks; NULL: the first */
     uint64_t seed;      /* of the made inputs */
     int quick;          /* 1: small inputs and few runs, to see that it works */
     const char *shape;  /* of all made data, as rw_synth has it; NULL: the suite's */
@@ -1519,18 +1519,12 @@ struct rw_bench_options {
     /* Those that were set replace the suite's; NULL: none. load: bins, threads; predict: threads. */
     struct rw_params *params;
 };
-/* Runs one suite of trainings on made data, on the device that params' `device` names.
- * RW_ERR_ARGUMENT: no such suite, the nearest is named; RW_ERR_INTERRUPTED: `row` asked to stop;
- * else fails as rw_train does. */
-RW_API int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options,
-                          rw_bench_row_fn row, void *user);
-/* Measures loading made data on the CPU: text and its cache, by one thread and by all that the
- * context has. The context keeps as many. Fails as rw_bench_train does. */
-RW_API int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *options,
-                         rw_bench_row_fn row, void *user);
-/* The same of scores of dense documents in memory. */
-RW_API int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
-                            rw_bench_row_fn row, void *user);
+/* Runs one suite of a bench, on made data. "train": trainings, on the device that params' `device` names. "load":
+ * text and its cache, on the CPU, by one thread and by all that the context has, which keeps as many. "predict":
+ * scores of dense documents in memory. RW_ERR_ARGUMENT: no such suite, the nearest is named; RW_ERR_INTERRUPTED:
+ * `row` asked to stop; else fails as rw_train does. */
+RW_API int rw_bench(struct rw_ctx *ctx, const char *bench, const struct rw_bench_options *options,
+                    rw_bench_row_fn row, void *user);
 /* What this machine is and has, and whether the engines agree on it, in a second or two and what opening each GPU
  * takes. A table has one row, but `gpu`, `check` and `auto`, which have as many as there are; a field that is not
  * known, or does not apply, is RW_BENCH_NONE.
@@ -1553,10 +1547,6 @@ RW_API int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n
 /* How the library was built, in three lines for people: kind of build, compiler and processor; CUDA version and
  * architectures; the instruction sets of this processor, and the one that is taken. At most size - 1 bytes of it. */
 RW_API void rw_build_text(char *text, size_t size);
-/* The name of the i-th suite of a bench, "train", "load" or "predict", and what it measures; returns
- * 0 past the end, else 1. */
-RW_API int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about);
-
 #ifdef __cplusplus
 }
 #endif

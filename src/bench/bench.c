@@ -1,8 +1,10 @@
 #include "bench/bench.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,35 +22,13 @@
 #include "params/params.h"
 #include "synth/synth.h"
 
-enum { MOST_SUITES = 16 };
-
 /* ---- names ---- */
 
-static const struct {
-    const char *bench;
-    const struct rw_bench_suite *suite;
-} suites[] = {{"train", &rw_bench_trees},       {"train", &rw_bench_grow},
-              {"train", &rw_bench_text},        {"train", &rw_bench_far},
-              {"train", &rw_bench_ranks},       {"load", &rw_bench_loading},
-              {"predict", &rw_bench_predicting}};
-
-/* NULL past the end, and for an unknown bench. */
-static const struct rw_bench_suite *suite_at(const char *bench, int i)
-{
-    for (size_t k = 0; i >= 0 && k < sizeof(suites) / sizeof(suites[0]); k++) {
-        if (strcmp(suites[k].bench, bench) == 0 && i-- == 0)
-            return suites[k].suite;
-    }
-    return NULL;
-}
-
-int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about)
-{
-    const struct rw_bench_suite *suite = suite_at(bench, i);
-    *name = suite ? suite->name : NULL;
-    *about = suite ? suite->about : NULL;
-    return suite != NULL;
-}
+/* A bench's first suite is the one that runs where none is named. */
+static const struct rw_bench_suite *const suites[] = {
+    &rw_bench_trees, &rw_bench_grow,    &rw_bench_text,      &rw_bench_far,
+    &rw_bench_ranks, &rw_bench_loading, &rw_bench_predicting};
+enum { N_SUITES = sizeof(suites) / sizeof(suites[0]) };
 
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at)
@@ -69,15 +49,24 @@ int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                    kind, word, near ? near : list);
 }
 
+/* name: NULL is the bench's first. */
 static int find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
                       const struct rw_bench_suite **out)
 {
-    const char *words[MOST_SUITES];
+    const struct rw_bench_suite *own[N_SUITES];
+    const char *words[N_SUITES];
     int n = 0, at = 0;
-    for (; n < MOST_SUITES && suite_at(bench, n); n++)
-        words[n] = suite_at(bench, n)->name;
-    RW_TRY(rw_bench_find_word(ctx, "suite", name, words, n, &at));
-    *out = suite_at(bench, at);
+    for (int i = 0; i < N_SUITES; i++) {
+        if (strcmp(suites[i]->bench, bench) == 0) {
+            own[n] = suites[i];
+            words[n++] = suites[i]->name;
+        }
+    }
+    if (n == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown bench '%s'", bench);
+    if (name)
+        RW_TRY(rw_bench_find_word(ctx, "suite", name, words, n, &at));
+    *out = own[at];
     return RW_OK;
 }
 
@@ -127,18 +116,82 @@ void rw_bench_add_none(struct rw_bench_line *line, const char *name)
     add(line, (struct rw_bench_field){.name = name, .kind = RW_BENCH_NONE});
 }
 
-int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar)
+static void add_training(struct rw_bench_line *line, const struct rw_bench_training *training)
+{
+    rw_bench_add_real(line, "mean_leaves", training->mean_leaves, 1);
+    rw_bench_add_integer(line, "first_tree", training->first);
+    rw_bench_add_integer(line, "last_tree", training->n_trees);
+    rw_bench_add_real(line, "median_ms", training->median_ms, 3);
+    rw_bench_add_real(line, "least_ms", training->least_ms, 3);
+    rw_bench_add_real(line, "q1_ms", training->q1_ms, 3);
+    rw_bench_add_real(line, "q3_ms", training->q3_ms, 3);
+    rw_bench_add_real(line, "most_ms", training->most_ms, 3);
+}
+
+/* The field of one kind of rw_bench_send_row, whose value is the next argument. */
+static void add_next(struct rw_bench_line *line, const char *name, char kind, va_list *args)
+{
+    const char *text = NULL;
+    double number = NAN;
+    switch (kind) {
+    case 's':
+    case 'S':
+        text = va_arg(*args, const char *);
+        break;
+    case 'b':
+        text = va_arg(*args, int) ? "yes" : "no";
+        break;
+    case 'i':
+    case 'I':
+        number = va_arg(*args, int);
+        break;
+    case 'u':
+        number = va_arg(*args, unsigned);
+        break;
+    case 'l':
+    case 'L':
+        number = (double)va_arg(*args, uint64_t);
+        break;
+    default:
+        number = va_arg(*args, double);
+    }
+    const int is_known = text ? kind != 'S' || *text : kind == 'I' || kind == 'L' ? number > 0 : 1;
+    if (!is_known || (!text && isnan(number)))
+        rw_bench_add_none(line, name);
+    else if (text)
+        rw_bench_add_text(line, name, text);
+    else if (isdigit((unsigned char)kind))
+        rw_bench_add_real(line, name, number, kind - '0');
+    else
+        rw_bench_add_integer(line, name, number);
+}
+
+int rw_bench_send_row(struct rw_bench *bench, const char *table, const char *fields, ...)
 {
     struct rw_bench_line line = {.n = 0};
+    char names[1024], *rest = names, *name;
+    va_list args;
+    snprintf(names, sizeof(names), "%s", fields);
+    va_start(args, fields);
+    while ((name = strsep(&rest, " ")) != NULL) {
+        char *kind = strchr(name, ':');
+        *kind++ = 0;
+        if (*kind == 't')
+            add_training(&line, va_arg(args, const struct rw_bench_training *));
+        else
+            add_next(&line, name, *kind, &args);
+    }
+    va_end(args);
+    return rw_bench_send(bench, table, &line);
+}
+
+int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar)
+{
     if (isnan(bar->figure))
         return RW_OK;
-    const int met = bar->at_most ? bar->figure <= bar->must : bar->figure >= bar->must;
-    rw_bench_add_text(&line, "what", bar->what);
-    rw_bench_add_real(&line, "must", bar->must, 3);
-    rw_bench_add_real(&line, "aim", bar->aim, 3);
-    rw_bench_add_real(&line, "figure", bar->figure, 3);
-    rw_bench_add_text(&line, "met", met ? "yes" : "no");
-    return rw_bench_send(bench, "bars", &line);
+    return rw_bench_send_row(bench, "bars", "what:s must:3 aim:3 figure:3 met:b", bar->what,
+                             bar->must, bar->aim, bar->figure,
+                             bar->at_most ? bar->figure <= bar->must : bar->figure >= bar->must);
 }
 
 /* ---- the scratch file ---- */
@@ -205,10 +258,7 @@ static int check_options(struct rw_bench *bench, const char *name)
 {
     const struct rw_bench_options *o = bench->options;
     struct rw_ctx *ctx = bench->ctx;
-    if (o->suite)
-        RW_TRY(find_suite(ctx, name, o->suite, &bench->suite));
-    else
-        bench->suite = suite_at(name, 0);
+    RW_TRY(find_suite(ctx, name, o->suite, &bench->suite));
     bench->name = bench->suite->name;
     if (o->shape) {
         struct rw_synth_shape *shape;
@@ -256,7 +306,6 @@ out:
 static int run_suite(struct rw_bench *bench, int on_cpu)
 {
     const struct rw_params *params = bench->options->params;
-    struct rw_bench_line line = {.n = 0};
     char device[160] = "cpu";
     if (params && rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(bench->ctx, params->threads));
@@ -264,43 +313,23 @@ static int run_suite(struct rw_bench *bench, int on_cpu)
         RW_TRY(name_device(bench, device, sizeof(device)));
     if (bench->suite->writes)
         RW_TRY(open_scratch(bench));
-    rw_bench_add_text(&line, "device", device);
-    rw_bench_add_integer(&line, "threads", bench->ctx->n_threads);
-    rw_bench_add_integer(&line, "data_seed", (double)bench->options->seed);
-    if (on_cpu)
-        rw_bench_add_text(&line, "instructions", rw_isa_name(rw_isa()));
-    int status = rw_bench_send(bench, "device", &line);
+    int status = rw_bench_send_row(
+        bench, "device",
+        on_cpu ? "device:s threads:i data_seed:l instructions:s" : "device:s threads:i data_seed:l",
+        device, bench->ctx->n_threads, bench->options->seed, rw_isa_name(rw_isa()));
     if (status >= 0)
         status = bench->suite->run(bench);
     rw_out_file_abandon(&bench->scratch);
     return status;
 }
 
-static int run(struct rw_ctx *ctx, const char *name, const struct rw_bench_options *options,
-               rw_bench_row_fn row, void *user)
+int rw_bench(struct rw_ctx *ctx, const char *name, const struct rw_bench_options *options,
+             rw_bench_row_fn row, void *user)
 {
     RW_DEFAULT_FPENV;
     struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
     RW_TRY(check_options(&bench, name));
     return run_suite(&bench, strcmp(name, "train") != 0);
-}
-
-int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
-                   void *user)
-{
-    return run(ctx, "train", options, row, user);
-}
-
-int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
-                  void *user)
-{
-    return run(ctx, "load", options, row, user);
-}
-
-int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
-                     rw_bench_row_fn row, void *user)
-{
-    return run(ctx, "predict", options, row, user);
 }
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
@@ -433,7 +462,6 @@ int rw_bench_params_same(struct rw_params *a, struct rw_params *b)
 int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params, int n)
 {
     for (int i = 0; rw_param_info(i); i++) {
-        struct rw_bench_line line = {.n = 0};
         const struct rw_param_info *info = rw_param_info(i);
         const char *name = info->name, *value = rw_params_get(params[0], name);
         for (int k = 1; k < n; k++) {
@@ -445,9 +473,7 @@ int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params
         if (!(info->roles & ~(RW_ROLE_WEIGHTS | RW_ROLE_TABLE | RW_ROLE_EVALUATION)) ||
             (info->roles & RW_ROLE_VALIDATION) || !*value) /* made data has no use for it */
             continue;
-        rw_bench_add_text(&line, "name", name);
-        rw_bench_add_text(&line, "value", value);
-        RW_TRY(rw_bench_send(bench, "parameters", &line));
+        RW_TRY(rw_bench_send_row(bench, "parameters", "name:s value:s", name, value));
     }
     return RW_OK;
 }
@@ -570,18 +596,6 @@ out:
     rw_mem_free(timing.ms);
     rw_mem_free(timing.n_leaves);
     return status;
-}
-
-void rw_bench_add_training(struct rw_bench_line *line, const struct rw_bench_training *training)
-{
-    rw_bench_add_real(line, "mean_leaves", training->mean_leaves, 1);
-    rw_bench_add_integer(line, "first_tree", training->first);
-    rw_bench_add_integer(line, "last_tree", training->n_trees);
-    rw_bench_add_real(line, "median_ms", training->median_ms, 3);
-    rw_bench_add_real(line, "least_ms", training->least_ms, 3);
-    rw_bench_add_real(line, "q1_ms", training->q1_ms, 3);
-    rw_bench_add_real(line, "q3_ms", training->q3_ms, 3);
-    rw_bench_add_real(line, "most_ms", training->most_ms, 3);
 }
 
 enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };

@@ -4,9 +4,8 @@
  * A suite is a file, suite_<name>.c. To add one: (1) write it, with one `const struct
  * rw_bench_suite rw_bench_<name>`, (2) declare that below, (3) list it in bench.c's table and the
  * file in meson.build. A suite makes its inputs, times with rw_bench_time_training or rw_clock_ms,
- * sends rows, and ends with a row of the table "bars" for each figure that it must reach
- * (rw_bench_bar). Nothing prints: rows go to the caller of rw_bench_train, rw_bench_load or
- * rw_bench_predict.
+ * sends rows (rw_bench_send_row), and ends with a row of the table "bars" for each figure that it
+ * must reach (rw_bench_bar). Nothing prints: rows go to the caller of rw_bench.
  */
 #ifndef RW_BENCH_H
 #define RW_BENCH_H
@@ -31,7 +30,7 @@ struct rw_bench {
 };
 
 struct rw_bench_suite {
-    const char *name, *about; /* "trees"; one line of help */
+    const char *bench, *name; /* "train", "trees" */
     int (*run)(struct rw_bench *bench);
     int writes;
     int has_ranks;      /* takes n_ranks */
@@ -83,6 +82,12 @@ void rw_bench_add_real(struct rw_bench_line *line, const char *name, double numb
 void rw_bench_add_none(struct rw_bench_line *line, const char *name);
 /* Sends a row; RW_ERR_INTERRUPTED if the caller wants no more. */
 int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line);
+/* Sends a row of "name:kind name:kind ..." and a value each, unknown where it is NULL or NaN. s:
+ * text; b: int, "yes" or "no"; i: int; u: uint32_t; l: uint64_t; n: a whole number as a double; 0
+ * to 9: a double, with so many decimals; S, I, L: unknown also where empty or 0; t: struct
+ * rw_bench_training *, whose name is not read: mean_leaves, first_tree, last_tree, median_ms,
+ * least_ms, q1_ms, q3_ms, most_ms. */
+int rw_bench_send_row(struct rw_bench *bench, const char *table, const char *fields, ...);
 
 /* A row of "bars": what, must, aim, figure, met ("yes", "no"). */
 struct rw_bench_bar {
@@ -156,8 +161,6 @@ int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
 int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
                            const struct rw_dataset *dataset, struct rw_bench_training *out,
                            struct rw_model **model);
-/* mean_leaves, first_tree, last_tree, median_ms, least_ms, q1_ms, q3_ms, most_ms. */
-void rw_bench_add_training(struct rw_bench_line *line, const struct rw_bench_training *training);
 
 /* A made training set as codes: a set of a size whose values no memory would hold. */
 enum { RW_BENCH_CODES_FEATURES = 136, RW_BENCH_CODES_DOCS = 120 /* of a query */ };

@@ -2,6 +2,7 @@
  * subject. To add a fact: a field in its table here, and its name in rankwood.h. */
 #include "bench/bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +24,6 @@
 enum { PATH_SIZE = 4096 };
 
 /* ------------------------------------------------------------------ fields */
-
-/* NULL, "": not known. */
-static void add_text(struct rw_bench_line *line, const char *name, const char *text)
-{
-    if (text && text[0])
-        rw_bench_add_text(line, name, text);
-    else
-        rw_bench_add_none(line, name);
-}
-
-/* 0: not known, or no limit. */
-static void add_number(struct rw_bench_line *line, const char *name, double number)
-{
-    if (number > 0.0)
-        rw_bench_add_integer(line, name, number);
-    else
-        rw_bench_add_none(line, name);
-}
 
 /* 13.0 of 13000. */
 static const char *version_text(int version, char text[16])
@@ -70,15 +53,12 @@ static const char *line_of(const char *path, const char *start, char *line, int 
 
 static int send_program(struct rw_bench *bench)
 {
-    struct rw_bench_line line = {.n = 0};
     struct utsname about;
     char system[sizeof(about)] = "";
     if (uname(&about) == 0)
         snprintf(system, sizeof(system), "%s %s %s", about.sysname, about.release, about.machine);
-    rw_bench_add_text(&line, "version", RW_VERSION);
-    rw_bench_add_text(&line, "build", RW_BUILD);
-    add_text(&line, "system", system);
-    return rw_bench_send(bench, "program", &line);
+    return rw_bench_send_row(bench, "program", "version:s build:s system:S", RW_VERSION, RW_BUILD,
+                             system);
 }
 
 /* Those of this processor, "plain avx2". */
@@ -94,42 +74,31 @@ static const char *instruction_sets(char *text, size_t size)
 
 static int send_cpu(struct rw_bench *bench)
 {
-    struct rw_bench_line line = {.n = 0};
     struct rw_cpu_limits limits;
     char name[256], instructions[64];
     rw_cpu_limits_find("", &limits);
-    instruction_sets(instructions, sizeof(instructions));
-    add_text(&line, "name", line_of("/proc/cpuinfo", "model name", name, sizeof(name)));
-    rw_bench_add_integer(&line, "processors", limits.online);
-    add_number(&line, "affinity", limits.affinity);
-    if (limits.quota > 0.0)
-        rw_bench_add_real(&line, "cgroup_processors", limits.quota, 2);
-    else
-        rw_bench_add_none(&line, "cgroup_processors");
-    add_text(&line, "cgroup_file", limits.quota_file);
-    add_number(&line, "slurm_cpus_per_task", limits.slurm);
-    rw_bench_add_integer(&line, "threads_auto", rw_processors());
-    rw_bench_add_text(&line, "threads_by", limits.from);
-    rw_bench_add_text(&line, "instructions", instructions);
-    rw_bench_add_text(&line, "instructions_taken", rw_isa_name(rw_isa()));
-    add_text(&line, "RANKWOOD_ISA", getenv("RANKWOOD_ISA"));
-    return rw_bench_send(bench, "cpu", &line);
+    return rw_bench_send_row(
+        bench, "cpu",
+        "name:S processors:i affinity:I cgroup_processors:2 cgroup_file:S slurm_cpus_per_task:I "
+        "threads_auto:i threads_by:s instructions:s instructions_taken:s RANKWOOD_ISA:S",
+        line_of("/proc/cpuinfo", "model name", name, sizeof(name)), limits.online, limits.affinity,
+        limits.quota > 0.0 ? limits.quota : (double)NAN, limits.quota_file, limits.slurm,
+        rw_processors(), limits.from, instruction_sets(instructions, sizeof(instructions)),
+        rw_isa_name(rw_isa()), getenv("RANKWOOD_ISA"));
 }
 
 static int send_memory(struct rw_bench *bench)
 {
-    struct rw_bench_line line = {.n = 0};
     struct rw_memory_limits limits;
     rw_memory_limits_find("", &limits);
-    add_number(&line, "system_bytes", (double)limits.system_bytes);
-    add_number(&line, "cgroup_bytes", (double)limits.limit_bytes);
-    add_text(&line, "cgroup_file", limits.limit_file);
-    add_number(&line, "available_bytes", (double)limits.free_bytes);
-    add_text(&line, "available_by",
-             limits.free_bytes == 0 ? ""
-             : limits.free_file[0]  ? limits.free_file
-                                    : "system");
-    return rw_bench_send(bench, "memory", &line);
+    return rw_bench_send_row(bench, "memory",
+                             "system_bytes:L cgroup_bytes:L cgroup_file:S available_bytes:L "
+                             "available_by:S",
+                             limits.system_bytes, limits.limit_bytes, limits.limit_file,
+                             limits.free_bytes,
+                             limits.free_bytes == 0 ? ""
+                             : limits.free_file[0]  ? limits.free_file
+                                                    : "system");
 }
 
 /* ------------------------------------------------------------------ GPUs */
@@ -151,56 +120,41 @@ static const char *driver_version(char *line, int size)
 
 static int send_cuda(struct rw_bench *bench, const struct rw_cuda_facts *cuda)
 {
-    struct rw_bench_line line = {.n = 0};
     char built[16], served[16], driver[512];
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    add_text(&line, "built_with", version_text(cuda->runtime, built));
-    add_number(&line, "oldest_driver", cuda->oldest_driver);
-    add_text(&line, "driver", driver_version(driver, sizeof(driver)));
-    add_text(&line, "driver_serves", version_text(cuda->driver, served));
-    if (visible) /* empty hides all of them */
-        rw_bench_add_text(&line, "CUDA_VISIBLE_DEVICES", visible);
-    else
-        rw_bench_add_none(&line, "CUDA_VISIBLE_DEVICES");
-    add_text(&line, RW_TUNING_VARIABLE, getenv(RW_TUNING_VARIABLE));
-    rw_bench_add_integer(&line, "gpus", cuda->n_devices);
-    add_text(&line, "why_none", cuda->why_not);
-    return rw_bench_send(bench, "cuda", &line);
+    /* an empty CUDA_VISIBLE_DEVICES is known: it hides all of them */
+    return rw_bench_send_row(bench, "cuda",
+                             "built_with:S oldest_driver:I driver:S driver_serves:S "
+                             "CUDA_VISIBLE_DEVICES:s " RW_TUNING_VARIABLE ":S gpus:i why_none:S",
+                             version_text(cuda->runtime, built), cuda->oldest_driver,
+                             driver_version(driver, sizeof(driver)),
+                             version_text(cuda->driver, served), getenv("CUDA_VISIBLE_DEVICES"),
+                             getenv(RW_TUNING_VARIABLE), cuda->n_devices, cuda->why_not);
 }
 
 static int send_gpu(struct rw_bench *bench, int number)
 {
-    struct rw_bench_line line = {.n = 0};
     struct rw_device_facts gpu;
     char capability[32];
     if (!rw_device_find(number, &gpu))
         return RW_OK;
     snprintf(capability, sizeof(capability), "%d.%d", gpu.major, gpu.minor);
-    rw_bench_add_integer(&line, "gpu", number);
-    rw_bench_add_text(&line, "name", gpu.name);
-    rw_bench_add_text(&line, "capability", capability);
-    rw_bench_add_integer(&line, "memory_bytes", (double)gpu.memory_bytes);
-    add_number(&line, "free_bytes", (double)rw_device_free_bytes(number));
-    rw_bench_add_integer(&line, "multiprocessors", gpu.n_multiprocessors);
-    rw_bench_add_integer(&line, "shared_bytes", (double)gpu.shared_bytes);
-    add_text(&line, "tuning", gpu.tuning);
-    rw_bench_add_text(&line, "tuning_measured", gpu.is_tuning_measured ? "yes" : "no");
-    add_number(&line, "clock_mhz", gpu.clock_mhz);
-    add_number(&line, "memory_clock_mhz", gpu.memory_clock_mhz);
-    rw_bench_add_text(&line, "mig", gpu.is_mig ? "yes" : "no");
-    return rw_bench_send(bench, "gpu", &line);
+    return rw_bench_send_row(bench, "gpu",
+                             "gpu:i name:s capability:s memory_bytes:l free_bytes:L "
+                             "multiprocessors:i shared_bytes:l tuning:S tuning_measured:b "
+                             "clock_mhz:I memory_clock_mhz:I mig:b",
+                             number, gpu.name, capability, gpu.memory_bytes,
+                             rw_device_free_bytes(number), gpu.n_multiprocessors, gpu.shared_bytes,
+                             gpu.tuning, gpu.is_tuning_measured, gpu.clock_mhz,
+                             gpu.memory_clock_mhz, gpu.is_mig);
 }
 
 static int send_libraries(struct rw_bench *bench)
 {
-    struct rw_bench_line line = {.n = 0};
     char mpi[PATH_SIZE] = "", nccl[PATH_SIZE] = "";
     const int has_mpi = rw_comm_find("mpi", mpi, sizeof(mpi));
     const int has_nccl = rw_nccl_find(nccl, sizeof(nccl));
-    add_text(&line, "mpi", has_mpi ? mpi : "");
-    add_text(&line, "nccl", has_nccl ? nccl : "");
-    add_text(&line, "why_no_nccl", has_nccl ? "" : nccl);
-    return rw_bench_send(bench, "libraries", &line);
+    return rw_bench_send_row(bench, "libraries", "mpi:S nccl:S why_no_nccl:S", has_mpi ? mpi : "",
+                             has_nccl ? nccl : "", has_nccl ? "" : nccl);
 }
 
 /* ------------------------------------------------------------------ auto */
@@ -242,7 +196,6 @@ static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
 static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_docs,
                      uint32_t n_features)
 {
-    struct rw_bench_line line = {.n = 0};
     struct rw_plan_work work;
     struct rw_params *params;
     RW_TRY(rw_params_new(bench->ctx, &params));
@@ -253,22 +206,13 @@ static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_doc
     const double cpu_ms = rw_plan_cpu_ms(&work, bench->ctx->n_threads);
     const double gpu_ms = gpu ? gpu->ops->tree_ms(gpu, &work) : 0.0;
     const int pays = gpu && rw_plan_gpu_pays(cpu_ms, gpu_ms, rounds);
-    rw_bench_add_integer(&line, "documents", n_docs);
-    rw_bench_add_integer(&line, "features", n_features);
-    rw_bench_add_integer(&line, "leaves", work.leaves);
-    rw_bench_add_integer(&line, "rounds", rounds);
-    rw_bench_add_real(&line, "cpu_ms", cpu_ms, 2);
-    if (gpu)
-        rw_bench_add_real(&line, "gpu_ms", gpu_ms, 2);
-    else
-        rw_bench_add_none(&line, "gpu_ms");
-    rw_bench_add_text(&line, "device", pays ? "cuda" : "cpu");
-    rw_bench_add_text(&line, "because",
-                      !gpu ? "there is no GPU to use"
-                      : pays
-                          ? "all rounds should take less on the GPU, with half a second to open it"
-                          : "the GPU should not save the half a second that opening it takes");
-    return rw_bench_send(bench, "auto", &line);
+    return rw_bench_send_row(
+        bench, "auto",
+        "documents:n features:u leaves:n rounds:i cpu_ms:2 gpu_ms:2 device:s because:s", n_docs,
+        n_features, work.leaves, rounds, cpu_ms, gpu ? gpu_ms : (double)NAN, pays ? "cuda" : "cpu",
+        !gpu   ? "there is no GPU to use"
+        : pays ? "all rounds should take less on the GPU, with half a second to open it"
+               : "the GPU should not save the half a second that opening it takes");
 }
 
 static int send_choices(struct rw_bench *bench, int n_gpus)
@@ -377,19 +321,13 @@ static int compare(struct checks *c, const char *device, char result[2 * RW_DOCT
 static int check(struct checks *c, const char *device, int isa)
 {
     char result[2 * RW_DOCTOR_TEXT];
-    struct rw_bench_line line = {.n = 0};
     const double start = rw_clock_ms();
     rw_isa_force(isa);
     c->n_wrong += compare(c, device, result);
     rw_isa_force(-1);
-    rw_bench_add_text(&line, "device", device);
-    if (isa >= 0)
-        rw_bench_add_text(&line, "instructions", rw_isa_name((enum rw_isa)isa));
-    else
-        rw_bench_add_none(&line, "instructions");
-    rw_bench_add_real(&line, "ms", rw_clock_ms() - start, 1);
-    rw_bench_add_text(&line, "result", result);
-    return rw_bench_send(c->bench, "check", &line);
+    return rw_bench_send_row(c->bench, "check", "device:s instructions:s ms:1 result:s", device,
+                             isa >= 0 ? rw_isa_name((enum rw_isa)isa) : NULL, rw_clock_ms() - start,
+                             result);
 }
 
 static int check_all(struct checks *c, int n_gpus)

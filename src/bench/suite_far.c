@@ -117,28 +117,16 @@ static int send(struct far *s)
     const double hist_bytes = median_of(s, offsetof(struct tree, hist_bytes));
     const double rate = hist_bytes / (hist_ms / 1e3);
     const double least_ms = hist_bytes / s->copied * 1e3; /* that the link must take */
-    struct rw_bench_line line = {.n = 0};
-    rw_bench_add_text(&line, "device", s->plan.device);
-    rw_bench_add_integer(&line, "documents", n_docs);
-    rw_bench_add_integer(&line, "features", RW_BENCH_CODES_FEATURES);
-    rw_bench_add_real(&line, "mean_leaves", s->leaves / s->n_trees, 1);
-    rw_bench_add_text(&line, "gpu_memory", rw_params_get(s->params, "gpu-memory"));
-    rw_bench_add_integer(&line, "code_bytes", s->code_bytes);
-    rw_bench_add_real(&line, "share_on_gpu", codes_of(&s->plan) / s->code_bytes, 3);
-    rw_bench_add_integer(&line, "host_bytes", (double)s->plan.far_bytes);
-    rw_bench_add_real(&line, "copy_gb_s", s->copied / 1e9, 1);
-    rw_bench_add_real(&line, "gather_gb_s", s->gathered / 1e9, 1);
-    rw_bench_add_integer(&line, "hist_bytes", hist_bytes);
-    rw_bench_add_integer(&line, "read_bytes", median_of(s, offsetof(struct tree, bytes)));
-    rw_bench_add_real(&line, "hist_ms", hist_ms, 2);
-    rw_bench_add_real(&line, "hist_gb_s", rate / 1e9, 1);
-    rw_bench_add_real(&line, "hist_share", rate / s->copied, 3);
-    rw_bench_add_real(&line, "tree_ms", ms, 2);
-    rw_bench_add_real(&line, "tree_share", least_ms / ms, 3);
-    rw_bench_add_real(&line, "planned_ms", s->plan.tree_ms, 2);
-    rw_bench_add_real(&line, "first_tree_ms", s->tree[0].ms, 1);
-    rw_bench_add_real(&line, "load_s", s->load_ms / 1e3, 2);
-    RW_TRY(rw_bench_send(s->bench, "far", &line));
+    RW_TRY(rw_bench_send_row(
+        s->bench, "far",
+        "device:s documents:u features:i mean_leaves:1 gpu_memory:s code_bytes:n share_on_gpu:3 "
+        "host_bytes:n copy_gb_s:1 gather_gb_s:1 hist_bytes:n read_bytes:n hist_ms:2 hist_gb_s:1 "
+        "hist_share:3 tree_ms:2 tree_share:3 planned_ms:2 first_tree_ms:1 load_s:2",
+        s->plan.device, n_docs, RW_BENCH_CODES_FEATURES, s->leaves / s->n_trees,
+        rw_params_get(s->params, "gpu-memory"), s->code_bytes, codes_of(&s->plan) / s->code_bytes,
+        (double)s->plan.far_bytes, s->copied / 1e9, s->gathered / 1e9, hist_bytes,
+        median_of(s, offsetof(struct tree, bytes)), hist_ms, rate / 1e9, rate / s->copied, ms,
+        least_ms / ms, s->plan.tree_ms, s->tree[0].ms, s->load_ms / 1e3));
     if (s->bench->options->quick)
         return RW_OK;
     const struct rw_bench_bar bar[2] = {
@@ -217,7 +205,7 @@ out:
 }
 
 const struct rw_bench_suite rw_bench_far = {
+    .bench = "train",
     .name = "far",
-    .about = "codes that do not fit the GPU: what is read of the host's memory, and how fast",
     .run = run,
 };

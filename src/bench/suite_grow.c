@@ -111,20 +111,9 @@ static int measure(struct grow *s, struct step *step)
 static int send_step(struct grow *s, const struct step *step, const struct step *last)
 {
     const uint32_t n_docs = rw_dataset_n_docs(s->data.dataset);
-    struct rw_bench_line line = {.n = 0};
-    rw_bench_add_text(&line, "axis", axes[step->axis].name);
-    rw_bench_add_text(&line, "device", step->training.device);
-    rw_bench_add_integer(&line, "documents", n_docs);
-    rw_bench_add_integer(&line, "features", step->n_features);
-    rw_bench_add_integer(&line, "bins", step->params->bins);
-    rw_bench_add_integer(&line, "leaves", rw_bench_leaves(step->params, n_docs));
-    rw_bench_add_training(&line, &step->training);
     const double time_ratio =
         last ? step->training.median_ms / last->training.median_ms : (double)NAN;
     const double size_ratio = last ? step->size / last->size : (double)NAN;
-    rw_bench_add_real(&line, "time_ratio", time_ratio, 3);
-    rw_bench_add_real(&line, "size_ratio", size_ratio, 3);
-    rw_bench_add_real(&line, "growth", time_ratio / size_ratio, 3);
     /* A step that makes nothing larger (no tree has more leaves) is no measure of growth. */
     if (last && size_ratio > 1.0 && s->n_bars < MOST_BARS) {
         struct bar *bar = &s->bar[s->n_bars++];
@@ -132,7 +121,12 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
                  axes[step->axis].name, last->size, step->size);
         bar->growth = time_ratio / size_ratio;
     }
-    return rw_bench_send(s->bench, "grow", &line);
+    return rw_bench_send_row(s->bench, "grow",
+                             "axis:s device:s documents:u features:u bins:i leaves:i training:t "
+                             "time_ratio:3 size_ratio:3 growth:3",
+                             axes[step->axis].name, step->training.device, n_docs, step->n_features,
+                             step->params->bins, rw_bench_leaves(step->params, n_docs),
+                             &step->training, time_ratio, size_ratio, time_ratio / size_ratio);
 }
 
 static int run_axis(struct grow *s, enum axis axis)
@@ -185,18 +179,15 @@ static int run(struct rw_bench *bench)
             RW_TRY_OUT(run_axis(&s, (enum axis)axis));
     }
     for (int i = 0; i < s.n_bars && !o->quick; i++)
-        RW_TRY_OUT(rw_bench_bar(bench, &(struct rw_bench_bar){.what = s.bar[i].what,
-                                                              .figure = s.bar[i].growth,
-                                                              .must = 1.0,
-                                                              .aim = NAN,
-                                                              .at_most = 1}));
+        RW_TRY_OUT(rw_bench_bar(
+            bench, &(struct rw_bench_bar){s.bar[i].what, s.bar[i].growth, 1.0, NAN, 1}));
 out:
     rw_bench_data_release(&s.data);
     return status;
 }
 
 const struct rw_bench_suite rw_bench_grow = {
+    .bench = "train",
     .name = "grow",
-    .about = "how the time of a tree grows with documents, features, bins and leaves",
     .run = run,
 };

@@ -112,7 +112,6 @@ out:
 
 static int time_method(struct loading *s, const char *method, int is_ready, int n_threads)
 {
-    struct rw_bench_line line = {.n = 0};
     struct rw_bench_times times;
     double ms[RUNS], peak = 0.0, one;
     char number[16];
@@ -132,16 +131,11 @@ static int time_method(struct loading *s, const char *method, int is_ready, int 
         s->read_mb_s = mb_s;
     if (is_text && is_ready)
         s->ready_peak_bytes = peak;
-    rw_bench_add_text(&line, "method", method);
-    rw_bench_add_integer(&line, "threads", n_threads);
-    rw_bench_add_integer(&line, "file_bytes", s->file_bytes);
-    rw_bench_add_integer(&line, "runs", s->n_runs);
-    rw_bench_add_real(&line, "median_ms", times.median_ms, 1);
-    rw_bench_add_real(&line, "least_ms", times.least_ms, 1);
-    rw_bench_add_real(&line, "most_ms", times.most_ms, 1);
-    rw_bench_add_real(&line, "text_mb_s", mb_s, 0);
-    rw_bench_add_real(&line, "peak_mb", peak / 1e6, 1);
-    return rw_bench_send(s->bench, "load", &line);
+    return rw_bench_send_row(s->bench, "load",
+                             "method:s threads:i file_bytes:n runs:i median_ms:1 least_ms:1 "
+                             "most_ms:1 text_mb_s:0 peak_mb:1",
+                             method, n_threads, s->file_bytes, s->n_runs, times.median_ms,
+                             times.least_ms, times.most_ms, mb_s, peak / 1e6);
 }
 
 /* By one thread, then by all; the context has all of them again after it. */
@@ -159,20 +153,16 @@ static int send_data(struct loading *s)
 {
     struct rw_dataset *dataset = NULL;
     struct rw_bench_training plan;
-    struct rw_bench_line line = {.n = 0};
     int status;
     RW_TRY_OUT(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
     RW_TRY_OUT(rw_bench_plan_training(s->bench, s->params, dataset, &plan));
     s->n_docs = rw_dataset_n_docs(dataset);
     s->code_bytes = (double)plan.code_bytes;
-    rw_bench_add_text(&line, "shape", s->shape);
-    rw_bench_add_integer(&line, "queries", s->n_queries);
-    rw_bench_add_integer(&line, "documents", s->n_docs);
-    rw_bench_add_integer(&line, "features", rw_dataset_n_features(dataset));
-    rw_bench_add_integer(&line, "bins", s->params->bins);
-    rw_bench_add_integer(&line, "text_bytes", s->text_bytes);
-    rw_bench_add_integer(&line, "code_bytes", s->code_bytes);
-    RW_TRY_OUT(rw_bench_send(s->bench, "data", &line));
+    RW_TRY_OUT(rw_bench_send_row(
+        s->bench, "data",
+        "shape:s queries:u documents:u features:u bins:i text_bytes:n code_bytes:n", s->shape,
+        s->n_queries, s->n_docs, rw_dataset_n_features(dataset), s->params->bins, s->text_bytes,
+        s->code_bytes));
 out:
     rw_dataset_free(dataset);
     return status;
@@ -194,15 +184,10 @@ out:
 static int send_bars(struct loading *s)
 {
     const double allowed = code_share * s->code_bytes + 4.0 * s->n_docs + spare_bytes;
-    const struct rw_bench_bar memory = {.what = "peak memory, of 1.5 x codes + labels + 64 MiB",
-                                        .figure = s->ready_peak_bytes / allowed,
-                                        .must = 1.0,
-                                        .aim = NAN,
-                                        .at_most = 1};
-    const struct rw_bench_bar reading = {.what = "reading text, one thread: MB/s",
-                                         .figure = s->read_mb_s,
-                                         .must = must_mb_s,
-                                         .aim = aim_mb_s};
+    const struct rw_bench_bar memory = {"peak memory, of 1.5 x codes + labels + 64 MiB",
+                                        s->ready_peak_bytes / allowed, 1.0, NAN, 1};
+    const struct rw_bench_bar reading = {"reading text, one thread: MB/s", s->read_mb_s, must_mb_s,
+                                         aim_mb_s, 0};
     /* The longer name first: it makes the column. */
     if (s->n_docs > RW_CUT_SAMPLE_DOCS)
         RW_TRY(rw_bench_bar(s->bench, &memory));
@@ -245,8 +230,8 @@ out:
 }
 
 const struct rw_bench_suite rw_bench_loading = {
+    .bench = "load",
     .name = "load",
-    .about = "LETOR text and caches: reading, and all that is done before the first tree",
     .run = run,
     .writes = 1,
     .params = " bins threads ",

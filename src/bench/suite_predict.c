@@ -85,13 +85,9 @@ static int make_data(struct scoring *s)
 
 static int send_data(struct scoring *s)
 {
-    struct rw_bench_line line = {.n = 0};
-    rw_bench_add_text(&line, "shape", s->shape);
-    rw_bench_add_integer(&line, "queries", s->data.n_queries);
-    rw_bench_add_integer(&line, "documents", s->n_docs);
-    rw_bench_add_integer(&line, "features", s->data.dataset->n_columns);
-    rw_bench_add_integer(&line, "trained_on_documents", s->train->n_docs);
-    return rw_bench_send(s->bench, "data", &line);
+    return rw_bench_send_row(
+        s->bench, "data", "shape:s queries:u documents:u features:u trained_on_documents:u",
+        s->shape, s->data.n_queries, s->n_docs, s->data.dataset->n_columns, s->train->n_docs);
 }
 
 /* ---- a model ---- */
@@ -200,24 +196,17 @@ static int send_many(struct scoring *s, const char *name, const char *instructio
                      method_fn method)
 {
     const double n_trees = rw_model_n_trees(s->model);
-    struct rw_bench_line line = {.n = 0};
     struct rw_bench_times ns;
     int equal;
     RW_TRY(time_method(s, method, &ns, &equal));
     if (method == by_walk)
         s->walk_ns = ns.median_ms;
-    rw_bench_add_text(&line, "model", s->name);
-    rw_bench_add_real(&line, "mean_leaves", s->mean_leaves, 1);
-    rw_bench_add_text(&line, "method", name);
-    rw_bench_add_text(&line, "instructions", instructions);
-    rw_bench_add_integer(&line, "threads", s->bench->ctx->n_threads);
-    rw_bench_add_integer(&line, "runs", s->n_runs);
-    rw_bench_add_real(&line, "median_ns", ns.median_ms / n_trees, 3);
-    rw_bench_add_real(&line, "least_ns", ns.least_ms / n_trees, 3);
-    rw_bench_add_real(&line, "most_ns", ns.most_ms / n_trees, 3);
-    rw_bench_add_real(&line, "walk_ratio", s->walk_ns / ns.median_ms, 2);
-    rw_bench_add_text(&line, "equal", equal ? "yes" : "no");
-    return rw_bench_send(s->bench, "document and tree", &line);
+    return rw_bench_send_row(s->bench, "document and tree",
+                             "model:s mean_leaves:1 method:s instructions:s threads:i runs:i "
+                             "median_ns:3 least_ns:3 most_ns:3 walk_ratio:2 equal:b",
+                             s->name, s->mean_leaves, name, instructions, s->bench->ctx->n_threads,
+                             s->n_runs, ns.median_ms / n_trees, ns.least_ms / n_trees,
+                             ns.most_ms / n_trees, s->walk_ns / ns.median_ms, equal);
 }
 
 static int time_many(struct scoring *s, int n_threads)
@@ -232,20 +221,14 @@ static int time_many(struct scoring *s, int n_threads)
 
 static int send_one(struct scoring *s, const char *name, method_fn method, double *us)
 {
-    struct rw_bench_line line = {.n = 0};
     struct rw_bench_times ns;
     int equal;
     RW_TRY(time_method(s, method, &ns, &equal));
     *us = ns.median_ms / 1e3;
-    rw_bench_add_text(&line, "model", s->name);
-    rw_bench_add_real(&line, "mean_leaves", s->mean_leaves, 1);
-    rw_bench_add_text(&line, "method", name);
-    rw_bench_add_integer(&line, "runs", s->n_runs);
-    rw_bench_add_real(&line, "median_us", *us, 3);
-    rw_bench_add_real(&line, "least_us", ns.least_ms / 1e3, 3);
-    rw_bench_add_real(&line, "most_us", ns.most_ms / 1e3, 3);
-    rw_bench_add_text(&line, "equal", equal ? "yes" : "no");
-    return rw_bench_send(s->bench, "one at a time", &line);
+    return rw_bench_send_row(
+        s->bench, "one at a time",
+        "model:s mean_leaves:1 method:s runs:i median_us:3 least_us:3 most_us:3 equal:b", s->name,
+        s->mean_leaves, name, s->n_runs, *us, ns.least_ms / 1e3, ns.most_ms / 1e3, equal);
 }
 
 static int measure(struct scoring *s, const char *leaves)
@@ -277,12 +260,8 @@ static int run(struct rw_bench *bench)
     RW_TRY_OUT(measure(&s, "255"));
     if (!o->quick && !o->shape && !o->n_queries)
         RW_TRY_OUT(rw_bench_bar(
-            bench,
-            &(struct rw_bench_bar){.what = "one document, 500 trees of 31 leaves: microseconds",
-                                   .figure = s.one_us,
-                                   .must = must_one_us,
-                                   .aim = NAN,
-                                   .at_most = 1}));
+            bench, &(struct rw_bench_bar){"one document, 500 trees of 31 leaves: microseconds",
+                                          s.one_us, must_one_us, NAN, 1}));
 out:
     drop_model(&s);
     rw_bench_data_release(&s.data);
@@ -294,8 +273,8 @@ out:
 }
 
 const struct rw_bench_suite rw_bench_predicting = {
+    .bench = "predict",
     .name = "predict",
-    .about = "scores of dense documents in memory: a document and tree, and one document at a time",
     .run = run,
     .params = " threads ",
 };

@@ -130,21 +130,17 @@ static double tree_ms(const struct training *t)
 
 static int send(const struct training *t)
 {
-    struct rw_bench_line line = {.n = 0};
-    rw_bench_add_integer(&line, "ranks", t->n_ranks);
-    rw_bench_add_text(&line, "device", rw_params_get((struct rw_params *)t->params, "device"));
-    rw_bench_add_integer(&line, "documents", (double)t->n_queries * RW_BENCH_CODES_DOCS);
-    rw_bench_add_integer(&line, "features", RW_BENCH_CODES_FEATURES);
-    rw_bench_add_real(&line, "mean_leaves", t->leaves / t->n_trees, 1);
-    rw_bench_add_real(&line, "tree_ms", tree_ms(t), 2);
-    rw_bench_add_real(&line, "histograms", median_of(t, offsetof(struct tree, histograms_ms)), 2);
-    rw_bench_add_real(&line, "splits", median_of(t, offsetof(struct tree, splits_ms)), 2);
-    rw_bench_add_real(&line, "partition", median_of(t, offsetof(struct tree, partition_ms)), 2);
-    rw_bench_add_real(&line, "other", median_of(t, offsetof(struct tree, other_ms)), 2);
-    rw_bench_add_real(&line, "first_tree_ms", t->tree[0].ms, 1);
-    rw_bench_add_integer(&line, "sent_bytes", median_of(t, offsetof(struct tree, bytes)));
-    rw_bench_add_real(&line, "make_s", t->make_ms / 1e3, 2);
-    return rw_bench_send(t->bench, "ranks", &line);
+    return rw_bench_send_row(
+        t->bench, "ranks",
+        "ranks:i device:s documents:n features:i mean_leaves:1 tree_ms:2 histograms:2 splits:2 "
+        "partition:2 other:2 first_tree_ms:1 sent_bytes:n make_s:2",
+        t->n_ranks, rw_params_get((struct rw_params *)t->params, "device"),
+        (double)t->n_queries * RW_BENCH_CODES_DOCS, RW_BENCH_CODES_FEATURES, t->leaves / t->n_trees,
+        tree_ms(t), median_of(t, offsetof(struct tree, histograms_ms)),
+        median_of(t, offsetof(struct tree, splits_ms)),
+        median_of(t, offsetof(struct tree, partition_ms)),
+        median_of(t, offsetof(struct tree, other_ms)), t->tree[0].ms,
+        median_of(t, offsetof(struct tree, bytes)), t->make_ms / 1e3);
 }
 
 /* Of one rank and of several, if the suite is as it is by itself. */
@@ -205,8 +201,8 @@ out:
 }
 
 const struct rw_bench_suite rw_bench_ranks = {
+    .bench = "train",
     .name = "ranks",
-    .about = "a training by one rank and by several: time and bytes sent of a tree",
     .run = run,
     .has_ranks = 1,
 };

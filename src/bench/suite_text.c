@@ -53,32 +53,21 @@ static int send_row(struct text *s)
 {
     const struct rw_bench_training *t = &s->training;
     struct rw_bench_training plan;
-    struct rw_bench_line line = {.n = 0};
     /* Asked for afterwards, as it opens the device, which is a part of what was measured. */
     RW_TRY(rw_bench_plan_training(s->bench, s->params, s->dataset, &plan));
-    rw_bench_add_text(&line, "shape", s->shape);
-    rw_bench_add_text(&line, "device", plan.device);
-    rw_bench_add_integer(&line, "queries", s->n_queries);
-    rw_bench_add_integer(&line, "documents", rw_dataset_n_docs(s->dataset));
-    rw_bench_add_integer(&line, "features", rw_dataset_n_features(s->dataset));
-    rw_bench_add_integer(&line, "text_bytes", s->text_bytes);
-    rw_bench_add_integer(&line, "trees", t->n_trees);
-    rw_bench_add_real(&line, "mean_leaves", t->mean_leaves, 1);
-    rw_bench_add_real(&line, "read_s", s->read_ms / 1e3, 3);
-    rw_bench_add_real(&line, "load_s", t->load_ms / 1e3, 3);
-    rw_bench_add_real(&line, "train_s", t->rounds_ms / 1e3, 3);
-    rw_bench_add_real(&line, "write_s", s->write_ms / 1e3, 3);
-    rw_bench_add_real(&line, "other_s", (t->total_ms - t->load_ms - t->rounds_ms) / 1e3, 3);
-    rw_bench_add_real(&line, "sum_s", s->sum_ms / 1e3, 3);
-    RW_TRY(rw_bench_send(s->bench, "text", &line));
+    RW_TRY(rw_bench_send_row(
+        s->bench, "text",
+        "shape:s device:s queries:u documents:u features:u text_bytes:n trees:i mean_leaves:1 "
+        "read_s:3 load_s:3 train_s:3 write_s:3 other_s:3 sum_s:3",
+        s->shape, plan.device, s->n_queries, rw_dataset_n_docs(s->dataset),
+        rw_dataset_n_features(s->dataset), s->text_bytes, t->n_trees, t->mean_leaves,
+        s->read_ms / 1e3, t->load_ms / 1e3, t->rounds_ms / 1e3, s->write_ms / 1e3,
+        (t->total_ms - t->load_ms - t->rounds_ms) / 1e3, s->sum_ms / 1e3));
     if (!s->is_own || !plan.on_gpu)
         return RW_OK;
-    return rw_bench_bar(
-        s->bench, &(struct rw_bench_bar){.what = "LETOR text to model, without the start: seconds",
-                                         .figure = s->sum_ms / 1e3,
-                                         .must = must_s,
-                                         .aim = aim_s,
-                                         .at_most = 1});
+    return rw_bench_bar(s->bench,
+                        &(struct rw_bench_bar){"LETOR text to model, without the start: seconds",
+                                               s->sum_ms / 1e3, must_s, aim_s, 1});
 }
 
 static int run(struct rw_bench *bench)
@@ -102,8 +91,8 @@ out:
 }
 
 const struct rw_bench_suite rw_bench_text = {
+    .bench = "train",
     .name = "text",
-    .about = "LETOR text to finished model: reading, cuts and codes, training, writing",
     .run = run,
     .writes = 1,
     .is_cold = 1,

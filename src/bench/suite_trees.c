@@ -129,7 +129,6 @@ static int count_bins(struct trees *s, struct row *row)
 static int measure(struct trees *s, struct row *row)
 {
     const struct rw_bench_training *t = &row->training;
-    struct rw_bench_line line = {.n = 0};
     RW_TRY(rw_bench_data_make(s->bench, &s->data, row->shape, row->n_queries));
     row->n_docs = rw_dataset_n_docs(s->data.dataset);
     RW_TRY(count_bins(s, row));
@@ -137,16 +136,12 @@ static int measure(struct trees *s, struct row *row)
     rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, %d trees on %s", row->name, row->params->rounds,
            t->device);
     RW_TRY(rw_bench_time_training(s->bench, row->params, s->data.dataset, &row->training, NULL));
-    rw_bench_add_text(&line, "row", row->name);
-    rw_bench_add_text(&line, "device", t->device);
-    rw_bench_add_integer(&line, "queries", row->n_queries);
-    rw_bench_add_integer(&line, "documents", row->n_docs);
-    rw_bench_add_integer(&line, "features", rw_dataset_n_features(s->data.dataset));
-    rw_bench_add_integer(&line, "leaves", rw_bench_leaves(row->params, row->n_docs));
-    rw_bench_add_training(&line, t);
-    rw_bench_add_real(&line, "first_tree_ms", t->first_tree_ms, 1);
-    rw_bench_add_real(&line, "load_s", t->load_ms / 1e3, 3);
-    return rw_bench_send(s->bench, "trees", &line);
+    return rw_bench_send_row(
+        s->bench, "trees",
+        "row:s device:s queries:u documents:u features:u leaves:i training:t "
+        "first_tree_ms:1 load_s:3",
+        row->name, t->device, row->n_queries, row->n_docs, rw_dataset_n_features(s->data.dataset),
+        rw_bench_leaves(row->params, row->n_docs), t, t->first_tree_ms, t->load_ms / 1e3);
 }
 
 /* The bound on memory: 1.3 x padded codes + 80 bytes a document + leaves x total bins x 12 bytes +
@@ -164,15 +159,13 @@ static int send_memory(struct trees *s)
     for (int i = 0; i < s->n_rows; i++) {
         const struct row *row = &s->row[i];
         const struct rw_bench_training *t = &row->training;
-        struct rw_bench_line line = {.n = 0};
-        rw_bench_add_text(&line, "row", row->name);
-        rw_bench_add_integer(&line, "columns", row->n_used);
-        rw_bench_add_integer(&line, "total_bins", (double)row->n_bins);
-        rw_bench_add_real(&line, "padded_codes", t->on_gpu ? (double)t->code_bytes : NAN, 0);
-        rw_bench_add_real(&line, "planned_bytes", t->plan_bytes ? (double)t->plan_bytes : NAN, 0);
-        rw_bench_add_real(&line, "held_bytes", t->device_bytes ? (double)t->device_bytes : NAN, 0);
-        rw_bench_add_real(&line, "allowed_bytes", allowed_bytes(row), 0);
-        RW_TRY(rw_bench_send(s->bench, "memory", &line));
+        RW_TRY(rw_bench_send_row(
+            s->bench, "memory",
+            "row:s columns:u total_bins:n padded_codes:0 planned_bytes:0 held_bytes:0 "
+            "allowed_bytes:0",
+            row->name, row->n_used, (double)row->n_bins, t->on_gpu ? (double)t->code_bytes : NAN,
+            t->plan_bytes ? (double)t->plan_bytes : NAN,
+            t->device_bytes ? (double)t->device_bytes : NAN, allowed_bytes(row)));
     }
     return RW_OK;
 }
@@ -221,8 +214,7 @@ out:
 }
 
 const struct rw_bench_suite rw_bench_trees = {
+    .bench = "train",
     .name = "trees",
-    .about =
-        "milliseconds and memory of a tree: 255 and 31 leaves, newton, 1,023 bins, three shapes",
     .run = run,
 };

@@ -1,5 +1,167 @@
-/* rankwood bench: measures this machine. */
+/* rankwood bench: measures this machine; rankwood doctor: what it has, and whether all of it gives
+ * the same model. Both print the rows of the library: as tables, as they come, or in another format
+ * at the end. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/cli.h"
+
+/* ------------------------------------------------------------------ rows */
+
+static json_t *field_json(const struct rw_bench_field *field)
+{
+    return field->kind == RW_BENCH_TEXT      ? rw_result_text(field->text)
+           : field->kind == RW_BENCH_INTEGER ? json_integer((json_int_t)field->number)
+           : field->kind == RW_BENCH_REAL    ? rw_result_real(field->number)
+                                             : json_null();
+}
+
+static json_t *row_json(const struct rw_bench_row *row)
+{
+    json_t *json = json_object();
+    for (int i = 0; i < row->n_fields; i++)
+        json_object_set_new(json, row->field[i].name, field_json(&row->field[i]));
+    return json;
+}
+
+enum { ROOM = 4096 };
+
+/* The row's columns, with their decimals, as rw_result_rows takes them. */
+static void columns_of(const struct rw_bench_row *row, char columns[ROOM])
+{
+    columns[0] = 0;
+    for (int i = 0; i < row->n_fields; i++) {
+        const struct rw_bench_field *field = &row->field[i];
+        const size_t used = strlen(columns);
+        /* whichever row comes first, the longest must fit */
+        const int least = strcmp(field->name, "method") == 0 ? 21
+                          : strcmp(field->name, "row") == 0  ? 37
+                          : strcmp(field->name, "name") == 0 ? 20
+                                                             : 0;
+        snprintf(columns + used, ROOM - used,
+                 field->kind == RW_BENCH_REAL ? "%s%s=%-*s=%%.%df" : "%s%s=%-*s", i ? ";" : "",
+                 field->name, least, field->name, field->decimals);
+    }
+}
+
+/* rw_result_show of the row. */
+static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *row)
+{
+    char columns[ROOM];
+    columns_of(row, columns);
+    return rw_result_show(stream, row->table, row_json(row), columns);
+}
+
+/* ------------------------------------------------------------------ bench */
+
+struct bench {
+    enum rw_format format;
+    struct rw_result_stream stream; /* of text */
+    struct rw_result result;        /* of the others: LaTeX has a table for each of the bench's */
+    json_t *rows;                   /* of the document */
+    json_t *table;                  /* LaTeX's last one; borrowed */
+    char columns[ROOM];             /* CSV's: those of all rows */
+};
+
+static int show_device(const struct rw_bench_row *row)
+{
+    printf("suite '%s':", row->suite);
+    for (int i = 0; i < row->n_fields; i++) {
+        const struct rw_bench_field *field = &row->field[i];
+        if (field->kind == RW_BENCH_TEXT)
+            printf("%s %s %s", i ? "," : "", field->name, field->text);
+        else
+            printf("%s %s %.*f", i ? "," : "", field->name, field->decimals, field->number);
+    }
+    putchar('\n');
+    return fflush(stdout);
+}
+
+/* Adds the keys that no row had so far. */
+static void add_columns(char columns[ROOM], json_t *row)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(row, key, value)
+    {
+        char between[2][ROOM + 4];
+        snprintf(between[0], sizeof(between[0]), ";%s;", columns);
+        snprintf(between[1], sizeof(between[1]), ";%s;", key);
+        const size_t used = strlen(columns);
+        if (!strstr(between[0], between[1]))
+            snprintf(columns + used, ROOM - used, "%s%s", used ? ";" : "", key);
+    }
+}
+
+static int take(void *user, const struct rw_bench_row *row)
+{
+    struct bench *bench = user;
+    const int is_device = strcmp(row->table, "device") == 0;
+    char columns[ROOM];
+    if (bench->format == RW_FORMAT_TEXT)
+        return is_device ? show_device(row) : show_row(&bench->stream, row);
+    if (is_device) {
+        json_object_set_new(bench->result.document, "suite", json_string(row->suite));
+        rw_result_extend(bench->result.document, row_json(row));
+        return 0;
+    }
+    const size_t n = json_array_size(bench->rows);
+    const char *last =
+        json_string_value(json_object_get(json_array_get(bench->rows, n - 1), "table"));
+    const int is_new = !last || strcmp(last, row->table) != 0;
+    json_t *json = rw_result_row("table:s", row->table);
+    rw_result_extend(json, row_json(row));
+    json_array_append_new(bench->rows, json);
+    add_columns(bench->columns, json);
+    if (bench->format == RW_FORMAT_LATEX && is_new) {
+        bench->table = json_array();
+        columns_of(row, columns);
+        rw_result_rows(&bench->result, row->table, bench->table, columns);
+    }
+    if (bench->format == RW_FORMAT_LATEX)
+        json_array_append(bench->table, json);
+    return 0;
+}
+
+/* A row a line: the head without its closing brace, then the rows. */
+static void print_json(json_t *head, const json_t *rows)
+{
+    enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
+    char *text = json_dumps(head, FLAGS);
+    size_t i;
+    json_t *row;
+    printf("%.*s,\"rows\":[", (int)strlen(text) - 1, text);
+    free(text);
+    json_array_foreach(rows, i, row)
+    {
+        fputs(i ? ",\n" : "\n", stdout);
+        json_dumpf(row, stdout, FLAGS);
+    }
+    fputs("\n]}\n", stdout);
+}
+
+int rw_bench_rows(struct rw_cli *cli, const char *name, rw_bench_fn run,
+                  const struct rw_bench_options *options)
+{
+    static struct bench bench;
+    bench.format = cli->format;
+    bench.rows = json_array();
+    bench.result.document =
+        rw_result_row("bench:s suite:s version:s quick:b", name, "", RW_VERSION, options->quick);
+    const int status = run(cli->ctx, name, options, take, &bench);
+    if (status == RW_ERR_INTERRUPTED) /* the reader closed it */
+        return rw_output_end(RW_EXIT_OK);
+    RW_STEP(status);
+    if (cli->format == RW_FORMAT_JSON) {
+        print_json(bench.result.document, bench.rows);
+        return 0;
+    }
+    if (cli->format == RW_FORMAT_CSV)
+        rw_result_rows(&bench.result, NULL, json_incref(bench.rows), bench.columns);
+    if (cli->format != RW_FORMAT_TEXT)
+        rw_result_print(cli, &bench.result, stdout);
+    return 0;
+}
 
 static struct rw_bench_options how = {.seed = 1};
 static unsigned long long queries, ranks;
@@ -26,47 +188,25 @@ static const struct rw_option of_others[] = {
     {0},
 };
 
-static void list_suites(FILE *out)
-{
-    const char *name, *about;
-    for (int i = 0; rw_bench_suite_at("train", i, &name, &about); i++)
-        fprintf(out, "%s%s", i ? ", " : " Suites: ", name);
-    fputc('.', out);
-}
-
-static int run(struct rw_cli *cli, const char *bench, rw_bench_fn measure)
+static int run(struct rw_cli *cli)
 {
     how.params = cli->params;
     how.n_queries = (uint32_t)queries;
     how.n_ranks = (uint32_t)ranks;
-    return rw_bench_rows(cli, bench, measure, &how);
-}
-
-static int run_train(struct rw_cli *cli)
-{
-    return run(cli, "train", rw_bench_train);
-}
-
-static int run_load(struct rw_cli *cli)
-{
-    return run(cli, "load", rw_bench_load);
-}
-
-static int run_predict(struct rw_cli *cli)
-{
-    return run(cli, "predict", rw_bench_predict);
+    return rw_bench_rows(cli, cli->command->name + strlen("bench "), rw_bench, &how);
 }
 
 static const struct rw_command bench_train = {
     .name = "bench train",
-    .about = "Measures training on made data, on the device that --device names. Parameters "
-             "replace those of the suite; rows that are the same then are one.",
-    .more = list_suites,
+    .about =
+        "Measures training on made data, on the device that --device names. Parameters "
+        "replace those of the suite; rows that are the same then are one. Suites: trees, grow, "
+        "text, far, ranks.",
     .has_results = 1,
     .options = of_training,
     .roles = RW_ROLE_TREES | RW_ROLE_LEAVES | RW_ROLE_MACHINE,
     .params = " absent ",
-    .run = run_train,
+    .run = run,
 };
 static const struct rw_command bench_load = {
     .name = "bench load",
@@ -76,7 +216,7 @@ static const struct rw_command bench_load = {
     .has_results = 1,
     .options = of_others,
     .params = " bins threads ",
-    .run = run_load,
+    .run = run,
 };
 static const struct rw_command bench_predict = {
     .name = "bench predict",
@@ -86,7 +226,7 @@ static const struct rw_command bench_predict = {
     .has_results = 1,
     .options = of_others,
     .params = " threads ",
-    .run = run_predict,
+    .run = run,
 };
 static const struct rw_command *const parts[] = {&bench_train, &bench_load, &bench_predict, NULL};
 
@@ -95,4 +235,94 @@ const struct rw_command rw_cmd_bench = {
     .brief = "measure loading, training and scores",
     .operands = "train, load or predict",
     .parts = parts,
+};
+
+/* ------------------------------------------------------------------ doctor */
+
+/* Tables of any number of rows; the others have one. */
+static int is_list(const char *table)
+{
+    return strcmp(table, "gpu") == 0 || strcmp(table, "check") == 0 || strcmp(table, "auto") == 0;
+}
+
+/* A field a line, but bytes as gigabytes, and text in full. */
+static int print_fields(struct rw_result_stream *stream, const struct rw_bench_row *row)
+{
+    printf("%s%s\n", stream->title[0] ? "\n" : "", row->table);
+    snprintf(stream->title, sizeof(stream->title), "%s", row->table);
+    for (int i = 0; i < row->n_fields; i++) {
+        const struct rw_bench_field *field = &row->field[i];
+        const int is_bytes = field->kind == RW_BENCH_INTEGER && strstr(field->name, "_bytes");
+        printf("  %-20s  ", field->name);
+        if (field->kind == RW_BENCH_TEXT)
+            puts(field->text);
+        else if (field->kind == RW_BENCH_NONE)
+            puts("-");
+        else
+            printf(is_bytes ? "%.*f GB\n" : "%.*f\n", is_bytes ? 2 : field->decimals,
+                   field->number / (is_bytes ? 1e9 : 1));
+    }
+    return fflush(stdout);
+}
+
+static int show(void *user, const struct rw_bench_row *row)
+{
+    return is_list(row->table) ? show_row(user, row) : print_fields(user, row);
+}
+
+/* Adds a row to the document, and each of its fields as a row of one table. */
+static int keep(void *user, const struct rw_bench_row *row)
+{
+    struct rw_result *result = user;
+    json_t *fields = row_json(row), *value;
+    json_t *list = json_object_get(result->document, row->table);
+    const char *name;
+    json_t *rows = json_array();
+    json_object_foreach(fields, name, value)
+        rw_result_add(rows, "table:s row:i field:s value:O", row->table,
+                      (int)json_array_size(list) + 1, name, value);
+    rw_result_rows(result, NULL, rows, "table;row;field;value");
+    if (is_list(row->table))
+        json_array_append_new(list, fields);
+    else
+        json_object_set_new(result->document, row->table, fields);
+    return 0;
+}
+
+static int run_doctor(struct rw_cli *cli)
+{
+    const int is_text = cli->format == RW_FORMAT_TEXT;
+    struct rw_result_stream stream = {.n = 0};
+    static struct rw_result result;
+    int n_wrong;
+    result.document =
+        rw_result_row("gpu:o check:o auto:o", json_array(), json_array(), json_array());
+    const int status = rw_doctor(cli->ctx, is_text ? show : keep,
+                                 is_text ? (void *)&stream : (void *)&result, &n_wrong);
+    if (status == RW_ERR_INTERRUPTED) /* the reader closed it */
+        return rw_output_end(RW_EXIT_OK);
+    RW_STEP(status);
+    json_object_set_new(result.document, "wrong", json_integer(n_wrong));
+    if (!is_text)
+        rw_result_print(cli, &result, stdout);
+    if (n_wrong == 0)
+        return 0;
+    rw_msg_error("%d check%s failed: this machine does not give the reference's model", n_wrong,
+                 n_wrong == 1 ? "" : "s");
+    return RW_EXIT_FAILURE;
+}
+
+static const struct rw_option no_options[] = {{0}};
+const struct rw_command rw_cmd_doctor = {
+    .name = "doctor",
+    .brief = "what this machine has, and whether all of it gives one model",
+    .about = "Prints what Rankwood finds on this machine: processors, memory and what limits "
+             "them, GPUs and their driver, libraries. Then trains two small trees on every "
+             "instruction set and GPU, and compares the models' bytes with the reference's: the "
+             "exit code is 1 if one differs. Last, what '--device auto' would choose.",
+    .least = 0,
+    .most = 0,
+    .has_results = 1,
+    .options = no_options,
+    .run = run_doctor,
 };
