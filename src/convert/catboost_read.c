@@ -578,7 +578,6 @@ static void read_oblivious(struct reading *r, const json_t *from)
     }
     for (int32_t i = 0; tree && i < n_leaves; i++) {
         struct rw_ens_node *leaf = &tree->node[n_leaves - 1 + i];
-        leaf->left = leaf->right = -1;
         leaf->value = rw_json_number_at(source, leaves, "leaf_values", (size_t)i);
         leaf->has_cover = json_array_size(weights) == (size_t)n_leaves;
         if (leaf->has_cover)

@@ -60,6 +60,21 @@ struct rw_rules {
     uint32_t first_column; /* the first id that a feature can have: 0 or 1 */
 };
 
+/* Memory that is freed at once. Zero-initialise. */
+struct rw_arena {
+    void **owned; /* [n] */
+    size_t n, room;
+};
+/* As rw_mem_new and rw_mem_grow (ensemble.c). */
+int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size);
+int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
+                  size_t size);
+void rw_arena_free(struct rw_arena *arena);
+#define RW_ARENA_NEW(ctx, arena, pointer, n) \
+    rw_arena_new((ctx), (arena), (void **)&(pointer), (n), sizeof(*(pointer)))
+#define RW_ARENA_GROW(ctx, arena, pointer, room, n) \
+    rw_arena_grow((ctx), (arena), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
+
 /* A split, or a leaf (left < 0). */
 struct rw_ens_node {
     int32_t left, right; /* indexes of the tree's nodes; left is taken when the comparison holds */
@@ -74,13 +89,13 @@ struct rw_ens_node {
     double hessian;    /* sum of their hessians; what has one number for both has it twice */
     uint8_t has_cover; /* 0: these two are not known */
     uint32_t n_listed; /* categories */
-    uint32_t *listed;  /* [n_listed] ascending; NULL: none; owned by the ensemble */
+    uint32_t *listed;  /* [n_listed] ascending; NULL: none */
 };
 /* Node 0 is the root. A node may have no parent (XGBoost's deleted ones). A lowered tree has its
  * splits first, then its leaves. */
 struct rw_ens_tree {
     int32_t n_nodes;          /* >= 1 */
-    struct rw_ens_node *node; /* [n_nodes] owned */
+    struct rw_ens_node *node; /* [n_nodes] */
     size_t room;
     double weight; /* its leaves are multiplied by it */
 };
@@ -89,19 +104,21 @@ struct rw_ens_tree {
 struct rw_ens_categories {
     uint8_t is_one;   /* 0: the column's values are compared with thresholds */
     uint32_t n;       /* categories that are known */
-    uint32_t *number; /* [n] ascending; owned */
-    char **word;      /* [n] NULL: a column by numbers; each owned */
+    uint32_t *number; /* [n] ascending */
+    char **word;      /* [n] NULL: a column by numbers */
 };
+/* All that it points at is in its arena, but for model_name. */
 struct rw_ensemble {
     int32_t n_trees;
-    struct rw_ens_tree *tree; /* [n_trees] owned */
+    struct rw_ens_tree *tree; /* [n_trees] */
     size_t room;
+    struct rw_arena arena;
     double base;        /* added to every score */
     uint32_t n_columns; /* ids from the format's first on; 0: the format does not count them */
     uint32_t first_column;
-    char **column_name;        /* [n_columns] NULL: no names; each owned, or NULL for none */
-    unsigned char *column_had; /* [n_columns] 1: the training set had it; NULL: not known; owned */
-    struct rw_ens_categories *categories; /* [n_columns] NULL: no column is one; owned */
+    char **column_name;        /* [n_columns] NULL: no names; of a column: it has none */
+    unsigned char *column_had; /* [n_columns] 1: the training set had it; NULL: not known */
+    struct rw_ens_categories *categories; /* [n_columns] NULL: no column is one */
     const char *model_name;               /* NULL: none was given; borrowed */
 };
 /* NULL: the column's values are no categories. */
@@ -193,16 +210,16 @@ int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_m
 /* --- ensembles (ensemble.c) --- */
 /* Zero-initialised ensembles are empty; release in any state. */
 void rw_ensemble_release(struct rw_ensemble *ensemble);
-/* Adds a tree of n_nodes zeroed nodes (0: they are added one by one) of weight 1; *out stays valid
- * until the next one is added. */
+/* Adds a tree of n_nodes zeroed leaves and of weight 1; *out stays valid until the next one is
+ * added. */
 int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n_nodes,
                          struct rw_ens_tree **out);
-/* Adds a zeroed leaf; *out is its index. */
-int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out);
 /* Gives the leaf at an index two children, zeroed leaves. */
-int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at);
+int rw_ensemble_split(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_tree *tree,
+                      int32_t at);
 /* Copies n numbers, ascending, to where a node lists its categories. */
-int rw_ens_list(struct rw_ctx *ctx, struct rw_ens_node *node, const uint32_t *category, uint32_t n);
+int rw_ensemble_list(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_node *node,
+                     const uint32_t *category, uint32_t n);
 /* The categories of a column, made where it has none yet: numbers [n] ascending, or (NULL) words,
  * which are copied. The columns are there. */
 int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,

@@ -9,114 +9,135 @@
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 
-static void categories_release(struct rw_ens_categories *of)
+/* ------------------------------------------------------------------ memory */
+
+int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size)
 {
-    for (uint32_t i = 0; of->word && i < of->n; i++)
-        rw_mem_free(of->word[i]);
-    rw_mem_free(of->word);
-    rw_mem_free(of->number);
+    *out = NULL;
+    RW_TRY(RW_GROW(ctx, arena->owned, arena->room, arena->n + 1));
+    RW_TRY(rw_mem_new(ctx, out, n, size));
+    arena->owned[arena->n++] = *out;
+    return RW_OK;
 }
+
+int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
+                  size_t size)
+{
+    const size_t wanted = n > 2 * *room ? n : 2 * *room;
+    void *larger;
+    if (n <= *room)
+        return RW_OK;
+    RW_TRY(rw_arena_new(ctx, arena, &larger, wanted, size));
+    if (*room > 0)
+        memcpy(larger, *out, *room * size);
+    *out = larger;
+    *room = wanted;
+    return RW_OK;
+}
+
+void rw_arena_free(struct rw_arena *arena)
+{
+    for (size_t i = 0; i < arena->n; i++)
+        rw_mem_free(arena->owned[i]);
+    rw_mem_free(arena->owned);
+    memset(arena, 0, sizeof(*arena));
+}
+
+/* ------------------------------------------------------------------ trees and columns */
 
 void rw_ensemble_release(struct rw_ensemble *ensemble)
 {
-    for (int32_t i = 0; i < ensemble->n_trees; i++) {
-        for (int32_t k = 0; k < ensemble->tree[i].n_nodes; k++)
-            rw_mem_free(ensemble->tree[i].node[k].listed);
-        rw_mem_free(ensemble->tree[i].node);
-    }
-    for (uint32_t i = 0; ensemble->categories && i < ensemble->n_columns; i++)
-        categories_release(&ensemble->categories[i]);
-    for (uint32_t i = 0; ensemble->column_name && i < ensemble->n_columns; i++)
-        rw_mem_free(ensemble->column_name[i]);
-    rw_mem_free(ensemble->tree);
-    rw_mem_free(ensemble->column_name);
-    rw_mem_free(ensemble->column_had);
-    rw_mem_free(ensemble->categories);
+    rw_arena_free(&ensemble->arena);
     memset(ensemble, 0, sizeof(*ensemble));
+}
+
+/* Makes the tree's nodes from the first-th on leaves. */
+static void make_leaves(struct rw_ens_tree *tree, int32_t first)
+{
+    for (int32_t i = first; i < tree->n_nodes; i++)
+        tree->node[i] = (struct rw_ens_node){.left = -1, .right = -1};
 }
 
 int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n_nodes,
                          struct rw_ens_tree **out)
 {
+    struct rw_ens_tree tree = {.n_nodes = n_nodes, .room = (size_t)n_nodes, .weight = 1};
     *out = NULL;
     if (ensemble->n_trees == INT32_MAX)
         return rw_fail(ctx, RW_ERR_FORMAT, "more than %d trees", INT32_MAX);
-    RW_TRY(RW_GROW(ctx, ensemble->tree, ensemble->room, (size_t)ensemble->n_trees + 1));
-    struct rw_ens_tree *tree = &ensemble->tree[ensemble->n_trees];
-    memset(tree, 0, sizeof(*tree));
-    if (n_nodes > 0)
-        RW_TRY(RW_NEW(ctx, tree->node, (size_t)n_nodes));
-    tree->n_nodes = n_nodes;
-    tree->room = (size_t)n_nodes;
-    tree->weight = 1;
-    ensemble->n_trees++;
-    *out = tree;
+    RW_TRY(RW_ARENA_GROW(ctx, &ensemble->arena, ensemble->tree, ensemble->room,
+                         (size_t)ensemble->n_trees + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, tree.node, (size_t)n_nodes));
+    make_leaves(&tree, 0);
+    *out = &ensemble->tree[ensemble->n_trees++];
+    **out = tree;
     return RW_OK;
 }
 
-int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out)
+int rw_ensemble_split(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_tree *tree,
+                      int32_t at)
 {
-    if (tree->n_nodes == INT32_MAX)
+    const int32_t left = tree->n_nodes;
+    if (left > INT32_MAX - 2)
         return rw_fail(ctx, RW_ERR_FORMAT, "a tree of more than %d nodes", INT32_MAX);
-    RW_TRY(RW_GROW(ctx, tree->node, tree->room, (size_t)tree->n_nodes + 1));
-    struct rw_ens_node *node = &tree->node[tree->n_nodes];
-    memset(node, 0, sizeof(*node));
-    node->left = node->right = -1;
-    *out = tree->n_nodes++;
-    return RW_OK;
-}
-
-int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at)
-{
-    int32_t left = 0, right = 0;
-    RW_TRY(rw_ens_tree_add(ctx, tree, &left));
-    RW_TRY(rw_ens_tree_add(ctx, tree, &right));
+    RW_TRY(RW_ARENA_GROW(ctx, &ensemble->arena, tree->node, tree->room, (size_t)left + 2));
+    tree->n_nodes += 2;
+    make_leaves(tree, left);
     tree->node[at].left = left;
-    tree->node[at].right = right;
+    tree->node[at].right = left + 1;
     return RW_OK;
 }
 
-int rw_ens_list(struct rw_ctx *ctx, struct rw_ens_node *node, const uint32_t *category, uint32_t n)
+int rw_ensemble_list(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_node *node,
+                     const uint32_t *category, uint32_t n)
 {
-    RW_TRY(RW_NEW_RAW(ctx, node->listed, n));
-    memcpy(node->listed, category, n * sizeof(*category));
+    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, node->listed, n));
+    if (n > 0)
+        memcpy(node->listed, category, n * sizeof(*category));
     node->n_listed = n;
+    return RW_OK;
+}
+
+static int copy_text(struct rw_ctx *ctx, struct rw_ensemble *ensemble, char **out, const char *text)
+{
+    const size_t n = strlen(text) + 1;
+    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, *out, n));
+    memcpy(*out, text, n);
     return RW_OK;
 }
 
 int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
                            const uint32_t *number, const char *const *word, uint32_t n)
 {
+    struct rw_arena *arena = &ensemble->arena;
     if (!ensemble->categories)
-        RW_TRY(RW_NEW(ctx, ensemble->categories, ensemble->n_columns));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, ensemble->categories, ensemble->n_columns));
     struct rw_ens_categories *of = &ensemble->categories[column - ensemble->first_column];
     if (of->is_one)
         return RW_OK;
     of->is_one = 1;
-    RW_TRY(RW_NEW(ctx, of->number, n));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, of->number, n));
     if (!number)
-        RW_TRY(RW_NEW(ctx, of->word, n));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, of->word, n));
     for (; of->n < n; of->n++) {
         of->number[of->n] = number ? number[of->n] : of->n;
         if (!number)
-            RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], word[of->n]));
+            RW_TRY(copy_text(ctx, ensemble, &of->word[of->n], word[of->n]));
     }
     return RW_OK;
 }
 
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t n)
 {
-    RW_TRY(RW_NEW(ctx, ensemble->column_name, n));
+    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, ensemble->column_name, n));
     ensemble->n_columns = n;
-    return RW_NEW(ctx, ensemble->column_had, n);
+    return RW_ARENA_NEW(ctx, &ensemble->arena, ensemble->column_had, n);
 }
 
 int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
                      const char *name)
 {
-    rw_mem_free(ensemble->column_name[column]);
-    ensemble->column_name[column] = NULL;
-    return rw_mem_copy_text(ctx, &ensemble->column_name[column], name);
+    return copy_text(ctx, ensemble, &ensemble->column_name[column], name);
 }
 
 /* ------------------------------------------------------------------ checks */
@@ -130,6 +151,7 @@ struct checking {
     uint8_t *seen;  /* [n_nodes] */
     int32_t *stack; /* [n_nodes] */
     int32_t n_stack;
+    struct rw_arena arena; /* has both */
 };
 
 static int wrong(const struct checking *c, int32_t at, const char *what)
@@ -187,27 +209,23 @@ static int check_node(struct checking *c, int32_t at)
 static int check_tree(struct checking *c)
 {
     const size_t n = (size_t)c->tree->n_nodes;
-    int status;
     if (c->tree->n_nodes < 1)
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->number);
     if (!isfinite(c->tree->weight))
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
                        c->number);
-    RW_TRY_OUT(RW_NEW(c->ctx, c->seen, n));
-    RW_TRY_OUT(RW_NEW(c->ctx, c->stack, n));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->seen, n));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->stack, n));
     /* those that no split leads to, too: all lists are read */
     for (int32_t i = 0; i < c->tree->n_nodes; i++) {
         if (c->tree->node[i].left >= 0 && c->tree->node[i].by_category)
-            RW_TRY_OUT(check_listed(c, i));
+            RW_TRY(check_listed(c, i));
     }
     c->seen[0] = 1;
     c->n_stack = 1; /* the root, 0 */
     while (c->n_stack > 0)
-        RW_TRY_OUT(check_node(c, c->stack[--c->n_stack]));
-out:
-    rw_mem_free(c->seen);
-    rw_mem_free(c->stack);
-    return status;
+        RW_TRY(check_node(c, c->stack[--c->n_stack]));
+    return RW_OK;
 }
 
 int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, const char *path)
@@ -220,7 +238,9 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
                              .ensemble = ensemble,
                              .number = i + 1,
                              .tree = &ensemble->tree[i]};
-        RW_TRY(check_tree(&c));
+        const int status = check_tree(&c);
+        rw_arena_free(&c.arena);
+        RW_TRY(status);
     }
     return RW_OK;
 }

@@ -151,7 +151,8 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
     return RW_OK;
 }
 
-static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
+static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node,
+                     struct rw_ensemble *out)
 {
     const struct rw_tree *tree = &l->model->tree[t];
     uint32_t listed[RW_MAX_CATEGORIES];
@@ -170,10 +171,11 @@ static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_nod
     node->nan = (tree->missing_left[i] != apart) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
     if (!node->by_category)
         rw_rules_threshold(l->rules, ABOVE_CATEGORIES, &node->threshold);
-    return rw_ens_list(l->ctx, node, listed, n);
+    return rw_ensemble_list(l->ctx, out, node, listed, n);
 }
 
-static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
+static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node,
+                       struct rw_ensemble *out)
 {
     const struct rw_tree *tree = &l->model->tree[t];
     const int32_t n_splits = tree->n_leaves - 1;
@@ -194,7 +196,7 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     node->less = (uint8_t)l->rules->less;
     node->gain = tree->gain[i];
     if (rw_tree_by_set(tree, i))
-        return lower_set(l, t, i, node);
+        return lower_set(l, t, i, node, out);
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
         const int may_lose = l->rules->slack > 0;
         if (!l->how->lossy || !may_lose)
@@ -253,10 +255,9 @@ static int lower_tree(struct lowering *l, int32_t t, struct rw_ensemble *out)
         return rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "tree %d: %d leaves", t + 1, tree->n_leaves);
     RW_TRY(rw_ensemble_add_tree(l->ctx, out, n_splits + tree->n_leaves, &to));
     for (int32_t i = 0; i < n_splits; i++)
-        RW_TRY(lower_split(l, t, i, &to->node[i]));
+        RW_TRY(lower_split(l, t, i, &to->node[i], out));
     for (int32_t i = 0; i < tree->n_leaves; i++) {
         struct rw_ens_node *leaf = &to->node[n_splits + i];
-        leaf->left = leaf->right = -1;
         leaf->value = (double)tree->leaf[i];
     }
     lower_covers(l, tree, to);
@@ -344,7 +345,6 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
     if (names == RW_NAMES_SET && l->how->set)
         return lower_set_names(l, out);
     if (names == RW_NAMES_NONE || (names == RW_NAMES_GIVEN && l->model->n_names == 0)) {
-        rw_mem_free(out->column_name);
         out->column_name = NULL;
         return RW_OK;
     }

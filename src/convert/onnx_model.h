@@ -1,10 +1,25 @@
 /* ONNX-ML's tree ensembles: a model whose graph is one node, TreeEnsembleRegressor (operator set 3
  * of ai.onnx.ml, and the earlier ones that it grew from) or TreeEnsemble (5). Floats; a node's mode
- * says how it compares, nodes_missing_value_tracks_true that NaN goes where true does. */
+ * says how it compares, nodes_missing_value_tracks_true that NaN goes where true does.
+ *
+ * Files are in Protocol Buffers' wire format: messages are runs of (number, type, value). It is
+ * written and read here since the C libraries of it (protobuf-c, nanopb) want a compiler of their
+ * own at build time and code that it makes of ONNX's whole schema, for a dozen fields; the format
+ * itself is four kinds of values. */
 #ifndef RW_CONVERT_ONNX_MODEL_H
 #define RW_CONVERT_ONNX_MODEL_H
 
-#include "convert/protobuf.h"
+#include "base/bits.h"
+#include "convert/convert.h"
+
+enum rw_pb_type { RW_PB_VARINT = 0, RW_PB_FIXED64 = 1, RW_PB_BYTES = 2, RW_PB_FIXED32 = 5 };
+/* A number alone, as packed arrays hold them. */
+void rw_pb_put_number(struct rw_put *put, uint64_t number);
+void rw_pb_put_fixed32(struct rw_put *put, uint32_t bits);
+/* Fields; a message or a packed array is bytes. */
+void rw_pb_put_varint(struct rw_put *put, uint32_t field, uint64_t number);
+void rw_pb_put_bytes(struct rw_put *put, uint32_t field, const void *bytes, size_t n);
+void rw_pb_put_text(struct rw_put *put, uint32_t field, const char *text);
 
 #define RW_ONNX_DOMAIN "ai.onnx.ml"
 /* Numbers of fields in onnx.proto, a line or more for each message. */
@@ -76,9 +91,10 @@ enum rw_onnx_mode {
 static const char *const rw_onnx_words[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                             "BRANCH_EQ",  "BRANCH_NEQ", NULL,         "LEAF"};
 
-/* The attributes of both operators, by what they mean: of the model, of nodes from TREE on, of
- * leaves from LEAF_TREE on. IGNORED: hit rates, which change no score. */
-enum rw_onnx_slot {
+/* The lists that attributes of both operators are read into and written from, by what they mean: of
+ * the model, of nodes from TREE on, of leaves from LEAF_TREE on. IGNORED: hit rates, which change
+ * no score. */
+enum rw_onnx_list {
     RW_ONNX_AGGREGATE,
     RW_ONNX_POST,
     RW_ONNX_N_TARGETS,
@@ -100,23 +116,38 @@ enum rw_onnx_slot {
     RW_ONNX_LEAF_TARGET,
     RW_ONNX_LEAF_WEIGHT,
     RW_ONNX_IGNORED,
-    RW_ONNX_SLOTS
+    RW_ONNX_LISTS
 };
+/* A row for each attribute of an operator, in the order in which they are written; the rows end
+ * with a NULL name. */
 struct rw_onnx_attribute {
-    struct rw_pb_ints ints; /* also of a tensor of bytes, and one number */
-    struct rw_pb_reals reals;
-    struct rw_pb *text; /* [n_texts] owned */
-    size_t n_texts, room;
+    const char *name;
+    enum rw_onnx_list list;
+    int type;
+    const char *word; /* of a text: the only one taken */
+    int only_read;
 };
-/* A model's one node. Zero-initialise; release in any state. */
+const struct rw_onnx_attribute *rw_onnx_attributes(int five);
+
+/* A model's one node. Zero-initialise; free the arena. */
 struct rw_onnx {
     int five; /* 1: TreeEnsemble */
     int64_t n_columns;
-    struct rw_onnx_attribute slot[RW_ONNX_SLOTS];
+    struct {
+        int64_t *value; /* [n] reals by their bits, modes and texts by their numbers */
+        size_t n, room;
+    } list[RW_ONNX_LISTS];
+    struct rw_arena arena;
 };
-/* to_onnx.c: a model of the one operator or the other. Returns source->status. */
+static inline int rw_onnx_add(struct rw_ctx *ctx, struct rw_onnx *onnx, enum rw_onnx_list to,
+                              int64_t value)
+{
+    RW_TRY(RW_ARENA_GROW(ctx, &onnx->arena, onnx->list[to].value, onnx->list[to].room,
+                         onnx->list[to].n + 1));
+    onnx->list[to].value[onnx->list[to].n++] = value;
+    return RW_OK;
+}
+/* onnx_read.c: the node as it stands in the file; the format's `parse`. */
 int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
-void rw_onnx_release(struct rw_onnx *onnx);
-/* onnx_write.c */
-int rw_onnx_write(const struct rw_ensemble *ensemble, int five, struct rw_put *put);
+int rw_onnx_parse(struct rw_source *source, int five, struct rw_ensemble *out);
 #endif

@@ -118,9 +118,8 @@ void rw_read_set(struct rw_source *source, struct rw_ensemble *out, struct rw_en
     node->threshold = 0;
     if (source->status < 0)
         return;
-    if (n > 0)
-        rw_keep(source, rw_ens_list(source->ctx, node, category, (uint32_t)n));
-    if (source->status == RW_OK)
+    if (n == 0 ||
+        rw_keep(source, rw_ensemble_list(source->ctx, out, node, category, (uint32_t)n)) == RW_OK)
         rw_keep(source, rw_ensemble_categories(source->ctx, out, node->column,
                                                (const uint32_t[]){0}, NULL, 0));
 }
@@ -133,20 +132,18 @@ struct pending {
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
                                  void *user, struct rw_ensemble *out)
 {
-    struct rw_ens_tree *tree = rw_add_tree(source, out, 0);
+    struct rw_ens_tree *tree = rw_add_tree(source, out, 1);
     struct pending *stack = NULL;
     size_t room = 0, n = 0;
-    int32_t at = 0;
-    if (!tree || rw_keep(source, rw_ens_tree_add(source->ctx, tree, &at)) < 0 ||
-        rw_keep(source, RW_GROW(source->ctx, stack, room, 2)) < 0)
+    if (!tree || rw_keep(source, RW_GROW(source->ctx, stack, room, 2)) < 0)
         return NULL;
-    stack[n++] = (struct pending){root, at};
+    stack[n++] = (struct pending){root, 0};
     while (n > 0 && source->status == RW_OK) {
         const struct pending now = stack[--n];
         const void *child[2] = {NULL, NULL};
         read(source, now.from, &tree->node[now.node], child, user);
         if (source->status < 0 || !child[0] ||
-            rw_keep(source, rw_ens_tree_split(source->ctx, tree, now.node)) < 0 ||
+            rw_keep(source, rw_ensemble_split(source->ctx, out, tree, now.node)) < 0 ||
             rw_keep(source, RW_GROW(source->ctx, stack, room, n + 2)) < 0)
             continue;
         stack[n++] = (struct pending){child[1], tree->node[now.node].right};

@@ -651,7 +651,6 @@ static void read_tree(struct reading *r, struct rw_ensemble *out)
         read_split(r, i, n_leaves, &tree->node[i], out);
     for (int64_t i = 0; tree && i < n_leaves; i++) {
         struct rw_ens_node *leaf = &tree->node[n_splits + i];
-        leaf->left = leaf->right = -1;
         leaf->value = r->list[VALUE][i];
         leaf->has_cover = n_covers > 0;
         leaf->docs = n_covers > 0 ? r->list[LEAF_COUNT][i] : 0;

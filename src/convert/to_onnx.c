@@ -1,743 +1,395 @@
-/* ONNX-ML: TreeEnsembleRegressor (as operator set 3 of ai.onnx.ml has it) and TreeEnsemble (5), one
- * node a model, a matrix of floats in and a score a document out. */
+/* Writes ONNX-ML's tree ensembles, TreeEnsembleRegressor (as operator set 3 of ai.onnx.ml has it)
+ * and TreeEnsemble (5): one node a model, a matrix of floats in and a score a document out. The
+ * nodes and leaves of all trees are laid out once, as the operator numbers them, in a list for each
+ * attribute; then each attribute is a row of a table. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "convert/onnx_model.h"
 
-struct reading {
-    struct rw_source *source;
-    struct rw_onnx *out;
-    int n_nodes, n_inputs;
-    struct rw_pb node_input, graph_input; /* names */
-    int64_t n_columns;
-};
-
-static int is_word(const struct rw_pb *text, const char *word)
-{
-    const size_t n = (size_t)(text->end - text->at);
-    return n == strlen(word) && memcmp(text->at, word, n) == 0;
-}
-
-/* How much of a text a message shows. */
-static int shown(struct rw_pb text)
-{
-    return text.end - text.at < 60 ? (int)(text.end - text.at) : 60;
-}
-
-static const char *text_of(struct rw_pb text)
-{
-    return text.at ? text.at : "";
-}
-
 /* ------------------------------------------------------------------ attributes */
 
-static const struct known {
-    const char *name;
-    enum rw_onnx_slot slot;
-    int type, five; /* five: 1: of TreeEnsemble only, 0: of TreeEnsembleRegressor, -1: of both */
-} known[] = {
-    {"aggregate_function", RW_ONNX_AGGREGATE, RW_ONNX_STRING, 0},
-    {"aggregate_function", RW_ONNX_AGGREGATE, RW_ONNX_INT, 1},
-    {"post_transform", RW_ONNX_POST, RW_ONNX_STRING, 0},
-    {"post_transform", RW_ONNX_POST, RW_ONNX_INT, 1},
-    {"n_targets", RW_ONNX_N_TARGETS, RW_ONNX_INT, -1},
-    {"base_values", RW_ONNX_BASE, RW_ONNX_FLOATS, 0},
-    {"base_values_as_tensor", RW_ONNX_BASE, RW_ONNX_TENSOR, 0},
-    {"nodes_treeids", RW_ONNX_TREE, RW_ONNX_INTS, 0},
-    {"nodes_nodeids", RW_ONNX_ID, RW_ONNX_INTS, 0},
-    {"nodes_featureids", RW_ONNX_FEATURE, RW_ONNX_INTS, -1},
-    {"nodes_modes", RW_ONNX_MODE, RW_ONNX_STRINGS, 0},
-    {"nodes_modes", RW_ONNX_MODE, RW_ONNX_TENSOR, 1},
-    {"nodes_values", RW_ONNX_VALUE, RW_ONNX_FLOATS, 0},
-    {"nodes_values_as_tensor", RW_ONNX_VALUE, RW_ONNX_TENSOR, 0},
-    {"nodes_splits", RW_ONNX_VALUE, RW_ONNX_TENSOR, 1},
-    {"nodes_truenodeids", RW_ONNX_TRUE, RW_ONNX_INTS, -1},
-    {"nodes_falsenodeids", RW_ONNX_FALSE, RW_ONNX_INTS, -1},
-    {"nodes_missing_value_tracks_true", RW_ONNX_MISSING_TRUE, RW_ONNX_INTS, -1},
-    {"nodes_trueleafs", RW_ONNX_TRUE_LEAF, RW_ONNX_INTS, 1},
-    {"nodes_falseleafs", RW_ONNX_FALSE_LEAF, RW_ONNX_INTS, 1},
-    {"tree_roots", RW_ONNX_ROOT, RW_ONNX_INTS, 1},
-    {"target_treeids", RW_ONNX_LEAF_TREE, RW_ONNX_INTS, 0},
-    {"target_nodeids", RW_ONNX_LEAF_NODE, RW_ONNX_INTS, 0},
-    {"target_ids", RW_ONNX_LEAF_TARGET, RW_ONNX_INTS, 0},
-    {"leaf_targetids", RW_ONNX_LEAF_TARGET, RW_ONNX_INTS, 1},
-    {"target_weights", RW_ONNX_LEAF_WEIGHT, RW_ONNX_FLOATS, 0},
-    {"target_weights_as_tensor", RW_ONNX_LEAF_WEIGHT, RW_ONNX_TENSOR, 0},
-    {"leaf_weights", RW_ONNX_LEAF_WEIGHT, RW_ONNX_TENSOR, 1},
-    {"nodes_hitrates", RW_ONNX_IGNORED, RW_ONNX_FLOATS, 0},
-    {"nodes_hitrates", RW_ONNX_IGNORED, RW_ONNX_TENSOR, 1},
-    {"nodes_hitrates_as_tensor", RW_ONNX_IGNORED, RW_ONNX_TENSOR, 0},
-    {"membership_values", RW_ONNX_MEMBERS, RW_ONNX_TENSOR, 1},
+static const struct rw_onnx_attribute of_regressor[] = {
+    {"aggregate_function", RW_ONNX_AGGREGATE, .type = RW_ONNX_STRING, .word = "SUM"},
+    {"n_targets", RW_ONNX_N_TARGETS, .type = RW_ONNX_INT},
+    {"nodes_falsenodeids", RW_ONNX_FALSE, .type = RW_ONNX_INTS},
+    {"nodes_featureids", RW_ONNX_FEATURE, .type = RW_ONNX_INTS},
+    {"nodes_missing_value_tracks_true", RW_ONNX_MISSING_TRUE, .type = RW_ONNX_INTS},
+    {"nodes_modes", RW_ONNX_MODE, .type = RW_ONNX_STRINGS},
+    {"nodes_nodeids", RW_ONNX_ID, .type = RW_ONNX_INTS},
+    {"nodes_treeids", RW_ONNX_TREE, .type = RW_ONNX_INTS},
+    {"nodes_truenodeids", RW_ONNX_TRUE, .type = RW_ONNX_INTS},
+    {"nodes_values", RW_ONNX_VALUE, .type = RW_ONNX_FLOATS},
+    {"target_weights", RW_ONNX_LEAF_WEIGHT, .type = RW_ONNX_FLOATS},
+    {"post_transform", RW_ONNX_POST, .type = RW_ONNX_STRING, .word = "NONE"},
+    {"target_ids", RW_ONNX_LEAF_TARGET, .type = RW_ONNX_INTS},
+    {"target_nodeids", RW_ONNX_LEAF_NODE, .type = RW_ONNX_INTS},
+    {"target_treeids", RW_ONNX_LEAF_TREE, .type = RW_ONNX_INTS},
+    {"base_values", RW_ONNX_BASE, .type = RW_ONNX_FLOATS, .only_read = 1},
+    {"base_values_as_tensor", RW_ONNX_BASE, .type = RW_ONNX_TENSOR, .only_read = 1},
+    {"nodes_values_as_tensor", RW_ONNX_VALUE, .type = RW_ONNX_TENSOR, .only_read = 1},
+    {"target_weights_as_tensor", RW_ONNX_LEAF_WEIGHT, .type = RW_ONNX_TENSOR, .only_read = 1},
+    {"nodes_hitrates", RW_ONNX_IGNORED, .type = RW_ONNX_FLOATS, .only_read = 1},
+    {"nodes_hitrates_as_tensor", RW_ONNX_IGNORED, .type = RW_ONNX_TENSOR, .only_read = 1},
+    {NULL},
+};
+static const struct rw_onnx_attribute of_ensemble[] = {
+    {"aggregate_function", RW_ONNX_AGGREGATE, .type = RW_ONNX_INT},
+    {"leaf_weights", RW_ONNX_LEAF_WEIGHT, .type = RW_ONNX_TENSOR},
+    {"leaf_targetids", RW_ONNX_LEAF_TARGET, .type = RW_ONNX_INTS},
+    {"membership_values", RW_ONNX_MEMBERS, .type = RW_ONNX_TENSOR},
+    {"n_targets", RW_ONNX_N_TARGETS, .type = RW_ONNX_INT},
+    {"nodes_truenodeids", RW_ONNX_TRUE, .type = RW_ONNX_INTS},
+    {"nodes_falsenodeids", RW_ONNX_FALSE, .type = RW_ONNX_INTS},
+    {"nodes_trueleafs", RW_ONNX_TRUE_LEAF, .type = RW_ONNX_INTS},
+    {"nodes_falseleafs", RW_ONNX_FALSE_LEAF, .type = RW_ONNX_INTS},
+    {"nodes_featureids", RW_ONNX_FEATURE, .type = RW_ONNX_INTS},
+    {"nodes_missing_value_tracks_true", RW_ONNX_MISSING_TRUE, .type = RW_ONNX_INTS},
+    {"nodes_modes", RW_ONNX_MODE, .type = RW_ONNX_TENSOR},
+    {"nodes_splits", RW_ONNX_VALUE, .type = RW_ONNX_TENSOR},
+    {"post_transform", RW_ONNX_POST, .type = RW_ONNX_INT},
+    {"tree_roots", RW_ONNX_ROOT, .type = RW_ONNX_INTS},
+    {"nodes_hitrates", RW_ONNX_IGNORED, .type = RW_ONNX_TENSOR, .only_read = 1},
+    {NULL},
 };
 
-/* The elements lie in a field of their type's, or raw; the type may stand behind them. */
-static void read_tensor(struct reading *r, const struct rw_pb_field *from, struct rw_pb name,
-                        struct rw_onnx_attribute *to)
+const struct rw_onnx_attribute *rw_onnx_attributes(int five)
 {
-    struct rw_pb tensor = rw_pb_message(r->source, from);
-    const uint64_t type = rw_pb_find_number(r->source, tensor, RW_ONNX_TENSOR_TYPE);
-    struct rw_pb_field field;
-    if (rw_pb_find_number(r->source, tensor, RW_ONNX_TENSOR_ELSEWHERE))
-        rw_refuse(r->source, "'%.*s': its values stand in another file", shown(name), name.at);
-    if (type != RW_ONNX_FLOAT32 && type != RW_ONNX_FLOAT64 && type != RW_ONNX_UINT8)
-        rw_refuse(r->source, "'%.*s': elements of type %llu; expected float, double or uint8",
-                  shown(name), name.at, (unsigned long long)type);
-    const uint32_t own = type == RW_ONNX_FLOAT32   ? RW_ONNX_TENSOR_FLOATS
-                         : type == RW_ONNX_FLOAT64 ? RW_ONNX_TENSOR_DOUBLES
-                                                   : RW_ONNX_TENSOR_INT32S;
-    while (rw_pb_next(r->source, &tensor, &field)) {
-        if (field.number != own && field.number != RW_ONNX_TENSOR_RAW)
-            continue;
-        if (type != RW_ONNX_UINT8) {
-            rw_pb_add_reals(r->source, &field, type == RW_ONNX_FLOAT32 ? 4 : 8, &to->reals);
-        } else if (field.number == own) {
-            rw_pb_add_ints(r->source, &field, &to->ints);
-        } else {
-            const struct rw_pb raw = rw_pb_message(r->source, &field);
-            for (const char *at = raw.at; at < raw.end && r->source->status == RW_OK; at++)
-                rw_pb_add_ints(r->source, &(struct rw_pb_field){.value = (unsigned char)*at},
-                               &to->ints);
-        }
-    }
+    return five ? of_ensemble : of_regressor;
 }
 
-static void read_value(struct reading *r, const struct rw_pb_field *field, struct rw_pb name,
-                       int type, struct rw_onnx_attribute *to)
+/* ------------------------------------------------------------------ protobuf */
+
+void rw_pb_put_number(struct rw_put *put, uint64_t number)
 {
-    static const uint32_t expected[] = {
-        [RW_ONNX_INT] = RW_ONNX_ATTRIBUTE_I,     [RW_ONNX_STRING] = RW_ONNX_ATTRIBUTE_S,
-        [RW_ONNX_TENSOR] = RW_ONNX_ATTRIBUTE_T,  [RW_ONNX_FLOATS] = RW_ONNX_ATTRIBUTE_FLOATS,
-        [RW_ONNX_INTS] = RW_ONNX_ATTRIBUTE_INTS, [RW_ONNX_STRINGS] = RW_ONNX_ATTRIBUTE_STRINGS,
-    };
-    if (field->number != expected[type])
-        rw_refuse(r->source, "'%.*s' is of another type than the operator's", shown(name), name.at);
-    else if (type == RW_ONNX_TENSOR)
-        read_tensor(r, field, name, to);
-    else if (type == RW_ONNX_FLOATS)
-        rw_pb_add_reals(r->source, field, 4, &to->reals);
-    else if (type == RW_ONNX_INT || type == RW_ONNX_INTS)
-        rw_pb_add_ints(r->source, field, &to->ints);
-    else if (rw_keep(r->source, RW_GROW(r->source->ctx, to->text, to->room, to->n_texts + 1)) ==
-             RW_OK)
-        to->text[to->n_texts++] = rw_pb_message(r->source, field);
+    unsigned char bytes[10];
+    size_t n = 0;
+    do {
+        bytes[n++] = (unsigned char)((number & 127) | (number > 127 ? 128 : 0));
+        number >>= 7;
+    } while (number > 0);
+    rw_put_bytes(put, bytes, n);
 }
 
-static void read_attribute(struct reading *r, const struct rw_pb_field *from)
+void rw_pb_put_fixed32(struct rw_put *put, uint32_t bits)
 {
-    struct rw_pb message = rw_pb_message(r->source, from);
-    const struct rw_pb name = rw_pb_find(r->source, message, RW_ONNX_ATTRIBUTE_NAME);
-    const struct known *is = NULL;
-    struct rw_pb_field field;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !is; i++) {
-        if (is_word(&name, known[i].name) && known[i].five != !r->out->five)
-            is = &known[i];
-    }
-    if (!is)
-        rw_refuse(r->source, "attribute '%.*s', which the operator does not have", shown(name),
-                  text_of(name));
-    while (rw_pb_next(r->source, &message, &field)) {
-        if (field.number != RW_ONNX_ATTRIBUTE_NAME && field.number != RW_ONNX_ATTRIBUTE_TYPE &&
-            field.number != RW_ONNX_ATTRIBUTE_DOC)
-            read_value(r, &field, name, is->type, &r->out->slot[is->slot]);
-    }
+    const unsigned char bytes[4] = {(unsigned char)bits, (unsigned char)(bits >> 8),
+                                    (unsigned char)(bits >> 16), (unsigned char)(bits >> 24)};
+    rw_put_bytes(put, bytes, sizeof(bytes));
 }
 
-/* ------------------------------------------------------------------ the graph */
-
-static void read_node(struct reading *r, struct rw_pb message)
+void rw_pb_put_varint(struct rw_put *put, uint32_t field, uint64_t number)
 {
-    const char *expected = r->out->five ? "TreeEnsemble" : "TreeEnsembleRegressor";
-    const struct rw_pb op = rw_pb_find(r->source, message, RW_ONNX_NODE_OP);
-    const struct rw_pb domain = rw_pb_find(r->source, message, RW_ONNX_NODE_DOMAIN);
-    struct rw_pb_field field;
-    if (!is_word(&op, expected) || !is_word(&domain, RW_ONNX_DOMAIN))
-        rw_refuse(r->source, "operator '%.*s' of '%.*s'; expected %s alone", shown(op), text_of(op),
-                  shown(domain), text_of(domain), expected);
-    if (r->n_nodes++ > 0)
-        rw_refuse(r->source, "several tree ensembles; expected one");
-    while (rw_pb_next(r->source, &message, &field)) {
-        if (field.number == RW_ONNX_NODE_ATTRIBUTE)
-            read_attribute(r, &field);
-        else if (field.number == RW_ONNX_NODE_INPUT && !r->node_input.at) /* the first */
-            r->node_input = rw_pb_message(r->source, &field);
-    }
+    rw_pb_put_number(put, field << 3 | RW_PB_VARINT);
+    rw_pb_put_number(put, number);
 }
 
-/* The number of columns: the last dimension of the type's shape, where there are two. */
-static int64_t read_shape(struct rw_source *source, struct rw_pb type)
+void rw_pb_put_bytes(struct rw_put *put, uint32_t field, const void *bytes, size_t n)
 {
-    const struct rw_pb tensor = rw_pb_find(source, type, RW_ONNX_TYPE_TENSOR);
-    struct rw_pb shape = rw_pb_find(source, tensor, RW_ONNX_TENSOR_TYPE_SHAPE);
-    struct rw_pb_field field;
-    int n_dims = 0;
-    int64_t last = 0;
-    while (rw_pb_next(source, &shape, &field)) {
-        if (field.number != RW_ONNX_SHAPE_DIM)
-            continue;
-        last = (int64_t)rw_pb_find_number(source, rw_pb_message(source, &field), RW_ONNX_DIM_VALUE);
-        n_dims++;
-    }
-    return n_dims == 2 && last > 0 ? last : 0;
+    rw_pb_put_number(put, field << 3 | RW_PB_BYTES);
+    rw_pb_put_number(put, n);
+    if (n > 0)
+        rw_put_bytes(put, bytes, n);
 }
 
-static void read_graph(struct reading *r, struct rw_pb message)
+void rw_pb_put_text(struct rw_put *put, uint32_t field, const char *text)
 {
-    struct rw_pb_field field;
-    while (rw_pb_next(r->source, &message, &field)) {
-        if (field.number != RW_ONNX_GRAPH_NODE && field.number != RW_ONNX_GRAPH_INPUT)
-            continue;
-        const struct rw_pb inner = rw_pb_message(r->source, &field);
-        if (field.number == RW_ONNX_GRAPH_NODE) {
-            read_node(r, inner);
-            continue;
-        }
-        if (r->n_inputs++ > 0)
-            rw_refuse(r->source, "a graph of several inputs; expected one");
-        r->graph_input = rw_pb_find(r->source, inner, RW_ONNX_VALUE_NAME);
-        r->n_columns = read_shape(r->source, rw_pb_find(r->source, inner, RW_ONNX_VALUE_TYPE));
-    }
+    rw_pb_put_bytes(put, field, text, strlen(text));
 }
 
-int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
+/* A message, or a packed array, which is freed. */
+static void put_message(struct rw_put *put, uint32_t field, struct rw_put *message)
 {
-    struct reading r = {.source = source, .out = out};
-    struct rw_pb message = {source->text, source->text + source->n};
-    struct rw_pb_field field;
-    out->five = five;
-    while (rw_pb_next(source, &message, &field)) {
-        if (field.number == RW_ONNX_MODEL_GRAPH)
-            read_graph(&r, rw_pb_message(source, &field));
-    }
-    const size_t n = (size_t)(r.graph_input.end - r.graph_input.at);
-    if (r.n_nodes == 0)
-        rw_refuse(source, "not ONNX: no graph with a node");
-    if (r.n_inputs == 0 || n != (size_t)(r.node_input.end - r.node_input.at) ||
-        (n > 0 && memcmp(r.graph_input.at, r.node_input.at, n) != 0))
-        rw_refuse(source, "the graph's input is not the tree ensemble's");
-    out->n_columns = r.n_columns;
-    return source->status;
+    rw_pb_put_bytes(put, field, message->text, message->n);
+    if (put->status == RW_OK)
+        put->status = message->status;
+    rw_mem_free(message->text);
+    *message = (struct rw_put){.ctx = put->ctx};
 }
 
-void rw_onnx_release(struct rw_onnx *onnx)
+static void put_attribute(struct rw_put *node, const struct rw_onnx *onnx,
+                          const struct rw_onnx_attribute *row)
 {
-    for (int i = 0; i < RW_ONNX_SLOTS; i++) {
-        rw_mem_free(onnx->slot[i].ints.value);
-        rw_mem_free(onnx->slot[i].reals.value);
-        rw_mem_free(onnx->slot[i].text);
-    }
-    memset(onnx, 0, sizeof(*onnx));
-}
-
-enum { NONE = -1 }; /* as the child of a leaf, and the position of what is in no tree yet */
-
-struct key {
-    int64_t tree, id;
-    size_t at; /* index in the attributes */
-};
-
-/* A tree's nodes and leaves are items: those of TreeEnsembleRegressor in the order of their keys,
- * those of TreeEnsemble its nodes, then its leaves. */
-struct making {
-    struct rw_source *source;
-    const struct rw_onnx *onnx;
-    struct rw_ensemble *out;
-    size_t n_nodes, n_items;
-    struct key *key;     /* [n_items] of TreeEnsembleRegressor, else NULL; owned */
-    size_t *at;          /* [n_items] of a node: its index in the attributes; owned */
-    size_t *weight;      /* [n_items] 1 + the index of a leaf's weight, 0: none; owned */
-    int32_t (*child)[2]; /* [n_items] items; owned */
-    int32_t *next;       /* [n_items] NONE, or the next of tests in a row for categories; owned */
-    size_t *members;     /* [n_nodes] of TreeEnsemble: where their sets begin; owned */
-    uint32_t *category;  /* of the split at hand; owned */
-    size_t n_categories, room, n_folded;
-    int32_t *position; /* [n_items] in the tree; owned */
-    int32_t *item;     /* [n_of_tree] of the tree at hand: the root, then ascending; owned */
-    size_t n_of_tree;
-};
-
-static const struct rw_onnx_attribute *slot(const struct making *m, enum rw_onnx_slot which)
-{
-    return &m->onnx->slot[which];
-}
-
-static int64_t int_at(const struct making *m, enum rw_onnx_slot which, size_t i)
-{
-    return slot(m, which)->ints.value[i];
-}
-
-/* ------------------------------------------------------------------ what holds for both */
-
-static void check_word(struct making *m, enum rw_onnx_slot which, const char *name,
-                       const char *word, int64_t number)
-{
-    const struct rw_onnx_attribute *a = slot(m, which);
-    const size_t n = m->onnx->five ? a->ints.n : a->n_texts;
-    int right = n == 0; /* the default */
-    if (n == 1)
-        right = m->onnx->five ? a->ints.value[0] == number : is_word(a->text, word);
-    if (!right)
-        rw_refuse(m->source, "another '%s' than %s: the score is not the sum", name, word);
-}
-
-/* As many elements as there are nodes, or leaves. */
-static void check_lengths(struct making *m)
-{
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        const struct known *is = &known[i];
-        const struct rw_onnx_attribute *a = slot(m, is->slot);
-        const size_t found = is->type == RW_ONNX_STRINGS                            ? a->n_texts
-                             : is->type == RW_ONNX_INTS || is->slot == RW_ONNX_MODE ? a->ints.n
-                                                                                    : a->reals.n;
-        const size_t expected =
-            is->slot < RW_ONNX_LEAF_TREE ? m->n_nodes : slot(m, RW_ONNX_LEAF_TARGET)->ints.n;
-        const int may_lack = is->slot == RW_ONNX_MISSING_TRUE && found == 0;
-        if (is->slot >= RW_ONNX_TREE && is->slot < RW_ONNX_IGNORED && is->five != !m->onnx->five &&
-            found != expected && !may_lack)
-            rw_refuse(m->source, "'%s' has %zu elements; expected %zu", is->name, found, expected);
-    }
-}
-
-static void check_all(struct making *m)
-{
-    const struct rw_pb_ints *n_targets = &slot(m, RW_ONNX_N_TARGETS)->ints;
-    const struct rw_pb_ints *targets = &slot(m, RW_ONNX_LEAF_TARGET)->ints;
-    const struct rw_pb_reals *base = &slot(m, RW_ONNX_BASE)->reals;
-    check_word(m, RW_ONNX_AGGREGATE, "aggregate_function", "SUM", 1);
-    check_word(m, RW_ONNX_POST, "post_transform", "NONE", 0);
-    if (n_targets->n != 1 || n_targets->value[0] != 1)
-        rw_refuse(m->source, "'n_targets' is not 1");
-    if (base->n > 1)
-        rw_refuse(m->source, "'base_values' has %zu elements; expected 1", base->n);
-    m->out->base = base->n ? base->value[0] : 0;
-    check_lengths(m);
-    for (size_t i = 0; i < targets->n; i++) {
-        if (targets->value[i] != 0)
-            rw_refuse(m->source, "a leaf of another target than the first");
-    }
-    if (m->n_items > INT32_MAX)
-        rw_refuse(m->source, "%zu nodes and %zu leaves", m->n_nodes, targets->n);
-}
-
-static void read_columns(struct making *m)
-{
-    struct rw_ensemble *out = m->out;
-    const uint64_t n = (uint64_t)m->onnx->n_columns;
-    if (n == 0)
+    struct rw_put array = {.ctx = node->ctx}, attribute = array, tensor = array;
+    const int64_t *value = onnx->list[row->list].value;
+    const size_t n = onnx->list[row->list].n;
+    const int is_mode = row->list == RW_ONNX_MODE;
+    if (row->list == RW_ONNX_MEMBERS && n == 0) /* readers take no empty arrays */
         return;
-    if (rw_set_columns(m->source, out, n) < 0)
-        return;
-    memset(out->column_had, 1, out->n_columns);
-    rw_mem_free(out->column_name);
-    out->column_name = NULL;
-}
-
-/* Of the i-th node of the attributes. */
-static enum rw_onnx_mode mode_of(struct making *m, size_t i)
-{
-    if (m->onnx->five) {
-        const int64_t mode = int_at(m, RW_ONNX_MODE, i);
-        if (mode < 0 || mode >= RW_ONNX_LEAF)
-            rw_refuse(m->source, "node %zu: there is no mode %lld", i, (long long)mode);
-        return (enum rw_onnx_mode)mode;
-    }
-    const struct rw_pb *text = &slot(m, RW_ONNX_MODE)->text[i];
-    for (int k = 0; k <= RW_ONNX_LEAF; k++) {
-        if (rw_onnx_words[k] && is_word(text, rw_onnx_words[k]))
-            return (enum rw_onnx_mode)k;
-    }
-    rw_refuse(m->source, "node %zu: there is no mode '%.*s'", i,
-              text->end - text->at < 40 ? (int)(text->end - text->at) : 40, text->at);
-    return RW_ONNX_LEAF;
-}
-
-static int tracks_true(const struct making *m, size_t i)
-{
-    return slot(m, RW_ONNX_MISSING_TRUE)->ints.n > 0 && int_at(m, RW_ONNX_MISSING_TRUE, i) != 0;
-}
-
-static void add_category(struct making *m, size_t i, double value)
-{
-    if (!(value >= 0 && value <= (double)RW_MAX_CATEGORY_ID && value == floor(value)))
-        rw_refuse(m->source, "node %zu: %g is no category: a whole number from 0 on", i, value);
-    else if (rw_keep(m->source,
-                     RW_GROW(m->source->ctx, m->category, m->room, m->n_categories + 1)) == RW_OK)
-        m->category[m->n_categories++] = (uint32_t)value;
-}
-
-/* What a node tests for: a set of TreeEnsemble, or values, one or of several tests in a row. */
-static void make_set(struct making *m, int32_t item, struct rw_ens_node *node)
-{
-    const struct rw_pb_reals *members = &slot(m, RW_ONNX_MEMBERS)->reals;
-    const struct rw_pb_reals *values = &slot(m, RW_ONNX_VALUE)->reals;
-    const size_t i = m->at[item];
-    int nan_true = tracks_true(m, i);
-    m->n_categories = 0;
-    if (mode_of(m, i) == RW_ONNX_MEMBER) {
-        for (size_t k = m->members[i]; k < members->n && !isnan(members->value[k]); k++)
-            add_category(m, i, members->value[k]);
-    } else {
-        for (int32_t at = item; at != NONE && m->source->status == RW_OK; at = m->next[at]) {
-            const size_t test = m->at[at];
-            add_category(m, test, values->value[test]);
-            nan_true |= tracks_true(m, test);
-        }
-    }
-    node->nan = nan_true ? RW_NAN_LEFT : RW_NAN_RIGHT;
-    if (m->onnx->n_columns == 0)
-        rw_refuse(m->source, "node %zu: a categorical split, but the input's width is not known",
-                  i);
-    rw_sort_numbers(m->category, m->n_categories);
-    rw_read_set(m->source, m->out, node, m->category, m->n_categories);
-}
-
-/* x >= t and x > t are x < t and x <= t with the children swapped. NaN: false, whichever child that
- * is, unless it goes where true does. A double that is no float parts floats where `<=` the float
- * below does. */
-static void make_split(struct making *m, int32_t item, int32_t true_child, int32_t false_child,
-                       struct rw_ens_node *node)
-{
-    const size_t i = m->at[item];
-    const enum rw_onnx_mode mode = mode_of(m, i);
-    const int64_t column = int_at(m, RW_ONNX_FEATURE, i);
-    const double t = slot(m, RW_ONNX_VALUE)->reals.value[i];
-    const int turned = mode == RW_ONNX_GTE || mode == RW_ONNX_GT;
-    const int64_t most = m->onnx->n_columns > 0 ? m->onnx->n_columns - 1 : RW_MAX_FEATURE;
-    const int nan_true = tracks_true(m, i);
-    if (mode == RW_ONNX_NEQ)
-        rw_refuse(m->source, "node %zu tests for unequal values", i);
-    if (column < 0 || column > most)
-        rw_refuse(m->source, "node %zu: feature %lld; expected 0 to %lld", i, (long long)column,
-                  (long long)most);
-    node->left = turned ? false_child : true_child;
-    node->right = turned ? true_child : false_child;
-    node->column = (uint32_t)column;
-    node->less = mode == RW_ONNX_LT || mode == RW_ONNX_GTE;
-    node->nan = nan_true != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
-    if (mode == RW_ONNX_EQ || mode == RW_ONNX_MEMBER) {
-        make_set(m, item, node);
-        return;
-    }
-    node->threshold = t;
-    if (isnan(t) || (double)(float)t == t)
-        return;
-    node->threshold = (double)rw_float_below(t, 0);
-    node->less = 0;
-}
-
-/* ------------------------------------------------------------------ trees */
-
-static int by_number(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static int is_leaf(const struct making *m, int32_t item)
-{
-    return m->onnx->five ? (size_t)item >= m->n_nodes : m->child[item][0] == NONE;
-}
-
-static void add_item(struct making *m, int32_t item)
-{
-    const int is_node = (size_t)item < m->n_nodes;
-    if (m->position[item] != NONE)
-        rw_refuse(m->source,
-                  is_node ? "node %d is reached twice, or is above itself"
-                          : "leaf %d is reached twice",
-                  is_node ? item : item - (int32_t)m->n_nodes);
-    else
-        m->item[m->n_of_tree++] = item;
-    m->position[item] = 0;
-}
-
-/* TreeEnsemble's; the regressor's are linked before. */
-static void find_child(struct making *m, int32_t node, int side)
-{
-    const int64_t to = int_at(m, side ? RW_ONNX_FALSE : RW_ONNX_TRUE, (size_t)node);
-    const int leaf = int_at(m, side ? RW_ONNX_FALSE_LEAF : RW_ONNX_TRUE_LEAF, (size_t)node) != 0;
-    const size_t n = leaf ? m->n_items - m->n_nodes : m->n_nodes;
-    if (to < 0 || to >= (int64_t)n)
-        rw_refuse(m->source, "node %d: there is no %s %lld to be its child", node,
-                  leaf ? "leaf" : "node", (long long)to);
-    else
-        m->child[node][side] = (int32_t)to + (leaf ? (int32_t)m->n_nodes : 0);
-}
-
-static void make_leaf(struct making *m, int32_t item, struct rw_ens_node *node)
-{
-    if (m->weight[item] == 0)
-        rw_refuse(m->source, "tree %lld, node %lld: a leaf without a weight",
-                  (long long)m->key[item].tree, (long long)m->key[item].id);
-    else
-        node->value = slot(m, RW_ONNX_LEAF_WEIGHT)->reals.value[m->weight[item] - 1];
-    node->left = node->right = -1;
-}
-
-/* Tests in a row of one feature that lead to the same child are one split. */
-static void fold(struct making *m, int32_t item)
-{
-    for (int32_t last = item, at; m->source->status == RW_OK; last = at) {
-        at = m->child[item][1];
-        const size_t i = m->at[item], k = m->at[at];
-        if (is_leaf(m, at) || mode_of(m, i) != RW_ONNX_EQ || mode_of(m, k) != RW_ONNX_EQ ||
-            m->child[at][0] != m->child[item][0] ||
-            int_at(m, RW_ONNX_FEATURE, i) != int_at(m, RW_ONNX_FEATURE, k))
-            return;
-        if (m->position[at] != NONE) {
-            rw_refuse(m->source, "node %d is reached twice, or is above itself", at);
-            return;
-        }
-        m->position[at] = 0;
-        m->next[last] = at;
-        m->n_folded++;
-        m->child[item][1] = m->child[at][1];
-    }
-}
-
-/* Nodes come in the order of their numbers, so that what we wrote comes back as it was. */
-static void make_tree(struct making *m, int32_t root)
-{
-    m->n_of_tree = m->n_folded = 0;
-    add_item(m, root);
-    for (size_t i = 0; i < m->n_of_tree && m->source->status == RW_OK; i++) {
-        const int32_t item = m->item[i];
-        for (int side = 0; side < 2 && !is_leaf(m, item) && m->source->status == RW_OK; side++) {
-            if (m->onnx->five)
-                find_child(m, item, side);
-            else if (side == 1)
-                fold(m, item);
-            if (m->source->status == RW_OK)
-                add_item(m, m->child[item][side]);
-        }
-    }
-    struct rw_ens_tree *tree = rw_add_tree(m->source, m->out, (int32_t)m->n_of_tree);
-    if (!tree)
-        return;
-    qsort(m->item + 1, m->n_of_tree - 1, sizeof(*m->item), by_number);
-    for (size_t i = 0; i < m->n_of_tree; i++)
-        m->position[m->item[i]] = (int32_t)i;
-    for (size_t i = 0; i < m->n_of_tree; i++) {
-        const int32_t item = m->item[i], *child = m->child[item];
-        if (is_leaf(m, item))
-            make_leaf(m, item, &tree->node[i]);
+    rw_pb_put_text(&attribute, RW_ONNX_ATTRIBUTE_NAME, row->name);
+    for (size_t i = 0; i < n && row->type >= RW_ONNX_TENSOR; i++) {
+        const char byte = (char)value[i];
+        if (row->type == RW_ONNX_STRINGS)
+            rw_pb_put_text(&attribute, RW_ONNX_ATTRIBUTE_STRINGS, rw_onnx_words[value[i]]);
+        else if (row->type == RW_ONNX_INTS)
+            rw_pb_put_number(&array, (uint64_t)value[i]);
+        else if (is_mode)
+            rw_put_bytes(&array, &byte, 1);
         else
-            make_split(m, item, m->position[child[0]], m->position[child[1]], &tree->node[i]);
+            rw_pb_put_fixed32(&array,
+                              rw_bits_of_float((float)rw_double_of_bits((uint64_t)value[i])));
     }
-    for (size_t i = 0; i < m->n_of_tree; i++) { /* trees may share leaves of TreeEnsemble */
-        if ((size_t)m->item[i] >= m->n_nodes)
-            m->position[m->item[i]] = NONE;
+    if (row->type == RW_ONNX_INT) {
+        rw_pb_put_varint(&attribute, RW_ONNX_ATTRIBUTE_I, (uint64_t)value[0]);
+    } else if (row->type == RW_ONNX_STRING) {
+        rw_pb_put_text(&attribute, RW_ONNX_ATTRIBUTE_S, row->word);
+    } else if (row->type == RW_ONNX_INTS) {
+        put_message(&attribute, RW_ONNX_ATTRIBUTE_INTS, &array);
+    } else if (row->type == RW_ONNX_FLOATS) {
+        put_message(&attribute, RW_ONNX_ATTRIBUTE_FLOATS, &array);
+    } else if (row->type == RW_ONNX_TENSOR) {
+        rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_DIMS, n);
+        rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_TYPE, is_mode ? RW_ONNX_UINT8 : RW_ONNX_FLOAT32);
+        put_message(&tensor, RW_ONNX_TENSOR_RAW, &array);
+        put_message(&attribute, RW_ONNX_ATTRIBUTE_T, &tensor);
     }
+    rw_pb_put_varint(&attribute, RW_ONNX_ATTRIBUTE_TYPE, (uint64_t)row->type);
+    put_message(node, RW_ONNX_NODE_ATTRIBUTE, &attribute);
 }
 
-/* ------------------------------------------------------------------ TreeEnsembleRegressor */
+/* ------------------------------------------------------------------ the layouts */
 
-static int by_key(const void *a, const void *b)
+struct writing {
+    const struct rw_ensemble *ensemble;
+    struct rw_onnx onnx;
+    struct rw_put *put; /* its status is that of all lists, too */
+};
+
+static void add(struct writing *w, enum rw_onnx_list to, int64_t value)
 {
-    const struct key *x = a, *y = b;
-    if (x->tree != y->tree)
-        return x->tree < y->tree ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    if (w->put->status == RW_OK)
+        w->put->status = rw_onnx_add(w->put->ctx, &w->onnx, to, value);
 }
 
-static size_t find(struct making *m, int64_t tree, int64_t id)
+static void add_real(struct writing *w, enum rw_onnx_list to, double value)
 {
-    const struct key wanted = {tree, id, 0};
-    const struct key *found =
-        m->n_items ? bsearch(&wanted, m->key, m->n_items, sizeof(wanted), by_key) : NULL;
-    if (!found)
-        rw_refuse(m->source, "tree %lld has no node %lld", (long long)tree, (long long)id);
-    return found ? (size_t)(found - m->key) : 0;
+    add(w, to, (int64_t)rw_bits_of_double(value));
 }
 
-static void find_weights(struct making *m)
+static int64_t n_nodes(const struct writing *w)
 {
-    const size_t n_leaves = slot(m, RW_ONNX_LEAF_TARGET)->ints.n;
-    for (size_t i = 0; i < n_leaves && m->source->status == RW_OK; i++) {
-        const int64_t tree = int_at(m, RW_ONNX_LEAF_TREE, i), id = int_at(m, RW_ONNX_LEAF_NODE, i);
-        const size_t k = find(m, tree, id);
-        if (m->source->status < 0)
-            return;
-        const int is_split = mode_of(m, m->at[k]) != RW_ONNX_LEAF;
-        if (is_split || m->weight[k] != 0)
-            rw_refuse(m->source, "tree %lld, node %lld: %s", (long long)tree, (long long)id,
-                      is_split ? "a weight, but no leaf" : "several weights");
-        m->weight[k] = i + 1;
+    return (int64_t)w->onnx.list[RW_ONNX_MODE].n;
+}
+
+/* A node by its numbers in the lists of nodes. split: NULL, or what it compares. */
+static void add_node(struct writing *w, const struct rw_ens_node *split, double value,
+                     int64_t number[RW_ONNX_LEAF_TREE])
+{
+    if (split) {
+        number[RW_ONNX_FEATURE] = split->column;
+        number[RW_ONNX_MISSING_TRUE] = split->nan == RW_NAN_LEFT;
+        number[RW_ONNX_VALUE] = (int64_t)rw_bits_of_double(value);
     }
+    for (enum rw_onnx_list list = RW_ONNX_TREE; list < RW_ONNX_LEAF_TREE; list++)
+        add(w, list, number[list]);
 }
 
-/* The tree of the keys from begin to end. */
-static void link_tree(struct making *m, size_t begin, size_t end, unsigned char *has_parent)
+static void add_leaf(struct writing *w, const struct rw_ens_node *leaf, int64_t tree, int64_t id)
 {
-    const int64_t number = m->key[begin].tree;
-    size_t n_roots = 0, root = begin;
-    for (size_t k = begin; k < end && m->source->status == RW_OK; k++) {
-        const size_t at = m->at[k];
-        const int is_split = mode_of(m, at) != RW_ONNX_LEAF;
-        for (int side = 0; side < 2 && is_split && m->source->status == RW_OK; side++) {
-            const int64_t id = int_at(m, side ? RW_ONNX_FALSE : RW_ONNX_TRUE, at);
-            m->child[k][side] = (int32_t)find(m, number, id);
-            has_parent[m->child[k][side]] = 1;
+    add(w, RW_ONNX_LEAF_TREE, tree);
+    add(w, RW_ONNX_LEAF_NODE, id);
+    add(w, RW_ONNX_LEAF_TARGET, 0);
+    add_real(w, RW_ONNX_LEAF_WEIGHT, leaf->value);
+}
+
+/* The k-th test of a split. Those for the categories that it lists stand in a row, and where one
+ * holds all go to the same child: TreeEnsembleRegressor has no word for sets, but ONNX Runtime
+ * takes a child with several parents. */
+static void add_test(struct writing *w, const struct rw_ens_node *node, int32_t t, int64_t id,
+                     uint32_t k, int64_t next)
+{
+    add_node(w, node, node->by_category ? node->listed[k] : node->threshold,
+             (int64_t[RW_ONNX_LEAF_TREE]){
+                 [RW_ONNX_TREE] = t,
+                 [RW_ONNX_ID] = id,
+                 [RW_ONNX_MODE] = node->by_category ? RW_ONNX_EQ : RW_ONNX_LEQ,
+                 [RW_ONNX_TRUE] = node->left,
+                 [RW_ONNX_FALSE] = k + 1 < node->n_listed ? next : node->right,
+             });
+}
+
+/* TreeEnsembleRegressor: a tree's own nodes, then the further tests of its splits by categories. */
+static void lay_out_regressor(struct writing *w, int32_t t)
+{
+    const struct rw_ens_tree *tree = &w->ensemble->tree[t];
+    int64_t next = tree->n_nodes;
+    for (int32_t i = 0; i < tree->n_nodes; i++) {
+        const struct rw_ens_node *node = &tree->node[i];
+        if (node->left >= 0) {
+            add_test(w, node, t, i, 0, next);
+        } else {
+            add_node(w, NULL, 0,
+                     (int64_t[RW_ONNX_LEAF_TREE]){
+                         [RW_ONNX_TREE] = t, [RW_ONNX_ID] = i, [RW_ONNX_MODE] = RW_ONNX_LEAF});
+            add_leaf(w, node, t, i);
         }
+        next += node->n_listed > 1 ? node->n_listed - 1 : 0;
     }
-    for (size_t k = begin; k < end; k++) {
-        root = has_parent[k] ? root : k;
-        n_roots += !has_parent[k];
+    if (next > INT32_MAX)
+        rw_put_refuse(w->put, "tree %d: tests for categories that have no numbers", t + 1);
+    next = tree->n_nodes;
+    for (int32_t i = 0; i < rw_ens_n_splits(tree) && w->put->status == RW_OK; i++) {
+        for (uint32_t k = 1; k < tree->node[i].n_listed; k++, next++)
+            add_test(w, &tree->node[i], t, next, k, next + 1);
     }
-    if (n_roots != 1)
-        rw_refuse(m->source, "tree %lld has %zu roots", (long long)number, n_roots);
-    if (m->source->status < 0)
-        return;
-    make_tree(m, (int32_t)root);
-    if (m->n_of_tree + m->n_folded != end - begin) /* some of them go round in a circle */
-        rw_refuse(m->source, "tree %lld has nodes that its root does not reach", (long long)number);
 }
 
-static void make_regressor(struct making *m)
+/* TreeEnsemble: every tree must have a node. One of a leaf only gets a node both of whose children
+ * are that leaf, which the operator's text has no word for; ONNX Runtime takes it (to 1.31: takes
+ * any root whose children have the same number, be they a leaf and a node) for a leaf of the root's
+ * own number. So these nodes and their leaves stand first, numbered alike, and no other root has
+ * such children: two leaves of a tree may have to swap numbers. */
+static void lay_out_ensemble(struct writing *w, int32_t t)
 {
-    struct rw_ctx *ctx = m->source->ctx;
-    unsigned char *has_parent = NULL;
-    const size_t n = m->n_items;
-    if (rw_keep(m->source, RW_NEW(ctx, m->key, n)) < 0 ||
-        rw_keep(m->source, RW_NEW(ctx, has_parent, n)) < 0)
-        return;
-    for (size_t i = 0; i < n; i++)
-        m->key[i] = (struct key){int_at(m, RW_ONNX_TREE, i), int_at(m, RW_ONNX_ID, i), i};
-    qsort(m->key, n, sizeof(*m->key), by_key);
-    for (size_t i = 1; i < n; i++) {
-        if (by_key(&m->key[i - 1], &m->key[i]) == 0)
-            rw_refuse(m->source, "tree %lld has two nodes %lld", (long long)m->key[i].tree,
-                      (long long)m->key[i].id);
+    const struct rw_ens_tree *tree = &w->ensemble->tree[t];
+    const int64_t first_node = n_nodes(w);
+    const int64_t first_leaf = (int64_t)w->onnx.list[RW_ONNX_LEAF_WEIGHT].n;
+    const int32_t n_splits = rw_ens_n_splits(tree), left = tree->node[0].left;
+    const int32_t right = tree->node[0].right, low = left < right ? left : right;
+    const int32_t leaf = (left < right ? right : left) - n_splits;
+    int32_t swap[2] = {-1, -1};
+    if (n_splits > 1 && low < n_splits && leaf >= 0 && first_node + low == first_leaf + leaf) {
+        swap[0] = leaf;
+        swap[1] = leaf == 0; /* of three leaves at least */
     }
-    for (size_t k = 0; k < n; k++)
-        m->at[k] = m->key[k].at;
-    find_weights(m);
-    for (size_t begin = 0, end; begin < n && m->source->status == RW_OK; begin = end) {
-        for (end = begin + 1; end < n && m->key[end].tree == m->key[begin].tree;)
-            end++;
-        link_tree(m, begin, end, has_parent);
+    for (int32_t i = 0; i < n_splits; i++) {
+        const struct rw_ens_node *node = &tree->node[i];
+        const int32_t child[2] = {node->left, node->right};
+        int64_t number[RW_ONNX_LEAF_TREE] = {[RW_ONNX_MODE] =
+                                                 node->by_category ? RW_ONNX_MEMBER : RW_ONNX_LEQ};
+        for (int side = 0; side < 2; side++) {
+            const int32_t k = child[side] - n_splits;
+            const int32_t moved = k == swap[0] ? swap[1] : k == swap[1] ? swap[0] : k;
+            number[RW_ONNX_TRUE + side] = k < 0 ? first_node + child[side] : first_leaf + moved;
+            number[RW_ONNX_TRUE_LEAF + side] = k >= 0;
+        }
+        add_node(w, node, node->threshold, number);
+        for (uint32_t k = 0; node->by_category && k < node->n_listed; k++)
+            add_real(w, RW_ONNX_MEMBERS, node->listed[k]);
+        if (node->by_category) /* ends the set */
+            add_real(w, RW_ONNX_MEMBERS, NAN);
     }
-    rw_mem_free(has_parent);
+    for (int32_t k = 0; k <= n_splits; k++) {
+        const int32_t moved = k == swap[0] ? swap[1] : k == swap[1] ? swap[0] : k;
+        add_leaf(w, &tree->node[n_splits + moved], t, first_leaf + k);
+    }
 }
 
-/* ------------------------------------------------------------------ TreeEnsemble */
-
-/* A root with two children of one number stands for a tree of one leaf. ONNX Runtime reads it
- * differently where the leaf has another number than the node, so that such a file means two
- * things. */
-static void make_root(struct making *m, int64_t number)
+/* Adds a node that is none of ours, both of whose children are the leaf of its number. */
+static void add_only_leaf(struct writing *w, const struct rw_ens_node *leaf)
 {
-    const int32_t root = (int32_t)number, n = (int32_t)m->n_nodes;
-    if (number < 0 || number >= n) {
-        rw_refuse(m->source, "there is no node %lld to be a root", (long long)number);
-        return;
+    const int64_t id = n_nodes(w);
+    add_node(w, NULL, 0,
+             (int64_t[RW_ONNX_LEAF_TREE]){[RW_ONNX_TRUE] = id,
+                                          [RW_ONNX_FALSE] = id,
+                                          [RW_ONNX_TRUE_LEAF] = 1,
+                                          [RW_ONNX_FALSE_LEAF] = 1});
+    add_leaf(w, leaf, 0, id);
+}
+
+/* A model without trees has a node too, which is no root: readers take no empty arrays. */
+static void lay_out(struct writing *w, int five)
+{
+    static const struct rw_ens_node zero = {.left = -1, .right = -1};
+    const struct rw_ensemble *from = w->ensemble;
+    int64_t n_leaf_roots = 0;
+    add(w, RW_ONNX_AGGREGATE, 1);
+    add(w, RW_ONNX_POST, 0);
+    add(w, RW_ONNX_N_TARGETS, 1);
+    if (five && from->n_trees == 0)
+        add_only_leaf(w, &zero);
+    for (int32_t t = 0; t < from->n_trees && five; t++) {
+        if (from->tree[t].n_nodes == 1)
+            add_only_leaf(w, from->tree[t].node);
     }
-    find_child(m, root, 0);
-    find_child(m, root, 1);
-    const int32_t left = m->child[root][0], right = m->child[root][1];
-    const int32_t left_number = left < n ? left : left - n;
-    if (m->source->status < 0 || left_number != (right < n ? right : right - n)) {
-        make_tree(m, root);
-        return;
+    for (int32_t t = 0; t < from->n_trees && w->put->status == RW_OK; t++) {
+        const int is_leaf = from->tree[t].n_nodes == 1;
+        add(w, RW_ONNX_ROOT, is_leaf ? n_leaf_roots++ : n_nodes(w));
+        if (!five)
+            lay_out_regressor(w, t);
+        else if (!is_leaf)
+            lay_out_ensemble(w, t);
     }
-    if (left < n || right < n || left_number != root)
-        rw_refuse(m->source,
-                  "node %d, a root, has two children of the number %d, which ONNX Runtime takes "
-                  "for a leaf",
-                  root, left_number);
-    m->n_of_tree = 0;
-    add_item(m, root);
-    make_tree(m, left);
+}
+
+/* ------------------------------------------------------------------ the model around it */
+
+/* A graph's input or output: a matrix of floats with a row a document. */
+static void put_matrix(struct rw_put *graph, uint32_t field, const char *name, uint64_t n_columns)
+{
+    struct rw_put dim = {.ctx = graph->ctx}, shape = dim, tensor = dim, type = dim, value = dim;
+    rw_pb_put_text(&dim, RW_ONNX_DIM_NAME, "N");
+    put_message(&shape, RW_ONNX_SHAPE_DIM, &dim);
+    rw_pb_put_varint(&dim, RW_ONNX_DIM_VALUE, n_columns);
+    put_message(&shape, RW_ONNX_SHAPE_DIM, &dim);
+    rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_TYPE_ELEMENT, RW_ONNX_FLOAT32);
+    put_message(&tensor, RW_ONNX_TENSOR_TYPE_SHAPE, &shape);
+    put_message(&type, RW_ONNX_TYPE_TENSOR, &tensor);
+    rw_pb_put_text(&value, RW_ONNX_VALUE_NAME, name);
+    put_message(&value, RW_ONNX_VALUE_TYPE, &type);
+    put_message(graph, field, &value);
+}
+
+/* The versions of the format that came with the operators: ONNX 1.8 and 1.16. */
+enum { IR_OF_3 = 7, IR_OF_5 = 10 };
+
+static void put_model(const struct writing *w, int five, struct rw_put *put)
+{
+    struct rw_put node = {.ctx = put->ctx}, graph = node, opset = node;
+    rw_pb_put_text(&node, RW_ONNX_NODE_INPUT, "features");
+    rw_pb_put_text(&node, RW_ONNX_NODE_OUTPUT, "score");
+    rw_pb_put_text(&node, RW_ONNX_NODE_OP, five ? "TreeEnsemble" : "TreeEnsembleRegressor");
+    for (const struct rw_onnx_attribute *row = rw_onnx_attributes(five); row->name; row++) {
+        if (!row->only_read)
+            put_attribute(&node, &w->onnx, row);
+    }
+    rw_pb_put_text(&node, RW_ONNX_NODE_DOMAIN, RW_ONNX_DOMAIN);
+    put_message(&graph, RW_ONNX_GRAPH_NODE, &node);
+    rw_pb_put_text(&graph, RW_ONNX_GRAPH_NAME, "rankwood");
+    put_matrix(&graph, RW_ONNX_GRAPH_INPUT, "features",
+               w->ensemble->n_columns ? w->ensemble->n_columns : 1);
+    put_matrix(&graph, RW_ONNX_GRAPH_OUTPUT, "score", 1);
+    rw_pb_put_varint(put, RW_ONNX_MODEL_IR, five ? IR_OF_5 : IR_OF_3);
+    rw_pb_put_text(put, RW_ONNX_MODEL_PRODUCER, "rankwood");
+    put_message(put, RW_ONNX_MODEL_GRAPH, &graph);
+    rw_pb_put_text(&opset, RW_ONNX_OPSET_DOMAIN, RW_ONNX_DOMAIN);
+    rw_pb_put_varint(&opset, RW_ONNX_OPSET_VERSION, five ? 5 : 3);
+    put_message(put, RW_ONNX_MODEL_OPSET, &opset);
+}
+
+static int write_onnx(const struct rw_ensemble *ensemble, int five, struct rw_put *put)
+{
+    struct writing w = {.ensemble = ensemble, .put = put};
+    lay_out(&w, five);
+    if (put->status == RW_OK)
+        put_model(&w, five, put);
+    if (put->n > INT32_MAX)
+        rw_put_refuse(put, "ONNX has no files of more than 2 GiB");
+    rw_arena_free(&w.onnx.arena);
+    return put->status;
 }
 
 /* ------------------------------------------------------------------ the formats */
 
-/* The sets of TreeEnsemble stand in the order of their nodes, parted by NaN. */
-static void find_members(struct making *m)
-{
-    const struct rw_pb_reals *members = &slot(m, RW_ONNX_MEMBERS)->reals;
-    size_t at = 0;
-    for (size_t i = 0; i < m->n_nodes && m->source->status == RW_OK; i++) {
-        if (mode_of(m, i) != RW_ONNX_MEMBER)
-            continue;
-        if (at >= members->n)
-            rw_refuse(m->source, "node %zu: 'membership_values' has no set for it", i);
-        m->members[i] = at;
-        while (at < members->n && !isnan(members->value[at]))
-            at++;
-        at++;
-    }
-}
-
-static void make(struct making *m)
-{
-    struct rw_ctx *ctx = m->source->ctx;
-    const struct rw_pb_ints *roots = &slot(m, RW_ONNX_ROOT)->ints;
-    const int five = m->onnx->five;
-    m->n_nodes = slot(m, RW_ONNX_FEATURE)->ints.n;
-    m->n_items = m->n_nodes + (five ? slot(m, RW_ONNX_LEAF_WEIGHT)->reals.n : 0);
-    check_all(m);
-    read_columns(m);
-    if (m->source->status < 0 || rw_keep(m->source, RW_NEW(ctx, m->at, m->n_items)) < 0 ||
-        rw_keep(m->source, RW_NEW(ctx, m->weight, m->n_items)) < 0 ||
-        rw_keep(m->source, RW_NEW(ctx, m->child, m->n_items)) < 0 ||
-        rw_keep(m->source, RW_NEW(ctx, m->position, m->n_items)) < 0 ||
-        rw_keep(m->source, RW_NEW(ctx, m->next, m->n_items)) < 0 ||
-        rw_keep(m->source, RW_NEW(ctx, m->members, m->n_nodes)) < 0 ||
-        rw_keep(m->source, RW_NEW(ctx, m->item, m->n_items)) < 0)
-        return;
-    for (size_t i = 0; i < m->n_items; i++) {
-        m->at[i] = i;
-        m->weight[i] = five && i >= m->n_nodes ? i - m->n_nodes + 1 : 0;
-        m->child[i][0] = m->child[i][1] = m->position[i] = m->next[i] = NONE;
-    }
-    if (!five)
-        make_regressor(m);
-    else
-        find_members(m);
-    for (size_t i = 0; five && i < roots->n && m->source->status == RW_OK; i++)
-        make_root(m, roots->value[i]);
-}
-
-static int parse(struct rw_source *source, int five, struct rw_ensemble *out)
-{
-    struct rw_onnx onnx = {0};
-    struct making m = {.source = source, .onnx = &onnx, .out = out};
-    if (rw_onnx_read(source, five, &onnx) == RW_OK)
-        make(&m);
-    rw_onnx_release(&onnx);
-    rw_mem_free(m.key);
-    rw_mem_free(m.at);
-    rw_mem_free(m.weight);
-    rw_mem_free(m.child);
-    rw_mem_free(m.next);
-    rw_mem_free(m.members);
-    rw_mem_free(m.category);
-    rw_mem_free(m.position);
-    rw_mem_free(m.item);
-    return source->status;
-}
-
 static int parse_3(struct rw_source *source, struct rw_ensemble *out)
 {
-    return parse(source, 0, out);
+    return rw_onnx_parse(source, 0, out);
 }
 
 static int parse_5(struct rw_source *source, struct rw_ensemble *out)
 {
-    return parse(source, 1, out);
+    return rw_onnx_parse(source, 1, out);
 }
 
 static int write_3(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    return rw_onnx_write(ensemble, 0, put);
+    return write_onnx(ensemble, 0, put);
 }
 
 static int write_5(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    return rw_onnx_write(ensemble, 1, put);
+    return write_onnx(ensemble, 1, put);
 }
 
 /* Categories are whole numbers in float. */

@@ -455,7 +455,7 @@ static void read_predicate(const struct reading *r, const struct rw_xml_element 
     split->threshold = threshold;
     split->by_category = kind > 0;
     if (!is_second && n > 0 && r->source->status == RW_OK)
-        rw_keep(r->source, rw_ens_list(r->source->ctx, split, category, n));
+        rw_keep(r->source, rw_ensemble_list(r->source->ctx, r->out, split, category, n));
 }
 
 /* A comparison, or <True/> in a root; then the two children of a split. */

@@ -360,18 +360,15 @@ Test(to_catboost, numbers_for_its_reader)
 static void left_heavy(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n)
 {
     struct rw_ens_tree *tree;
-    int32_t root;
     cr_assert_eq(rw_ensemble_set_columns(ctx, ensemble, 1), RW_OK);
-    rw_mem_free(ensemble->column_name);
     ensemble->column_name = NULL;
-    cr_assert_eq(rw_ensemble_add_tree(ctx, ensemble, 0, &tree), RW_OK);
-    cr_assert_eq(rw_ens_tree_add(ctx, tree, &root), RW_OK);
-    cr_assert_eq(rw_ens_tree_split(ctx, tree, root), RW_OK);
+    cr_assert_eq(rw_ensemble_add_tree(ctx, ensemble, 1, &tree), RW_OK);
+    cr_assert_eq(rw_ensemble_split(ctx, ensemble, tree, 0), RW_OK);
     int32_t *open = malloc((2 * (size_t)n + 4) * sizeof(*open)), first = 0, last = 1;
-    open[0] = tree->node[root].left;
+    open[0] = tree->node[0].left;
     for (; n > 0; n--) {
         const int32_t at = open[first++];
-        cr_assert_eq(rw_ens_tree_split(ctx, tree, at), RW_OK);
+        cr_assert_eq(rw_ensemble_split(ctx, ensemble, tree, at), RW_OK);
         open[last++] = tree->node[at].left;
         open[last++] = tree->node[at].right;
     }
@@ -426,7 +423,6 @@ Test(to_catboost, buckets_of_16_bits)
         struct rw_ensemble ensemble = {0};
         struct rw_put put = {.ctx = ctx};
         cr_assert_eq(rw_ensemble_set_columns(ctx, &ensemble, 65536), RW_OK);
-        rw_mem_free(ensemble.column_name);
         ensemble.column_name = NULL;
         for (int32_t i = 65535; i > 0; i--)
             add_split(ctx, &ensemble, i, 0);

@@ -148,21 +148,20 @@ Test(to_onnx, roots_of_tree_ensembles)
         struct rw_onnx onnx = {0};
         struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK};
         cr_assert_eq(rw_onnx_read(&source, 1, &onnx), RW_OK);
-        const struct rw_pb_ints *roots = &onnx.slot[RW_ONNX_ROOT].ints;
-        cr_assert_eq(roots->n, 6);
-        for (size_t t = 0; t < roots->n; t++) {
-            const int64_t root = roots->value[t];
-            const int64_t yes = onnx.slot[RW_ONNX_TRUE].ints.value[root];
-            const int64_t no = onnx.slot[RW_ONNX_FALSE].ints.value[root];
+        cr_assert_eq(onnx.list[RW_ONNX_ROOT].n, 6);
+        for (size_t t = 0; t < 6; t++) {
+            const int64_t root = onnx.list[RW_ONNX_ROOT].value[t];
+            const int64_t yes = onnx.list[RW_ONNX_TRUE].value[root];
+            const int64_t no = onnx.list[RW_ONNX_FALSE].value[root];
             if (model->tree[t].n_leaves == 1) {
                 cr_assert(yes == root && no == root);
                 continue;
             }
             cr_assert_neq(yes, no);
-            n_mixed += onnx.slot[RW_ONNX_TRUE_LEAF].ints.value[root] !=
-                       onnx.slot[RW_ONNX_FALSE_LEAF].ints.value[root];
+            n_mixed += onnx.list[RW_ONNX_TRUE_LEAF].value[root] !=
+                       onnx.list[RW_ONNX_FALSE_LEAF].value[root];
         }
-        rw_onnx_release(&onnx);
+        rw_arena_free(&onnx.arena);
         rw_mem_free(bytes);
         rw_model_free(model);
     }

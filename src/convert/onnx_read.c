@@ -1,0 +1,799 @@
+/* Reads ONNX-ML's tree ensembles: the node's attributes into lists (onnx_model.h),
+ * TreeEnsembleRegressor numbered as TreeEnsemble is, and then trees of either. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "convert/onnx_model.h"
+
+/* ------------------------------------------------------------------ protobuf */
+
+/* A message, or a text. */
+struct pb {
+    const char *at, *end;
+};
+struct pb_field {
+    uint32_t number;
+    enum rw_pb_type type;
+    uint64_t value;  /* of a varint, or the bits of a fixed one */
+    struct pb bytes; /* of RW_PB_BYTES; part of the source */
+};
+
+static void wrong(struct rw_source *source, const char *at, const char *what)
+{
+    rw_refuse(source, "not protobuf: byte %llu: %s", (unsigned long long)(at - source->text), what);
+}
+
+static uint64_t read_number(struct rw_source *source, struct pb *from)
+{
+    uint64_t number = 0;
+    for (int shift = 0; shift < 70; shift += 7) {
+        if (from->at == from->end) {
+            wrong(source, from->at, "the file is truncated");
+            return 0;
+        }
+        const unsigned char byte = (unsigned char)*from->at++;
+        if (shift == 63 && byte > 1)
+            break;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return number;
+    }
+    wrong(source, from->at - 1, "a number of more than 64 bits");
+    return 0;
+}
+
+/* n bytes, the lowest first. */
+static uint64_t read_bits(const char *at, size_t n)
+{
+    uint64_t bits = 0;
+    while (n > 0)
+        bits = bits << 8 | (unsigned char)at[--n];
+    return bits;
+}
+
+/* The next field of a message: 1; 0 at its end, and after a failure. */
+static int next_field(struct rw_source *source, struct pb *from, struct pb_field *field)
+{
+    const char *begin = from->at;
+    memset(field, 0, sizeof(*field));
+    if (from->at == from->end || source->status < 0)
+        return 0;
+    const uint64_t tag = read_number(source, from);
+    field->number = (uint32_t)(tag >> 3);
+    field->type = (enum rw_pb_type)(tag & 7);
+    const int is_bytes = field->type == RW_PB_BYTES;
+    const size_t fixed = field->type == RW_PB_FIXED32 ? 4 : field->type == RW_PB_FIXED64 ? 8 : 0;
+    if (tag < 8 || tag >> 3 > 536870911)
+        wrong(source, begin, "a field that no message has");
+    else if (!fixed && !is_bytes && field->type != RW_PB_VARINT)
+        wrong(source, begin, "a field of an unknown type");
+    else if (!fixed)
+        field->value = read_number(source, from);
+    const size_t n = is_bytes ? (size_t)field->value : fixed;
+    if (source->status == RW_OK && n > (size_t)(from->end - from->at))
+        wrong(source, from->at, "the file is truncated");
+    if (source->status < 0)
+        return 0;
+    if (fixed)
+        field->value = read_bits(from->at, fixed);
+    if (is_bytes)
+        field->bytes = (struct pb){from->at, from->at + n};
+    if (n > 0)
+        from->at += n;
+    return 1;
+}
+
+/* The field as a message of its own, or as a text; refused if it is a number. */
+static struct pb message_of(struct rw_source *source, const struct pb_field *field)
+{
+    if (field->type != RW_PB_BYTES)
+        rw_refuse(source, "not ONNX: field %u is a number; expected a message", field->number);
+    return field->bytes;
+}
+
+/* The last field of that number; zeros: not there. */
+static struct pb_field find_field(struct rw_source *source, struct pb message, uint32_t number)
+{
+    struct pb_field field, found = {.type = RW_PB_BYTES};
+    while (next_field(source, &message, &field)) {
+        if (field.number == number)
+            found = field;
+    }
+    return found;
+}
+
+static struct pb find_message(struct rw_source *source, struct pb message, uint32_t number)
+{
+    const struct pb_field found = find_field(source, message, number);
+    return message_of(source, &found);
+}
+
+static uint64_t find_number(struct rw_source *source, struct pb message, uint32_t number)
+{
+    const struct pb_field found = find_field(source, message, number);
+    return found.type == RW_PB_VARINT ? found.value : 0;
+}
+
+static int is_word(struct pb text, const char *word)
+{
+    const size_t n = (size_t)(text.end - text.at);
+    return n == strlen(word) && (n == 0 || memcmp(text.at, word, n) == 0);
+}
+
+/* For "%.*s": how much of a text a message shows, and the text. */
+#define SHOWN(text) \
+    ((text).end - (text).at < 60 ? (int)((text).end - (text).at) : 60), ((text).at ? (text).at : "")
+
+/* ------------------------------------------------------------------ attributes */
+
+struct reading {
+    struct rw_source *source;
+    struct rw_onnx *out;
+    int n_nodes, n_inputs;
+    struct pb node_input, graph_input; /* names */
+};
+
+static void add(struct reading *r, enum rw_onnx_list to, uint64_t value)
+{
+    if (r->source->status == RW_OK)
+        rw_keep(r->source, rw_onnx_add(r->source->ctx, r->out, to, (int64_t)value));
+}
+
+/* size: as below. */
+static void add_number(struct reading *r, uint64_t bits, size_t size, enum rw_onnx_list to)
+{
+    add(r, to, size == 4 ? rw_bits_of_double((double)rw_float_of_bits((uint32_t)bits)) : bits);
+}
+
+/* Adds a field of one number or of packed ones. size: bytes of a real, 4 or 8; 1: raw bytes; 0:
+ * whole numbers of any length. */
+static void add_numbers(struct reading *r, const struct pb_field *field, size_t size,
+                        enum rw_onnx_list to)
+{
+    const enum rw_pb_type alone = size == 4   ? RW_PB_FIXED32
+                                  : size == 8 ? RW_PB_FIXED64
+                                              : RW_PB_VARINT;
+    if (field->type == alone && size != 1) {
+        add_number(r, field->value, size, to);
+        return;
+    }
+    struct pb from = size > 1 ? field->bytes : message_of(r->source, field);
+    if (size > 1 && (field->type != RW_PB_BYTES || (size_t)(from.end - from.at) % size != 0))
+        rw_refuse(r->source, "not ONNX: field %u is no array of numbers of %d bytes", field->number,
+                  (int)size);
+    while (from.at < from.end && r->source->status == RW_OK) {
+        add_number(r, size ? read_bits(from.at, size) : read_number(r->source, &from), size, to);
+        from.at += size;
+    }
+}
+
+/* The elements lie in a field of their type's, or raw; the type may stand behind them. */
+static void read_tensor(struct reading *r, const struct pb_field *from, struct pb name,
+                        enum rw_onnx_list to)
+{
+    struct pb tensor = message_of(r->source, from);
+    const uint64_t type = find_number(r->source, tensor, RW_ONNX_TENSOR_TYPE);
+    struct pb_field field;
+    if (find_number(r->source, tensor, RW_ONNX_TENSOR_ELSEWHERE))
+        rw_refuse(r->source, "'%.*s': its values stand in another file", SHOWN(name));
+    if (type != RW_ONNX_FLOAT32 && type != RW_ONNX_FLOAT64 && type != RW_ONNX_UINT8)
+        rw_refuse(r->source, "'%.*s': elements of type %llu; expected float, double or uint8",
+                  SHOWN(name), (unsigned long long)type);
+    if ((type == RW_ONNX_UINT8) != (to == RW_ONNX_MODE) && to != RW_ONNX_IGNORED)
+        rw_refuse(r->source, "'%.*s': elements of type %llu, which the operator does not take",
+                  SHOWN(name), (unsigned long long)type);
+    const uint32_t own = type == RW_ONNX_FLOAT32   ? RW_ONNX_TENSOR_FLOATS
+                         : type == RW_ONNX_FLOAT64 ? RW_ONNX_TENSOR_DOUBLES
+                                                   : RW_ONNX_TENSOR_INT32S;
+    while (next_field(r->source, &tensor, &field)) {
+        const int is_raw = field.number == RW_ONNX_TENSOR_RAW;
+        if (field.number == own || is_raw)
+            add_numbers(r, &field,
+                        type == RW_ONNX_FLOAT32   ? 4
+                        : type == RW_ONNX_FLOAT64 ? 8
+                        : is_raw                  ? 1
+                                                  : 0,
+                        to);
+    }
+}
+
+/* A mode's number, or 1 and 0 for the only aggregate function and post transform taken. */
+static uint64_t number_of_word(struct reading *r, const struct rw_onnx_attribute *row,
+                               struct pb text)
+{
+    if (row->word) /* -1 is refused later */
+        return !is_word(text, row->word) ? UINT64_MAX : row->list == RW_ONNX_AGGREGATE;
+    for (uint64_t k = 0; k <= RW_ONNX_LEAF; k++) {
+        if (rw_onnx_words[k] && is_word(text, rw_onnx_words[k]))
+            return k;
+    }
+    rw_refuse(r->source, "node %zu: there is no mode '%.*s'", r->out->list[row->list].n,
+              SHOWN(text));
+    return 0;
+}
+
+static void read_value(struct reading *r, const struct pb_field *field, struct pb name,
+                       const struct rw_onnx_attribute *row)
+{
+    static const uint32_t expected[] = {
+        [RW_ONNX_INT] = RW_ONNX_ATTRIBUTE_I,     [RW_ONNX_STRING] = RW_ONNX_ATTRIBUTE_S,
+        [RW_ONNX_TENSOR] = RW_ONNX_ATTRIBUTE_T,  [RW_ONNX_FLOATS] = RW_ONNX_ATTRIBUTE_FLOATS,
+        [RW_ONNX_INTS] = RW_ONNX_ATTRIBUTE_INTS, [RW_ONNX_STRINGS] = RW_ONNX_ATTRIBUTE_STRINGS,
+    };
+    if (field->number != expected[row->type])
+        rw_refuse(r->source, "'%.*s' is of another type than the operator's", SHOWN(name));
+    else if (row->type == RW_ONNX_TENSOR)
+        read_tensor(r, field, name, row->list);
+    else if (row->type == RW_ONNX_STRING || row->type == RW_ONNX_STRINGS)
+        add(r, row->list, number_of_word(r, row, message_of(r->source, field)));
+    else
+        add_numbers(r, field, row->type == RW_ONNX_FLOATS ? 4 : 0, row->list);
+}
+
+static void read_attribute(struct reading *r, const struct pb_field *from)
+{
+    struct pb message = message_of(r->source, from);
+    const struct pb name = find_message(r->source, message, RW_ONNX_ATTRIBUTE_NAME);
+    const struct rw_onnx_attribute *row = rw_onnx_attributes(r->out->five);
+    struct pb_field field;
+    while (row->name && !is_word(name, row->name))
+        row++;
+    if (!row->name)
+        rw_refuse(r->source, "attribute '%.*s', which the operator does not have", SHOWN(name));
+    while (next_field(r->source, &message, &field)) {
+        if (field.number != RW_ONNX_ATTRIBUTE_NAME && field.number != RW_ONNX_ATTRIBUTE_TYPE &&
+            field.number != RW_ONNX_ATTRIBUTE_DOC)
+            read_value(r, &field, name, row);
+    }
+}
+
+/* ------------------------------------------------------------------ the graph */
+
+static void read_node(struct reading *r, struct pb message)
+{
+    const char *expected = r->out->five ? "TreeEnsemble" : "TreeEnsembleRegressor";
+    const struct pb op = find_message(r->source, message, RW_ONNX_NODE_OP);
+    const struct pb domain = find_message(r->source, message, RW_ONNX_NODE_DOMAIN);
+    struct pb_field field;
+    if (!is_word(op, expected) || !is_word(domain, RW_ONNX_DOMAIN))
+        rw_refuse(r->source, "operator '%.*s' of '%.*s'; expected %s alone", SHOWN(op),
+                  SHOWN(domain), expected);
+    if (r->n_nodes++ > 0)
+        rw_refuse(r->source, "several tree ensembles; expected one");
+    while (next_field(r->source, &message, &field)) {
+        if (field.number == RW_ONNX_NODE_ATTRIBUTE)
+            read_attribute(r, &field);
+        else if (field.number == RW_ONNX_NODE_INPUT && !r->node_input.at) /* the first */
+            r->node_input = message_of(r->source, &field);
+    }
+}
+
+/* The number of columns: the last dimension of the type's shape, where there are two. */
+static int64_t read_shape(struct rw_source *source, struct pb type)
+{
+    const struct pb tensor = find_message(source, type, RW_ONNX_TYPE_TENSOR);
+    struct pb shape = find_message(source, tensor, RW_ONNX_TENSOR_TYPE_SHAPE);
+    struct pb_field field;
+    int n_dims = 0;
+    int64_t last = 0;
+    while (next_field(source, &shape, &field)) {
+        if (field.number != RW_ONNX_SHAPE_DIM)
+            continue;
+        last = (int64_t)find_number(source, message_of(source, &field), RW_ONNX_DIM_VALUE);
+        n_dims++;
+    }
+    return n_dims == 2 && last > 0 ? last : 0;
+}
+
+static void read_graph(struct reading *r, struct pb message)
+{
+    struct pb_field field;
+    while (next_field(r->source, &message, &field)) {
+        if (field.number == RW_ONNX_GRAPH_NODE) {
+            read_node(r, message_of(r->source, &field));
+        } else if (field.number == RW_ONNX_GRAPH_INPUT) {
+            const struct pb input = message_of(r->source, &field);
+            if (r->n_inputs++ > 0)
+                rw_refuse(r->source, "a graph of several inputs; expected one");
+            r->graph_input = find_message(r->source, input, RW_ONNX_VALUE_NAME);
+            r->out->n_columns =
+                read_shape(r->source, find_message(r->source, input, RW_ONNX_VALUE_TYPE));
+        }
+    }
+}
+
+int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
+{
+    struct reading r = {.source = source, .out = out};
+    struct pb message = {source->text, source->text + source->n};
+    struct pb_field field;
+    out->five = five;
+    while (next_field(source, &message, &field)) {
+        if (field.number == RW_ONNX_MODEL_GRAPH)
+            read_graph(&r, message_of(source, &field));
+    }
+    const size_t n = (size_t)(r.graph_input.end - r.graph_input.at);
+    if (r.n_nodes == 0)
+        rw_refuse(source, "not ONNX: no graph with a node");
+    if (r.n_inputs == 0 || n != (size_t)(r.node_input.end - r.node_input.at) ||
+        (n > 0 && memcmp(r.graph_input.at, r.node_input.at, n) != 0))
+        rw_refuse(source, "the graph's input is not the tree ensemble's");
+    return source->status;
+}
+
+/* ------------------------------------------------------------------ checks */
+
+enum { NONE = -1 }; /* the position of what is in no tree yet; the next of no test */
+
+/* A tree's nodes and leaves are items: all nodes by their numbers, then all leaves. */
+struct making {
+    struct rw_source *source;
+    struct rw_onnx *onnx;
+    struct rw_ensemble *out;
+    struct rw_arena arena; /* of all arrays */
+    size_t n_nodes, n_items;
+    int32_t (*child)[2]; /* [n_nodes] items, of nodes that a tree has */
+    int32_t *next;       /* [n_nodes] NONE, or the next of tests in a row for categories */
+    size_t *members;     /* [n_nodes] of TreeEnsemble: where their sets begin */
+    uint32_t *category;  /* of the split at hand */
+    size_t n_categories, room, n_folded;
+    int32_t *position; /* [n_items] in the tree */
+    int32_t *item;     /* [n_of_tree] of the tree at hand: the root, then ascending */
+    size_t n_of_tree;
+};
+
+static size_t n_of(const struct making *m, enum rw_onnx_list list)
+{
+    return m->onnx->list[list].n;
+}
+
+static int64_t int_at(const struct making *m, enum rw_onnx_list list, size_t i)
+{
+    return m->onnx->list[list].value[i];
+}
+
+static double real_at(const struct making *m, enum rw_onnx_list list, size_t i)
+{
+    return rw_double_of_bits((uint64_t)int_at(m, list, i));
+}
+
+/* At most one number, the default one. */
+static void check_word(struct making *m, enum rw_onnx_list list, const char *name, const char *word,
+                       int64_t number)
+{
+    if (n_of(m, list) > 1 || (n_of(m, list) == 1 && int_at(m, list, 0) != number))
+        rw_refuse(m->source, "another '%s' than %s: the score is not the sum", name, word);
+}
+
+static void check_all(struct making *m)
+{
+    const size_t n_leaves = n_of(m, RW_ONNX_LEAF_TARGET), n_base = n_of(m, RW_ONNX_BASE);
+    check_word(m, RW_ONNX_AGGREGATE, "aggregate_function", "SUM", 1);
+    check_word(m, RW_ONNX_POST, "post_transform", "NONE", 0);
+    if (n_of(m, RW_ONNX_N_TARGETS) != 1 || int_at(m, RW_ONNX_N_TARGETS, 0) != 1)
+        rw_refuse(m->source, "'n_targets' is not 1");
+    if (n_base > 1)
+        rw_refuse(m->source, "'base_values' has %zu elements; expected 1", n_base);
+    m->out->base = n_base ? real_at(m, RW_ONNX_BASE, 0) : 0;
+    for (const struct rw_onnx_attribute *row = rw_onnx_attributes(m->onnx->five); row->name;
+         row++) {
+        const size_t expected = row->list < RW_ONNX_LEAF_TREE ? m->n_nodes : n_leaves;
+        const size_t found = n_of(m, row->list);
+        if (row->list >= RW_ONNX_TREE && row->list < RW_ONNX_IGNORED && found != expected &&
+            (row->list != RW_ONNX_MISSING_TRUE || found > 0))
+            rw_refuse(m->source, "'%s' has %zu elements; expected %zu", row->name, found, expected);
+    }
+    for (size_t i = 0; i < n_leaves; i++) {
+        if (int_at(m, RW_ONNX_LEAF_TARGET, i) != 0)
+            rw_refuse(m->source, "a leaf of another target than the first");
+    }
+    for (size_t i = 0; i < n_of(m, RW_ONNX_MODE); i++) {
+        const int64_t mode = int_at(m, RW_ONNX_MODE, i);
+        if (mode < 0 || mode >= RW_ONNX_LEAF + !m->onnx->five)
+            rw_refuse(m->source, "node %zu: there is no mode %lld", i, (long long)mode);
+    }
+    m->n_items = m->n_nodes + n_leaves;
+    if (m->n_items > INT32_MAX)
+        rw_refuse(m->source, "%zu nodes and %zu leaves", m->n_nodes, n_leaves);
+}
+
+/* ------------------------------------------------------------------ splits */
+
+static int64_t mode_of(const struct making *m, size_t node)
+{
+    return int_at(m, RW_ONNX_MODE, node);
+}
+
+static int tracks_true(const struct making *m, size_t node)
+{
+    return n_of(m, RW_ONNX_MISSING_TRUE) > 0 && int_at(m, RW_ONNX_MISSING_TRUE, node) != 0;
+}
+
+static void add_category(struct making *m, size_t node, double value)
+{
+    if (!(value >= 0 && value <= (double)RW_MAX_CATEGORY_ID && value == floor(value)))
+        rw_refuse(m->source, "node %zu: %g is no category: a whole number from 0 on", node, value);
+    else if (rw_keep(m->source, RW_ARENA_GROW(m->source->ctx, &m->arena, m->category, m->room,
+                                              m->n_categories + 1)) == RW_OK)
+        m->category[m->n_categories++] = (uint32_t)value;
+}
+
+/* What a node tests for: a set of TreeEnsemble, or values, one or of several tests in a row. */
+static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
+{
+    const size_t n_members = n_of(m, RW_ONNX_MEMBERS);
+    int nan_true = tracks_true(m, at);
+    m->n_categories = 0;
+    if (mode_of(m, at) == RW_ONNX_MEMBER) {
+        for (size_t k = m->members[at]; k < n_members && !isnan(real_at(m, RW_ONNX_MEMBERS, k));
+             k++)
+            add_category(m, at, real_at(m, RW_ONNX_MEMBERS, k));
+    } else {
+        for (int32_t test = (int32_t)at; test != NONE && m->source->status == RW_OK;
+             test = m->next[test]) {
+            add_category(m, (size_t)test, real_at(m, RW_ONNX_VALUE, (size_t)test));
+            nan_true |= tracks_true(m, (size_t)test);
+        }
+    }
+    node->nan = nan_true ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    if (m->onnx->n_columns == 0)
+        rw_refuse(m->source, "node %zu: a categorical split, but the input's width is not known",
+                  at);
+    rw_sort_numbers(m->category, m->n_categories);
+    rw_read_set(m->source, m->out, node, m->category, m->n_categories);
+}
+
+/* x >= t and x > t are x < t and x <= t with the children swapped. NaN: false, whichever child that
+ * is, unless it goes where true does. A double that is no float parts floats where `<=` the float
+ * below does. */
+static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
+{
+    const int64_t mode = mode_of(m, at), column = int_at(m, RW_ONNX_FEATURE, at);
+    const double t = real_at(m, RW_ONNX_VALUE, at);
+    const int turned = mode == RW_ONNX_GTE || mode == RW_ONNX_GT;
+    const int64_t most = m->onnx->n_columns > 0 ? m->onnx->n_columns - 1 : RW_MAX_FEATURE;
+    if (mode == RW_ONNX_NEQ)
+        rw_refuse(m->source, "node %zu tests for unequal values", at);
+    if (column < 0 || column > most)
+        rw_refuse(m->source, "node %zu: feature %lld; expected 0 to %lld", at, (long long)column,
+                  (long long)most);
+    node->left = m->position[m->child[at][turned]];
+    node->right = m->position[m->child[at][!turned]];
+    node->column = (uint32_t)column;
+    node->less = mode == RW_ONNX_LT || mode == RW_ONNX_GTE;
+    node->nan = tracks_true(m, at) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    if (mode == RW_ONNX_EQ || mode == RW_ONNX_MEMBER) {
+        make_set(m, at, node);
+        return;
+    }
+    node->threshold = t;
+    if (isnan(t) || (double)(float)t == t)
+        return;
+    node->threshold = (double)rw_float_below(t, 0);
+    node->less = 0;
+}
+
+/* ------------------------------------------------------------------ trees */
+
+static int by_number(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int is_leaf(const struct making *m, int32_t item)
+{
+    return (size_t)item >= m->n_nodes;
+}
+
+/* Notes that the tree has an item. */
+static void take(struct making *m, int32_t item)
+{
+    if (m->position[item] != NONE)
+        rw_refuse(m->source,
+                  is_leaf(m, item) ? "leaf %d is reached twice"
+                                   : "node %d is reached twice, or is above itself",
+                  is_leaf(m, item) ? item - (int32_t)m->n_nodes : item);
+    m->position[item] = 0;
+}
+
+static void add_item(struct making *m, int32_t item)
+{
+    take(m, item);
+    if (m->source->status == RW_OK)
+        m->item[m->n_of_tree++] = item;
+}
+
+static void find_children(struct making *m, int32_t node)
+{
+    for (int side = 0; side < 2; side++) {
+        const int64_t to = int_at(m, RW_ONNX_TRUE + side, (size_t)node);
+        const int leaf = int_at(m, RW_ONNX_TRUE_LEAF + side, (size_t)node) != 0;
+        if (to < 0 || to >= (int64_t)(leaf ? m->n_items - m->n_nodes : m->n_nodes))
+            rw_refuse(m->source, "node %d: there is no %s %lld to be its child", node,
+                      leaf ? "leaf" : "node", (long long)to);
+        else
+            m->child[node][side] = (int32_t)to + (leaf ? (int32_t)m->n_nodes : 0);
+    }
+}
+
+/* TreeEnsembleRegressor: tests in a row of one feature that lead to the same child are one split.
+ */
+static void fold(struct making *m, int32_t node)
+{
+    for (int32_t last = node, at; m->source->status == RW_OK; last = at) {
+        at = m->child[node][1];
+        if (is_leaf(m, at) || mode_of(m, (size_t)node) != RW_ONNX_EQ ||
+            mode_of(m, (size_t)at) != RW_ONNX_EQ ||
+            int_at(m, RW_ONNX_FEATURE, (size_t)node) != int_at(m, RW_ONNX_FEATURE, (size_t)at))
+            return;
+        find_children(m, at);
+        if (m->source->status < 0 || m->child[at][0] != m->child[node][0])
+            return;
+        take(m, at);
+        m->next[last] = at;
+        m->n_folded++;
+        m->child[node][1] = m->child[at][1];
+    }
+}
+
+/* Nodes come in the order of their numbers, so that what we wrote comes back as it was. */
+static void make_tree(struct making *m, int32_t root)
+{
+    m->n_of_tree = m->n_folded = 0;
+    add_item(m, root);
+    for (size_t i = 0; i < m->n_of_tree && m->source->status == RW_OK; i++) {
+        const int32_t item = m->item[i];
+        if (is_leaf(m, item))
+            continue;
+        find_children(m, item);
+        if (!m->onnx->five)
+            fold(m, item);
+        for (int side = 0; side < 2 && m->source->status == RW_OK; side++)
+            add_item(m, m->child[item][side]);
+    }
+    struct rw_ens_tree *tree = rw_add_tree(m->source, m->out, (int32_t)m->n_of_tree);
+    if (!tree)
+        return;
+    qsort(m->item + 1, m->n_of_tree - 1, sizeof(*m->item), by_number);
+    for (size_t i = 0; i < m->n_of_tree; i++)
+        m->position[m->item[i]] = (int32_t)i;
+    for (size_t i = 0; i < m->n_of_tree; i++) {
+        const size_t at = (size_t)m->item[i];
+        if (at < m->n_nodes)
+            make_split(m, at, &tree->node[i]);
+        else
+            tree->node[i].value = real_at(m, RW_ONNX_LEAF_WEIGHT, at - m->n_nodes);
+    }
+    for (size_t i = 0; i < m->n_of_tree; i++) { /* trees may share leaves of TreeEnsemble */
+        if (is_leaf(m, m->item[i]))
+            m->position[m->item[i]] = NONE;
+    }
+}
+
+/* ------------------------------------------------------------------ TreeEnsembleRegressor */
+
+/* A node as others name it. */
+struct key {
+    int64_t tree, id;
+    size_t at; /* in the lists as the file has them */
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    if (x->tree != y->tree)
+        return x->tree < y->tree ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Sorts the lists of nodes by their keys: [n_nodes]. */
+static void sort_nodes(struct making *m, struct key *key)
+{
+    const size_t n = m->n_nodes;
+    int64_t *sorted;
+    for (size_t i = 0; i < n; i++)
+        key[i] = (struct key){int_at(m, RW_ONNX_TREE, i), int_at(m, RW_ONNX_ID, i), i};
+    if (n > 0)
+        qsort(key, n, sizeof(*key), by_key);
+    for (size_t i = 1; i < n; i++) {
+        if (by_key(&key[i - 1], &key[i]) == 0)
+            rw_refuse(m->source, "tree %lld has two nodes %lld", (long long)key[i].tree,
+                      (long long)key[i].id);
+    }
+    for (enum rw_onnx_list list = RW_ONNX_TREE; list < RW_ONNX_LEAF_TREE; list++) {
+        if (m->source->status < 0 || n_of(m, list) != n ||
+            rw_keep(m->source, RW_ARENA_NEW(m->source->ctx, &m->arena, sorted, n)) < 0)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = int_at(m, list, key[i].at);
+        m->onnx->list[list].value = sorted;
+    }
+}
+
+static size_t find(struct making *m, const struct key *key, int64_t tree, int64_t id)
+{
+    const struct key wanted = {tree, id, 0};
+    const struct key *found =
+        m->n_nodes ? bsearch(&wanted, key, m->n_nodes, sizeof(wanted), by_key) : NULL;
+    if (!found)
+        rw_refuse(m->source, "tree %lld has no node %lld", (long long)tree, (long long)id);
+    return found ? (size_t)(found - key) : 0;
+}
+
+/* Leaves are numbered in the order of their nodes, and weights sorted so. leaf: [n_nodes], written:
+ * a leaf's number. */
+static void number_leaves(struct making *m, const struct key *key, int64_t *leaf)
+{
+    const size_t n = m->n_nodes, n_weights = n_of(m, RW_ONNX_LEAF_WEIGHT);
+    unsigned char *has;
+    int64_t *weight, n_leaves = 0;
+    if (rw_keep(m->source, RW_ARENA_NEW(m->source->ctx, &m->arena, has, n)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(m->source->ctx, &m->arena, weight, n)) < 0)
+        return;
+    for (size_t k = 0; k < n; k++)
+        leaf[k] = mode_of(m, k) == RW_ONNX_LEAF ? n_leaves++ : NONE;
+    for (size_t i = 0; i < n_weights && m->source->status == RW_OK; i++) {
+        const int64_t tree = int_at(m, RW_ONNX_LEAF_TREE, i), id = int_at(m, RW_ONNX_LEAF_NODE, i);
+        const size_t k = find(m, key, tree, id);
+        if (m->source->status < 0)
+            return;
+        if (leaf[k] == NONE || has[k])
+            rw_refuse(m->source, "tree %lld, node %lld: %s", (long long)tree, (long long)id,
+                      leaf[k] == NONE ? "a weight, but no leaf" : "several weights");
+        else
+            weight[leaf[k]] = int_at(m, RW_ONNX_LEAF_WEIGHT, i);
+        has[k] = 1;
+    }
+    for (size_t k = 0; k < n; k++) {
+        if (leaf[k] != NONE && !has[k])
+            rw_refuse(m->source, "tree %lld, node %lld: a leaf without a weight",
+                      (long long)key[k].tree, (long long)key[k].id);
+    }
+    m->onnx->list[RW_ONNX_LEAF_WEIGHT].value = weight;
+}
+
+/* The tree of the keys from begin to end, whose children have been numbered. */
+static void link_tree(struct making *m, const struct key *key, size_t begin, size_t end,
+                      const int64_t *leaf, const unsigned char *has_parent)
+{
+    const long long number = key[begin].tree;
+    size_t n_roots = 0, root = begin;
+    for (size_t k = begin; k < end; k++) {
+        root = has_parent[k] ? root : k;
+        n_roots += !has_parent[k];
+    }
+    if (n_roots != 1)
+        rw_refuse(m->source, "tree %lld has %zu roots", number, n_roots);
+    if (m->source->status < 0)
+        return;
+    make_tree(m, (int32_t)(leaf[root] == NONE ? (int64_t)root : (int64_t)m->n_nodes + leaf[root]));
+    if (m->n_of_tree + m->n_folded != end - begin) /* some of them go round in a circle */
+        rw_refuse(m->source, "tree %lld has nodes that its root does not reach", number);
+}
+
+/* Numbers nodes and leaves as TreeEnsemble does, and makes the trees. */
+static void make_regressor(struct making *m)
+{
+    struct rw_ctx *ctx = m->source->ctx;
+    const size_t n = m->n_nodes;
+    unsigned char *has_parent;
+    int64_t *leaf, *is_leaf_of[2];
+    struct key *key;
+    if (rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, key, n)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, leaf, n)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, has_parent, n)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, is_leaf_of[0], n)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, is_leaf_of[1], n)) < 0)
+        return;
+    sort_nodes(m, key);
+    if (m->source->status == RW_OK)
+        number_leaves(m, key, leaf);
+    for (int side = 0; side < 2; side++) {
+        int64_t *child = m->onnx->list[RW_ONNX_TRUE + side].value;
+        m->onnx->list[RW_ONNX_TRUE_LEAF + side].value = is_leaf_of[side];
+        for (size_t k = 0; k < n && m->source->status == RW_OK; k++) {
+            if (leaf[k] != NONE)
+                continue;
+            const size_t at = find(m, key, key[k].tree, child[k]);
+            has_parent[at] = 1;
+            is_leaf_of[side][k] = leaf[at] != NONE;
+            child[k] = leaf[at] != NONE ? leaf[at] : (int64_t)at;
+        }
+    }
+    for (size_t begin = 0, end; begin < n && m->source->status == RW_OK; begin = end) {
+        for (end = begin + 1; end < n && key[end].tree == key[begin].tree;)
+            end++;
+        link_tree(m, key, begin, end, leaf, has_parent);
+    }
+}
+
+/* ------------------------------------------------------------------ TreeEnsemble */
+
+/* A root with two children of one number stands for a tree of one leaf. ONNX Runtime reads it
+ * differently where the leaf has another number than the node, so that such a file means two
+ * things. */
+static void make_root(struct making *m, int64_t number)
+{
+    const int32_t root = (int32_t)number, n = (int32_t)m->n_nodes;
+    if (number < 0 || number >= n) {
+        rw_refuse(m->source, "there is no node %lld to be a root", (long long)number);
+        return;
+    }
+    find_children(m, root);
+    const int32_t left = m->child[root][0], right = m->child[root][1];
+    const int32_t left_number = left < n ? left : left - n;
+    if (m->source->status < 0 || left_number != (right < n ? right : right - n)) {
+        make_tree(m, root);
+        return;
+    }
+    if (left < n || right < n || left_number != root)
+        rw_refuse(m->source,
+                  "node %d, a root, has two children of the number %d, which ONNX Runtime takes "
+                  "for a leaf",
+                  root, left_number);
+    take(m, root);
+    make_tree(m, left);
+}
+
+/* Sets stand in the order of their nodes, parted by NaN. */
+static void find_members(struct making *m)
+{
+    const size_t n_members = n_of(m, RW_ONNX_MEMBERS);
+    size_t at = 0;
+    for (size_t i = 0; i < m->n_nodes && m->source->status == RW_OK; i++) {
+        if (mode_of(m, i) != RW_ONNX_MEMBER)
+            continue;
+        if (at >= n_members)
+            rw_refuse(m->source, "node %zu: 'membership_values' has no set for it", i);
+        m->members[i] = at;
+        while (at < n_members && !isnan(real_at(m, RW_ONNX_MEMBERS, at)))
+            at++;
+        at++;
+    }
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static void make(struct making *m)
+{
+    struct rw_ctx *ctx = m->source->ctx;
+    const uint64_t n_columns = (uint64_t)m->onnx->n_columns;
+    m->n_nodes = n_of(m, RW_ONNX_FEATURE);
+    check_all(m);
+    if (n_columns > 0 && rw_set_columns(m->source, m->out, n_columns) == RW_OK) {
+        memset(m->out->column_had, 1, m->out->n_columns);
+        m->out->column_name = NULL;
+    }
+    if (m->source->status < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->child, m->n_nodes)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->next, m->n_nodes)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->members, m->n_nodes)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->position, m->n_items)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->item, m->n_items)) < 0)
+        return;
+    for (size_t i = 0; i < m->n_items; i++)
+        m->position[i] = NONE;
+    for (size_t i = 0; i < m->n_nodes; i++)
+        m->next[i] = NONE;
+    if (!m->onnx->five)
+        make_regressor(m);
+    else
+        find_members(m);
+    for (size_t i = 0; m->onnx->five && i < n_of(m, RW_ONNX_ROOT) && m->source->status == RW_OK;
+         i++)
+        make_root(m, int_at(m, RW_ONNX_ROOT, i));
+}
+
+int rw_onnx_parse(struct rw_source *source, int five, struct rw_ensemble *out)
+{
+    struct rw_onnx onnx = {0};
+    struct making m = {.source = source, .onnx = &onnx, .out = out};
+    if (rw_onnx_read(source, five, &onnx) == RW_OK)
+        make(&m);
+    rw_arena_free(&m.arena);
+    rw_arena_free(&onnx.arena);
+    return source->status;
+}
