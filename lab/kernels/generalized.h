@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hd.h"
-#include "base/status.h"
+#include "base/bits.h"
+#include "base/ctx.h"
 #include "lab/kernels/multi_plan.h"
 
 #ifdef __cplusplus

@@ -1,11 +1,21 @@
-/* The bits of floating-point numbers. */
+/* Small functions on numbers and their bits, for the host and the device: the bits of floats,
+ * mixing for fingerprints, binary search, and a radix sort of floats by value. */
 #ifndef RW_BASE_BITS_H
 #define RW_BASE_BITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/hd.h"
+/* RW_HD marks an inline function that gcc, clang and nvcc all compile, so that the arithmetic of a
+ * training bit exists once. Such functions use + - * / sqrt and conversions only. */
+#ifdef __CUDACC__
+#define RW_HD __host__ __device__ static inline
+#else
+#define RW_HD static inline
+#endif
+
+/* ---- the bits of floating-point numbers ---- */
 
 RW_HD float rw_float_of_bits(uint32_t bits)
 {
@@ -43,6 +53,86 @@ RW_HD uint64_t rw_bits_of_double(double value)
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
     return bits;
+}
+
+/* Mixing of 64-bit numbers, for fingerprints: each bit of the result depends on all bits of the
+ * argument (the generator of Steele, Lea and Flood, "Fast splittable pseudorandom number
+ * generators", OOPSLA 2014, one step from state x). */
+RW_HD uint64_t rw_mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* An item of a fingerprint that is the sum of its items, modulo 2^64: `what` stands at `index`. */
+RW_HD uint64_t rw_mix_item(uint64_t index, uint64_t what)
+{
+    return rw_mix(rw_mix(index) ^ what);
+}
+
+/* Binary search, on the host and on the device. */
+/* How many of n ascending numbers are under `limit`: the index of the first that is not. To count
+ * those not above x, pass x + 1. Each number begins a record of `size` bytes. */
+RW_HD uint32_t rw_records_under(const void *record, size_t size, uint32_t n, uint64_t limit)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (*(const uint32_t *)((const char *)record + middle * size) < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+RW_HD uint32_t rw_numbers_under(const uint32_t *number, uint32_t n, uint64_t limit)
+{
+    return rw_records_under(number, sizeof(*number), n, limit);
+}
+
+/* Sorting floats by value: least-significant-digit radix sort of order-keeping keys. */
+/* A key that orders as the float does; NaN must not occur. */
+RW_HD uint32_t rw_key_of_float(float value)
+{
+    const uint32_t bits = rw_bits_of_float(value);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+RW_HD float rw_float_of_key(uint32_t key)
+{
+    return rw_float_of_bits(key & 0x80000000u ? key & 0x7fffffffu : ~key);
+}
+
+#define RW_KEY_OF_ZERO 0x80000000u
+
+/* Sorts keys ascending; keys, scratch: [n]. The result is in keys. */
+static inline void rw_sort_keys(uint32_t *keys, uint32_t *scratch, size_t n)
+{
+    size_t start[3][2048];
+    memset(start, 0, sizeof(start));
+    for (size_t i = 0; i < n; i++) {
+        start[0][keys[i] & 2047]++;
+        start[1][keys[i] >> 11 & 2047]++;
+        start[2][keys[i] >> 22]++;
+    }
+    uint32_t *from = keys, *to = scratch;
+    for (int pass = 0; pass < 3; pass++) {
+        size_t sum = 0;
+        for (int digit = 0; digit < 2048; digit++) {
+            const size_t count = start[pass][digit];
+            start[pass][digit] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++)
+            to[start[pass][from[i] >> (11 * pass) & 2047]++] = from[i];
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    memcpy(keys, scratch, n * sizeof(*keys));
 }
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "base/isa.h"
+#include "base/machine.h"
 
 #if RW_HAS_X86
 #include <immintrin.h>

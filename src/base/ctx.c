@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/words.h"
 
 int rw_ctx_new(struct rw_ctx **out)
 {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/status.h"
+#include "base/ctx.h"
 
 /* `n` objects of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer.
  * *out is NULL after a failure (RW_ERR_MEMORY, the text says how many bytes). */

@@ -1,4 +1,4 @@
-#include "base/thread.h"
+#include "base/ctx.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/ctx.h"
 #include "base/fpenv.h"
-#include "base/limits.h"
+#include "base/machine.h"
 
 /* How often a thread looks before it sleeps: some 50 to 150 microseconds, longer than the pauses
  * between the loops of a tree. */

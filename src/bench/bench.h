@@ -10,7 +10,7 @@
 #ifndef RW_BENCH_H
 #define RW_BENCH_H
 
-#include "base/status.h"
+#include "base/ctx.h"
 #include "binning/bins.h"
 #include "params/params.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/ctx.h"
-#include "base/isa.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "dataset/dataset.h"

@@ -1,7 +1,7 @@
 #include "binning/bins.h"
 
+#include "base/bits.h"
 #include "base/mem.h"
-#include "base/sort.h"
 #include "binning/cut_find.h"
 
 /* What a feature's values become. */

@@ -4,8 +4,8 @@
 #ifndef RW_BINNING_BINS_H
 #define RW_BINNING_BINS_H
 
+#include "base/bits.h"
 #include "binning/cuts.h"
-#include "base/search.h"
 
 /* One feature's codes. Where one code is so frequent that listing the others takes less memory,
  * only those are listed. */

@@ -1,6 +1,7 @@
 #include "binning/cut_find.h"
 
-#include "base/sort.h"
+#include "base/bits.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

@@ -4,7 +4,7 @@
 #ifndef RW_BINNING_CUT_FIND_H
 #define RW_BINNING_CUT_FIND_H
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "binning/bins.h"
 
 #ifdef __cplusplus
@@ -24,7 +24,7 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset);
 void rw_cut_sample_release(struct rw_cut_sample *sample);
 
-/* A feature's values between its boundaries, as keys (base/sort.h). Interval k holds the values
+/* A feature's values between its boundaries, as keys (base/bits.h). Interval k holds the values
  * from bound[k - 1] on that are under bound[k]. */
 struct rw_cut_intervals {
     uint32_t n_bounds, n_missing;
@@ -145,7 +145,7 @@ struct rw_code_search {
     int32_t bound[RW_SEARCH_ROOM]; /* [2^n_levels] ordered; those not in use are out of reach */
 };
 
-/* An order-keeping key (base/sort.h) as a signed number, which AVX2 can compare. */
+/* An order-keeping key (base/bits.h) as a signed number, which AVX2 can compare. */
 static inline int32_t rw_ordered_of_key(uint32_t key)
 {
     return (int32_t)(key ^ 0x80000000u);

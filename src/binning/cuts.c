@@ -3,10 +3,11 @@
 #include <float.h>
 #include <zlib.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/sort.h"
 #include "comm/comm.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

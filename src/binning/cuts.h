@@ -9,7 +9,7 @@
 #ifndef RW_BINNING_CUTS_H
 #define RW_BINNING_CUTS_H
 
-#include "base/search.h"
+#include "base/bits.h"
 #include "dataset/dataset.h"
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* From values to intervals between boundaries, a piece at a time, and from the intervals of all
  * pieces to the codes of one data set. */
+#include "base/bits.h"
 #include "base/mem.h"
-#include "base/sort.h"
 #include "binning/cut_find.h"
 #include "binning/pieces.h"
 #include "comm/comm.h"

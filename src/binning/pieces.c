@@ -1,9 +1,8 @@
 /* The values of the sampled documents, held until they have decided the boundaries. */
 #include "binning/pieces.h"
 
+#include "base/bits.h"
 #include "base/mem.h"
-#include "base/search.h"
-#include "base/sort.h"
 #include "binning/cut_find.h"
 #include "comm/comm.h"
 

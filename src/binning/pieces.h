@@ -16,7 +16,7 @@
 #ifndef RW_BINNING_PIECES_H
 #define RW_BINNING_PIECES_H
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "binning/cut_find.h"
 
 /* One feature's list in a piece: documents whose interval is not that of an absent value. */

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
-#include "base/sort.h"
 #include "check/data_check.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"

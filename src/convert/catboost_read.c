@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/search.h"
 #include "convert/convert.h"
 #include "dataset/categories.h"
 

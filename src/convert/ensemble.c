@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/exact.h"
 #include "base/mem.h"
-#include "base/search.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 

@@ -1,8 +1,8 @@
 /* Lines in. Where lines have the features of the line before, their ids are held once. */
 #include <sys/mman.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
-#include "base/search.h"
 #include "base/system.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"

@@ -12,10 +12,11 @@
  * threads are at work. */
 #include <pthread.h>
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/search.h"
 
 void rw_categories_release(struct rw_categories *categories)
 {

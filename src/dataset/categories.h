@@ -8,7 +8,7 @@
 #ifndef RW_DATASET_CATEGORIES_H
 #define RW_DATASET_CATEGORIES_H
 
-#include "base/hd.h"
+#include "base/bits.h"
 #include "dataset/dataset.h"
 
 /* A category that is a number, as text has them. */

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/exact.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/mix.h"
-#include "base/search.h"
 #include "comm/comm.h"
 
 void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,

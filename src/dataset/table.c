@@ -5,8 +5,6 @@
 #include "base/bits.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/search.h"
-#include "base/sort.h"
 #include "comm/comm.h"
 
 enum {

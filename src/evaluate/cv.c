@@ -6,10 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/ctx.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/thread.h"
 #include "dataset/dataset.h"
 #include "model/flat.h"
 #include "params/params.h"

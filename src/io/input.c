@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/checksum.h"
-#include "base/limits.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/system.h"
 #include "binning/cuts.h"

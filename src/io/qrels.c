@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/thread.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"
 #include "io/input.h"

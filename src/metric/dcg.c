@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
 #include "base/system.h"
-#include "base/thread.h"
 #include "dataset/dataset.h"
 
 enum {

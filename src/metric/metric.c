@@ -1,17 +1,17 @@
 #include "metric/metric.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ctx.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include "base/words.h"
+#include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"
-#include <math.h>
-#include "base/mem.h"
-#include "base/thread.h"
-#include "comm/comm.h"
 
 /* A row's function, where host and device share one. */
 #define HOST(name)

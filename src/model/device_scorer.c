@@ -1,20 +1,19 @@
 /* Scores of data sets: by the CPU, down the trees or by the packed model, or on a device. */
 #include "model/scorer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/ctx.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/search.h"
-#include "base/thread.h"
+#include "base/words.h"
 #include "dataset/dataset.h"
-#include "model/packed.h"
 #include "model/flat.h"
-#include <math.h>
-#include "base/lines.h"
+#include "model/packed.h"
 
 /* One thread of a server of 2023: a node that a document passes takes 1.3 to 3 ns, more in a model
  * that is larger than the caches or splits what is hard to foresee; and a value that is gathered.

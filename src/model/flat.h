@@ -3,8 +3,7 @@
 #ifndef RW_MODEL_FLAT_H
 #define RW_MODEL_FLAT_H
 
-#include "base/search.h"
-#include "base/sort.h"
+#include "base/bits.h"
 #include "model/model.h"
 #include "model/walk.h"
 

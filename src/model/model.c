@@ -1,16 +1,16 @@
 #include "model/model.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/ctx.h"
+#include "base/exact.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/search.h"
 #include "dataset/dataset.h"
-#include <math.h>
-#include "base/exact.h"
 
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out)
 {

@@ -1,17 +1,17 @@
 /* What a model is made of, for whoever looks inside (rankwood.h). */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/search.h"
+#include "base/other_formats.h"
 #include "dataset/dataset.h"
 #include "model/model.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include "model/model_text.h"
-#include "base/other_formats.h"
 
 int rw_model_best_round(const struct rw_model *model)
 {

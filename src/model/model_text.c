@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 
 #include "base/checksum.h"
+#include "base/ctx.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/other_formats.h"
 #include "base/system.h"
-#include "base/thread.h"
 #include "dataset/dataset.h"
 
 /* ---- categories ---- */

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
-#include "base/thread.h"
 
 enum {
     MOST_COLUMNS = 16384,   /* their codes are 2 or 4 MiB a thread */

@@ -17,7 +17,7 @@
 #ifndef RW_MODEL_PACKED_H
 #define RW_MODEL_PACKED_H
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "model/flat.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* A packed model's documents by one instruction set, with codes of one width: Meson compiles this
- * file for each pair of them (base/isa.h). First the operations on vectors of values and of codes,
+ * file for each pair of them (base/machine.h). First the operations on vectors of values and of codes,
  * in which instruction sets differ; then what all do with them. */
 #include "model/packed.h"
 

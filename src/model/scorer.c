@@ -1,12 +1,13 @@
 #include "model/scorer.h"
 
-#include "base/fpenv.h"
-#include "base/mem.h"
-#include "model/packed.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/thread.h"
+
+#include "base/ctx.h"
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "model/packed.h"
 
 /* What half a block takes, of a whole one: much of a node's work is the same for any documents. */
 #define HALF_BLOCK 0.6

@@ -3,7 +3,7 @@
 #ifndef RW_MODEL_SCORER_H
 #define RW_MODEL_SCORER_H
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "model/flat.h"
 
 struct rw_device_scorer;

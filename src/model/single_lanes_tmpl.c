@@ -1,5 +1,5 @@
 /* One document by all nodes (model/scorer.h), for each instruction set that has the
- * instructions (base/isa.h). First what differs, then what both do with it. */
+ * instructions (base/machine.h). First what differs, then what both do with it. */
 #include "model/scorer.h"
 
 #if defined(RW_TMPL_AVX512) || defined(RW_TMPL_AVX2)

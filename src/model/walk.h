@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hd.h"
+#include "base/bits.h"
 
 /* 16 bytes, so that a node is one load. */
 struct rw_walk_node {

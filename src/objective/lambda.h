@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
+#include "base/ctx.h"
 #include "base/exact.h"
-#include "base/isa.h"
-#include "base/status.h"
+#include "base/machine.h"
 
 #ifdef __cplusplus
 extern "C" {

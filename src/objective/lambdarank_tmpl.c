@@ -2,7 +2,7 @@
  * the same bits. But the unit divides the ideal first, where it was to multiply results: a power of
  * two, and whatever comes too near to 0 for that to be the same is far under half a unit. And the
  * positions of a ranking, by comparing each document with all. Compiled for each instruction set
- * (base/isa.h); what they do differently comes first. */
+ * (base/machine.h); what they do differently comes first. */
 #include <math.h>
 #include <string.h>
 

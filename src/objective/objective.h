@@ -7,7 +7,7 @@
 #ifndef RW_OBJECTIVE_H
 #define RW_OBJECTIVE_H
 
-#include "base/thread.h"
+#include "base/ctx.h"
 #include "objective/lambda.h"
 
 #ifdef __cplusplus

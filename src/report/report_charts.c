@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/words.h"
 #include "report/report.h"
 
 /* Values at which an axis has ticks: (first + i) * step. */

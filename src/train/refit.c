@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fpenv.h"
-#include "tree/monotone.h"
+#include "tree/constraints.h"
 
 /* ------------------------------------------------------------------ parameters */
 

@@ -11,8 +11,8 @@
 #include "io/side_files.h"
 #include "model/model_text.h"
 #include "params/params.h"
+#include "tree/constraints.h"
 #include "tree/engine.h"
-#include "tree/node_features.h"
 
 /* --names, and parameters that are lists of features: --ignore, --features, --monotone,
  * --interactions, --feature-penalty and --categorical. */
@@ -292,7 +292,7 @@ int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
                          const struct rw_model *init, const struct rw_dataset *const *sets,
                          int n_sets, int absent_missing);
 /* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, so that training could
- * only make scores that do not either. direction: [RW_FEATURE_IDS] as in tree/monotone.h. */
+ * only make scores that do not either. direction: [RW_FEATURE_IDS] as in tree/constraints.h. */
 int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
                                 const int8_t *direction);
 /* The same for features that may be used together. */

@@ -58,7 +58,7 @@ struct rw_engine_rules {
     uint64_t feature_threshold; /* the same for features */
     /* 0 stands for 2^32 in these two. */
     uint64_t doc_threshold;  /* for documents of the queries that are kept */
-    uint64_t node_threshold; /* for the tree's features, at each node anew (tree/node_features.h) */
+    uint64_t node_threshold; /* for the tree's features, at each node anew (tree/constraints.h) */
     uint32_t max_slots;      /* nodes of a tree, at most */
     /* Nodes whose histograms are kept at a time, at most (forget); 0: one in two of max_slots, as
      * many as such a tree has leaves. */
@@ -67,7 +67,7 @@ struct rw_engine_rules {
     /* [RW_FEATURE_IDS] 1: values only rise along the feature, -1: they only fall, 0: as they like;
      * NULL: all do. Borrowed until the training set is loaded. */
     const int8_t *monotone;
-    /* Which features may be used together (tree/node_features.h); NULL: all. Borrowed. */
+    /* Which features may be used together (tree/constraints.h); NULL: all. Borrowed. */
     const struct rw_interactions *interactions;
     /* [RW_FEATURE_IDS] what a split by a feature costs, 0 or more, in units of gain; NULL: nothing.
      * Borrowed until the training set is loaded. */
@@ -324,16 +324,8 @@ static inline void rw_tree_set_cover(struct rw_tree *tree, int32_t leaf, const s
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               const struct rw_quantised_sums *sums);
 
-#ifdef __cplusplus
-}
-#endif
-
 /* What the engines of many ranks make of theirs together; with one rank, nothing is done. All ranks
  * call these in the same order. */
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Where this rank's documents stand among those of all: engine->first_doc and the like. */
 int rw_ranks_place(struct rw_engine *engine, const struct rw_dataset *train);
 

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "comm/comm.h"
-#include "tree/category_split.h"
 #include "tree/engine.h"
+#include "tree/numbers.h"
 #include "tree/plan.h"
 #include "tree/quantise.h"
 
@@ -655,7 +655,8 @@ static int draw_docs(struct rw_host *host)
         return RW_OK;
     for (uint32_t q = 0; q < host->n_queries; q++)
         host->query_sampled[q] = host->sampled[host->query_offset[q]];
-    rw_parallel(host->base.ctx, host->base.n_docs[0] >= PARALLEL_SAMPLED_DOCS ? host->base.n_threads : 1,
+    rw_parallel(host->base.ctx,
+                host->base.n_docs[0] >= PARALLEL_SAMPLED_DOCS ? host->base.n_threads : 1,
                 host->base.n_docs[0], 0, draw_some_docs, &job);
     const uint32_t lowest = job.drawn.lowest;
     RW_TRY(rw_ranks_keep_one(&host->base, job.drawn.n_kept, job.drawn.lowest_random,

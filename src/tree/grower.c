@@ -4,8 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "tree/monotone.h"
-#include "tree/node_features.h"
+#include "tree/constraints.h"
 
 /* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
  * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "base/limits.h"
+#include "base/machine.h"
 #include "comm/comm.h"
 
 /* The host's figures, for one thread of a server of 2023, from a profile of `train`, 360 thousand

@@ -4,7 +4,7 @@
 #ifndef RW_TREE_QUANTISE_H
 #define RW_TREE_QUANTISE_H
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "tree/numbers.h"
 
 /* Of sampled documents. All zeros is the extent of none. */

@@ -1,8 +1,10 @@
-/* The start of a tree, some documents at a time; compiled for each instruction set (base/isa.h). */
+/* The start of a tree, some documents at a time; compiled for each instruction set
+ * (base/machine.h). */
 #include <string.h>
 
 #include "base/rng.h"
 #include "tree/quantise.h"
+
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
 #include <immintrin.h>
 #endif

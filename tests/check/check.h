@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "dataset/dataset.h"
+#include "tree/constraints.h"
 #include "tree/engine.h"
-#include "tree/node_features.h"
 #include "tree/plan.h"
 
 enum check_op {

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/sort.h"
-#include "check.h"
 #include "binning/bins.h"
+#include "check.h"
 
 uint32_t check_bits(struct check_random *random)
 {

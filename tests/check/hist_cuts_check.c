@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/rng.h"
-#include "base/sort.h"
 #include "binning/bins.h"
 #include "gpu/binning/device_cuts.h"
-#include "gpu/hist/hist_matrix.h"
 #include "gpu/device/transfer.h"
+#include "gpu/hist/hist_matrix.h"
 #include "hist_tools.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "model/packed.h"
 #include "predict_made.h"

@@ -1,12 +1,12 @@
 /* Features by categories: words and codes, the model's text, and every way of scoring. */
-#include "base/isa.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "dataset/categories.h"
 #include "dataset/names.h"
-#include "model/packed.h"
 #include "model/flat.h"
-#include "train_fixture.h"
+#include "model/packed.h"
 #include "model_bodies.h"
+#include "train_fixture.h"
 
 enum { N_QUERIES = 200, LENGTH = 10, N_DOCS = N_QUERIES * LENGTH, N_WORDS = 30, MANY_WORDS = 1023 };
 

@@ -1,10 +1,9 @@
 /* Splits by sets of categories: what the choice among many sets costs. */
+#include <criterion/criterion.h>
 #include <math.h>
 
-#include <criterion/criterion.h>
-
-#include "tree/category_split.h"
 #include "tree/engine.h"
+#include "tree/numbers.h"
 
 /* Counts as weights, a gain as it is, one unit of cost a bit. */
 static struct rw_split_rule rule_at(double cost)

@@ -1,11 +1,11 @@
 #include <math.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/sort.h"
+#include "check/data_check.h"
 #include "dataset/dataset.h"
 #include "scratch_file.h"
-#include "check/data_check.h"
 
 TestSuite(check_data_set, .init = scratch_begin, .fini = scratch_end);
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
-#include "base/sort.h"
 #include "binning/bins.h"
 #include "binning/cut_find.h"
 #include "each.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/sort.h"
+#include "base/bits.h"
 #include "binning/cut_find.h"
 #include "train_fixture.h"
 

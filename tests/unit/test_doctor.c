@@ -24,7 +24,7 @@ static int write_model(struct rw_ctx *ctx, const struct rw_model *model, char **
 #define RW_GPU_ARCHS          "80"
 #include "bench/doctor.c"
 #undef rw_model_write_memory
-#include "base/limits.h"
+#include "base/machine.h"
 
 static char seen[20000]; /* a line for each row: its table, and name=value */
 

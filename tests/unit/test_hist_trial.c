@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "base/status.h"
+#include "base/ctx.h"
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist_trial.h"
 

@@ -1,11 +1,11 @@
-/* base/limits.h on made trees of /proc and /sys. */
-#include "base/limits.h"
+/* base/machine.h on made trees of /proc and /sys. */
+#include "base/machine.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/thread.h"
+#include "base/ctx.h"
 #include "scratch_file.h"
 
 /* A file below the scratch folder, with its folders. */

@@ -1,4 +1,4 @@
-#include "base/lines.h"
+#include "base/words.h"
 #include "rankwood.h"
 #include "scratch_file.h"
 

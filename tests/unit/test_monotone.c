@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "train/train.h"
 #include "same_trees.h"
+#include "train/train.h"
 #include "train_fixture.h"
-#include "tree/monotone.h"
+#include "tree/constraints.h"
 
 enum { N_FEATURES = 5, FIRST = 1, N_PAIRS = 700 };
 

@@ -1,7 +1,7 @@
 /* Calls that tell how far they are, and end when the caller wants no more. */
 #include <pthread.h>
 
-#include "base/thread.h"
+#include "base/ctx.h"
 #include "scratch_file.h"
 
 TestSuite(poll, .init = scratch_begin, .fini = scratch_end, .timeout = 300);

@@ -3,12 +3,12 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "params/params.h"
 #include "model/model.h"
+#include "params/params.h"
 #include "same_trees.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
-#include "tree/monotone.h"
+#include "tree/constraints.h"
 
 __extension__ typedef __int128 int128;
 

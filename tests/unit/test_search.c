@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "base/search.h"
+#include "base/bits.h"
 
 Test(search, numbers_under_a_limit)
 {

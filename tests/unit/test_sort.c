@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/rng.h"
-#include "base/sort.h"
 #include "train_fixture.h"
 
 static int by_value(const void *a, const void *b)

@@ -14,7 +14,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "base/sort.h"
+#include "base/bits.h"
 #include "gpu/binning/device_cuts.h"
 
 enum { THREADS = 256, RANKS = RW_MAX_BOUNDS + 1, BLOCKS_MOST = 4096 };

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "base/status.h"
+#include "base/ctx.h"
 
 /* The error's text, with what was being done, and how much memory is free if that ran out; returns
  * RW_ERR_MEMORY if memory ran out, RW_ERR_UNSUPPORTED if this GPU or driver never will, else

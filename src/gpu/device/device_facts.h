@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "base/ctx.h"
 
 #ifdef __cplusplus
 extern "C" {

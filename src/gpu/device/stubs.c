@@ -1,7 +1,7 @@
 /* Stands in for what is made for CUDA, so that nobody above needs an #if. */
 #include <stdio.h>
 
-#include "base/status.h"
+#include "base/ctx.h"
 #include "gpu/device/device_facts.h"
 #include "gpu/device/nccl.h"
 #include "model/scorer.h"

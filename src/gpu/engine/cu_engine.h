@@ -13,9 +13,9 @@
 
 #include <stddef.h>
 
-#include "gpu/hist/hist_moved.h"
-#include "base/hd.h"
+#include "base/bits.h"
 #include "gpu/device/tuning.h"
+#include "gpu/hist/hist_moved.h"
 #include "gpu/objective/lambda_cuda.h"
 #include "tree/engine_host.h"
 

@@ -12,9 +12,8 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "base/limits.h"
+#include "base/machine.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "gpu/device/tuning.h"
 #include "tree/plan.h"
 

@@ -5,7 +5,7 @@
 
 #include "gpu/device/device_tuning.h"
 #include "gpu/device/tuning.h"
-#include "tree/category_split.h"
+#include "tree/numbers.h"
 
 /* ---- the choice of a method ---- */
 

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/search.h"
+#include "base/bits.h"
 #include "gpu/hist/hist.h"
+
 #ifdef __CUDACC__
 #include "gpu/hist/hist_sums.cuh"
 #endif

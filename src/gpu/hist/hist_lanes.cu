@@ -25,12 +25,12 @@
 #include <atomic>
 #include <cuda_runtime.h>
 
+#include "gpu/device/launch_after.cuh"
 #include "gpu/hist/hist_lanes_add.cuh"
 #include "gpu/hist/hist_lanes_drain.cuh"
 #include "gpu/hist/hist_lanes_far.cuh"
 #include "gpu/hist/hist_lanes_finish.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
-#include "gpu/device/launch_after.cuh"
 
 /* ---- the kernels ---- */
 
@@ -46,7 +46,7 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 }
 
 /* The row of the plan that a block belongs to: the last one that begins at it or before. There is
- * one, which saves a step of base/search.h's search. */
+ * one, which saves a step of base/bits.h's search. */
 static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
 {
     uint32_t low = 0, high = plan.n_rows;

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "base/search.h"
+#include "base/bits.h"
 #include "gpu/hist/hist.h"
 
 /* In functions that return a cudaError_t. */

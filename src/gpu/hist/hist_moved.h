@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hd.h"
+#include "base/bits.h"
 
 /* What a word holds: the lambda in the low bits, with two's complement, the hessian above it. */
 enum rw_moved {

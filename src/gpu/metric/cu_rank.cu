@@ -13,10 +13,10 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
 
-#include "base/search.h"
-#include "gpu/metric/rank_cuda.h"
+#include "base/bits.h"
 #include "gpu/device/architecture.cuh"
 #include "gpu/device/tuning.h"
+#include "gpu/metric/rank_cuda.h"
 #include "metric/dcg.h"
 
 enum {

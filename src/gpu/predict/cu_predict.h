@@ -10,7 +10,7 @@
 #ifndef RW_GPU_CU_PREDICT_H
 #define RW_GPU_CU_PREDICT_H
 
-#include "base/status.h"
+#include "base/ctx.h"
 #include "dataset/categories.h"
 #include "gpu/device/tuning.h"
 #include "model/walk.h"

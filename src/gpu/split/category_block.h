@@ -8,7 +8,7 @@
 #ifndef RW_GPU_CATEGORY_BLOCK_H
 #define RW_GPU_CATEGORY_BLOCK_H
 
-#include "tree/category_split.h"
+#include "tree/numbers.h"
 
 /* Threads of a block: a power of two, at least the codes of its feature. */
 enum { CATEGORY_FEW_THREADS = 256, CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };

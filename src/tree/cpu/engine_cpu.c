@@ -3,9 +3,9 @@
  * integer is ref's. */
 #include <sys/mman.h>
 
-#include "base/isa.h"
+#include "base/bits.h"
+#include "base/machine.h"
 #include "base/mem.h"
-#include "base/search.h"
 #include "comm/comm.h"
 #include "tree/cpu/engine_cpu.h"
 #include "tree/plan.h"

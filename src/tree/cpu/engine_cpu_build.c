@@ -3,8 +3,9 @@
  * cache: a pass has few bundles. A processor stores to one address a cycle, so the number of
  * additions decides: documents that have the frequent codes of all bundles are left out, and a
  * document's contribution is one word. */
-#include "base/isa.h"
+#include "base/machine.h"
 #include "tree/cpu/engine_cpu.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

@@ -1,10 +1,11 @@
 /* Sums of a column's cells up to each bin, and rough scores of the cuts behind them, in float,
- * eight at a time. Compiled for each instruction set (base/isa.h). Vectors go by address: not every
- * one has them as arguments. */
+ * eight at a time. Compiled for each instruction set (base/machine.h). Vectors go by address: not
+ * every one has them as arguments. */
 #include <string.h>
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "tree/cpu/engine_cpu.h"
+
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
 #include <immintrin.h>
 #endif

@@ -3,7 +3,7 @@
  * thread's own memory, puts them where they stay, takes them from the parent's, and searches both
  * while they are near. A pair with much of the work is done by all threads together: a part of its
  * documents each, then some of the passes each. No two tasks write the same cell. */
-#include "base/search.h"
+#include "base/bits.h"
 #include "tree/cpu/engine_cpu.h"
 
 /* ---- tasks ---- */

@@ -1,8 +1,9 @@
 /* Which documents each node of the growing tree holds, for the engine for processors: one array of
  * documents, of which a node has a run; a split divides its node's run in two. */
-#include "base/isa.h"
-#include "base/search.h"
+#include "base/bits.h"
+#include "base/machine.h"
 #include "tree/cpu/engine_cpu.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

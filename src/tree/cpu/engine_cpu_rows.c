@@ -6,10 +6,11 @@
 
 #include <math.h>
 
-#include "base/isa.h"
+#include "base/bits.h"
+#include "base/machine.h"
 #include "base/mem.h"
-#include "base/search.h"
 #include "tree/cpu/engine_cpu.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif

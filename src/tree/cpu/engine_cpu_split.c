@@ -3,8 +3,8 @@
  * the functions of tree/numbers.h from exact sums. So the choice is the plain one's, to the bit. */
 #include <string.h>
 
-#include "tree/category_split.h"
 #include "tree/cpu/engine_cpu.h"
+#include "tree/numbers.h"
 
 static int direction_of(const struct rw_cpu *cpu, uint32_t f)
 {

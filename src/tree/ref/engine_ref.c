@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "tree/category_split.h"
+#include "tree/numbers.h"
 
 static struct rw_ref *ref_of(struct rw_engine *engine)
 {
