@@ -667,9 +667,7 @@ RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_dataset *dataset, const double *scores,
                         struct rw_audit **out);
 RW_API void rw_audit_free(struct rw_audit *audit);
-/* Scores of a file: one number a line, as many as `n`; else an error that says where. */
-RW_API int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores);
-/* The same, or those of a TREC run ("query Q0 document rank score tag" lines, the rank not looked at), told
+/* Scores of a file: one number a line, as many as there are documents; or those of a TREC run ("query Q0 document rank score tag" lines, the rank not looked at), told
  * by the first line. A run's documents are matched by query id and document id, as `predict --trec` writes
  * them: what the comment says, else the query's id, '-' and the position in the query from 1. RW_ERR_DATA:
  * a query of the data is not in the run, a document of the run not in the data's query, or there twice. */

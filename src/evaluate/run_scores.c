@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"
-#include "io/input.h"
 #include "io/side_files.h"
 #include "metric/metric.h"
 
@@ -22,7 +21,7 @@ struct known_doc {
 
 struct run {
     struct rw_ctx *ctx;
-    const char *name; /* of the file */
+    struct rw_line_reader lines;
     const struct rw_dataset *dataset;
     double *scores;
     struct rw_query_ids ids; /* owned */
@@ -33,7 +32,6 @@ struct run {
     struct known_doc *doc; /* [n_here] owned */
     uint32_t n_here;
     size_t doc_room;
-    uint64_t line; /* from 1 */
     struct rw_run_match match;
 };
 
@@ -81,7 +79,7 @@ static int list_docs(struct run *run, uint32_t query)
 /* ------------------------------------------------------------------ lines */
 
 /* Most lines are of the same query as the line before. */
-static uint32_t query_of(const struct run *run, const struct rw_trec_word *id)
+static uint32_t query_of(const struct run *run, const struct rw_word *id)
 {
     const char *last =
         run->query == UINT32_MAX ? "" : rw_dataset_query_id(run->dataset, run->query);
@@ -91,11 +89,11 @@ static uint32_t query_of(const struct run *run, const struct rw_trec_word *id)
     return rw_query_ids_find(&run->ids, id->text, id->n, &query) ? (uint32_t)query : UINT32_MAX;
 }
 
-static int take_line(struct run *run, const char *line, const char *end)
+/* The line at hand. */
+static int take_line(struct run *run)
 {
-    struct rw_trec_run_line has;
-    const int found =
-        rw_trec_run_line(run->ctx, &(struct rw_trec_line){run->name, run->line, line, end}, &has);
+    struct rw_trec_line has;
+    const int found = rw_trec_line_of(run->ctx, &run->lines, RW_TREC_RUN, &has);
     if (found <= 0)
         return found;
     const uint32_t query = query_of(run, &has.query);
@@ -116,16 +114,16 @@ static int take_line(struct run *run, const char *line, const char *end)
                        "%s:%llu:%zu: query '%s' of the data has no document '%s'\n"
                        "hint: documents are matched by 'docid = ID' in the data's comments, else "
                        "by QUERY-POSITION",
-                       run->name, (unsigned long long)run->line,
-                       (size_t)(has.document.text - line) + 1,
+                       run->lines.name, (unsigned long long)run->lines.number,
+                       (size_t)(has.document.text - run->lines.begin) + 1,
                        rw_dataset_query_id(run->dataset, query), id);
     if (run->done[known->doc])
         return rw_fail(run->ctx, RW_ERR_DATA, "%s:%llu:%zu: document '%s' of query '%s' again",
-                       run->name, (unsigned long long)run->line,
-                       (size_t)(has.document.text - line) + 1, id,
+                       run->lines.name, (unsigned long long)run->lines.number,
+                       (size_t)(has.document.text - run->lines.begin) + 1, id,
                        rw_dataset_query_id(run->dataset, query));
     run->done[known->doc] = 1;
-    run->scores[known->doc] = has.score;
+    run->scores[known->doc] = has.value;
     return RW_OK;
 }
 
@@ -135,7 +133,7 @@ static int finish(struct run *run)
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         if (!run->seen[q])
             return rw_fail(run->ctx, RW_ERR_DATA, "%s: query '%s' of the data is not in the run",
-                           run->name, rw_dataset_query_id(dataset, q));
+                           run->lines.name, rw_dataset_query_id(dataset, q));
     }
     for (uint32_t i = 0; i < dataset->n_docs; i++) {
         if (run->done[i])
@@ -146,65 +144,42 @@ static int finish(struct run *run)
     return RW_OK;
 }
 
-static int read_run(struct run *run, const char *text, const char *end)
+static int read_run(struct run *run)
 {
-    int status = RW_OK;
-    RW_TRY_OUT(rw_dataset_query_ids(run->ctx, run->dataset, &run->ids));
-    RW_TRY_OUT(RW_NEW(run->ctx, run->done, run->dataset->n_docs));
-    RW_TRY_OUT(RW_NEW(run->ctx, run->seen, run->dataset->n_queries));
-    for (const char *line = text; line < end;) {
-        const char *next = memchr(line, '\n', (size_t)(end - line));
-        run->line++;
-        RW_TRY_OUT(take_line(run, line, next ? next : end));
-        line = next ? next + 1 : end;
-    }
-    RW_TRY_OUT(finish(run));
-out:
-    forget_docs(run);
-    rw_mem_free(run->doc);
-    rw_query_ids_release(&run->ids);
-    rw_mem_free(run->done);
-    rw_mem_free(run->seen);
-    return status;
+    RW_TRY(rw_dataset_query_ids(run->ctx, run->dataset, &run->ids));
+    RW_TRY(RW_NEW(run->ctx, run->done, run->dataset->n_docs));
+    RW_TRY(RW_NEW(run->ctx, run->seen, run->dataset->n_queries));
+    while (rw_line_reader_next(&run->lines))
+        RW_TRY(take_line(run));
+    return finish(run);
 }
 
 /* A number stands alone on its line; a run's line has several words. */
-static int is_run(const char *text, const char *end)
+static int is_run(const struct rw_line_reader *lines)
 {
-    while (text < end && (rw_trec_is_blank(*text) || *text == '\n'))
-        text++;
-    const char *stop = memchr(text, '\n', (size_t)(end - text));
-    return rw_trec_words(text, stop ? stop : end, NULL, 0) > 1;
+    char *text = lines->text;
+    text += strspn(text, " \t\r\n");
+    return rw_line_words(text, text + strcspn(text, "\n"), NULL, 0) > 1;
 }
 
 int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                            double *scores, struct rw_run_match *match)
 {
     RW_DEFAULT_FPENV;
-    struct rw_input *input = NULL, *numbers;
-    char *text = NULL;
-    size_t n_bytes;
-    int status = RW_OK;
-    if (match)
-        *match = (struct rw_run_match){0};
-    RW_TRY_OUT(rw_input_open(ctx, path, &input));
-    RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n_bytes));
-    if (is_run(text, text + n_bytes)) {
-        struct run run = {.ctx = ctx,
-                          .name = rw_input_name(input),
-                          .dataset = dataset,
-                          .scores = scores,
-                          .query = UINT32_MAX,
-                          .match = {.is_run = 1}};
-        RW_TRY_OUT(read_run(&run, text, text + n_bytes));
-        if (match)
-            *match = run.match;
-    } else {
-        RW_TRY_OUT(rw_input_open_memory(ctx, rw_input_name(input), text, n_bytes, &numbers));
-        RW_TRY_OUT(rw_scores_read_input(ctx, numbers, dataset->n_docs, scores));
+    struct run run = {.ctx = ctx, .dataset = dataset, .scores = scores, .query = UINT32_MAX};
+    int status = rw_line_reader_open(ctx, path, &run.lines);
+    if (status >= 0) {
+        run.match.is_run = is_run(&run.lines);
+        status = run.match.is_run ? read_run(&run)
+                                  : rw_scores_of_lines(ctx, &run.lines, dataset->n_docs, scores);
     }
-out:
-    rw_input_close(input);
-    rw_mem_free(text);
+    if (match)
+        *match = status < 0 ? (struct rw_run_match){0} : run.match;
+    forget_docs(&run);
+    rw_mem_free(run.doc);
+    rw_query_ids_release(&run.ids);
+    rw_mem_free(run.done);
+    rw_mem_free(run.seen);
+    rw_line_reader_close(&run.lines);
     return status;
 }

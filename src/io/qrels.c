@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/number.h"
+#include "base/ctx.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"
-#include "io/input.h"
 #include "io/side_files.h"
 
 /* A document's id and its end fit where ids are printed and compared. */
@@ -24,12 +22,6 @@ struct record {
     uint32_t file; /* JUDGMENTS, else 1 + the run */
 };
 
-/* A file that is read. */
-struct source {
-    struct rw_input *input; /* owned; open for its name */
-    char *text;             /* its words end with 0; owned */
-};
-
 /* A struct rw_qrels and what it owns. */
 struct made {
     struct rw_qrels qrels; /* first: rw_qrels_free gets its address */
@@ -42,7 +34,7 @@ struct reading {
     struct rw_ctx *ctx;
     struct made *made;
     int n_runs;
-    struct source *source; /* [1 + n_runs] owned */
+    struct rw_line_reader *file; /* [1 + n_runs] owned */
     struct rw_query_ids ids;
     const char **query; /* [ids.n] in a text; owned */
     size_t query_room;
@@ -54,22 +46,11 @@ struct reading {
 
 /* ------------------------------------------------------------------ lines to records */
 
-/* A word of a text that may be written: a 0 ends it. */
-static const char *end_word(const struct rw_trec_word *word)
+/* A word as a text: a 0 ends it. */
+static const char *end_word(const struct rw_word *word)
 {
-    char *text = (char *)(uintptr_t)word->text;
-    text[word->n] = 0;
-    return text;
-}
-
-static int check_ids(struct rw_ctx *ctx, const struct rw_trec_line *line,
-                     const struct rw_trec_word *query, const struct rw_trec_word *document)
-{
-    if (memchr(query->text, 0, query->n))
-        return rw_trec_wrong(ctx, line, query, "a query's id without a byte 0");
-    if (document->n > MOST_ID || memchr(document->text, 0, document->n))
-        return rw_trec_wrong(ctx, line, document, expected_id);
-    return RW_OK;
+    word->text[word->n] = 0;
+    return word->text;
 }
 
 /* The number of the query; a new one if these are judgments, else UINT32_MAX. */
@@ -91,54 +72,48 @@ static int number_query(struct reading *reading, const char *id, int is_new, uin
     return RW_OK;
 }
 
-/* 1 if the line made a record, 0 if it is empty or of a query without judgments. */
-static int take_line(struct reading *reading, uint32_t file, const struct rw_trec_line *line)
+/* Makes a record of the line at hand, unless it is empty or of a query without judgments. */
+static int take_line(struct reading *reading, uint32_t file)
 {
     struct rw_ctx *ctx = reading->ctx;
-    struct rw_trec_qrels_line judged;
-    struct rw_trec_run_line ranked;
-    struct record record = {.line = line->number, .file = file};
-    const int found = file == JUDGMENTS ? rw_trec_qrels_line(ctx, line, &judged)
-                                        : rw_trec_run_line(ctx, line, &ranked);
+    const struct rw_line_reader *lines = &reading->file[file];
+    struct rw_trec_line line;
+    struct record record = {.line = lines->number, .file = file};
+    const int found =
+        rw_trec_line_of(ctx, lines, file == JUDGMENTS ? RW_TREC_QRELS : RW_TREC_RUN, &line);
     if (found <= 0)
         return found;
-    const struct rw_trec_word *query = file == JUDGMENTS ? &judged.query : &ranked.query;
-    const struct rw_trec_word *document = file == JUDGMENTS ? &judged.document : &ranked.document;
-    RW_TRY(check_ids(ctx, line, query, document));
-    record.value = file == JUDGMENTS ? (double)judged.label : ranked.score;
-    RW_TRY(number_query(reading, end_word(query), file == JUDGMENTS, &record.query));
+    if (memchr(line.query.text, 0, line.query.n))
+        return rw_line_wrong(ctx, lines, &line.query, "a query's id without a byte 0");
+    if (line.document.n > MOST_ID || memchr(line.document.text, 0, line.document.n))
+        return rw_line_wrong(ctx, lines, &line.document, expected_id);
+    record.value = line.value;
+    RW_TRY(number_query(reading, end_word(&line.query), file == JUDGMENTS, &record.query));
     if (record.query == UINT32_MAX) {
         reading->made->run[file - 1].n_unknown++;
-        return 0;
+        return RW_OK;
     }
-    record.document = end_word(document);
+    record.document = end_word(&line.document);
     RW_TRY(RW_GROW(ctx, reading->record, reading->record_room, reading->n_records + 1));
     reading->record[reading->n_records++] = record;
-    return 1;
+    return RW_OK;
 }
 
 static int read_file(struct reading *reading, uint32_t file, const char *path)
 {
     struct rw_ctx *ctx = reading->ctx;
-    struct source *source = &reading->source[file];
+    struct rw_line_reader *lines = &reading->file[file];
     const size_t n_before = reading->n_records;
-    size_t n_bytes;
-    RW_TRY(rw_input_open(ctx, path, &source->input));
-    RW_TRY(rw_input_read_all(ctx, source->input, &source->text, &n_bytes));
-    struct rw_trec_line line = {.file = rw_input_name(source->input)};
-    for (char *at = source->text, *end = at + n_bytes; at < end;
-         at = (char *)(uintptr_t)line.end + 1) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-        line = (struct rw_trec_line){line.file, line.number + 1, at, next ? next : end};
-        RW_TRY(take_line(reading, file, &line));
-    }
+    RW_TRY(rw_line_reader_open(ctx, path, lines));
+    while (rw_line_reader_next(lines))
+        RW_TRY(take_line(reading, file));
     if (reading->n_records > n_before)
         return RW_OK;
     if (file == JUDGMENTS)
         return rw_fail(ctx, RW_ERR_DATA,
-                       "%s: no judgments: expected 'query iteration document label'", line.file);
+                       "%s: no judgments: expected 'query iteration document label'", lines->name);
     return rw_fail(ctx, RW_ERR_DATA, "%s: none of the queries that '%s' judges is in the run",
-                   line.file, rw_input_name(reading->source[JUDGMENTS].input));
+                   lines->name, reading->file[JUDGMENTS].name);
 }
 
 /* ------------------------------------------------------------------ records to documents */
@@ -195,10 +170,10 @@ static int check_once(const struct reading *reading, size_t begin, size_t end)
     for (size_t i = begin + 1; i < end; i++) {
         const struct record *record = &reading->record[i];
         if (record->file == record[-1].file)
-            return rw_fail(
-                reading->ctx, RW_ERR_DATA, "%s:%llu:1: document '%s' of query '%s' again",
-                rw_input_name(reading->source[record->file].input),
-                (unsigned long long)record->line, record->document, reading->query[record->query]);
+            return rw_fail(reading->ctx, RW_ERR_DATA,
+                           "%s:%llu:1: document '%s' of query '%s' again",
+                           reading->file[record->file].name, (unsigned long long)record->line,
+                           record->document, reading->query[record->query]);
     }
     return RW_OK;
 }
@@ -235,7 +210,7 @@ static int make_dataset(struct reading *reading)
 {
     struct rw_ctx *ctx = reading->ctx;
     struct rw_builder *builder = &reading->builder;
-    RW_TRY(rw_mem_copy_text(ctx, &builder->file, rw_input_name(reading->source[JUDGMENTS].input)));
+    RW_TRY(rw_mem_copy_text(ctx, &builder->file, reading->file[JUDGMENTS].name));
     for (size_t q = 0; q < reading->ids.n; q++) {
         const size_t query_end = reading->query_begin[q + 1];
         RW_TRY(rw_builder_query(ctx, builder, reading->query[q], strlen(reading->query[q])));
@@ -298,11 +273,9 @@ static int make_scores(struct reading *reading)
 
 static void reading_release(struct reading *reading)
 {
-    for (int i = 0; reading->source && i <= reading->n_runs; i++) {
-        rw_input_close(reading->source[i].input);
-        rw_mem_free(reading->source[i].text);
-    }
-    rw_mem_free(reading->source);
+    for (int i = 0; reading->file && i <= reading->n_runs; i++)
+        rw_line_reader_close(&reading->file[i]);
+    rw_mem_free(reading->file);
     rw_query_ids_release(&reading->ids);
     rw_mem_free(reading->query);
     rw_mem_free(reading->record);
@@ -321,7 +294,7 @@ int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *const *runs
     RW_TRY_OUT(RW_NEW(ctx, made, 1));
     reading.made = made;
     RW_TRY_OUT(RW_NEW(ctx, made->run, (size_t)n_runs + 1));
-    RW_TRY_OUT(RW_NEW(ctx, reading.source, (size_t)n_runs + 1));
+    RW_TRY_OUT(RW_NEW(ctx, reading.file, (size_t)n_runs + 1));
     RW_TRY_OUT(read_file(&reading, JUDGMENTS, qrels));
     for (int r = 0; r < n_runs; r++)
         RW_TRY_OUT(read_file(&reading, (uint32_t)r + 1, runs[r]));
@@ -349,85 +322,4 @@ void rw_qrels_free(struct rw_qrels *qrels)
     rw_mem_free(made->run);
     rw_mem_free(made->scores);
     rw_mem_free(made);
-}
-
-int rw_trec_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-int rw_trec_words(const char *at, const char *end, struct rw_trec_word *words, int most)
-{
-    int n = 0;
-    for (;; n++) {
-        while (at < end && rw_trec_is_blank(*at))
-            at++;
-        if (at == end)
-            return n;
-        const char *begin = at;
-        while (at < end && !rw_trec_is_blank(*at))
-            at++;
-        if (n < most)
-            words[n] = (struct rw_trec_word){begin, (size_t)(at - begin)};
-    }
-}
-
-int rw_trec_wrong(struct rw_ctx *ctx, const struct rw_trec_line *line,
-                  const struct rw_trec_word *found, const char *expected)
-{
-    return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: expected %s, found '%.*s'", line->file,
-                   (unsigned long long)line->number, (size_t)(found->text - line->begin) + 1,
-                   expected, (int)(found->n < 40 ? found->n : 40), found->text);
-}
-
-static int wrong_words(struct rw_ctx *ctx, const struct rw_trec_line *line, const char *expected,
-                       int n)
-{
-    return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:1: expected '%s', found %d word%s", line->file,
-                   (unsigned long long)line->number, expected, n, n == 1 ? "" : "s");
-}
-
-/* Is the word a number, all of it? */
-static int number_of(const struct rw_trec_word *word, double *number)
-{
-    const char *end = word->text + word->n;
-    int clamped;
-    return rw_number_parse_double(word->text, end, number, &clamped) == end && !clamped;
-}
-
-int rw_trec_run_line(struct rw_ctx *ctx, const struct rw_trec_line *line,
-                     struct rw_trec_run_line *out)
-{
-    enum { WORDS = 6 };
-    struct rw_trec_word word[WORDS];
-    const int n = rw_trec_words(line->begin, line->end, word, WORDS);
-    if (n == 0)
-        return 0;
-    if (n < WORDS)
-        return wrong_words(ctx, line, "query Q0 document rank score tag", n);
-    if (!number_of(&word[4], &out->score))
-        return rw_trec_wrong(ctx, line, &word[4], "a score (a finite number)");
-    out->query = word[0];
-    out->document = word[2];
-    return 1;
-}
-
-int rw_trec_qrels_line(struct rw_ctx *ctx, const struct rw_trec_line *line,
-                       struct rw_trec_qrels_line *out)
-{
-    enum { WORDS = 4 };
-    static const double most = 2147483648.0;
-    struct rw_trec_word word[WORDS];
-    double label;
-    const int n = rw_trec_words(line->begin, line->end, word, WORDS);
-    if (n == 0)
-        return 0;
-    if (n != WORDS)
-        return wrong_words(ctx, line, "query iteration document label", n);
-    if (!number_of(&word[3], &label) || label > most)
-        return rw_trec_wrong(ctx, line, &word[3], "a label (a number up to 2147483648)");
-    out->query = word[0];
-    out->document = word[2];
-    out->label = label > 0 ? (float)label : 0.0F;
-    return 1;
 }

@@ -1,51 +1,52 @@
-/* Scores from a file that is open. */
+/* Files that are read line by line, and are in memory as a whole: side columns, names of features,
+ * scores, and TREC's judgments and runs. */
 #ifndef RW_IO_SIDE_FILES_H
 #define RW_IO_SIDE_FILES_H
 
 #include "dataset/names.h"
 #include "io/input.h"
-#include "base/ctx.h"
 
-/* rw_scores_read of an input, which is taken. */
-int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores);
-
-/* Files of feature names. */
-/* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
-int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
-
-/* Lines of TREC's files, judgments and runs: words with blanks or tabs between them. */
-struct rw_trec_line {
-    const char *file; /* its name, for messages */
-    uint64_t number;  /* from 1 */
-    const char *begin, *end;
+struct rw_line_reader {
+    struct rw_input *input; /* owned; open for its name */
+    const char *name;       /* of the file, for messages */
+    char *text, *text_end;  /* without the blank lines at its end; owned */
+    char *next;             /* the line after the one at hand */
+    uint64_t number;        /* of the line at hand, from 1; 0: none yet */
+    char *begin, *end;      /* the line at hand, without its newline; a 0 is at `end` */
 };
-/* A part of the line. */
-struct rw_trec_word {
-    const char *text;
+/* Reads all of the file. Closed also after a failure. */
+int rw_line_reader_open(struct rw_ctx *ctx, const char *path, struct rw_line_reader *lines);
+/* Goes on to the next line. 0: there are no more. */
+int rw_line_reader_next(struct rw_line_reader *lines);
+void rw_line_reader_close(struct rw_line_reader *lines);
+
+/* A part of a line. */
+struct rw_word {
+    char *text;
     size_t n;
 };
+/* The first `most` words of [at, end), blanks or tabs between them; returns how many there are. */
+int rw_line_words(char *at, const char *end, struct rw_word *words, int most);
+/* RW_ERR_PARSE: what was expected in place of a word of the line at hand. */
+int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
+                  const struct rw_word *found, const char *expected);
 
-int rw_trec_is_blank(char c);
-/* The first `most` words of [at, end); returns how many there are. */
-int rw_trec_words(const char *at, const char *end, struct rw_trec_word *words, int most);
-/* RW_ERR_PARSE: what was expected in place of a word. */
-int rw_trec_wrong(struct rw_ctx *ctx, const struct rw_trec_line *line,
-                  const struct rw_trec_word *found, const char *expected);
+/* The lines of TREC's two files: "query iteration document label", whose iteration is not looked
+ * at, and "query Q0 document rank score tag", of which Q0, rank and what follows are not. */
+enum rw_trec_file { RW_TREC_QRELS, RW_TREC_RUN };
+struct rw_trec_line {
+    struct rw_word query, document;
+    double value; /* a label, at least 0: others count as 0; or a score, finite */
+};
+/* Reads the line at hand. 1; 0 if it is empty; RW_ERR_PARSE. */
+int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum rw_trec_file file,
+                    struct rw_trec_line *out);
 
-/* "query Q0 document rank score tag"; what follows is not looked at, nor are Q0 and the rank. */
-struct rw_trec_run_line {
-    struct rw_trec_word query, document;
-    double score; /* finite */
-};
-/* "query iteration document label"; the iteration is not looked at. */
-struct rw_trec_qrels_line {
-    struct rw_trec_word query, document;
-    float label; /* at least 0: others count as 0 */
-};
-/* 1; 0 if the line is empty; RW_ERR_PARSE. */
-int rw_trec_run_line(struct rw_ctx *ctx, const struct rw_trec_line *line,
-                     struct rw_trec_run_line *out);
-int rw_trec_qrels_line(struct rw_ctx *ctx, const struct rw_trec_line *line,
-                       struct rw_trec_qrels_line *out);
+/* A score a line, of n documents. */
+int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_t n,
+                       double *scores);
+
+/* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
+int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
 
 #endif

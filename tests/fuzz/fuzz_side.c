@@ -66,7 +66,7 @@ static int read_numbers(struct rw_ctx *ctx, const char *path)
                            isfinite(rw_dataset_labels_of(dataset, k)[i]));
         taken = 1;
     }
-    if (is_taken(ctx, rw_scores_read(ctx, path, DOCS, scores))) {
+    if (is_taken(ctx, rw_dataset_read_scores(ctx, dataset, path, scores, NULL))) {
         for (int i = 0; i < DOCS; i++)
             fuzz_check(isfinite(scores[i]));
         taken = 1;

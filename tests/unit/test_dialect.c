@@ -61,7 +61,7 @@ static struct rw_dataset *read_set(const char *name, double **scores)
     cr_assert_eq(rw_dataset_read(ctx, paths, 1, &dataset), RW_OK, "%s", rw_last_error(ctx));
     *scores = calloc(dataset->n_docs, sizeof(**scores));
     snprintf(path, sizeof(path), "%s/golden/dialects/%s.scores", RW_TESTS_DIR, name);
-    cr_assert_eq(rw_scores_read(ctx, path, dataset->n_docs, *scores), RW_OK, "%s",
+    cr_assert_eq(rw_dataset_read_scores(ctx, dataset, path, *scores, NULL), RW_OK, "%s",
                  rw_last_error(ctx));
     snprintf(path, sizeof(path), "%s/golden/dialects/%s.weights", RW_TESTS_DIR, name);
     FILE *weights = fopen(path, "r");

@@ -33,7 +33,7 @@ static void assert_scores(const char *file, const char *format, const char *name
     double *theirs = calloc(n, sizeof(*theirs)), *ours = calloc(n, sizeof(*ours));
     int32_t *leaves = calloc((size_t)n * (size_t)model->n_trees + 1, sizeof(*leaves));
     snprintf(path, sizeof(path), "%s.scores", name);
-    cr_assert_eq(rw_scores_read(scratch_ctx, path, n, theirs), RW_OK, "%s",
+    cr_assert_eq(rw_dataset_read_scores(scratch_ctx, docs, path, theirs, NULL), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     cr_assert_eq(rw_predict(scratch_ctx, model, docs, 0, ours), RW_OK);
     cr_assert_eq(rw_predict_leaves(scratch_ctx, model, docs, 0, leaves), RW_OK);

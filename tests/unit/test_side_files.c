@@ -3,18 +3,30 @@
 
 TestSuite(side_files, .init = scratch_begin, .fini = scratch_end);
 
+/* Of n documents. */
+static int read_scores(const char *path, uint32_t n, double *scores)
+{
+    const float zeros[4] = {0};
+    const uint32_t offsets[] = {0, n};
+    struct rw_dataset *dataset;
+    cr_assert_eq(rw_dataset_from_memory(scratch_ctx, zeros, zeros, offsets, n, 1, 1, 1, &dataset),
+                 RW_OK);
+    const int status = rw_dataset_read_scores(scratch_ctx, dataset, path, scores, NULL);
+    rw_dataset_free(dataset);
+    return status;
+}
+
 Test(side_files, scores)
 {
     double scores[4];
     scratch_text("s", "1.5\n-2e3\r\n  .5 \n0.1\n\n\n");
-    cr_assert_eq(rw_scores_read(scratch_ctx, "s", 4, scores), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
+    cr_assert_eq(read_scores("s", 4, scores), RW_OK, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(scores[0], 1.5);
     cr_assert_eq(scores[1], -2000);
     cr_assert_eq(scores[2], .5);
     cr_assert_eq(scores[3], 0.1);
     scratch_gzip("s.gz", "wb", "1\n2\n3\n4");
-    cr_assert_eq(rw_scores_read(scratch_ctx, "s.gz", 4, scores), RW_OK);
+    cr_assert_eq(read_scores("s.gz", 4, scores), RW_OK);
     cr_assert_eq(scores[3], 4);
 }
 
@@ -37,11 +49,11 @@ Test(side_files, bad_scores)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double scores[3];
         scratch_text("s", cases[i].text);
-        cr_assert_lt(rw_scores_read(scratch_ctx, "s", 3, scores), 0);
+        cr_assert_lt(read_scores("s", 3, scores), 0);
         cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
     }
     double score;
-    cr_assert_eq(rw_scores_read(scratch_ctx, "nowhere", 1, &score), RW_ERR_IO);
+    cr_assert_eq(read_scores("nowhere", 1, &score), RW_ERR_IO);
 }
 
 Test(side_files, weights)
@@ -60,15 +72,17 @@ Test(side_files, weights)
     cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "weights", "w"), RW_OK);
     cr_assert_eq(dataset->weight_by_query, 0);
     cr_assert_eq(dataset->weight[2], 3);
-    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "query-weights", "w"), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "query-weights", "w"),
+                 RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "'w' holds 4 weights; expected one per query, 2\n"
                      "hint: one per document (4) is what 'weights' and 'valid-weights' take");
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n", "'w' holds 2 weights; expected one per document, 4\n"
-                   "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take"},
+        {"1\n2\n",
+         "'w' holds 2 weights; expected one per document, 4\n"
+         "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take"},
         {"", "'w' holds 0 weights; expected one per document, 4\n"
              "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take"},
         {"1\n-2\n", "w:2:1: expected a weight from 0 to 65536, found '-2'"},
@@ -114,10 +128,12 @@ Test(side_files, positions)
     const double bad[] = {NAN, INFINITY, -1, 65536, 0.5, -1e300};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         const double positions[] = {1, bad[i], 3, 4};
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "positions", positions, 4, 1), RW_ERR_DATA);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "positions", positions, 4, 1),
+                     RW_ERR_DATA);
         cr_assert(strncmp(rw_last_error(scratch_ctx), "position 2 is ", 14) == 0);
     }
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "positions", bad, 3, 1), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "positions", bad, 3, 1),
+                 RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "3 positions; expected one per document, 4");
     cr_assert_arr_eq(dataset->position, expected, sizeof(expected));
     rw_dataset_free(dataset);
@@ -158,10 +174,12 @@ Test(side_files, start_scores)
     const double bad[] = {NAN, INFINITY, -1.1e30};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         const double scores[] = {1, bad[i], 3, 4};
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", scores, 4, 1), RW_ERR_DATA);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", scores, 4, 1),
+                     RW_ERR_DATA);
         cr_assert(strncmp(rw_last_error(scratch_ctx), "start score 2 is ", 17) == 0);
     }
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", bad, 3, 1), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", bad, 3, 1),
+                 RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "3 start scores; expected one per document, 4");
     cr_assert_eq(dataset->start_score[1], -2000, "what was there stays after an error");
     rw_dataset_free(dataset);
