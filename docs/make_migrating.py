@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rankwood import migrate
 from rankwood._core import ffi, text
-from rankwood._params import aliases, infos, meaning, pythonic, string_of
+from rankwood._params import alias_rows, infos, meaning, pythonic, string_of
 
 _HEAD = """# Coming from LightGBM, XGBoost or CatBoost
 
@@ -95,7 +95,7 @@ def page() -> str:
             lines.append("| " + " | ".join(cells) + " |")
     heads = "| parameter | value elsewhere | Rankwood | what is different |"
     lines += ["", "## Values", heads, "|---|---|---|---|"]
-    for alias in aliases():
+    for alias in alias_rows():
         if alias.parameter != ffi.NULL:
             words = ", ".join(f"`{word}`" for word in text(alias.names).split())
             target = "none" if alias.ours == ffi.NULL else f"`{text(alias.ours)}`"

@@ -69,18 +69,29 @@ RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
 /* Which validation set, from 1, stops the training that last began in this context (from on_start on); 0: none. */
 RW_API int rw_ctx_stop_set(const struct rw_ctx *ctx);
 
-/* The same, but goes on from a model, ours or an imported one (NULL: from nothing): up to `rounds` more
- * trees stand behind its own, none of which is dropped. With the data and parameters that it was
- * trained with, and early-stop 0, the outcome is that of one training of so many rounds, byte for byte.
+/* What a training is of; members that are left out are NULL or 0. */
+struct rw_training {
+    const struct rw_dataset *train;        /* the training set; or, in its place, */
+    const struct rw_binned *binned;        /* one that is binned: the same model, byte for byte */
+    const struct rw_dataset *const *valid; /* [n_valid] */
+    int n_valid;
+    const struct rw_model *init; /* the model to go on from, ours or an imported one */
+    const struct rw_train_hooks *hooks;
+};
+/* rw_train of such a set, from such a model.
+ * With `init` up to `rounds` more trees stand behind its own, none of which is dropped. With the data and parameters
+ * that it was trained with, and early-stop 0, the outcome is that of one training of so many rounds, byte for byte.
  * Features that it splits by categories are so without being named, and keep its words; those of the training
  * set that it lacks get codes as far as there are some left, and go the way of unknown ones in its trees.
  * Warns where the model asks for features that the training set lacks. RW_ERR_ARGUMENT: the model takes
- * absent features otherwise, or compares a categorical one with thresholds; RW_ERR_UNSUPPORTED: on a GPU, a cut of the model is none of the training
- * set's (not under device auto or cpu). */
-RW_API int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params,
-                         const struct rw_model *init, const struct rw_dataset *train,
-                         const struct rw_dataset *const *valid, int n_valid,
-                         const struct rw_train_hooks *hooks, struct rw_model **out);
+ * absent features otherwise, or compares a categorical one with thresholds; RW_ERR_UNSUPPORTED: on a GPU, a cut of
+ * the model is none of the training set's (not under device auto or cpu).
+ * A binned set was read for these params and this `init`, else RW_ERR_ARGUMENT; validation sets beside it have values
+ * (rw_dataset_read) or are rw_binned_read_valid's. On a GPU its codes stay there until the set is freed, so that the
+ * next training on it starts at once; they go where other work finds too little memory on the GPU. Several threads may
+ * train on one set at a time, each with a context of its own. */
+RW_API int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct rw_training *training, struct rw_model **out);
 
 /* The same trees with new values in their leaves: documents go down them by the model's own thresholds, tree
  * after tree, with gradients from the scores of the new values so far. A leaf becomes refit-decay times its old
@@ -152,7 +163,7 @@ RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *data
  *   query-weights  The same, one per query.
  *   start-scores   One per document, from -1e30 to 1e30: where scores begin while a model is trained on the set, or
  *                  measured on it as a validation set (LightGBM's init_score, XGBoost's base_margin). The model does
- *                  not contain them: add them to what rw_predict returns. Trees of rw_train_from are added to them.
+ *                  not contain them: add them to what rw_predict returns. Trees of rw_train_on are added to them.
  *   positions      One per document, a whole number from 0 to 65535: where the document of a training set was
  *                  displayed when it was clicked or not, for `debias`.
  *   labels         Further labels, 0 or more, at most RW_MAX_LABELS - 1 per document, for `label-weights`: a
@@ -358,41 +369,36 @@ RW_API void rw_arrow_ids_release(struct rw_arrow_ids *ids);
 
 /* A training set as training sees it: binned, with small codes in place of values. */
 struct rw_binned;
-/* Reads one, for rw_train_binned with these `params` (their bins, absent, min-docs and device). As
+/* Reads one, for rw_train_on with these `params` (their bins, absent, min-docs and device) and this `init`, or NULL. As
  * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and LETOR
  * text with more than 262,144 documents is binned while it is read, from several passes over the files,
  * for training on the CPU: values are never in memory as a whole. A pipe is kept in a temporary file
- * (TMPDIR) for that. Of other input the values are kept until training bins them. */
+ * (TMPDIR) for that. Of other input the values are kept until training bins them. With `init`, where nothing but codes
+ * would be left, the model's scores are computed from the values in one more pass over the files; and with train-metric
+ * on, or where training will be on a GPU, values are kept. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
-                          const char *const *paths, int n_paths, struct rw_binned **out);
-/* Bins a table for rw_train_binned with these `params`; fails as rw_dataset_from_table does. Of the table
+                          const struct rw_model *init, const char *const *paths, int n_paths,
+                          struct rw_binned **out);
+/* Bins a table for rw_train_on with these `params`; fails as rw_dataset_from_table does. Of the table
  * it keeps labels, query ids and codes: for up to 255 bins, a byte for each value of a dense column. Besides,
  * the work takes up to 12 MB a thread and, while a sparse column is read, 8 bytes for each of its values. But
- * for training on a GPU the values are kept, as float32. */
-RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
-                                const struct rw_table *table, struct rw_binned **out);
-/* The same of a table whose values come in batches (rw_dataset_from_batches says how, and how it fails), and
+ * for training on a GPU the values are kept, as float32.
+ * batches: NULL, or values that come in batches (rw_dataset_from_batches says how, and how it fails), and
  * never are in memory as a whole, whatever the device: codes are made on the CPU. Up to 262,144 documents are read in
  * one pass, more in two: the values of about 262,144 documents, which decide the boundaries, are kept from the first
  * one. Besides, each thread has the values of 16,384 documents, in all at most 128 MB or one thread's. */
-RW_API int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
-                                  const struct rw_table *table, const struct rw_batches *batches,
-                                  struct rw_binned **out);
+RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_table *table, const struct rw_batches *batches,
+                                struct rw_binned **out);
 /* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where
  * the values were kept. They are freed with the set. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
 RW_API void rw_binned_free(struct rw_binned *binned);
-/* Reads a training set for rw_train_binned_from with these `params` and this `init`: as rw_binned_read, but where
- * that would leave nothing but codes, the model's scores are computed from the values in one more pass over the
- * files. With train-metric on, or where training will be on a GPU, values are kept. */
-RW_API int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
-                               const struct rw_model *init, const char *const *paths, int n_paths,
-                               struct rw_binned **out);
 /* Reads a validation set for training on `train` with these `params`, as rw_dataset_read does; but where
  * training will be on a processor, and `train` has codes, the values are binned by its boundaries while they are
- * read, and not kept: such a set is for rw_train_binned with `train`, which must outlive it, and for
+ * read, and not kept: such a set is for rw_train_on with `train`, which must outlive it, and for
  * rw_binned_predict. */
 RW_API int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_binned *train, const char *const *paths,
@@ -401,19 +407,6 @@ RW_API int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *para
  * RW_ERR_UNSUPPORTED: it was not. */
 RW_API int rw_binned_predict(struct rw_ctx *ctx, const struct rw_model *model,
                              const struct rw_dataset *valid, double *scores);
-/* rw_train on such a set: the same model, byte for byte. RW_ERR_ARGUMENT: it was binned for other params.
- * On a GPU its codes stay there until the set is freed, so that the next training on it starts at once; they
- * go where other work finds too little memory on the GPU. Several threads may train on one set at a time,
- * each with a context of its own. */
-RW_API int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
-                           const struct rw_binned *train, const struct rw_dataset *const *valid,
-                           int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
-/* rw_train_from on a set that rw_binned_read_init has read. Validation sets have values (rw_dataset_read). */
-RW_API int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *params,
-                                const struct rw_model *init, const struct rw_binned *train,
-                                const struct rw_dataset *const *valid, int n_valid,
-                                const struct rw_train_hooks *hooks, struct rw_model **out);
-
 /* Cache of a dataset: everything that was read, weights and further labels that were set, and cuts and codes
  * for params' `bins` and `absent`, or, if some features have words, these; accepted wherever text is. Written
  * atomically. */
@@ -496,24 +489,19 @@ struct rw_param_info {
 };
 /* The i-th parameter; NULL past the end. */
 RW_API const struct rw_param_info *rw_param_info(int i);
-/* Does its value shape trees, and stand in the model file? */
-RW_API int rw_params_in_model(struct rw_params *params, int i);
 /* The file that the value of the i-th parameter names, which is read and so must not be written; NULL if
  * it names none. Valid until the next call on `params`. */
 RW_API const char *rw_params_file(struct rw_params *params, int i);
 /* The current value as text; NULL for an unknown name. Valid until the next call on `params`. */
 RW_API const char *rw_params_get(struct rw_params *params, const char *name);
-/* Was it set (1), or is it the default (0)? */
-RW_API int rw_params_is_set(const struct rw_params *params, const char *name);
-/* By whom? */
+/* By whom was it set? */
 enum rw_param_origin {
     RW_PARAM_DEFAULT, /* not set, or an unknown name */
     RW_PARAM_READ,    /* by rw_params_read, and not by rw_params_set after it */
-    RW_PARAM_SET      /* by rw_params_set */
+    RW_PARAM_SET,     /* by rw_params_set, to its default */
+    RW_PARAM_CHANGED  /* by rw_params_set, to another value: having no effect is reported */
 };
 RW_API enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name);
-/* 1: rw_params_set gave it a value other than the default, so that having no effect is reported. */
-RW_API int rw_params_must_matter(const struct rw_params *params, const char *name);
 /* `name = value` lines, # comments. One file may serve several trainings: what has no effect in one
  * of them is not reported. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
@@ -528,13 +516,18 @@ RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint3
  * RW_ERR_ARGUMENT: a file's name that such a line cannot hold; RW_ERR_IO, RW_ERR_MACHINE: `out` could not be
  * written. */
 RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
+/* What parameters are for. */
+enum rw_params_use {
+    RW_PARAMS_TRAIN,
+    RW_PARAMS_TRAIN_ALONE, /* a training without validation sets: asking for early stopping is an error, too */
+    RW_PARAMS_MEASURE,     /* nothing is trained: those that measure are checked */
+    RW_PARAMS_NO_TABLE     /* nothing is trained, and no data was CSV or TSV: those that name columns are reported */
+};
 /* Checks that the parameters do not contradict one another: RW_ERR_ARGUMENT. rw_train does it too. */
-RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params);
-/* RW_ERR_ARGUMENT: rw_params_set asked for early stopping, and there is no validation set. rw_train does it too. */
-RW_API int rw_params_check_valid(struct rw_ctx *ctx, const struct rw_params *params, int n_valid);
+RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_params_use use);
 /* A parameter that has no effect under the others ("truncation" with pairs all) is a warning, once per parameter and
  * process, if rw_params_set gave it a value other than the default. It is at its default in the model. Trainings judge
- * their parameters when `auto` has become a value; rw_params_check_eval judges those that measure. */
+ * their parameters when `auto` has become a value; rw_params_check judges those that measure. */
 enum rw_no_effect {
     RW_NO_EFFECT_WARN,
     RW_NO_EFFECT_SILENT, /* for parameters that several trainings share */
@@ -546,8 +539,6 @@ RW_API void rw_params_on_no_effect(struct rw_params *params, enum rw_no_effect h
  * above: RW_OK, or RW_ERR_ARGUMENT. Other values than those that rw_params_set gave are not reported. */
 RW_API int rw_params_no_effect(struct rw_ctx *ctx, const struct rw_params *params, const char *name,
                                const char *why);
-/* Reports parameters that name columns, if no data was CSV or TSV (has_table is 0) and nothing is trained. */
-RW_API int rw_params_check_columns(struct rw_ctx *ctx, const struct rw_params *params, int has_table);
 /* Forgets which parameters were warned of: the next warnings of this process are given again. */
 RW_API void rw_no_effect_again(void);
 /* While the log function gets a warning of a parameter without effect: that parameter's name; else NULL. */
@@ -563,13 +554,11 @@ struct rw_alias {
     const char *ours; /* a parameter or an option of the program; a value; NULL: there is none */
     const char *note; /* what is different, or why there is none: a hint; NULL: nothing to say */
 };
-/* The i-th row of the one table of them; NULL past the end. A word may be in several rows of names:
- * the one whose `ours` the caller knows is meant, else the one without `ours`. A metric stands
- * without its cutoff. */
-RW_API const struct rw_alias *rw_alias_at(int i);
-/* The first row from the i-th on that has the word, in any case, with '_' or '-', as a name
- * (`parameter` is NULL) or as a value of a parameter of ours; -1: none has. */
-RW_API int rw_alias_find(const char *parameter, const char *word, int i);
+/* The next row of the one table of them after `row` (NULL: the first one); NULL past the end. word: NULL for every row,
+ * or one that the row has, in any case, with '_' or '-', as a name (`parameter` is NULL) or as a value of a parameter of
+ * ours. A word may be in several rows of names: the one whose `ours` the caller knows is meant, else the one without
+ * `ours`. A metric stands without its cutoff. */
+RW_API const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter, const char *word);
 /* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a` (Damerau's
  * distance, each letter touched once); for words over 48 letters the longer one's length. */
 RW_API size_t rw_word_distance(const char *a, const char *b);
@@ -601,12 +590,6 @@ struct rw_eval_params {
 /* As these parameters measure; valid until the next call on `params`. `label_gain` is NULL unless
  * it was set. */
 RW_API const struct rw_eval_params *rw_params_eval(struct rw_params *params);
-/* Does training look at labels' gains? Metrics apart. */
-RW_API int rw_params_trains_on_gains(const struct rw_params *params);
-/* Does training tell relevant documents from others, by `relevant`? Metrics apart. */
-RW_API int rw_params_trains_on_relevance(const struct rw_params *params);
-/* Checks the parameters that measure, as rw_params_check does all, where nothing is trained. */
-RW_API int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params);
 /* The line that says what the metrics count, into `buffer`, cut to `size`. */
 RW_API int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
                                size_t size);
@@ -1077,16 +1060,10 @@ struct rw_plan {
         double tree_ms, exchange_ms;
     } many[3];
 };
-/* The same arguments as rw_train, or rw_train_binned; what it would take on the device that it would
- * choose. Makes cuts, but allocates nothing on a GPU. RW_ERR_MEMORY: the GPU has too little memory (*out is
- * filled). */
+/* What rw_train_on of the same would take on the device that it would choose. Makes cuts, but allocates nothing on a
+ * GPU. `init` and `hooks` are not looked at. RW_ERR_MEMORY: the GPU has too little memory (*out is filled). */
 RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
-                         const struct rw_dataset *train, const struct rw_dataset *const *valid,
-                         int n_valid, struct rw_plan *out);
-RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *params,
-                                const struct rw_binned *train,
-                                const struct rw_dataset *const *valid, int n_valid,
-                                struct rw_plan *out);
+                         const struct rw_training *training, struct rw_plan *out);
 
 /* --- many ranks: training on parts of the data, in several threads, processes or machines --- */
 /* Each of n_ranks ranks makes the same calls with a context of its own and a part of the data of its own: the
@@ -1096,7 +1073,7 @@ RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *para
  * memory is what the rank brings. The model, which every rank gets, is that of one rank with all the documents,
  * byte for byte.
  *
- * rw_binned_read, rw_binned_from_table and _from_batches, rw_train and its like are such calls, and so are
+ * rw_binned_read, rw_binned_from_table, rw_train and its like are such calls, and so are
  * rw_dataset_read and rw_dataset_read_side_column: what fails on one rank fails on all of them, with one message
  * that names the rank. Everything else is a rank's own affair. */
 struct rw_comm;
@@ -1176,7 +1153,7 @@ RW_API const char *rw_model_param(const struct rw_model *model, const char *name
 RW_API int rw_model_n_params(const struct rw_model *model);
 RW_API const char *rw_model_param_at(const struct rw_model *model, int i, const char **value);
 /* The trainings that a model comes from, oldest first: one, or more where it went on from another
- * model (rw_train_from). One that went on with the same parameters, from a model whose rounds had all
+ * model (rw_train_on). One that went on with the same parameters, from a model whose rounds had all
  * been run, is one training with it. */
 RW_API int rw_model_n_runs(const struct rw_model *model);
 /* The trees that a training added. run: in [0, n_runs). */

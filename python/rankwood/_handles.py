@@ -388,16 +388,16 @@ class Handles:
             if self._paths is not None:
                 paths, _held = c_strings(self._paths)
                 with self._reading():
-                    status = lib.rw_binned_read(context(), mine.c, paths, len(paths), out)
+                    status = lib.rw_binned_read(context(), mine.c, ffi.NULL, paths, len(paths), out)
                     binned = made(status, out, lib.rw_binned_free)
             else:
                 with caller_names(self._names):
                     c = self._c_table
                     if self._source is None:
-                        status = lib.rw_binned_from_table(context(), mine.c, c, out)
+                        status = lib.rw_binned_from_table(context(), mine.c, c, ffi.NULL, out)
                     else:
                         status = self._read_batches(
-                            lambda batches: lib.rw_binned_from_batches(context(), mine.c, c, batches, out)
+                            lambda batches: lib.rw_binned_from_table(context(), mine.c, c, batches, out)
                         )
                     binned = made(status, out, lib.rw_binned_free)
                     _columns.add_to(lib.rw_binned_documents(binned), self._own_words())

@@ -180,21 +180,13 @@ _INSTEAD = {
 }
 
 
-def aliases() -> Iterator[Any]:
-    """The library's own table of other trainers' words."""
-    i = 0
-    while (alias := lib.rw_alias_at(i)) != ffi.NULL:
-        yield alias
-        i += 1
-
-
-def alias_rows(word: str, parameter: str | None = None) -> Iterator[Any]:
-    """The rows that have a word."""
+def alias_rows(word: str | None = None, parameter: str | None = None) -> Iterator[Any]:
+    """The rows of the library's table of other trainers' words that have a word, or all of them."""
     of = ffi.NULL if parameter is None else parameter.encode()
-    i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), 0)
-    while i >= 0:
-        yield lib.rw_alias_at(i)
-        i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), i + 1)
+    with_word = ffi.NULL if word is None else word.encode("utf-8", "replace")
+    row = ffi.NULL
+    while (row := lib.rw_alias_next(row, of, with_word)) != ffi.NULL:
+        yield row
 
 
 def pythonic(note: str) -> str:
@@ -312,7 +304,7 @@ class Params:
 
     def measuring(self) -> Any:
         """struct rw_eval_params, for as long as these live. ParameterError: they are not as they must be."""
-        check(lib.rw_params_check_eval(context(), self.c))
+        check(lib.rw_params_check(context(), self.c, lib.RW_PARAMS_MEASURE))
         return lib.rw_params_eval(self.c)
 
     def get(self, name: str) -> str:

@@ -135,7 +135,7 @@ def cv(
     n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
     with named_params(given, strict or None, dataset.feature_names) as c:
-        check(lib.rw_params_check(context(), c.c))
+        check(lib.rw_params_check(context(), c.c, lib.RW_PARAMS_TRAIN))
         values = dataset._with_values()
         with working("cross-validation"):
             status = lib.rw_cross_validate(context(), c.c, values, n_folds, out)

@@ -215,8 +215,7 @@ def _run(
     out: Any,
 ) -> int:
     with _workers.agreed():
-        check(lib.rw_params_check(context(), c.c))
-        check(lib.rw_params_check_valid(context(), c.c, len(valid)))
+        check(lib.rw_params_check(context(), c.c, lib.RW_PARAMS_TRAIN if valid else lib.RW_PARAMS_TRAIN_ALONE))
         need_measured(c, hooks, bool(valid))
     known = set(train_set.feature_names or ())
     needed = [i for i, name in enumerate(names or ()) if name in known]
@@ -227,11 +226,13 @@ def _run(
             return one._with_values() if names is None else one._with_values_as(names, needed, width)
 
     values = [values_of(one) for one in valid]
-    array = ffi.new("struct rw_dataset *[]", values) if values else ffi.NULL
+    array = ffi.new("struct rw_dataset *[]", values)
+    training = ffi.new("struct rw_training *", {"valid": array, "n_valid": len(values), "hooks": hooks})
     if init is not None:
         init._values_of(train_set)  # has it what the model's trees ask for?
-        mine = values_of(train_set)
-        return int(lib.rw_train_from(context(), c.c, init._c, mine, array, len(values), hooks, out))
-    with _workers.agreed():
-        binned = train_set._for_training(c)
-    return int(lib.rw_train_binned(context(), c.c, binned, array, len(values), hooks, out))
+        training.init = init._c
+        training.train = values_of(train_set)
+    else:
+        with _workers.agreed():
+            training.binned = train_set._for_training(c)
+    return int(lib.rw_train_on(context(), c.c, training, out))

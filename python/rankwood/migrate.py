@@ -16,7 +16,6 @@ from rankwood._params import (
     IN_PYTHON,
     Params,
     alias_rows,
-    aliases,
     as_mapping,
     as_text,
     meaning,
@@ -36,7 +35,7 @@ _LISTED_TOO = {
 def _names() -> dict[str, frozenset[str]]:
     """The names that other trainers' parameters have, as they list them themselves, by the library's table."""
     names = {program: set(words.split()) for program, words in _LISTED_TOO.items()}
-    for alias in aliases():
+    for alias in alias_rows():
         listed: list[set[str]] = []
         for word in text(alias.names).split() if alias.parameter == ffi.NULL else ():
             if word.startswith("@"):
@@ -513,7 +512,7 @@ class _Migration:
             if isinstance(fixed.get("metric"), list):
                 fixed["metric"] = [one for one in fixed["metric"] if not callable(one)] or None
             try:
-                check(lib.rw_params_check(context(), Params(fixed, strict=True).c))
+                check(lib.rw_params_check(context(), Params(fixed, strict=True).c, lib.RW_PARAMS_TRAIN))
                 return
             except ParameterError as error:
                 names = re.findall(r"'([a-z0-9_-]+)'", str(error))

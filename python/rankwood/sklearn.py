@@ -29,9 +29,9 @@ LOWER_IS_BETTER = ("rmse", "logloss")
 
 def _ours(name: str) -> str | None:
     """What another trainer's parameter is called here."""
-    i = lib.rw_alias_find(ffi.NULL, name.encode(), 0)
-    if i >= 0:
-        ours = lib.rw_alias_at(i).ours
+    row = lib.rw_alias_next(ffi.NULL, ffi.NULL, name.encode())
+    if row != ffi.NULL:
+        ours = row.ours
         return text(ours) if ours != ffi.NULL else None
     near = lib.rw_params_nearest(name.encode())
     return text(near) if near != ffi.NULL else None

@@ -275,7 +275,7 @@ static int check_options(struct rw_bench *bench, const char *name)
     struct rw_facts facts = RW_FACTS_UNKNOWN;
     facts.grows = 1;
     RW_TRY(rw_params_judge(ctx, o->params, &facts));
-    return rw_params_check(ctx, o->params);
+    return rw_params_check(ctx, o->params, RW_PARAMS_TRAIN);
 }
 
 /* The device's name, for a GPU with its model: a missing one is an error now, but where
@@ -306,7 +306,7 @@ static int run_suite(struct rw_bench *bench, int on_cpu)
 {
     const struct rw_params *params = bench->options->params;
     char device[160] = "cpu";
-    if (params && rw_params_is_set(params, "threads"))
+    if (params && rw_params_origin(params, "threads") != RW_PARAM_DEFAULT)
         RW_TRY(rw_ctx_set_threads(bench->ctx, params->threads));
     if (!on_cpu)
         RW_TRY(name_device(bench, device, sizeof(device)));
@@ -393,13 +393,13 @@ int rw_bench_queries_of(struct rw_bench *bench, const char *shape, uint32_t n_do
 int rw_bench_is_given(const struct rw_bench *bench, const char *name)
 {
     const struct rw_params *given = bench->options->params;
-    return given && rw_params_is_set(given, name);
+    return given && rw_params_origin(given, name) != RW_PARAM_DEFAULT;
 }
 
 /* Rounds are never auto here: figures are kept of each. */
 static int is_set(const struct rw_params *user, const char *name)
 {
-    return user && rw_params_is_set(user, name) &&
+    return user && rw_params_origin(user, name) != RW_PARAM_DEFAULT &&
            !(strcmp(name, "rounds") == 0 && user->rounds == RW_AUTO);
 }
 
@@ -440,7 +440,7 @@ int rw_bench_params_pair(struct rw_bench *bench, const struct rw_bench_setting *
     int status;
     RW_TRY_OUT(rw_bench_params_new(bench, setting, n_settings, 0, &own));
     RW_TRY_OUT(rw_bench_params_new(bench, setting, n_settings, 1, out));
-    RW_TRY_OUT(rw_params_check(bench->ctx, *out));
+    RW_TRY_OUT(rw_params_check(bench->ctx, *out, RW_PARAMS_TRAIN));
     *is_own = !o->quick && !o->shape && !o->n_queries && rw_bench_params_same(own, *out);
 out:
     rw_params_free(own);
@@ -556,7 +556,7 @@ int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
         snprintf(out->device, sizeof(out->device), "%s", params->device); /* they have no plan */
         return RW_OK;
     }
-    RW_TRY(rw_train_plan(bench->ctx, params, dataset, NULL, 0, &plan));
+    RW_TRY(rw_train_plan(bench->ctx, params, &(struct rw_training){.train = dataset}, &plan));
     snprintf(out->device, sizeof(out->device), "%s", plan.device);
     out->on_gpu = plan.on_gpu;
     out->plan_bytes = plan.bytes;

@@ -49,7 +49,8 @@ static int plan_with(struct far *s, uint64_t bytes, int *fits)
     char text[32];
     snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "gpu-memory", text));
-    const int status = rw_train_plan_binned(s->bench->ctx, s->params, s->binned, NULL, 0, &s->plan);
+    const int status = rw_train_plan(s->bench->ctx, s->params,
+                                     &(struct rw_training){.binned = s->binned}, &s->plan);
     *fits = status >= 0;
     return status == RW_ERR_MEMORY ? RW_OK : status;
 }
@@ -172,7 +173,8 @@ static int plan(struct far *s)
         return find_memory(s);
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "gpu-memory",
                          rw_params_get(s->bench->options->params, "gpu-memory")));
-    return rw_train_plan_binned(s->bench->ctx, s->params, s->binned, NULL, 0, &s->plan);
+    return rw_train_plan(s->bench->ctx, s->params, &(struct rw_training){.binned = s->binned},
+                         &s->plan);
 }
 
 static int run(struct rw_bench *bench)
@@ -194,7 +196,8 @@ static int run(struct rw_bench *bench)
     RW_TRY_OUT(plan(s));
     rw_log(bench->ctx, RW_LOG_NOTE, "%d trees on %s, --gpu-memory %s", s->params->rounds,
            s->plan.device, rw_params_get(s->params, "gpu-memory"));
-    RW_TRY_OUT(rw_train_binned(bench->ctx, s->params, s->binned, NULL, 0, &hooks, &model));
+    RW_TRY_OUT(rw_train_on(bench->ctx, s->params,
+                           &(struct rw_training){.binned = s->binned, .hooks = &hooks}, &model));
     RW_TRY_OUT(send(s));
 out:
     rw_model_free(model);

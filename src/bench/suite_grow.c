@@ -79,7 +79,7 @@ static int make_params(struct grow *s, struct step *step)
     } else if (step->axis != DOCUMENTS) {
         RW_TRY_OUT(rw_params_set(ctx, step->params, axes[step->axis].name, step->text));
     }
-    RW_TRY_OUT(rw_params_check(ctx, step->params));
+    RW_TRY_OUT(rw_params_check(ctx, step->params, RW_PARAMS_TRAIN));
 out:
     rw_mem_free(text);
     return status;

@@ -96,11 +96,12 @@ static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
     const struct rw_train_hooks hooks = {.user = &ready, .on_stage = on_stage};
     int status;
     const double start = rw_clock_ms();
-    RW_TRY_OUT(is_ready ? rw_binned_read(ctx, s->params, &s->path, 1, &binned)
+    RW_TRY_OUT(is_ready ? rw_binned_read(ctx, s->params, NULL, &s->path, 1, &binned)
                         : rw_dataset_read(ctx, &s->path, 1, &dataset));
     ready = (struct ready){rw_clock_ms(), peak_bytes()};
     if (is_ready)
-        RW_TRY_OUT(rw_train_binned(ctx, s->params, binned, NULL, 0, &hooks, &model));
+        RW_TRY_OUT(rw_train_on(ctx, s->params,
+                               &(struct rw_training){.binned = binned, .hooks = &hooks}, &model));
     *ms = ready.at_ms - start;
     *peak = ready.peak;
 out:

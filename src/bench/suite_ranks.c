@@ -105,7 +105,8 @@ static int run_rank(void *user, struct rw_ctx *ctx, int number)
     if (number == 0)
         t->make_ms = rw_clock_ms() - begun;
     if (status >= 0)
-        status = rw_train_binned(ctx, t->params, binned, NULL, 0, &hooks, &model);
+        status = rw_train_on(ctx, t->params,
+                             &(struct rw_training){.binned = binned, .hooks = &hooks}, &model);
     if (status >= 0 && number == 0)
         status = rw_model_write_memory(ctx, model, &t->model.text, &t->model.size);
     rw_model_free(model);

@@ -41,8 +41,7 @@ struct elsewhere {
 static struct elsewhere find_elsewhere(const struct rw_known_options *known, const char *name)
 {
     struct elsewhere found = {NULL, NULL, NULL};
-    for (int i = rw_alias_find(NULL, name, 0); i >= 0; i = rw_alias_find(NULL, name, i + 1)) {
-        const struct rw_alias *row = rw_alias_at(i);
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, name)) != NULL;) {
         if (!row->ours)
             found.none = row;
         else if (!found.option && rw_advice_find(known, row->ours, strlen(row->ours)))
@@ -102,14 +101,14 @@ int rw_advice_unknown(const struct rw_known_options *known, const char *token)
 static void say_as_option(const struct rw_known_options *known, const char *name, const char *value)
 {
     const struct rw_help_option *option = rw_advice_find(known, name, strlen(name));
-    const int row = rw_alias_find(name, value, 0);
+    const struct rw_alias *row = rw_alias_next(NULL, name, value);
     struct rw_params *probe = NULL;
-    if (row >= 0 && !rw_alias_at(row)->ours) {
-        rw_msg_hint("there is none like '%s' here: %s", value, rw_alias_at(row)->note);
+    if (row && !row->ours) {
+        rw_msg_hint("there is none like '%s' here: %s", value, row->note);
         return;
     }
-    if (row >= 0)
-        value = rw_alias_at(row)->ours;
+    if (row)
+        value = row->ours;
     if (rw_params_get(known->cli->params, name) &&
         (rw_params_new(known->cli->ctx, &probe) < 0 ||
          rw_params_set(known->cli->ctx, probe, name, value) < 0))

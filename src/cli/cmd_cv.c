@@ -47,9 +47,10 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
             rw_model_best_round(fold->model), rw_load_json_metrics(fold->eval));
     }
     for (int i = 0; rw_param_info(i); i++) {
-        const char *name = rw_param_info(i)->name;
-        if (rw_params_in_model(params, i))
-            json_object_set_new(given, name, rw_result_param(name, rw_params_get(params, name)));
+        const struct rw_param_info *info = rw_param_info(i);
+        const char *value = rw_params_get(params, info->name);
+        if (info->model == 1 || (info->model == 2 && strcmp(value, info->default_value) != 0))
+            json_object_set_new(given, info->name, rw_result_param(info->name, value));
     }
     return rw_result_row("params:o given:o folds:o pooled:o conventions:s", used_json(cv), given,
                          folds, rw_load_json_metrics(cv->pooled), cv->pooled->conventions);

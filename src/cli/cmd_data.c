@@ -13,12 +13,12 @@ static const struct rw_option options[] = {
 /* Of two that name labels one would have no effect; training says so in rw_params_check. */
 static int check(struct rw_cli *cli)
 {
-    const int has_columns = rw_params_must_matter(cli->params, "label-columns");
+    const int has_columns = rw_params_origin(cli->params, "label-columns") == RW_PARAM_CHANGED;
     const int has_many = strchr(rw_params_get(cli->params, "label-columns"), ',') != NULL;
-    if (has_many && rw_params_must_matter(cli->params, "labels"))
+    if (has_many && rw_params_origin(cli->params, "labels") == RW_PARAM_CHANGED)
         return rw_wrong(cli, "'--labels' has no effect with the further labels of "
                              "'--label-columns'");
-    return has_columns && rw_params_must_matter(cli->params, "label-column")
+    return has_columns && rw_params_origin(cli->params, "label-column") == RW_PARAM_CHANGED
                ? rw_wrong(cli, "'--label-column' has no effect with '--label-columns'")
                : 0;
 }

@@ -60,7 +60,7 @@ static int check(struct rw_cli *cli)
     RW_STEP(rw_load_loss(cli, loss, &most_loss));
     if (strcmp(order, "any") != 0 && strcmp(order, "last") != 0)
         return rw_wrong(cli, "option '--order': expected any or last, found '%s'", order);
-    return rw_params_check_eval(cli->ctx, cli->params);
+    return rw_params_check(cli->ctx, cli->params, RW_PARAMS_MEASURE);
 }
 
 /* In halves of scorings of the data. */

@@ -229,7 +229,7 @@ static int choose(struct rw_cli *cli)
 static int check(struct rw_cli *cli)
 {
     RW_STEP(rw_load_loss(cli, loss, &job.how.most_loss));
-    return rw_params_check(cli->ctx, cli->params);
+    return rw_params_check(cli->ctx, cli->params, RW_PARAMS_TRAIN);
 }
 
 static int run(struct rw_cli *cli)

@@ -267,8 +267,8 @@ static int check_params(struct rw_cli *cli)
 {
     if (refit_path) /* what that takes of its model is not known yet */
         return 0;
-    RW_STEP(rw_params_check(cli->ctx, cli->params));
-    return rw_params_check_valid(cli->ctx, cli->params, valid_files.given.n);
+    return rw_params_check(cli->ctx, cli->params,
+                           valid_files.given.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
 }
 
 /* Options that have no effect on a refit. */
@@ -541,11 +541,16 @@ static int train_rank(struct rw_cli *cli, struct training *t)
         RW_STEP(rw_progress_follow(cli->ctx));
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
     const int n_valid = valid_files.given.n;
-    const int status =
-        refit_path ? rw_refit(cli->ctx, cli->params, t->init, cli->dataset, valid, n_valid,
-                              leads ? &hooks : &quiet, &cli->model)
-                   : rw_train_binned_from(cli->ctx, cli->params, t->init, cli->binned, valid,
-                                          n_valid, leads ? &hooks : &quiet, &cli->model);
+    const int status = refit_path
+                           ? rw_refit(cli->ctx, cli->params, t->init, cli->dataset, valid, n_valid,
+                                      leads ? &hooks : &quiet, &cli->model)
+                           : rw_train_on(cli->ctx, cli->params,
+                                         &(struct rw_training){.binned = cli->binned,
+                                                               .init = t->init,
+                                                               .valid = valid,
+                                                               .n_valid = n_valid,
+                                                               .hooks = leads ? &hooks : &quiet},
+                                         &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && rw_interrupted()) {
@@ -574,9 +579,12 @@ static int plan(struct rw_cli *cli)
     struct training t = {.cli = cli};
     int status = read_data(&t);
     if (status == 0)
-        status = rw_train_plan_binned(cli->ctx, cli->params, cli->binned,
-                                      (const struct rw_dataset *const *)t.valid,
-                                      valid_files.given.n, &plan);
+        status =
+            rw_train_plan(cli->ctx, cli->params,
+                          &(struct rw_training){.binned = cli->binned,
+                                                .valid = (const struct rw_dataset *const *)t.valid,
+                                                .n_valid = valid_files.given.n},
+                          &plan);
     if (plan.n_parts > 0)
         rw_train_plan_print(cli, &plan);
     training_release(&t);

@@ -80,7 +80,9 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
 
 int rw_load_check_columns(struct rw_cli *cli)
 {
-    return rw_params_check_columns(cli->ctx, cli->params, rw_ctx_n_tables(cli->ctx) > 0);
+    return rw_ctx_n_tables(cli->ctx) > 0
+               ? RW_OK
+               : rw_params_check(cli->ctx, cli->params, RW_PARAMS_NO_TABLE);
 }
 
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
@@ -140,9 +142,7 @@ int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
 {
     const double start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, cli->init, RW_LOAD_ALL));
-    RW_STEP(cli->init ? rw_binned_read_init(cli->ctx, cli->params, cli->init, files->text, files->n,
-                                            &cli->binned)
-                      : rw_binned_read(cli->ctx, cli->params, files->text, files->n, &cli->binned));
+    RW_STEP(rw_binned_read(cli->ctx, cli->params, cli->init, files->text, files->n, &cli->binned));
     cli->dataset = rw_binned_documents(cli->binned);
     RW_STEP(say_read(files, start));
     RW_STEP(took_ignored(cli));
@@ -227,7 +227,7 @@ int rw_load_check_conventions(const struct rw_cli *cli, const char *why)
 {
     static const char *const ours[] = {"empty", "ties", "relevant"};
     for (int i = 0; i < 3; i++) {
-        if (rw_params_origin(cli->params, ours[i]) == RW_PARAM_SET)
+        if (rw_params_origin(cli->params, ours[i]) >= RW_PARAM_SET)
             return rw_wrong(cli, "'--%s' has no effect%s", ours[i], why);
     }
     return 0;
@@ -284,7 +284,7 @@ int rw_load_check_qrels(const struct rw_cli *cli, const char **like)
     const struct rw_param_info *info;
     for (int i = 0; (info = rw_param_info(i)) != NULL; i++) {
         if ((info->roles & (RW_ROLE_WEIGHTS | RW_ROLE_TABLE)) &&
-            rw_params_must_matter(cli->params, info->name))
+            rw_params_origin(cli->params, info->name) == RW_PARAM_CHANGED)
             return rw_wrong(cli, "'--%s' has no effect with '--qrels'", info->name);
     }
     RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--qrels'"));
@@ -420,7 +420,7 @@ static void free_copy(struct rw_cli *copy)
 static int share_threads(struct rw_cli *cli, int n_ranks)
 {
     char text[16];
-    if (!rw_params_is_set(cli->params, "threads"))
+    if (rw_params_origin(cli->params, "threads") == RW_PARAM_DEFAULT)
         return 0;
     const int threads = atoi(rw_params_get(cli->params, "threads")); /* 0: auto */
     if (threads == 0)

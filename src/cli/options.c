@@ -603,9 +603,9 @@ static int check(struct rw_cli *cli)
     RW_STEP(rw_device_check(cli->ctx, rw_params_get(cli->params, "device")));
     const int trains = params && strcmp(params, "*") == 0;
     if (trains && !rw_is_given(cli, "refit")) /* what that takes of its model is not known yet */
-        RW_STEP(rw_params_check(cli->ctx, cli->params));
+        RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_TRAIN));
     else if (!trains && (cli->command->roles & RW_ROLE_EVALUATION))
-        RW_STEP(rw_params_check_eval(cli->ctx, cli->params));
+        RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_MEASURE));
     const struct inputs inputs = inputs_of(cli);
     const int code = check_files(cli, &inputs);
     free(inputs.input);

@@ -292,8 +292,11 @@ static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_worke
             RW_TRY_OUT(part_of(v, 0, 1, ctx, &valid));
         RW_TRY_OUT(part_of(v, 0, 2, ctx, &train));
         const struct rw_dataset *const sets[] = {valid};
-        RW_TRY_OUT(
-            rw_train_plan(ctx, &v->params, train, v->nested ? sets : NULL, v->nested, &plan));
+        RW_TRY_OUT(rw_train_plan(ctx, &v->params,
+                                 &(struct rw_training){.train = train,
+                                                       .valid = v->nested ? sets : NULL,
+                                                       .n_valid = v->nested},
+                                 &plan));
         if (plan.on_gpu)
             goto out;
         v->params.device = cpu;

@@ -97,8 +97,12 @@ static int train(struct selecting *s, struct rw_model **out)
 {
     const struct rw_dataset *const valid[] = {rw_resident_valid(s->resident)};
     const struct rw_train_hooks hooks = {.user = s, .on_round = on_round};
-    RW_TRY(
-        rw_train_binned(s->ctx, s->params, rw_resident_train(s->resident), valid, 1, &hooks, out));
+    RW_TRY(rw_train_on(s->ctx, s->params,
+                       &(struct rw_training){.binned = rw_resident_train(s->resident),
+                                             .valid = valid,
+                                             .n_valid = 1,
+                                             .hooks = &hooks},
+                       out));
     const int status = check_ended(s);
     if (status < 0) {
         rw_model_free(*out);
@@ -450,7 +454,7 @@ static int check(struct selecting *s, const struct rw_params *params)
     if (s->valid->codes)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
                        "features are selected by validation sets with values: rw_dataset_read");
-    RW_TRY(rw_params_check(s->ctx, params));
+    RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));
     RW_TRY(judge(s));
     RW_TRY(rw_eval_metrics(s->ctx, &s->how, metrics, &n_metrics));
     if (n_metrics != 1)

@@ -98,22 +98,21 @@ static struct meant what_is_meant(const char *text)
     }
     size_t n = strcspn(text, "@:");
     snprintf(word, sizeof(word), "%.*s", (int)(n < LONGEST_NAME ? n : LONGEST_NAME), text);
-    int row = rw_alias_find("metric", word, 0);
-    if (row < 0) { /* digits may be a cutoff, "ndcg_cut_10", and a last '-' no part of the name */
+    const struct rw_alias *row = rw_alias_next(NULL, "metric", word);
+    if (!row) { /* digits may be a cutoff, "ndcg_cut_10", and a last '-' no part of the name */
         for (n = 0; n < LONGEST_NAME && (isalpha((unsigned char)word[n]) || word[n] == '_' ||
                                          word[n] == '-' || word[n] == ' ');)
             n++;
         word[n] = 0;
         for (size_t end = n; end > 0 && strchr("_-", word[end - 1]);)
             word[--end] = 0;
-        row = rw_alias_find("metric", word, 0);
+        row = rw_alias_next(NULL, "metric", word);
     }
-    if (row >= 0)
-        meant.note = rw_alias_at(row)->note;
-    if (row >= 0 && !rw_alias_at(row)->ours)
+    if (row)
+        meant.note = row->note;
+    if (row && !row->ours)
         return meant;
-    const struct rw_metric_kind *kind =
-        row >= 0 ? find_kind(rw_alias_at(row)->ours) : nearest_kind(word);
+    const struct rw_metric_kind *kind = row ? find_kind(row->ours) : nearest_kind(word);
     find_cut(text + n, digits);
     if (kind->at == RW_AT_PERSISTENCE)
         snprintf(meant.name, sizeof(meant.name), "%s:0.8", kind->name);

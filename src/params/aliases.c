@@ -435,26 +435,28 @@ static const struct rw_alias aliases[] = {
 };
 enum { N_ALIASES = sizeof(aliases) / sizeof(aliases[0]) };
 
-const struct rw_alias *rw_alias_at(int i)
+/* Is `word`, with a blank on both sides, one of the row's? */
+static int has_word(const struct rw_alias *row, const char *parameter, const char *word)
 {
-    return i >= 0 && i < N_ALIASES ? &aliases[i] : NULL;
+    const int is_kind =
+        parameter ? row->parameter && strcmp(row->parameter, parameter) == 0 : !row->parameter;
+    return is_kind && strstr(row->names, word);
 }
 
-int rw_alias_find(const char *parameter, const char *word, int from)
+const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter,
+                                     const char *word)
 {
     char between[80] = " ";
-    if (*word == '-' && word[1] == '-')
-        word += 2;
-    const size_t n = rw_word_plain(word, between + 1, sizeof(between) - 2);
-    if (n == 0 || word[n] || *word == '@' || strpbrk(between + 1, " \t\n\v\f\r"))
-        return -1;
-    strcpy(between + 1 + n, " ");
-    for (int i = from < 0 ? 0 : from; i < N_ALIASES; i++) {
-        const struct rw_alias *row = &aliases[i];
-        const int is_kind =
-            parameter ? row->parameter && strcmp(row->parameter, parameter) == 0 : !row->parameter;
-        if (is_kind && strstr(row->names, between))
-            return i;
+    if (word) {
+        word += strncmp(word, "--", 2) == 0 ? 2 : 0;
+        const size_t n = rw_word_plain(word, between + 1, sizeof(between) - 2);
+        if (n == 0 || word[n] || *word == '@' || strpbrk(between + 1, " \t\n\v\f\r"))
+            return NULL;
+        strcpy(between + 1 + n, " ");
     }
-    return -1;
+    for (row = row ? row + 1 : aliases; row < aliases + N_ALIASES; row++) {
+        if (!word || has_word(row, parameter, between))
+            return row;
+    }
+    return NULL;
 }

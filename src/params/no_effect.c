@@ -84,7 +84,7 @@ static int has_objective(const struct judging *j)
 
 static int uses_gains(const struct judging *j)
 {
-    return (has_objective(j) && rw_params_trains_on_gains(j->params)) ||
+    return (has_objective(j) && rw_params_objective(j->params)->ranks) ||
            (metric_uses(j) & USES_GAIN);
 }
 
@@ -225,7 +225,7 @@ static int judge(struct judging *j, int at)
     RW_TRY(all_are_met(j, at, &is_met));
     if (is_met || (j->facts->grows == 0 && !j->params->is_set[at])) /* it is the model's */
         return RW_OK;
-    j->params->is_idle[at] |= rw_params_must_matter(j->params, name) != 0;
+    j->params->is_idle[at] |= rw_params_origin(j->params, name) == RW_PARAM_CHANGED;
     RW_TRY(rw_params_no_effect(j->ctx, j->params, name, j->why));
     j->params->is_set[at] = j->params->is_strict[at] = j->params->is_chosen[at] = 0;
     return rw_param_assign(j->ctx, j->params, at, rw_param_rows[at].info.default_value);
@@ -269,7 +269,7 @@ int rw_params_no_effect(struct rw_ctx *ctx, const struct rw_params *params, cons
                         const char *why)
 {
     const int at = rw_param_find(name);
-    if (at < 0 || !rw_params_must_matter(params, name))
+    if (at < 0 || rw_params_origin(params, name) != RW_PARAM_CHANGED)
         return RW_OK;
     if (params->on_no_effect == RW_NO_EFFECT_ERROR)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' has no effect %s", name, why);
@@ -293,10 +293,12 @@ const char *rw_log_parameter(const struct rw_ctx *ctx)
     return ctx ? ctx->idle_param : NULL;
 }
 
-int rw_params_check_columns(struct rw_ctx *ctx, const struct rw_params *params, int has_table)
+/* ------------------------------------------------------------------ do they agree? */
+
+/* Reports what names columns, where no data has any. */
+static int check_columns(struct rw_ctx *ctx, const struct rw_params *params)
 {
-    RW_DEFAULT_FPENV;
-    const struct rw_facts facts = {.has_table = has_table};
+    const struct rw_facts facts = {.has_table = 0};
     struct judging j = {.facts = &facts};
     for (int at = 0; at < RW_N_PARAMS; at++) {
         const struct rw_param_info *info = &rw_param_rows[at].info;
@@ -307,19 +309,6 @@ int rw_params_check_columns(struct rw_ctx *ctx, const struct rw_params *params, 
             RW_TRY(rw_params_no_effect(ctx, params, info->name, j.why));
     }
     return RW_OK;
-}
-
-/* ------------------------------------------------------------------ do they agree? */
-
-int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_metric metrics[RW_MAX_METRICS];
-    int n;
-    struct rw_facts facts = RW_FACTS_UNKNOWN;
-    facts.trains = 0;
-    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
-    return rw_params_judge(ctx, params, &facts);
 }
 
 /* Labels that would be read from two places, or cannot be used together with other parameters. */
@@ -335,30 +324,26 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'label-weights' cannot be set with pairs given, which take the "
                        "place of labels");
-    if (params->label_columns[0] && rw_params_must_matter(params, "label-column"))
+    if (params->label_columns[0] && rw_params_origin(params, "label-column") == RW_PARAM_CHANGED)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameters 'label-column' and 'label-columns' both name the column of "
                        "labels: expected one of them");
-    if (has_more_columns && rw_params_must_matter(params, "labels"))
+    if (has_more_columns && rw_params_origin(params, "labels") == RW_PARAM_CHANGED)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameters 'labels' and 'label-columns' both name further labels: expected "
                        "one of them");
     if (has_more_columns && !params->label_weights[0] &&
-        rw_params_must_matter(params, "label-columns"))
+        rw_params_origin(params, "label-columns") == RW_PARAM_CHANGED)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'label-columns' names several labels, which need label-weights");
     return RW_OK;
 }
 
-int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
+/* Do those that training reads contradict one another? */
+static int check_training(struct rw_ctx *ctx, const struct rw_params *params)
 {
-    RW_DEFAULT_FPENV;
-    const struct rw_facts facts = RW_FACTS_UNKNOWN;
-    const struct rw_objective *objective = rw_params_objective(params);
-    struct rw_metric metrics[RW_MAX_METRICS];
-    int n;
-    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
-    if (rw_objective_param(objective, "permutations") >= 0 && params->truncation > 0 &&
+    if (rw_objective_param(rw_params_objective(params), "permutations") >= 0 &&
+        params->truncation > 0 &&
         rw_delta_cutoff(rw_delta_number(params->delta)) > (uint32_t)params->truncation)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'delta' is %s, but yetirank exchanges documents of the top %d "
@@ -366,10 +351,32 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
                        params->delta, params->truncation, params->delta);
     RW_TRY(check_labels(ctx, params));
     if (params->grow == RW_GROW_LEVELS && params->depth == 0 &&
-        rw_params_origin(params, "depth") == RW_PARAM_SET)
+        params->is_strict[RW_AT_PARAM_depth])
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'depth' is 0 (no limit), but grow levels needs a depth");
+    return RW_OK;
+}
+
+int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_params_use use)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_facts facts = RW_FACTS_UNKNOWN;
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n;
+    if (use == RW_PARAMS_NO_TABLE)
+        return check_columns(ctx, params);
+    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
+    if (use == RW_PARAMS_MEASURE)
+        facts.trains = 0;
+    else
+        RW_TRY(check_training(ctx, params));
     /* errors are found before data is read, as far as what is known then tells */
-    return params->on_no_effect == RW_NO_EFFECT_ERROR ? rw_params_judge(ctx, params, &facts)
-                                                      : RW_OK;
+    if (use == RW_PARAMS_MEASURE || params->on_no_effect == RW_NO_EFFECT_ERROR)
+        RW_TRY(rw_params_judge(ctx, params, &facts));
+    if (use == RW_PARAMS_TRAIN_ALONE && params->early_stop != 0 &&
+        rw_params_origin(params, "early-stop") == RW_PARAM_CHANGED)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'early-stop' is %d, but there is no validation set to stop by",
+                       params->early_stop);
+    return RW_OK;
 }

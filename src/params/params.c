@@ -164,13 +164,11 @@ const char *rw_params_get(struct rw_params *params, const char *name)
     return at >= 0 ? text_of(params, at, params->text) : NULL;
 }
 
-int rw_params_in_model(struct rw_params *params, int i)
+int rw_params_in_model(struct rw_params *params, int at)
 {
-    RW_DEFAULT_FPENV;
-    const struct rw_param_info *info = rw_param_info(i);
-    return info &&
-           (info->model == 1 || (info->model == 2 && strcmp(text_of(params, i, params->text),
-                                                            info->default_value) != 0));
+    const struct rw_param_info *info = &rw_param_rows[at].info;
+    return info->model == 1 || (info->model == 2 && strcmp(text_of(params, at, params->text),
+                                                           info->default_value) != 0);
 }
 
 const char *rw_params_file(struct rw_params *params, int i)
@@ -183,23 +181,17 @@ const char *rw_params_file(struct rw_params *params, int i)
     return *value && !is_word ? value : NULL;
 }
 
-static int is_set(const struct rw_params *params, enum rw_param_at at)
-{
-    return params->is_set[at];
-}
-
-int rw_params_is_set(const struct rw_params *params, const char *name)
-{
-    const int i = rw_param_find(name);
-    return i >= 0 ? is_set(params, (enum rw_param_at)i) : 0;
-}
-
 enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name)
 {
-    const int i = rw_param_find(name);
-    if (i < 0 || !is_set(params, (enum rw_param_at)i))
+    const int at = rw_param_find(name);
+    char text[RW_PARAM_ROOM];
+    if (at < 0 || !params->is_set[at])
         return RW_PARAM_DEFAULT;
-    return params->is_strict[i] ? RW_PARAM_SET : RW_PARAM_READ;
+    if (!params->is_strict[at])
+        return RW_PARAM_READ;
+    return strcmp(text_of(params, at, text), rw_param_rows[at].info.default_value) == 0
+               ? RW_PARAM_SET
+               : RW_PARAM_CHANGED;
 }
 
 int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, const char *written)
@@ -208,14 +200,6 @@ int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, co
     for (int i = 0; i < RW_N_PARAMS; i++)
         RW_TRY(rw_check_apart(ctx, written, rw_params_file(&shallow, i)));
     return RW_OK;
-}
-
-int rw_params_must_matter(const struct rw_params *params, const char *name)
-{
-    const int at = rw_param_find(name);
-    char text[RW_PARAM_ROOM];
-    return rw_params_origin(params, name) == RW_PARAM_SET &&
-           strcmp(text_of(params, at, text), rw_param_rows[at].info.default_value) != 0;
 }
 
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
@@ -382,23 +366,9 @@ int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_d
     return RW_OK;
 }
 
-int rw_params_trains_on_gains(const struct rw_params *params)
-{
-    return rw_params_objective(params)->ranks;
-}
-
 int rw_params_trains_on_relevance(const struct rw_params *params)
 {
     return rw_objective_param(rw_params_objective(params), "relevant") >= 0;
-}
-
-int rw_params_check_valid(struct rw_ctx *ctx, const struct rw_params *params, int n_valid)
-{
-    if (n_valid == 0 && params->early_stop != 0 && rw_params_must_matter(params, "early-stop"))
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'early-stop' is %d, but there is no validation set to stop by",
-                       params->early_stop);
-    return RW_OK;
 }
 
 /* A refit takes the model's where none is set. */
@@ -413,7 +383,7 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
     params->eval = (struct rw_eval_params){.metric = params->metric,
                                            .empty = (enum rw_empty)params->empty,
                                            .ties = (enum rw_ties)params->ties,
-                                           .label_gain = is_set(params, RW_AT_PARAM_label_gain) ||
+                                           .label_gain = params->is_set[RW_AT_PARAM_label_gain] ||
                                                                  is_other_gain(params)
                                                              ? params->label_gain
                                                              : NULL,
@@ -431,9 +401,9 @@ static void value_hint(const struct rw_param_row *param, const char *value, char
     const struct rw_param_info *info = &param->info;
     char word[64];
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(value, ":"), value);
-    int row = rw_alias_find(info->name, value, 0);
-    if (row < 0)
-        row = rw_alias_find(info->name, word, 0);
+    const struct rw_alias *alias = rw_alias_next(NULL, info->name, value);
+    if (!alias)
+        alias = rw_alias_next(NULL, info->name, word);
     for (char *c = word; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     *hint = 0;
@@ -443,11 +413,10 @@ static void value_hint(const struct rw_param_row *param, const char *value, char
     if (param->word && param->word_value == 0 &&
         rw_number_parse_double(value, end, &number, &clamped) == end && number == 0)
         snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, param->word);
-    if (row < 0 && info->type == RW_PARAM_CHOICE && rw_param_word(info->range, word) >= 0)
+    if (!alias && info->type == RW_PARAM_CHOICE && rw_param_word(info->range, word) >= 0)
         snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, word);
-    if (row < 0)
+    if (!alias)
         return;
-    const struct rw_alias *alias = rw_alias_at(row);
     if (!alias->ours)
         snprintf(hint, size, "\nhint: there is none like '%.60s' here: %s", value, alias->note);
     else if (alias->note)
@@ -645,8 +614,7 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
 static int unknown_name(struct rw_ctx *ctx, const char *name)
 {
     const char *near = rw_params_nearest(name), *note = NULL, *option = NULL;
-    for (int i = rw_alias_find(NULL, name, 0); i >= 0; i = rw_alias_find(NULL, name, i + 1)) {
-        const struct rw_alias *row = rw_alias_at(i);
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, name)) != NULL;) {
         if (near && row->ours && strcmp(row->ours, near) == 0)
             note = row->note;
         else if (!near && !row->ours)
@@ -654,9 +622,9 @@ static int unknown_name(struct rw_ctx *ctx, const char *name)
         else if (!near && !option)
             option = row->ours;
     }
-    for (int i = 0; !near && !option && rw_alias_at(i); i++) { /* one of the program's own */
-        const struct rw_alias *row = rw_alias_at(i);
-        if (!row->parameter && row->ours && strcmp(row->ours, name) == 0)
+    for (const struct rw_alias *row = NULL;
+         !near && !option && (row = rw_alias_next(row, NULL, NULL)) != NULL;) {
+        if (!row->parameter && row->ours && strcmp(row->ours, name) == 0) /* the program's own */
             option = row->ours;
     }
     if (near)
@@ -839,10 +807,9 @@ const char *rw_params_nearest(const char *name)
     const int same = rw_param_find(plain);
     if (same >= 0)
         return rw_param_rows[same].info.name;
-    for (int i = rw_alias_find(NULL, plain, 0); i >= 0; i = rw_alias_find(NULL, plain, i + 1)) {
-        const char *ours = rw_alias_at(i)->ours;
-        if (ours && rw_param_find(ours) >= 0)
-            return ours;
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, plain)) != NULL;) {
+        if (row->ours && rw_param_find(row->ours) >= 0)
+            return row->ours;
         is_known = 1;
     }
     if (is_known)

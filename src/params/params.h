@@ -71,6 +71,10 @@ double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t 
 double rw_params_rate_of_round(const struct rw_params *params, uint32_t round);
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features);
+/* Does the value of the parameter of that index stand in the model file? */
+int rw_params_in_model(struct rw_params *params, int at);
+/* Does training tell relevant documents from others, by `relevant`? Metrics apart. */
+int rw_params_trains_on_relevance(const struct rw_params *params);
 /* Fails with RW_ERR_ARGUMENT if `written` is a file that a parameter names; NULL: nothing is
  * written. */
 int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, const char *written);

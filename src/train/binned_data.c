@@ -69,7 +69,8 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     for (int i = 0; i < n_paths; i++)
         RW_TRY(rw_check_apart(ctx, path, paths[i]));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
-    RW_TRY_OUT(rw_params_check_columns(ctx, params, rw_ctx_n_tables(ctx) > n_before));
+    RW_TRY_OUT(rw_ctx_n_tables(ctx) > n_before ? RW_OK
+                                               : rw_params_check(ctx, params, RW_PARAMS_NO_TABLE));
     RW_TRY_OUT(rw_columns_check_categorical(ctx, binned.documents));
     if (params->labels[0])
         RW_TRY_OUT(rw_dataset_read_side_column(ctx, binned.documents, "labels", params->labels));
@@ -112,10 +113,9 @@ static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
     return rw_params_trains_on_host(ctx, goal->user);
 }
 
-int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
-                   int n_paths, struct rw_binned **out)
+static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
+                       int n_paths, struct rw_binned **out)
 {
-    RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
     struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
     if (params->categorical[0]) /* words become codes when all are known */
@@ -151,7 +151,8 @@ static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
 }
 
 int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
-                         const struct rw_table *table, struct rw_binned **out)
+                         const struct rw_table *table, const struct rw_batches *batches,
+                         struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
@@ -159,7 +160,11 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
-    if (params->categorical[0])
+    if (batches)
+        RW_TRY_OUT(params->categorical[0]
+                       ? rw_dataset_from_batches(ctx, table, batches, &binned->documents)
+                       : rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
+    else if (params->categorical[0])
         RW_TRY_OUT(rw_dataset_from_table(ctx, table, &binned->documents));
     else if (rw_n_ranks(ctx) > 1)
         RW_TRY_OUT(table_of_ranks(ctx, table, &rule, binned));
@@ -167,28 +172,6 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
         RW_TRY_OUT(rw_params_trains_on_host(ctx, params)
                        ? rw_table_codes(ctx, table, &rule, binned)
                        : rw_dataset_from_table(ctx, table, &binned->documents));
-    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
-    *out = binned;
-    return RW_OK;
-out:
-    rw_binned_free(binned);
-    return status;
-}
-
-int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
-                           const struct rw_table *table, const struct rw_batches *batches,
-                           struct rw_binned **out)
-{
-    RW_DEFAULT_FPENV;
-    const struct rw_cut_rule rule = rw_params_cut_rule(params);
-    struct rw_binned *binned;
-    int status;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, binned, 1));
-    if (params->categorical[0])
-        RW_TRY_OUT(rw_dataset_from_batches(ctx, table, batches, &binned->documents));
-    else
-        RW_TRY_OUT(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
     RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     return RW_OK;
@@ -315,17 +298,18 @@ static int read_init(struct rw_ctx *ctx, const struct rw_params *params,
         if (rw_spool_is_once(ctx, paths[i])) /* a cache */
             return read_values(ctx, paths, n_paths, out);
     }
-    RW_TRY(rw_binned_read(ctx, params, paths, n_paths, out));
+    RW_TRY(read_binned(ctx, params, paths, n_paths, out));
     return (*out)->bins ? score_files(ctx, init, paths, n_paths, *out) : RW_OK;
 }
 
-int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
-                        const struct rw_model *init, const char *const *paths, int n_paths,
-                        struct rw_binned **out)
+int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *init,
+                   const char *const *paths, int n_paths, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
     uint64_t gpu = 0;
     *out = NULL;
+    if (!init)
+        return read_binned(ctx, params, paths, n_paths, out);
     RW_TRY(any_gpu(ctx, params, &gpu));
     /* a GPU walks by codes, metrics of each of the model's rounds are of values, and its trees are
      * added to start scores one by one; words become codes when all are known */

@@ -289,9 +289,9 @@ static int take_params(struct booster *b, const struct rw_params *given)
 /* All but the engine. */
 static int prepare_rules(struct booster *b, const struct rw_params *given, double *start)
 {
-    RW_TRY(rw_params_check(b->ctx, given));
-    RW_TRY(rw_params_check_valid(b->ctx, given, b->in.n_sets - 1));
-    if (rw_params_is_set(given, "threads"))
+    RW_TRY(
+        rw_params_check(b->ctx, given, b->in.n_sets > 1 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE));
+    if (given->is_set[RW_AT_PARAM_threads])
         RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
     RW_TRY(take_params(b, given));
     RW_TRY(rw_train_check_sides(b->ctx, &b->params, objective_by(b, &b->params), b->in.set[0]));
@@ -855,42 +855,46 @@ out:
     return status;
 }
 
+static struct booster booster_of(struct rw_ctx *ctx, const struct rw_training *training)
+{
+    struct booster b = {.ctx = ctx, .in.set = {training->train}};
+    if (training->binned) {
+        b.in.train = *training->binned;
+        b.in.set[0] = training->binned->documents;
+    }
+    return b;
+}
+
 int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
-                  const struct rw_dataset *train, const struct rw_dataset *const *valid,
-                  int n_valid, struct rw_plan *out)
+                  const struct rw_training *training, struct rw_plan *out)
 {
-    struct booster b = {.ctx = ctx, .in.set = {train}};
-    return make_plan(&b, params, valid, n_valid, out);
+    struct booster b = booster_of(ctx, training);
+    return make_plan(&b, params, training->valid, training->n_valid, out);
 }
 
-int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *params,
-                         const struct rw_binned *train, const struct rw_dataset *const *valid,
-                         int n_valid, struct rw_plan *out)
-{
-    struct booster b = {.ctx = ctx, .in.set = {train->documents}, .in.train = *train};
-    return make_plan(&b, params, valid, n_valid, out);
-}
-
-static int run_training(struct booster *b, const struct rw_params *params,
-                        const struct rw_dataset *const *valid, int n_valid, struct rw_model **out)
+int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
+                const struct rw_training *training, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
+    struct booster booster = booster_of(ctx, training), *b = &booster;
     int status = RW_OK;
     *out = NULL;
+    b->hooks = training->hooks;
+    b->init = training->init;
     RW_TRY_OUT(take_ranks(b, params));
-    RW_TRY_OUT(rw_comm_agree(b->ctx, take_sets(b, valid, n_valid)));
-    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->in.given, b->in.n_sets, b->in.feature,
-                                    b->in.n_features, b->init, &b->in.columns));
+    RW_TRY_OUT(rw_comm_agree(ctx, take_sets(b, training->valid, training->n_valid)));
+    RW_TRY_OUT(rw_rank_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
+                                    b->init, &b->in.columns));
     RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
     RW_TRY_OUT(run_rounds(b));
     tell_stage(b, "rounds", &start);
-    RW_TRY_OUT(rw_gradients_report(b->ctx, b->made.handed, b->run.n_complete, b->hooks));
-    RW_TRY_OUT(rw_comm_agree(b->ctx, finish_model(b)));
+    RW_TRY_OUT(rw_gradients_report(ctx, b->made.handed, b->run.n_complete, b->hooks));
+    RW_TRY_OUT(rw_comm_agree(ctx, finish_model(b)));
     *out = b->model;
     b->model = NULL;
 out:
-    status = rw_comm_give_up(b->ctx, status);
+    status = rw_comm_give_up(ctx, status);
     booster_release(b);
     return status;
 }
@@ -899,30 +903,7 @@ int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
              const struct rw_dataset *const *valid, int n_valid, const struct rw_train_hooks *hooks,
              struct rw_model **out)
 {
-    return rw_train_from(ctx, params, NULL, train, valid, n_valid, hooks, out);
-}
-
-int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *init,
-                  const struct rw_dataset *train, const struct rw_dataset *const *valid,
-                  int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
-{
-    struct booster b = {.ctx = ctx, .hooks = hooks, .init = init, .in.set = {train}};
-    return run_training(&b, params, valid, n_valid, out);
-}
-
-int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
-                    const struct rw_binned *train, const struct rw_dataset *const *valid,
-                    int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
-{
-    return rw_train_binned_from(ctx, params, NULL, train, valid, n_valid, hooks, out);
-}
-
-int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *params,
-                         const struct rw_model *init, const struct rw_binned *train,
-                         const struct rw_dataset *const *valid, int n_valid,
-                         const struct rw_train_hooks *hooks, struct rw_model **out)
-{
-    struct booster b = {
-        .ctx = ctx, .hooks = hooks, .init = init, .in.set = {train->documents}, .in.train = *train};
-    return run_training(&b, params, valid, n_valid, out);
+    const struct rw_training training = {
+        .train = train, .valid = valid, .n_valid = n_valid, .hooks = hooks};
+    return rw_train_on(ctx, params, &training, out);
 }

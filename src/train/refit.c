@@ -72,7 +72,7 @@ static int check_params(struct rw_ctx *ctx, struct rw_params *params, const stru
                        "the model to refit takes an absent feature as %s: set 'absent' to %s",
                        model->absent_missing ? "missing" : "0",
                        model->absent_missing ? "missing" : "zero");
-    return rw_params_check(ctx, params);
+    return rw_params_check(ctx, params, RW_PARAMS_TRAIN);
 }
 
 /* What a training's parameters become by a refit with these; `gains` are those of their label-gain.
@@ -324,7 +324,7 @@ static int prepare_own(struct refit *r)
 {
     RW_TRY(check_sets(r));
     RW_TRY(check_trees(r));
-    if (rw_params_is_set(r->given, "threads"))
+    if (r->given->is_set[RW_AT_PARAM_threads])
         RW_TRY(rw_ctx_set_threads(r->ctx, r->given->threads));
     RW_TRY(take_params(r, &r->from->params, &r->params));
     RW_TRY(check_params(r->ctx, r->params, r->from, is_callers(r), r->n_sets - 1));

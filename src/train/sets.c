@@ -24,7 +24,7 @@ int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
     if (kinds[0] && kinds[1])
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "some ranks' training sets are binned, and others' are not");
-    RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params)));
+    RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params, RW_PARAMS_TRAIN)));
     if (kinds[0])
         return RW_OK;
     struct rw_cut_rule rule = rw_params_cut_rule(params);
@@ -68,7 +68,7 @@ static int check_init(struct rw_ctx *ctx, const struct rw_binned *train,
         return RW_OK;
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "the training set has neither values nor the scores of the model to go on "
-                   "from: rw_binned_read_init reads it");
+                   "from: rw_binned_read with that model reads it");
 }
 
 int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,

@@ -216,8 +216,11 @@ static int train(struct rw_ctx *ctx, const struct options *o, const char *device
     int status = set_params(ctx, o, device, params);
     rw_ctx_set_log(ctx, on_log, outcome);
     if (status >= 0)
-        status = data->binned ? rw_train_binned(ctx, params, data->binned, NULL, 0, &hooks, &model)
-                              : rw_train(ctx, params, data->set, NULL, 0, &hooks, &model);
+        status = data->binned
+                     ? rw_train_on(ctx, params,
+                                   &(struct rw_training){.binned = data->binned, .hooks = &hooks},
+                                   &model)
+                     : rw_train(ctx, params, data->set, NULL, 0, &hooks, &model);
     if (status >= 0)
         status = keep_text(ctx, model, outcome);
     rw_ctx_set_log(ctx, NULL, NULL);
@@ -240,7 +243,7 @@ static int is_missing(struct rw_ctx *ctx, const char *device)
     if (status >= 0)
         status = rw_params_set(ctx, params, "device", device);
     if (status >= 0)
-        status = rw_train_plan(ctx, params, set, NULL, 0, &plan);
+        status = rw_train_plan(ctx, params, &(struct rw_training){.train = set}, &plan);
     rw_params_free(params);
     rw_dataset_free(set);
     return status == RW_ERR_UNSUPPORTED && strncmp(device, "cuda", 4) == 0;

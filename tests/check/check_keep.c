@@ -127,7 +127,7 @@ static int train(struct rw_ctx *ctx, const struct rw_binned *binned,
         status = rw_params_set(ctx, params, set[0], set[1]);
     const uint64_t before = asked_bytes;
     if (status >= 0)
-        status = binned ? rw_train_binned(ctx, params, binned, NULL, 0, NULL, &model)
+        status = binned ? rw_train_on(ctx, params, &(struct rw_training){.binned = binned}, &model)
                         : rw_train(ctx, params, dataset, NULL, 0, NULL, &model);
     out->asked = asked_bytes - before;
     if (status >= 0)
@@ -167,7 +167,7 @@ static int make_binned(struct check *check, const char *device, struct rw_binned
     if (status >= 0)
         status = rw_params_set(check->ctx, params, "min-docs", "1");
     if (status >= 0)
-        status = rw_binned_from_table(check->ctx, params, &table, out);
+        status = rw_binned_from_table(check->ctx, params, &table, NULL, out);
     rw_params_free(params);
     see(check, status >= 0, "binning", rw_last_error(check->ctx));
     return status;

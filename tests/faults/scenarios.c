@@ -169,7 +169,7 @@ static int go_on(struct rw_ctx *ctx)
     DO(add_model(ctx, made));
     DO(add_model(ctx, resumed));
     DO(make_params(ctx, NULL, &plain));
-    DO(rw_train_from(ctx, plain, model, train, NULL, 0, NULL, &from));
+    DO(rw_train_on(ctx, plain, &(struct rw_training){.train = train, .init = model}, &from));
     DO(add_model(ctx, from));
     rw_params_free(plain);
     plain = NULL;
@@ -223,11 +223,15 @@ static int binned(struct rw_ctx *ctx)
     char a[PATH_ROOM], b[PATH_ROOM];
     int status;
     DO(make_params(ctx, NULL, &params));
-    DO(rw_binned_read(ctx, params, (const char *const[]){path_of("fixed.rwb", a)}, 1, &set));
-    DO(rw_binned_read(ctx, params, (const char *const[]){path_of("train.txt", b)}, 1, &of_text));
+    DO(rw_binned_read(ctx, params, NULL, (const char *const[]){path_of("fixed.rwb", a)}, 1, &set));
+    DO(rw_binned_read(ctx, params, NULL, (const char *const[]){path_of("train.txt", b)}, 1,
+                      &of_text));
     DO(rw_binned_read_valid(ctx, params, set, (const char *const[]){b}, 1, &other));
-    DO(rw_train_binned(ctx, params, set, (const struct rw_dataset *const[]){other}, 1, NULL,
-                       &made));
+    DO(rw_train_on(ctx, params,
+                   &(struct rw_training){.binned = set,
+                                         .valid = (const struct rw_dataset *const[]){other},
+                                         .n_valid = 1},
+                   &made));
     DO(add_model(ctx, made));
 out:
     rw_model_free(made);
@@ -261,8 +265,8 @@ static int tables(struct rw_ctx *ctx)
     column[1].index = index;
     column[1].n = 3;
     DO(make_params(ctx, NULL, &params));
-    DO(rw_binned_from_table(ctx, params, &table, &set));
-    DO(rw_train_binned(ctx, params, set, NULL, 0, NULL, &made));
+    DO(rw_binned_from_table(ctx, params, &table, NULL, &set));
+    DO(rw_train_on(ctx, params, &(struct rw_training){.binned = set}, &made));
     DO(add_model(ctx, made));
     rw_model_free(made);
     made = NULL;
@@ -390,7 +394,8 @@ static int made_of_models(struct rw_ctx *ctx)
     DO(make_params(ctx, (const char *const[]){"early-stop", "0", NULL}, &params));
     DO(rw_cross_validate(ctx, params, train, 2, &cv));
     add(cv->scores, sizeof(double) * N_DOCS);
-    DO(rw_binned_read(ctx, params, (const char *const[]){path_of("fixed.rwb", path)}, 1, &set));
+    DO(rw_binned_read(ctx, params, NULL, (const char *const[]){path_of("fixed.rwb", path)}, 1,
+                      &set));
     DO(rw_select(ctx, params, set, valid, &options, &selected));
     DO(add_model(ctx, selected->model));
 out:

@@ -87,7 +87,7 @@ void dataset_from_table(struct machine *m)
     if (below(m, 2) && m->params) {
         rw_binned_free(m->binned);
         m->binned = NULL;
-        made(m, rw_binned_from_table(m->ctx, m->params, &table, &m->binned), &m->binned);
+        made(m, rw_binned_from_table(m->ctx, m->params, &table, NULL, &m->binned), &m->binned);
     } else {
         const int status = rw_dataset_from_table(m->ctx, &table, &dataset);
         keep_dataset(m, status, dataset);
@@ -131,8 +131,8 @@ void side_data(struct machine *m)
         done(m, rw_dataset_set_side_column(m->ctx, dataset, "weights", number, n, 1));
         break;
     case 1:
-        done(m,
-             rw_dataset_set_side_column(m->ctx, dataset, "query-weights", number, rw_dataset_n_queries(dataset), 1));
+        done(m, rw_dataset_set_side_column(m->ctx, dataset, "query-weights", number,
+                                           rw_dataset_n_queries(dataset), 1));
         break;
     case 2:
         done(m, rw_dataset_set_side_column(m->ctx, dataset, "start-scores", number, n, 1));
@@ -141,7 +141,8 @@ void side_data(struct machine *m)
         done(m, rw_dataset_set_side_column(m->ctx, dataset, "positions", number, n, 1));
         break;
     case 4:
-        done(m, rw_dataset_set_side_column(m->ctx, dataset, "labels", number, n, is_odd(m) ? (int)below(m, MOST_LABELS) - 2
+        done(m, rw_dataset_set_side_column(m->ctx, dataset, "labels", number, n,
+                                           is_odd(m) ? (int)below(m, MOST_LABELS) - 2
                                                      : (int)below(m, 2) + 1));
         break;
     default:
@@ -231,8 +232,8 @@ void look_at_params(struct machine *m)
     struct rw_params *copy = NULL;
     if (!m->params || !made(m, rw_params_copy(m->ctx, m->params, &copy), &copy))
         return;
-    done(m, rw_params_check(m->ctx, copy));
+    done(m, rw_params_check(m->ctx, copy, RW_PARAMS_TRAIN));
     done(m, rw_params_resolve(m->ctx, copy, below(m, 200) * 100, below(m, 200), (int)below(m, 2)));
-    done(m, rw_params_check_eval(m->ctx, copy));
+    done(m, rw_params_check(m->ctx, copy, RW_PARAMS_MEASURE));
     rw_params_free(copy);
 }

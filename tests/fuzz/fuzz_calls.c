@@ -71,7 +71,11 @@ static void train(struct machine *m)
     case 0:
         if (!init)
             return;
-        status = rw_train_from(m->ctx, m->params, init, set, &valid, n_valid, &hooks, &model);
+        status = rw_train_on(
+            m->ctx, m->params,
+            &(struct rw_training){
+                .train = set, .init = init, .valid = &valid, .n_valid = n_valid, .hooks = &hooks},
+            &model);
         break;
     case 1:
         if (!init)
@@ -81,7 +85,11 @@ static void train(struct machine *m)
     case 2:
         if (!m->binned)
             return;
-        status = rw_train_binned(m->ctx, m->params, m->binned, &valid, n_valid, &hooks, &model);
+        status = rw_train_on(
+            m->ctx, m->params,
+            &(struct rw_training){
+                .binned = m->binned, .valid = &valid, .n_valid = n_valid, .hooks = &hooks},
+            &model);
         break;
     default:
         status = rw_train(m->ctx, m->params, set, &valid, n_valid, &hooks, &model);
@@ -94,7 +102,7 @@ static void train_plan(struct machine *m)
     const struct rw_dataset *set = a_dataset(m);
     struct rw_plan plan;
     if (m->params && set)
-        done(m, rw_train_plan(m->ctx, m->params, set, NULL, 0, &plan));
+        done(m, rw_train_plan(m->ctx, m->params, &(struct rw_training){.train = set}, &plan));
 }
 
 static void cross_validate(struct machine *m)

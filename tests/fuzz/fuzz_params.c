@@ -63,7 +63,7 @@ static int use(struct rw_ctx *ctx, struct rw_params *params)
 {
     check_texts(ctx, params);
     write_again(ctx, params);
-    int status = rw_params_check(ctx, params);
+    int status = rw_params_check(ctx, params, RW_PARAMS_TRAIN);
     if (status == RW_OK)
         status = rw_params_resolve(ctx, params, 20000, 136, 1);
     if (status < 0)

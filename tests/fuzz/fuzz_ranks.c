@@ -269,11 +269,11 @@ static int train(const struct job *job, struct rw_ctx *ctx)
             status = rw_train(ctx, params, set, &valid, job->what >> 1 & 1, NULL, &model);
         }
     } else if (status == RW_OK) {
-        status = rw_binned_read(ctx, params, &path, 1, &binned);
+        status = rw_binned_read(ctx, params, NULL, &path, 1, &binned);
         if (status == RW_OK)
             status = read_side_files(job, ctx, rw_binned_documents(binned));
         if (status == RW_OK)
-            status = rw_train_binned(ctx, params, binned, NULL, 0, NULL, &model);
+            status = rw_train_on(ctx, params, &(struct rw_training){.binned = binned}, &model);
     }
     rw_model_free(model);
     rw_binned_free(binned);

@@ -94,7 +94,7 @@ def measure(folder, a):
     seconds = time.monotonic() - start
     now, peak = resident()
     plan = ffi.new("struct rw_plan *")
-    check(lib.rw_train_plan_binned(context(), params.c, binned, ffi.NULL, 0, plan))
+    check(lib.rw_train_plan(context(), params.c, ffi.new("struct rw_training *", {"binned": binned}), plan))
     codes = next(plan.part[i].bytes for i in range(plan.n_parts) if ffi.string(plan.part[i].name) == b"codes")
     kept = (codes + 4 * len(data)) / MIB
     size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)) / MIB

@@ -133,8 +133,13 @@ static inline int try_run(struct run *run, struct rw_model **out)
     run->checkpoints.on_resume = on_resume;
     run->rounds = run->init ? rw_model_n_trees(run->init) : 0;
     scratch_log[0] = 0;
-    return rw_train_from(scratch_ctx, params, run->init, run->train ? run->train : train, sets,
-                         run->n_valid, &hooks, out);
+    return rw_train_on(scratch_ctx, params,
+                       &(struct rw_training){.train = run->train ? run->train : train,
+                                             .init = run->init,
+                                             .valid = sets,
+                                             .n_valid = run->n_valid,
+                                             .hooks = &hooks},
+                       out);
 }
 
 static inline struct rw_model *done(struct run *run)

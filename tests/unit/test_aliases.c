@@ -50,7 +50,7 @@ static int is_option(const char *name)
 Test(aliases, rows_are_written_as_the_header_says)
 {
     int n = 0;
-    for (const struct rw_alias *row; (row = rw_alias_at(n)); n++) {
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, NULL)); n++) {
         const size_t length = strlen(row->names);
         cr_assert(length > 2 && row->names[0] == ' ' && row->names[length - 1] == ' ', "'%s'",
                   row->names);
@@ -65,8 +65,6 @@ Test(aliases, rows_are_written_as_the_header_says)
         }
     }
     cr_expect_gt(n, 100);
-    cr_expect_null(rw_alias_at(-1));
-    cr_expect_null(rw_alias_at(n));
 }
 
 Test(aliases, what_a_row_leads_to_exists)
@@ -75,8 +73,7 @@ Test(aliases, what_a_row_leads_to_exists)
     struct rw_params *params;
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
     cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
-    const struct rw_alias *row;
-    for (int i = 0; (row = rw_alias_at(i)); i++) {
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, NULL));) {
         if (!row->parameter) {
             cr_expect(!row->ours || rw_param_find(row->ours) >= 0 || is_option(row->ours), "'%s'",
                       row->ours);
@@ -101,18 +98,17 @@ Test(aliases, no_word_has_two_meanings)
 {
     static const char *const of_train[] = {"valid",  "output", "log",     "init", "plan",
                                            "config", "quiet",  "verbose", "help"};
-    const struct rw_alias *row, *other;
     char word[64];
-    for (int i = 0; (row = rw_alias_at(i)); i++) {
+    for (const struct rw_alias *row = NULL, *before = NULL; (row = rw_alias_next(row, NULL, NULL));
+         before = row) {
         for (const char *at = row->names; next_word(&at, word);) {
-            cr_expect_eq(rw_alias_find(row->parameter, word, i), i);
+            cr_expect_eq(rw_alias_next(before, row->parameter, word), row);
             if (!row->parameter)
                 cr_expect_eq(rw_param_find(word), -1, "'%s' is ours", word);
             for (size_t k = 0; !row->parameter && k < sizeof(of_train) / sizeof(of_train[0]); k++)
                 cr_expect_str_neq(word, of_train[k]);
-            int k = i;
-            while ((k = rw_alias_find(row->parameter, word, k + 1)) >= 0) {
-                other = rw_alias_at(k);
+            for (const struct rw_alias *other = row;
+                 (other = rw_alias_next(other, row->parameter, word));) {
                 cr_expect(!row->parameter, "the value '%s' of '%s' is in two rows", word,
                           row->parameter);
                 cr_expect(row->ours && (!other->ours || strcmp(row->ours, other->ours) != 0),
@@ -124,8 +120,7 @@ Test(aliases, no_word_has_two_meanings)
 
 Test(aliases, no_word_stands_twice_in_a_row)
 {
-    const struct rw_alias *row;
-    for (int i = 0; (row = rw_alias_at(i)); i++) {
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, NULL));) {
         char word[64];
         for (const char *at = row->names; next_word(&at, word);) {
             char between[70];
@@ -139,8 +134,7 @@ Test(aliases, no_word_stands_twice_in_a_row)
 Test(aliases, marks_say_which_programs_list_the_names)
 {
     int n = 0;
-    const struct rw_alias *row;
-    for (int i = 0; (row = rw_alias_at(i)); i++) {
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, NULL));) {
         for (const char *mark = row->names; (mark = strstr(mark, " @")); mark++, n++) {
             const char *letter = "lxc", *c = mark + 2;
             for (; *c && *c != ' '; c++) {
@@ -152,30 +146,30 @@ Test(aliases, marks_say_which_programs_list_the_names)
         }
     }
     cr_expect_gt(n, 100);
-    cr_expect_eq(rw_alias_find(NULL, "@lxc", 0), -1);
+    cr_expect_null(rw_alias_next(NULL, NULL, "@lxc"));
 }
 
 Test(aliases, words_are_found_however_they_are_written)
 {
-    const int at = rw_alias_find(NULL, "num-leaves", 0);
-    cr_assert_geq(at, 0);
-    cr_expect_str_eq(rw_alias_at(at)->ours, "leaves");
-    cr_expect_eq(rw_alias_find(NULL, "num_leaves", 0), at);
-    cr_expect_eq(rw_alias_find(NULL, "NUM_Leaves", 0), at);
-    cr_expect_eq(rw_alias_find(NULL, "--num_leaves", 0), at);
-    cr_expect_eq(rw_alias_find(NULL, "num_leaves", at + 1), -1);
-    cr_expect_eq(rw_alias_find(NULL, "", 0), -1);
-    cr_expect_eq(rw_alias_find(NULL, "--", 0), -1);
-    cr_expect_eq(rw_alias_find(NULL, " ", 0), -1);
-    cr_expect_eq(rw_alias_find(NULL, "num leaves", 0), -1);
-    cr_expect_eq(rw_alias_find(NULL, "rank:ndcg", 0), -1);
-    cr_expect_geq(rw_alias_find("objective", "Rank:NDCG", 0), 0);
-    cr_expect_geq(rw_alias_find("depth", "-1", 0), 0);
-    cr_expect_eq(rw_alias_find("leaves", "rank:ndcg", 0), -1);
+    const struct rw_alias *at = rw_alias_next(NULL, NULL, "num-leaves");
+    cr_assert_not_null(at);
+    cr_expect_str_eq(at->ours, "leaves");
+    cr_expect_eq(rw_alias_next(NULL, NULL, "num_leaves"), at);
+    cr_expect_eq(rw_alias_next(NULL, NULL, "NUM_Leaves"), at);
+    cr_expect_eq(rw_alias_next(NULL, NULL, "--num_leaves"), at);
+    cr_expect_null(rw_alias_next(at, NULL, "num_leaves"));
+    cr_expect_null(rw_alias_next(NULL, NULL, ""));
+    cr_expect_null(rw_alias_next(NULL, NULL, "--"));
+    cr_expect_null(rw_alias_next(NULL, NULL, " "));
+    cr_expect_null(rw_alias_next(NULL, NULL, "num leaves"));
+    cr_expect_null(rw_alias_next(NULL, NULL, "rank:ndcg"));
+    cr_expect_not_null(rw_alias_next(NULL, "objective", "Rank:NDCG"));
+    cr_expect_not_null(rw_alias_next(NULL, "depth", "-1"));
+    cr_expect_null(rw_alias_next(NULL, "leaves", "rank:ndcg"));
     char longer[200];
     memset(longer, 'a', sizeof(longer));
     longer[199] = 0;
-    cr_expect_eq(rw_alias_find(NULL, longer, 0), -1);
+    cr_expect_null(rw_alias_next(NULL, NULL, longer));
 }
 
 /* What the documents of these programs list, but for what has the same name here. */
@@ -262,7 +256,7 @@ Test(aliases, what_peers_document_is_known)
     int n = 0;
     for (size_t i = 0; i < sizeof(documented) / sizeof(documented[0]); i++) {
         for (const char *at = documented[i]; next_word(&at, word); n++) {
-            const int is_alias = rw_alias_find(NULL, word, 0) >= 0;
+            const int is_alias = rw_alias_next(NULL, NULL, word) != NULL;
             for (char *c = word; *c; c++)
                 *c = *c == '_' ? '-' : *c;
             cr_expect(is_alias || rw_param_find(word) >= 0, "'%s' is not known", word);
@@ -285,7 +279,7 @@ Test(aliases, what_peers_document_is_known)
         " average_precision auc_mu mae pre error merror mlogloss aucpr NDCG DCG PFound"
         " RecallAt PrecisionAt MAP MRR ERR QueryRMSE QueryAUC RR P rmsle mphe";
     for (const char *at = objectives; next_word(&at, word);)
-        cr_expect_geq(rw_alias_find("objective", word, 0), 0, "'%s' is not known", word);
+        cr_expect_not_null(rw_alias_next(NULL, "objective", word), "'%s' is not known", word);
     for (const char *at = metrics; next_word(&at, word);)
-        cr_expect_geq(rw_alias_find("metric", word, 0), 0, "'%s' is not known", word);
+        cr_expect_not_null(rw_alias_next(NULL, "metric", word), "'%s' is not known", word);
 }

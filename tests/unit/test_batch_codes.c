@@ -190,11 +190,12 @@ Test(batch_codes, model)
     for (int k = 0; k < 2; k++) {
         struct rw_binned *binned;
         struct rw_model *model;
-        cr_assert_eq(k ? rw_binned_from_batches(scratch_ctx, params, &m.table, &batches, &binned)
-                       : rw_binned_from_table(scratch_ctx, params, &m.table, &binned),
+        cr_assert_eq(k ? rw_binned_from_table(scratch_ctx, params, &m.table, &batches, &binned)
+                       : rw_binned_from_table(scratch_ctx, params, &m.table, NULL, &binned),
                      RW_OK, "%s", rw_last_error(scratch_ctx));
-        cr_assert_eq(rw_train_binned(scratch_ctx, params, binned, NULL, 0, NULL, &model), RW_OK,
-                     "%s", rw_last_error(scratch_ctx));
+        cr_assert_eq(
+            rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = binned}, &model),
+            RW_OK, "%s", rw_last_error(scratch_ctx));
         cr_assert_eq(rw_model_n_trees(model), 5);
         cr_assert_eq(rw_model_write_memory(scratch_ctx, model, &bytes[k], &n_bytes[k]), RW_OK);
         rw_model_free(model);

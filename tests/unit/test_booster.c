@@ -127,13 +127,20 @@ BOOSTER_TEST(goes_on_as_in_one_run)
     set("rounds", "8");
     whole = trained(NULL, 1);
     set("rounds", "5");
-    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, NULL, &on), RW_OK, "%s",
-                 rw_last_error(ctx));
+    cr_assert_eq(
+        rw_train_on(
+            ctx, params,
+            &(struct rw_training){.train = train, .init = first, .valid = sets, .n_valid = 1}, &on),
+        RW_OK, "%s", rw_last_error(ctx));
     assert_same(on, whole);
     rw_model_free(on);
     /* another model to continue from, another outcome; and trees that no code can walk */
     first->tree[0].cut[0] += 1e-4f;
-    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, NULL, &on), RW_OK);
+    cr_assert_eq(
+        rw_train_on(
+            ctx, params,
+            &(struct rw_training){.train = train, .init = first, .valid = sets, .n_valid = 1}, &on),
+        RW_OK);
     cr_assert_eq(on->n_trees, 8);
     cr_assert(!same_trees(on, whole));
     rw_model_free(on);
@@ -143,14 +150,20 @@ BOOSTER_TEST(goes_on_as_in_one_run)
     set("rounds", "1");
     while (status != RW_OK && ++n < 5000) {
         rw_mem_fail_from(n);
-        status = rw_train_from(ctx, params, first, train, sets, 1, NULL, &on);
+        status = rw_train_on(
+            ctx, params,
+            &(struct rw_training){.train = train, .init = first, .valid = sets, .n_valid = 1}, &on);
         rw_mem_fail_from(0);
         cr_assert(status == RW_OK || (status == RW_ERR_MEMORY && !on));
     }
     cr_assert(status == RW_OK && n > 50);
     rw_model_free(on);
     set("absent", "missing");
-    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, NULL, &on), RW_ERR_ARGUMENT);
+    cr_assert_eq(
+        rw_train_on(
+            ctx, params,
+            &(struct rw_training){.train = train, .init = first, .valid = sets, .n_valid = 1}, &on),
+        RW_ERR_ARGUMENT);
     cr_assert_null(on);
     rw_model_free(first);
     rw_model_free(whole);
@@ -172,7 +185,13 @@ BOOSTER_TEST(going_on_drops_nothing_that_was_there)
     int n = 0;
     const struct rw_train_hooks hooks = {.user = &n, .metric = falls};
     set("early-stop", "2");
-    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, &hooks, &on), RW_OK);
+    cr_assert_eq(
+        rw_train_on(
+            ctx, params,
+            &(struct rw_training){
+                .train = train, .init = first, .valid = sets, .n_valid = 1, .hooks = &hooks},
+            &on),
+        RW_OK);
     cr_assert(same_trees(first, on));
     cr_assert_eq(on->best_round, first->n_trees);
     cr_assert_eq(on->n_rounds_run, first->n_trees + 2);
@@ -438,7 +457,8 @@ BOOSTER_TEST(a_validation_set_that_is_the_training_set)
         for (int q = 0; weighted && q < 30; q++)
             weights[q] = 1.0 + q % 3;
         if (weighted) /* the side columns do not matter */
-            cr_assert_eq(rw_dataset_set_side_column(ctx, train, "query-weights", weights, 30, 1), RW_OK);
+            cr_assert_eq(rw_dataset_set_side_column(ctx, train, "query-weights", weights, 30, 1),
+                         RW_OK);
         struct rw_model *expected = trained_on_sets(valid, NULL);
         cr_assert_eq(rw_ctx_stop_set(ctx), 1);
         cr_assert_lt(expected->best_round, 60);
@@ -536,7 +556,8 @@ BOOSTER_TEST(custom_objective_is_regression_by_hand)
     double *weights = malloc(train->n_docs * sizeof(*weights));
     for (uint32_t i = 0; weights && i < train->n_docs; i++)
         weights[i] = 0.5 + (i % 3);
-    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, train->n_docs, 1),
+                 RW_OK);
     free(weights);
     const struct rw_train_hooks hooks = {.user = &kind, .gradients = gradients};
     struct rw_model *custom = trained(&hooks, 0);

@@ -114,7 +114,8 @@ Test(booster_empty, by_sampled_queries, .init = setup, .fini = teardown)
     set("rounds", "30");
     first = trained();
     set("rounds", "1000");
-    cr_assert_eq(rw_train_from(ctx, params, first, train, NULL, 0, NULL, &on), RW_OK);
+    cr_assert_eq(
+        rw_train_on(ctx, params, &(struct rw_training){.train = train, .init = first}, &on), RW_OK);
     cr_assert(same_trees(on, longer));
     cr_assert_eq(on->empty_rounds, longer->empty_rounds);
     rw_model_free(first);
@@ -124,7 +125,9 @@ Test(booster_empty, by_sampled_queries, .init = setup, .fini = teardown)
     first = trained();
     cr_assert_eq(first->empty_rounds, 76 - UNLUCKY - 1);
     set("rounds", "1000");
-    cr_assert_eq(rw_train_from(ctx, params, first, train, NULL, 0, NULL, &on), RW_ERR_DATA);
+    cr_assert_eq(
+        rw_train_on(ctx, params, &(struct rw_training){.train = train, .init = first}, &on),
+        RW_ERR_DATA);
     rw_model_free(first);
     rw_model_free(model);
     rw_model_free(longer);

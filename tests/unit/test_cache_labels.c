@@ -92,7 +92,7 @@ Test(cache_labels, come_back_beside_all_else)
         rw_dataset_free(dataset);
         cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
         cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cpu"), RW_OK);
-        cr_assert_eq(rw_binned_read(scratch_ctx, params, &path, 1, &binned), RW_OK, "%s",
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &path, 1, &binned), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
         expect_labels(binned->documents, 0);
         cr_assert_eq(binned->bins != NULL, !(with & WITH_WORDS));

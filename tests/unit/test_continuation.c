@@ -48,7 +48,11 @@ static int run(const struct rw_model *init, const struct rw_train_hooks *hooks,
                struct rw_model **out)
 {
     const struct rw_dataset *sets[] = {valid};
-    return rw_train_from(scratch_ctx, params, init, train, sets, 1, hooks, out);
+    return rw_train_on(
+        scratch_ctx, params,
+        &(struct rw_training){
+            .train = train, .init = init, .valid = sets, .n_valid = 1, .hooks = hooks},
+        out);
 }
 
 static struct rw_model *trained(const struct rw_model *init, const struct rw_train_hooks *hooks)

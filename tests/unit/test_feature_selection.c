@@ -352,7 +352,7 @@ Test(feature_selection, same_of_codes_and_devices)
     struct rw_selected *of_values = selected_of(&binned), *of_codes;
     struct rw_binned *codes;
     cr_assert_eq(rw_dataset_write_cache(scratch_ctx, train, params, path), RW_OK);
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, &path, 1, &codes), RW_OK);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &path, 1, &codes), RW_OK);
     cr_assert_not_null(codes->bins);
     for (int d = 0; d < 3; d++) {
         set("device", devices[d]);

@@ -114,34 +114,49 @@ Test(fingerprint, other_data)
     double *weights = malloc(train->n_docs * sizeof(*weights));
     for (uint32_t i = 0; i < train->n_docs; i++)
         weights[i] = 1.0;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1),
+        RW_OK);
     struct run same = {.n_valid = 1, .checkpoints.resume = "ck"}; /* each weighs 1 anyway */
     rw_model_free(done(&same));
     weights[5] = 2.0;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1),
+        RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's weights");
     weights[5] = 1.0;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1),
+        RW_OK);
     memset(weights, 0, train->n_docs * sizeof(*weights));
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1),
+        RW_OK);
     same = (struct run){.n_valid = 1, .checkpoints.resume = "ck"}; /* each starts at 0 anyway */
     rw_model_free(done(&same));
     weights[5] = 2.0;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1),
+        RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's start-scores");
     weights[5] = 0.0;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1), RW_OK);
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "positions", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1),
+        RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "positions", weights, train->n_docs, 1),
+        RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's positions");
     rw_mem_free(train->position);
     train->position = NULL;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "labels", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "labels", weights, train->n_docs, 1), RW_OK);
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's more-labels");
@@ -187,9 +202,10 @@ static void resume_binned(const char *path, const char *device, struct rw_model 
         .user = &run, .on_round = on_round, .checkpoints = &run.checkpoints};
     run.checkpoints.on_resume = on_resume;
     rw_params_set(scratch_ctx, params, "device", device);
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, &path, 1, &binned), RW_OK);
-    cr_assert_eq(rw_train_binned(scratch_ctx, params, binned, NULL, 0, &hooks, &model), RW_OK,
-                 "%s, %s: %s", path, device, rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &path, 1, &binned), RW_OK);
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = binned, .hooks = &hooks}, &model),
+                 RW_OK, "%s, %s: %s", path, device, rw_last_error(scratch_ctx));
     assert_same_bytes(model, expected, "%s, %s", path, device);
     rw_model_free(model);
     rw_binned_free(binned);

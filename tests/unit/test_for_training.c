@@ -19,7 +19,7 @@ static struct rw_binned *trained_on(const char *odd, struct rw_params **params)
     cr_assert_eq(rw_params_set(scratch_ctx, *params, "min-docs", "1"), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, *params, "rounds", "5"), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, *params, "leaves", "4"), RW_OK);
-    cr_assert_eq(rw_binned_read(scratch_ctx, *params, &path, 1, &out), RW_OK, "%s",
+    cr_assert_eq(rw_binned_read(scratch_ctx, *params, NULL, &path, 1, &out), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     return out;
 }
@@ -38,7 +38,8 @@ static void check(const char *format, const char *odd, const struct rw_model *in
     } else {
         struct rw_model *model;
         cr_assert_eq(status, RW_OK, "%s, %s: %s", format, odd, rw_last_error(scratch_ctx));
-        cr_assert_eq(rw_train_binned(scratch_ctx, params, data, NULL, 0, NULL, &model), RW_OK);
+        cr_assert_eq(
+            rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = data}, &model), RW_OK);
         cr_assert_gt(model->n_trees, 0);
         cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
                      rw_last_error(scratch_ctx));

@@ -91,7 +91,8 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     CALL(rw_model_write(scratch_ctx, model, "model"));
     keep_file("model");
     CALL(rw_model_read(scratch_ctx, "model", &read));
-    CALL(rw_train_from(scratch_ctx, params, read, data, NULL, 0, NULL, &more));
+    CALL(rw_train_on(scratch_ctx, params, &(struct rw_training){.train = data, .init = read},
+                     &more));
     CALL(rw_model_write(scratch_ctx, more, "more"));
     keep_file("more");
     struct rw_params *refit;
@@ -189,8 +190,8 @@ static void use_table(struct rw_params *params)
         CALL((rw_dataset_feature(data, feature, 0, values), 0));
         keep(values, sizeof(values));
     }
-    CALL(rw_binned_from_table(scratch_ctx, params, &table, &binned));
-    CALL(rw_train_binned(scratch_ctx, params, binned, NULL, 0, NULL, &model));
+    CALL(rw_binned_from_table(scratch_ctx, params, &table, NULL, &binned));
+    CALL(rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = binned}, &model));
     CALL(rw_model_write_memory(scratch_ctx, model, &text, &n_bytes));
     keep(text, n_bytes);
     CALL(rw_model_read_memory(scratch_ctx, "text", text, n_bytes, &read));

@@ -228,9 +228,9 @@ Test(letor_codes, same_of_a_pipe)
         char command[64];
         snprintf(command, sizeof(command), "cat %s > pipe &", sources[i]);
         cr_assert_eq(system(command), 0);
-        cr_assert_eq(rw_binned_read(scratch_ctx, params, &pipe, 1, &of_pipe), RW_OK, "%s",
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &pipe, 1, &of_pipe), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
-        cr_assert_eq(rw_binned_read(scratch_ctx, params, &path, 1, &of_file), RW_OK);
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &path, 1, &of_file), RW_OK);
         cr_assert_eq(of_pipe->documents->n_docs, of_file->documents->n_docs);
         cr_assert_eq(of_pipe->bins != NULL, i < 3, "%s", sources[i]);
         if (of_file->bins)
@@ -242,19 +242,19 @@ Test(letor_codes, same_of_a_pipe)
     const char *const both[] = {pipe, "a.txt"};
     struct rw_binned *binned;
     cr_assert_eq(system("echo 1 qid:before 1:2 > pipe &"), 0);
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, both, 2, &binned), RW_OK, "%s",
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, both, 2, &binned), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     cr_assert_not_null(binned->bins);
     cr_assert_eq(binned->documents->n_docs, 4001);
     rw_binned_free(binned);
     /* a text that is wrong, far behind what is kept in memory, and no room to keep it */
     cr_assert_eq(system("(cat a.txt; echo; echo 1 qid:z 1:x) > pipe &"), 0);
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, &pipe, 1, &binned), RW_ERR_PARSE);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &pipe, 1, &binned), RW_ERR_PARSE);
     cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "expected a number after '1:'"), "%s",
                        rw_last_error(scratch_ctx));
     cr_assert_eq(setenv("TMPDIR", "/nowhere", 1), 0);
     cr_assert_eq(system("cat a.gz > pipe &"), 0);
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, &pipe, 1, &binned), RW_OK, "%s",
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &pipe, 1, &binned), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     cr_assert_null(binned->bins); /* as values, from the one pass that there is */
     cr_assert_eq(binned->documents->n_docs, 4000);
@@ -313,7 +313,7 @@ static void same_error(const struct rw_params *params, const char *const *paths,
     const int status = rw_dataset_read(scratch_ctx, paths, n_paths, &dataset);
     cr_assert_lt(status, 0);
     snprintf(expected, sizeof(expected), "%s", rw_last_error(scratch_ctx));
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, paths, n_paths, &binned), status);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, paths, n_paths, &binned), status);
     cr_assert_str_eq(rw_last_error(scratch_ctx), expected);
     cr_assert_null(binned);
 }
@@ -515,9 +515,10 @@ static char *train(struct rw_params *params, const struct rw_dataset *dataset,
 {
     struct rw_model *model;
     size_t n_bytes;
-    cr_assert_eq(binned ? rw_train_binned(scratch_ctx, params, binned, NULL, 0, NULL, &model)
-                        : rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model),
-                 RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(
+        binned ? rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = binned}, &model)
+               : rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model),
+        RW_OK, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(rw_model_write(scratch_ctx, model, "model"), RW_OK);
     rw_model_free(model);
     return scratch_read("model", &n_bytes);
@@ -549,10 +550,10 @@ Test(letor_codes, training)
         cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "5"), RW_OK);
         cr_assert_eq(rw_params_set(scratch_ctx, params, "train-metric", "on"), RW_OK);
         cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &whole), RW_OK);
-        cr_assert_eq(rw_binned_read(scratch_ctx, params, paths, 1, &codes), RW_OK);
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, paths, 1, &codes), RW_OK);
         cr_assert_not_null(codes->bins);
         cr_assert_eq(rw_dataset_write_cache(scratch_ctx, whole, params, "a.rwb"), RW_OK);
-        cr_assert_eq(rw_binned_read(scratch_ctx, params, cache, 1, &cached), RW_OK);
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, cache, 1, &cached), RW_OK);
         cr_assert_not_null(cached->bins);
         char *expected = train(params, whole, NULL);
         char *first = train(params, NULL, codes), *again = train(params, NULL, codes);
@@ -564,7 +565,7 @@ Test(letor_codes, training)
         free(again);
         /* a set that is not large keeps its values, and is binned by training */
         rw_cut_sample_docs = 2500;
-        cr_assert_eq(rw_binned_read(scratch_ctx, params, paths, 1, &small), RW_OK);
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, paths, 1, &small), RW_OK);
         rw_cut_sample_docs = LIMIT;
         cr_assert_null(small->bins);
         cr_assert_eq(rw_binned_n_features(small), rw_binned_n_features(codes));
@@ -574,19 +575,26 @@ Test(letor_codes, training)
         free(first);
         free(again);
         if (i < 2) { /* engines with a plan */
-            cr_assert_eq(rw_train_plan(scratch_ctx, params, whole, NULL, 0, &of_values), RW_OK);
-            cr_assert_eq(rw_train_plan_binned(scratch_ctx, params, cached, NULL, 0, &plan), RW_OK);
+            cr_assert_eq(rw_train_plan(scratch_ctx, params, &(struct rw_training){.train = whole},
+                                       &of_values),
+                         RW_OK);
+            cr_assert_eq(
+                rw_train_plan(scratch_ctx, params, &(struct rw_training){.binned = cached}, &plan),
+                RW_OK);
             cr_assert_eq(plan.bytes, of_values.bytes);
         }
         /* other parameters are refused, but of a set that has its values */
         cr_assert_eq(rw_params_set(scratch_ctx, params, "bins", "17"), RW_OK);
-        cr_assert_eq(rw_train_binned(scratch_ctx, params, codes, NULL, 0, NULL, &model),
-                     RW_ERR_ARGUMENT);
+        cr_assert_eq(
+            rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = codes}, &model),
+            RW_ERR_ARGUMENT);
         cr_assert_str_eq(rw_last_error(scratch_ctx),
                          "the training set was binned for other values of bins, absent or "
                          "min-docs\n"
                          "hint: rw_binned_read takes the parameters of the training");
-        cr_assert_eq(rw_train_binned(scratch_ctx, params, small, NULL, 0, NULL, &model), RW_OK);
+        cr_assert_eq(
+            rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = small}, &model),
+            RW_OK);
         rw_model_free(model);
         rw_binned_free(small);
         rw_params_free(params);

@@ -226,8 +226,11 @@ static const char *train(const struct rw_model *init, const struct rw_dataset *d
     cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
     cr_assert_eq(rw_params_set(ctx, params, "rounds", "2"), RW_OK);
     cr_assert_eq(rw_params_set(ctx, params, "leaves", "4"), RW_OK);
-    const int status =
-        rw_train_from(ctx, params, init, data, valid ? &valid : NULL, valid != NULL, NULL, out);
+    const int status = rw_train_on(
+        ctx, params,
+        &(struct rw_training){
+            .train = data, .init = init, .valid = valid ? &valid : NULL, .n_valid = valid != NULL},
+        out);
     rw_params_free(params);
     return outcome(status);
 }

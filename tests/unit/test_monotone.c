@@ -361,13 +361,17 @@ Test(monotone, continues)
     const struct rw_param_value *kept = rw_model_params_find(&first->params, "monotone");
     cr_assert(kept && strcmp(kept->value, "1:+,2:-") == 0);
     cr_assert_null(rw_model_params_find(&open->params, "monotone"));
-    cr_assert_eq(rw_train_from(ctx, params, open, train, NULL, 0, NULL, &more), RW_ERR_ARGUMENT);
+    cr_assert_eq(
+        rw_train_on(ctx, params, &(struct rw_training){.train = train, .init = open}, &more),
+        RW_ERR_ARGUMENT);
     static const char expected[] =
         "the model to continue from breaks 'monotone': expected no leaf on the left of a split of "
         "feature 1 above one on its right, found such at ";
     cr_assert_eq(strncmp(rw_last_error(ctx), expected, sizeof(expected) - 1), 0, "%s",
                  rw_last_error(ctx));
-    cr_assert_eq(rw_train_from(ctx, params, first, train, NULL, 0, NULL, &more), RW_OK);
+    cr_assert_eq(
+        rw_train_on(ctx, params, &(struct rw_training){.train = train, .init = first}, &more),
+        RW_OK);
     direction[1] = 1;
     direction[2] = -1;
     cr_assert_eq(more->n_trees, 6);

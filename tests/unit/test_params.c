@@ -48,17 +48,17 @@ Test(params, defaults_read_back_as_the_table_has_them)
 {
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const struct rw_param_info *info = rw_param_info(i);
-        cr_expect_eq(rw_params_is_set(params, info->name), 0);
+        cr_expect_eq(rw_params_origin(params, info->name), RW_PARAM_DEFAULT);
         const char *value = rw_params_get(params, info->name);
         cr_assert_not_null(value);
         char copy[512];
         snprintf(copy, sizeof(copy), "%s", value);
         set(info->name, copy);
         cr_expect_str_eq(rw_params_get(params, info->name), copy);
-        cr_expect_eq(rw_params_is_set(params, info->name), 1);
+        cr_expect_neq(rw_params_origin(params, info->name), RW_PARAM_DEFAULT);
     }
     cr_expect_null(rw_params_get(params, "nothing"));
-    cr_expect_eq(rw_params_is_set(params, "nothing"), 0);
+    cr_expect_eq(rw_params_origin(params, "nothing"), RW_PARAM_DEFAULT);
 }
 
 Test(params, roles)
@@ -114,7 +114,7 @@ Test(params, rate_schedules)
     set("rate", "0.1234567890123456:0.0009876543210987653:1000000");
     cr_expect_str_eq(rw_params_get(params, "rate"),
                      "0.1234567890123456:0.0009876543210987653:1000000");
-    cr_expect(rw_params_must_matter(params, "rate"));
+    cr_expect_eq(rw_params_origin(params, "rate"), RW_PARAM_CHANGED);
     set("rate", "0.3:0.3:5");
     for (uint32_t round = 0; round < 7; round++)
         cr_expect_eq(rw_params_rate_of_round(params, round), 0.3);
@@ -295,7 +295,7 @@ Test(params, auto_is_what_is_chosen)
         cr_expect_str_eq(rw_params_get(params, name), items[i].zero_is_one ? "0" : items[i].number);
         set(name, "auto");
         cr_expect_str_eq(rw_params_get(params, name), "auto");
-        cr_expect_eq(rw_params_must_matter(params, name), 0, "%s", name);
+        cr_expect_neq(rw_params_origin(params, name), RW_PARAM_CHANGED, "%s", name);
     }
 }
 
@@ -346,20 +346,20 @@ Test(params, what_measures)
 Test(params, measuring_alone)
 {
     set("metric", "map");
-    cr_expect_eq(rw_params_check_eval(ctx, params), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_MEASURE), RW_OK);
     set("label-gain", "linear");
     rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
-    cr_expect_eq(rw_params_check(ctx, params), RW_OK);
-    cr_expect_eq(rw_params_check_eval(ctx, params), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_MEASURE), RW_ERR_ARGUMENT);
     cr_expect_str_eq(rw_last_error(ctx), "'label-gain' has no effect without an objective "
                                          "or metric that uses gains");
     set("metric", "ndcg");
     set("sigma", "2"); /* of training */
     set("objective", "regression");
-    cr_expect_eq(rw_params_check_eval(ctx, params), RW_OK);
-    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_MEASURE), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_ERR_ARGUMENT);
     set("relevant", "2");
-    cr_expect_eq(rw_params_check_eval(ctx, params), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_MEASURE), RW_ERR_ARGUMENT);
 }
 
 static void read_text(const char *text)
@@ -412,12 +412,12 @@ static void contradict(const char *settings)
     end();
     begin();
     set_all(settings);
-    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT, "%s", settings);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_ERR_ARGUMENT, "%s", settings);
 }
 
 Test(params, what_can_have_no_effect)
 {
-    cr_expect_eq(rw_params_check(ctx, params), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_OK);
     check("min-hessian=1", NULL); /* auto may be newton */
     check("min-hessian=1 split=mart", "min-hessian");
     check("min-hessian=1 split=newton", NULL);
@@ -491,19 +491,19 @@ Test(params, what_a_file_sets_may_have_no_effect)
     read_text("sigma = 2\nobjective = regression\nties = mean\nmetric = rmse\nhist = lanes\n"
               "leaves = 7\ngrow = levels\ndepth = 0\n");
     cr_expect_eq(rw_params_judge(ctx, params, &training), RW_OK, "%s", rw_last_error(ctx));
-    cr_expect_eq(rw_params_is_set(params, "sigma"), 1);
     cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_READ);
-    cr_expect_eq(rw_params_must_matter(params, "sigma"), 0);
-    set("sigma", "2"); /* now it is meant */
+    set("sigma", "1"); /* the default */
     cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_SET);
-    cr_expect_eq(rw_params_must_matter(params, "sigma"), 1);
+    set("sigma", "2"); /* now it is meant */
+    cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_CHANGED);
     cr_expect_eq(rw_params_judge(ctx, params, &training), RW_ERR_ARGUMENT);
     cr_expect_str_eq(rw_last_error(ctx), "'sigma' has no effect with objective regression");
-    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT); /* known before data is read */
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN),
+                 RW_ERR_ARGUMENT); /* known before data is read */
     rw_params_on_no_effect(params, RW_NO_EFFECT_WARN);
-    cr_expect_eq(rw_params_check(ctx, params), RW_OK, "%s", rw_last_error(ctx));
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_OK, "%s", rw_last_error(ctx));
     set("depth", "0"); /* asks for no limit, which is not so */
-    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_ERR_ARGUMENT);
     read_text("metric = map\nmetric = mrr\n");
     cr_expect_eq(rw_params_origin(params, "metric"), RW_PARAM_READ);
 }
@@ -518,13 +518,17 @@ Test(params, contradictions)
     contradict("label-columns=a,b label-column=a");
     contradict("label-columns=a,b labels=x");
     contradict("label-columns=a,b");
+}
+
+Test(params, early_stopping_needs_a_validation_set)
+{
     set("early-stop", "5");
-    cr_expect_eq(rw_params_check_valid(ctx, params, 1), RW_OK);
-    cr_expect_eq(rw_params_check_valid(ctx, params, 0), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN_ALONE), RW_ERR_ARGUMENT);
     set("early-stop", "0");
-    cr_expect_eq(rw_params_check_valid(ctx, params, 0), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN_ALONE), RW_OK);
     set("early-stop", "100");
-    cr_expect_eq(rw_params_check_valid(ctx, params, 0), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN_ALONE), RW_OK);
 }
 
 /* ---- warnings ---- */
@@ -612,16 +616,16 @@ Test(params, defaults_need_not_matter)
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const struct rw_param_info *info = rw_param_info(i);
         set(info->name, info->default_value);
-        cr_expect_eq(rw_params_must_matter(params, info->name), 0, "%s", info->name);
+        cr_expect_neq(rw_params_origin(params, info->name), RW_PARAM_CHANGED, "%s", info->name);
         int changed = 0;
         for (size_t k = 0; k < sizeof(others) / sizeof(others[0]) && !changed; k++) {
             changed = rw_params_set(ctx, params, info->name, others[k]) == RW_OK &&
                       strcmp(others[k], info->default_value) != 0;
         }
         cr_assert(changed, "%s", info->name);
-        cr_expect_eq(rw_params_must_matter(params, info->name), 1, "%s", info->name);
+        cr_expect_eq(rw_params_origin(params, info->name), RW_PARAM_CHANGED, "%s", info->name);
     }
-    cr_expect_eq(rw_params_must_matter(params, "nothing"), 0);
+    cr_expect_neq(rw_params_origin(params, "nothing"), RW_PARAM_CHANGED);
 }
 
 Test(params, conventions_name_what_is_counted)

@@ -34,7 +34,7 @@ static void refused(const char *name, const char *value, const char *text)
     cr_expect_str_eq(rw_last_error(ctx), text);
     if (known) {
         cr_expect_str_eq(rw_params_get(params, name), before);
-        cr_expect_eq(rw_params_is_set(params, name), 0);
+        cr_expect_eq(rw_params_origin(params, name), RW_PARAM_DEFAULT);
     }
 }
 
@@ -311,8 +311,8 @@ Test(params_set, files)
     cr_expect_eq(params->rate, 0.05);
     cr_expect_str_eq(params->label_gain, "a#b");
     cr_expect_str_eq(params->metric, "ndcg@5,map");
-    cr_expect_eq(rw_params_is_set(params, "rate"), 1);
-    cr_expect_eq(rw_params_is_set(params, "rounds"), 0);
+    cr_expect_neq(rw_params_origin(params, "rate"), RW_PARAM_DEFAULT);
+    cr_expect_eq(rw_params_origin(params, "rounds"), RW_PARAM_DEFAULT);
     cr_expect_eq(read_text("", 0, &error), RW_OK);
     cr_expect_eq(read_text("bins = 7", 8, &error), RW_OK, "the last newline may be missing");
     cr_expect_eq(params->bins, 7);

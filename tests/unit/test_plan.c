@@ -102,10 +102,14 @@ PLAN_TEST(engines_without_one)
     struct rw_plan plan;
     cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
     cr_assert_eq(rw_params_set(ctx, params, "device", "sim"), RW_OK);
-    cr_assert_eq(rw_train_plan(ctx, params, set[0], NULL, 0, &plan), RW_ERR_UNSUPPORTED);
+    cr_assert_eq(rw_train_plan(ctx, params, &(struct rw_training){.train = set[0]}, &plan),
+                 RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx), "device 'sim' has no plan; expected cpu, cuda or auto");
     cr_assert_eq(rw_params_set(ctx, params, "device", "cpu"), RW_OK);
-    cr_assert_eq(rw_train_plan(ctx, params, set[0], set, 1, &plan), RW_OK);
+    cr_assert_eq(rw_train_plan(ctx, params,
+                               &(struct rw_training){.train = set[0], .valid = set, .n_valid = 1},
+                               &plan),
+                 RW_OK);
     cr_assert_str_eq(plan.device, "cpu");
     cr_assert_eq(plan.on_gpu, 0);
     cr_assert_gt(plan.n_parts, 3);
@@ -120,7 +124,10 @@ PLAN_TEST(engines_without_one)
     /* a feature that is ignored takes no time */
     const double all_ms = plan.tree_ms;
     cr_assert_eq(rw_params_set(ctx, params, "ignore", "2"), RW_OK);
-    cr_assert_eq(rw_train_plan(ctx, params, set[0], set, 1, &plan), RW_OK);
+    cr_assert_eq(rw_train_plan(ctx, params,
+                               &(struct rw_training){.train = set[0], .valid = set, .n_valid = 1},
+                               &plan),
+                 RW_OK);
     cr_assert_lt(plan.tree_ms, all_ms * 0.99);
     rw_params_free(params);
 }
@@ -149,7 +156,8 @@ PLAN_TEST(histograms)
     cr_assert_eq(rw_params_set(ctx, params, "device", "cpu"), RW_OK);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cr_assert_eq(rw_params_set(ctx, params, "leaves", cases[i].leaves), RW_OK);
-        cr_assert_eq(rw_train_plan(ctx, params, many, NULL, 0, &plan), RW_OK);
+        cr_assert_eq(rw_train_plan(ctx, params, &(struct rw_training){.train = many}, &plan),
+                     RW_OK);
         one = one ? one : bytes_of(&plan, "histograms") / 6;
         cr_assert_eq(bytes_of(&plan, "histograms"), one * cases[i].n_kept,
                      "leaves %s: %llu of %llu", cases[i].leaves,

@@ -57,8 +57,11 @@ static void give_weights(struct rw_dataset *data)
         weights[i] = fixture_unit(7, i) * 3.0;
         start[i] = fixture_unit(8, i) - 0.5;
     }
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, data, "weights", weights, data->n_docs, 1), RW_OK);
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, data, "start-scores", start, data->n_docs, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, data, "weights", weights, data->n_docs, 1),
+                 RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, data, "start-scores", start, data->n_docs, 1),
+        RW_OK);
     free(weights);
     free(start);
 }
@@ -179,7 +182,9 @@ Test(refit, two_trainings)
     set("objective", "regression");
     set("rate", "0.07");
     set("rounds", "4");
-    cr_assert_eq(rw_train_from(scratch_ctx, params, first, train, NULL, 0, NULL, &model), RW_OK);
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.train = train, .init = first}, &model),
+                 RW_OK);
     rw_model_free(first);
     cr_assert_eq(model->n_earlier, 1);
     refit_with("0");

@@ -165,9 +165,10 @@ static char *train(const struct rw_params *params, const struct rw_dataset *data
 {
     struct rw_model *model;
     char *text;
-    cr_assert_eq(binned ? rw_train_binned(scratch_ctx, params, binned, NULL, 0, NULL, &model)
-                        : rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model),
-                 RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(
+        binned ? rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = binned}, &model)
+               : rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model),
+        RW_OK, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(rw_model_write_memory(scratch_ctx, model, &text, n_bytes), RW_OK);
     rw_model_free(model);
     return text;
@@ -220,7 +221,7 @@ Test(table, training)
         cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &text), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
         cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &values), RW_OK);
-        cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, &codes), RW_OK);
+        cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, NULL, &codes), RW_OK);
         cr_assert_not_null(codes->bins);
         char *expected = train(params, text, NULL, &n);
         char *of_values = train(params, values, NULL, &n_values);
@@ -252,7 +253,7 @@ Test(table, values_kept)
     cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cuda"), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "3"), RW_OK);
     cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &values), RW_OK);
-    cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, &kept), RW_OK);
+    cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, NULL, &kept), RW_OK);
     cr_assert_null(kept->bins);
     assert_same_dataset(values, rw_binned_documents(kept));
     cr_assert_eq(rw_binned_n_features(kept), values->n_columns);

@@ -231,7 +231,7 @@ Test(table_chunks, each_null_in_turn)
         }
         rw_dataset_free(dataset);
         struct rw_binned *binned;
-        const int binned_status = rw_binned_from_table(scratch_ctx, params, &table, &binned);
+        const int binned_status = rw_binned_from_table(scratch_ctx, params, &table, NULL, &binned);
         cr_assert_eq(binned_status, status, "%zu: %s", m, rw_last_error(scratch_ctx));
         cr_assert(status == RW_OK ? binned != NULL : binned == NULL);
         rw_binned_free(binned);

@@ -57,8 +57,10 @@ static struct rw_model *more(const struct rw_model *init, int rounds,
 {
     struct rw_model *model;
     set_number("rounds", rounds);
-    cr_assert_eq(rw_train_from(ctx, params, init, train, NULL, 0, hooks, &model), RW_OK, "%s",
-                 rw_last_error(ctx));
+    cr_assert_eq(rw_train_on(ctx, params,
+                             &(struct rw_training){.train = train, .init = init, .hooks = hooks},
+                             &model),
+                 RW_OK, "%s", rw_last_error(ctx));
     return model;
 }
 
@@ -267,7 +269,10 @@ Test(trainings, start_tells_what_is_used, .init = setup, .fini = teardown)
     text[0] = 0;
     set("rounds", "4");
     set("grow", "levels");
-    cr_assert_eq(rw_train_from(ctx, params, first, train, NULL, 0, &hooks, &second), RW_OK);
+    cr_assert_eq(rw_train_on(ctx, params,
+                             &(struct rw_training){.train = train, .init = first, .hooks = &hooks},
+                             &second),
+                 RW_OK);
     cr_expect_str_eq(text, "4 0.1 auto 6 mart 1 3 cpu 8 ");
     cr_expect_eq(second->n_trees, first->n_trees + 4);
     rw_model_free(first);

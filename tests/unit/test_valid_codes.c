@@ -84,8 +84,10 @@ static struct text train(const struct rw_params *params, const struct rw_binned 
                          const struct rw_dataset *valid, struct rw_model **model)
 {
     struct text text;
-    cr_assert_eq(rw_train_binned(scratch_ctx, params, binned, &valid, 1, NULL, model), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = binned, .valid = &valid, .n_valid = 1},
+                             model),
+                 RW_OK, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(rw_model_write_memory(scratch_ctx, *model, &text.bytes, &text.n), RW_OK);
     return text;
 }
@@ -131,7 +133,7 @@ static struct rw_binned *read_training(const struct rw_params *params)
     struct rw_binned *binned;
     rw_cut_sample_docs = 300; /* so that these are many documents */
     write_file(path, 1, N_TRAIN, 0);
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, &path, 1, &binned), RW_OK);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &path, 1, &binned), RW_OK);
     cr_assert_not_null(binned->bins);
     return binned;
 }
@@ -181,7 +183,7 @@ Test(valid_codes, tables)
         fclose(file);
     }
     cr_assert_eq(rw_ctx_set_columns(scratch_ctx, &columns), RW_OK);
-    cr_assert_eq(rw_binned_read(scratch_ctx, params, &train_path, 1, &binned), RW_OK);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &train_path, 1, &binned), RW_OK);
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, &path, 1, &valid), RW_OK);
     cr_assert_eq(valid->codes == NULL, binned->bins == NULL);
     rw_dataset_free(valid);
@@ -203,11 +205,15 @@ Test(valid_codes, errors)
     write_file(path, 2, N_VALID, 1);
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, &path, 1, &valid), RW_OK);
     const struct rw_dataset *const one = valid;
-    cr_assert_eq(rw_train_binned(scratch_ctx, params, other, &one, 1, NULL, &model),
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = other, .valid = &one, .n_valid = 1},
+                             &model),
                  RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "validation set 1 was binned for another training set");
-    cr_assert_eq(rw_train_plan_binned(scratch_ctx, params, binned, &one, 1, &plan),
+    cr_assert_eq(rw_train_plan(scratch_ctx, params,
+                               &(struct rw_training){.binned = binned, .valid = &one, .n_valid = 1},
+                               &plan),
                  RW_ERR_ARGUMENT);
     scratch_text(bad, "1 qid:1 1:1\n1 qid:1 1:x\n");
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, &bad, 1, &wrong), RW_ERR_PARSE);
@@ -280,8 +286,11 @@ static int train_from_values(void *user, struct rw_ctx *ctx, int rank)
     if (run->valid)
         RW_TRY_OUT(rw_dataset_read(ctx, &run->valid, 1, &valid));
     const struct rw_dataset *const one = valid;
-    RW_TRY_OUT(
-        rw_train_from(ctx, run->params, run->init, values, &one, valid != NULL, NULL, &model));
+    RW_TRY_OUT(rw_train_on(
+        ctx, run->params,
+        &(struct rw_training){
+            .train = values, .init = run->init, .valid = &one, .n_valid = valid != NULL},
+        &model));
     if (rank == 0)
         status = rw_model_write_memory(ctx, model, &run->text.bytes, &run->text.n);
 out:
@@ -298,7 +307,7 @@ static int train_from_codes(void *user, struct rw_ctx *ctx, int rank)
     struct rw_dataset *valid = NULL;
     struct rw_model *model = NULL;
     int status;
-    RW_TRY_OUT(rw_binned_read_init(ctx, run->params, run->init, &run->path, 1, &binned));
+    RW_TRY_OUT(rw_binned_read(ctx, run->params, run->init, &run->path, 1, &binned));
     if (!binned->bins) {
         status = rw_fail(ctx, RW_ERR_INTERNAL, "values were kept");
         goto out;
@@ -306,8 +315,11 @@ static int train_from_codes(void *user, struct rw_ctx *ctx, int rank)
     if (run->valid)
         RW_TRY_OUT(rw_dataset_read(ctx, &run->valid, 1, &valid));
     const struct rw_dataset *const one = valid;
-    RW_TRY_OUT(rw_train_binned_from(ctx, run->params, run->init, binned, &one, valid != NULL, NULL,
-                                    &model));
+    RW_TRY_OUT(rw_train_on(
+        ctx, run->params,
+        &(struct rw_training){
+            .binned = binned, .init = run->init, .valid = &one, .n_valid = valid != NULL},
+        &model));
     if (rank == 0)
         status = rw_model_write_memory(ctx, model, &run->text.bytes, &run->text.n);
 out:
@@ -357,15 +369,20 @@ Test(valid_codes, cannot_go_on)
     struct rw_dataset *valid;
     write_file(valid_path, 2, N_VALID, 1);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "early-stop", "0"), RW_OK);
-    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, binned, NULL, 0, NULL, &model),
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = binned, .init = init}, &model),
                  RW_ERR_ARGUMENT);
-    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "rw_binned_read_init reads it"));
-    cr_assert_eq(rw_binned_read_init(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
-    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, other, scored, NULL, 0, NULL, &model),
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "rw_binned_read with that model reads it"));
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = scored, .init = other}, &model),
                  RW_ERR_ARGUMENT);
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, scored, &valid_path, 1, &valid), RW_OK);
     const struct rw_dataset *const one = valid; /* the model's rounds need its values */
-    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, &one, 1, NULL, &model),
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){
+                                 .binned = scored, .init = init, .valid = &one, .n_valid = 1},
+                             &model),
                  RW_ERR_ARGUMENT);
     rw_dataset_free(valid);
     struct rw_dataset *documents = rw_binned_documents(scored); /* and so do start scores */
@@ -373,21 +390,24 @@ Test(valid_codes, cannot_go_on)
     cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, documents, "start-scores", starts,
                                             documents->n_docs, 1),
                  RW_OK);
-    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = scored, .init = init}, &model),
                  RW_ERR_ARGUMENT);
     free(starts);
     rw_binned_free(scored);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "start-scores", "s"), RW_OK);
-    cr_assert_eq(rw_binned_read_init(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
     cr_assert_null(scored->bins);
-    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = scored, .init = init}, &model),
                  RW_ERR_ARGUMENT); /* there are none */
     rw_binned_free(scored);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "start-scores", ""), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "train-metric", "on"), RW_OK);
-    cr_assert_eq(rw_binned_read_init(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
     cr_assert_null(scored->bins);
-    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
+    cr_assert_eq(rw_train_on(scratch_ctx, params,
+                             &(struct rw_training){.binned = scored, .init = init}, &model),
                  RW_OK, "%s", rw_last_error(scratch_ctx));
     rw_model_free(model);
     rw_binned_free(scored);
@@ -413,11 +433,13 @@ static int train_rank(void *user, struct rw_ctx *ctx, int rank)
     struct rw_dataset *valid = NULL;
     struct rw_model *model = NULL;
     int status;
-    RW_TRY_OUT(rw_binned_read(ctx, run->params, &train_path, 1, &binned));
+    RW_TRY_OUT(rw_binned_read(ctx, run->params, NULL, &train_path, 1, &binned));
     RW_TRY_OUT(run->as_codes ? rw_binned_read_valid(ctx, run->params, binned, &path, 1, &valid)
                              : rw_dataset_read(ctx, &path, 1, &valid));
     const struct rw_dataset *const one = valid;
-    RW_TRY_OUT(rw_train_binned(ctx, run->params, binned, &one, 1, NULL, &model));
+    RW_TRY_OUT(rw_train_on(ctx, run->params,
+                           &(struct rw_training){.binned = binned, .valid = &one, .n_valid = 1},
+                           &model));
     if (rank == 0)
         status = rw_model_write_memory(ctx, model, &run->text.bytes, &run->text.n);
 out:
@@ -463,7 +485,9 @@ Test(valid_codes, memory_of_training)
     const struct rw_dataset *const one = valid;
     for (long n = 1; !model && n < 2000; n += EACH(7)) {
         rw_mem_fail_once(n);
-        const int status = rw_train_binned(scratch_ctx, params, binned, &one, 1, NULL, &model);
+        const int status = rw_train_on(
+            scratch_ctx, params,
+            &(struct rw_training){.binned = binned, .valid = &one, .n_valid = 1}, &model);
         rw_mem_fail_once(0);
         cr_assert(status == RW_ERR_MEMORY || status == RW_OK, "allocation %ld: %d", n, status);
         cr_assert_eq(model != NULL, status == RW_OK);
