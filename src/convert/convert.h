@@ -420,38 +420,26 @@ int rw_is_among(const char *text, const char *const *words);
  * double is. */
 float rw_json_float(double value);
 
-/* XML as a list of elements in the order in which they begin. Read by expat; a DOCTYPE, and with it
- * every entity of the file's own, is refused. */
-struct rw_xml_element {
-    size_t name, text;           /* offsets into `bytes`; text 0: none */
-    int32_t parent, child, next; /* its first child, the next of its parent; -1: none */
-    int32_t last;                /* its last child */
-    int32_t kind;                /* for who reads it; 0 */
-    uint64_t line;               /* where it begins, from 1 */
-};
+/* XML as elements inside one another. Read by expat; a DOCTYPE, and with it every entity of the
+ * file's own, is refused. */
 struct rw_xml {
-    int32_t n;
-    struct rw_xml_element *element; /* [n] owned; the root is the first */
-    char *bytes; /* [n_bytes] owned; of an element: its name, each attribute and its value, "" */
-    size_t room, n_bytes, bytes_room;
+    char *name, *text; /* text: NULL: none */
+    size_t n_text, room;
+    struct rw_xml *parent, *child, *last,
+        *next;     /* its first child and its last, the next beside it */
+    uint64_t line; /* where it begins, from 1 */
 };
 
-/* Parses text, [n], whose first line is the file's line `line`. Released in any state. Returns
- * source->status. */
-int rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
-                 struct rw_xml *out);
-void rw_xml_release(struct rw_xml *xml);
-/* NULL: there is none at the index. */
-const struct rw_xml_element *rw_xml_at(const struct rw_xml *xml, int32_t index);
-const char *rw_xml_name(const struct rw_xml *xml, const struct rw_xml_element *element);
+/* Parses text, [n], whose first line is the file's line `line`. Returns the root, which is in the
+ * arena; NULL after a failure. */
+struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
+                            struct rw_arena *arena);
 /* Without blanks around it; "" if it has none, or elements inside. */
-const char *rw_xml_text(const struct rw_xml *xml, const struct rw_xml_element *element);
+const char *rw_xml_text(const struct rw_xml *element);
 /* NULL: it does not have it. */
-const char *rw_xml_attribute(const struct rw_xml *xml, const struct rw_xml_element *element,
-                             const char *name);
+const char *rw_xml_attribute(const struct rw_xml *element, const char *name);
 /* The first child of that name; NULL: none, also of NULL. */
-const struct rw_xml_element *rw_xml_child(const struct rw_xml *xml,
-                                          const struct rw_xml_element *element, const char *name);
+struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name);
 
 /* --- CatBoost's numbers (to_catboost.c) and reader (catboost_read.c) --- */
 enum { RW_CATBOOST_CLASSES = 32, RW_CATBOOST_A_BUCKET = 254 /* borders or values of an entry */ };

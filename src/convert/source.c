@@ -517,10 +517,9 @@ json_t *rw_ubjson_load(struct rw_source *source)
 struct parsing {
     struct rw_source *source;
     XML_Parser parser;
-    struct rw_xml *xml;
+    struct rw_arena *arena;
     uint64_t line;
-    int32_t open; /* the innermost element that has not ended; -1: none */
-    int in_text;  /* the last bytes are its text, which may go on */
+    struct rw_xml *root, *open; /* open: the innermost element that has not ended */
 };
 
 static uint64_t line_of(const struct parsing *p)
@@ -528,13 +527,15 @@ static uint64_t line_of(const struct parsing *p)
     return p->line - 1 + (uint64_t)XML_GetCurrentLineNumber(p->parser);
 }
 
-static void add_bytes(struct parsing *p, const char *bytes, size_t n)
+/* Room for n more bytes, and a 0, of an element's text or of its name and attributes. NULL after a
+ * failure. */
+static char *add_bytes(struct parsing *p, char **to, size_t *n_have, size_t *room, size_t n)
 {
-    struct rw_xml *xml = p->xml;
-    if (rw_keep(p->source, RW_GROW(p->source->ctx, xml->bytes, xml->bytes_room, xml->n_bytes + n)))
-        return;
-    memcpy(xml->bytes + xml->n_bytes, bytes, n);
-    xml->n_bytes += n;
+    if (rw_keep(p->source, RW_ARENA_GROW(p->source->ctx, p->arena, *to, *room, *n_have + n + 1)) <
+        0)
+        return NULL;
+    *n_have += n;
+    return *to + *n_have - n;
 }
 
 static int is_blank(char c)
@@ -542,74 +543,61 @@ static int is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void end_text(struct parsing *p)
-{
-    struct rw_xml *xml = p->xml;
-    while (p->in_text && is_blank(xml->bytes[xml->n_bytes - 1]))
-        xml->n_bytes--;
-    if (p->in_text)
-        add_bytes(p, "", 1);
-    p->in_text = 0;
-}
-
 static void XMLCALL on_begin(void *user, const char *name, const char **attribute)
 {
     struct parsing *p = user;
-    struct rw_xml *xml = p->xml;
-    end_text(p);
-    if (xml->n == INT32_MAX)
-        rw_refuse(p->source, "too many elements");
-    if (p->source->status < 0 || rw_keep(p->source, RW_GROW(p->source->ctx, xml->element, xml->room,
-                                                            (size_t)xml->n + 1)) < 0) {
+    struct rw_xml *parent = p->open, *made = NULL;
+    size_t n = 0, room = 0;
+    char *at = NULL;
+    if (p->source->status < 0 ||
+        rw_keep(p->source, RW_ARENA_NEW(p->source->ctx, p->arena, made, 1)) < 0) {
         XML_StopParser(p->parser, XML_FALSE);
         return;
     }
-    const int32_t at = xml->n++;
-    struct rw_xml_element *parent = p->open >= 0 ? &xml->element[p->open] : NULL;
-    xml->element[at] = (struct rw_xml_element){.name = xml->n_bytes,
-                                               .parent = p->open,
-                                               .child = -1,
-                                               .next = -1,
-                                               .last = -1,
-                                               .line = line_of(p)};
-    if (parent && parent->child < 0)
-        parent->child = at;
-    else if (parent)
-        xml->element[parent->last].next = at;
+    *made = (struct rw_xml){.parent = parent, .line = line_of(p)};
+    if (!parent)
+        p->root = made;
+    else if (!parent->child)
+        parent->child = made;
+    else
+        parent->last->next = made;
     if (parent)
-        parent->last = at;
-    p->open = at;
-    add_bytes(p, name, strlen(name) + 1);
-    for (; *attribute; attribute++)
-        add_bytes(p, *attribute, strlen(*attribute) + 1);
-    add_bytes(p, "", 1);
+        parent->last = made;
+    p->open = made;
+    /* the name, then each attribute and its value, then "" */
+    for (const char *text = name; text; text = *attribute ? *attribute++ : NULL) {
+        at = add_bytes(p, &made->name, &n, &room, strlen(text) + 1);
+        if (at)
+            memcpy(at, text, strlen(text) + 1);
+    }
+    add_bytes(p, &made->name, &n, &room, 1);
 }
 
 static void XMLCALL on_end(void *user, const char *name)
 {
     struct parsing *p = user;
+    struct rw_xml *e = p->open;
     (void)name;
-    end_text(p);
-    if (p->source->status == RW_OK)
-        p->open = p->xml->element[p->open].parent;
+    if (p->source->status < 0)
+        return;
+    while (e->n_text > 0 && is_blank(e->text[e->n_text - 1]))
+        e->n_text--;
+    if (e->text)
+        e->text[e->n_text] = 0;
+    p->open = e->parent;
 }
 
 static void XMLCALL on_text(void *user, const char *text, int n)
 {
     struct parsing *p = user;
-    struct rw_xml_element *e = p->open >= 0 ? &p->xml->element[p->open] : NULL;
-    if (p->source->status < 0 || !e || e->child >= 0)
+    struct rw_xml *e = p->open;
+    if (p->source->status < 0 || !e || e->child)
         return;
-    while (!p->in_text && n > 0 && is_blank(*text)) {
-        text++;
+    for (; e->n_text == 0 && n > 0 && is_blank(*text); text++)
         n--;
-    }
-    if (n <= 0)
-        return;
-    if (!p->in_text)
-        e->text = p->xml->n_bytes;
-    p->in_text = 1;
-    add_bytes(p, text, (size_t)n);
+    char *at = n > 0 ? add_bytes(p, &e->text, &e->n_text, &e->room, (size_t)n) : NULL;
+    if (at)
+        memcpy(at, text, (size_t)n);
 }
 
 static void XMLCALL on_doctype(void *user, const char *name, const char *system_id,
@@ -624,66 +612,43 @@ static void XMLCALL on_doctype(void *user, const char *name, const char *system_
     XML_StopParser(p->parser, XML_FALSE);
 }
 
-static void parse_xml(struct parsing *p, const char *text, size_t n)
+struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
+                            struct rw_arena *arena)
 {
     enum { PIECE = 1 << 20 };
+    struct parsing p = {.source = source, .arena = arena, .line = line};
     enum XML_Status status = XML_STATUS_OK;
-    for (size_t at = 0, is_last = 0; status == XML_STATUS_OK && !is_last; at += PIECE) {
-        is_last = n - at <= PIECE;
-        status = XML_Parse(p->parser, text + at, is_last ? (int)(n - at) : PIECE, (int)is_last);
-    }
-    if (status != XML_STATUS_OK && XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
-        rw_source_no_memory(p->source);
-    else if (status != XML_STATUS_OK)
-        rw_refuse(p->source, "not XML: line %llu, column %llu: %s", (unsigned long long)line_of(p),
-                  (unsigned long long)XML_GetCurrentColumnNumber(p->parser) + 1,
-                  XML_ErrorString(XML_GetErrorCode(p->parser)));
-}
-
-int rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
-                 struct rw_xml *out)
-{
-    struct parsing p = {.source = source, .xml = out, .line = line, .open = -1};
-    memset(out, 0, sizeof(*out));
     p.parser = XML_ParserCreate(NULL);
     if (!p.parser)
-        return rw_source_no_memory(source);
+        rw_source_no_memory(source);
+    if (source->status < 0)
+        return NULL;
     XML_SetUserData(p.parser, &p);
     XML_SetElementHandler(p.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(p.parser, on_text);
     XML_SetStartDoctypeDeclHandler(p.parser, on_doctype);
-    parse_xml(&p, text, n);
+    for (size_t at = 0, is_last = 0; status == XML_STATUS_OK && !is_last; at += PIECE) {
+        is_last = n - at <= PIECE;
+        status = XML_Parse(p.parser, text + at, is_last ? (int)(n - at) : PIECE, (int)is_last);
+    }
+    if (status != XML_STATUS_OK && XML_GetErrorCode(p.parser) == XML_ERROR_NO_MEMORY)
+        rw_source_no_memory(source);
+    else if (status != XML_STATUS_OK)
+        rw_refuse(source, "not XML: line %llu, column %llu: %s", (unsigned long long)line_of(&p),
+                  (unsigned long long)XML_GetCurrentColumnNumber(p.parser) + 1,
+                  XML_ErrorString(XML_GetErrorCode(p.parser)));
     XML_ParserFree(p.parser);
-    return source->status;
+    return source->status == RW_OK ? p.root : NULL;
 }
 
-void rw_xml_release(struct rw_xml *xml)
+const char *rw_xml_text(const struct rw_xml *element)
 {
-    rw_mem_free(xml->element);
-    rw_mem_free(xml->bytes);
-    memset(xml, 0, sizeof(*xml));
+    return element->text && !element->child ? element->text : "";
 }
 
-const struct rw_xml_element *rw_xml_at(const struct rw_xml *xml, int32_t index)
+const char *rw_xml_attribute(const struct rw_xml *element, const char *name)
 {
-    return index < 0 ? NULL : &xml->element[index];
-}
-
-const char *rw_xml_name(const struct rw_xml *xml, const struct rw_xml_element *element)
-{
-    return xml->bytes + element->name;
-}
-
-const char *rw_xml_text(const struct rw_xml *xml, const struct rw_xml_element *element)
-{
-    return element->text && element->child < 0 ? xml->bytes + element->text : "";
-}
-
-const char *rw_xml_attribute(const struct rw_xml *xml, const struct rw_xml_element *element,
-                             const char *name)
-{
-    const char *at = rw_xml_name(xml, element);
-    for (at += strlen(at) + 1; *at; at += strlen(at) + 1) {
+    for (const char *at = element->name + strlen(element->name) + 1; *at; at += strlen(at) + 1) {
         const char *value = at + strlen(at) + 1;
         if (strcmp(at, name) == 0)
             return value;
@@ -692,11 +657,10 @@ const char *rw_xml_attribute(const struct rw_xml *xml, const struct rw_xml_eleme
     return NULL;
 }
 
-const struct rw_xml_element *rw_xml_child(const struct rw_xml *xml,
-                                          const struct rw_xml_element *element, const char *name)
+struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name)
 {
-    const struct rw_xml_element *at = element ? rw_xml_at(xml, element->child) : NULL;
-    while (at && strcmp(rw_xml_name(xml, at), name) != 0)
-        at = rw_xml_at(xml, at->next);
+    struct rw_xml *at = element ? element->child : NULL;
+    while (at && strcmp(at->name, name) != 0)
+        at = at->next;
     return at;
 }

@@ -21,55 +21,46 @@
 struct writing {
     const struct rw_ensemble *ensemble;
     struct rw_put *put;
-    char **name;      /* [n_columns] as attributes have them; each owned, NULL: not a field */
     char target[32];  /* a name that no feature has */
     uint8_t *is_used; /* [n_columns] by the trees looked at; owned */
 };
 
-/* A name as it stands in an attribute. RW_ERR_UNSUPPORTED: characters that XML has not. */
-static int escape(struct rw_put *to, const char *name, char **out)
+/* A text as it stands in an attribute, between quotes. */
+static void put_text(struct rw_put *put, const char *text)
 {
     static const char special[] = "&<>\"";
     static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-    struct rw_put put = {.ctx = to->ctx};
-    for (const char *c = name; *c; c++) {
+    rw_put_text(put, "\"");
+    for (const char *c = text; *c; c++) {
         const char *found = strchr(special, *c);
         if (strncmp(c, "\xEF\xBF\xBE", 3) == 0 || strncmp(c, "\xEF\xBF\xBF", 3) == 0)
-            rw_put_refuse(&put, "the name '%s' has a character that 'pmml' cannot carry", name);
-        rw_put_bytes(&put, found ? entities[found - special] : c,
+            rw_put_refuse(put, "the name '%s' has a character that 'pmml' cannot carry", text);
+        rw_put_bytes(put, found ? entities[found - special] : c,
                      found ? strlen(entities[found - special]) : 1);
     }
-    rw_put_bytes(&put, "", 1);
-    *out = put.text;
-    return to->status = put.status;
+    rw_put_text(put, "\"");
+}
+
+static void put_field(const struct writing *w, const char *begin, uint32_t column)
+{
+    rw_put_text(w->put, begin);
+    put_text(w->put, w->ensemble->column_name[column]);
 }
 
 /* "score", or "score2", ...: n_columns + 1 names cannot all be taken. */
 static void name_target(struct writing *w)
 {
+    const struct rw_ensemble *e = w->ensemble;
     uint32_t number = 1, i = 0;
     strcpy(w->target, "score");
-    while (i < w->ensemble->n_columns) {
-        if (!w->name[i] || strcmp(w->name[i], w->target) != 0) {
+    while (i < e->n_columns) {
+        if (!e->column_had[i] || strcmp(e->column_name[i], w->target) != 0) {
             i++;
             continue;
         }
         snprintf(w->target, sizeof(w->target), "score%u", ++number);
         i = 0;
     }
-}
-
-static int name_fields(struct writing *w)
-{
-    const struct rw_ensemble *e = w->ensemble;
-    RW_TRY(RW_NEW(w->put->ctx, w->name, e->n_columns));
-    RW_TRY(RW_NEW(w->put->ctx, w->is_used, e->n_columns));
-    for (uint32_t i = 0; i < e->n_columns; i++) {
-        if (e->column_had[i])
-            RW_TRY(escape(w->put, e->column_name[i], &w->name[i]));
-    }
-    name_target(w);
-    return RW_OK;
 }
 
 static void mark_used(struct writing *w, const struct rw_ens_tree *tree)
@@ -92,9 +83,10 @@ static void put_schema(struct writing *w, int is_model)
     if (is_model || n == 0)
         rw_put_format(w->put, "<MiningField name=\"%s\" usageType=\"target\"/>\n", w->target);
     for (uint32_t i = 0; i < w->ensemble->n_columns; i++) {
-        if (w->is_used[i])
-            rw_put_format(w->put, "<MiningField name=\"%s\"%s/>\n", w->name[i],
-                          is_model ? " invalidValueTreatment=\"asMissing\"" : "");
+        if (!w->is_used[i])
+            continue;
+        put_field(w, "<MiningField name=", i);
+        rw_put_text(w->put, is_model ? " invalidValueTreatment=\"asMissing\"/>\n" : "/>\n");
     }
     rw_put_text(w->put, "</MiningSchema>\n");
     memset(w->is_used, 0, w->ensemble->n_columns);
@@ -108,12 +100,14 @@ static void put_dictionary(struct writing *w)
                   w->target);
     for (uint32_t i = 0; i < w->ensemble->n_columns; i++) {
         const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, i);
-        if (w->name[i])
-            rw_put_format(w->put, "<DataField name=\"%s\" optype=\"%s\" dataType=\"%s\"/>\n",
-                          w->name[i], of ? "categorical" : "continuous",
-                          !of        ? "float"
-                          : of->word ? "string"
-                                     : "double");
+        if (!w->ensemble->column_had[i])
+            continue;
+        put_field(w, "<DataField name=", i);
+        rw_put_format(w->put, " optype=\"%s\" dataType=\"%s\"/>\n",
+                      of ? "categorical" : "continuous",
+                      !of        ? "float"
+                      : of->word ? "string"
+                                 : "double");
     }
     rw_put_text(w->put, "</DataDictionary>\n");
 }
@@ -130,7 +124,6 @@ static void put_id(struct rw_put *put, const struct rw_ens_tree *tree, int32_t n
 /* A text of an array stands in quotes; readers differ about quotes and backslashes inside. */
 static void put_word(struct rw_put *put, const char *field, const char *word)
 {
-    char *escaped = NULL;
     for (const char *c = word; *c; c++) {
         if ((unsigned char)*c < 32 || *c == 127 || *c == '\\' || *c == '"')
             rw_put_refuse(
@@ -139,9 +132,7 @@ static void put_word(struct rw_put *put, const char *field, const char *word)
                 "carry",
                 field, word);
     }
-    if (put->status == RW_OK && escape(put, word, &escaped) == RW_OK)
-        rw_put_format(put, "\"%s\"", escaped);
-    rw_mem_free(escaped);
+    put_text(put, word);
 }
 
 /* Categories of the left child, or all others: those of the right one. */
@@ -149,18 +140,17 @@ static void put_set(struct rw_put *put, const struct writing *w, const struct rw
                     int is_left)
 {
     const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, split->column);
-    const char *name = w->name[split->column];
+    const char *name = w->ensemble->column_name[split->column];
     if (split->n_listed == 0 && split->nan == RW_NAN_RIGHT)
         rw_put_refuse(put, "a split by categories that parts nothing, which 'pmml' cannot say");
     if (split->n_listed == 0) {
-        rw_put_format(put, "<SimplePredicate field=\"%s\" operator=\"%s\"/>", name,
-                      is_left ? "isMissing" : "isNotMissing");
+        put_field(w, "<SimplePredicate field=", split->column);
+        rw_put_format(put, " operator=\"%s\"/>", is_left ? "isMissing" : "isNotMissing");
         return;
     }
-    rw_put_format(put,
-                  "<SimpleSetPredicate field=\"%s\" booleanOperator=\"%s\"><Array n=\"%u\" "
-                  "type=\"%s\">",
-                  name, is_left ? "isIn" : "isNotIn", split->n_listed, of->word ? "string" : "int");
+    put_field(w, "<SimpleSetPredicate field=", split->column);
+    rw_put_format(put, " booleanOperator=\"%s\"><Array n=\"%u\" type=\"%s\">",
+                  is_left ? "isIn" : "isNotIn", split->n_listed, of->word ? "string" : "int");
     for (uint32_t k = 0; k < split->n_listed; k++) {
         rw_put_text(put, k ? " " : "");
         if (of->word)
@@ -190,132 +180,102 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         rw_put_text(put, "<True/>");
     } else {
         const struct rw_ens_node *parent = &at->tree->node[at->parent];
-        if (parent->by_category)
+        if (parent->by_category) {
             put_set(put, w, parent, parent->left == at->at);
-        else /* Java orders -0 before 0 */
-            rw_put_format(put, "<SimplePredicate field=\"%s\" operator=\"%s\" value=\"%lf\"/>",
-                          w->name[parent->column],
+        } else { /* Java orders -0 before 0 */
+            put_field(w, "<SimplePredicate field=", parent->column);
+            rw_put_format(put, " operator=\"%s\" value=\"%lf\"/>",
                           parent->left == at->at ? "lessOrEqual" : "greaterThan",
                           parent->threshold == 0 ? 0 : parent->threshold);
+        }
     }
     rw_put_text(put, node->left < 0 ? "</Node>\n" : "\n");
 }
 
-static int put_all(struct writing *w)
+static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
 {
     /* XML parsers count levels: Java's takes 200 elements inside one another (since Java 24),
      * libxml2 256, and a leaf's comparison is seven further in than its depth. */
     static const struct rw_walk walk = {begin_node, "", "</Node>\n", .deepest = 190};
-    const struct rw_ensemble *e = w->ensemble;
-    RW_TRY(name_fields(w));
-    rw_put_text(w->put, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<PMML xmlns=\"" PMML_NAMESPACE "\" version=\"4.4\">\n"
-                        "<Header><Application name=\"Rankwood\"/></Header>\n");
-    put_dictionary(w);
-    rw_put_text(w->put, "<MiningModel functionName=\"regression\">\n");
+    struct writing w = {.ensemble = e, .put = put};
+    if (e->n_trees == 0)
+        return rw_put_refuse(
+            put, "a model without trees is none in PMML, which needs a segment at least");
+    RW_TRY(RW_NEW(put->ctx, w.is_used, e->n_columns));
+    name_target(&w);
+    rw_put_text(put, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                     "<PMML xmlns=\"" PMML_NAMESPACE "\" version=\"4.4\">\n"
+                     "<Header><Application name=\"Rankwood\"/></Header>\n");
+    put_dictionary(&w);
+    rw_put_text(put, "<MiningModel functionName=\"regression\">\n");
     for (int32_t t = 0; t < e->n_trees; t++)
-        mark_used(w, &e->tree[t]);
-    put_schema(w, 1);
-    rw_put_text(w->put, "<Segmentation multipleModelMethod=\"sum\">\n");
-    for (int32_t t = 0; t < e->n_trees; t++) {
+        mark_used(&w, &e->tree[t]);
+    put_schema(&w, 1);
+    rw_put_text(put, "<Segmentation multipleModelMethod=\"sum\">\n");
+    for (int32_t t = 0; t < e->n_trees && put->status == RW_OK; t++) {
         rw_put_format(
-            w->put,
+            put,
             "<Segment id=\"%d\"><True/>\n"
             "<TreeModel functionName=\"regression\" "
             "missingValueStrategy=\"defaultChild\" splitCharacteristic=\"binarySplit\">\n",
             t + 1);
-        mark_used(w, &e->tree[t]);
-        put_schema(w, 0);
-        RW_TRY(rw_walk_tree(&walk, e, t, w, w->put));
-        rw_put_text(w->put, "</TreeModel>\n</Segment>\n");
+        mark_used(&w, &e->tree[t]);
+        put_schema(&w, 0);
+        rw_walk_tree(&walk, e, t, &w, put);
+        rw_put_text(put, "</TreeModel>\n</Segment>\n");
     }
-    rw_put_text(w->put, "</Segmentation>\n</MiningModel>\n</PMML>\n");
-    return w->put->status;
-}
-
-static int write_pmml(const struct rw_ensemble *ensemble, struct rw_put *put)
-{
-    struct writing w = {.ensemble = ensemble, .put = put};
-    if (ensemble->n_trees == 0)
-        return rw_put_refuse(
-            put, "a model without trees is none in PMML, which needs a segment at least");
-    const int status = put_all(&w);
-    for (uint32_t i = 0; w.name && i < ensemble->n_columns; i++)
-        rw_mem_free(w.name[i]);
-    rw_mem_free(w.name);
+    rw_put_text(put, "</Segmentation>\n</MiningModel>\n</PMML>\n");
     rw_mem_free(w.is_used);
-    return status;
+    return put->status;
 }
 
 /* ------------------------------------------------------------------ in */
 
-/* E_NONE: outside of the document */
-enum element {
-    E_NONE,
-    E_PMML,
-    E_HEADER,
-    E_APPLICATION,
-    E_DICTIONARY,
-    E_FIELD,
-    E_MODEL,
-    E_SCHEMA,
-    E_MINED,
-    E_SEGMENTS,
-    E_SEGMENT,
-    E_TREE,
-    E_NODE,
-    E_TRUE,
-    E_PREDICATE,
-    E_SET,
-    E_ARRAY
-};
-
-/* Where an element may stand. */
+/* Where an element may stand: in which other, NULL for the root. */
 static const struct {
-    const char *name;
-    enum element is, in;
+    const char *name, *in;
 } places[] = {
-    {"PMML", E_PMML, E_NONE},
-    {"Header", E_HEADER, E_PMML},
-    {"Application", E_APPLICATION, E_HEADER},
-    {"DataDictionary", E_DICTIONARY, E_PMML},
-    {"DataField", E_FIELD, E_DICTIONARY},
-    {"MiningModel", E_MODEL, E_PMML},
-    {"MiningSchema", E_SCHEMA, E_MODEL},
-    {"MiningSchema", E_SCHEMA, E_TREE},
-    {"MiningField", E_MINED, E_SCHEMA},
-    {"Segmentation", E_SEGMENTS, E_MODEL},
-    {"Segment", E_SEGMENT, E_SEGMENTS},
-    {"True", E_TRUE, E_SEGMENT},
-    {"TreeModel", E_TREE, E_SEGMENT},
-    {"Node", E_NODE, E_TREE},
-    {"Node", E_NODE, E_NODE},
-    {"True", E_TRUE, E_NODE},
-    {"SimplePredicate", E_PREDICATE, E_NODE},
-    {"SimpleSetPredicate", E_SET, E_NODE},
-    {"Array", E_ARRAY, E_SET},
+    {"PMML", NULL},
+    {"Header", "PMML"},
+    {"Application", "Header"},
+    {"DataDictionary", "PMML"},
+    {"DataField", "DataDictionary"},
+    {"MiningModel", "PMML"},
+    {"MiningSchema", "MiningModel"},
+    {"MiningSchema", "TreeModel"},
+    {"MiningField", "MiningSchema"},
+    {"Segmentation", "MiningModel"},
+    {"Segment", "Segmentation"},
+    {"True", "Segment"},
+    {"TreeModel", "Segment"},
+    {"Node", "TreeModel"},
+    {"Node", "Node"},
+    {"True", "Node"},
+    {"SimplePredicate", "Node"},
+    {"SimpleSetPredicate", "Node"},
+    {"Array", "SimpleSetPredicate"},
 };
 
 /* Attributes that decide how a document is scored. */
 static const struct {
-    enum element of;
-    const char *name, *value;
+    const char *of, *name, *value;
 } fixed[] = {
-    {E_PMML, "xmlns", PMML_NAMESPACE},       {E_PMML, "version", "4.4"},
-    {E_MODEL, "functionName", "regression"}, {E_SEGMENTS, "multipleModelMethod", "sum"},
-    {E_TREE, "functionName", "regression"},  {E_TREE, "missingValueStrategy", "defaultChild"},
+    {"PMML", "xmlns", PMML_NAMESPACE},
+    {"PMML", "version", "4.4"},
+    {"MiningModel", "functionName", "regression"},
+    {"Segmentation", "multipleModelMethod", "sum"},
+    {"TreeModel", "functionName", "regression"},
+    {"TreeModel", "missingValueStrategy", "defaultChild"},
 };
 
 struct reading {
     struct rw_source *source;
-    const struct rw_xml *xml;
     struct rw_ensemble *out;
     json_t *column; /* name -> index; of the fields so far, or of all that there were */
     uint32_t n_fields, n_targets;
 };
 
-static double read_number(const struct reading *r, const struct rw_xml_element *at,
-                          const char *text)
+static double read_number(const struct reading *r, const struct rw_xml *at, const char *text)
 {
     double out;
     if (!rw_is_number(text, strlen(text), &out))
@@ -339,11 +299,16 @@ static int is_by(const struct reading *r, const char *name, int words)
     return of && !of->word == !words;
 }
 
-static void read_field(struct reading *r, const struct rw_xml_element *at)
+static int is(const struct rw_xml *element, const char *name)
 {
-    const char *name = rw_xml_attribute(r->xml, at, "name");
-    const char *type = rw_xml_attribute(r->xml, at, "dataType");
-    const char *kind = rw_xml_attribute(r->xml, at, "optype");
+    return element && strcmp(element->name, name) == 0;
+}
+
+static void read_field(struct reading *r, const struct rw_xml *at)
+{
+    const char *name = rw_xml_attribute(at, "name");
+    const char *type = rw_xml_attribute(at, "dataType");
+    const char *kind = rw_xml_attribute(at, "optype");
     const int is_double = type && strcmp(type, "double") == 0;
     const int by_words = type && strcmp(type, "string") == 0;
     const int by_category = by_words || (is_double && kind && strcmp(kind, "categorical") == 0);
@@ -400,10 +365,10 @@ static int next_category(const struct rw_ens_categories *of, const char **at, ui
 }
 
 /* The categories of an array. Returns how many. */
-static uint32_t read_array(const struct reading *r, const struct rw_xml_element *array,
+static uint32_t read_array(const struct reading *r, const struct rw_xml *array,
                            const struct rw_ens_categories *of, uint32_t out[RW_MAX_CATEGORIES])
 {
-    const char *text = rw_xml_text(r->xml, array);
+    const char *text = rw_xml_text(array);
     uint32_t n = 0;
     while (n < RW_MAX_CATEGORIES && next_category(of, &text, &out[n]))
         n++;
@@ -414,23 +379,23 @@ static uint32_t read_array(const struct reading *r, const struct rw_xml_element 
 
 /* The comparison of a split's first child is the split; the second's must be the contrary. What
  * stands for a set without categories is isMissing and isNotMissing. */
-static void read_predicate(const struct reading *r, const struct rw_xml_element *child,
-                           int is_second, struct rw_ens_node *split)
+static void read_predicate(const struct reading *r, const struct rw_xml *child, int is_second,
+                           struct rw_ens_node *split)
 {
     static const char *const operators[][2] = {
         {"lessOrEqual", "greaterThan"}, {"isMissing", "isNotMissing"}, {"isIn", "isNotIn"}};
-    const struct rw_xml_element *set = rw_xml_child(r->xml, child, "SimpleSetPredicate");
-    const struct rw_xml_element *at = set ? set : rw_xml_child(r->xml, child, "SimplePredicate");
+    const struct rw_xml *set = rw_xml_child(child, "SimpleSetPredicate");
+    const struct rw_xml *at = set ? set : rw_xml_child(child, "SimplePredicate");
     if (!at) /* refused with the child */
         return;
-    const char *field = rw_xml_attribute(r->xml, at, "field");
-    const char *value = rw_xml_attribute(r->xml, at, "value");
-    const char *asks = rw_xml_attribute(r->xml, at, set ? "booleanOperator" : "operator");
-    const struct rw_xml_element *array = rw_xml_child(r->xml, at, "Array");
+    const char *field = rw_xml_attribute(at, "field");
+    const char *value = rw_xml_attribute(at, "value");
+    const char *asks = rw_xml_attribute(at, set ? "booleanOperator" : "operator");
+    const struct rw_xml *array = rw_xml_child(at, "Array");
     const int kind = set ? 2 : asks && strstr(asks, "Missing") ? 1 : 0;
     if (!field || !asks || (kind == 0 && !value) || (set && !array)) {
         rw_refuse_line(r->source, at->line, "expected a <%s> with a field, an operator and %s",
-                       rw_xml_name(r->xml, at), set ? "an <Array>" : "a value");
+                       at->name, set ? "an <Array>" : "a value");
         return;
     }
     const json_t *column = json_object_get(r->column, field);
@@ -441,7 +406,7 @@ static void read_predicate(const struct reading *r, const struct rw_xml_element 
     uint32_t category[RW_MAX_CATEGORIES];
     const uint32_t n = set && of ? read_array(r, array, of, category) : 0;
     if (!column || (set && !of))
-        rw_refuse_line(r->source, at->line, "a <%s> on no <DataField>", rw_xml_name(r->xml, at));
+        rw_refuse_line(r->source, at->line, "a <%s> on no <DataField>", at->name);
     else if (!is_second && strcmp(asks, operators[kind][0]) != 0)
         rw_refuse_line(r->source, at->line, "expected %s in the first child", operators[kind][0]);
     else if (is_second && (strcmp(asks, operators[kind][1]) != 0 || split->column != index ||
@@ -459,23 +424,22 @@ static void read_predicate(const struct reading *r, const struct rw_xml_element 
 }
 
 /* A comparison, or <True/> in a root; then the two children of a split. */
-static int read_children(const struct reading *r, const struct rw_xml_element *node, int is_leaf,
+static int read_children(const struct reading *r, const struct rw_xml *node, int is_leaf,
                          const void *child[2])
 {
-    const int is_root = r->xml->element[node->parent].kind == E_TREE;
+    const int is_root = is(node->parent, "TreeModel");
     int n_predicates = 0, n_children = 0;
-    for (const struct rw_xml_element *at = rw_xml_at(r->xml, node->child);
-         at && r->source->status == RW_OK; at = rw_xml_at(r->xml, at->next)) {
-        if (at->kind == E_TRUE && (!is_root || n_predicates++ > 0))
+    for (const struct rw_xml *at = node->child; at && r->source->status == RW_OK; at = at->next) {
+        if (is(at, "True") && (!is_root || n_predicates++ > 0))
             rw_refuse_line(r->source, at->line, "expected <True/> in a root, once");
-        else if ((at->kind == E_PREDICATE || at->kind == E_SET) &&
+        else if (strncmp(at->name, "Simple", 6) == 0 &&
                  (is_root || n_predicates++ > 0 || n_children > 0))
             rw_refuse_line(r->source, at->line,
                            "expected one comparison in a <Node>, none in a root");
-        else if (at->kind == E_NODE && (is_leaf || n_children == 2))
+        else if (is(at, "Node") && (is_leaf || n_children == 2))
             rw_refuse_line(r->source, at->line,
                            "expected no <Node> below a leaf, and two below another node");
-        else if (at->kind == E_NODE)
+        else if (is(at, "Node"))
             child[n_children++] = at;
     }
     if (n_predicates != 1)
@@ -487,11 +451,11 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
                       const void *child[2], void *user)
 {
     const struct reading *r = user;
-    const struct rw_xml_element *at = from;
-    const char *id = rw_xml_attribute(r->xml, at, "id");
-    const char *score = rw_xml_attribute(r->xml, at, "score");
-    const char *count = rw_xml_attribute(r->xml, at, "recordCount");
-    const char *goes_to = rw_xml_attribute(r->xml, at, "defaultChild");
+    const struct rw_xml *at = from;
+    const char *id = rw_xml_attribute(at, "id");
+    const char *score = rw_xml_attribute(at, "score");
+    const char *count = rw_xml_attribute(at, "recordCount");
+    const char *goes_to = rw_xml_attribute(at, "defaultChild");
     if (!is_id(id) || !score == !goes_to || (goes_to && !is_id(goes_to))) {
         rw_refuse_line(source, at->line,
                        "expected a <Node> with an id, and a score or a defaultChild");
@@ -504,8 +468,8 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
         node->docs = node->hessian = read_number(r, at, count);
     if (read_children(r, at, score != NULL, child) == 0 && score)
         return;
-    const char *left = child[0] ? rw_xml_attribute(r->xml, child[0], "id") : NULL;
-    const char *right = child[1] ? rw_xml_attribute(r->xml, child[1], "id") : NULL;
+    const char *left = child[0] ? rw_xml_attribute(child[0], "id") : NULL;
+    const char *right = child[1] ? rw_xml_attribute(child[1], "id") : NULL;
     const int is_left = left && goes_to && strcmp(goes_to, left) == 0;
     if (!left || !right || strcmp(left, right) == 0 || (!is_left && strcmp(goes_to, right) != 0)) {
         rw_refuse_line(source, at->line,
@@ -517,12 +481,11 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     node->nan = is_left ? RW_NAN_LEFT : RW_NAN_RIGHT;
 }
 
-static void read_tree(struct reading *r, const struct rw_xml_element *at)
+static void read_tree(struct reading *r, const struct rw_xml *at)
 {
-    const struct rw_xml_element *root = rw_xml_child(r->xml, at, "Node");
-    for (const struct rw_xml_element *next = root ? rw_xml_at(r->xml, root->next) : NULL; next;
-         next = rw_xml_at(r->xml, next->next)) {
-        if (next->kind == E_NODE)
+    const struct rw_xml *root = rw_xml_child(at, "Node");
+    for (const struct rw_xml *next = root ? root->next : NULL; next; next = next->next) {
+        if (is(next, "Node"))
             rw_refuse_line(r->source, next->line, "a second root");
     }
     if (root)
@@ -531,26 +494,32 @@ static void read_tree(struct reading *r, const struct rw_xml_element *at)
         rw_add_tree(r->source, r->out, 0); /* refused by rw_ensemble_check */
 }
 
-/* Which element is it, and has it the attributes that decide how a document is scored? */
-static void check_element(struct reading *r, struct rw_xml_element *at)
+/* May it stand here, and has it the attributes that decide how a document is scored? */
+static void check_element(struct reading *r, const struct rw_xml *at)
 {
     const size_t n_places = sizeof(places) / sizeof(places[0]);
-    const char *name = rw_xml_name(r->xml, at);
-    const int32_t in = at->parent < 0 ? E_NONE : r->xml->element[at->parent].kind;
     size_t i = 0;
-    while (i < n_places && ((int32_t)places[i].in != in || strcmp(places[i].name, name) != 0))
+    while (i < n_places && (!is(at, places[i].name) ||
+                            (places[i].in ? !is(at->parent, places[i].in) : at->parent != NULL)))
         i++;
-    if (i == n_places) {
-        rw_refuse_line(r->source, at->line, "did not expect <%.40s> here", name);
-        return;
-    }
-    at->kind = (int32_t)places[i].is;
+    if (i == n_places)
+        rw_refuse_line(r->source, at->line, "did not expect <%.40s> here", at->name);
     for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
-        const char *value = rw_xml_attribute(r->xml, at, fixed[i].name);
-        if ((int32_t)fixed[i].of == at->kind && (!value || strcmp(value, fixed[i].value) != 0))
+        const char *value = rw_xml_attribute(at, fixed[i].name);
+        if (is(at, fixed[i].of) && (!value || strcmp(value, fixed[i].value) != 0))
             rw_refuse_line(r->source, at->line, "expected %s=\"%s\"", fixed[i].name,
                            fixed[i].value);
     }
+}
+
+/* The element that begins next in the file. */
+static const struct rw_xml *following(const struct rw_xml *at)
+{
+    if (at->child)
+        return at->child;
+    while (at && !at->next)
+        at = at->parent;
+    return at ? at->next : NULL;
 }
 
 /* The categories of what the file was written from, whose fields have been compared with them. */
@@ -572,29 +541,28 @@ static void copy_categories(struct reading *r)
 static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
 {
     const struct rw_ensemble *names = source->names;
-    struct rw_xml xml = {0};
-    struct reading r = {source, &xml, out, json_object(), 0, 0};
+    struct rw_arena arena = {0};
+    struct reading r = {source, out, json_object(), 0, 0};
     if (!r.column)
         rw_source_no_memory(source);
     /* Indexes by name: those of what the file was written from, else in the order of the fields. */
     for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
         add_column(&r, names->column_name[i], i);
-    if (source->status == RW_OK)
-        rw_xml_parse(source, source->text, source->n, 1, &xml);
-    for (int32_t i = 0; i < xml.n && source->status == RW_OK; i++) {
-        check_element(&r, &xml.element[i]);
-        if (xml.element[i].kind == E_FIELD)
-            read_field(&r, &xml.element[i]);
+    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &arena);
+    for (const struct rw_xml *at = root; at && source->status == RW_OK; at = following(at)) {
+        check_element(&r, at);
+        if (is(at, "DataField"))
+            read_field(&r, at);
     }
-    for (int32_t i = 0; i < xml.n && source->status == RW_OK; i++) {
-        if (xml.element[i].kind == E_TREE)
-            read_tree(&r, &xml.element[i]);
+    for (const struct rw_xml *at = root; at && source->status == RW_OK; at = following(at)) {
+        if (is(at, "TreeModel"))
+            read_tree(&r, at);
     }
     if (source->status == RW_OK)
         copy_categories(&r);
     if (r.n_targets != 1)
         rw_refuse(source, "%u <DataField> for the score; expected 1", r.n_targets);
-    rw_xml_release(&xml);
+    rw_arena_free(&arena);
     json_decref(r.column);
     return source->status;
 }

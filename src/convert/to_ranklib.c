@@ -86,10 +86,9 @@ static int write_quickrank(const struct rw_ensemble *ensemble, struct rw_put *pu
 
 /* ------------------------------------------------------------------ in */
 
-static uint32_t read_column(struct rw_source *source, const struct rw_xml *xml,
-                            const struct rw_xml_element *element)
+static uint32_t read_column(struct rw_source *source, const struct rw_xml *element)
 {
-    const char *text = rw_xml_text(xml, element);
+    const char *text = rw_xml_text(element);
     const size_t n = strlen(text);
     uint32_t number = 0;
     if (n == 0)
@@ -102,13 +101,12 @@ static uint32_t read_column(struct rw_source *source, const struct rw_xml *xml,
     return number;
 }
 
-static double read_number(struct rw_source *source, const struct rw_xml *xml,
-                          const struct rw_xml_element *element, const char *text)
+static double read_number(struct rw_source *source, const struct rw_xml *element, const char *text)
 {
     double out;
     if (!rw_is_number(text, strlen(text), &out))
         rw_refuse_line(source, element->line, "<%s>: expected a number, found '%.40s'",
-                       rw_xml_name(xml, element), text);
+                       element->name, text);
     return out;
 }
 
@@ -117,50 +115,47 @@ static double read_number(struct rw_source *source, const struct rw_xml *xml,
 static void read_split(struct rw_source *source, const void *from, struct rw_ens_node *node,
                        const void *child[2], void *user)
 {
+    (void)user;
     static const char *const names[] = {"feature", "threshold", "split", "split"};
     static const char *const sides[] = {NULL, NULL, "left", "right"};
-    const struct rw_xml *xml = user;
-    const struct rw_xml_element *split = from, *part[4] = {NULL};
-    const struct rw_xml_element *at = rw_xml_at(xml, split->child);
-    const struct rw_xml_element *output = rw_xml_child(xml, split, "output");
+    const struct rw_xml *split = from, *part[4] = {NULL}, *at = split->child;
+    const struct rw_xml *output = rw_xml_child(split, "output");
     int fits = 1;
-    for (int i = 0; i < 4 && fits && !output; i++, at = rw_xml_at(xml, at->next)) {
-        const char *pos = at ? rw_xml_attribute(xml, at, "pos") : NULL;
-        fits = at && strcmp(rw_xml_name(xml, at), names[i]) == 0 &&
+    for (int i = 0; i < 4 && fits && !output; i++, at = at->next) {
+        const char *pos = at ? rw_xml_attribute(at, "pos") : NULL;
+        fits = at && strcmp(at->name, names[i]) == 0 &&
                (!sides[i] || (pos && strcmp(pos, sides[i]) == 0));
         if (!fits)
             break;
         part[i] = at;
     }
-    if (!fits || (output ? at != output || output->next >= 0 : at != NULL)) {
+    if (!fits || (output ? at != output || output->next != NULL : at != NULL)) {
         rw_refuse_line(source, split->line,
                        "<split>: expected an <output>, or <feature>, <threshold> and two <split>, "
                        "pos left and right");
     } else if (output) {
-        node->value = read_number(source, xml, output, rw_xml_text(xml, output));
+        node->value = read_number(source, output, rw_xml_text(output));
     } else {
-        node->column = read_column(source, xml, part[0]);
-        node->threshold = read_number(source, xml, part[1], rw_xml_text(xml, part[1]));
+        node->column = read_column(source, part[0]);
+        node->threshold = read_number(source, part[1], rw_xml_text(part[1]));
         child[0] = part[2];
         child[1] = part[3];
     }
 }
 
-static void read_forest(struct rw_source *source, struct rw_xml *xml,
-                        const struct rw_xml_element *forest, struct rw_ensemble *out)
+static void read_forest(struct rw_source *source, const struct rw_xml *forest,
+                        struct rw_ensemble *out)
 {
-    const struct rw_xml_element *at = rw_xml_at(xml, forest->child);
-    for (; at && source->status == RW_OK; at = rw_xml_at(xml, at->next)) {
-        const struct rw_xml_element *split = rw_xml_child(xml, at, "split");
-        const char *weight = rw_xml_attribute(xml, at, "weight");
-        if (strcmp(rw_xml_name(xml, at), "tree") != 0)
-            rw_refuse_line(source, at->line, "<%.40s> in <ensemble>; expected a <tree>",
-                           rw_xml_name(xml, at));
-        else if (!split || rw_xml_at(xml, at->child) != split || split->next >= 0)
+    for (const struct rw_xml *at = forest->child; at && source->status == RW_OK; at = at->next) {
+        const struct rw_xml *split = rw_xml_child(at, "split");
+        const char *weight = rw_xml_attribute(at, "weight");
+        if (strcmp(at->name, "tree") != 0)
+            rw_refuse_line(source, at->line, "<%.40s> in <ensemble>; expected a <tree>", at->name);
+        else if (!split || at->child != split || split->next)
             rw_refuse_line(source, at->line, "<tree>: expected one <split>");
-        const double factor = weight ? read_number(source, xml, at, weight) : 1;
+        const double factor = weight ? read_number(source, at, weight) : 1;
         struct rw_ens_tree *tree =
-            source->status == RW_OK ? rw_read_tree(source, split, read_split, xml, out) : NULL;
+            source->status == RW_OK ? rw_read_tree(source, split, read_split, NULL, out) : NULL;
         if (tree)
             tree->weight = factor;
     }
@@ -169,7 +164,7 @@ static void read_forest(struct rw_source *source, struct rw_xml *xml,
 static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
 {
     const char *at = source->text, *const end = source->text + source->n;
-    struct rw_xml xml = {0};
+    struct rw_arena arena = {0};
     char first[41] = "";
     uint64_t line = 1;
     const char *stop = memchr(at, '\n', source->n);
@@ -185,25 +180,23 @@ static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
         stop = memchr(at, '\n', (size_t)(end - at));
         at = stop ? stop + 1 : end;
     }
-    if (rw_xml_parse(source, at, (size_t)(end - at), line, &xml) == RW_OK) {
-        const char *root = rw_xml_name(&xml, xml.element);
-        if (strcmp(root, "ensemble") != 0)
-            rw_refuse(source, "<%.40s>; expected <ensemble>", root);
-        else
-            read_forest(source, &xml, xml.element, ensemble);
-    }
-    rw_xml_release(&xml);
+    const struct rw_xml *root = rw_xml_parse(source, at, (size_t)(end - at), line, &arena);
+    if (root && strcmp(root->name, "ensemble") != 0)
+        rw_refuse(source, "<%.40s>; expected <ensemble>", root->name);
+    else if (root)
+        read_forest(source, root, ensemble);
+    rw_arena_free(&arena);
     return source->status;
 }
 
-static void read_ranker(struct rw_source *source, struct rw_xml *xml, struct rw_ensemble *out)
+static void read_ranker(struct rw_source *source, const struct rw_xml *root,
+                        struct rw_ensemble *out)
 {
-    const struct rw_xml_element *root = xml->element;
-    const struct rw_xml_element *forest = rw_xml_child(xml, root, "ensemble");
-    const struct rw_xml_element *type = rw_xml_child(xml, rw_xml_child(xml, root, "info"), "type");
-    const char *text = type ? rw_xml_text(xml, type) : "";
-    if (strcmp(rw_xml_name(xml, root), "ranker") != 0)
-        rw_refuse(source, "<%.40s>; expected <ranker>", rw_xml_name(xml, root));
+    const struct rw_xml *forest = rw_xml_child(root, "ensemble");
+    const struct rw_xml *type = rw_xml_child(rw_xml_child(root, "info"), "type");
+    const char *text = type ? rw_xml_text(type) : "";
+    if (strcmp(root->name, "ranker") != 0)
+        rw_refuse(source, "<%.40s>; expected <ranker>", root->name);
     else if (!*text)
         rw_refuse(source, "no <type> in <info>");
     else if (!strstr(text, "MART"))
@@ -213,15 +206,16 @@ static void read_ranker(struct rw_source *source, struct rw_xml *xml, struct rw_
     else if (!forest)
         rw_refuse(source, "no <ensemble> in <ranker>");
     else
-        read_forest(source, xml, forest, out);
+        read_forest(source, forest, out);
 }
 
 static int parse_quickrank(struct rw_source *source, struct rw_ensemble *ensemble)
 {
-    struct rw_xml xml;
-    if (rw_xml_parse(source, source->text, source->n, 1, &xml) == RW_OK)
-        read_ranker(source, &xml, ensemble);
-    rw_xml_release(&xml);
+    struct rw_arena arena = {0};
+    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &arena);
+    if (root)
+        read_ranker(source, root, ensemble);
+    rw_arena_free(&arena);
     return source->status;
 }
 

@@ -68,12 +68,137 @@ static const struct {
 
 /* ------------------------------------------------------------------ out */
 
-/* Puts members one after the other, in JSON or in UBJSON. */
-struct emitting {
-    struct rw_put *put;
-    int binary;
-    int first; /* JSON: no comma before the next one */
+/* XGBoost's order: siblings stand side by side, since it finds the right one at left + 1. */
+struct place {
+    int32_t node, parent, left; /* ours; XGBoost's, left: -1: a leaf */
 };
+
+/* at: [n_nodes], written; those of deleted nodes are not. Returns how many are. */
+static int32_t lay_out(const struct rw_ens_tree *tree, struct place *at)
+{
+    int32_t n = 1;
+    at[0] = (struct place){0, INT32_MAX, -1};
+    for (int32_t i = 0; i < n; i++) {
+        const struct rw_ens_node *node = &tree->node[at[i].node];
+        if (node->left < 0)
+            continue;
+        at[i].left = n;
+        at[n++] = (struct place){node->left, i, -1};
+        at[n++] = (struct place){node->right, i, -1};
+    }
+    return n;
+}
+
+/* How many elements a node has in an array. */
+static uint32_t n_elements(const struct rw_ens_node *node, enum member member)
+{
+    return member == CATEGORY                         ? node->n_listed
+           : member >= SET_NODE && member <= SET_SIZE ? node->by_category
+                                                      : 1;
+}
+
+/* The k-th of them, of XGBoost's i-th node, before which nodes have listed `before` categories. */
+static double element(const struct rw_ens_tree *tree, const struct place *at, enum member member,
+                      int32_t i, uint32_t k, size_t before)
+{
+    const struct rw_ens_node *node = &tree->node[at[i].node];
+    const int is_leaf = at[i].left < 0;
+    const double leaf = node->value * tree->weight;
+    const double value[N_MEMBERS] = {
+        [BASE_WEIGHT] = is_leaf ? leaf : 0,
+        [SET_NODE] = i,
+        [SET_BEGIN] = (double)before,
+        [SET_SIZE] = node->n_listed,
+        [DEFAULT] = !is_leaf && node->nan == RW_NAN_LEFT,
+        [LEFT] = at[i].left,
+        [GAIN] = is_leaf ? 0 : fmax(-FLT_MAX, fmin(node->gain, FLT_MAX)), /* a float there */
+        [PARENT] = at[i].parent,
+        [RIGHT] = is_leaf ? -1 : at[i].left + 1,
+        [CONDITION] = is_leaf ? leaf : node->threshold,
+        [COLUMN] = is_leaf ? 0 : node->column,
+        [TYPE] = !is_leaf && node->by_category,
+        [COVER] =
+            fmin(node->docs, FLT_MAX), /* XGBoost's SHAP values share by it, ours by documents */
+    };
+    return member == CATEGORY ? node->listed[k] : value[member];
+}
+
+static int put_tree(const struct rw_ensemble *ensemble, int32_t t, struct rw_put *put)
+{
+    const struct rw_ens_tree *tree = &ensemble->tree[t];
+    struct place *at;
+    RW_TRY(RW_NEW(put->ctx, at, (size_t)tree->n_nodes));
+    const int32_t n = lay_out(tree, at);
+    for (enum member m = 0; m < N_MEMBERS; m++) {
+        const char *comma = "";
+        size_t before = 0;
+        rw_put_format(put, m == ID ? "%s\"%s\":%d" : "%s\"%s\":[", m ? "," : "{", members[m].key,
+                      t);
+        for (int32_t i = 0; m != ID && i < n; i++) {
+            const struct rw_ens_node *node = &tree->node[at[i].node];
+            for (uint32_t k = 0; k < n_elements(node, m); k++, comma = ",") {
+                const double value = element(tree, at, m, i, k, before);
+                rw_put_text(put, comma);
+                if (members[m].type == 'd')
+                    rw_put_format(put, "%f", value);
+                else
+                    rw_put_format(put, "%d", (int)value);
+            }
+            before += node->n_listed;
+        }
+        rw_put_text(put, m == ID ? "" : "]");
+    }
+    rw_put_format(put,
+                  ",\"tree_param\":{\"num_deleted\":\"0\",\"num_feature\":\"%u\","
+                  "\"num_nodes\":\"%d\",\"size_leaf_vector\":\"1\"}}",
+                  ensemble->n_columns, n);
+    rw_mem_free(at);
+    return put->status;
+}
+
+static int put_model(const struct rw_ensemble *ensemble, struct rw_put *put)
+{
+    const uint32_t n = ensemble->n_columns;
+    const int32_t n_trees = ensemble->n_trees;
+    rw_put_text(put, "{\"learner\":{\"attributes\":{},\"feature_names\":[");
+    for (uint32_t i = 0; ensemble->column_name && i < n; i++) {
+        rw_put_text(put, i ? "," : "");
+        rw_put_json_text(put, ensemble->column_name[i]);
+    }
+    rw_put_text(put, "],\"feature_types\":[");
+    /* where there are neither names nor categories, nothing asks for types */
+    for (uint32_t i = 0; (ensemble->column_name || ensemble->categories) && i < n; i++)
+        rw_put_format(put, "%s\"%s\"", i ? "," : "",
+                      rw_ens_categories_of(ensemble, i) ? "c" : "float");
+    rw_put_format(put,
+                  "],\"gradient_booster\":{\"model\":{\"gbtree_model_param\":{"
+                  "\"num_parallel_tree\":\"1\",\"num_trees\":\"%d\"},\"iteration_indptr\":[",
+                  n_trees);
+    for (int32_t t = 0; t <= n_trees; t++)
+        rw_put_format(put, "%s%d", t ? "," : "", t);
+    rw_put_text(put, "],\"tree_info\":[");
+    for (int32_t t = 0; t < n_trees; t++)
+        rw_put_text(put, t ? ",0" : "0");
+    rw_put_text(put, "],\"trees\":[");
+    for (int32_t t = 0; t < n_trees; t++) {
+        rw_put_text(put, t ? "," : "");
+        RW_TRY(put_tree(ensemble, t, put));
+    }
+    rw_put_format(put,
+                  "]},\"name\":\"gbtree\"},\"learner_model_param\":{\"base_score\":\"0E0\","
+                  "\"boost_from_average\":\"0\",\"num_class\":\"0\",\"num_feature\":\"%u\","
+                  "\"num_target\":\"1\"},\"objective\":{\"name\":\"rank:ndcg\"}},"
+                  "\"version\":[2,1,0]}",
+                  n);
+    return put->status;
+}
+
+static int write_json(const struct rw_ensemble *ensemble, struct rw_put *put)
+{
+    put_model(ensemble, put);
+    rw_put_text(put, "\n");
+    return put->status;
+}
 
 /* n bytes of a number, the highest first. */
 static void put_bits(struct rw_put *put, uint64_t bits, int n)
@@ -84,304 +209,63 @@ static void put_bits(struct rw_put *put, uint64_t bits, int n)
     rw_put_bytes(put, bytes, (size_t)n);
 }
 
-static void put_length(struct rw_put *put, uint64_t n)
+static void put_length(struct rw_put *put, const char *before, size_t n)
 {
-    rw_put_text(put, "L");
+    rw_put_format(put, "%sL", before);
     put_bits(put, n, 8);
 }
 
-static void comma(struct emitting *e)
+/* The model in JSON as UBJSON. type: the array's elements', of which each has none of its own; 0:
+ * it has. key: of the array. */
+static void put_ubjson(struct rw_put *put, const char *key, const json_t *value, char type)
 {
-    if (!e->binary && !e->first)
-        rw_put_text(e->put, ",");
-    e->first = 0;
-}
-
-static void emit_text(struct emitting *e, const char *text)
-{
-    if (e->binary) {
-        rw_put_text(e->put, "S");
-        put_length(e->put, strlen(text));
-        rw_put_text(e->put, text);
-    } else {
-        rw_put_json_text(e->put, text);
-    }
-}
-
-static void emit_key(struct emitting *e, const char *key)
-{
-    comma(e);
-    if (e->binary) {
-        put_length(e->put, strlen(key));
-        rw_put_text(e->put, key);
-    } else {
-        rw_put_format(e->put, "\"%s\":", key);
-    }
-}
-
-static void emit_begin(struct emitting *e, const char *key)
-{
-    if (key)
-        emit_key(e, key);
-    rw_put_text(e->put, "{");
-    e->first = 1;
-}
-
-static void emit_end(struct emitting *e)
-{
-    rw_put_text(e->put, "}");
-    e->first = 0;
-}
-
-static void emit_member(struct emitting *e, const char *key, const char *text)
-{
-    emit_key(e, key);
-    emit_text(e, text);
-}
-
-static void emit_count(struct emitting *e, const char *key, uint64_t n)
-{
-    char text[24];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-    emit_member(e, key, text);
-}
-
-/* type: UBJSON's, d, l, L, U or (of any elements) 0. */
-static void emit_array(struct emitting *e, const char *key, char type, size_t n)
-{
-    emit_key(e, key);
-    rw_put_text(e->put, "[");
-    e->first = 1;
-    if (!e->binary)
-        return;
-    if (type)
-        rw_put_format(e->put, "$%c", type);
-    rw_put_text(e->put, "#");
-    put_length(e->put, n);
-}
-
-static void emit_array_end(struct emitting *e)
-{
-    if (!e->binary)
-        rw_put_text(e->put, "]");
-    e->first = 0;
-}
-
-/* type: the array's, or 0 for whole numbers in an array of any elements, which have one each. */
-static void emit_number(struct emitting *e, char type, double value)
-{
-    comma(e);
-    if (!e->binary && type == 'd') {
-        rw_put_format(e->put, "%f", value);
-    } else if (!e->binary) {
-        rw_put_format(e->put, "%d", (int)value);
-    } else if (type == 'd') {
-        put_bits(e->put, rw_bits_of_float((float)value), 4);
-    } else {
-        rw_put_text(e->put, type ? "" : "l");
-        put_bits(e->put, (uint64_t)(int64_t)value, type == 'U' ? 1 : type == 'L' ? 8 : 4);
-    }
-}
-
-/* ------------------------------------------------------------------ a tree */
-
-/* XGBoost's order: siblings stand side by side, since it finds the right one at left + 1. */
-struct layout {
-    int32_t n;
-    struct place {
-        int32_t node, parent, left; /* ours; XGBoost's, left: -1: a leaf */
-    } * at;                         /* [n] owned */
-};
-
-static int lay_out(const struct rw_ens_tree *tree, struct layout *l, struct rw_put *put)
-{
-    if (put->status == RW_OK)
-        put->status = RW_NEW(put->ctx, l->at, (size_t)tree->n_nodes);
-    RW_TRY(put->status);
-    l->at[0] = (struct place){0, INT32_MAX, -1};
-    l->n = 1;
-    for (int32_t i = 0; i < l->n; i++) {
-        const struct rw_ens_node *node = &tree->node[l->at[i].node];
-        if (node->left < 0)
-            continue;
-        l->at[i].left = l->n;
-        l->at[l->n++] = (struct place){node->left, i, -1};
-        l->at[l->n++] = (struct place){node->right, i, -1};
-    }
-    return RW_OK;
-}
-
-static double value_of(const struct rw_ens_tree *tree, const struct place *at, enum member member)
-{
-    const struct rw_ens_node *node = &tree->node[at->node];
-    const int is_leaf = at->left < 0;
-    const double leaf = node->value * tree->weight;
-    if (member == PARENT || member == LEFT)
-        return member == PARENT ? at->parent : at->left;
-    if (member == COVER) /* XGBoost's SHAP values share by it, as ours by documents */
-        return fmin(node->docs, FLT_MAX);
-    if (is_leaf)
-        return member == BASE_WEIGHT || member == CONDITION ? leaf : member == RIGHT ? -1 : 0;
-    return member == RIGHT       ? at->left + 1
-           : member == DEFAULT   ? node->nan == RW_NAN_LEFT
-           : member == GAIN      ? fmax(-FLT_MAX, fmin(node->gain, FLT_MAX)) /* a float there */
-           : member == CONDITION ? node->threshold
-           : member == COLUMN    ? node->column
-           : member == TYPE      ? node->by_category
-                                 : 0;
-}
-
-static void emit_sets(struct emitting *e, const struct rw_ens_tree *tree, const struct layout *l,
-                      enum member member)
-{
-    const char type = members[member].type;
-    size_t n = 0, before = 0;
-    for (int32_t i = 0; i < l->n; i++) {
-        const struct rw_ens_node *node = &tree->node[l->at[i].node];
-        n += member == CATEGORY ? node->n_listed : node->by_category;
-    }
-    emit_array(e, members[member].key, type, n);
-    for (int32_t i = 0; i < l->n; i++) {
-        const struct rw_ens_node *node = &tree->node[l->at[i].node];
-        for (uint32_t k = 0; member == CATEGORY && k < node->n_listed; k++)
-            emit_number(e, type, node->listed[k]);
-        if (member != CATEGORY && node->by_category)
-            emit_number(e, type,
-                        member == SET_NODE    ? i
-                        : member == SET_BEGIN ? (double)before
-                                              : node->n_listed);
-        before += node->n_listed;
-    }
-    emit_array_end(e);
-}
-
-static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, int32_t t)
-{
-    const struct rw_ens_tree *tree = &ensemble->tree[t];
-    struct layout l = {0};
-    if (lay_out(tree, &l, e->put) < 0)
-        return;
-    comma(e);
-    emit_begin(e, NULL);
-    for (enum member m = 0; m < N_MEMBERS; m++) {
-        if (m >= CATEGORY && m <= SET_SIZE) {
-            emit_sets(e, tree, &l, m);
-        } else if (m == ID) {
-            emit_key(e, members[m].key);
-            e->first = 1;
-            emit_number(e, 0, t);
-        } else {
-            emit_array(e, members[m].key, members[m].type, (size_t)l.n);
-            for (int32_t i = 0; i < l.n; i++)
-                emit_number(e, members[m].type, value_of(tree, &l.at[i], m));
-            emit_array_end(e);
+    const char *name;
+    json_t *member;
+    if (json_is_object(value)) {
+        rw_put_text(put, "{");
+        json_object_foreach((json_t *)value, name, member)
+        {
+            put_length(put, "", strlen(name));
+            rw_put_text(put, name);
+            put_ubjson(put, name, member, 0);
         }
+        rw_put_text(put, "}");
+    } else if (json_is_array(value)) {
+        enum member m = 0;
+        while (m < N_MEMBERS && strcmp(members[m].key, key) != 0)
+            m++;
+        type = m < N_MEMBERS ? members[m].type : 0;
+        rw_put_text(put, "[");
+        if (type)
+            rw_put_format(put, "$%c", type);
+        put_length(put, "#", json_array_size(value));
+        for (size_t i = 0; i < json_array_size(value); i++)
+            put_ubjson(put, "", json_array_get(value, i), type);
+    } else if (json_is_string(value)) {
+        put_length(put, "S", json_string_length(value));
+        rw_put_text(put, json_string_value(value));
+    } else if (type == 'd') {
+        put_bits(put, rw_bits_of_float(rw_json_float(json_real_value(value))), 4);
+    } else {
+        rw_put_text(put, type ? "" : "l");
+        put_bits(put, (uint64_t)json_integer_value(value), type == 'U' ? 1 : type == 'L' ? 8 : 4);
     }
-    emit_begin(e, "tree_param");
-    emit_count(e, "num_deleted", 0);
-    emit_count(e, "num_feature", ensemble->n_columns);
-    emit_count(e, "num_nodes", (uint64_t)l.n);
-    emit_count(e, "size_leaf_vector", 1);
-    emit_end(e);
-    emit_end(e);
-    rw_mem_free(l.at);
-}
-
-/* ------------------------------------------------------------------ the whole */
-
-static void emit_names(struct emitting *e, const struct rw_ensemble *ensemble)
-{
-    const uint32_t n = ensemble->column_name ? ensemble->n_columns : 0;
-    emit_array(e, "feature_names", 0, n);
-    for (uint32_t i = 0; i < n; i++) {
-        comma(e);
-        emit_text(e, ensemble->column_name[i]);
-    }
-    emit_array_end(e);
-}
-
-/* Where there are neither names nor categories, nothing asks for types. */
-static void emit_types(struct emitting *e, const struct rw_ensemble *ensemble)
-{
-    const int some = ensemble->column_name || ensemble->categories;
-    const uint32_t n = some ? ensemble->n_columns : 0;
-    emit_array(e, "feature_types", 0, n);
-    for (uint32_t i = 0; i < n; i++) {
-        comma(e);
-        emit_text(e, rw_ens_categories_of(ensemble, i) ? "c" : "float");
-    }
-    emit_array_end(e);
-}
-
-/* step 1: 0, 1, ...; 0: zeros */
-static void emit_integers(struct emitting *e, const char *key, int32_t n, int32_t step)
-{
-    emit_array(e, key, 0, (size_t)n);
-    for (int32_t i = 0; i < n; i++)
-        emit_number(e, 0, i * step);
-    emit_array_end(e);
-}
-
-static void emit_model(struct emitting *e, const struct rw_ensemble *ensemble)
-{
-    const int32_t n = ensemble->n_trees;
-    emit_begin(e, "model");
-    emit_begin(e, "gbtree_model_param");
-    emit_count(e, "num_parallel_tree", 1);
-    emit_count(e, "num_trees", (uint64_t)n);
-    emit_end(e);
-    emit_integers(e, "iteration_indptr", n + 1, 1);
-    emit_integers(e, "tree_info", n, 0);
-    emit_array(e, "trees", 0, (size_t)n);
-    for (int32_t t = 0; t < n && e->put->status == RW_OK; t++)
-        emit_tree(e, ensemble, t);
-    emit_array_end(e);
-    emit_end(e);
-}
-
-static int write_model(const struct rw_ensemble *ensemble, int binary, struct rw_put *put)
-{
-    struct emitting e = {put, binary, 1};
-    emit_begin(&e, NULL);
-    emit_begin(&e, "learner");
-    emit_begin(&e, "attributes");
-    emit_end(&e);
-    emit_names(&e, ensemble);
-    emit_types(&e, ensemble);
-    emit_begin(&e, "gradient_booster");
-    emit_model(&e, ensemble);
-    emit_member(&e, "name", "gbtree");
-    emit_end(&e);
-    emit_begin(&e, "learner_model_param");
-    emit_member(&e, "base_score", "0E0");
-    emit_count(&e, "boost_from_average", 0);
-    emit_count(&e, "num_class", 0);
-    emit_count(&e, "num_feature", ensemble->n_columns);
-    emit_count(&e, "num_target", 1);
-    emit_end(&e);
-    emit_begin(&e, "objective");
-    emit_member(&e, "name", "rank:ndcg");
-    emit_end(&e);
-    emit_end(&e);
-    emit_array(&e, "version", 0, 3);
-    emit_number(&e, 0, 2);
-    emit_number(&e, 0, 1);
-    emit_number(&e, 0, 0);
-    emit_array_end(&e);
-    emit_end(&e);
-    return put->status;
-}
-
-static int write_json(const struct rw_ensemble *ensemble, struct rw_put *put)
-{
-    write_model(ensemble, 0, put);
-    rw_put_text(put, "\n");
-    return put->status;
 }
 
 static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    return write_model(ensemble, 1, put);
+    struct rw_put text = {.ctx = put->ctx};
+    put->status = put_model(ensemble, &text);
+    if (put->status == RW_OK) {
+        struct rw_source source = {put->ctx, "the model", text.text, text.n, NULL, RW_OK};
+        json_t *root = rw_json_load(&source, 0);
+        put->status = source.status;
+        if (root)
+            put_ubjson(put, "", root, 0);
+        json_decref(root);
+    }
+    rw_mem_free(text.text);
+    return put->status;
 }
 
 /* ------------------------------------------------------------------ in */
