@@ -97,7 +97,7 @@ static void read_part(struct rw_ctx *ctx, const char *path, const struct rw_data
     struct rw_binned part = {.documents = NULL};
     struct rw_input *input;
     fuzz_check(rw_input_open(ctx, path, &input) == RW_OK);
-    fuzz_check(rw_cache_read_part(ctx, input, &range, NULL, &part) == RW_OK);
+    fuzz_check(rw_cache_read(ctx, input, &range, NULL, &part) == RW_OK);
     rw_input_close(input);
     use(part.documents);
     fuzz_check(part.documents->n_docs == range.end - range.begin);

@@ -67,7 +67,7 @@ Test(cache_codes, values_are_left_out)
     rw_binned_release(&codes);
     struct rw_input *input;
     cr_assert_eq(rw_input_open_memory(scratch_ctx, "m", data, n, &input), RW_OK);
-    cr_assert_eq(rw_cache_read(scratch_ctx, input, &rule[0], &codes), RW_OK);
+    cr_assert_eq(rw_cache_read(scratch_ctx, input, NULL, &rule[0], &codes), RW_OK);
     rw_input_close(input);
     cr_assert_not_null(codes.bins);
     cr_assert(rw_dataset_same_judgments(whole.documents, codes.documents));

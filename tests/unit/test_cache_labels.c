@@ -112,7 +112,7 @@ Test(cache_labels, a_part_has_its_documents_labels)
             struct rw_input *input;
             struct rw_binned part = {.documents = NULL};
             cr_assert_eq(rw_input_open(scratch_ctx, "c.rwb", &input), RW_OK);
-            cr_assert_eq(rw_cache_read_part(scratch_ctx, input, &range, NULL, &part), RW_OK, "%s",
+            cr_assert_eq(rw_cache_read(scratch_ctx, input, &range, NULL, &part), RW_OK, "%s",
                          rw_last_error(scratch_ctx));
             rw_input_close(input);
             cr_assert_eq(part.documents->n_docs, offsets[q + 1] - offsets[q]);

@@ -103,87 +103,57 @@ struct rw_cache_block {
 int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64_t at, uint64_t end,
                    struct rw_cache_block *block);
 
-/* Reads and checks a whole cache. The documents keep its bytes, not the file, which may change.
- * rule: NULL, or of a training: if the codes serve it, they are kept in place of the values, which
- * are read for the checksum only. Else the values are kept, and no bins. out: empty; after a
- * failure, too. */
-int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
-                  struct rw_binned *out);
-
-/* --- between the files that read caches --- */
-
-/* RW_ERR_FORMAT, with what is damaged. */
-int rw_cache_damaged(struct rw_ctx *ctx, const char *name, const char *what);
-/* The header, of a file of file_bytes that begins with `head`, without its counts. */
-int rw_cache_header_of(struct rw_ctx *ctx, const char *name, const void *head, size_t n_bytes,
-                       uint64_t file_bytes, struct rw_cache_header *h);
-/* crc: of all bytes, the last four, `written`, among them. */
-int rw_cache_check_sum(struct rw_ctx *ctx, const char *name, uint32_t crc, uint32_t written);
-/* The counts; writes the layout. */
-int rw_cache_check_counts(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                          struct rw_cache_layout *layout);
-struct rw_cut_rule rw_cache_rule_of(const struct rw_cache_header *h);
-/* Checks and takes what stands at `layout` in out->documents->cache. Codes: in place of values,
- * which are not there. Of a part some features may have no value. After a failure the caller
- * releases `out`. */
-enum rw_cache_view { RW_CACHE_VALUES, RW_CACHE_CODES, RW_CACHE_PART };
-int rw_cache_view(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                  const struct rw_cache_layout *layout, enum rw_cache_view view,
-                  struct rw_binned *out);
-
-/* --- a part of a cache (cache_shard.c); struct rw_divided of data_format.h --- */
-
 struct rw_range;
 struct rw_query_text;
-/* As rw_cache_read, of a range of documents that are whole queries; reads nothing else. The
- * checksum is not looked at. */
-int rw_cache_read_part(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
-                       const struct rw_cut_rule *rule, struct rw_binned *out);
-int rw_cache_can_divide(struct rw_input *input);
-int rw_cache_check_together(struct rw_ctx *ctx, struct rw_input *input);
-int rw_cache_query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                          struct rw_query_text *query);
-int rw_cache_next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                        const struct rw_query_text *before, uint64_t *place);
+/* Reads and checks a cache, or, of `range`, its documents, which are whole queries, and nothing
+ * else; then the checksum is not looked at. The documents keep the bytes, not the file, which may
+ * change. rule: NULL, or of a training: if the codes serve it, they are kept in place of the
+ * values, which are read for the checksum only. Else the values are kept, and no bins. out: empty;
+ * after a failure, too. */
+int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
+                  const struct rw_cut_rule *rule, struct rw_binned *out);
 
-/* Every count, order and range of what came from outside (cache_check.c), so that nothing later can
- * be led astray. The sections one by one, at `layout` in `map`; then the data set, which has them.
- * name: of the file. is_part: a feature may have no value. */
-int rw_cache_check_sections(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                            const struct rw_cache_layout *layout, const char *map);
-int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_bins *bins, int is_part);
+/* --- between cache.c, which reads, and cache_shard.c, which reads a part --- */
 
-/* --- names and words (cache_words.c) --- */
-
-struct rw_cache_words {
-    struct rw_dataset view; /* values are numbers of these words; its `column` is owned */
-    uint32_t n_features;
-    uint32_t *feature, *n_words; /* [n_features] ascending ids; owned */
-    size_t n_all, word_room;
-    const char **word; /* [n_all] each feature's, ascending by bytes; the lexicon's; owned array */
-    float **made;      /* [n_features] columns' values; owned */
+/* VALUES of all documents or of a PART of them, where some features may have none; CODES: in place
+ * of values, which are not there. */
+enum rw_cache_view { RW_CACHE_VALUES, RW_CACHE_CODES, RW_CACHE_PART };
+/* A cache that is read. */
+struct rw_cache_file {
+    struct rw_ctx *ctx; /* borrowed */
+    const char *name;   /* for messages; borrowed */
+    struct rw_cache_header h;
+    struct rw_cache_layout layout;
+    enum rw_cache_view view;
+    char *map;             /* what stands at `layout`; out->documents->cache, too; borrowed */
+    struct rw_binned *out; /* borrowed */
 };
-int rw_cache_has_words(const struct rw_dataset *dataset);
-/* Without words nothing is made. */
-int rw_cache_words_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                        struct rw_cache_words *words);
-void rw_cache_words_release(struct rw_cache_words *words);
-/* Checks the texts, and takes them from their sections. */
-int rw_cache_take_names(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                        const struct rw_cache_layout *layout, const char *map,
-                        struct rw_dataset *dataset);
-int rw_cache_take_words(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                        const struct rw_cache_layout *layout, const char *map,
-                        struct rw_dataset *dataset);
 
+/* RW_ERR_FORMAT, with what is damaged. */
+int rw_cache_damaged(const struct rw_cache_file *file, const char *what);
+/* The header, of a file of file_bytes that begins with `head`, without its counts. */
+int rw_cache_take_header(struct rw_cache_file *file, const void *head, size_t n_bytes,
+                         uint64_t file_bytes);
+/* crc: of all bytes, the last four, `written`, among them. */
+int rw_cache_check_sum(const struct rw_cache_file *file, uint32_t crc, uint32_t written);
+/* The counts; writes the layout. */
+int rw_cache_check_counts(struct rw_cache_file *file);
+/* Has it codes that serve this rule? */
+int rw_cache_serves(const struct rw_cache_header *header, const struct rw_cut_rule *rule);
+/* Checks every count, order and range of what came from outside, so that nothing later can be led
+ * astray, and takes it. After a failure the caller releases `out`. */
+int rw_cache_view(const struct rw_cache_file *file);
+/* Reads the range, to file->map. */
+int rw_cache_read_part(struct rw_cache_file *file, struct rw_input *input,
+                       const struct rw_range *range, const struct rw_cut_rule *rule);
+/* struct rw_divided of data_format.h */
+extern const struct rw_divided rw_cache_divided;
+
+/* --- writing --- */
+
+int rw_cache_has_words(const struct rw_dataset *dataset);
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);
-/* The same to an open file, which is committed. Values that a column does not hold are in the file
- * already. */
-struct rw_out_file;
-int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                        const struct rw_bins *bins, struct rw_out_file *file);
 
 /* --- values first: a cache of dense columns whose values are nowhere but there --- */
 

@@ -1,11 +1,13 @@
 /* A data set, with bins or without, as a cache file. Values of dense columns can also go straight
  * into the file, in any order, before the rest is written around them. */
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/checksum.h"
 #include "base/mem.h"
 #include "base/system.h"
+#include "dataset/categories.h"
 #include "io/cache/cache.h"
 
 enum { CRC_PIECE = 1 << 23 };
@@ -44,16 +46,118 @@ static void put_part(struct cache_out *out, const void *data, uint64_t n_bytes)
     pad(out);
 }
 
-/* What is written. */
-struct content {
-    const struct rw_dataset *dataset;
-    const struct rw_cache_words *words;
-    const struct rw_bins *bins; /* or NULL */
+/* ---- words ---- */
+
+/* A word, and its number in the data set's lexicon. */
+struct used_word {
+    const char *text; /* the lexicon's */
+    uint32_t number;
 };
+
+/* What is written. Of features whose values are words, the words that documents have, by their
+ * bytes; values are their numbers in that order, from 0, whatever numbers they have in memory, so
+ * the file depends on the data alone. */
+struct content {
+    struct rw_dataset dataset;  /* borrowed, but, if there are words, `column` and its `made` */
+    const struct rw_bins *bins; /* or NULL */
+    uint32_t n_word_features;
+    uint32_t *word_feature, *n_words; /* [n_word_features] ascending ids; owned */
+    size_t n_all_words, word_room;
+    struct used_word *word; /* [n_all_words] each feature's; owned */
+    float **made;           /* [n_word_features] columns' values; owned */
+};
+
+static void content_release(struct content *content)
+{
+    if (!content->word_feature)
+        return;
+    for (uint32_t i = 0; content->made && i < content->n_word_features; i++)
+        rw_mem_free(content->made[i]);
+    rw_mem_free(content->made);
+    rw_mem_free(content->word_feature);
+    rw_mem_free(content->n_words);
+    rw_mem_free(content->word);
+    rw_mem_free(content->dataset.column);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct used_word *)a)->text, ((const struct used_word *)b)->text);
+}
+
+/* Gathers a column's words, and gives it their numbers. number: [n_lexicon] scratch. */
+static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_lexicon,
+                    uint32_t *number, struct content *content)
+{
+    struct rw_lexicon *lexicon = content->dataset.lexicon;
+    uint32_t n = 0;
+    float *value;
+    if (n_lexicon)
+        memset(number, 0, n_lexicon * sizeof(*number));
+    for (uint32_t i = 0; i < column->n; i++) {
+        if (column->value[i] == column->value[i])
+            n += number[(uint32_t)column->value[i]]++ == 0;
+    }
+    RW_TRY(RW_GROW(ctx, content->word, content->word_room, content->n_all_words + n + 1));
+    RW_TRY(RW_NEW_RAW(ctx, value, column->n));
+    struct used_word *own = content->word + content->n_all_words;
+    for (uint32_t k = 0, at = 0; k < n_lexicon; k++) {
+        if (number[k])
+            own[at++] = (struct used_word){rw_lexicon_word(lexicon, k), k};
+    }
+    if (n)
+        qsort(own, n, sizeof(*own), by_text);
+    for (uint32_t k = 0; k < n; k++)
+        number[own[k].number] = k;
+    for (uint32_t i = 0; i < column->n; i++) {
+        const float v = column->value[i];
+        value[i] = v == v ? (float)number[(uint32_t)v] : v;
+    }
+    content->word_feature[content->n_word_features] = column->feature;
+    content->n_words[content->n_word_features] = n;
+    content->made[content->n_word_features++] = column->value = value;
+    content->n_all_words += n;
+    return RW_OK;
+}
+
+/* Puts the words of a data set in order. */
+static int take_words(struct rw_ctx *ctx, struct content *content)
+{
+    struct rw_dataset *dataset = &content->dataset;
+    const struct rw_column *from = dataset->column;
+    const uint32_t n_lexicon = rw_lexicon_n(dataset->lexicon), n_columns = dataset->n_columns;
+    uint32_t *number = NULL;
+    int status;
+    RW_TRY(RW_NEW(ctx, content->word_feature, n_columns));
+    dataset->column = NULL;
+    RW_TRY_OUT(RW_NEW(ctx, dataset->column, n_columns));
+    memcpy(dataset->column, from, n_columns * sizeof(*from));
+    RW_TRY_OUT(RW_NEW(ctx, content->made, n_columns));
+    RW_TRY_OUT(RW_NEW(ctx, content->n_words, n_columns));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, number, n_lexicon));
+    for (uint32_t c = 0; c < n_columns; c++) {
+        if (rw_lexicon_has(dataset->lexicon, dataset->column[c].feature))
+            RW_TRY_OUT(renumber(ctx, &dataset->column[c], n_lexicon, number, content));
+    }
+out:
+    rw_mem_free(number);
+    return status;
+}
+
+int rw_cache_has_words(const struct rw_dataset *dataset)
+{
+    for (uint32_t c = 0; dataset->lexicon && c < dataset->n_columns; c++) {
+        if (rw_lexicon_has(dataset->lexicon, dataset->column[c].feature))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
 
 static void fill_header(const struct content *content, struct rw_cache_header *h)
 {
-    const struct rw_dataset *dataset = content->dataset;
+    const struct rw_dataset *dataset = &content->dataset;
     const struct rw_bins *bins = content->bins;
     memcpy(h->magic, RW_CACHE_MAGIC, sizeof(h->magic));
     h->version = RW_CACHE_VERSION;
@@ -70,9 +174,9 @@ static void fill_header(const struct content *content, struct rw_cache_header *h
     h->n_names = (uint32_t)dataset->n_names;
     for (int32_t i = 0; i < dataset->n_names; i++)
         h->name_bytes += strlen(dataset->name[i].name) + 1;
-    h->n_word_features = content->words->n_features;
-    for (size_t i = 0; i < content->words->n_all; i++)
-        h->word_bytes += strlen(content->words->word[i]) + 1;
+    h->n_word_features = content->n_word_features;
+    for (size_t i = 0; i < content->n_all_words; i++)
+        h->word_bytes += strlen(content->word[i].text) + 1;
     if (dataset->weight)
         h->weights = dataset->weight_by_query ? RW_CACHE_OF_QUERIES : RW_CACHE_OF_DOCUMENTS;
     h->n_more_labels = (uint32_t)dataset->n_more_labels;
@@ -93,7 +197,7 @@ static void fill_header(const struct content *content, struct rw_cache_header *h
     h->n_ignored = bins->cuts->n_ignored;
 }
 
-/* Bytes that are in the file already (cache_values.c). */
+/* Bytes that are in the file already (struct rw_cache_values). */
 static void pass_over(struct cache_out *out, uint64_t n_bytes)
 {
     FILE *file = out->file.file;
@@ -141,7 +245,7 @@ static void put_block(struct cache_out *out, uint32_t n, uint32_t rest, uint32_t
 static void put_made(struct cache_out *out, const struct content *content,
                      enum rw_cache_section section)
 {
-    const struct rw_dataset *dataset = content->dataset;
+    const struct rw_dataset *dataset = &content->dataset;
     const struct rw_bins *bins = content->bins;
     const uint32_t n_docs = dataset->n_docs;
     for (uint32_t c = 0; section == RW_CACHE_COLUMN_FEATURE && c < dataset->n_columns; c++)
@@ -159,30 +263,21 @@ static void put_made(struct cache_out *out, const struct content *content,
         put(out, &dataset->name[i].feature, sizeof(dataset->name[i].feature));
     for (int32_t i = 0; section == RW_CACHE_NAME_TEXT && i < dataset->n_names; i++)
         put_text(out, dataset->name[i].name);
-    for (size_t i = 0; section == RW_CACHE_WORD_TEXT && i < content->words->n_all; i++)
-        put_text(out, content->words->word[i]);
+    for (size_t i = 0; section == RW_CACHE_WORD_TEXT && i < content->n_all_words; i++)
+        put_text(out, content->word[i].text);
 }
 
 static void put_sections(struct cache_out *out, const struct content *content,
                          const struct rw_cache_layout *layout)
 {
-    const struct rw_dataset *dataset = content->dataset;
-    const struct rw_cuts *cuts = content->bins ? content->bins->cuts : NULL;
+    static const struct rw_cuts no_cuts;
+    const struct rw_dataset *dataset = &content->dataset;
+    const struct rw_cuts *cuts = content->bins ? content->bins->cuts : &no_cuts;
     const void *const array[RW_CACHE_N_SECTIONS] = {
-        [RW_CACHE_LABEL] = dataset->label,
-        [RW_CACHE_QUERY_OFFSET] = dataset->query_offset,
-        [RW_CACHE_QUERY_ID_OFFSET] = dataset->query_id_offset,
-        [RW_CACHE_QUERY_ID_TEXT] = dataset->query_id_text,
-        [RW_CACHE_COMMENT_OFFSET] = dataset->comment_offset,
-        [RW_CACHE_COMMENT_TEXT] = dataset->comment_text,
-        [RW_CACHE_CUT_FEATURE] = cuts ? cuts->feature : NULL,
-        [RW_CACHE_CUT_OFFSET] = cuts ? cuts->offset : NULL,
-        [RW_CACHE_CUT] = cuts ? cuts->cut : NULL,
-        [RW_CACHE_HAS_MISSING] = cuts ? cuts->has_missing : NULL,
-        [RW_CACHE_WORD_FEATURE] = content->words->feature,
-        [RW_CACHE_WORD_N] = content->words->n_words,
-        [RW_CACHE_WEIGHT] = dataset->weight,
-        [RW_CACHE_MORE_LABEL] = dataset->more_label,
+#define RW_CACHE_SECTION(name, type, n_arrays, n, axis, of, invariant, wrong, array) \
+    [RW_CACHE_##name] = (array),
+#include "io/cache/cache_sections.def"
+#undef RW_CACHE_SECTION
     };
     for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
         if (array[i])
@@ -217,16 +312,16 @@ static int write_file(struct rw_ctx *ctx, const struct content *content, struct 
     return rw_out_file_commit(ctx, file);
 }
 
-int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                        const struct rw_bins *bins, struct rw_out_file *file)
+/* Values that a column does not hold are in the file already. */
+static int write_content(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                         const struct rw_bins *bins, struct rw_out_file *file)
 {
-    struct rw_cache_words words;
-    RW_TRY(rw_cache_words_make(ctx, dataset, &words));
-    const struct content content = {.dataset = words.n_features ? &words.view : dataset,
-                                    .words = &words,
-                                    .bins = words.n_features ? NULL : bins};
-    const int status = write_file(ctx, &content, file);
-    rw_cache_words_release(&words);
+    const int has_words = rw_cache_has_words(dataset);
+    struct content content = {.dataset = *dataset, .bins = has_words ? NULL : bins};
+    int status = has_words ? take_words(ctx, &content) : RW_OK;
+    if (status >= 0)
+        status = write_file(ctx, &content, file);
+    content_release(&content);
     return status;
 }
 
@@ -235,7 +330,7 @@ int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const s
 {
     struct rw_out_file file;
     RW_TRY(rw_out_file_open(ctx, &file, path));
-    const int status = rw_cache_write_file(ctx, dataset, bins, &file);
+    const int status = write_content(ctx, dataset, bins, &file);
     rw_out_file_abandon(&file);
     return status;
 }
@@ -339,7 +434,7 @@ int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
     for (; dataset.n_columns < binned->n_features; dataset.n_columns++)
         dataset.column[dataset.n_columns] =
             (struct rw_column){.feature = binned->feature[dataset.n_columns], .n = dataset.n_docs};
-    const int status = rw_cache_write_file(ctx, &dataset, binned->bins, &values->file);
+    const int status = write_content(ctx, &dataset, binned->bins, &values->file);
     rw_mem_free(dataset.column);
     return status;
 }
