@@ -141,6 +141,7 @@ emulated_checks() { # PART:FILE...: a command in tests/check per line
         split:*) echo 'check --device cuda --filter categories/3' ;;
         hist:*)
             method=${one#*:hist_}
+            [ "$method" != atomic ] || method=collision
             grep -qx "RW_HIST_METHOD($method)" src/gpu/hist/methods.def || method=lanes
             echo "check --device cuda --hist $method --filter columns/h"
             ;;

@@ -6,7 +6,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 
-#include "gpu/device/cu_random.cuh"
+#include "gpu/device/kernel.cuh"
 #include "lab/kernels/generalized.h"
 #include "lab/kernels/generalized_cub.h"
 

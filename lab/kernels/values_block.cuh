@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/hist/edge_search.cuh"
+#include "gpu/hist/hist_block.cuh"
 #include "lab/kernels/values.h"
 
 /* What a value is compared as. */

@@ -10,9 +10,13 @@
  * Decomposition: CUB's radix sort and scan; then a thread an edge, then a thread a bin. A masked
  * input is copied first, what is left out made the largest key and its weight 0; as many of the
  * largest keys are then no values. */
+#include <cub/block/block_reduce.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
 #include <cuda/std/limits>
+#include <thrust/iterator/transform_iterator.h>
 
-#include "gpu/hist/sort_search.cuh"
+#include "gpu/hist/hist_block.cuh"
 #include "lab/kernels/values_block.cuh"
 
 enum { BLOCKS = 16 }; /* a multiprocessor, of the kernels around the sort; a first guess */

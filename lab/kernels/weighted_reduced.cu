@@ -1,7 +1,7 @@
 /* `collision-reduced` by warps a block and documents of a thread's buffer, N_warp and N_buffer.
  *
  * Why: Table 6 of weighted histogramming gives the best of both by bins; here is what each takes.
- * Shapes, decomposition: those of gpu/hist/hist_collision_reduced.cu, whose kernel this is. */
+ * Shapes, decomposition: those of gpu/hist/hist_reduced.cuh, whose kernel this is. */
 #include "lab/kernels/weighted_tuning.h"
 #include "gpu/hist/hist_reduced.cuh"
 

@@ -3,7 +3,7 @@
  *
  * Why: Figure 8 asks what each does; the method itself has both as constants (tuning.h), chosen by
  * this table.
- * Shapes, decomposition, draining: those of gpu/hist/hist_collision.cu, whose kernel this is. */
+ * Shapes, decomposition, draining: those of collision in gpu/hist/hist_atomic.cu, whose kernel this is. */
 #include "lab/kernels/weighted_tuning.h"
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/device/tuning.h"

@@ -4,7 +4,7 @@
 #define RW_LAB_GENERAL_CASE_H
 
 #include "lab/lab.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "lab/kernels/values.h"
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "gpu/hist/hist_moved.h"
+#include "gpu/hist/hist.h"
 
 enum { LARGEST = 127 }; /* lambdas of 8 bits, the default of training */
 

@@ -4,10 +4,8 @@
 
 #include "lab/lab.h"
 #include "tests/check/made_codes.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
-#include "gpu/hist/hist_hybrid.h"
-#include "gpu/hist/hist_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 #include "lab/kernels/generalized_cub.h"
 #include "lab/suites/generalized_tables.h"
 #include "lab/kernels/generalized.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

@@ -9,8 +9,8 @@
 #include "lab/suites/lab_call.h"
 #include "lab/suites/nodes_record.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/device_tuning.h"
-#include "gpu/hist/hist_moved.h"
+#include "gpu/device/device.h"
+#include "gpu/hist/hist.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

@@ -3,7 +3,7 @@
 #define RW_LAB_WEIGHTED_H
 
 #include "lab/suites/lab_call.h"
-#include "gpu/hist/hist_hybrid.h"
+#include "gpu/hist/hist.h"
 
 #ifdef __cplusplus
 extern "C" {

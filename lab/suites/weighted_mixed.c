@@ -7,7 +7,7 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "lab/suites/weighted.h"
-#include "gpu/hist/hist_serial.h"
+#include "gpu/hist/hist.h"
 
 /* Groups of 2, 4, ... 1024 bins. */
 enum { MOST_GROUPS = 10, MOST_CALLS = 2 * RW_HIST_MOST_CANDIDATES, CPU_RUNS = 3 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "tests/check/hist_tools.h"
 #include "hist_values_data.h"
 

@@ -1,7 +1,7 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
  * numbers: as easy as 1, 2, 3", SC'11). A number depends on (seed, item, tree, stream) only, so
  * that no order of threads, blocks or machines can change it. The host's; a device draws the same
- * words by cuRAND (gpu/device/cu_random.cuh). */
+ * words by cuRAND (gpu/device/kernel.cuh). */
 #ifndef RW_BASE_RNG_H
 #define RW_BASE_RNG_H
 

@@ -14,10 +14,6 @@
 #include "base/machine.h"
 #include "comm/comm.h"
 #include "gpu/device/device.h"
-#include "gpu/device/device_facts.h"
-#include "gpu/device/device_tuning.h"
-#include "gpu/device/nccl.h"
-#include "params/params.h"
 #include "tree/plan.h"
 
 enum { PATH_SIZE = 4096 };

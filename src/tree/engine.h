@@ -297,7 +297,7 @@ int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result
 
 /* Each engine's; `device` counts GPUs; or each rank has one of its machine's. */
 #define RW_DEVICE_OF_RANK (-2)
-int rw_device_check_cuda(struct rw_ctx *ctx, int number); /* gpu/device/device_facts.h */
+int rw_device_check_cuda(struct rw_ctx *ctx, int number); /* gpu/device/device.h */
 #define RW_ENGINE(name) \
     int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
 #include "tree/engines.def"

@@ -7,8 +7,7 @@
 #include "synth/synth.h"
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/metric/metric_cuda.h"
-#include "gpu/metric/rank_cuda.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 
 enum { RUNS = 30 };
 

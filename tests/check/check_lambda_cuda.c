@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "check_lambda.h"
 #include "gpu/objective/lambda_cuda.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "metric/metric.h"
 
 enum { FENCE = 256, POISON = 0xA5, MOST_LISTED = 20, SKIPPED = 77 };

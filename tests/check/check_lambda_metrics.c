@@ -5,7 +5,7 @@
 
 #include "check_lambda.h"
 #include "gpu/metric/metric_cuda.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 
 static const char *const metric_names[] = {
     "ndcg",  "ndcg@1", "ndcg@10", "ndcg@5000", "dcg",  "dcg@3",     "map",     "map@10", "mrr",

@@ -13,8 +13,7 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/nccl.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 
 static int n_devices;
 

@@ -9,7 +9,7 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
 

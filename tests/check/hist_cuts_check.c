@@ -10,8 +10,8 @@
 #include "base/rng.h"
 #include "binning/bins.h"
 #include "gpu/binning/device_cuts.h"
-#include "gpu/device/transfer.h"
-#include "gpu/hist/hist_matrix.h"
+#include "gpu/hist/hist.h"
+#include "gpu/device/device.h"
 #include "hist_tools.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gpu/device/cu_check.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "philox_draws.h"
 
 enum { DRAWS = 20000 };

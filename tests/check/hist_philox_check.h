@@ -1,4 +1,4 @@
-/* Stage of check_hist about random numbers (gpu/device/cu_random.cuh). */
+/* Stage of check_hist about random numbers (gpu/device/kernel.cuh). */
 #ifndef HIST_PHILOX_CHECK_H
 #define HIST_PHILOX_CHECK_H
 

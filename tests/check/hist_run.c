@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/hist/hist_moved.h"
-#include "gpu/hist/hist_serial.h"
+#include "gpu/hist/hist.h"
 #include "base/ctx.h"
 #include "hist_made_matrix.h"
 #include "hist_run.h"

@@ -2,9 +2,8 @@
 #ifndef HIST_RUN_H
 #define HIST_RUN_H
 
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
-#include "gpu/hist/hist_matrix.h"
 #include "made_codes.h"
 
 enum { HIST_MOST_METHODS = 32, HIST_MOST_LISTED = 20, HIST_RESULTS = 4, HIST_POOLS = 3 };

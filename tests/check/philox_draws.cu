@@ -1,5 +1,5 @@
 /* Draws of the device, for hist_philox_check.c. Decomposition: a thread a draw. */
-#include "gpu/device/cu_random.cuh"
+#include "gpu/device/kernel.cuh"
 #include "philox_draws.h"
 
 enum { THREADS = 128 };

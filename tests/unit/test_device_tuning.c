@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "gpu/device/device_tuning.h"
+#include "gpu/device/device.h"
 
 static struct rw_ctx *ctx;
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "gpu/hist/hist_hybrid.h"
+#include "gpu/hist/hist.h"
 
 static struct rw_hist_candidates candidates_of(const struct rw_hist_method *a,
                                                const struct rw_hist_method *b)

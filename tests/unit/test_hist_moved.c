@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "gpu/hist/hist_moved.h"
+#include "gpu/hist/hist.h"
 
 /* Every lambda with every hessian of 8 bits, and the ends of 16, come back as they were. */
 static void there_and_back(enum rw_moved moved, int32_t lambda, int32_t hess)

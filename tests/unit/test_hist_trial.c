@@ -3,7 +3,7 @@
 
 #include "base/ctx.h"
 #include "gpu/device/tuning.h"
-#include "gpu/hist/hist_trial.h"
+#include "gpu/hist/hist.h"
 
 /* Methods by name alone: nothing of them is run. */
 static const struct rw_hist_method favourite = {.name = "favourite"}, other = {.name = "other"},

@@ -5,8 +5,8 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/transfer.h"
-#include "gpu/hist/hist_matrix.h"
+#include "gpu/device/device.h"
+#include "gpu/hist/hist.h"
 
 /* Columns in flight; columns whose intervals wait on the device before they are read. */
 enum { SLOTS = 3, BATCH = 1024 };

@@ -28,7 +28,7 @@ struct rw_cuda_coding {
     uint32_t n_features, n_narrow; /* the last so many have at most 16 codes (8 bits only) */
     uint32_t n_bins;               /* at least as many as any of them has codes */
     int bits;                      /* 4, 8 or 16: what holds n_bins codes */
-    int layouts;                   /* RW_HIST_TILES | RW_HIST_COLUMNS (hist_matrix.h) */
+    int layouts;                   /* RW_HIST_TILES | RW_HIST_COLUMNS (hist.h) */
     /* NULL: from values. Else codes under the same cuts, which are fewer bytes to send: of feature
      * code_of[f] for the cuts' feature f. */
     const struct rw_bins *codes;

@@ -4,7 +4,7 @@
  * Decomposition: a warp a row of ROW_BYTES, UNROLL of them at a time; one in STEP is read. */
 #include <cuda_runtime.h>
 
-#include "gpu/device/link.h"
+#include "gpu/device/device.h"
 
 enum { WARP = 32, THREADS = 1024, UNROLL = 8 };
 

@@ -1,6 +1,10 @@
 #include "gpu/device/device.h"
 
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +12,6 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/device_facts.h"
-#include "gpu/device/device_tuning.h"
-#include "gpu/device/spare.h"
-#include "gpu/device/transfer.h"
 #include "gpu/device/tuning.h"
 
 /* The oldest compute capability that the kernels are compiled for. */
@@ -260,4 +260,288 @@ double rw_device_bandwidth(const struct rw_device *device)
         (void)cudaGetLastError();
     const double bandwidth = 2e3 * clock_khz * bus_bits / 8;
     return bandwidth > 0.0 ? bandwidth : RW_TUNE_PLAN_BANDWIDTH;
+}
+
+/* The oldest driver for all of a major version's programs, as NVIDIA's "CUDA Compatibility" has it.
+ * A GPU newer than all that were compiled for needs one as new as the build's CUDA, to compile the
+ * kernels. */
+static int oldest_driver(int runtime)
+{
+    static const struct {
+        int major, driver;
+    } rows[] = {{11, 450}, {12, 525}, {13, 580}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].major == runtime / 1000)
+            return rows[i].driver;
+    }
+    return 0;
+}
+
+int rw_cuda_runtime(void)
+{
+    return CUDART_VERSION;
+}
+
+void rw_cuda_find(struct rw_cuda_facts *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (cudaRuntimeGetVersion(&out->runtime) != cudaSuccess)
+        out->runtime = CUDART_VERSION;
+    if (cudaDriverGetVersion(&out->driver) != cudaSuccess)
+        out->driver = 0;
+    out->oldest_driver = oldest_driver(out->runtime);
+    const cudaError_t error = cudaGetDeviceCount(&out->n_devices);
+    (void)cudaGetLastError();
+    if (error != cudaSuccess)
+        out->n_devices = 0;
+    if (out->n_devices > 0)
+        return;
+    if (out->driver == 0)
+        snprintf(out->why_not, sizeof(out->why_not), "there is no NVIDIA driver");
+    else if (out->driver / 1000 < out->runtime / 1000)
+        snprintf(out->why_not, sizeof(out->why_not), "the driver is too old for this program");
+    else
+        snprintf(out->why_not, sizeof(out->why_not), "%s",
+                 error != cudaSuccess ? cudaGetErrorString(error) : "the driver shows none");
+}
+
+int rw_device_check_cuda(struct rw_ctx *ctx, int number)
+{
+    struct rw_cuda_facts facts;
+    char there[64] = "cuda:0 alone";
+    rw_cuda_find(&facts);
+    if (facts.n_devices == 0)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "no GPU can be used: %s\nhint: device cpu gives the same model; "
+                       "'rankwood doctor' has what is installed",
+                       facts.why_not);
+    if (number < facts.n_devices)
+        return RW_OK;
+    if (facts.n_devices > 1)
+        snprintf(there, sizeof(there), "cuda:0 %s cuda:%d", facts.n_devices == 2 ? "and" : "to",
+                 facts.n_devices - 1);
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED, "no device cuda:%d; this machine has %s", number,
+                   there);
+}
+
+int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
+{
+    struct {
+        unsigned long long total, free, used;
+    } memory = {0};
+    char bus[32];
+    void *device = NULL, *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    int (*begin)(void) = NULL, (*end)(void) = NULL, (*find)(const char *, void **) = NULL,
+        (*ask)(void *, void *) = NULL;
+    const struct {
+        const char *name;
+        void *to; /* of a function pointer */
+    } symbols[] = {{"nvmlInit_v2", &begin},
+                   {"nvmlShutdown", &end},
+                   {"nvmlDeviceGetHandleByPciBusId_v2", &find},
+                   {"nvmlDeviceGetMemoryInfo", &ask}};
+    size_t n_found = 0;
+    for (; library && n_found < 4; n_found++) {
+        void *symbol = dlsym(library, symbols[n_found].name);
+        if (!symbol)
+            break;
+        memcpy(symbols[n_found].to, &symbol, sizeof(symbol));
+    }
+    if (n_found == 4 && cudaDeviceGetPCIBusId(bus, sizeof(bus), number) == cudaSuccess &&
+        begin() == 0) {
+        if (find(bus, &device) != 0 || ask(device, &memory) != 0)
+            memory.total = 0;
+        end();
+    }
+    (void)cudaGetLastError();
+    if (library)
+        dlclose(library);
+    *free_bytes = memory.free;
+    *all_bytes = memory.total;
+    return memory.total > 0;
+}
+
+static int attribute(enum cudaDeviceAttr which, int number)
+{
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, number) == cudaSuccess)
+        return value;
+    (void)cudaGetLastError();
+    return 0;
+}
+
+int rw_device_find(int number, struct rw_device_facts *out)
+{
+    struct cudaDeviceProp properties;
+    memset(out, 0, sizeof(*out));
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    snprintf(out->name, sizeof(out->name), "%.*s", (int)sizeof(out->name) - 1, properties.name);
+    out->major = properties.major;
+    out->minor = properties.minor;
+    out->memory_bytes = properties.totalGlobalMem;
+    out->n_multiprocessors = properties.multiProcessorCount;
+    out->shared_bytes = properties.sharedMemPerBlockOptin;
+    struct rw_tuning_facts asked = {.capability = 10 * out->major + out->minor,
+                                    .n_multiprocessors = out->n_multiprocessors,
+                                    .n_threads = properties.maxThreadsPerMultiProcessor,
+                                    .shared_bytes = (size_t)out->shared_bytes};
+    const struct rw_tuning_row *row;
+    if (rw_tuning_find(NULL, &asked, &row) >= 0) {
+        out->tuning = row->name;
+        out->is_tuning_measured = row->is_measured;
+    }
+    out->clock_mhz = attribute(cudaDevAttrClockRate, number) / 1000;
+    out->memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate, number) / 1000;
+    out->is_mig = strstr(out->name, " MIG ") != NULL; /* so the driver names them */
+    return 1;
+}
+
+/* How fast the device reads the host's memory. */
+enum { RUNS = 5 };
+#define COPIED_BYTES   ((size_t)1 << 25)
+#define GATHERED_BYTES ((size_t)1 << 30)
+
+struct link_run {
+    struct rw_ctx *ctx;
+    const struct rw_device *device;
+    void *from, *d_to;
+    size_t bytes;
+};
+
+static int copy(void *user)
+{
+    const struct link_run *run = user;
+    return rw_transfer_write_pinned(run->ctx, run->device, run->d_to, run->from, run->bytes);
+}
+
+static int gather(void *user)
+{
+    const struct link_run *run = user;
+    RW_CU(run->ctx, (cudaError_t)rw_cuda_link_gather(
+                        run->from, run->bytes / RW_LINK_ROW_BYTES / RW_LINK_STEP,
+                        run->device->n_multiprocessors, run->d_to, run->device->stream));
+    return RW_OK;
+}
+
+/* from_bytes: of the host's memory; bytes: that a run reads of them. */
+static int time_link(struct rw_ctx *ctx, const struct rw_device *device, size_t from_bytes,
+                     size_t bytes, size_t to_bytes, int (*run)(void *user), double *rate)
+{
+    struct link_run link = {.ctx = ctx, .device = device, .bytes = from_bytes};
+    double ms = 0.0, least, most;
+    int status = RW_OK;
+    RW_TRY_OUT(rw_transfer_pinned_alloc(ctx, &link.from, from_bytes));
+    memset(link.from, 1, from_bytes);
+    RW_TRY_OUT(rw_device_alloc(ctx, &link.d_to, to_bytes));
+    RW_TRY_OUT(rw_device_time(ctx, device, RUNS, run, &link, &ms, &least, &most));
+    *rate = (double)bytes / (ms / 1e3);
+out:
+    rw_transfer_pinned_free(link.from);
+    rw_device_free(link.d_to);
+    return status;
+}
+
+int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, double *rate)
+{
+    *rate = 0.0;
+    return time_link(ctx, device, COPIED_BYTES, COPIED_BYTES, COPIED_BYTES, copy, rate);
+}
+
+int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered)
+{
+    struct rw_device *device;
+    *copied = *gathered = 0.0;
+    RW_TRY(rw_device_open(ctx, number, &device));
+    int status = rw_device_link_rate(ctx, device, copied);
+    if (status >= 0)
+        status = time_link(ctx, device, GATHERED_BYTES, GATHERED_BYTES / RW_LINK_STEP,
+                           rw_cuda_link_bytes(device->n_multiprocessors), gather, gathered);
+    rw_device_close(device);
+    return status;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct rw_device_spare *first;
+
+/* All of these: with the mutex held. */
+
+static void forget(struct rw_device_spare *spare)
+{
+    struct rw_device_spare **at = &first;
+    while (*at != spare)
+        at = &(*at)->next;
+    *at = spare->next;
+    *spare->owner = NULL;
+    spare->free(spare);
+}
+
+static int drop_unused(int device)
+{
+    int n = 0;
+    for (struct rw_device_spare *spare = first, *next; spare; spare = next) {
+        next = spare->next;
+        if (spare->device != device || spare->n_users > 0)
+            continue;
+        forget(spare);
+        n++;
+    }
+    return n > 0;
+}
+
+void rw_device_spare_leave(struct rw_device_spare *spare, void **owner)
+{
+    pthread_mutex_lock(&mutex);
+    if (*owner) {
+        spare->free(spare);
+    } else {
+        spare->owner = owner;
+        spare->next = first;
+        first = spare;
+        *owner = spare;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+struct rw_device_spare *rw_device_spare_take(void **owner,
+                                             int (*serves)(const struct rw_device_spare *spare,
+                                                           const void *user),
+                                             const void *user)
+{
+    pthread_mutex_lock(&mutex);
+    struct rw_device_spare *spare = *owner;
+    if (spare && serves(spare, user)) {
+        spare->n_users++;
+    } else {
+        if (spare && spare->n_users == 0)
+            forget(spare);
+        spare = NULL;
+    }
+    pthread_mutex_unlock(&mutex);
+    return spare;
+}
+
+void rw_device_spare_put(struct rw_device_spare *spare)
+{
+    pthread_mutex_lock(&mutex);
+    spare->n_users--;
+    pthread_mutex_unlock(&mutex);
+}
+
+void rw_device_spare_drop(void **owner)
+{
+    pthread_mutex_lock(&mutex);
+    if (*owner)
+        forget(*owner);
+    pthread_mutex_unlock(&mutex);
+}
+
+int rw_device_spare_drop_unused(int device)
+{
+    pthread_mutex_lock(&mutex);
+    const int dropped = drop_unused(device);
+    pthread_mutex_unlock(&mutex);
+    return dropped;
 }

@@ -1,4 +1,4 @@
-#include "gpu/device/device_tuning.h"
+#include "gpu/device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "gpu/device/nccl.h"
+#include "gpu/device/device.h"
 
 #include <dlfcn.h>
 #include <errno.h>

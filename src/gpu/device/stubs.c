@@ -2,8 +2,7 @@
 #include <stdio.h>
 
 #include "base/ctx.h"
-#include "gpu/device/device_facts.h"
-#include "gpu/device/nccl.h"
+#include "gpu/device/device.h"
 #include "model/scorer.h"
 #include "tree/engine.h"
 

@@ -1,4 +1,4 @@
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
- * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu and, of many nodes,
- * cu_split_rough.cu (best splits), cu_category.cu (best splits by categories), cu_partition.cu
- * (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to scores),
- * cu_columns.cu (columns from tiles), cu_move.cu (histograms that change their place), cu_answer.cu
- * (what the host waits for).
+ * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits), cu_category.cu
+ * (best splits by categories), cu_partition.cu (documents of nodes, sums of leaves), cu_engine.cu
+ * (scores, columns from tiles, histograms that change their place, what the host waits for),
+ * cu_ranks.cu (what ranks send).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's position is its index in the list of documents,
@@ -13,9 +12,9 @@
 
 #include <stddef.h>
 
+#include "gpu/hist/hist.h"
 #include "base/bits.h"
 #include "gpu/device/tuning.h"
-#include "gpu/hist/hist_moved.h"
 #include "gpu/objective/lambda_cuda.h"
 #include "tree/engine_host.h"
 
@@ -56,7 +55,7 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
 }
 
 /* Columns from tiles, d_to: [n_docs] codes, of 2 bytes if those of `from` have 16 bits, else of
- * one: cu_columns.cu. Those that stand together in rows are read once. */
+ * one. Those that stand together in rows are read once. */
 enum { RW_CUDA_MOST_COPIES = 8 };
 struct rw_cuda_copies {
     uint32_t n, n_docs;
@@ -71,7 +70,7 @@ int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_featur
                         uint64_t first_doc, unsigned long long *d_sum, void *stream);
 
 /* n words go to page-locked memory of the host, then `value` to `word` there; clear: and are 0 on
- * the device from then on. cu_answer.cu */
+ * the device from then on. */
 int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t *to, uint32_t *word,
                         uint32_t value, void *stream);
 
@@ -149,8 +148,7 @@ struct rw_cuda_feature {
     uint32_t zero_bin;            /* the first bin with a cut of at least 0 */
 };
 
-/* Histograms of a group that go from one buffer to another: none is both left and entered.
- * cu_move.cu */
+/* Histograms of a group that go from one buffer to another: none is both left and entered. */
 enum { RW_CUDA_MOST_MOVES = 256 };
 struct rw_cuda_moves {
     uint32_t n;
@@ -330,7 +328,7 @@ struct rw_cuda_part_sets {
 struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
     uint32_t *d_list; /* [.. positions] */
-    /* [.. positions] what moves with the documents, words of hist_moved.h; NULL: nothing. A whole
+    /* [.. positions] what moves with the documents, words of rw_moved_word; NULL: nothing. A whole
      * part's comes from those by document. */
     void *d_moved;
     enum rw_moved moved;
@@ -354,7 +352,7 @@ int rw_cuda_partition(const struct rw_cuda_partition *partition,
 int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,
                    const int32_t *d_hess, enum rw_moved moved, void *d_moved, void *stream);
 
-/* ---- leaves: sums in cu_partition.cu, scores in cu_scores.cu ---- */
+/* ---- leaves: sums in cu_partition.cu, scores in cu_engine.cu ---- */
 
 /* A leaf's positions, or some of them: a leaf may have several. */
 struct rw_cuda_leaf {
@@ -397,6 +395,15 @@ static inline uint32_t rw_cuda_chunks(uint64_t n)
 }
 
 #ifdef __cplusplus
+}
+#endif
+#ifdef __CUDACC__
+/* A document's lambda and hessian, in one load. */
+static __device__ __forceinline__ struct rw_lambda_pair pair_at(const struct rw_lambda_pair *d_pair,
+                                                                uint64_t doc)
+{
+    const longlong2 both = *(const longlong2 *)(const void *)&d_pair[doc];
+    return {both.x, both.y};
 }
 #endif
 #endif

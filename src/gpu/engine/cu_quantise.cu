@@ -11,10 +11,8 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-#include "gpu/device/architecture.cuh"
-#include "gpu/device/cu_random.cuh"
+#include "gpu/device/kernel.cuh"
 #include "gpu/engine/cu_engine.h"
-#include "gpu/split/load_gradient.cuh"
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
@@ -204,9 +202,12 @@ static __global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUN
         a.d_hess_q[doc] = hess_q;
         quantised.hess += hess_q;
     }
-    const long long mine[7] = {(long long)sum.n,         (long long)sum.lambda_hi,
-                               (long long)sum.lambda_lo, (long long)sum.hess_hi,
-                               (long long)sum.hess_lo,   (long long)quantised.hess,
+    const long long mine[7] = {(long long)sum.n,
+                               (long long)sum.lambda_hi,
+                               (long long)sum.lambda_lo,
+                               (long long)sum.hess_hi,
+                               (long long)sum.hess_lo,
+                               (long long)quantised.hess,
                                (long long)quantised.lambda_squares};
     unsigned long long *const to[7] = {(unsigned long long *)&a.d_begin->sum.n,
                                        (unsigned long long *)&a.d_begin->sum.lambda_hi,

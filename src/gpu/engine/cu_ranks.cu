@@ -8,7 +8,7 @@
 
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
-#include "gpu/hist/hist_sums.cuh"
+#include "gpu/hist/hist_block.cuh"
 
 enum { THREADS = 256 };
 

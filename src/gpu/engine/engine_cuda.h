@@ -1,8 +1,7 @@
 /* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
- * splits, engine_cuda_columns.c keeps columns of codes, engine_cuda_keep.c keeps codes for the next
- * training, engine_cuda_far.c keeps in the host's memory what does not fit the device's. Everything
- * is allocated at load.
+ * splits, also of many ranks, engine_cuda_far.c keeps in the host's memory what does not fit the
+ * device's, and columns of codes for partitions. Everything is allocated at load.
  *
  * The list of documents has two halves: the documents of a node's children go to the same positions
  * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
@@ -14,11 +13,8 @@
 #include "comm/comm.h"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/device/device.h"
-#include "gpu/device/spare.h"
-#include "gpu/hist/hist_hybrid.h"
-#include "gpu/hist/hist_matrix.h"
+#include "gpu/hist/hist.h"
 #include "gpu/metric/metric_cuda.h"
-#include "gpu/device/transfer.h"
 
 /* Where the training set's codes are; found before they are loaded. */
 struct rw_cuda_place {
@@ -101,7 +97,7 @@ struct rw_cuda_codes {
     uint32_t *column[RW_CUDA_GROUPS];              /* the same */
 };
 
-/* engine_cuda_ranks.c */
+/* Of many ranks. */
 struct rw_cuda_ranks {
     struct rw_cuda_exchange exchange; /* of the call at hand */
     uint32_t most_nodes;              /* of a call */
@@ -321,7 +317,7 @@ struct rw_cuda_source {
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
-/* engine_cuda_keep.c: the training set's codes, from an engine that had them before, if they are
+/* The training set's codes, from an engine that had them before, if they are
  * the same (cuda->taken). What the engine may leave, out of it before it is released (NULL: none);
  * leaving it, after. */
 void rw_cuda_take_codes(struct rw_cuda *cuda);
@@ -357,7 +353,7 @@ int rw_cuda_far_begin_tree(struct rw_cuda *cuda);
 int rw_cuda_far_hist_begin(struct rw_cuda *cuda);
 int rw_cuda_far_hist_end(struct rw_cuda *cuda);
 int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
-/* engine_cuda_columns.c: when methods are chosen; before a feature splits a node of n documents;
+/* Columns for partitions: when methods are chosen; before a feature splits a node of n documents;
  * when a tree begins, and when its features are drawn: one that could not use a feature says
  * nothing of it, and what will be of no use to it is not copied before it. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
@@ -376,7 +372,7 @@ int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
-/* engine_cuda_rules.c: tables of features, when the training set is loaded, by groups of those that
+/* Tables of features, when the training set is loaded, by groups of those that
  * have categories; then what the operation `allow` says, of which a node takes so many bytes (0: it
  * is not asked for), and which goes to a search. */
 int rw_cuda_send_rules(struct rw_cuda *cuda);
@@ -389,7 +385,7 @@ int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);
 int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms);
 
-/* engine_cuda_ranks.c. With one rank, none of them does anything. */
+/* With one rank, none of them does anything. */
 int rw_cuda_device_of_rank(const struct rw_ctx *ctx);
 int rw_cuda_ranks_meet(struct rw_cuda *cuda); /* before anything is loaded */
 void rw_cuda_ranks_part(struct rw_cuda *cuda);

@@ -1,4 +1,5 @@
-/* Weighted histograms on the device: one interface, a method a file (hist_<method>.cu).
+/* Weighted histograms on the device: one interface, a method a file (hist_<method>.cu),
+ * but for small ones, which hist_atomic.cu has.
  *
  * A method adds, for each node (a list of documents) and each feature of a matrix, every document's
  * count and quantised lambda (and hessian) to the cell of the document's code: Algorithm 1 of Xu et
@@ -8,7 +9,7 @@
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`, (2) add the row RW_HIST_METHOD(<name>) to methods.def. That is all: the build,
  * `--hist`, the choice between methods and the tests go by the rows. hist_block.cuh has what most
- * methods need; hist_global_atomic.cu is the shortest example.
+ * methods need; hist_atomic.cu has the shortest examples.
  *
  * Rules common to all: launches go to the call's stream; nothing is allocated, and the
  * host waits for nothing (but for codes of its own memory: rw_hist_far); scratch is the caller's,
@@ -20,7 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/ctx.h"
+#include "gpu/device/device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -146,7 +149,7 @@ static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
 
 /* What it takes to read codes of the host's memory: two pieces of the device's, a stream of their
  * own on which one is filled while the other is read, and the order in which documents are read:
- * window by window (hist_pieces.c). A call waits for the device, so it cannot be
+ * window by window (hist_matrix.c). A call waits for the device, so it cannot be
  * captured, and takes lambdas by document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
@@ -250,6 +253,193 @@ int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream);
  * or 32; and the unrolling that it takes itself for so many bins. */
 int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int unroll, void *stream);
 int rw_hist_collision_free_unroll(uint32_t n_bins);
+
+/* A group's codes on the device, in the layouts that histogram methods read. */
+enum { RW_HIST_TILES = 1, RW_HIST_COLUMNS = 2 };
+
+struct rw_hist_matrix_spec {
+    int bits;
+    uint32_t n_features, n_docs;
+    uint32_t n_bins;   /* codes of a feature, at most; <= 2^bits */
+    uint32_t n_narrow; /* the last so many features have at most 16 codes (8 bits only) */
+    int layouts;       /* which to make */
+};
+
+/* codes: [n_features] of [n_docs], each under n_bins. Tiles are cut by powers of two: 136 features
+ * of 8 bits are one tile of 32 lanes and one of 2. Narrow features fill up the last wide tile, the
+ * others stand in tiles of 4 bits. */
+int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device,
+                       const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
+                       struct rw_hist_matrix **out);
+void rw_hist_matrix_free(struct rw_hist_matrix *matrix);
+
+/* Plans matrix->tile, all but the words; the first n_wide features may have n_bins codes, the
+ * others at most 16. RW_ERR_UNSUPPORTED for too many features. */
+int rw_hist_matrix_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint32_t n_wide);
+
+/* Which of several methods is the fastest, on a GPU that others may use at the same time, or under
+ * a profiler: they run in turns, the least time of each counts, and none replaces the favourite by
+ * times that cannot be. */
+struct rw_hist_timing {
+    const struct rw_hist_method *method;
+    int zero_skip;
+    double ms; /* the least of its runs */
+};
+
+/* Milliseconds of one run. */
+typedef int rw_hist_time(void *user, const struct rw_hist_timing *contestant, double *ms);
+
+/* Fills the times of n contestants, RW_TUNE_HYBRID_TURNS runs of each in turns. One that is
+ * hopeless after two turns, by the best so far, runs no more; the favourite (NULL: none) always
+ * does. */
+int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
+                          const struct rw_hist_method *favourite, rw_hist_time *time, void *user);
+
+/* What the call takes at least, in ms, if reading the device's memory is all that counts: bandwidth
+ * in bytes a second. 0: not known, since codes are in the host's memory. */
+double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth);
+
+/* The timing to go by, the first of equals; n: at least 1. The favourite's, unless another takes
+ * less than RW_TUNE_HYBRID_FAVOUR of its time; and the favourite's in any case where it took more
+ * than RW_TUNE_HYBRID_BELIEVED times what is expected, for then the times say nothing of methods.
+ * expected_ms 0: all are believed. */
+const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
+                                          const struct rw_hist_method *favourite,
+                                          double expected_ms);
+
+/* `hybrid`: which method builds the histograms of a feature group (Xu et al., "Efficient weighted
+ * histogramming on GPUs with CUDA", section 4.5).
+ *
+ * Few bins by rule; otherwise the methods that can take the call are timed on it, with and without
+ * zero-skip where they declare it, and the fastest is kept (rw_hist_pick); one that is not the
+ * favourite is looked at again later. All methods give the same integers, so the choice never
+ * changes a model.
+ *
+ * The rule: a group of at most RW_TUNE_HYBRID_FEW_LANES codes takes `lanes`; without `lanes` among
+ * the candidates, one of at most RW_TUNE_HYBRID_FEW_FREE codes takes `collision-free`, as the
+ * document does. */
+enum { RW_HIST_MOST_CANDIDATES = 32 };
+
+struct rw_hist_candidates {
+    int n;
+    const struct rw_hist_method *method[RW_HIST_MOST_CANDIDATES];
+    /* Of many small nodes, of which a timed root says little, it is the best known: another must
+     * take less than RW_TUNE_HYBRID_FAVOUR of its time. NULL: none. */
+    const struct rw_hist_method *favourite;
+};
+
+struct rw_hist_choice {
+    const struct rw_hist_method *method;
+    int zero_skip;
+    enum rw_hist_chosen { RW_HIST_BY_RULE, RW_HIST_BY_TIMING, RW_HIST_FORCED } how;
+    double choosing_ms; /* what the choice cost */
+    int n_timings;
+    struct rw_hist_timing timing[2 * RW_HIST_MOST_CANDIDATES]; /* [n_timings] as they were run */
+};
+
+/* The method of that name; RW_ERR_ARGUMENT with the nearest name if there is none. */
+int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out);
+
+/* Which methods of the table training chooses from: all that have a word to say in it. */
+void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
+
+/* The candidate that the rule gives a group of n_bins codes; NULL: they are to be timed. Timing is
+ * also what happens to a call that the rule's method cannot take. */
+const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
+                                          uint32_t n_bins);
+
+/* Chooses for calls like this one, which is run, so that its results are written. Zero-skip is
+ * tried where the call has d_frequent; the call's own zero_skip is not looked at. Waits for the
+ * device. RW_ERR_UNSUPPORTED if no candidate can take the call, with the last one's reason. */
+int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,
+                   const struct rw_hist_call *call, const struct rw_hist_candidates *candidates,
+                   struct rw_hist_choice *out);
+/* Chooses again, between what was chosen and the favourite. Returns 1 if the choice is another one
+ * then, 0 if it stays. The call is run as by rw_hist_choose. */
+int rw_hist_choose_again(struct rw_ctx *ctx, const struct rw_device *device,
+                         const struct rw_hist_call *call,
+                         const struct rw_hist_candidates *candidates,
+                         struct rw_hist_choice *choice);
+/* The choice that the user made. RW_ERR_UNSUPPORTED with the method's limit if it cannot take the
+ * call. */
+int rw_hist_force(struct rw_ctx *ctx, const struct rw_hist_call *call,
+                  const struct rw_hist_method *method, struct rw_hist_choice *out);
+
+/* One line: "136 features of 8-bit codes: lanes (timed in 12.1 ms; ms: lanes 0.213, collision 3.2,
+ * collision zero-skip 2.1)". Cut to `size`. */
+void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hist_matrix *matrix,
+                         char *buffer, size_t size);
+
+/* A document's quantised lambda and hessian in one word. It moves with the document along the list
+ * of documents, so that the histograms of nodes read it in the order in which it stands, and
+ * partitions copy no more bytes than there are. */
+/* What a word holds: the lambda in the low bits, with two's complement, the hessian above it. */
+enum rw_moved {
+    RW_MOVED_LAMBDA, /* a lambda of 16 bits */
+    RW_MOVED_BYTES,  /* both, of 8 bits */
+    RW_MOVED_HALVES  /* both, of 16 bits */
+};
+
+/* The least that holds numbers up to `largest`, which is 1 to 32767. */
+RW_HD enum rw_moved rw_moved_of(int newton, int32_t largest)
+{
+    if (!newton)
+        return RW_MOVED_LAMBDA;
+    return largest <= INT8_MAX ? RW_MOVED_BYTES : RW_MOVED_HALVES;
+}
+
+RW_HD size_t rw_moved_bytes(enum rw_moved moved)
+{
+    return moved == RW_MOVED_HALVES ? sizeof(uint32_t) : sizeof(uint16_t);
+}
+
+RW_HD uint32_t rw_moved_word(enum rw_moved moved, int32_t lambda, int32_t hess)
+{
+    return moved == RW_MOVED_BYTES ? (uint32_t)hess << 8 | ((uint32_t)lambda & 0xffu)
+                                   : (uint32_t)hess << 16 | ((uint32_t)lambda & 0xffffu);
+}
+
+RW_HD int32_t rw_moved_lambda(enum rw_moved moved, uint32_t word)
+{
+    return moved == RW_MOVED_BYTES ? (int8_t)word : (int16_t)word;
+}
+
+RW_HD int32_t rw_moved_hess(enum rw_moved moved, uint32_t word)
+{
+    return (int32_t)(moved == RW_MOVED_BYTES ? word >> 8 & 0xffu : word >> 16);
+}
+
+/* Word i of an array. */
+RW_HD uint32_t rw_moved_at(enum rw_moved moved, const void *words, uint64_t i)
+{
+    return moved == RW_MOVED_HALVES ? ((const uint32_t *)words)[i] : ((const uint16_t *)words)[i];
+}
+
+RW_HD void rw_moved_set(enum rw_moved moved, void *words, uint64_t i, uint32_t word)
+{
+    if (moved == RW_MOVED_HALVES)
+        ((uint32_t *)words)[i] = word;
+    else
+        ((uint16_t *)words)[i] = (uint16_t)word;
+}
+
+/* Algorithm 1 of weighted histogramming on the host: what every method on the device must equal. */
+/* All arrays are on the host. codes: [n_features] of [n_docs]; list: documents, NULL: ranges; node:
+ * [n_nodes]. Results of the shapes in hist.h, cleared first; those that are NULL are left out.
+ * Floats are summed in double, in the order of the documents, and rounded once. */
+struct rw_hist_serial {
+    uint32_t n_features, n_bins;
+    const uint16_t *const *codes;
+    const uint32_t *list;
+    const struct rw_hist_node *node;
+    uint32_t n_nodes;
+    const int32_t *lambda, *hess;
+    const float *value;
+    uint32_t *count;
+    int64_t *lambda_sum, *hess_sum;
+    float *float_sum;
+};
+void rw_hist_serial_run(const struct rw_hist_serial *job);
 
 #ifdef __cplusplus
 }

@@ -9,11 +9,8 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "gpu/device/tuning.h"
 #include "gpu/hist/hist.h"
-
-#ifdef __CUDACC__
-#include "gpu/hist/hist_sums.cuh"
-#endif
 
 /* Numbers of a document that are summed, at most. */
 enum { RW_HIST_NUMBERS = 2 };
@@ -134,6 +131,16 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn lau
  * launch is all. */
 int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch, void *stream);
 
+/* Both as the `run` of a method that launches LAUNCH. */
+template <rw_hist_launch_fn LAUNCH> int hist_in_place(const struct rw_hist_call *call, void *stream)
+{
+    return rw_cuda_hist_in_place(call, LAUNCH, stream);
+}
+template <rw_hist_launch_fn LAUNCH> int hist_whole(const struct rw_hist_call *call, void *stream)
+{
+    return rw_cuda_hist_whole(call, LAUNCH, stream);
+}
+
 /* Bytes of the parts of all jobs; sets where they lie, from d_scratch on. */
 size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
                            void *d_scratch);
@@ -154,7 +161,28 @@ __host__ __device__ constexpr uint32_t hist_words(int sums)
 
 /* ---- Device ---- */
 
-#ifdef __CUDACC__
+/* Sums of lambdas or hessians in histograms' cells: of 64 bits, or of 32 where no node's can pass
+ * them (struct rw_hist_call says which). */
+static __device__ __forceinline__ long long hist_sum_at(const void *d_sum, uint64_t at, int narrow)
+{
+    return narrow ? ((const int32_t *)d_sum)[at] : ((const int64_t *)d_sum)[at];
+}
+
+static __device__ __forceinline__ void hist_set_sum(void *d_sum, uint64_t at, int narrow,
+                                                    long long sum)
+{
+    if (narrow)
+        ((int32_t *)d_sum)[at] = (int32_t)sum;
+    else
+        ((int64_t *)d_sum)[at] = sum;
+}
+
+/* Takes a sum from one. */
+static __device__ __forceinline__ void hist_take_sum(void *d_sum, uint64_t at, int narrow,
+                                                     long long sum)
+{
+    hist_set_sum(d_sum, at, narrow, hist_sum_at(d_sum, at, narrow) - sum);
+}
 
 /* One document's numbers. */
 struct hist_item {
@@ -540,5 +568,42 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
     }
 }
 
-#endif /* __CUDACC__ */
+/* Binary search among the ascending edges of bins, on the device. */
+/* Where the search over n ascending numbers begins: the largest power of 2 under n; 0 if n is 1. */
+__host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
+{
+    uint32_t top = 0;
+    for (uint32_t step = 1; step < n; step *= 2)
+        top = step;
+    return top;
+}
+
+/* The last of n ascending edges that is not over x; the first one is not. Every thread takes the
+ * same number of steps, so that a warp does not part. */
+template <class E>
+__device__ __forceinline__ uint32_t rw_edge_search(const E *edge, uint32_t n, uint32_t top, E x)
+{
+    uint32_t at = 0;
+    for (uint32_t step = top; step > 0; step /= 2)
+        if (at + step < n && edge[at + step] <= x)
+            at += step;
+    return at;
+}
+
+/* What `sort-search` over codes and that over raw values, of the laboratory, share. */
+enum { SORT_SEARCH_THREADS = 256 };
+
+/* Parts of a scratch, one after the other. base NULL: sizes only. */
+struct sort_search_layout {
+    char *base;
+    size_t bytes;
+};
+
+template <class P> static P *sort_search_take(struct sort_search_layout *at, uint64_t n)
+{
+    char *const p = at->base ? at->base + at->bytes : NULL;
+    at->bytes += rw_hist_round_up(n * sizeof(P));
+    return (P *)p;
+}
+
 #endif

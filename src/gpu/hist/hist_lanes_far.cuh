@@ -1,5 +1,5 @@
-/* Codes in the host's memory, for hist_lanes.cu: in which order they are read
- * (hist_lanes_order.cu), and the pieces into which they are gathered (hist_lanes_far.cu). */
+/* Codes in the host's memory, for hist_lanes.cu: in which order they are read,
+ * and the pieces into which they are gathered (hist_lanes_far.cu). */
 #ifndef RW_GPU_HIST_LANES_FAR_CUH
 #define RW_GPU_HIST_LANES_FAR_CUH
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "gpu/hist/hist.h"
-#include "gpu/hist/hist_moved.h"
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };

@@ -1,5 +1,18 @@
-/* The kernel of `collision-reduced`, for the method and for the bench of its configurations (Table
- * 6 of weighted histogramming); what it does stands in hist_collision_reduced.cu. */
+/* `collision-reduced`: a small hash buffer a thread in front of the block's shared histogram.
+ *
+ * Why: weighted histogramming, section 4.4 and Algorithm 2: documents of one code are first added
+ * up in the thread's own buffer, and neighbouring threads hold one code in different rows, so that
+ * a warp that empties its buffers seldom meets in one cell. For clustered data and the paper's
+ * floats. Algorithm 2 as printed loses lambdas (line 28 must add), shifts by the wrong amount (line
+ * 24) and cuts the count; here it is as meant.
+ *
+ * Shapes: buffers [N_BUFFER][threads] of (code << 16 | count) and of each other sum, then the
+ * histogram [sums][n_bins], all of 32 bits; result [n_nodes][n_features][n_bins].
+ *
+ * Decomposition: a block a (job, feature), so that a job's histogram is a sub-histogram of its
+ * node's; these are added up in the result. A thread empties its buffers after N_BUFFER documents
+ * of its own: so many always find a free slot. No barrier is needed for that, as a buffer is one
+ * thread's. */
 #ifndef RW_GPU_HIST_REDUCED_CUH
 #define RW_GPU_HIST_REDUCED_CUH
 

@@ -3,7 +3,7 @@
  * compared with it. */
 #include <string.h>
 
-#include "gpu/hist/hist_serial.h"
+#include "gpu/hist/hist.h"
 
 /* Bins whose double sums stand on the stack at once. */
 enum { SECTION = 1024 };

@@ -10,7 +10,12 @@
  *
  * Decomposition: as many features at a time as a budget of documents allows: a block a job makes
  * keys, CUB sorts and scans, a thread a cell searches, a thread a cell takes the differences. */
-#include "gpu/hist/sort_search.cuh"
+#include <cub/block/block_reduce.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "gpu/hist/hist_block.cuh"
 
 /* What travels with a key. */
 template <int SUMS> struct code_item {

@@ -1,12 +1,12 @@
 // Why: validation each round must not bring the scores to the host. The values are those of the
 // host's own inline functions, and sums are exact, so that the means are the host's by ==.
 //
-// Shapes: cu_metric.h.
+// Shapes: metric_cuda.h.
 //
 // Decomposition: a thread a document gathers what the metrics need into rank order; a thread a
 // query (of all metrics: the grid's second axis) adds its terms in that order, as the contract
 // wants it, the longest queries in the same warps; blocks add up, then one block a metric.
-#include "gpu/metric/cu_metric.h"
+#include "gpu/metric/metric_cuda.h"
 #include "metric/metric.h"
 
 enum { GATHER_THREADS = 256, QUERY_THREADS = 64, SUM_THREADS = 128 };

@@ -14,9 +14,9 @@
 #include <cub/warp/warp_merge_sort.cuh>
 
 #include "base/bits.h"
-#include "gpu/device/architecture.cuh"
+#include "gpu/device/kernel.cuh"
 #include "gpu/device/tuning.h"
-#include "gpu/metric/rank_cuda.h"
+#include "gpu/metric/metric_cuda.h"
 #include "metric/dcg.h"
 
 enum {

@@ -6,7 +6,7 @@
 // Decomposition: a grid strides over the documents, twice: the largest magnitudes (doubles of 0 or
 // more order as their bits do), then the integers. Recomputing a gradient is cheaper than keeping
 // it.
-#include "gpu/objective/cu_lambda.h"
+#include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "tree/numbers.h"
 

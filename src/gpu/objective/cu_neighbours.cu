@@ -2,7 +2,7 @@
 // host's generator, keys, deltas and pairs come from the same inline functions, and pairs are added
 // as integers.
 //
-// Shapes: rw_neighbours_args in cu_neighbours.h.
+// Shapes: rw_neighbours_args in lambda_cuda.h.
 //
 // Decomposition: a block a query finds the best score; a thread a document makes powers, and the
 // keys of each ranking, which cu_rank.cu sorts. Pairs: a warp a query takes 32 positions at a time,
@@ -11,8 +11,8 @@
 // above a position is built from the top downwards, one position after another, as on the host; all
 // lanes go through those of the 32 together. Where deltas do not look up, a large query's positions
 // are shared among many warps.
-#include "gpu/device/cu_random.cuh"
-#include "gpu/objective/cu_neighbours.h"
+#include "gpu/device/kernel.cuh"
+#include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "objective/objective.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "gpu/device/architecture.cuh"
+#include "gpu/device/kernel.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "objective/lambda.h"
 

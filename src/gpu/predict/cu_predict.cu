@@ -9,11 +9,12 @@
  * grid y slots. */
 #include <cuda_runtime.h>
 
-#include "gpu/device/architecture.cuh"
+#include "gpu/device/kernel.cuh"
 #include "gpu/predict/cu_predict.h"
 
 template <bool VALUES_IN_SHARED>
-static __global__ void __launch_bounds__(PREDICT_THREADS, RW_BLOCKS_HELD(PREDICT_THREADS, RW_TUNE_PREDICT_BLOCKS))
+static __global__ void __launch_bounds__(PREDICT_THREADS,
+                                         RW_BLOCKS_HELD(PREDICT_THREADS, RW_TUNE_PREDICT_BLOCKS))
     predict_kernel(const struct rw_predict_args args)
 {
     extern __shared__ __align__(16) unsigned char shared[];

@@ -8,7 +8,7 @@
 #include "dataset/dataset.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/predict/cu_predict.h"
-#include "gpu/device/transfer.h"
+#include "gpu/device/device.h"
 #include "gpu/device/tuning.h"
 #include "model/flat.h"
 #include "model/scorer.h"

@@ -11,9 +11,9 @@
  * kernel knows of sets. */
 #include <cuda_runtime.h>
 
-#include "gpu/device/launch_after.cuh"
+#include "gpu/device/kernel.cuh"
 #include "gpu/engine/cu_engine.h"
-#include "gpu/hist/hist_sums.cuh"
+#include "gpu/hist/hist_block.cuh"
 #include "gpu/split/category_block.h"
 #include "gpu/split/search_end.cuh"
 

@@ -14,10 +14,8 @@
  * a block a chunk of a leaf. */
 #include <cuda_runtime.h>
 
-#include "gpu/device/launch_after.cuh"
+#include "gpu/device/kernel.cuh"
 #include "gpu/engine/cu_engine.h"
-#include "gpu/split/chunk_node.cuh"
-#include "gpu/split/load_gradient.cuh"
 #include "gpu/device/tuning.h"
 
 enum {
@@ -33,6 +31,24 @@ static_assert(sizeof(struct rw_cuda_partition) + sizeof(struct rw_cuda_part_sets
               "the arguments of a launch");
 static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
 static_assert(WORDS % WARP == 0, "each lane of the warp that adds bits up has as many words");
+
+/* The last of the parts whose first_chunk is not above the chunk: nodes without documents share
+ * their first_chunk with the next. Whole warps call it: their lanes look at 32 parts at once, since
+ * what this takes is the time of loads that wait for one another. */
+template <class PART>
+static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint32_t chunk)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t low = 0, n = n_parts; /* it is one of n from low on */
+    while (n > 1) {
+        const uint32_t step = (n + 31) / 32, at = lane * step;
+        const int not_above = at < n && d_part[low + at].first_chunk <= chunk;
+        const uint32_t last = (uint32_t)__popc(__ballot_sync(0xffffffffu, not_above)) - 1;
+        low += last * step;
+        n = n - last * step < step ? n - last * step : step;
+    }
+    return low;
+}
 
 /* ---- partition ---- */
 

@@ -1,0 +1,130 @@
+/* Launches that begin while the one before them in the stream ends: what such a kernel does before
+ * wait_for_launch_before() may touch nothing that the launch before writes, and what it does after
+ * reads that without __ldg, which is for what nobody writes while the kernel is there. */
+#ifndef RW_GPU_KERNEL_CUH
+#define RW_GPU_KERNEL_CUH
+
+#include <atomic>
+#include <cuda_runtime.h>
+#include <curand_philox4x32_x.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+
+enum { MOST_DEVICES = 64 };
+
+/* Waits for the launch before this one, where the two overlap. */
+static __device__ __forceinline__ void wait_for_launch_before()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+
+static __device__ __forceinline__ void let_next_launch_begin()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* May a launch begin while the one before it ends? Where kernels wait: not on a newer GPU, if they
+ * were compiled for older ones. Asked once a device, for they all were for the same. */
+template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
+{
+    static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
+    struct cudaFuncAttributes about;
+    if (known[device] != 0)
+        return known[device] == 2;
+    if (cudaFuncGetAttributes(&about, kernel) == cudaSuccess)
+        known[device] = about.ptxVersion >= 90 ? 2 : 1;
+    else
+        (void)cudaGetLastError(); /* the launch would be blamed */
+    return known[device] == 2;
+}
+
+static inline int current_device()
+{
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess)
+        (void)cudaGetLastError(); /* as above */
+    return device < MOST_DEVICES ? device : 0;
+}
+
+/* Launches a kernel that waits by itself for the one before it. */
+template <class... TYPES, class... ARGUMENTS>
+static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
+                                cudaStream_t stream, ARGUMENTS... arguments)
+{
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = launches_overlap(current_device(), kernel) ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/* What GPUs of some compute capabilities have and others have not, as kernels see it. */
+/* Threads that a multiprocessor holds at once. */
+#if __CUDA_ARCH__ == 750
+#define RW_MULTIPROCESSOR_THREADS 1024
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+#define RW_MULTIPROCESSOR_THREADS 1536
+#else
+#define RW_MULTIPROCESSOR_THREADS 2048
+#endif
+/* Of the blocks wanted on a multiprocessor, as many as it has threads for: for __launch_bounds__.
+ */
+#define RW_BLOCKS_HELD(threads, blocks)                           \
+    ((threads) * (blocks) <= RW_MULTIPROCESSOR_THREADS ? (blocks) \
+                                                       : RW_MULTIPROCESSOR_THREADS / (threads))
+
+/* The sum, modulo 2^32, and the largest over a whole warp, in all lanes: one instruction from 8.0
+ * on. */
+__device__ __forceinline__ uint32_t rw_warp_add(uint32_t v)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(~0u, v);
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        v += __shfl_xor_sync(~0u, v, distance);
+    return v;
+#endif
+}
+
+__device__ __forceinline__ uint32_t rw_warp_max(uint32_t v)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(~0u, v);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const uint32_t other = __shfl_xor_sync(~0u, v, distance);
+        v = other > v ? other : v;
+    }
+    return v;
+#endif
+}
+
+/* The random words of the device: cuRAND's Philox4x32-10, keyed as on the host (base/rng.h), which
+ * `check_hist` holds equal. */
+/* All four words for (seed, item, tree, stream): rw_random4. */
+static __device__ __forceinline__ uint4 rw_cuda_random4(uint64_t seed, uint64_t item, uint32_t tree,
+                                                        uint32_t stream)
+{
+    return curand_Philox4x32_10(make_uint4((uint32_t)item, (uint32_t)(item >> 32), tree, stream),
+                                make_uint2((uint32_t)seed, (uint32_t)(seed >> 32)));
+}
+
+/* The first word: rw_random. */
+static __device__ __forceinline__ uint32_t rw_cuda_random(uint64_t seed, uint64_t item,
+                                                          uint32_t tree, uint32_t stream)
+{
+    return rw_cuda_random4(seed, item, tree, stream).x;
+}
+
+#endif

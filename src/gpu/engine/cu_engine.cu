@@ -1,0 +1,240 @@
+/* The small kernels of the engine, each with its page below: what the host waits for, columns from
+ * tiles, histograms that change their place, scores. */
+#include <cuda_runtime.h>
+
+#include "gpu/device/kernel.cuh"
+#include "gpu/device/tuning.h"
+#include "gpu/engine/cu_engine.h"
+#include "gpu/hist/hist.h"
+
+/* ---- answers ----
+ * what the host waits for is a few words. A kernel that writes them where the host looks takes
+ * less than a copy and a wait for the stream.
+ *
+ * Shapes: words of 32 bits. Decomposition: one block. */
+enum { ANSWER_THREADS = 256 };
+
+static __global__ void __launch_bounds__(ANSWER_THREADS)
+    answer_kernel(uint32_t *d_from, uint32_t n, int clear, volatile uint32_t *to,
+                  volatile uint32_t *word, uint32_t value)
+{
+    wait_for_launch_before();
+    for (uint32_t i = threadIdx.x; i < n; i += ANSWER_THREADS) {
+        to[i] = d_from[i];
+        if (clear)
+            d_from[i] = 0;
+    }
+    __threadfence_system(); /* who sees the word sees the rest */
+    __syncthreads();
+    if (threadIdx.x == 0)
+        *word = value;
+}
+
+extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t *to,
+                                   uint32_t *word, uint32_t value, void *stream)
+{
+    return launch_after(answer_kernel, 1, ANSWER_THREADS, 0, (cudaStream_t)stream,
+                        (uint32_t *)d_from, n, clear, (volatile uint32_t *)to,
+                        (volatile uint32_t *)word, value);
+}
+
+/* ---- columns ----
+ * a partition of many documents by one feature reads 32 bytes a document from tiles, and one
+ * or two from a column: features that split large nodes again and again are worth a copy.
+ * And sums over columns, which tell data apart.
+ *
+ * Decomposition: copy_kernel: a block takes DOCS documents of a column, a thread every THREADS-th
+ * of them; blocks of the same documents are neighbours, so that what they share is read once.
+ * sum_kernel: as many blocks a column as SUM_BLOCKS, each every SUM_BLOCKS-th run of THREADS. */
+enum {
+    COLUMNS_THREADS = RW_TUNE_COLUMNS_THREADS,
+    UNROLL = 8,
+    DOCS = COLUMNS_THREADS * UNROLL,
+    SUM_BLOCKS = 64
+};
+
+/* Tiles have words of narrow codes, or a code of 16 bits in 2 bytes. */
+template <class ELEMENT, class CODE>
+static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &from,
+                                                  uint32_t n_docs, uint64_t first, CODE *d_to)
+{
+    ELEMENT element[UNROLL];
+#pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        const uint64_t doc = first + i * COLUMNS_THREADS;
+        element[i] = doc < n_docs
+                         ? ((const ELEMENT *)from.d_word)[rw_cuda_element_of(&from, (uint32_t)doc)]
+                         : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        const uint64_t doc = first + i * COLUMNS_THREADS;
+        if (doc < n_docs)
+            d_to[doc] = (CODE)rw_cuda_code_in(&from, element[i], (uint32_t)doc);
+    }
+}
+
+static __global__ void __launch_bounds__(COLUMNS_THREADS)
+    copy_kernel(const __grid_constant__ struct rw_cuda_copies a)
+{
+    const uint32_t c = blockIdx.x % a.n;
+    const uint64_t first = blockIdx.x / a.n * (uint64_t)DOCS + threadIdx.x;
+    if (a.from[c].bits == 16)
+        copy_block<uint16_t>(a.from[c], a.n_docs, first, (uint16_t *)a.d_to[c]);
+    else
+        copy_block<uint32_t>(a.from[c], a.n_docs, first, (uint8_t *)a.d_to[c]);
+}
+
+extern "C" int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream)
+{
+    const uint32_t blocks = (copies->n_docs / DOCS + 1) * copies->n;
+    if (blocks > 0)
+        copy_kernel<<<blocks, COLUMNS_THREADS, 0, (cudaStream_t)stream>>>(*copies);
+    return cudaGetLastError();
+}
+
+static __global__ void __launch_bounds__(COLUMNS_THREADS)
+    sum_kernel(const struct rw_cuda_column *d_column, uint32_t n_docs, uint64_t first_doc,
+               unsigned long long *d_sum)
+{
+    const struct rw_cuda_column column = d_column[blockIdx.x];
+    unsigned long long sum = 0;
+    for (uint64_t doc = blockIdx.y * (uint64_t)COLUMNS_THREADS + threadIdx.x; doc < n_docs;
+         doc += (uint64_t)SUM_BLOCKS * COLUMNS_THREADS)
+        sum += rw_code_weight(first_doc + doc) * rw_cuda_code_of(&column, (uint32_t)doc);
+    for (int distance = 16; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(0xffffffffu, sum, distance);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(&d_sum[blockIdx.x], sum);
+}
+
+extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_features,
+                                   uint32_t n_docs, uint64_t first_doc, unsigned long long *d_sum,
+                                   void *stream)
+{
+    const dim3 blocks(n_features, SUM_BLOCKS);
+    if (n_features > 0)
+        sum_kernel<<<blocks, COLUMNS_THREADS, 0, (cudaStream_t)stream>>>(d_column, n_docs,
+                                                                         first_doc, d_sum);
+    return cudaGetLastError();
+}
+
+/* ---- histograms that move ----
+ * a batch's histograms stand in buffers in a row, and most of those before them are of use.
+ * When there is no such row at the end any more, the last ones move into the places of those that
+ * are not.
+ *
+ * Shapes: cells [buffer][n_cells] of a group, moved as words of 32 bits.
+ *
+ * Decomposition: grid y = a move, whose words are dealt to BLOCKS blocks. */
+enum { MOVE_THREADS = RW_TUNE_MOVE_THREADS, MOVE_BLOCKS = RW_TUNE_MOVE_BLOCKS };
+
+static __device__ void move_words(void *d_words, uint64_t n, uint32_t from, uint32_t to)
+{
+    const uint32_t *const d_from = (const uint32_t *)d_words + from * n;
+    uint32_t *const d_to = (uint32_t *)d_words + to * n;
+    for (uint64_t i = blockIdx.x * (uint64_t)MOVE_THREADS + threadIdx.x; i < n;
+         i += MOVE_BLOCKS * MOVE_THREADS)
+        d_to[i] = d_from[i];
+}
+
+static __global__ void __launch_bounds__(MOVE_THREADS)
+    move_kernel(const __grid_constant__ struct rw_cuda_cells cells,
+                const __grid_constant__ struct rw_cuda_moves moves, uint64_t sum_words)
+{
+    const uint32_t from = moves.from[blockIdx.y], to = moves.to[blockIdx.y];
+    move_words(cells.d_count, cells.n_cells, from, to);
+    move_words(cells.d_lambda, sum_words, from, to);
+    if (cells.d_hess)
+        move_words(cells.d_hess, sum_words, from, to);
+}
+
+extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_cuda_moves *moves,
+                            void *stream)
+{
+    const uint64_t sum_words =
+        (uint64_t)cells->n_cells * rw_hist_sum_bytes(cells->narrow) / sizeof(uint32_t);
+    if (moves->n == 0 || cells->n_cells == 0)
+        return cudaSuccess;
+    move_kernel<<<dim3(MOVE_BLOCKS, moves->n), MOVE_THREADS, 0, (cudaStream_t)stream>>>(
+        *cells, *moves, sum_words);
+    return cudaGetLastError();
+}
+
+/* ---- scores ----
+ * a finished tree's values added to scores: for the documents it was grown on by the leaves
+ * that the sums of leaves have noted, for all others by walking down with their codes.
+ *
+ * Shapes: scores [n_docs] in double; a document gets one addition a tree, so the order of threads
+ * cannot matter.
+ *
+ * Decomposition: values_kernel: a thread two documents; walk_kernel: a thread a document. */
+enum { SCORES_THREADS = RW_TUNE_SCORES_THREADS };
+
+/* Two documents are one word of leaves and 16 bytes of scores. */
+static __global__ void __launch_bounds__(SCORES_THREADS)
+    values_kernel(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
+                  uint32_t n_docs, double *d_score)
+{
+    const uint64_t doc = (blockIdx.x * (uint64_t)SCORES_THREADS + threadIdx.x) * 2;
+    if (doc + 1 < n_docs && !d_sampled) {
+        const uint32_t leaves = *(const uint32_t *)(const void *)&d_leaf_of[doc];
+        double2 *const d_both = (double2 *)(void *)&d_score[doc];
+        double2 both = *d_both;
+        both.x += (double)d_value[leaves & 0xffff];
+        both.y += (double)d_value[leaves >> 16];
+        *d_both = both;
+        return;
+    }
+    for (uint64_t one = doc; one < n_docs && one < doc + 2; one++) {
+        if (!d_sampled || d_sampled[one])
+            d_score[one] += (double)d_value[d_leaf_of[one]];
+    }
+}
+
+extern "C" int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value,
+                                  const uint8_t *d_sampled, uint32_t n_docs, double *d_score,
+                                  void *stream)
+{
+    const uint64_t blocks = ((uint64_t)n_docs + 2 * SCORES_THREADS - 1) / (2 * SCORES_THREADS);
+    if (blocks == 0)
+        return cudaSuccess;
+    values_kernel<<<(unsigned)blocks, SCORES_THREADS, 0, (cudaStream_t)stream>>>(
+        d_leaf_of, d_value, d_sampled, n_docs, d_score);
+    return cudaGetLastError();
+}
+
+/* BY_SET: some nodes may have sets. */
+template <int BY_SET>
+static __global__ void __launch_bounds__(SCORES_THREADS) walk_kernel(const struct rw_cuda_walk a)
+{
+    for (uint64_t i = blockIdx.x * (uint64_t)SCORES_THREADS + threadIdx.x; i < a.n_docs;
+         i += (uint64_t)gridDim.x * SCORES_THREADS) {
+        const uint32_t doc = (uint32_t)i;
+        if (a.d_skip && a.d_skip[doc])
+            continue;
+        int32_t at = a.n_leaves == 1 ? -1 : 0;
+        while (at >= 0) {
+            const struct rw_coded_node node = a.d_node[at];
+            const uint32_t code = rw_cuda_code_of(&a.d_column[node.column], doc);
+            const int left = BY_SET                      ? rw_coded_goes_left(&node, code)
+                             : code == node.missing_code ? node.missing_left
+                                                         : code <= node.bin;
+            at = left ? node.left : node.right;
+        }
+        a.d_score[doc] += (double)a.d_leaf[~at];
+    }
+}
+
+extern "C" int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream)
+{
+    const uint64_t chunks = ((uint64_t)walk->n_docs + SCORES_THREADS - 1) / SCORES_THREADS;
+    const unsigned blocks = (unsigned)(chunks > 65535 ? 65535 : chunks);
+    if (blocks == 0)
+        return cudaSuccess;
+    if (walk->by_set)
+        walk_kernel<1><<<blocks, SCORES_THREADS, 0, (cudaStream_t)stream>>>(*walk);
+    else
+        walk_kernel<0><<<blocks, SCORES_THREADS, 0, (cudaStream_t)stream>>>(*walk);
+    return cudaGetLastError();
+}

@@ -1,0 +1,283 @@
+/* The papers' methods whose blocks add to a histogram by atomics: `global-atomic`, `collision`,
+ * `privatized`, `multi` and `collision-reduced`. Each has its page below.
+ *
+ * Shapes: columns [n_features][column_words]; result [n_nodes][n_features][n_bins].
+ *
+ * Decomposition: a block a (job, feature), see hist_block.cuh; threads over words of codes, or over
+ * positions of the list. */
+#include "gpu/device/kernel.cuh"
+#include "gpu/device/tuning.h"
+#include "gpu/hist/hist_block.cuh"
+#include "gpu/hist/hist_reduced.cuh"
+
+/* The entry of such a method. */
+static constexpr struct rw_hist_method
+atomic_method(const char *name, uint32_t most_bins, int (*run)(const struct rw_hist_call *, void *),
+              int subtracts = 0, int is_baseline = 0)
+{
+    return {.name = name,
+            .most_bins = most_bins,
+            .sums = RW_HIST_ANY_SUMS,
+            .zero_skip = 1,
+            .scratch_bytes = rw_hist_derive_bytes,
+            .run = run,
+            .subtracts = subtracts,
+            .is_baseline = is_baseline};
+}
+
+/* ---- global-atomic ----
+ * Every document adds to the result in global memory: the straightforward mapping that the papers
+ * start from (weighted histogramming, section 4.1; the naive code of privatized histograms), the
+ * baseline of the contention table, never chosen. Documents of one code queue at one address of the
+ * L2 cache. */
+
+template <int BITS, int SUMS>
+__global__ void __launch_bounds__(RW_TUNE_GLOBAL_ATOMIC_THREADS)
+    hist_global_kernel(const __grid_constant__ struct rw_hist_args a)
+{
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    const size_t row = hist_row(a, work);
+    hist_visit<BITS, SUMS, 1>(a, work, work.lo, work.hi, [&](uint32_t code, struct hist_item item) {
+        atomicAdd(a.d_count + row + code, 1u);
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            hist_add_result<SUMS>(a, k, row + code, item.number[k]);
+    });
+}
+
+static struct rw_hist_launch global_launch(const struct rw_hist_call *call,
+                                           struct rw_hist_args *args)
+{
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_global_kernel);
+    (void)args;
+    return {kernel[hist_width(call)][call->sums], RW_TUNE_GLOBAL_ATOMIC_THREADS, 0};
+}
+
+const struct rw_hist_method rw_hist_global_atomic =
+    atomic_method("global-atomic", 1024, hist_in_place<global_launch>, 0, 1);
+
+/* ---- a histogram a block ---- */
+
+/* Adds the job's documents to hist, at bin_of(code), and drains it after every a.chunk of them,
+ * which is as many as its words hold. All threads of the block; what they wrote to shared memory
+ * before is seen by all. */
+template <int BITS, int SUMS, class BinOf>
+__device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
+                                                const struct hist_work &work,
+                                                const struct hist_shared &hist, BinOf bin_of)
+{
+    hist_shared_clear<SUMS>(hist, a.n_bins);
+    __syncthreads();
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
+        hist_visit<BITS, SUMS, RW_TUNE_COLLISION_UNROLL>(
+            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
+                hist_shared_add<SUMS>(hist, bin_of(code), 1u, item);
+            });
+        __syncthreads();
+        if (a.whole) { /* one turn */
+            hist_shared_write<SUMS>(a, work, hist);
+            return;
+        }
+        hist_shared_drain<SUMS>(a, work, hist);
+        __syncthreads();
+    }
+}
+
+/* The launch of such a kernel, with bin_words words of shared memory a bin; under 48 KiB. Whole
+ * nodes have no other block to share the work with. */
+static struct rw_hist_launch hist_shared_launch(const struct rw_hist_args *args,
+                                                rw_hist_kernel_fn kernel, uint32_t bin_words)
+{
+    const unsigned threads = args->whole ? RW_TUNE_HIST_WHOLE_THREADS : RW_TUNE_COLLISION_THREADS;
+    return {kernel, threads, args->n_bins * sizeof(uint32_t) * bin_words};
+}
+
+/* ---- collision ----
+ * One histogram a block in shared memory, [sums][n_bins] of 32 bits, filled by shared atomics.
+ * Weighted histogramming, section 4.3: with many bins a histogram a thread does not fit. Fast on
+ * even data; documents of one code in a warp queue. The paper's own floats (RW_HIST_FLOAT) fall
+ * apart then, since the hardware has no float atomic on shared memory; integers suffer less. */
+
+template <int BITS, int SUMS>
+__global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
+    hist_collision_kernel(const __grid_constant__ struct rw_hist_args a)
+{
+    extern __shared__ uint32_t memory[];
+    let_next_launch_begin(); /* small trees take this method, and wait for launches */
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    const struct hist_shared hist = hist_shared_at(memory, a.n_bins);
+    hist_shared_job<BITS, SUMS>(a, work, hist, [](uint32_t code) { return code; });
+}
+
+static struct rw_hist_launch collision_launch(const struct rw_hist_call *call,
+                                              struct rw_hist_args *args)
+{
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_collision_kernel);
+    return hist_shared_launch(args, kernel[hist_width(call)][call->sums], hist_words(call->sums));
+}
+
+const struct rw_hist_method rw_hist_collision =
+    atomic_method("collision", 1024, hist_whole<collision_launch>, 1);
+
+/* ---- privatized ----
+ * The same, but the bin is found by binary search over the edges 0 .. n_bins - 1 behind the
+ * histogram, as if a code were any value: Milic et al., "Parallelizing general histogram
+ * application for CUDA architectures", section III-B and Listing 2, for edges of any width.
+ * Privatisation is from "Parallel computation patterns (histogram)". */
+
+template <int BITS, int SUMS>
+__global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
+    hist_privatized_kernel(const __grid_constant__ struct rw_hist_args a)
+{
+    extern __shared__ uint32_t words[];
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    const struct hist_shared hist = hist_shared_at(words, a.n_bins);
+    uint32_t *const edge = words + hist_words(SUMS) * a.n_bins;
+    const uint32_t top = rw_edge_top(a.n_bins);
+    for (uint32_t b = threadIdx.x; b < a.n_bins; b += blockDim.x)
+        edge[b] = b;
+    hist_shared_job<BITS, SUMS>(
+        a, work, hist, [&](uint32_t code) { return rw_edge_search(edge, a.n_bins, top, code); });
+}
+
+static struct rw_hist_launch privatized_launch(const struct rw_hist_call *call,
+                                               struct rw_hist_args *args)
+{
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_privatized_kernel);
+    return hist_shared_launch(args, kernel[hist_width(call)][call->sums],
+                              hist_words(call->sums) + 1);
+}
+
+const struct rw_hist_method rw_hist_privatized =
+    atomic_method("privatized", RW_HIST_MOST_BINS, hist_whole<privatized_launch>, 1);
+
+/* ---- multi ----
+ * M histograms a block in shared memory, [sums][n_bins][M] of 32 bits: the copies of a bin lie side
+ * by side, each in its own bank, and thread t adds to copy t % M.
+ *
+ * Henriksen et al., "Compiling generalized histograms for GPU": documents of one code in a warp
+ * queue at one cell unless the cell has copies, and M is as many as fit and as the documents of a
+ * block pay for (equations 1 and 2; M x bins is no more than the documents of the block). A
+ * document's (count, lambda) or (count, lambda, hessian) is a vector, added number by number
+ * (section IV-D). With at most 1024 bins one pass always does (equation 3). Batched histograms
+ * (section IV-C): the jobs of a node are its K blocks. A block folds its copies into the result
+ * after every `chunk` documents, which is as many as a 32-bit sum holds if all have one code and
+ * the largest lambda, and at the end. */
+
+enum {
+    HIST_MULTI_THREADS = RW_TUNE_MULTI_HIST_THREADS,
+    HIST_MULTI_LANES = 32,
+    HIST_MULTI_AT_ONCE = 2 /* blocks that share a multiprocessor's memory */
+};
+
+/* Sums over the m lanes of a bin; m is a power of 2. */
+template <int SUMS> __device__ __forceinline__ int32_t hist_multi_sum(int32_t number, uint32_t m)
+{
+    for (uint32_t step = m / 2; step > 0; step /= 2)
+        number = hist_plus<SUMS>(number, __shfl_xor_sync(0xffffffffu, number, step));
+    return number;
+}
+
+/* Adds the copies of each bin to the result and clears them. A lane a cell: whole warps go on,
+ * those behind the last cell with zeros. Barriers before and after are the caller's. */
+template <int SUMS>
+__device__ __forceinline__ void hist_multi_fold(const struct rw_hist_args &a,
+                                                const struct hist_work &work,
+                                                const struct hist_shared &hist, uint32_t m)
+{
+    const size_t row = hist_row(a, work);
+    const uint32_t n = a.n_bins * m, lane = threadIdx.x % HIST_MULTI_LANES;
+    for (uint32_t first = threadIdx.x - lane; first < n; first += HIST_MULTI_THREADS) {
+        const uint32_t i = first + lane;
+        const bool there = i < n;
+        const size_t cell = row + i / m;
+        const uint32_t count =
+            (uint32_t)hist_multi_sum<RW_HIST_COUNT>(there ? (int32_t)hist.count[i] : 0, m);
+        const bool leads = there && i % m == 0 && count > 0;
+        if (leads)
+            atomicAdd(a.d_count + cell, count);
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++) {
+            const int32_t sum = hist_multi_sum<SUMS>(there ? hist.sum[k][i] : 0, m);
+            if (leads)
+                hist_add_result<SUMS>(a, k, cell, sum);
+        }
+    }
+}
+
+template <int BITS, int SUMS>
+__global__ void __launch_bounds__(HIST_MULTI_THREADS)
+    hist_multi_kernel(const __grid_constant__ struct rw_hist_args a)
+{
+    extern __shared__ uint32_t memory[];
+    const uint32_t m = a.copies;
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    const struct hist_shared hist = hist_shared_at(memory, a.n_bins * m);
+    const uint32_t copy = threadIdx.x & (m - 1);
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
+        hist_shared_clear<SUMS>(hist, a.n_bins * m);
+        __syncthreads();
+        hist_visit<BITS, SUMS, RW_TUNE_MULTI_HIST_UNROLL>(
+            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
+                hist_shared_add<SUMS>(hist, code * m + copy, 1u, item);
+            });
+        __syncthreads();
+        hist_multi_fold<SUMS>(a, work, hist, m);
+        __syncthreads();
+    }
+}
+
+/* M of the model for one block's share of the documents, in half of a multiprocessor's memory: as
+ * many as there are cells for, a power of 2 so that the lanes of a warp keep to their banks, and no
+ * more than a warp has lanes: the hardware's own atomics gain nothing from more. */
+static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
+                       uint32_t cell_bytes)
+{
+    const uint64_t reserved = 1024; /* of each block, for the device */
+    const uint64_t bytes = (call->shared_bytes + reserved) / HIST_MULTI_AT_ONCE - reserved;
+    uint64_t cells = 0; /* no more than the block's documents */
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        cells += call->node[i].n;
+    cells /= rw_hist_n_jobs(args);
+    cells = bytes / cell_bytes < cells ? bytes / cell_bytes : cells;
+    uint32_t m = 1;
+    while (m < HIST_MULTI_LANES && (uint64_t)m * 2 * args->n_bins <= cells)
+        m *= 2;
+    return m;
+}
+
+static struct rw_hist_launch multi_launch(const struct rw_hist_call *call,
+                                          struct rw_hist_args *args)
+{
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_multi_kernel);
+    const uint32_t cell_bytes = hist_words(call->sums) * (uint32_t)sizeof(uint32_t);
+    args->copies = copies(call, args, cell_bytes);
+    return {kernel[hist_width(call)][call->sums], HIST_MULTI_THREADS,
+            (size_t)args->n_bins * args->copies * cell_bytes};
+}
+
+const struct rw_hist_method rw_hist_multi =
+    atomic_method("multi", 1024, hist_in_place<multi_launch>);
+
+/* ---- collision-reduced: hist_reduced.cuh has its kernel ---- */
+
+static struct rw_hist_launch reduced_launch(const struct rw_hist_call *call,
+                                            struct rw_hist_args *args)
+{
+    static const rw_hist_kernel_fn of_5[] = RW_HIST_WITH_SUMS(hist_reduced_kernel, 5);
+    static const rw_hist_kernel_fn of_8[] = RW_HIST_WITH_SUMS(hist_reduced_kernel, 8);
+    static const rw_hist_kernel_fn of_10[] = RW_HIST_WITH_SUMS(hist_reduced_kernel, 10);
+    static const rw_hist_kernel_fn of_16[] = RW_HIST_WITH_SUMS(hist_reduced_kernel, 16);
+    const int n_buffer = hist_reduced_buffer(args->n_bins);
+    const rw_hist_kernel_fn *const kernel = n_buffer == 5    ? of_5
+                                            : n_buffer == 8  ? of_8
+                                            : n_buffer == 16 ? of_16
+                                                             : of_10;
+    return hist_reduced_launch(call, kernel[call->sums], hist_reduced_warps(args->n_bins),
+                               n_buffer);
+}
+
+const struct rw_hist_method rw_hist_collision_reduced =
+    atomic_method("collision-reduced", 1024, hist_in_place<reduced_launch>);
