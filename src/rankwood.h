@@ -434,12 +434,10 @@ struct rw_synth_options {
     uint32_t n_queries; /* [1, 10^7] */
     uint64_t seed;
 };
-RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options,
+/* The set in memory, *out; or with `path` straight to a file, query by query, without holding the set: text, text.gz
+ * (name ends in .gz) or cache (name ends in .rwb). The one that is not wanted is NULL. */
+RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path,
                     struct rw_dataset **out);
-/* Straight to a file, query by query, without holding the set: text, text.gz (name ends in .gz) or
- * cache (name ends in .rwb). */
-RW_API int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options,
-                          const char *path);
 
 /* --- scoring on a device --- */
 /* A scorer (rankwood_score.h) for data sets on a device: "cpu", "cuda", "cuda:N" (GPUs count from 0), or
@@ -559,9 +557,6 @@ struct rw_alias {
  * ours. A word may be in several rows of names: the one whose `ours` the caller knows is meant, else the one without
  * `ours`. A metric stands without its cutoff. */
 RW_API const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter, const char *word);
-/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a` (Damerau's
- * distance, each letter touched once); for words over 48 letters the longer one's length. */
-RW_API size_t rw_word_distance(const char *a, const char *b);
 /* The nearest of `words` to a mistaken one, whose case, and '_' for '-', do not count; NULL if none
  * is near. */
 RW_API const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words);
@@ -1105,16 +1100,12 @@ struct rw_comm_functions {
 RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user,
                        int rank, int n_ranks, struct rw_comm **out);
 /* One of those that come with the library, by name: "mpi", MPI_COMM_WORLD of a process that mpirun or srun has
- * started. RW_ERR_UNSUPPORTED: it is not installed (the message says what is missing). */
+ * started. RW_ERR_UNSUPPORTED: it is not installed (the message says what is missing). NULL: "mpi" where the
+ * environment says that a launcher means this process to be one of several; else *out is NULL. */
 RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out);
-/* How many ranks the launcher that started this process (mpirun, srun) means it to be one of, by the environment; 1:
- * there is none. */
-RW_API int rw_comm_launched(void);
 /* After a failure that other ranks may not know of (no call said that all of them do), those of "mpi" are ended, and
  * this process, too, by MPI_Abort: messages are to be printed before. */
 RW_API void rw_comm_free(struct rw_comm *comm);
-RW_API int rw_comm_rank(const struct rw_comm *comm);
-RW_API int rw_comm_n_ranks(const struct rw_comm *comm);
 /* The context is this rank's from now on. comm: borrowed as long; NULL: one rank, as at first. */
 RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
 /* Runs `body` once for each of n_ranks ranks, threads of this process, rank 0 on the calling thread and with `ctx`
@@ -1132,10 +1123,8 @@ RW_API int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
 RW_API int rw_ranks_agree(struct rw_ctx *ctx, int status);
 /* This rank ends without the others: their calls fail. Nothing happens if all of them know of a failure. */
 RW_API void rw_ranks_end(struct rw_ctx *ctx);
-/* GPUs that CUDA sees; 0 also where it is not built in, or has no driver. A rank of several whose device is "cuda"
- * takes one of its own, where there are as many on its machine. */
-RW_API int rw_gpu_count(void);
-/* Is this device there, "cuda:1" for one? Before data are read, which may take long; rw_binned_read asks, too.
+/* Is this device there, "cuda:1" for one? A rank of several whose device is "cuda" takes a GPU of its own, where
+ * there are as many on its machine. Before data are read, which may take long; rw_binned_read asks, too.
  * RW_ERR_UNSUPPORTED: it is not, or CUDA is not built in or has no driver, which the message says. */
 RW_API int rw_device_check(struct rw_ctx *ctx, const char *device);
 /* Should this rank print the last failure? 1: it is this rank's own, which others cannot tell, or all know of it
@@ -1193,17 +1182,15 @@ RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int t
 /* leaves: [n_docs][n_trees], written. */
 RW_API int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
                              const struct rw_dataset *dataset, int n_trees, int32_t *leaves);
-/* The same as text, a line a document: its leaves with a blank between them, made by all threads, and of few
- * documents at a time. */
-struct rw_out_file;
-RW_API int rw_leaf_lines(struct rw_ctx *ctx, const struct rw_model *model,
-                         const struct rw_dataset *dataset, int n_trees, struct rw_out_file *out);
 /* The text of a number, the shortest of what C's %.15g, %.16g and %.17g print that reads back as the same,
  * whatever the locale; returns its length. */
 enum { RW_EXACT_ROOM = 32 };
 RW_API int rw_exact_text(double value, char buffer[RW_EXACT_ROOM]);
-/* Such texts, a number a line, as files of scores have them: made by all threads. */
-RW_API int rw_exact_lines(struct rw_ctx *ctx, const double *values, size_t n,
+/* A line of text for each document, made by all threads: its score, as rw_exact_text has it; scores: [n_docs]. NULL:
+ * its leaves in the first n_trees trees, with a blank between them. */
+struct rw_out_file;
+RW_API int rw_score_lines(struct rw_ctx *ctx, const struct rw_model *model,
+                          const struct rw_dataset *dataset, int n_trees, const double *scores,
                           struct rw_out_file *out);
 /* Features of the data that the model does not use in any tree do not matter; this counts features
  * the model asks for that the data never has, and ids of the data the training set never had. */
@@ -1437,17 +1424,10 @@ struct rw_out_file {
     uint64_t n_reserved;    /* bytes of the disk */
 };
 /* Opens PATH.tmp-PID beside `path`, or beside what a link there leads to; "-" is standard output. Such files that
- * killed processes left behind are removed first (rw_out_file_sweep). A directory, a missing folder etc. is
- * RW_ERR_IO now, before work is done. */
+ * killed processes left behind are removed first, but none that is being written, here or, where the file system
+ * knows of locks, on another machine. A directory, a missing folder etc. is RW_ERR_IO now, before work is done.
+ * out: NULL only asks whether it could be opened. */
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
-/* As fwrite to `file`, but a failure is told at once. */
-RW_API int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,
-                             size_t n_bytes);
-/* Could it be opened? */
-RW_API int rw_out_file_check(struct rw_ctx *ctx, const char *path);
-/* Removes temporary files of `path` that processes which were killed left behind, but none that is being
- * written, here or, where the file system knows of locks, on another machine. */
-RW_API int rw_out_file_sweep(struct rw_ctx *ctx, const char *path);
 /* Takes space on the disk for a file of so many bytes, where the file system can do it.
  * RW_ERR_MACHINE, RW_ERR_IO: there is none. */
 RW_API int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_bytes);
@@ -1455,10 +1435,9 @@ RW_API int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint
 RW_API int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const char *suffix);
 /* Flushes, syncs, renames; any failure (full disk) removes the temporary file. */
 RW_API int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out);
-/* Removes what was written; fine after commit and on a zeroed struct. */
+/* Removes what was written; fine after commit and on a zeroed struct. NULL: removes all temporary files of this
+ * process and does nothing else, for the handler of a signal that ends it. */
 RW_API void rw_out_file_abandon(struct rw_out_file *out);
-/* For the handler of a signal that ends the process: removes all temporary files. */
-RW_API void rw_out_file_remove_all(void);
 
 /* --- measuring this machine --- */
 enum rw_bench_kind {

@@ -166,7 +166,7 @@ int rw_asked_init(struct rw_ctx *ctx, struct rw_asked *asked, uint32_t n_queries
         .shape = "mslr30k", .n_queries = n_queries, .seed = seed};
     struct rw_dataset *dataset = NULL;
     *asked = (struct rw_asked){0};
-    int status = rw_synth(ctx, &options, &dataset);
+    int status = rw_synth(ctx, &options, NULL, &dataset);
     if (status >= 0)
         status = load(ctx, asked, dataset);
     rw_dataset_free(dataset);

@@ -41,7 +41,7 @@ def synth(
         raise ParameterError(f"n_queries is {n_queries} and seed is {seed}; expected 1 to 10000000, and 0 to 2^64 - 1")
     options, _held = c_struct("rw_synth_options", {"shape": shape.encode()}, n_queries=n_queries, seed=seed)
     out = ffi.new("struct rw_dataset **")
-    dataset = made(lib.rw_synth(context(), options, out), out, lib.rw_dataset_free)
+    dataset = made(lib.rw_synth(context(), options, ffi.NULL, out), out, lib.rw_dataset_free)
     n_docs = int(lib.rw_dataset_n_docs(dataset))
     features = [i for i in range(_FEATURE_IDS) if lib.rw_dataset_has_feature(dataset, i)]
     X = np.empty((n_docs, len(features)), np.float32, order="F")

@@ -286,11 +286,11 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
     comm = out[0]
     check(lib.rw_ctx_set_comm(c, comm))
     _here.meeting, _here.all_know, _here.why = next(_meetings), False, ""
-    if lib.rw_comm_rank(comm) > 0:
+    if lib.rw_ranks_number(c) > 0:
         lib.rw_ctx_set_log(c, ffi.NULL, ffi.NULL)
     error: BaseException | None = None
     try:
-        yield Workers(lib.rw_comm_rank(comm), lib.rw_comm_n_ranks(comm))
+        yield Workers(lib.rw_ranks_number(c), lib.rw_ranks_count(c))
     except BaseException as raised:
         error = raised
         raise

@@ -63,6 +63,9 @@ int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
 /* RW_ERR_ARGUMENT if `written` is the file `read`, or would be: "... is read, so it cannot be
  * written". NULL: not given. */
 int rw_check_apart(struct rw_ctx *ctx, const char *written, const char *read);
+/* As fwrite to the file, but a failure is told at once. */
+int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,
+                      size_t n_bytes);
 
 /* Forwards a failure. Functions that own something use `RW_TRY_OUT` and clean up at `out:`. */
 #define RW_TRY(call)                \

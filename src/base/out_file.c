@@ -45,7 +45,7 @@ static void drop_name(const char *name)
     }
 }
 
-void rw_out_file_remove_all(void)
+static void remove_all(void)
 {
     for (int i = 0; i < MOST_LIVE; i++) {
         if (atomic_load(&live[i].state) == LIVE)
@@ -210,15 +210,6 @@ static void sweep_beside(char *path)
         *slash = '/';
 }
 
-int rw_out_file_sweep(struct rw_ctx *ctx, const char *path)
-{
-    char *real;
-    RW_TRY(resolve(ctx, path, &real));
-    sweep_beside(real);
-    rw_mem_free(real);
-    return RW_OK;
-}
-
 /* ------------------------------------------------------------------ opening */
 
 /* A file that is replaced keeps its permissions and, as far as this process may give files away
@@ -279,10 +270,24 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
     return status;
 }
 
+static int check_open(struct rw_ctx *ctx, const char *path)
+{
+    struct rw_out_file out;
+    struct stat info;
+    /* Opening a pipe waits for its reader. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        return access(path, W_OK) == 0 ? RW_OK : cannot_write(ctx, path);
+    RW_TRY(rw_out_file_open(ctx, &out, path));
+    rw_out_file_abandon(&out);
+    return RW_OK;
+}
+
 int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path)
 {
     struct stat info;
     int status;
+    if (!out)
+        return check_open(ctx, path);
     memset(out, 0, sizeof(*out));
     if (strcmp(path, "-") == 0) {
         RW_TRY(rw_mem_copy_text(ctx, &out->path, standard_output));
@@ -305,18 +310,6 @@ out:
     if (status < 0)
         rw_out_file_abandon(out);
     return status;
-}
-
-int rw_out_file_check(struct rw_ctx *ctx, const char *path)
-{
-    struct rw_out_file out;
-    struct stat info;
-    /* Opening a pipe waits for its reader. */
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-        return access(path, W_OK) == 0 ? RW_OK : cannot_write(ctx, path);
-    RW_TRY(rw_out_file_open(ctx, &out, path));
-    rw_out_file_abandon(&out);
-    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -412,6 +405,10 @@ int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out)
 
 void rw_out_file_abandon(struct rw_out_file *out)
 {
+    if (!out) {
+        remove_all();
+        return;
+    }
     if (out->file && out->file != stdout)
         fclose(out->file);
     if (out->temporary) {

@@ -8,6 +8,9 @@
 
 #include "base/ctx.h"
 
+/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a` (Damerau's
+ * distance, each letter touched once); for words over 48 letters the longer one's length. */
+size_t rw_word_distance(const char *a, const char *b);
 /* The first of the words at the least distance from a mistaken one, whose case, and '_' for '-', do
  * not count, however far it is; n_words: at least 1. */
 const char *rw_word_nearest_always(const char *mistaken, const char *const *words, int n_words);

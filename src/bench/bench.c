@@ -291,7 +291,7 @@ static int name_device(struct rw_bench *bench, char *name, size_t size)
     RW_TRY(rw_bench_params_new(bench, settings, 2, 1, &params));
     snprintf(name, size, "%s", rw_params_get(params, "device"));
     if (strncmp(name, "cuda", 4) == 0 && !bench->suite->is_cold) {
-        RW_TRY_OUT(rw_synth(bench->ctx, &tiny, &dataset));
+        RW_TRY_OUT(rw_synth(bench->ctx, &tiny, NULL, &dataset));
         RW_TRY_OUT(rw_bench_plan_training(bench, params, dataset, &plan));
         snprintf(name, size, "%s", plan.device);
     }
@@ -344,7 +344,7 @@ int rw_bench_data_make(struct rw_bench *bench, struct rw_bench_data *data, const
     const struct rw_synth_options options = {
         .shape = shape, .n_queries = n_queries, .seed = bench->options->seed};
     rw_log(bench->ctx, RW_LOG_NOTE, "making %u queries of shape %s", n_queries, shape);
-    RW_TRY(rw_synth(bench->ctx, &options, &data->dataset));
+    RW_TRY(rw_synth(bench->ctx, &options, NULL, &data->dataset));
     data->shape = shape;
     data->n_queries = n_queries;
     return RW_OK;
@@ -356,7 +356,7 @@ int rw_bench_write_text(struct rw_bench *bench, const char *shape, uint32_t n_qu
     const struct rw_synth_options options = {
         .shape = shape, .n_queries = n_queries, .seed = bench->options->seed};
     rw_log(bench->ctx, RW_LOG_NOTE, "writing %u queries of shape %s to %s", n_queries, shape, path);
-    RW_TRY(rw_synth_write(bench->ctx, &options, path));
+    RW_TRY(rw_synth(bench->ctx, &options, path, NULL));
     return rw_bench_file_bytes(bench, path, n_bytes);
 }
 

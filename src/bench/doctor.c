@@ -344,7 +344,7 @@ static int check_all(struct checks *c, int n_gpus)
 static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
 {
     struct checks c = {.bench = bench};
-    int status = rw_synth(bench->ctx, &made, &c.data);
+    int status = rw_synth(bench->ctx, &made, NULL, &c.data);
     if (status >= 0)
         status = check_all(&c, n_gpus);
     *n_wrong = c.n_wrong;

@@ -78,7 +78,7 @@ static int make_data(struct scoring *s)
                                            .seed = o->seed + 1};
     if (!n_queries)
         RW_TRY(rw_bench_queries_of(s->bench, s->shape, o->quick ? QUICK_DOCS : DOCS, &n_queries));
-    RW_TRY(rw_synth(s->bench->ctx, &train, &s->train));
+    RW_TRY(rw_synth(s->bench->ctx, &train, NULL, &s->train));
     RW_TRY(rw_bench_data_make(s->bench, &s->data, s->shape, n_queries));
     return make_rows(s);
 }

@@ -18,17 +18,13 @@ const struct rw_help_option *rw_advice_find(const struct rw_known_options *known
 /* The option that looks most like it. */
 static const char *nearest_option(const struct rw_known_options *known, const char *mistaken)
 {
-    const char *names[128];
+    const char *names[256];
     int n = 0;
-    for (int i = 0; i < known->n && n < 128; i++) {
+    for (int i = 0; i < known->n && n < 256; i++) {
         if (known->table[i].name)
             names[n++] = known->table[i].name;
     }
-    const char *own = rw_word_nearest(mistaken, names, n);
-    const char *param = rw_params_nearest(mistaken);
-    if (own && rw_word_distance(mistaken, own) <= 1)
-        return own;
-    return param && rw_advice_find(known, param, strlen(param)) ? param : own;
+    return rw_word_nearest(mistaken, names, n);
 }
 
 /* What another trainer's name is here. */

@@ -70,7 +70,7 @@ static const struct rw_option synth_options[] = {
 static int synth_run(struct rw_cli *cli)
 {
     const struct rw_synth_options what = {shape, (uint32_t)queries, seed};
-    return rw_synth_write(cli->ctx, &what, output);
+    return rw_synth(cli->ctx, &what, output, NULL);
 }
 
 const struct rw_command rw_cmd_synth = {

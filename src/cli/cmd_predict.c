@@ -128,13 +128,13 @@ static int next_piece(struct rw_cli *cli, struct rw_reader *reader, const double
 static int write_lines(struct rw_cli *cli, const double *scores)
 {
     const uint32_t n = rw_dataset_n_docs(cli->dataset);
-    if (leaf_ids)
-        return rw_leaf_lines(cli->ctx, cli->model, cli->dataset, job.n_trees, &cli->out);
-    if (!probability)
-        return rw_exact_lines(cli->ctx, scores, n, &cli->out);
-    make_room(n);
-    RW_STEP(rw_model_probabilities(cli->ctx, cli->model, scores, n, job.number));
-    return rw_exact_lines(cli->ctx, job.number, n, &cli->out);
+    if (probability) {
+        make_room(n);
+        RW_STEP(rw_model_probabilities(cli->ctx, cli->model, scores, n, job.number));
+        scores = job.number;
+    }
+    return rw_score_lines(cli->ctx, cli->model, cli->dataset, job.n_trees, leaf_ids ? NULL : scores,
+                          &cli->out);
 }
 
 static int add_to_run(const struct rw_dataset *piece, const double *scores)

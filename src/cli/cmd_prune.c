@@ -89,7 +89,6 @@ static int run(struct rw_cli *cli)
     static struct rw_pruned *pruned;
     const struct rw_list data = {cli->operands.text + 1, cli->operands.n - 1};
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
-    RW_STEP(rw_out_file_check(cli->ctx, output));
     RW_STEP(rw_load_weighted(cli, &data));
     rw_load_warn_lacking(cli);
     RW_STEP(prune(cli, &pruned));

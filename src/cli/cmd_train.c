@@ -251,6 +251,16 @@ static int check_checkpoints(struct rw_cli *cli)
     return 0;
 }
 
+/* At least 1, which is for the missing one to be an error. */
+static unsigned long long count_gpus(struct rw_ctx *ctx)
+{
+    char device[16] = "cuda:0";
+    int n = 0;
+    while (n < RW_RANKS_MOST_THREADS && rw_device_check(ctx, device) >= 0)
+        snprintf(device, sizeof(device), "cuda:%d", ++n);
+    return n > 1 ? (unsigned long long)n : 1;
+}
+
 /* --device cuda:all: a rank for each GPU, unless somebody else has started the ranks. */
 static int take_all_gpus(struct rw_cli *cli)
 {
@@ -259,7 +269,7 @@ static int take_all_gpus(struct rw_cli *cli)
     if (n_ranks > 1)
         return rw_wrong(cli, "'--ranks' and '--device cuda:all' both say how many ranks there are");
     if (rw_ranks_count(cli->ctx) == 1 && !plan_only && !config_only)
-        n_ranks = rw_gpu_count() > 1 ? (unsigned long long)rw_gpu_count() : 1;
+        n_ranks = count_gpus(cli->ctx);
     return rw_params_set(cli->ctx, cli->params, "device", "cuda");
 }
 

@@ -349,11 +349,12 @@ void rw_load_warn_lacking(const struct rw_cli *cli)
 
 int rw_ranks_join(struct rw_cli *cli)
 {
-    if (!cli->command->has_ranks || rw_comm_launched() == 1)
+    if (!cli->command->has_ranks)
         return 0;
-    RW_STEP(rw_comm_open(cli->ctx, "mpi", &cli->comm));
-    rw_msg_silence(rw_comm_rank(cli->comm) > 0);
-    return rw_ctx_set_comm(cli->ctx, cli->comm);
+    RW_STEP(rw_comm_open(cli->ctx, NULL, &cli->comm));
+    RW_STEP(rw_ctx_set_comm(cli->ctx, cli->comm));
+    rw_msg_silence(!rw_ranks_leads(cli));
+    return 0;
 }
 
 int rw_ranks_meet(struct rw_cli *cli, int code)

@@ -98,7 +98,7 @@ void rw_msg_line(const char *format, ...)
 void rw_no_memory(void)
 {
     rw_msg_error("out of memory");
-    rw_out_file_remove_all();
+    rw_out_file_abandon(NULL);
     exit(RW_EXIT_MACHINE);
 }
 
@@ -302,7 +302,7 @@ void rw_output_open_standard(void)
 
 void rw_output_end_by(int number)
 {
-    rw_out_file_remove_all();
+    rw_out_file_abandon(NULL);
     signal(number, SIG_DFL);
     raise(number);
 }

@@ -584,7 +584,7 @@ static int check_files(const struct rw_cli *cli, const struct inputs *inputs)
     }
     for (int i = 0; option[i].name && rw_ranks_leads(cli); i++) { /* who alone writes */
         if (option[i].kind == RW_OPTION_OUTPUT && cli->given[i])
-            RW_STEP(rw_out_file_check(cli->ctx, *(const char **)option[i].value));
+            RW_STEP(rw_out_file_open(cli->ctx, NULL, *(const char **)option[i].value));
     }
     return 0;
 }
@@ -695,7 +695,7 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
         code = rw_msg_failed(cli.ctx, code, command->name);
     rw_ranks_leave(&cli, code);
     rw_out_file_abandon(&cli.out);
-    rw_out_file_remove_all();
+    rw_out_file_abandon(NULL);
     rw_scorer_free(cli.scorer);
     rw_model_free(cli.model);
     if (!cli.binned)

@@ -58,16 +58,6 @@ void rw_comm_free(struct rw_comm *comm)
     rw_mem_free(comm);
 }
 
-int rw_comm_rank(const struct rw_comm *comm)
-{
-    return comm->rank;
-}
-
-int rw_comm_n_ranks(const struct rw_comm *comm)
-{
-    return comm->n_ranks;
-}
-
 int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm)
 {
     if (comm && comm->functions.device)

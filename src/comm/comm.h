@@ -124,6 +124,9 @@ int rw_comm_has_failed(const struct rw_ctx *ctx);
  * sum. RW_ERR_MACHINE: the sum has no place in a size_t. */
 int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset);
 
+/* How many ranks the launcher that started this process means it to be one of, by the environment;
+ * 1: there is none. */
+int rw_comm_launched(void);
 /* Where the library of a communicator is ("mpi"), as rw_comm_open looks for it; 0: nowhere. */
 int rw_comm_find(const char *name, char *path, size_t size);
 

@@ -116,6 +116,21 @@ static int open_module(struct rw_ctx *ctx, const struct module *module, rw_comm_
     return RW_OK; /* MPI cannot be closed and opened again, so the library stays */
 }
 
+int rw_comm_launched(void)
+{
+    /* Open MPI; MPICH and Intel MPI; MVAPICH; srun, which alone sets its. SLURM_NTASKS is in the
+     * environment of a batch script, too, which is one process. */
+    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                            "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *text = getenv(variables[i]);
+        const long n = text ? strtol(text, NULL, 10) : 0;
+        if (n > 1 && n <= RW_MAX_RANKS)
+            return (int)n;
+    }
+    return 1;
+}
+
 /* srun with the wrong --mpi starts processes that are each alone: all would write one model. */
 static int check_meeting(struct rw_ctx *ctx, const struct rw_comm_module *met)
 {
@@ -150,6 +165,9 @@ static int meet(struct rw_ctx *ctx, rw_comm_module_fn *open, struct rw_comm **ou
 int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
 {
     *out = NULL;
+    if (!name && rw_comm_launched() == 1)
+        return RW_OK;
+    name = name ? name : "mpi";
     for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
         rw_comm_module_fn *open;
         if (strcmp(modules[i].name, name) != 0)
@@ -158,21 +176,4 @@ int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
         return meet(ctx, open, out);
     }
     return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown communicator '%s'; expected mpi", name);
-}
-
-/* ---- launchers ---- */
-
-int rw_comm_launched(void)
-{
-    /* Open MPI; MPICH and Intel MPI; MVAPICH; srun, which alone sets its. SLURM_NTASKS is in the
-     * environment of a batch script, too, which is one process. */
-    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                            "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *text = getenv(variables[i]);
-        const long n = text ? strtol(text, NULL, 10) : 0;
-        if (n > 1 && n <= RW_MAX_RANKS)
-            return (int)n;
-    }
-    return 1;
 }

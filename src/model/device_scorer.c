@@ -553,11 +553,6 @@ static size_t number_line(const void *user, uint64_t i, char *to)
     return (size_t)length + 1;
 }
 
-int rw_exact_lines(struct rw_ctx *ctx, const double *values, size_t n, struct rw_out_file *out)
-{
-    return rw_lines_write(ctx, out, n, NUMBER_BYTES, number_line, values);
-}
-
 struct leaves {
     const int32_t *leaf; /* [docs][n_trees] */
     size_t n_trees;
@@ -583,14 +578,17 @@ static size_t leaves_line(const void *user, uint64_t i, char *to)
     return (size_t)(p - to);
 }
 
-int rw_leaf_lines(struct rw_ctx *ctx, const struct rw_model *model,
-                  const struct rw_dataset *dataset, int n_trees, struct rw_out_file *out)
+int rw_score_lines(struct rw_ctx *ctx, const struct rw_model *model,
+                   const struct rw_dataset *dataset, int n_trees, const double *scores,
+                   struct rw_out_file *out)
 {
     RW_DEFAULT_FPENV;
     struct rw_flat flat;
     const struct rw_column **column = NULL;
     int32_t *leaf = NULL;
     int status;
+    if (scores)
+        return rw_lines_write(ctx, out, dataset->n_docs, NUMBER_BYTES, number_line, scores);
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
     const size_t trees = (size_t)flat.n_trees;
     uint32_t docs = (uint32_t)(BLOCK_LEAVES / (trees + 1)) + 1;

@@ -399,9 +399,12 @@ static int check_size(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
     return RW_OK;
 }
 
-int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, struct rw_dataset **out)
+int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path,
+             struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
+    if (path)
+        return rw_synth_write(ctx, options, path);
     struct rw_synth_shape *shape = NULL;
     struct made made = {.options = options};
     int status, n_parts = 0;

@@ -1,5 +1,5 @@
-/* Made ranking data: shapes that imitate the public sets. The public side is rw_synth and
- * rw_synth_write of rankwood.h; here are the pieces that they and their tests share.
+/* Made ranking data: shapes that imitate the public sets. The public side is rw_synth of
+ * rankwood.h; here are the pieces that they and their tests share.
  *
  * A query is a pure function of (shape, seed, number of the query): random numbers are
  * counter-based, arithmetic is + - * / sqrt, conversions and base/exact.h. So the first n queries
@@ -116,6 +116,8 @@ int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_sha
 double rw_synth_normal_share(double x);
 double rw_synth_normal_quantile(double share);
 
+/* rw_synth to a file. */
+int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path);
 /* Checks options (RW_ERR_ARGUMENT) and finds the shape. */
 int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,
                    struct rw_synth_shape **out);

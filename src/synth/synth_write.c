@@ -1,7 +1,6 @@
 /* Made data straight to a file. Text is made in parts of a fixed number of queries, each formatted
  * (and, for gzip, compressed as a member of its own) by one thread, and written in order: the bytes
  * do not depend on threads, and memory does not grow with the set. */
-#include "base/fpenv.h"
 #include "synth/synth.h"
 
 #include <errno.h>
@@ -145,7 +144,7 @@ static int write_cache(struct rw_ctx *ctx, const struct rw_synth_options *option
     struct rw_dataset *dataset = NULL;
     struct rw_bins *bins = NULL;
     int status = RW_OK;
-    RW_TRY_OUT(rw_synth(ctx, options, &dataset));
+    RW_TRY_OUT(rw_synth(ctx, options, NULL, &dataset));
     RW_TRY_OUT(rw_bins_make_training(ctx, dataset, &rule, &bins));
     status = rw_cache_write(ctx, dataset, bins, path);
 out:
@@ -162,7 +161,6 @@ static int ends_with(const char *path, const char *end)
 
 int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path)
 {
-    RW_DEFAULT_FPENV;
     struct rw_synth_shape *shape = NULL;
     RW_TRY(rw_synth_check(ctx, options, &shape));
     const int status = ends_with(path, ".rwb")

@@ -313,7 +313,7 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
     if (how->path && strcmp(how->path, "-") == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a checkpoint cannot go to standard output");
     if (how->path && rw_rank(ctx) == 0) {
-        RW_TRY(rw_out_file_check(ctx, how->path));
+        RW_TRY(rw_out_file_open(ctx, NULL, how->path));
         RW_TRY(RW_NEW(ctx, c->writer, 1));
         c->writer->path = how->path;
         if (rw_ctx_new(&c->writer->ctx) < 0)

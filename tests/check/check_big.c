@@ -95,7 +95,7 @@ static int make_values(struct rw_ctx *ctx, const struct options *o, struct rw_da
     for (; n < o->docs && options.n_queries < RW_SYNTH_MAX_QUERIES; options.n_queries++)
         n += rw_synth_query_docs(shape, o->seed, options.n_queries);
     rw_mem_free(shape);
-    return rw_synth(ctx, &options, out);
+    return rw_synth(ctx, &options, NULL, out);
 }
 
 static int make_codes(struct rw_ctx *ctx, const struct options *o, struct rw_binned **out)

@@ -194,9 +194,9 @@ static int make_sets(struct check *check)
     for (int s = 0; s < N_SETUPS; s++) {
         struct rw_synth_options options = {
             .shape = setups[s].shape, .n_queries = setups[s].n_queries, .seed = 1};
-        RW_TRY(rw_synth(check->ctx, &options, &check->train[s]));
+        RW_TRY(rw_synth(check->ctx, &options, NULL, &check->train[s]));
         options = (struct rw_synth_options){options.shape, 5, 2};
-        RW_TRY(rw_synth(check->ctx, &options, &check->valid[s]));
+        RW_TRY(rw_synth(check->ctx, &options, NULL, &check->valid[s]));
     }
     return RW_OK;
 }

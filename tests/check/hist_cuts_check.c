@@ -460,7 +460,7 @@ static void check_synth(struct cuts_case *c)
             continue;
         c->rule = (struct rw_cut_rule){
             .bins = bins[i / LENGTH(shapes)], .absent_missing = i % 2, .min_docs = 1};
-        if (rw_synth(c->run->ctx, &options, &d) < 0)
+        if (rw_synth(c->run->ctx, &options, NULL, &d) < 0)
             failed(c, "made data: %s", rw_last_error(c->run->ctx));
         else
             check_cuts(c, d, NULL);

@@ -22,7 +22,7 @@ static int binned_init(struct rw_ctx *ctx, struct binned *b, int n_bins, uint32_
     const struct rw_synth_options options = {
         .shape = "mslr30k", .n_queries = n_queries, .seed = seed};
     const struct rw_cut_rule rule = {.bins = n_bins, .min_docs = 1};
-    RW_TRY(rw_synth(ctx, &options, &b->dataset));
+    RW_TRY(rw_synth(ctx, &options, NULL, &b->dataset));
     RW_TRY(rw_cuts_make(ctx, b->dataset, &rule, &b->cuts));
     return rw_bins_make(ctx, b->dataset, b->cuts, &rule, 0, &b->bins);
 }

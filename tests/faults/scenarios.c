@@ -504,7 +504,7 @@ static int made_data(struct rw_ctx *ctx)
     char path[PATH_ROOM];
     int status = RW_OK;
     for (int i = 0; i < 3; i++) {
-        DO(rw_synth_write(ctx, &options, path_of(names[i], path)));
+        DO(rw_synth(ctx, &options, path_of(names[i], path), NULL));
         add_file(path);
     }
 out:
@@ -582,7 +582,7 @@ int scenarios_begin(struct rw_ctx *ctx)
     for (uint32_t q = 0; q <= N_QUERIES; q++)
         offsets[q] = q * LENGTH;
     write_files();
-    DO(rw_synth_write(ctx, &options, path_of("made.txt.gz", path)));
+    DO(rw_synth(ctx, &options, path_of("made.txt.gz", path), NULL));
     DO(rw_dataset_from_memory(ctx, values, labels, offsets, N_DOCS, N_FEATURES, N_QUERIES, 1,
                               &train));
     DO(rw_dataset_read(ctx, (const char *const[]){path_of("train.txt", path)}, 1, &valid));

@@ -99,7 +99,10 @@ int main(void)
         return 1;
     if (rw_comm_open(ctx, "mpi", &comm) < 0)
         return puts(rw_last_error(ctx)) > 0;
-    const int n_ranks = rw_comm_n_ranks(comm);
+    if (rw_ctx_set_comm(ctx, comm) < 0)
+        return 1;
+    const int n_ranks = rw_ranks_count(ctx);
+    rw_ctx_set_comm(ctx, NULL);
     rw_comm_free(comm);
     rw_ctx_free(ctx);
     return n_ranks != 1;

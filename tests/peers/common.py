@@ -129,7 +129,7 @@ class Library:
     def synth(self, shape, n_queries, seed):
         data = ctypes.c_void_p()
         options = SynthOptions(shape.encode(), n_queries, seed)
-        self.call("rw_synth", ctypes.byref(options), ctypes.byref(data))
+        self.call("rw_synth", ctypes.byref(options), None, ctypes.byref(data))
         return data
 
     def feature_ids(self, data):

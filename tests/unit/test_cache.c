@@ -593,7 +593,7 @@ Test(cache, file_may_change_afterwards)
     const struct rw_synth_options options = {.shape = "letor", .n_queries = 400, .seed = 2};
     struct rw_params *params;
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
-    cr_assert_eq(rw_synth(scratch_ctx, &options, &made), RW_OK);
+    cr_assert_eq(rw_synth(scratch_ctx, &options, NULL, &made), RW_OK);
     cr_assert_eq(rw_dataset_write_cache(scratch_ctx, made, params, "c.rwb"), RW_OK);
     cr_assert_eq(rw_dataset_read(scratch_ctx, (const char *const *)paths, 1, &read), RW_OK);
     FILE *file = fopen("c.rwb", "r+b");

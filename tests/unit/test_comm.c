@@ -210,8 +210,8 @@ static int see(void *user, struct rw_ctx *mine, int rank)
     seen->n_threads[rank] = mine->n_threads;
     seen->n_bodies++;
     rw_log(mine, RW_LOG_NOTE, "here");
-    cr_assert_eq(rw_comm_rank(mine->comm), rank);
-    cr_assert_eq(rw_comm_n_ranks(mine->comm), 3);
+    cr_assert_eq(rw_ranks_number(mine), rank);
+    cr_assert_eq(rw_ranks_count(mine), 3);
     return rank; /* more than 0 is no failure */
 }
 

@@ -219,7 +219,7 @@ static void use_everything(void)
     keep_file("data.rwb");
     CALL(rw_dataset_read(scratch_ctx, cached, 1, &again));
     const struct rw_synth_options made = {.shape = "letor", .n_queries = 5, .seed = 3};
-    CALL(rw_synth_write(scratch_ctx, &made, "made.txt"));
+    CALL(rw_synth(scratch_ctx, &made, "made.txt", NULL));
     keep_file("made.txt");
     const char *objectives[] = {"lambdarank", "yetirank", "regression", "queryrmse",
                                 "listnet",    "xendcg",   "logistic"};

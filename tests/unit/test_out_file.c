@@ -84,7 +84,7 @@ Test(out_file, long_names)
         cr_assert_neq((unsigned char)mark[-1], 0xc3, "a character is cut");
         cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
         scratch_text(left, "of a process that was killed");
-        cr_assert_eq(rw_out_file_sweep(scratch_ctx, name), RW_OK);
+        cr_assert_eq(rw_out_file_open(scratch_ctx, NULL, name), RW_OK);
         cr_assert_eq(access(left, F_OK), -1, "%d bytes", lengths[i]);
         assert_holds(name, "");
         /* the same name with a suffix */
@@ -242,10 +242,10 @@ Test(out_file, a_link_stays_a_link)
 
 Test(out_file, a_check_leaves_nothing)
 {
-    cr_assert_eq(rw_out_file_check(scratch_ctx, "a"), RW_OK);
-    cr_assert_eq(rw_out_file_check(scratch_ctx, "no/where"), RW_ERR_IO);
-    cr_assert_eq(rw_out_file_check(scratch_ctx, "."), RW_ERR_IO);
-    cr_assert_eq(rw_out_file_check(scratch_ctx, "/dev/full"), RW_OK);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, NULL, "a"), RW_OK);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, NULL, "no/where"), RW_ERR_IO);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, NULL, "."), RW_ERR_IO);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, NULL, "/dev/full"), RW_OK);
     cr_assert_eq(n_files(), 0);
 }
 
@@ -273,7 +273,7 @@ Test(out_file, a_signal_removes_what_is_being_written)
     cr_assert_eq(rw_out_file_open(scratch_ctx, &one, "a"), RW_OK);
     cr_assert_eq(rw_out_file_open(scratch_ctx, &two, "b"), RW_OK);
     cr_assert_eq(n_files(), 4);
-    rw_out_file_remove_all();
+    rw_out_file_abandon(NULL);
     cr_assert_eq(n_files(), 2);
     rw_out_file_abandon(&one);
     rw_out_file_abandon(&two);
@@ -319,7 +319,7 @@ Test(out_file, swept)
     }
     fputs("new", out.file);
     snprintf(wanted, sizeof(wanted), "%s/a", scratch_folder);
-    cr_assert_eq(rw_out_file_sweep(scratch_ctx, wanted), RW_OK);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, NULL, wanted), RW_OK);
     cr_assert_eq(access(out.temporary, F_OK), 0, "what is being written");
     for (size_t i = 0; i < 2; i++)
         cr_assert_neq(access(left[i], F_OK), 0, "%s", left[i]);
@@ -335,7 +335,6 @@ Test(out_file, swept)
     scratch_text("../c.tmp-9", "left");
     cr_assert_eq(symlink("../c", "link"), 0);
     scratch_text("../c", "old");
-    cr_assert_eq(rw_out_file_sweep(scratch_ctx, "link"), RW_OK);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, NULL, "link"), RW_OK);
     cr_assert_neq(access("../c.tmp-9", F_OK), 0, "beside what a link leads to");
-    cr_assert_eq(rw_out_file_sweep(scratch_ctx, "no/folder"), RW_OK);
 }

@@ -119,7 +119,7 @@ static struct rw_dataset *made(const char *shape, uint32_t n_queries, uint64_t s
 {
     struct rw_dataset *data;
     const struct rw_synth_options options = {shape, n_queries, seed};
-    cr_assert_eq(rw_synth(ctx, &options, &data), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_synth(ctx, &options, NULL, &data), RW_OK, "%s", rw_last_error(ctx));
     return data;
 }
 

@@ -26,8 +26,9 @@ Test(score_lines, numbers)
         values[i] = ((double)fixture_below(1, i, 1000000) - 5e5) / 3;
     for (size_t k = 0; k < sizeof(numbers_of_docs) / sizeof(*numbers_of_docs); k++) {
         struct rw_out_file out = {.file = tmpfile()};
+        const struct rw_dataset data = {.n_docs = numbers_of_docs[k]};
         rw_ctx_set_threads(ctx, 1 + (int)k % 4);
-        cr_assert_eq(rw_exact_lines(ctx, values, numbers_of_docs[k], &out), RW_OK);
+        cr_assert_eq(rw_score_lines(ctx, NULL, &data, 0, values, &out), RW_OK);
         rewind(out.file);
         for (uint32_t i = 0; i < numbers_of_docs[k]; i++) {
             const int length = rw_exact_text(values[i], expected);
@@ -48,7 +49,7 @@ static void assert_leaves(const struct rw_model *model, uint32_t n_docs, int n_t
     int32_t *leaves = malloc((size_t)n_docs * (size_t)n_trees * sizeof(*leaves));
     struct rw_out_file out = {.file = tmpfile()};
     cr_assert_eq(rw_predict_leaves(ctx, model, data, n_trees, leaves), RW_OK);
-    cr_assert_eq(rw_leaf_lines(ctx, model, data, n_trees, &out), RW_OK);
+    cr_assert_eq(rw_score_lines(ctx, model, data, n_trees, NULL, &out), RW_OK);
     rewind(out.file);
     for (size_t i = 0; i < (size_t)n_docs * (size_t)n_trees; i++) {
         int leaf;
@@ -88,7 +89,7 @@ Test(score_lines, more_trees_than_there_are)
     struct rw_model *model = fixture_random_model(ctx, N_TREES, 31, N_FEATURES, 3);
     struct rw_dataset *data = fixture_dataset(ctx, 2, N_FEATURES, 0, 7);
     struct rw_out_file out = {.file = stderr};
-    cr_assert_eq(rw_leaf_lines(ctx, model, data, N_TREES + 1, &out), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_score_lines(ctx, model, data, N_TREES + 1, NULL, &out), RW_ERR_ARGUMENT);
     rw_dataset_free(data);
     rw_model_free(model);
 }

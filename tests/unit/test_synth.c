@@ -29,7 +29,7 @@ static struct rw_dataset *make(const char *shape, uint32_t n_queries, uint64_t s
 {
     const struct rw_synth_options options = {shape, n_queries, seed};
     struct rw_dataset *set = NULL;
-    cr_assert_eq(rw_synth(ctx, &options, &set), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_synth(ctx, &options, NULL, &set), RW_OK, "%s", rw_last_error(ctx));
     return set;
 }
 
@@ -424,7 +424,7 @@ static void refused(const char *shape, uint32_t n_queries, const char *expected)
 {
     const struct rw_synth_options options = {shape, n_queries, 1};
     struct rw_dataset *set = (struct rw_dataset *)ctx;
-    cr_expect_eq(rw_synth(ctx, &options, &set), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_synth(ctx, &options, NULL, &set), RW_ERR_ARGUMENT);
     cr_expect_null(set);
     cr_expect_str_eq(rw_last_error(ctx), expected);
 }
@@ -458,7 +458,7 @@ Test(synth, no_memory)
         for (long n = 1; status < 0; n += 1 + n / 20) {
             struct rw_dataset *set = NULL;
             rw_mem_fail_from(n);
-            status = rw_synth(ctx, &options, &set);
+            status = rw_synth(ctx, &options, NULL, &set);
             rw_mem_fail_from(0);
             cr_assert(status == RW_OK || (status == RW_ERR_MEMORY && !set), "%d", status);
             n_failed += status < 0;

@@ -68,13 +68,13 @@ Test(synth_write, what_is_written_reads_back)
     for (int k = 0; k < N_SHAPES; k += EACH(2)) {
         const struct rw_synth_options options = {shapes[k], 40, 4};
         struct rw_dataset *made = NULL;
-        cr_assert_eq(rw_synth(ctx, &options, &made), RW_OK);
+        cr_assert_eq(rw_synth(ctx, &options, NULL, &made), RW_OK);
         for (int form = 0; form < 3; form++) {
             struct rw_dataset *back = NULL;
             char path[128];
             path_of(path, names[form]);
             const char *const paths[] = {path};
-            cr_assert_eq(rw_synth_write(ctx, &options, path), RW_OK, "%s", rw_last_error(ctx));
+            cr_assert_eq(rw_synth(ctx, &options, path, NULL), RW_OK, "%s", rw_last_error(ctx));
             cr_assert_eq(rw_dataset_read(ctx, paths, 1, &back), RW_OK, "%s", rw_last_error(ctx));
             cr_expect(same(made, back), "%s %s", shapes[k], names[form]);
             rw_dataset_free(back);
@@ -108,7 +108,7 @@ Test(synth_write, bytes_do_not_depend_on_threads)
         path_of(path, names[form]);
         for (int t = 0; t < 3; t++) {
             rw_ctx_set_threads(ctx, threads[t]);
-            cr_assert_eq(rw_synth_write(ctx, &options, path), RW_OK);
+            cr_assert_eq(rw_synth(ctx, &options, path, NULL), RW_OK);
             bytes[t] = bytes_of(path, &n[t]);
         }
         for (int t = 1; t < 3; t++)
@@ -125,7 +125,7 @@ Test(synth_write, lines_look_like_the_set)
     char path[128];
     size_t n;
     path_of(path, "a.txt");
-    cr_assert_eq(rw_synth_write(ctx, &options, path), RW_OK);
+    cr_assert_eq(rw_synth(ctx, &options, path, NULL), RW_OK);
     char *bytes = bytes_of(path, &n);
     bytes[n] = 0;
     cr_expect_eq(strncmp(bytes + 1, " qid:10000001 1:", 16), 0, "%.40s", bytes);
@@ -141,11 +141,11 @@ Test(synth_write, nothing_is_left_of_a_failure)
     for (int form = 0; form < 3; form++) {
         const struct rw_synth_options options = {"letor", 5, 1};
         path_of(path, forms[form]);
-        cr_expect_eq(rw_synth_write(ctx, &options, path), RW_ERR_IO);
+        cr_expect_eq(rw_synth(ctx, &options, path, NULL), RW_ERR_IO);
     }
     const struct rw_synth_options unknown = {"mq2007", 5, 1};
     path_of(path, "a.txt");
-    cr_expect_eq(rw_synth_write(ctx, &unknown, path), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_synth(ctx, &unknown, path, NULL), RW_ERR_ARGUMENT);
     cr_expect_str_eq(rw_last_error(ctx),
                      "shape: expected mslr30k, yahoo, istella or letor, found 'mq2007'");
     for (int form = 0; form < 3; form++) { /* and none when memory ends */
@@ -155,7 +155,7 @@ Test(synth_write, nothing_is_left_of_a_failure)
         path_of(path, names[form]);
         for (long k = 1; status < 0; k += 1 + k / 10) {
             rw_mem_fail_from(k);
-            status = rw_synth_write(ctx, &options, path);
+            status = rw_synth(ctx, &options, path, NULL);
             rw_mem_fail_from(0);
             cr_assert(status == RW_OK || status == RW_ERR_MEMORY, "%d", status);
             cr_assert_eq(access(path, F_OK) == 0, status == RW_OK);
@@ -178,7 +178,7 @@ Test(synth_write, the_toy_set_is_made_by_synth)
         size_t n, n_kept;
         path_of(path, toys[k].name);
         snprintf(kept, sizeof(kept), "%s/../data/%s", RW_TESTS_DIR, toys[k].name);
-        cr_assert_eq(rw_synth_write(ctx, &options, path), RW_OK, "%s", rw_last_error(ctx));
+        cr_assert_eq(rw_synth(ctx, &options, path, NULL), RW_OK, "%s", rw_last_error(ctx));
         char *bytes = bytes_of(path, &n), *kept_bytes = bytes_of(kept, &n_kept);
         cr_expect(n == n_kept && memcmp(bytes, kept_bytes, n) == 0, "%s", kept);
         free(bytes);

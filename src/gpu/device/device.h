@@ -40,6 +40,8 @@ void rw_device_close(struct rw_device *device);
  * is fine). */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
+/* GPUs that CUDA sees; 0 where it has no driver. */
+int rw_gpu_count(void);
 /* Free memory of a device; 0 where it is not known, and without CUDA. */
 uint64_t rw_device_free_bytes(int number);
 /* Bytes a second that a plain copy of page-locked memory to the device takes, measured. */
