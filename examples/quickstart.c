@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 out:
     if (failed)
         fprintf(stderr, "quickstart: %s\n", ctx ? rw_last_error(ctx) : "out of memory");
-    rw_eval_free(eval);
+    rw_free(eval);
     rw_model_free(loaded);
     rw_model_free(model);
     rw_params_free(params);

@@ -115,10 +115,12 @@ RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, cons
  * RW_ERR_MACHINE: they could not be written. */
 RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
                                const char *name);
-/* The same bytes in memory: *out is [*n_bytes], not followed by 0, and freed with rw_text_free. */
+/* The same bytes in memory: *out is [*n_bytes], not followed by 0, and freed with rw_free. */
 RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
                                  size_t *n_bytes);
-RW_API void rw_text_free(char *text);
+/* Frees what a call gave the caller, but for what has a function of its own: model texts, and the results of
+ * rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select, rw_cross_validate and rw_check_new. */
+RW_API void rw_free(void *result);
 
 /* scores: [n_docs], written. The first `n_trees` trees; 0 takes all. */
 RW_API int rw_predict(struct rw_ctx *ctx, const struct rw_model *model,
@@ -577,15 +579,20 @@ struct rw_eval_params {
     const char *label_gain; /* "exp", "linear" or a file; NULL: exp, or what another program has */
     double relevant;        /* label from which a document is relevant */
     uint64_t seed;          /* of resampled queries and permuted features */
+    /* NULL, or for rw_evaluate and rw_compare: another program, "lightgbm", that prints these metrics by its own
+     * conventions: which gain, cutoffs, ties, weights, queries without a relevant document and labels it knows. Of
+     * the members above only the metric and, where the program lets its user choose, `label_gain` matter then. */
+    const char *like;
 };
-#define RW_EVAL_DEFAULTS                                     \
-    {                                                        \
-        "ndcg@10", RW_EMPTY_SKIP, RW_TIES_FILE, NULL, 1.0, 1 \
+#define RW_EVAL_DEFAULTS                                           \
+    {                                                              \
+        "ndcg@10", RW_EMPTY_SKIP, RW_TIES_FILE, NULL, 1.0, 1, NULL \
     }
 /* As these parameters measure; valid until the next call on `params`. `label_gain` is NULL unless
  * it was set. */
 RW_API const struct rw_eval_params *rw_params_eval(struct rw_params *params);
-/* The line that says what the metrics count, into `buffer`, cut to `size`. */
+/* The line that says what the metrics count by these parameters, into `buffer`, cut to `size`. RW_ERR_ARGUMENT:
+ * rw_evaluate would refuse them, whatever the data. */
 RW_API int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
                                size_t size);
 struct rw_eval_metric {
@@ -601,24 +608,13 @@ struct rw_eval {
     uint32_t n_queries, n_docs;
     uint32_t n_empty; /* queries in which nothing is relevant: the ideal is 0 */
     uint32_t n_single; /* queries of one document */
-    const char *conventions; /* one line: gain, discount, empty queries, ties */
+    const char *conventions; /* gain, discount, empty queries, ties: one line, as another program one a metric */
 };
-/* scores: [n_docs]. Freed by the caller. */
+/* scores: [n_docs]. Freed by the caller. RW_ERR_ARGUMENT: no such metric, or `like` is no program or has no such
+ * metric; RW_ERR_DATA: a label that it refuses. */
 RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                        const struct rw_dataset *dataset, const double *scores,
                        struct rw_eval **out);
-RW_API void rw_eval_free(struct rw_eval *eval);
-/* The same metrics as another program prints them, by its own conventions: which gain, cutoffs,
- * ties, weights, queries without a relevant document and labels it knows. Of `how` only the metric
- * and, where the program lets its user choose, `label_gain` (if not NULL) matter. `conventions` has
- * a line a metric. RW_ERR_ARGUMENT: no such program, or it has no such metric; RW_ERR_DATA: a label
- * that it refuses. */
-RW_API int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                            const struct rw_dataset *dataset, const double *scores,
-                            const char *program, struct rw_eval **out);
-/* The i-th program's name, as rw_evaluate_like takes it: "lightgbm"; NULL past the end. */
-RW_API const char *rw_like_at(int i);
-
 /* All of them side by side. */
 struct rw_audit_row {
     const char *like;    /* "lightgbm"; "rankwood": by the parameters */
@@ -644,7 +640,6 @@ struct rw_audit {
 RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_dataset *dataset, const double *scores,
                         struct rw_audit **out);
-RW_API void rw_audit_free(struct rw_audit *audit);
 /* Scores of a file: one number a line, as many as there are documents; or those of a TREC run ("query Q0 document rank score tag" lines, the rank not looked at), told
  * by the first line. A run's documents are matched by query id and document id, as `predict --trec` writes
  * them: what the comment says, else the query's id, '-' and the position in the query from 1. RW_ERR_DATA:
@@ -687,7 +682,6 @@ struct rw_qrels {
  * run without any of their queries. Freed by the caller. */
 RW_API int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *const *runs, int n_runs,
                         struct rw_qrels **out);
-RW_API void rw_qrels_free(struct rw_qrels *qrels);
 
 /* --- comparing --- */
 /* Two rankings, a and b, of the same queries. */
@@ -716,17 +710,11 @@ struct rw_comparison {
 };
 /* By one metric; the same seed gives the same figures
  * for any number of threads. groups: a file of "QUERY GROUP" lines, or NULL. Groups' p are not
- * corrected for there being several. */
+ * corrected for there being several. RW_ERR_ARGUMENT, too, where the data is weighted and `like` is given: programs
+ * differ in what weights do. */
 RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
                       const struct rw_dataset *dataset, const double *scores_a,
                       const double *scores_b, const char *groups, struct rw_comparison **out);
-/* The same of the metric as another program measures it (rw_evaluate_like); program NULL: rw_compare.
- * RW_ERR_ARGUMENT, too, where the data is weighted: programs differ in what weights do. */
-RW_API int rw_compare_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                           const struct rw_dataset *dataset, const double *scores_a,
-                           const double *scores_b, const char *groups, const char *program,
-                           struct rw_comparison **out);
-RW_API void rw_comparison_free(struct rw_comparison *comparison);
 /* Of n tests' p, [n], those that Holm's step-down makes of them, in place: below a level, whichever,
  * they are wrong at all with at most that probability, however many tests there are (Holm 1979). */
 RW_API int rw_holm(struct rw_ctx *ctx, double *p, int n);
@@ -769,7 +757,6 @@ RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_model *model, const struct rw_dataset *dataset,
                     double most_loss, enum rw_prune_order order,
                     const struct rw_prune_hooks *hooks, struct rw_pruned **out);
-RW_API void rw_pruned_free(struct rw_pruned *pruned);
 
 /* --- fewer features --- */
 /* What a metric loses when one feature's values are shuffled among all documents (what is absent or
@@ -832,13 +819,8 @@ struct rw_selected {
 RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid,
                      const struct rw_select_options *options, struct rw_selected **out);
-RW_API void rw_selected_free(struct rw_selected *selected);
 
 /* --- cross-validation by query --- */
-/* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`. RW_ERR_ARGUMENT: fewer
- * than 2 folds, or more than queries. */
-RW_API int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
-                    uint32_t *folds);
 struct rw_cv_fold {
     struct rw_model *model; /* never saw the fold */
     const struct rw_eval *eval; /* of the fold */
@@ -856,7 +838,6 @@ struct rw_cv {
  * `auto` is chosen once, for the whole set (rw_params_resolve); folds are by `seed`. Small sets' folds are trained side by side; results do not depend on it. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
-RW_API void rw_cv_free(struct rw_cv *cv);
 
 /* --- what is wrong with data --- */
 enum rw_identifies {
@@ -922,7 +903,6 @@ struct rw_check {
  * second set, such as what the first one is tested on; n_against 0: none. */
 RW_API int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const char *const *against, int n_against, struct rw_check **out);
-RW_API void rw_check_free(struct rw_check *check);
 /* The longest query's id. */
 RW_API const char *rw_check_longest(const struct rw_check *check);
 
@@ -1328,7 +1308,7 @@ RW_API int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
 struct rw_report_options {
     const char *title; /* NULL: "Ranking report" */
     const char *model_name, *data_name; /* shown as they are: paths, for example; NULL: not shown */
-    const char *like; /* measure as this program does (rw_evaluate_like); NULL: by the parameters */
+    const char *like; /* measure as this program does; NULL: by the parameters */
     int n_trees;      /* how many are drawn: the first ones, 0 to 100 */
     int n_repeats;    /* permutations of each feature, 0 (not asked) to 1000 */
     /* Called after each feature that was permuted; nonzero gives up. NULL: none. */

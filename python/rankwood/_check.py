@@ -203,7 +203,7 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
     columns = data._reading() if isinstance(data, Dataset) and data._paths is not None else nullcontext()
     with columns, _Files(data) as files, _Files(against) as others:
         status = lib.rw_check_new(context(), files.c, files.n, others.c, others.n, out)
-        c = made(status, out, lib.rw_check_free)
+        c = made(status, out, lib.rw_free)
     return DataCheck(
         findings=[_finding(c.findings[i]) for i in range(c.n_findings)],
         features=[_feature(c.features[i]) for i in range(c.n_features)],

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -123,14 +124,21 @@ def evaluate(
     return _measure(params.measuring(), data._documents(), _columns.pointer(values), like)
 
 
+@contextmanager
+def _measured_like(settings: Any, like: str | None) -> Iterator[Any]:
+    """struct rw_eval_params: these settings, by the conventions of another program."""
+    how = ffi.new("struct rw_eval_params *", settings[0])
+    program = ffi.NULL if like is None else ffi.new("char[]", chars(like))
+    how.like = program
+    yield how
+
+
 def _measure(settings: Any, dataset: Any, scores: Any, like: str | None) -> Evaluation:
     """dataset: struct rw_dataset; scores: double[n_docs]."""
     out = ffi.new("struct rw_eval **")
-    if like is None:
-        status = lib.rw_evaluate(context(), settings, dataset, scores, out)
-    else:
-        status = lib.rw_evaluate_like(context(), settings, dataset, scores, chars(like), out)
-    return evaluation_of(made(status, out, lib.rw_eval_free))
+    with _measured_like(settings, like) as how:
+        status = lib.rw_evaluate(context(), how, dataset, scores, out)
+    return evaluation_of(made(status, out, lib.rw_free))
 
 
 def evaluation_of(measured: Any) -> Evaluation:
@@ -174,7 +182,7 @@ def _read_runs(qrels: Path, names: Sequence[bytes]) -> Any:
     array, _held = c_strings(names)
     out = ffi.new("struct rw_qrels **")
     status = lib.rw_qrels_read(context(), path_chars(qrels), array, len(names), out)
-    return made(status, out, lib.rw_qrels_free)
+    return made(status, out, lib.rw_free)
 
 
 # ---- comparing ----
@@ -253,9 +261,9 @@ def compare(
 def _compare_two(settings: Any, dataset: Any, a: Any, b: Any, like: str | None) -> Comparison:
     """a, b: double[n_docs]."""
     out = ffi.new("struct rw_comparison **")
-    program = ffi.NULL if like is None else chars(like)
-    status = lib.rw_compare_like(context(), settings, dataset, a, b, ffi.NULL, program, out)
-    c = made(status, out, lib.rw_comparison_free)
+    with _measured_like(settings, like) as how:
+        status = lib.rw_compare(context(), how, dataset, a, b, ffi.NULL, out)
+    c = made(status, out, lib.rw_free)
     one = c.all
     return Comparison(
         text(c.metric), one.mean_a, one.mean_b, one.difference, one.low, one.high, one.p, one.n_wins, one.n_ties,
@@ -642,7 +650,7 @@ def audit(dataset: Dataset, scores: Any, metric: str | Sequence[str] = "ndcg@10"
     settings = params.measuring()
     out = ffi.new("struct rw_audit **")
     status = lib.rw_audit_new(context(), settings, dataset._documents(), _columns.pointer(values), out)
-    c = made(status, out, lib.rw_audit_free)
+    c = made(status, out, lib.rw_free)
     rows = [
         AuditRow(
             text(row.like), text(row.program), text(row.metric), row.mean, row.n_counted, text(row.conventions),

@@ -625,7 +625,7 @@ class Model(Scorer):
         hooks = ffi.new("struct rw_prune_hooks *", {"user": handle, "on_step": lib._rw_on_prune_step})
         out = ffi.new("struct rw_pruned **")
         status = lib.rw_prune(context(), settings, self._c, values, most, which, hooks, out)
-        c = pruning.result(status, out, lib.rw_pruned_free)
+        c = pruning.result(status, out, lib.rw_free)
         rows = [
             PrunedRow(
                 row.n_trees, row.n_leaves, row.n_bytes, row.compared.mean_b, row.compared.difference,

@@ -141,7 +141,7 @@ class Scorer:
         try:
             return bytes(ffi.buffer(data[0], n[0]))
         finally:
-            lib.rw_text_free(data[0])
+            lib.rw_free(data[0])
 
     # ---- scores ----
 

@@ -139,7 +139,7 @@ def cv(
         values = dataset._with_values()
         with working("cross-validation"):
             status = lib.rw_cross_validate(context(), c.c, values, n_folds, out)
-            validated = made(status, out, lib.rw_cv_free)
+            validated = made(status, out, lib.rw_free)
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = _columns.view(validated.scores, dataset.n_docs, np.float64).copy()
     fold_of = _columns.view(validated.fold_of, dataset.n_queries, np.uint32).copy()
@@ -331,7 +331,7 @@ def select(
         binned, measured = train_set._for_training(c), values_of(valid)
         options.test = ffi.NULL if test is None else values_of(test)
         status = lib.rw_select(context(), c.c, binned, measured, options, out)
-        selected = training.result(status, out, lib.rw_selected_free)
+        selected = training.result(status, out, lib.rw_free)
     return _selected(selected, names)
 
 

@@ -96,6 +96,111 @@ int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text)
     return RW_OK;
 }
 
+/* ---- arenas ---- */
+
+/* Before the memory that it holds, or alone, for an object. */
+struct rw_arena_entry {
+    struct rw_arena_entry *before;
+    void *object;
+    void (*release)(void *object); /* NULL: there is none */
+} __attribute__((aligned(ALIGNMENT)));
+
+static int add_entry(struct rw_ctx *ctx, struct rw_arena *arena, size_t n_bytes,
+                     struct rw_arena_entry **out)
+{
+    RW_TRY(rw_mem_new(ctx, (void **)out, 1, sizeof(**out) + n_bytes));
+    (*out)->before = arena->last;
+    arena->last = *out;
+    return RW_OK;
+}
+
+int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size)
+{
+    struct rw_arena_entry *entry;
+    *out = NULL;
+    if (size && n > SIZE_MAX / 4 / size)
+        return out_of_memory(ctx, n, size);
+    RW_TRY(add_entry(ctx, arena, n * size, &entry));
+    *out = entry + 1;
+    return RW_OK;
+}
+
+int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
+                  size_t size)
+{
+    const size_t wanted = n > 2 * *room ? n : 2 * *room;
+    void *larger;
+    if (n <= *room)
+        return RW_OK;
+    RW_TRY(rw_arena_new(ctx, arena, &larger, wanted, size));
+    if (*room > 0)
+        memcpy(larger, *out, *room * size);
+    *out = larger;
+    *room = wanted;
+    return RW_OK;
+}
+
+int rw_arena_text(struct rw_ctx *ctx, struct rw_arena *arena, const char **out, const char *text)
+{
+    char *copy;
+    RW_TRY(RW_ARENA_NEW(ctx, arena, copy, strlen(text) + 1));
+    *out = strcpy(copy, text);
+    return RW_OK;
+}
+
+int rw_arena_own(struct rw_ctx *ctx, struct rw_arena *arena, void *object,
+                 void (*release)(void *object))
+{
+    struct rw_arena_entry *entry;
+    if (!object)
+        return RW_OK;
+    const int status = add_entry(ctx, arena, 0, &entry);
+    if (status < 0) {
+        release(object);
+        return status;
+    }
+    entry->object = object;
+    entry->release = release;
+    return RW_OK;
+}
+
+void rw_arena_free(struct rw_arena *arena)
+{
+    for (struct rw_arena_entry *entry = arena->last; entry; entry = entry->before) {
+        if (entry->release)
+            entry->release(entry->object);
+    }
+    while (arena->last) {
+        struct rw_arena_entry *entry = arena->last;
+        arena->last = entry->before;
+        rw_mem_free(entry);
+    }
+}
+
+/* ---- results: behind their arena ---- */
+
+int rw_result_new(struct rw_ctx *ctx, void **out, size_t size)
+{
+    char *all;
+    *out = NULL;
+    RW_TRY(rw_mem_new(ctx, (void **)&all, 1, ALIGNMENT + size));
+    *out = all + ALIGNMENT;
+    return RW_OK;
+}
+
+struct rw_arena *rw_result_arena(void *result)
+{
+    return (struct rw_arena *)(void *)((char *)result - ALIGNMENT);
+}
+
+void rw_result_free(void *result)
+{
+    if (!result)
+        return;
+    rw_arena_free(rw_result_arena(result));
+    rw_mem_free(rw_result_arena(result));
+}
+
 void rw_mem_free(void *p)
 {
     free(p);

@@ -20,6 +20,29 @@ int rw_mem_grow(struct rw_ctx *ctx, void **out, size_t *n_have, size_t n_needed,
 int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text);
 void rw_mem_free(void *p);
 
+/* What is freed together: first what it owns, the last one first, then its memory. Zeroed before
+ * use, and used by one thread at a time. */
+struct rw_arena {
+    struct rw_arena_entry *last;
+};
+/* As rw_mem_new. */
+int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size);
+/* As rw_mem_grow; what is outgrown is freed with the arena. */
+int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
+                  size_t size);
+/* A copy of a text. */
+int rw_arena_text(struct rw_ctx *ctx, struct rw_arena *arena, const char **out, const char *text);
+/* From now on `object`, if it is not NULL, is freed with the arena; at once if this fails. */
+int rw_arena_own(struct rw_ctx *ctx, struct rw_arena *arena, void *object,
+                 void (*release)(void *object));
+void rw_arena_free(struct rw_arena *arena);
+
+/* A result for the caller of the library, zeroed, with an arena for what it points to: rw_free
+ * (rankwood.h) frees both. */
+int rw_result_new(struct rw_ctx *ctx, void **out, size_t size);
+struct rw_arena *rw_result_arena(void *result);
+void rw_result_free(void *result);
+
 /* Large arrays of undefined content: a mapping of their own from RW_MEM_LARGE bytes on,
  * so that freeing them gives the memory back to the system at once. written_soon: the pages come
  * with the call, which is cheaper than one by one. */
@@ -46,6 +69,10 @@ size_t rw_mem_peak_bytes(void);
 #define RW_NEW(ctx, pointer, n) rw_mem_new((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
 #define RW_NEW_RAW(ctx, pointer, n) \
     rw_mem_new_raw((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
+#define RW_ARENA_NEW(ctx, arena, pointer, n) \
+    rw_arena_new((ctx), (arena), (void **)&(pointer), (n), sizeof(*(pointer)))
+#define RW_ARENA_GROW(ctx, arena, pointer, room, n) \
+    rw_arena_grow((ctx), (arena), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
 #define RW_GROW(ctx, pointer, room, n) \
     rw_mem_grow((ctx), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
 #endif

@@ -303,7 +303,7 @@ static int compare(struct checks *c, const char *device, char result[2 * RW_DOCT
         const int same = n == c->n_expected[i] && memcmp(text, c->expected[i], n) == 0;
         if (!same)
             rw_doctor_difference(c->expected[i], c->n_expected[i], text, n, what);
-        rw_text_free(text);
+        rw_free(text);
         if (!same) {
             snprintf(result, 2 * RW_DOCTOR_TEXT, "differs: split %s, %s", splits[i], what);
             return 1;
@@ -348,8 +348,8 @@ static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
     if (status >= 0)
         status = check_all(&c, n_gpus);
     *n_wrong = c.n_wrong;
-    rw_text_free(c.expected[0]);
-    rw_text_free(c.expected[1]);
+    rw_free(c.expected[0]);
+    rw_free(c.expected[1]);
     rw_dataset_free(c.data);
     return status;
 }

@@ -15,10 +15,10 @@
 
 enum { MOST_FINDINGS = 64, LINE = 320 };
 
-/* What stands behind a struct rw_check. */
+/* A struct rw_check, which is freed with it, and what it shows. */
 struct checking {
-    struct rw_check check;            /* first: rw_check_free gets its address */
-    struct rw_feature_check *feature; /* [n_features] owned */
+    struct rw_check check;
+    struct rw_feature_check *feature; /* [n_features] in its arena */
     struct rw_finding finding[MOST_FINDINGS];
     char line[MOST_FINDINGS][LINE];
     struct rw_dataset *dataset, *other; /* owned; other: NULL without one */
@@ -267,7 +267,7 @@ static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset
         params.ties = mean ? RW_TIES_MEAN : RW_TIES_FILE;
         RW_TRY_OUT(rw_evaluate(ctx, &params, dataset, scores, &eval));
         *(mean ? &out->constant_mean : &out->constant_file) = eval->metrics[0].mean;
-        rw_eval_free(eval);
+        rw_free(eval);
     }
 out:
     rw_mem_free(scores);
@@ -337,7 +337,7 @@ static int check_all(struct rw_ctx *ctx, struct checking *c)
     rw_check_hash(c->dataset, hashes);
     RW_TRY_OUT(rw_check_twins(ctx, c->dataset, hashes, &check->n_twins, &check->n_contradictions));
     RW_TRY_OUT(check_other(ctx, c, hashes));
-    RW_TRY_OUT(RW_NEW(ctx, c->feature, check->n_features));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(c), c->feature, check->n_features));
     RW_TRY_OUT(rw_check_features(ctx, c->dataset, c->other, c->feature));
     check->features = c->feature;
     for (c->warnings_now = 1; c->warnings_now >= 0; c->warnings_now--) {
@@ -351,45 +351,47 @@ out:
     return status;
 }
 
+/* Frees what the result's arena does not hold. */
+static void free_datasets(void *checking)
+{
+    struct checking *c = checking;
+    rw_dataset_free(c->dataset);
+    rw_dataset_free(c->other);
+}
+
+static int read_and_check(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                          const char *const *against, int n_against, struct checking *c)
+{
+    RW_TRY(rw_arena_own(ctx, rw_result_arena(c), c, free_datasets));
+    RW_TRY(rw_dataset_read_split(ctx, paths, n_paths, &c->dataset));
+    RW_TRY(rw_columns_check_categorical(ctx, c->dataset));
+    if (n_against > 0) {
+        RW_TRY(rw_columns_like(ctx, c->dataset));
+        const int status = rw_dataset_read_split(ctx, against, n_against, &c->other);
+        rw_columns_like(ctx, NULL);
+        RW_TRY(status);
+    }
+    return check_all(ctx, c);
+}
+
 int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                  const char *const *against, int n_against, struct rw_check **out)
 {
     RW_DEFAULT_FPENV;
-    struct checking *c = NULL;
-    int status = RW_OK;
+    struct checking *c;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, c, 1));
-    RW_TRY_OUT(rw_dataset_read_split(ctx, paths, n_paths, &c->dataset));
-    RW_TRY_OUT(rw_columns_check_categorical(ctx, c->dataset));
-    if (n_against > 0) {
-        RW_TRY_OUT(rw_columns_like(ctx, c->dataset));
-        status = rw_dataset_read_split(ctx, against, n_against, &c->other);
-        rw_columns_like(ctx, NULL);
-        RW_TRY_OUT(status);
-    }
-    RW_TRY_OUT(check_all(ctx, c));
-    *out = &c->check;
-    c = NULL;
-out:
-    if (c)
-        rw_check_free(&c->check);
+    RW_TRY(rw_result_new(ctx, (void **)&c, sizeof(*c)));
+    const int status = read_and_check(ctx, paths, n_paths, against, n_against, c);
+    if (status < 0)
+        rw_free(c);
+    else
+        *out = &c->check;
     return status;
 }
 
 const char *rw_check_longest(const struct rw_check *check)
 {
     return rw_dataset_query_id(((const struct checking *)check)->dataset, check->longest_query);
-}
-
-void rw_check_free(struct rw_check *check)
-{
-    struct checking *c = (struct checking *)check;
-    if (!c)
-        return;
-    rw_dataset_free(c->dataset);
-    rw_dataset_free(c->other);
-    rw_mem_free(c->feature);
-    rw_mem_free(c);
 }
 
 /* Features by categories, of two sets: each word's share of the documents. Numbers of words say

@@ -170,7 +170,7 @@ static int run(struct rw_cli *cli)
                          &found));
     RW_STEP(rw_load_check_columns(cli));
     print(cli, found);
-    rw_check_free(found);
+    rw_free(found);
     return 0;
 }
 

@@ -195,10 +195,11 @@ static int compare_all(struct rw_cli *cli, int *n_metrics)
     for (char *metric = strtok_r(metrics, ",", &rest); metric && *n_metrics < MOST_METRICS;
          metric = strtok_r(NULL, ",", &rest), ++*n_metrics) {
         RW_STEP(rw_params_set(cli->ctx, cli->params, "metric", metric));
+        struct rw_eval_params how = *rw_params_eval(cli->params);
+        how.like = like;
         for (int i = 0; i < n; i++)
-            RW_STEP(rw_compare_like(cli->ctx, rw_params_eval(cli->params), dataset, scores[0],
-                                    scores[1 + i], groups_file, like,
-                                    &comparison[*n_metrics * n + i]));
+            RW_STEP(rw_compare(cli->ctx, &how, dataset, scores[0], scores[1 + i], groups_file,
+                               &comparison[*n_metrics * n + i]));
     }
     return 0;
 }

@@ -221,7 +221,7 @@ static int run(struct rw_cli *cli)
     if (!made_folder && !is_there)
         return rw_msg_errno(why, "cannot make the folder '%s'", folder);
     const int code = validate(cli, &cv);
-    rw_cv_free(cv);
+    rw_free(cv);
     if (code != 0 && made_folder) {
         rw_out_file_abandon(&cli->out);
         (void)rmdir(folder); /* it goes if it is still empty */

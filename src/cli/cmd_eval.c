@@ -138,7 +138,7 @@ static int audit(struct rw_cli *cli, const double *scores)
     struct rw_audit *made;
     RW_STEP(rw_audit_new(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores, &made));
     print_audit(cli, made);
-    rw_audit_free(made);
+    rw_free(made);
     return 0;
 }
 
@@ -182,9 +182,9 @@ static void print_runs(const struct rw_cli *cli, const struct rw_qrels *judged,
 static int measure(struct rw_cli *cli, const struct rw_dataset *dataset, const double *scores,
                    const char *name, struct rw_eval **out)
 {
-    const struct rw_eval_params *how = rw_params_eval(cli->params);
-    RW_STEP(like ? rw_evaluate_like(cli->ctx, how, dataset, scores, like, out)
-                 : rw_evaluate(cli->ctx, how, dataset, scores, out));
+    struct rw_eval_params how = *rw_params_eval(cli->params);
+    how.like = like;
+    RW_STEP(rw_evaluate(cli->ctx, &how, dataset, scores, out));
     rw_load_warn_ties(*out, name, like ? "" : RW_TIES_ADVICE);
     return 0;
 }

@@ -95,7 +95,7 @@ static int run(struct rw_cli *cli)
     int status = rw_model_write(cli->ctx, pruned->model, output);
     if (status == 0)
         print(cli, pruned);
-    rw_pruned_free(pruned);
+    rw_free(pruned);
     return status;
 }
 

@@ -237,7 +237,7 @@ static int run(struct rw_cli *cli)
     job.cli = cli;
     const int code = choose(cli);
     rw_out_file_abandon(&job.list);
-    rw_selected_free(job.selected);
+    rw_free(job.selected);
     rw_dataset_free(job.valid);
     rw_dataset_free(job.test);
     free(job.use);

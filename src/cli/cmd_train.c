@@ -433,7 +433,7 @@ static int report(struct training *t)
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
                         rw_figure(eval->metrics[m].mean, figure));
-        rw_eval_free(eval);
+        rw_free(eval);
         free(scores);
     }
     return 0;

@@ -235,14 +235,12 @@ int rw_load_check_conventions(const struct rw_cli *cli, const char *why)
 
 int rw_load_check_like(const struct rw_cli *cli, const char *like)
 {
-    struct rw_eval *none;
+    struct rw_eval_params how = *rw_params_eval(cli->params);
+    char conventions[512];
+    how.like = like;
     RW_STEP(rw_load_check_conventions(cli, " with '--like': the program's conventions decide"));
-    for (int i = 0; rw_like_at(i); i++) {
-        if (strcmp(rw_like_at(i), like) == 0)
-            return 0;
-    }
     /* the library's error, before the data is read */
-    return rw_evaluate_like(cli->ctx, rw_params_eval(cli->params), NULL, NULL, like, &none);
+    return rw_eval_conventions(cli->ctx, &how, conventions, sizeof(conventions));
 }
 
 void rw_load_calibration_line(struct rw_result *result, const struct rw_calibration *map)

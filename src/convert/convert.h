@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "model/model.h"
 
 /* How another program scores a document: as data, so that one function lowers our trees to it, one
@@ -59,21 +60,6 @@ struct rw_rules {
     int base_ignored;      /* 1: a base score in the file is not added */
     uint32_t first_column; /* the first id that a feature can have: 0 or 1 */
 };
-
-/* Memory that is freed at once. Zero-initialise. */
-struct rw_arena {
-    void **owned; /* [n] */
-    size_t n, room;
-};
-/* As rw_mem_new and rw_mem_grow (ensemble.c). */
-int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size);
-int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
-                  size_t size);
-void rw_arena_free(struct rw_arena *arena);
-#define RW_ARENA_NEW(ctx, arena, pointer, n) \
-    rw_arena_new((ctx), (arena), (void **)&(pointer), (n), sizeof(*(pointer)))
-#define RW_ARENA_GROW(ctx, arena, pointer, room, n) \
-    rw_arena_grow((ctx), (arena), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
 
 /* A split, or a leaf (left < 0). */
 struct rw_ens_node {

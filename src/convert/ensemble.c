@@ -9,40 +9,6 @@
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 
-/* ------------------------------------------------------------------ memory */
-
-int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size)
-{
-    *out = NULL;
-    RW_TRY(RW_GROW(ctx, arena->owned, arena->room, arena->n + 1));
-    RW_TRY(rw_mem_new(ctx, out, n, size));
-    arena->owned[arena->n++] = *out;
-    return RW_OK;
-}
-
-int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
-                  size_t size)
-{
-    const size_t wanted = n > 2 * *room ? n : 2 * *room;
-    void *larger;
-    if (n <= *room)
-        return RW_OK;
-    RW_TRY(rw_arena_new(ctx, arena, &larger, wanted, size));
-    if (*room > 0)
-        memcpy(larger, *out, *room * size);
-    *out = larger;
-    *room = wanted;
-    return RW_OK;
-}
-
-void rw_arena_free(struct rw_arena *arena)
-{
-    for (size_t i = 0; i < arena->n; i++)
-        rw_mem_free(arena->owned[i]);
-    rw_mem_free(arena->owned);
-    memset(arena, 0, sizeof(*arena));
-}
-
 /* ------------------------------------------------------------------ trees and columns */
 
 void rw_ensemble_release(struct rw_ensemble *ensemble)

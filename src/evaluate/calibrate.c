@@ -233,7 +233,7 @@ static int make_model(struct rw_ctx *ctx, const struct rw_model *model, struct r
     size_t n;
     RW_TRY(rw_model_write_memory(ctx, model, &text, &n)); /* equal models are equal texts */
     const int status = rw_model_read_memory(ctx, "model", text, n, out);
-    rw_text_free(text);
+    rw_free(text);
     RW_TRY(status);
     if ((*out)->map.kind != RW_SCORE_MAP_NONE)
         rw_log(ctx, RW_LOG_NOTE,

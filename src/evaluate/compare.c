@@ -6,235 +6,11 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "dataset/dataset.h"
-#include "evaluate/evaluate.h"
 #include "base/rng.h"
-#include "metric/dcg.h"
+#include "dataset/dataset.h"
 #include "dataset/names.h"
+#include "evaluate/evaluate.h"
 #include "io/input.h"
-
-enum { MOST_MOVED = 1000 };
-
-/* A struct rw_comparison and what it owns. */
-struct comparing {
-    struct rw_comparison comparison; /* first: rw_comparison_free gets its address */
-    struct rw_query_groups groups;
-    struct rw_compared *group;       /* [groups.n] owned */
-    struct rw_moved_query *moved;    /* [n_moved] owned */
-    struct rw_eval *eval_a, *eval_b; /* owned; names and conventions are borrowed of them */
-};
-
-/* The queries that count, side by side. */
-struct columns {
-    double *a, *b, *weight; /* [n] owned */
-    uint32_t *query;        /* [n] owned */
-    uint32_t n;
-};
-
-static void columns_release(struct columns *columns)
-{
-    rw_mem_free(columns->a);
-    rw_mem_free(columns->b);
-    rw_mem_free(columns->weight);
-    rw_mem_free(columns->query);
-}
-
-/* Weights as the metric's mean has them. */
-static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
-                 const struct rw_dataset *dataset, struct columns *columns)
-{
-    struct rw_judgments judgments = {0};
-    int64_t *weights = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(rw_judgments_init(ctx, &judgments, dataset, NULL, 0));
-    RW_TRY_OUT(RW_NEW(ctx, weights, dataset->n_queries));
-    rw_metric_weights(metric->kind, &judgments, weights);
-    for (uint32_t i = 0; i < columns->n; i++)
-        columns->weight[i] = (double)weights[columns->query[i]];
-out:
-    rw_mem_free(weights);
-    rw_judgments_release(&judgments);
-    return status;
-}
-
-static int make_columns(struct rw_ctx *ctx, const struct rw_metric *metric,
-                        const struct rw_dataset *dataset, const double *a, const double *b,
-                        struct columns *columns)
-{
-    const uint32_t n = dataset->n_queries;
-    RW_TRY(RW_NEW(ctx, columns->a, n));
-    RW_TRY(RW_NEW(ctx, columns->b, n));
-    RW_TRY(RW_NEW(ctx, columns->weight, n));
-    RW_TRY(RW_NEW(ctx, columns->query, n));
-    for (uint32_t q = 0; q < n; q++) {
-        if (a[q] != a[q] || b[q] != b[q])
-            continue; /* empty: in both, for the labels are the same */
-        columns->a[columns->n] = a[q];
-        columns->b[columns->n] = b[q];
-        columns->query[columns->n++] = q;
-    }
-    return weigh(ctx, metric, dataset, columns);
-}
-
-static int compare_columns(struct rw_ctx *ctx, const struct rw_metric *metric,
-                           const struct columns *columns, uint64_t seed, const char *name,
-                           struct rw_compared *out)
-{
-    const struct rw_metric_kind *kind = metric->kind;
-    double *squares = NULL;
-    struct rw_pairs pairs = {.n = columns->n,
-                             .a = columns->a,
-                             .b = columns->b,
-                             .weight = columns->weight,
-                             .root = kind->root,
-                             .lower_is_better = kind->lower_is_better};
-    if (kind->root) { /* a query's value is a root; what is averaged is its square */
-        RW_TRY(RW_NEW(ctx, squares, (size_t)columns->n * 2));
-        for (uint32_t i = 0; i < columns->n; i++) {
-            squares[i] = columns->a[i] * columns->a[i];
-            squares[columns->n + i] = columns->b[i] * columns->b[i];
-        }
-        pairs.a = squares;
-        pairs.b = squares + columns->n;
-    }
-    const int status = rw_significance(ctx, &pairs, seed, out);
-    out->name = name;
-    rw_mem_free(squares);
-    return status;
-}
-
-static int compare_groups(struct rw_ctx *ctx, const struct rw_metric *metric,
-                          const struct columns *columns, uint64_t seed, struct comparing *made)
-{
-    struct columns part = {0};
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, made->group, made->groups.n));
-    RW_TRY_OUT(RW_NEW(ctx, part.a, columns->n));
-    RW_TRY_OUT(RW_NEW(ctx, part.b, columns->n));
-    RW_TRY_OUT(RW_NEW(ctx, part.weight, columns->n));
-    for (uint32_t g = 0; g < made->groups.n; g++) {
-        part.n = 0;
-        for (uint32_t i = 0; i < columns->n; i++) {
-            if (made->groups.of[columns->query[i]] != g)
-                continue;
-            part.a[part.n] = columns->a[i];
-            part.b[part.n] = columns->b[i];
-            part.weight[part.n++] = columns->weight[i];
-        }
-        RW_TRY_OUT(
-            compare_columns(ctx, metric, &part, seed, made->groups.name[g], &made->group[g]));
-    }
-    made->comparison.n_groups = (int)made->groups.n;
-    made->comparison.groups = made->group;
-out:
-    columns_release(&part);
-    return status;
-}
-
-/* By falling change, then in the order of the input. */
-static int by_change(const void *a, const void *b)
-{
-    const struct rw_moved_query *x = a, *y = b;
-    const double change_x = fabs(x->b - x->a), change_y = fabs(y->b - y->a);
-    if (change_x != change_y)
-        return change_x > change_y ? -1 : 1;
-    return x->query < y->query ? -1 : x->query > y->query;
-}
-
-static int list_moved(struct rw_ctx *ctx, const struct columns *columns, struct comparing *made)
-{
-    uint32_t n = 0;
-    RW_TRY(RW_NEW(ctx, made->moved, columns->n));
-    for (uint32_t i = 0; i < columns->n; i++) {
-        if (columns->a[i] != columns->b[i])
-            made->moved[n++] =
-                (struct rw_moved_query){columns->query[i], columns->a[i], columns->b[i]};
-    }
-    if (n > 1)
-        qsort(made->moved, n, sizeof(*made->moved), by_change);
-    made->comparison.n_moved = (int)(n < MOST_MOVED ? n : MOST_MOVED);
-    made->comparison.moved = made->moved;
-    return RW_OK;
-}
-
-/* program: NULL: by the parameters. */
-static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                    const struct rw_dataset *dataset, const double *scores, const char *program,
-                    struct rw_eval **out)
-{
-    return program ? rw_evaluate_like(ctx, how, dataset, scores, program, out)
-                   : rw_evaluate(ctx, how, dataset, scores, out);
-}
-
-int rw_compare_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                    const struct rw_dataset *dataset, const double *scores_a,
-                    const double *scores_b, const char *groups, const char *program,
-                    struct rw_comparison **out)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_metric metric[RW_MAX_METRICS];
-    struct comparing *made = NULL;
-    struct columns columns = {0};
-    int n_metrics, status = RW_OK;
-    *out = NULL;
-    RW_TRY(rw_eval_metrics(ctx, how, metric, &n_metrics));
-    if (n_metrics != 1)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': expected one metric to compare, found %d",
-                       n_metrics);
-    if (program && dataset->weight)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "weights: rankings are compared as '%s' measures them without weights only",
-                       program);
-    RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(evaluate(ctx, how, dataset, scores_a, program, &made->eval_a));
-    RW_TRY_OUT(evaluate(ctx, how, dataset, scores_b, program, &made->eval_b));
-    const struct rw_eval_metric *a = made->eval_a->metrics, *b = made->eval_b->metrics;
-    struct rw_comparison *comparison = &made->comparison;
-    comparison->metric = a->name;
-    comparison->conventions = made->eval_a->conventions;
-    comparison->lower_is_better = metric->kind->lower_is_better;
-    comparison->ties_moved_a = a->ties_moved;
-    comparison->ties_moved_b = b->ties_moved;
-    comparison->n_samples = RW_BOOTSTRAP_SAMPLES;
-    RW_TRY_OUT(make_columns(ctx, metric, dataset, a->per_query, b->per_query, &columns));
-    RW_TRY_OUT(compare_columns(ctx, metric, &columns, how->seed, "", &comparison->all));
-    if (groups) {
-        RW_TRY_OUT(rw_query_groups_read(ctx, dataset, groups, &made->groups));
-        RW_TRY_OUT(compare_groups(ctx, metric, &columns, how->seed, made));
-    }
-    RW_TRY_OUT(list_moved(ctx, &columns, made));
-    /* The means are those that eval prints, to the last digit. */
-    comparison->all.mean_a = a->mean;
-    comparison->all.mean_b = b->mean;
-    comparison->all.difference = b->mean - a->mean;
-    *out = comparison;
-    made = NULL;
-out:
-    columns_release(&columns);
-    if (made)
-        rw_comparison_free(&made->comparison);
-    return status;
-}
-
-int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
-               const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
-               const char *groups, struct rw_comparison **out)
-{
-    return rw_compare_like(ctx, how, dataset, scores_a, scores_b, groups, NULL, out);
-}
-
-void rw_comparison_free(struct rw_comparison *comparison)
-{
-    struct comparing *made = (struct comparing *)comparison;
-    if (!made)
-        return;
-    rw_eval_free(made->eval_a);
-    rw_eval_free(made->eval_b);
-    rw_query_groups_release(&made->groups);
-    rw_mem_free(made->group);
-    rw_mem_free(made->moved);
-    rw_mem_free(made);
-}
 
 __extension__ typedef __int128 int128;
 
@@ -470,19 +246,7 @@ int rw_holm(struct rw_ctx *ctx, double *p, int n)
     return RW_OK;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-void rw_query_groups_release(struct rw_query_groups *groups)
-{
-    for (uint32_t g = 0; groups->name && g < groups->n; g++)
-        rw_mem_free(groups->name[g]);
-    rw_mem_free(groups->name);
-    rw_mem_free(groups->of);
-    memset(groups, 0, sizeof(*groups));
-}
+/* ------------------------------------------------------------------ groups of queries */
 
 static char *skip_blanks(char *at)
 {
@@ -508,9 +272,8 @@ static int take_line(struct rw_ctx *ctx, const char *path, uint32_t number, char
     return 1;
 }
 
-/* given: [n_queries] each query's group, in `text`; NULL: none. */
 static int read_lines(struct rw_ctx *ctx, const char *path, char *text,
-                      const struct rw_query_ids *ids, const char **given)
+                      const struct rw_query_ids *ids, const char **group_of)
 {
     uint32_t number = 1;
     for (char *line = text, *next; line; line = next, number++) {
@@ -520,78 +283,216 @@ static int read_lines(struct rw_ctx *ctx, const char *path, char *text,
             *next++ = 0;
         const int found = take_line(ctx, path, number, line, &id, &group);
         RW_TRY(found);
-        if (!found)
-            continue;
         size_t query;
-        if (!rw_query_ids_find(ids, id, strlen(id), &query))
+        if (!found || !rw_query_ids_find(ids, id, strlen(id), &query))
             continue;
-        if (given[query])
+        if (group_of[query])
             return rw_fail(ctx, RW_ERR_PARSE, "%s:%u:%zu: query '%.60s' has a group already", path,
                            number, (size_t)(id - line) + 1, id);
-        given[query] = group;
+        group_of[query] = group;
     }
     return RW_OK;
 }
 
-/* The names once each, and the queries' numbers. */
-static int number_groups(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char **given,
-                         struct rw_query_groups *out)
-{
-    const uint32_t n_queries = dataset->n_queries;
-    const char **names = NULL;
-    uint32_t n = 0, n_given = 0;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, names, (size_t)n_queries + 1));
-    for (uint32_t q = 0; q < n_queries; q++) {
-        if (given[q])
-            names[n_given++] = given[q];
-    }
-    if (n_given > 1)
-        qsort(names, n_given, sizeof(*names), compare_names);
-    for (uint32_t i = 0; i < n_given; i++) {
-        if (n == 0 || strcmp(names[n - 1], names[i]) != 0)
-            names[n++] = names[i];
-    }
-    RW_TRY_OUT(RW_NEW(ctx, out->name, (size_t)n + 1));
-    RW_TRY_OUT(RW_NEW(ctx, out->of, n_queries));
-    for (; out->n < n; out->n++)
-        RW_TRY_OUT(rw_mem_copy_text(ctx, &out->name[out->n], names[out->n]));
-    if (n_given < n_queries) {
-        RW_TRY_OUT(rw_mem_copy_text(ctx, &out->name[out->n], "-"));
-        out->n++;
-    }
-    for (uint32_t q = 0; q < n_queries; q++) {
-        const char **at =
-            given[q] ? bsearch(&given[q], names, n, sizeof(*names), compare_names) : &names[n];
-        out->of[q] = (uint32_t)(at - names);
-    }
-out:
-    rw_mem_free(names);
-    return status;
-}
-
 int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
-                         struct rw_query_groups *out)
+                         struct rw_arena *arena, const char ***out)
 {
     struct rw_input *input = NULL;
     struct rw_query_ids ids = {0};
-    const char **given = NULL;
     char *text = NULL;
     size_t n_bytes;
     int status = RW_OK;
-    memset(out, 0, sizeof(*out));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, arena, *out, dataset->n_queries));
     RW_TRY_OUT(rw_input_open(ctx, path, &input));
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n_bytes));
+    RW_TRY_OUT(rw_arena_own(ctx, arena, text, rw_mem_free));
     RW_TRY_OUT(rw_dataset_query_ids(ctx, dataset, &ids));
-    RW_TRY_OUT(RW_NEW(ctx, given, dataset->n_queries));
-    RW_TRY_OUT(read_lines(ctx, rw_input_name(input), text, &ids, given));
-    RW_TRY_OUT(number_groups(ctx, dataset, given, out));
+    status = read_lines(ctx, rw_input_name(input), text, &ids, *out);
 out:
-    if (status < 0)
-        rw_query_groups_release(out);
     rw_query_ids_release(&ids);
-    rw_mem_free(given);
-    rw_mem_free(text);
     rw_input_close(input);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the comparison */
+
+enum { MOST_MOVED = 1000 };
+
+/* A query's group; NULL: it is in none. */
+struct member {
+    const char *group;
+    uint32_t query;
+};
+
+/* What is compared: a metric by query, and the weights that its mean has. */
+struct sides {
+    const struct rw_metric_kind *kind;
+    const double *a, *b;   /* [n_queries] NaN where a query does not count */
+    const int64_t *weight; /* [n_queries] */
+    double *value;         /* [3][n_queries] room for pairs */
+    uint64_t seed;
+};
+
+/* By name, queries without a group last; then in the order of the input. */
+static int by_group(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    if (!x->group != !y->group)
+        return x->group ? -1 : 1;
+    const int order = x->group ? strcmp(x->group, y->group) : 0;
+    return order ? order : (x->query > y->query) - (x->query < y->query);
+}
+
+/* Of the queries of some members that count. */
+static int compare_members(struct rw_ctx *ctx, const struct sides *sides,
+                           const struct member *member, uint32_t n, const char *name,
+                           struct rw_compared *out)
+{
+    double *a = sides->value, *b = a + n, *weight = b + n;
+    struct rw_pairs pairs = {.a = a,
+                             .b = b,
+                             .weight = weight,
+                             .root = sides->kind->root,
+                             .lower_is_better = sides->kind->lower_is_better};
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t q = member[i].query;
+        if (isnan(sides->a[q]) || isnan(sides->b[q]))
+            continue; /* empty: in both, for the labels are the same */
+        /* where a query's value is a root, its square is averaged */
+        a[pairs.n] = pairs.root ? sides->a[q] * sides->a[q] : sides->a[q];
+        b[pairs.n] = pairs.root ? sides->b[q] * sides->b[q] : sides->b[q];
+        weight[pairs.n++] = (double)sides->weight[q];
+    }
+    RW_TRY(rw_significance(ctx, &pairs, sides->seed, out));
+    out->name = name;
+    return RW_OK;
+}
+
+static int compare_groups(struct rw_ctx *ctx, const struct sides *sides, struct member *member,
+                          uint32_t n, struct rw_comparison *made)
+{
+    struct rw_compared *group;
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(made), group, n));
+    made->groups = group;
+    if (n > 1)
+        qsort(member, n, sizeof(*member), by_group);
+    for (uint32_t begin = 0, end; begin < n; begin = end) {
+        const char *name = member[begin].group ? member[begin].group : "-";
+        for (end = begin + 1; end < n && !member[end].group == !member[begin].group &&
+                              (!member[end].group || strcmp(member[end].group, name) == 0);)
+            end++;
+        RW_TRY(compare_members(ctx, sides, member + begin, end - begin, name,
+                               &group[made->n_groups++]));
+    }
+    return RW_OK;
+}
+
+/* By falling change, then in the order of the input. */
+static int by_change(const void *a, const void *b)
+{
+    const struct rw_moved_query *x = a, *y = b;
+    const double change_x = fabs(x->b - x->a), change_y = fabs(y->b - y->a);
+    if (change_x != change_y)
+        return change_x > change_y ? -1 : 1;
+    return x->query < y->query ? -1 : x->query > y->query;
+}
+
+static int list_moved(struct rw_ctx *ctx, const struct sides *sides, uint32_t n_queries,
+                      struct rw_comparison *made)
+{
+    struct rw_moved_query *moved;
+    uint32_t n = 0;
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(made), moved, n_queries));
+    for (uint32_t q = 0; q < n_queries; q++) {
+        const double a = sides->a[q], b = sides->b[q];
+        if (!isnan(a) && !isnan(b) && a != b)
+            moved[n++] = (struct rw_moved_query){q, a, b};
+    }
+    if (n > 1)
+        qsort(moved, n, sizeof(*moved), by_change);
+    made->n_moved = (int)(n < MOST_MOVED ? n : MOST_MOVED);
+    made->moved = moved;
+    return RW_OK;
+}
+
+/* One ranking; the comparison borrows what it gives. */
+static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    const struct rw_dataset *dataset, const double *scores,
+                    struct rw_comparison *made, const struct rw_eval **out)
+{
+    struct rw_eval *eval;
+    RW_TRY(rw_evaluate(ctx, how, dataset, scores, &eval));
+    *out = eval;
+    return rw_arena_own(ctx, rw_result_arena(made), eval, rw_free);
+}
+
+/* Weights as the metric's mean has them. */
+static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
+                 const struct rw_dataset *dataset, int64_t *weights)
+{
+    struct rw_judgments judgments;
+    RW_TRY(rw_judgments_init(ctx, &judgments, dataset, NULL, 0));
+    rw_metric_weights(metric->kind, &judgments, weights);
+    rw_judgments_release(&judgments);
+    return RW_OK;
+}
+
+static int compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                   const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
+                   const char *groups, struct rw_comparison *made)
+{
+    struct rw_arena *arena = rw_result_arena(made);
+    const uint32_t n = dataset->n_queries;
+    const struct rw_eval *eval_a, *eval_b;
+    struct rw_metric metric;
+    struct member *member;
+    const char **group_of = NULL;
+    int64_t *weights;
+    double *value;
+    RW_TRY(rw_eval_one_metric(ctx, how, "compare", &metric));
+    if (how->like && dataset->weight)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "weights: rankings are compared as '%s' measures them without weights only",
+                       how->like);
+    RW_TRY(evaluate(ctx, how, dataset, scores_a, made, &eval_a));
+    RW_TRY(evaluate(ctx, how, dataset, scores_b, made, &eval_b));
+    if (groups)
+        RW_TRY(rw_query_groups_read(ctx, dataset, groups, arena, &group_of));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, member, n));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, weights, n));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, value, (size_t)n * 3));
+    RW_TRY(weigh(ctx, &metric, dataset, weights));
+    for (uint32_t q = 0; q < n; q++)
+        member[q] = (struct member){group_of ? group_of[q] : NULL, q};
+    const struct rw_eval_metric *a = eval_a->metrics, *b = eval_b->metrics;
+    const struct sides sides = {metric.kind, a->per_query, b->per_query, weights, value, how->seed};
+    made->metric = a->name;
+    made->conventions = eval_a->conventions;
+    made->lower_is_better = metric.kind->lower_is_better;
+    made->ties_moved_a = a->ties_moved;
+    made->ties_moved_b = b->ties_moved;
+    made->n_samples = RW_BOOTSTRAP_SAMPLES;
+    RW_TRY(compare_members(ctx, &sides, member, n, "", &made->all));
+    if (groups)
+        RW_TRY(compare_groups(ctx, &sides, member, n, made));
+    RW_TRY(list_moved(ctx, &sides, n, made));
+    /* The means are those that eval prints, to the last digit. */
+    made->all.mean_a = a->mean;
+    made->all.mean_b = b->mean;
+    made->all.difference = b->mean - a->mean;
+    return RW_OK;
+}
+
+int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
+               const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
+               const char *groups, struct rw_comparison **out)
+{
+    RW_DEFAULT_FPENV;
+    RW_TRY(rw_result_new(ctx, (void **)out, sizeof(**out)));
+    const int status = compare(ctx, how, dataset, scores_a, scores_b, groups, *out);
+    if (status < 0) {
+        rw_free(*out);
+        *out = NULL;
+    }
     return status;
 }

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
 #include "model/flat.h"
 #include "params/params.h"
 
@@ -43,7 +44,6 @@ static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
 
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds)
 {
-    RW_DEFAULT_FPENV;
     struct card *card = NULL;
     RW_TRY(check_folds(ctx, n_queries, n_folds));
     RW_TRY(RW_NEW_RAW(ctx, card, n_queries));
@@ -56,16 +56,39 @@ int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
     return RW_OK;
 }
 
+int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t seed, const char *what,
+              const char *does, struct rw_dataset *half[2])
+{
+    const uint32_t n = dataset->n_queries;
+    struct rw_arena arena = {0};
+    uint32_t *fold;
+    uint8_t *keep;
+    int status;
+    half[0] = half[1] = NULL;
+    if (n < 2)
+        return rw_fail(ctx, RW_ERR_DATA, "the %s has one query: one half of the queries %s", what,
+                       does);
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, fold, n));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, keep, n));
+    RW_TRY_OUT(rw_folds(ctx, n, 2, seed, fold));
+    for (uint32_t h = 0; h < 2; h++) {
+        for (uint32_t q = 0; q < n; q++)
+            keep[q] = fold[q] == h;
+        RW_TRY_OUT(rw_dataset_select(ctx, dataset, keep, &half[h]));
+    }
+out:
+    rw_arena_free(&arena);
+    return status;
+}
+
 /* ------------------------------------------------------------------ one fold */
 
-/* A struct rw_cv and what it owns. */
+/* A struct rw_cv, which is freed with it, and what its making needs. Arrays are in its arena. */
 struct validation {
-    struct rw_cv cv;         /* first: rw_cv_free gets its address */
-    struct rw_cv_fold *fold; /* [n_folds] owned, with models and evals */
-    struct rw_eval **evals;  /* [n_folds] what fold[].eval points to; owned */
-    struct rw_eval *pooled;  /* owned */
-    uint32_t *fold_of;       /* [n_queries] owned */
-    double *scores;          /* [n_docs] owned */
+    struct rw_cv cv;
+    struct rw_cv_fold *fold; /* [n_folds] */
+    uint32_t *fold_of;       /* [n_queries] */
+    double *scores;          /* [n_docs] */
     const struct rw_dataset *dataset;
     struct rw_params *own;     /* as they train: owned */
     struct rw_params params;   /* a shallow copy: texts are borrowed */
@@ -93,16 +116,18 @@ static int part_of(const struct validation *v, int fold, int want, struct rw_ctx
 /* Scores of the fold's documents, into those of the whole set. */
 static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
                       const struct rw_model *model, const struct rw_dataset *test,
-                      struct rw_eval **eval)
+                      const struct rw_eval **out)
 {
     double *scores = NULL;
+    struct rw_eval *eval;
     uint32_t at = 0;
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW_RAW(ctx, scores, test->n_docs));
     RW_TRY_OUT(rw_predict(ctx, model, test, 0, scores));
     for (uint32_t i = 0; test->start_score && i < test->n_docs; i++)
         scores[i] += test->start_score[i];
-    RW_TRY_OUT(rw_evaluate(ctx, &v->how, test, scores, eval));
+    RW_TRY_OUT(rw_evaluate(ctx, &v->how, test, scores, &eval));
+    *out = eval;
     for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
         const uint32_t begin = v->dataset->query_offset[q];
         const uint32_t n = v->dataset->query_offset[q + 1] - begin;
@@ -148,8 +173,7 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
     out->n_test = part[0]->n_queries;
     out->n_valid = v->nested ? part[1]->n_queries : 0;
     out->n_train = part[2]->n_queries;
-    RW_TRY_OUT(score_fold(v, fold, ctx, out->model, part[0], &v->evals[fold]));
-    out->eval = v->evals[fold];
+    RW_TRY_OUT(score_fold(v, fold, ctx, out->model, part[0], &out->eval));
 out:
     for (int p = 0; p < 3; p++)
         rw_dataset_free(part[p]);
@@ -339,26 +363,37 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
                        "folds is %d; expected 3 or more: one is measured, the next one stops "
                        "training\nhint: early-stop 0 trains all rounds, and needs none to stop it",
                        n_folds);
-    RW_TRY(RW_NEW(ctx, v->fold, (size_t)n_folds));
-    RW_TRY(RW_NEW(ctx, v->evals, (size_t)n_folds));
-    RW_TRY(RW_NEW(ctx, v->fold_of, dataset->n_queries));
-    RW_TRY(RW_NEW(ctx, v->scores, dataset->n_docs));
+    struct rw_arena *arena = rw_result_arena(v);
+    RW_TRY(RW_ARENA_NEW(ctx, arena, v->fold, (size_t)n_folds));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, v->fold_of, dataset->n_queries));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, v->scores, dataset->n_docs));
+    v->cv.folds = v->fold;
+    v->cv.fold_of = v->fold_of;
+    v->cv.scores = v->scores;
     return rw_folds(ctx, dataset->n_queries, n_folds, params->seed, v->fold_of);
 }
 
-int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
-                      const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
+/* Frees what the struct's arena does not hold. */
+static void release(void *validation)
 {
-    RW_DEFAULT_FPENV;
-    struct validation *v = NULL;
+    struct validation *v = validation;
+    for (int f = 0; v->fold && f < v->cv.n_folds; f++) {
+        rw_model_free(v->fold[f].model);
+        rw_free((void *)v->fold[f].eval);
+    }
+    rw_free((void *)v->cv.pooled);
+    rw_params_free(v->own);
+}
+
+static int validate(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_dataset *dataset, int n_folds, struct validation *v)
+{
     int status = RW_OK, n_workers;
-    *out = NULL;
-    RW_TRY(check_folds(ctx, dataset->n_queries, n_folds));
-    RW_TRY_OUT(RW_NEW(ctx, v, 1));
-    RW_TRY_OUT(prepare(ctx, params, dataset, n_folds, v));
-    RW_TRY_OUT(choose_workers(ctx, v, &n_workers));
+    struct rw_eval *pooled;
+    RW_TRY(prepare(ctx, params, dataset, n_folds, v));
+    RW_TRY(choose_workers(ctx, v, &n_workers));
     const struct rw_facts facts = facts_of(n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
-    RW_TRY_OUT(rw_params_judge(ctx, v->own, &facts)); /* of the device */
+    RW_TRY(rw_params_judge(ctx, v->own, &facts)); /* of the device */
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
     if (n_workers > 1)
@@ -366,34 +401,26 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
     for (int f = 0; f < n_folds && n_workers == 1 && status >= 0; f++)
         status = run_fold(v, f, ctx);
     rw_stage_end(ctx, counts);
-    RW_TRY_OUT(status);
-    RW_TRY_OUT(rw_evaluate(ctx, &v->how, dataset, v->scores, &v->pooled));
-    v->cv.folds = v->fold;
-    v->cv.fold_of = v->fold_of;
-    v->cv.scores = v->scores;
-    v->cv.pooled = v->pooled;
-    *out = &v->cv;
-    v = NULL;
-out:
-    if (v)
-        rw_cv_free(&v->cv);
-    return status;
+    RW_TRY(status);
+    RW_TRY(rw_evaluate(ctx, &v->how, dataset, v->scores, &pooled));
+    v->cv.pooled = pooled;
+    return RW_OK;
 }
 
-void rw_cv_free(struct rw_cv *cv)
+int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
 {
-    struct validation *v = (struct validation *)cv;
-    if (!v)
-        return;
-    for (int f = 0; v->fold && f < v->cv.n_folds; f++)
-        rw_model_free(v->fold[f].model);
-    for (int f = 0; v->evals && f < v->cv.n_folds; f++)
-        rw_eval_free(v->evals[f]);
-    rw_eval_free(v->pooled);
-    rw_mem_free(v->fold);
-    rw_mem_free(v->evals);
-    rw_mem_free(v->fold_of);
-    rw_mem_free(v->scores);
-    rw_params_free(v->own);
-    rw_mem_free(v);
+    RW_DEFAULT_FPENV;
+    struct validation *v;
+    *out = NULL;
+    RW_TRY(check_folds(ctx, dataset->n_queries, n_folds));
+    RW_TRY(rw_result_new(ctx, (void **)&v, sizeof(*v)));
+    int status = rw_arena_own(ctx, rw_result_arena(v), v, release);
+    if (status >= 0)
+        status = validate(ctx, params, dataset, n_folds, v);
+    if (status < 0)
+        rw_free(v);
+    else
+        *out = &v->cv;
+    return status;
 }

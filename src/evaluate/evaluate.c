@@ -1,3 +1,5 @@
+/* Metrics of one ranking: by the parameters, as another program measures them, and as all programs
+ * do, side by side. */
 #include "evaluate/evaluate.h"
 
 #include <math.h>
@@ -7,14 +9,12 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "metric/metric.h"
 
-/* A struct rw_eval and what it owns: one block, and the queries' values. */
+/* A struct rw_eval, which is freed with it, and its parts. */
 struct evaluation {
-    struct rw_eval eval; /* first: rw_eval_free gets its address */
+    struct rw_eval eval;
     struct rw_eval_metric metric[RW_MAX_METRICS];
-    struct rw_metric parsed[RW_MAX_METRICS]; /* owns the names */
-    double *values;                          /* [n_metrics][n_queries]; owned */
+    struct rw_metric parsed[RW_MAX_METRICS]; /* the names are here */
     char conventions[RW_MAX_METRICS * 256];
 };
 
@@ -29,33 +29,75 @@ int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return rw_metrics_parse(ctx, how->metric, how->relevant, out, n);
 }
 
-int rw_eval_gains(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_gain_rule *out)
-{
-    return rw_gain_rule_init(ctx, out, how->label_gain ? how->label_gain : "exp");
-}
-
-static int conventions_of(struct rw_ctx *ctx, const struct rw_eval_params *how, int is_qrels,
-                          char *buffer, size_t size)
+int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, const char *purpose,
+                       struct rw_metric *out)
 {
     struct rw_metric metrics[RW_MAX_METRICS];
-    struct rw_gain_rule gains = {0};
-    int n, uses_gain = 0;
+    int n;
     RW_TRY(rw_eval_metrics(ctx, how, metrics, &n));
-    for (int i = 0; i < n; i++)
+    if (purpose && n != 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': expected one metric to %s, found %d",
+                       purpose, n);
+    *out = metrics[0];
+    return RW_OK;
+}
+
+/* The gains of labels by `how`, where a metric uses them. Returns whether one does. */
+static int gains_of(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    const struct rw_metric *metrics, int n_metrics, struct rw_gain_rule *out)
+{
+    int uses_gain = 0;
+    *out = (struct rw_gain_rule){0};
+    for (int i = 0; i < n_metrics; i++)
         uses_gain |= metrics[i].kind->uses_gain;
     if (uses_gain)
-        RW_TRY(rw_eval_gains(ctx, how, &gains));
-    rw_metrics_conventions(metrics, n, uses_gain ? &gains : NULL, how->empty, how->ties, is_qrels,
-                           buffer, size);
-    rw_gain_rule_release(&gains);
-    return RW_OK;
+        RW_TRY(rw_gain_rule_init(ctx, out, how->label_gain ? how->label_gain : "exp"));
+    return uses_gain;
 }
 
 int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
                         size_t size)
 {
     RW_DEFAULT_FPENV;
-    return conventions_of(ctx, how, 0, buffer, size);
+    struct rw_metric metrics[RW_MAX_METRICS];
+    const struct rw_dialect *dialect;
+    struct rw_gain_rule gains;
+    int n;
+    if (how->like)
+        RW_TRY(rw_dialect_find(ctx, how->like, &dialect));
+    RW_TRY(rw_eval_metrics(ctx, how, metrics, &n));
+    RW_TRY(gains_of(ctx, how, metrics, n, &gains));
+    rw_metrics_conventions(metrics, n, &gains, how->empty, how->ties, 0, buffer, size);
+    rw_gain_rule_release(&gains);
+    return RW_OK;
+}
+
+int rw_measure_init(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    const struct rw_dataset *dataset, const char *purpose, struct rw_measure *out)
+{
+    struct rw_gain_rule gains;
+    *out = (struct rw_measure){.ctx = ctx, .how = how};
+    RW_TRY(rw_eval_one_metric(ctx, how, purpose, &out->metric));
+    const int uses_gain = gains_of(ctx, how, &out->metric, 1, &gains);
+    RW_TRY(uses_gain);
+    const int status = rw_judgments_init(ctx, &out->judgments, dataset, &gains, uses_gain);
+    rw_gain_rule_release(&gains);
+    return status;
+}
+
+int rw_measure_scores(const struct rw_measure *measure, const double *scores, double *value)
+{
+    const struct rw_eval_params *how = measure->how;
+    struct rw_metric_result result;
+    RW_TRY(rw_metric_eval(measure->ctx, &measure->metric, &measure->judgments, scores, how->empty,
+                          how->ties, 0, NULL, &result));
+    *value = result.mean;
+    return RW_OK;
+}
+
+double rw_measure_loss(const struct rw_measure *measure, double from, double to)
+{
+    return measure->metric.kind->lower_is_better ? to - from : from - to;
 }
 
 static int check_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *scores)
@@ -76,10 +118,8 @@ static int evaluate_metric(struct rw_ctx *ctx, const struct rw_eval_params *how,
     const enum rw_ties ties = how->ties;
     struct rw_metric_result result, other;
     RW_TRY(rw_metric_eval(ctx, metric, judgments, scores, empty, ties, 0, per_query, &result));
-    out->name = metric->name;
     out->mean = result.mean;
     out->n_counted = result.n_counted;
-    out->per_query = per_query;
     *n_empty = result.n_empty;
     if (ties == RW_TIES_MEAN || metric->kind->by_document)
         return RW_OK; /* no order of ties moves it */
@@ -89,23 +129,21 @@ static int evaluate_metric(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return RW_OK;
 }
 
-/* Ours, by the parameters. */
+/* Ours, by the parameters. values: [n_metrics][n_queries], written. */
 static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                         const struct rw_dataset *dataset, const double *scores,
-                         struct evaluation *made, int n_metrics)
+                         const struct rw_dataset *dataset, const double *scores, double *values,
+                         int n_metrics, struct evaluation *made)
 {
-    int status = RW_OK, any_uses_gain = 0, ranked = 0;
+    int status = RW_OK, ranked = 0;
     struct rw_judgments judgments = {0};
-    struct rw_gain_rule gains = {0};
-    for (int i = 0; i < n_metrics; i++)
-        any_uses_gain |= made->parsed[i].kind->uses_gain;
-    if (any_uses_gain)
-        RW_TRY_OUT(rw_eval_gains(ctx, how, &gains));
-    RW_TRY_OUT(rw_judgments_init(ctx, &judgments, dataset, &gains, any_uses_gain));
+    struct rw_gain_rule gains;
+    const int uses_gain = gains_of(ctx, how, made->parsed, n_metrics, &gains);
+    RW_TRY(uses_gain);
+    RW_TRY_OUT(rw_judgments_init(ctx, &judgments, dataset, &gains, uses_gain));
     for (int i = 0; i < n_metrics; i++) {
         uint32_t n_empty;
         RW_TRY_OUT(evaluate_metric(ctx, how, &judgments, scores, &made->parsed[i],
-                                   made->values + (size_t)i * dataset->n_queries, &made->metric[i],
+                                   values + (size_t)i * dataset->n_queries, &made->metric[i],
                                    &n_empty));
         /* Empty queries are those of the first metric that ranks. */
         if (!ranked && !made->parsed[i].kind->by_document) {
@@ -114,8 +152,8 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
         }
     }
     /* training prints the same line */
-    RW_TRY_OUT(
-        conventions_of(ctx, how, dataset->is_qrels, made->conventions, sizeof(made->conventions)));
+    rw_metrics_conventions(made->parsed, n_metrics, &gains, how->empty, how->ties,
+                           dataset->is_qrels, made->conventions, sizeof(made->conventions));
 out:
     rw_judgments_release(&judgments);
     rw_gain_rule_release(&gains);
@@ -124,29 +162,23 @@ out:
 
 /* As another program does, with a line of conventions for each metric. */
 static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                           const struct rw_dataset *dataset, const double *scores,
-                           const struct rw_dialect *dialect, struct evaluation *made, int n_metrics)
+                           const struct rw_dataset *dataset, const double *scores, double *values,
+                           int n_metrics, const struct rw_dialect *dialect, struct evaluation *made)
 {
-    const char *label_gain = how->label_gain;
     size_t at = 0;
     for (int i = 0; i < n_metrics; i++) {
         const struct rw_metric *metric = &made->parsed[i];
-        const struct rw_dialect_metric *row;
         struct rw_dialect_value value;
-        double *per_query = made->values + (size_t)i * dataset->n_queries;
-        RW_TRY(
-            rw_dialect_eval(ctx, dialect, metric, label_gain, dataset, scores, per_query, &value));
-        made->metric[i] = (struct rw_eval_metric){.name = metric->name,
-                                                  .mean = value.result.mean,
-                                                  .ties_moved = value.ties_moved,
-                                                  .n_counted = value.result.n_counted,
-                                                  .per_query = per_query};
+        char line[224];
+        RW_TRY(rw_dialect_eval(ctx, dialect, metric, how->label_gain, dataset, scores,
+                               values + (size_t)i * dataset->n_queries, &value));
+        made->metric[i].mean = value.result.mean;
+        made->metric[i].n_counted = value.result.n_counted;
+        made->metric[i].ties_moved = value.ties_moved;
         if (i == 0)
             made->eval.n_empty = value.result.n_empty;
-        RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
-        char line[224];
-        rw_dialect_conventions(dialect, row, row->gain ? label_gain : NULL, metric->at, dataset,
-                               line, sizeof(line));
+        rw_dialect_conventions(dialect, value.row, value.row->gain ? how->label_gain : NULL,
+                               metric->at, dataset, line, sizeof(line));
         const size_t room = sizeof(made->conventions) - at;
         const int n = snprintf(made->conventions + at, room, "%s%s %s", i ? "\n" : "",
                                dialect->program, line);
@@ -168,21 +200,26 @@ static int check_ranks(struct rw_ctx *ctx, const struct rw_metric *metric, int n
 }
 
 static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                    const struct rw_dataset *dataset, const double *scores,
-                    const struct rw_dialect *dialect, struct rw_eval **out)
+                    const struct rw_dataset *dataset, const double *scores, struct evaluation *made)
 {
-    *out = NULL;
-    int status = RW_OK, n_metrics = 0;
-    struct evaluation *made = NULL;
-    RW_TRY_OUT(check_scores(ctx, dataset, scores));
-    RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
-    if (dataset->is_qrels)
-        RW_TRY_OUT(check_ranks(ctx, made->parsed, n_metrics));
-    RW_TRY_OUT(RW_NEW(ctx, made->values, (size_t)n_metrics * dataset->n_queries));
-    RW_TRY_OUT(dialect ? evaluate_theirs(ctx, how, dataset, scores, dialect, made, n_metrics)
-                       : evaluate_ours(ctx, how, dataset, scores, made, n_metrics));
+    const struct rw_dialect *dialect = NULL;
     struct rw_eval *eval = &made->eval;
+    double *values;
+    int n_metrics;
+    if (how->like)
+        RW_TRY(rw_dialect_find(ctx, how->like, &dialect));
+    RW_TRY(check_scores(ctx, dataset, scores));
+    RW_TRY(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
+    if (dataset->is_qrels)
+        RW_TRY(check_ranks(ctx, made->parsed, n_metrics));
+    RW_TRY(
+        RW_ARENA_NEW(ctx, rw_result_arena(made), values, (size_t)n_metrics * dataset->n_queries));
+    for (int i = 0; i < n_metrics; i++) {
+        made->metric[i].name = made->parsed[i].name;
+        made->metric[i].per_query = values + (size_t)i * dataset->n_queries;
+    }
+    RW_TRY(dialect ? evaluate_theirs(ctx, how, dataset, scores, values, n_metrics, dialect, made)
+                   : evaluate_ours(ctx, how, dataset, scores, values, n_metrics, made));
     for (uint32_t q = 0; q < dataset->n_queries; q++)
         eval->n_single += dataset->query_offset[q + 1] - dataset->query_offset[q] == 1;
     eval->n_queries = dataset->n_queries;
@@ -190,57 +227,25 @@ static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
     eval->n_metrics = n_metrics;
     eval->metrics = made->metric;
     eval->conventions = made->conventions;
-    *out = eval;
-    made = NULL;
-out:
-    if (made)
-        rw_eval_free(&made->eval);
-    return status;
+    return RW_OK;
 }
 
 int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                 const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
 {
     RW_DEFAULT_FPENV;
-    return evaluate(ctx, how, dataset, scores, NULL, out);
-}
-
-int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                     const struct rw_dataset *dataset, const double *scores, const char *program,
-                     struct rw_eval **out)
-{
-    RW_DEFAULT_FPENV;
-    const struct rw_dialect *dialect;
+    struct evaluation *made;
     *out = NULL;
-    RW_TRY(rw_dialect_find(ctx, program, &dialect));
-    return evaluate(ctx, how, dataset, scores, dialect, out);
+    RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
+    const int status = evaluate(ctx, how, dataset, scores, made);
+    if (status < 0)
+        rw_free(made);
+    else
+        *out = &made->eval;
+    return status;
 }
 
-void rw_eval_free(struct rw_eval *eval)
-{
-    struct evaluation *made = (struct evaluation *)eval;
-    if (!made)
-        return;
-    rw_mem_free(made->values);
-    rw_mem_free(made);
-}
-
-/* All dialects of a metric side by side, and what in the data makes them differ. */
-/* A struct rw_audit and what it owns. */
-struct auditing {
-    struct rw_audit audit;                   /* first: rw_audit_free gets its address */
-    struct rw_audit_row *row;                /* [n_rows] owned */
-    char (*text)[512];                       /* [n_rows] conventions or refusals; owned */
-    struct rw_metric parsed[RW_MAX_METRICS]; /* owns the names */
-};
-
-const char *rw_like_at(int i)
-{
-    const struct rw_dialect *dialect = rw_dialect_at(i);
-    return dialect ? dialect->name : NULL;
-}
-
-/* ------------------------------------------------------------------ the queries */
+/* ------------------------------------------------------------------ all programs side by side */
 
 /* Do documents of different labels share a score? order: [n] room. */
 static int is_tied(const float *label, const double *score, uint32_t n, uint32_t *order)
@@ -256,12 +261,8 @@ static int is_tied(const float *label, const double *score, uint32_t n, uint32_t
 static int count_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *scores,
                          struct rw_audit *audit)
 {
-    uint32_t longest = 0, *order = NULL;
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const uint32_t n = dataset->query_offset[q + 1] - dataset->query_offset[q];
-        longest = n > longest ? n : longest;
-    }
-    RW_TRY(RW_NEW_RAW(ctx, order, longest));
+    uint32_t *order;
+    RW_TRY(RW_NEW_RAW(ctx, order, rw_longest_query(dataset->query_offset, dataset->n_queries)));
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         const float *label = dataset->label + begin;
@@ -283,74 +284,62 @@ static int count_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ the rows */
-
 /* The first line of the last error, without its hints. */
-static void copy_error(const struct rw_ctx *ctx, char *buffer, size_t size)
+static int copy_error(struct rw_ctx *ctx, struct rw_arena *arena, const char **out)
 {
-    snprintf(buffer, size, "%s", rw_last_error(ctx));
-    buffer[strcspn(buffer, "\n")] = 0;
+    char text[512];
+    snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
+    text[strcspn(text, "\n")] = 0;
+    return rw_arena_text(ctx, arena, out, text);
 }
 
-static int add_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                      const struct rw_dataset *dataset, const double *scores,
-                      const struct rw_dialect *dialect, const struct rw_metric *metric,
-                      struct rw_audit_row *row, char *text, size_t size)
+/* A metric by one program; dialect: NULL: by the parameters. */
+static int add_row(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                   const struct rw_dataset *dataset, const double *scores, const char *metric,
+                   const struct rw_dialect *dialect, struct rw_arena *arena,
+                   struct rw_audit_row *row)
 {
-    const struct rw_dialect_metric *theirs;
-    struct rw_dialect_value value;
+    struct rw_eval_params one = *how;
+    struct rw_eval *eval;
+    one.metric = metric;
+    one.like = dialect ? dialect->name : NULL;
     /* A gain that was asked for goes to those who let it be chosen. */
-    const char *gain = how->label_gain;
-    const int is_table = gain && strcmp(gain, "exp") != 0 && strcmp(gain, "linear") != 0;
-    if (dialect->gain_choice < 1 + is_table)
-        gain = NULL;
-    *row = (struct rw_audit_row){.like = dialect->name,
-                                 .program = dialect->program,
-                                 .metric = metric->name,
+    if (dialect && !rw_dialect_has_gain(dialect, how->label_gain))
+        one.label_gain = NULL;
+    *row = (struct rw_audit_row){.like = dialect ? dialect->name : "rankwood",
+                                 .program = dialect ? dialect->program : "Rankwood",
+                                 .metric = metric,
                                  .mean = (double)NAN,
                                  .conventions = ""};
-    int status = rw_dialect_metric_find(ctx, dialect, metric, &theirs);
-    if (status >= 0)
-        status = rw_dialect_eval(ctx, dialect, metric, gain, dataset, scores, NULL, &value);
-    if (status == RW_ERR_ARGUMENT || status == RW_ERR_DATA) {
-        copy_error(ctx, text, size);
-        row->refused = text;
-        return RW_OK;
-    }
+    const int status = rw_evaluate(ctx, &one, dataset, scores, &eval);
+    if (dialect && (status == RW_ERR_ARGUMENT || status == RW_ERR_DATA))
+        return copy_error(ctx, arena, &row->refused);
     RW_TRY(status);
-    row->mean = value.result.mean;
-    row->n_counted = value.result.n_counted;
-    rw_dialect_conventions(dialect, theirs, theirs->gain ? gain : NULL, metric->at, dataset, text,
-                           size);
-    row->conventions = text;
+    RW_TRY(rw_arena_own(ctx, arena, eval, rw_free));
+    row->mean = eval->metrics->mean;
+    row->n_counted = eval->metrics->n_counted;
+    row->conventions = eval->conventions + (dialect ? strlen(dialect->program) + 1 : 0);
     return RW_OK;
 }
 
-static int add_rows(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                    const struct rw_dataset *dataset, const double *scores,
-                    const struct rw_eval *ours, struct auditing *made)
+static int audit(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                 const struct rw_dataset *dataset, const double *scores, struct rw_audit *made)
 {
+    struct rw_arena *arena = rw_result_arena(made);
+    struct rw_audit_row *row;
+    struct rw_eval *ours;
+    int n_dialects = 0;
+    RW_TRY(rw_evaluate(ctx, how, dataset, scores, &ours));
+    RW_TRY(rw_arena_own(ctx, arena, ours, rw_free)); /* the names of the metrics are there */
+    while (rw_dialect_at(n_dialects))
+        n_dialects++;
+    RW_TRY(count_queries(ctx, dataset, scores, made));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, row, (size_t)ours->n_metrics * (size_t)(n_dialects + 1)));
+    made->rows = row;
     for (int m = 0; m < ours->n_metrics; m++) {
-        const struct rw_eval_metric *own = &ours->metrics[m];
-        const struct rw_metric *metric = &made->parsed[m];
-        int at = made->audit.n_rows++;
-        struct rw_gain_rule gains = {0};
-        if (metric->kind->uses_gain)
-            RW_TRY(rw_eval_gains(ctx, how, &gains));
-        rw_metrics_conventions(metric, 1, metric->kind->uses_gain ? &gains : NULL, how->empty,
-                               how->ties, dataset->is_qrels, made->text[at], sizeof(*made->text));
-        rw_gain_rule_release(&gains);
-        made->row[at] = (struct rw_audit_row){.like = "rankwood",
-                                              .program = "Rankwood",
-                                              .metric = metric->name,
-                                              .mean = own->mean,
-                                              .n_counted = own->n_counted,
-                                              .conventions = made->text[at]};
-        for (int d = 0; rw_dialect_at(d); d++) {
-            at = made->audit.n_rows++;
-            RW_TRY(add_theirs(ctx, how, dataset, scores, rw_dialect_at(d), metric, &made->row[at],
-                              made->text[at], sizeof(*made->text)));
-        }
+        for (int d = -1; d < n_dialects; d++)
+            RW_TRY(add_row(ctx, how, dataset, scores, ours->metrics[m].name, rw_dialect_at(d),
+                           arena, &row[made->n_rows++]));
     }
     return RW_OK;
 }
@@ -359,36 +348,11 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                  const struct rw_dataset *dataset, const double *scores, struct rw_audit **out)
 {
     RW_DEFAULT_FPENV;
-    struct auditing *made = NULL;
-    struct rw_eval *ours = NULL;
-    int status = RW_OK, n_dialects = 0, n_metrics;
-    *out = NULL;
-    while (rw_dialect_at(n_dialects))
-        n_dialects++;
-    RW_TRY_OUT(rw_evaluate(ctx, how, dataset, scores, &ours));
-    RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
-    const size_t n_rows = (size_t)n_metrics * (size_t)(n_dialects + 1);
-    RW_TRY_OUT(RW_NEW(ctx, made->row, n_rows));
-    RW_TRY_OUT(RW_NEW(ctx, made->text, n_rows));
-    RW_TRY_OUT(count_queries(ctx, dataset, scores, &made->audit));
-    RW_TRY_OUT(add_rows(ctx, how, dataset, scores, ours, made));
-    made->audit.rows = made->row;
-    *out = &made->audit;
-    made = NULL;
-out:
-    rw_eval_free(ours);
-    if (made)
-        rw_audit_free(&made->audit);
+    RW_TRY(rw_result_new(ctx, (void **)out, sizeof(**out)));
+    const int status = audit(ctx, how, dataset, scores, *out);
+    if (status < 0) {
+        rw_free(*out);
+        *out = NULL;
+    }
     return status;
-}
-
-void rw_audit_free(struct rw_audit *audit)
-{
-    struct auditing *made = (struct auditing *)audit;
-    if (!made)
-        return;
-    rw_mem_free(made->row);
-    rw_mem_free(made->text);
-    rw_mem_free(made);
 }

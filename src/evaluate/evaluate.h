@@ -1,17 +1,43 @@
-/* How rw_eval_params are read. */
+/* How rw_eval_params are read, and what measures, comparisons and fits share. */
 #ifndef RW_EVALUATE_H
 #define RW_EVALUATE_H
 
-#include "base/ctx.h"
-#include "metric/metric.h"
 #include "base/exact.h"
+#include "metric/metric.h"
 #include "model/model.h"
+
+struct rw_dataset;
 
 /* The metrics; RW_ERR_ARGUMENT where `how` is not what it should be. */
 int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     struct rw_metric out[RW_MAX_METRICS], int *n);
-/* The gains of labels by `how`. */
-int rw_eval_gains(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_gain_rule *out);
+/* The first one. purpose: "compare": RW_ERR_ARGUMENT if there are several; NULL: there may be. */
+int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, const char *purpose,
+                       struct rw_metric *out);
+
+/* A metric made ready to measure many scores of one data set, by the parameters: `like` is not
+ * looked at. */
+struct rw_measure {
+    struct rw_ctx *ctx; /* borrowed, as `how` */
+    const struct rw_eval_params *how;
+    struct rw_metric metric;
+    struct rw_judgments judgments; /* released by the caller */
+};
+/* purpose: as above. */
+int rw_measure_init(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    const struct rw_dataset *dataset, const char *purpose, struct rw_measure *out);
+/* scores: [n_docs]; *value: the mean, NaN if no query counts. */
+int rw_measure_scores(const struct rw_measure *measure, const double *scores, double *value);
+/* How much worse `to` is than `from`. */
+double rw_measure_loss(const struct rw_measure *measure, double from, double to);
+
+/* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`.
+ * RW_ERR_ARGUMENT: fewer than 2 folds, or more than queries. */
+int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds);
+/* The queries in two halves, drawn by `seed`; each is the caller's, also after a failure. what: the
+ * data, and does: what one half does, for the message where there is one query. */
+int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t seed, const char *what,
+              const char *does, struct rw_dataset *half[2]);
 
 /* What rw_permutation_importance does, with a callback after each feature. */
 struct rw_permutation {
@@ -27,19 +53,11 @@ struct rw_permutation {
 int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
                        struct rw_permuted *out, int room);
 
-/* Which group each query belongs to, of a file of "QUERY GROUP" lines. */
-struct rw_dataset;
-struct rw_query_groups {
-    char **name; /* [n] by name; "-", if queries have none, is last; owned */
-    uint32_t n;
-    uint32_t *of; /* [n_queries] a query's group; owned */
-};
-/* A line: a query id, blanks, the group's name up to the end; '#' begins a comment line. Queries
- * that the data has not are passed over; those that no line names are in the group "-". A query
- * named twice, or a line without a group, is RW_ERR_PARSE. */
+/* The groups of queries in a file: a line has a query id, blanks, the group's name up to the end;
+ * '#' begins a comment line. Queries that the data has not are passed over. A query named twice, or
+ * a line without a group, is RW_ERR_PARSE. *out: [n_queries] in the arena, NULL: in no group. */
 int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
-                         struct rw_query_groups *out);
-void rw_query_groups_release(struct rw_query_groups *groups);
+                         struct rw_arena *arena, const char ***out);
 
 /* Is a difference between two rankings more than chance? Statistics of pairs of values, one pair a
  * query: they know nothing of metrics or data. Repeatable for a seed, whatever the threads. */

@@ -14,14 +14,15 @@
 #include "params/params.h"
 #include "train/train.h"
 
-/* A struct rw_selected and what it owns. */
+/* A struct rw_selected, which is freed with it, and its parts. What they point to is in its arena,
+ * but for rows and list. */
 struct selected {
-    struct rw_selected selected; /* first: rw_selected_free gets its address; its model is owned */
-    struct rw_select_row *row;   /* owned, as all below */
+    struct rw_selected selected;
+    struct rw_select_row *row; /* owned, as is the list */
     size_t row_room;
-    struct rw_permuted *importance; /* [selected.n_features] */
     struct rw_compared test;
-    char *list, *metric;
+    struct rw_metric metric; /* the name is here */
+    char *list;
     char conventions[256];
 };
 
@@ -30,12 +31,12 @@ struct selecting {
     const struct rw_dataset *valid;
     const struct rw_select_options *options;
     const struct rw_binned *train;
-    struct rw_params *params;  /* the caller's, but for `features`; owned, as what follows */
-    struct rw_eval_params how; /* theirs: its texts are borrowed */
-    struct rw_resident *resident;
-    /* the validation set's halves: the one ranks features, the other tells what they lose */
+    struct rw_params *params;     /* the caller's, but for `features`; owned */
+    struct rw_eval_params how;    /* theirs: its texts are borrowed */
+    struct rw_resident *resident; /* owned */
+    /* the validation set's halves: the one ranks features, the other tells what they lose; owned */
     struct rw_dataset *half[2];
-    struct selected *made;
+    struct selected *made;     /* owned; all arrays are in its arena */
     double *whole, *scores;    /* [n_docs] by all features; by those on trial */
     double *test_whole;        /* [test's n_docs] */
     struct rw_permuted *ranks; /* [most] the first n are kept, most important first */
@@ -46,21 +47,6 @@ struct selecting {
     int is_ended;              /* by on_progress */
     rw_log_fn log; /* the context's: what one training has said, others need not say again */
 };
-
-static void release(struct selecting *s)
-{
-    s->ctx->log = s->log;
-    rw_params_free(s->params);
-    rw_resident_free(s->resident);
-    rw_dataset_free(s->half[0]);
-    rw_dataset_free(s->half[1]);
-    rw_mem_free(s->whole);
-    rw_mem_free(s->scores);
-    rw_mem_free(s->test_whole);
-    rw_mem_free(s->ranks);
-    rw_mem_free(s->used);
-    rw_selected_free(s->made ? &s->made->selected : NULL);
-}
 
 /* ------------------------------------------------------------------ progress */
 
@@ -129,7 +115,7 @@ static int compare(struct selecting *s, const struct rw_dataset *dataset, const 
     made->selected.n_samples = comparison->n_samples;
     made->selected.lower_is_better = comparison->lower_is_better;
     snprintf(made->conventions, sizeof(made->conventions), "%s", comparison->conventions);
-    rw_comparison_free(comparison);
+    rw_free(comparison);
     return RW_OK;
 }
 
@@ -158,7 +144,7 @@ static int add_row(struct selecting *s, const struct rw_model *model, const doub
 static int fail_empty(struct selecting *s)
 {
     return rw_fail(s->ctx, RW_ERR_DATA, "no query of half of the validation set counts for %s",
-                   s->made->metric);
+                   s->made->metric.name);
 }
 
 /* By falling loss, then by id. */
@@ -265,58 +251,34 @@ out:
 static int take_candidates(struct selecting *s, const struct rw_model *model)
 {
     const struct rw_param_value *ignored = rw_model_params_find(&model->params, "ignore");
-    uint8_t *ignore = NULL;
-    int status;
-    RW_TRY_OUT(RW_NEW(s->ctx, ignore, RW_FEATURE_IDS));
-    RW_TRY_OUT(RW_NEW(s->ctx, s->ranks, model->n_features));
-    RW_TRY_OUT(RW_NEW(s->ctx, s->used, model->n_features));
-    RW_TRY_OUT(rw_ignore_parse(s->ctx, ignored ? ignored->value : "", NULL, 0, ignore));
+    struct rw_arena *arena = rw_result_arena(s->made);
+    uint8_t *ignore;
+    RW_TRY(RW_ARENA_NEW(s->ctx, arena, ignore, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->ranks, model->n_features));
+    RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->used, model->n_features));
+    RW_TRY(rw_ignore_parse(s->ctx, ignored ? ignored->value : "", NULL, 0, ignore));
     for (uint32_t f = 0; f < model->n_features; f++) {
         if (!ignore[model->feature[f]])
             s->ranks[s->most++].feature = model->feature[f];
     }
     s->trying = s->most;
-out:
-    rw_mem_free(ignore);
-    return status;
-}
-
-/* Features that are ranked by some queries look better on these than on others, so the queries that
- * tell what is lost have not ranked them. */
-static int halve(struct selecting *s)
-{
-    const uint32_t n = s->valid->n_queries;
-    uint32_t *fold = NULL;
-    uint8_t *keep = NULL;
-    int status;
-    RW_TRY_OUT(RW_NEW(s->ctx, fold, n));
-    RW_TRY_OUT(RW_NEW(s->ctx, keep, n));
-    if (n < 2)
-        RW_TRY_OUT(rw_fail(s->ctx, RW_ERR_DATA,
-                           "the validation set has one query: one half of the queries ranks "
-                           "features, the other measures"));
-    RW_TRY_OUT(rw_folds(s->ctx, n, 2, s->how.seed, fold));
-    for (uint32_t h = 0; h < 2; h++) {
-        for (uint32_t q = 0; q < n; q++)
-            keep[q] = fold[q] == h;
-        RW_TRY_OUT(rw_dataset_select(s->ctx, s->valid, keep, &s->half[h]));
-    }
-out:
-    rw_mem_free(fold);
-    rw_mem_free(keep);
-    return status;
+    return RW_OK;
 }
 
 static int begin(struct selecting *s)
 {
     const struct rw_dataset *test = s->options->test;
+    struct rw_arena *arena = rw_result_arena(s->made);
     struct rw_model *model = NULL;
     int status;
-    RW_TRY_OUT(RW_NEW_RAW(s->ctx, s->whole, s->valid->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(s->ctx, s->scores, s->valid->n_docs));
+    RW_TRY_OUT(RW_ARENA_NEW(s->ctx, arena, s->whole, s->valid->n_docs));
+    RW_TRY_OUT(RW_ARENA_NEW(s->ctx, arena, s->scores, s->valid->n_docs));
     if (test)
-        RW_TRY_OUT(RW_NEW_RAW(s->ctx, s->test_whole, test->n_docs));
-    RW_TRY_OUT(halve(s));
+        RW_TRY_OUT(RW_ARENA_NEW(s->ctx, arena, s->test_whole, test->n_docs));
+    /* Features that are ranked by some queries look better on these than on others, so the queries
+     * that tell what is lost have not ranked them. */
+    RW_TRY_OUT(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
+                         "ranks features, the other measures", s->half));
     RW_TRY_OUT(rw_resident_new(s->ctx, s->params, s->train, s->valid, &s->resident));
     RW_TRY_OUT(train(s, &model));
     RW_TRY_OUT(take_candidates(s, model));
@@ -357,17 +319,14 @@ static int measure_test(struct selecting *s)
 {
     const struct rw_dataset *test = s->options->test;
     struct selected *made = s->made;
-    double *scores = NULL;
-    int status = RW_OK;
+    double *scores;
     if (!test)
         return RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(s->ctx, scores, test->n_docs));
-    RW_TRY_OUT(rw_predict(s->ctx, made->selected.model, test, 0, scores));
-    RW_TRY_OUT(compare(s, test, s->test_whole, scores, &made->test));
+    RW_TRY(RW_ARENA_NEW(s->ctx, rw_result_arena(made), scores, test->n_docs));
+    RW_TRY(rw_predict(s->ctx, made->selected.model, test, 0, scores));
+    RW_TRY(compare(s, test, s->test_whole, scores, &made->test));
     made->selected.test = &made->test;
-out:
-    rw_mem_free(scores);
-    return status;
+    return RW_OK;
 }
 
 /* By names where the data has them, for they may stand elsewhere in other tables; but the file of
@@ -398,9 +357,7 @@ static int finish(struct selecting *s)
     struct selected *made = s->made;
     RW_TRY(measure_test(s));
     RW_TRY(list_kept(s, made));
-    made->importance = s->ranks;
-    s->ranks = NULL;
-    made->selected.features = made->importance;
+    made->selected.features = s->ranks;
     made->selected.n_features = s->n;
     made->selected.list = made->list;
     made->selected.conventions = made->conventions;
@@ -439,8 +396,6 @@ static int judge(struct selecting *s)
 static int check(struct selecting *s, const struct rw_params *params)
 {
     const struct rw_select_options *options = s->options;
-    struct rw_metric metrics[RW_MAX_METRICS];
-    int n_metrics;
     if (!(options->most_loss >= 0.0) || isinf(options->most_loss))
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
                        "a loss of %g to select features by; expected 0 or more",
@@ -456,15 +411,33 @@ static int check(struct selecting *s, const struct rw_params *params)
                        "features are selected by validation sets with values: rw_dataset_read");
     RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));
     RW_TRY(judge(s));
-    RW_TRY(rw_eval_metrics(s->ctx, &s->how, metrics, &n_metrics));
-    if (n_metrics != 1)
-        return rw_fail(s->ctx, RW_ERR_ARGUMENT,
-                       "'metric': expected one metric to select features by, found %d", n_metrics);
+    RW_TRY(rw_eval_one_metric(s->ctx, &s->how, "select features by", &s->made->metric));
     RW_TRY(
         refuse_start_scores(s->ctx, "training", rw_binned_documents((struct rw_binned *)s->train)));
     RW_TRY(refuse_start_scores(s->ctx, "validation", s->valid));
-    RW_TRY(refuse_start_scores(s->ctx, "test", options->test));
-    return rw_mem_copy_text(s->ctx, &s->made->metric, metrics[0].name);
+    return refuse_start_scores(s->ctx, "test", options->test);
+}
+
+/* Frees what the result's arena does not hold. */
+static void free_selected(void *selected)
+{
+    struct selected *made = selected;
+    rw_model_free(made->selected.model);
+    rw_mem_free(made->row);
+    rw_mem_free(made->list);
+}
+
+static int select_features(struct selecting *s, const struct rw_params *params)
+{
+    RW_TRY(rw_arena_own(s->ctx, rw_result_arena(s->made), s->made, free_selected));
+    RW_TRY(rw_params_copy(s->ctx, params, &s->params));
+    s->how = *rw_params_eval(s->params);
+    s->trying = rw_binned_n_features(s->train);
+    RW_TRY(check(s, params));
+    s->made->selected.metric = s->made->metric.name;
+    RW_TRY(begin(s));
+    RW_TRY(search(s));
+    return finish(s);
 }
 
 int rw_select(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_binned *train,
@@ -474,35 +447,19 @@ int rw_select(struct rw_ctx *ctx, const struct rw_params *params, const struct r
     RW_DEFAULT_FPENV;
     struct selecting s = {
         .ctx = ctx, .train = train, .valid = valid, .options = options, .log = ctx->log};
-    int status;
     *out = NULL;
-    RW_TRY_OUT(rw_params_copy(ctx, params, &s.params));
-    RW_TRY_OUT(RW_NEW(ctx, s.made, 1));
-    s.how = *rw_params_eval(s.params);
-    s.trying = rw_binned_n_features(train);
-    RW_TRY_OUT(check(&s, params));
-    s.made->selected.metric = s.made->metric;
-    RW_TRY_OUT(begin(&s));
-    RW_TRY_OUT(search(&s));
-    RW_TRY_OUT(finish(&s));
-    *out = &s.made->selected;
-    s.made = NULL;
-out:
-    release(&s);
+    RW_TRY(rw_result_new(ctx, (void **)&s.made, sizeof(*s.made)));
+    const int status = select_features(&s, params);
+    ctx->log = s.log;
+    rw_params_free(s.params);
+    rw_resident_free(s.resident);
+    rw_dataset_free(s.half[0]);
+    rw_dataset_free(s.half[1]);
+    if (status < 0)
+        rw_free(s.made);
+    else
+        *out = &s.made->selected;
     return status;
-}
-
-void rw_selected_free(struct rw_selected *selected)
-{
-    struct selected *made = (struct selected *)selected;
-    if (!made)
-        return;
-    rw_model_free(made->selected.model);
-    rw_mem_free(made->row);
-    rw_mem_free(made->importance);
-    rw_mem_free(made->list);
-    rw_mem_free(made->metric);
-    rw_mem_free(made);
 }
 
 /* Importance by permutation: a model's metric with one feature's values shuffled (Breiman,
@@ -512,10 +469,7 @@ __extension__ typedef unsigned __int128 uint128;
 enum { MOST_REPEATS = 1000 };
 
 struct measuring {
-    struct rw_ctx *ctx;               /* borrowed */
-    const struct rw_eval_params *how; /* borrowed */
-    struct rw_metric metric;
-    struct rw_judgments judgments;
+    struct rw_measure measure;
     struct rw_scorer *scorer; /* owned */
     double *scores;           /* [n_docs] owned */
 };
@@ -542,38 +496,8 @@ static void shuffle(float *values, uint32_t n, uint64_t seed, uint32_t repeat, u
 
 static int measure(struct measuring *m, const struct rw_dataset *dataset, double *value)
 {
-    struct rw_metric_result result;
-    RW_TRY(rw_scorer_run(m->ctx, m->scorer, dataset, m->scores));
-    RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judgments, m->scores, m->how->empty, m->how->ties,
-                          0, NULL, &result));
-    *value = result.mean;
-    return RW_OK;
-}
-
-static int prepare(struct measuring *m, const struct rw_model *model, int n_trees,
-                   const struct rw_dataset *dataset)
-{
-    int status = RW_OK, n_metrics;
-    struct rw_metric metrics[RW_MAX_METRICS];
-    struct rw_gain_rule gains = {0};
-    RW_TRY(rw_eval_metrics(m->ctx, m->how, metrics, &n_metrics));
-    m->metric = metrics[0];
-    if (m->metric.kind->uses_gain)
-        RW_TRY_OUT(rw_eval_gains(m->ctx, m->how, &gains));
-    RW_TRY_OUT(
-        rw_judgments_init(m->ctx, &m->judgments, dataset, &gains, m->metric.kind->uses_gain));
-    RW_TRY_OUT(rw_scorer_open(m->ctx, model, n_trees, "cpu", &m->scorer));
-    RW_TRY_OUT(RW_NEW_RAW(m->ctx, m->scores, dataset->n_docs));
-out:
-    rw_gain_rule_release(&gains);
-    return status;
-}
-
-static void measuring_release(struct measuring *m)
-{
-    rw_scorer_free(m->scorer);
-    rw_judgments_release(&m->judgments);
-    rw_mem_free(m->scores);
+    RW_TRY(rw_scorer_run(m->measure.ctx, m->scorer, dataset, m->scores));
+    return rw_measure_scores(&m->measure, m->scores, value);
 }
 
 /* column: the feature's, which is as it was afterwards. */
@@ -585,16 +509,17 @@ static int permute(struct measuring *m, const struct rw_dataset *dataset, struct
     float *values = NULL;
     double loss[MOST_REPEATS], mean = 0.0, square = 0.0;
     int status = RW_OK;
-    RW_TRY(RW_NEW_RAW(m->ctx, values, dataset->n_docs));
+    struct rw_ctx *ctx = m->measure.ctx;
+    RW_TRY(RW_NEW_RAW(ctx, values, dataset->n_docs));
     *column = (struct rw_column){.feature = own.feature, .n = dataset->n_docs, .value = values};
     for (int r = 0; r < n_repeats; r++) {
         rw_column_values(&own, 0, dataset->n_docs, absent, values);
-        shuffle(values, dataset->n_docs, m->how->seed, (uint32_t)r, own.feature);
+        shuffle(values, dataset->n_docs, m->measure.how->seed, (uint32_t)r, own.feature);
         RW_TRY_OUT(measure(m, dataset, &loss[r]));
-        loss[r] = m->metric.kind->lower_is_better ? loss[r] - value : value - loss[r];
+        loss[r] = rw_measure_loss(&m->measure, value, loss[r]);
         mean += loss[r] / n_repeats;
-        rw_stage_add(m->ctx, 1);
-        RW_TRY_OUT(rw_poll(m->ctx));
+        rw_stage_add(ctx, 1);
+        RW_TRY_OUT(rw_poll(ctx));
     }
     for (int r = 0; r < n_repeats; r++)
         square += (loss[r] - mean) * (loss[r] - mean);
@@ -612,14 +537,16 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     int status = RW_OK, counts = 0;
     const int n_repeats = permutation->n_repeats;
     const struct rw_dataset *dataset = permutation->dataset;
-    struct measuring m = {.ctx = ctx, .how = permutation->how};
+    struct measuring m = {0};
     struct rw_dataset changed = *dataset; /* but for its columns: all borrowed */
     *value = (double)NAN;
     if (n_repeats < 1 || n_repeats > MOST_REPEATS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to %d", n_repeats,
                        MOST_REPEATS);
     changed.column = NULL;
-    RW_TRY_OUT(prepare(&m, permutation->model, permutation->n_trees, dataset));
+    RW_TRY_OUT(rw_measure_init(ctx, permutation->how, dataset, NULL, &m.measure));
+    RW_TRY_OUT(rw_scorer_open(ctx, permutation->model, permutation->n_trees, "cpu", &m.scorer));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, m.scores, dataset->n_docs));
     RW_TRY_OUT(RW_NEW_RAW(ctx, changed.column, dataset->n_columns));
     if (dataset->n_columns)
         memcpy(changed.column, dataset->column, dataset->n_columns * sizeof(*changed.column));
@@ -641,7 +568,9 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
 out:
     rw_stage_end(ctx, counts);
     rw_mem_free(changed.column);
-    measuring_release(&m);
+    rw_scorer_free(m.scorer);
+    rw_judgments_release(&m.measure.judgments);
+    rw_mem_free(m.scores);
     return status;
 }
 

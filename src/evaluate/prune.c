@@ -13,11 +13,11 @@
 static const int shown[] = {90, 80, 70, 60, 50, 40, 30, 20, 10, 5, 2, 1};
 enum { MOST_ROWS = 2 + sizeof(shown) / sizeof(shown[0]) };
 
-/* A struct rw_pruned and what it owns. */
+/* A struct rw_pruned, which is freed with it, and its parts. */
 struct pruned {
-    struct rw_pruned pruned; /* first: rw_pruned_free gets its address; its model is owned */
+    struct rw_pruned pruned;
     struct rw_prune_row row[MOST_ROWS];
-    struct rw_metric metric; /* owns the name */
+    struct rw_metric metric; /* the name is here */
     char conventions[256];
 };
 
@@ -32,12 +32,12 @@ struct pruning {
     const struct rw_eval_params *how;
     const struct rw_model *model;
     const struct rw_dataset *dataset;
-    struct rw_metric metric;
-    struct rw_judgments judgments;
+    struct rw_measure measure;     /* owned */
     struct steps *steps;           /* borrowed */
     int is_half;                   /* the data are a half */
     double whole;                  /* the metric of the whole model */
-    double *scores;                /* [n_docs] of the whole model; owned, as all below */
+    struct rw_arena arena;         /* of all arrays */
+    double *scores;                /* [n_docs] of the whole model */
     double *left, *tree, *without; /* [n_docs] of the trees that are left; of one; without it */
     int32_t *order;                /* [n_trees] trees in the order in which they go */
     double *loss;                  /* [n_trees] after so many went, but for rounding */
@@ -48,25 +48,19 @@ struct pruning {
 
 static void release(struct pruning *p)
 {
-    rw_judgments_release(&p->judgments);
-    rw_mem_free(p->scores);
-    rw_mem_free(p->left);
-    rw_mem_free(p->tree);
-    rw_mem_free(p->without);
-    rw_mem_free(p->order);
-    rw_mem_free(p->loss);
-    rw_mem_free(p->held_out);
+    rw_judgments_release(&p->measure.judgments);
+    rw_arena_free(&p->arena);
 }
 
-/* For a half of the data, before anything is made. */
-static void clear(struct pruning *p, const struct rw_dataset *dataset)
+/* The same of a half of the data, before anything is made. */
+static struct pruning half_of(const struct pruning *p, const struct rw_dataset *dataset)
 {
-    *p = (struct pruning){.ctx = p->ctx,
-                          .how = p->how,
-                          .model = p->model,
-                          .dataset = dataset,
-                          .steps = p->steps,
-                          .is_half = 1};
+    return (struct pruning){.ctx = p->ctx,
+                            .how = p->how,
+                            .model = p->model,
+                            .dataset = dataset,
+                            .steps = p->steps,
+                            .is_half = 1};
 }
 
 /* The data was scored by n_trees more; 0: the caller is asked whether it shall go on. */
@@ -80,50 +74,33 @@ static int step(const struct pruning *p, int n_trees)
     return rw_poll(p->ctx);
 }
 
-static int measure(const struct pruning *p, const double *scores, double *value)
+/* How much worse the scores are than the whole model's. */
+static int find_loss(const struct pruning *p, const double *scores, double *loss)
 {
-    struct rw_metric_result result;
-    RW_TRY(rw_metric_eval(p->ctx, &p->metric, &p->judgments, scores, p->how->empty, p->how->ties, 0,
-                          NULL, &result));
-    *value = result.mean;
+    double value;
+    RW_TRY(rw_measure_scores(&p->measure, scores, &value));
+    *loss = rw_measure_loss(&p->measure, p->whole, value);
     return RW_OK;
-}
-
-static double loss_of(const struct pruning *p, double value)
-{
-    return p->metric.kind->lower_is_better ? value - p->whole : p->whole - value;
 }
 
 static int prepare(struct pruning *p)
 {
-    struct rw_metric metrics[RW_MAX_METRICS];
-    struct rw_gain_rule gains = {0};
-    const uint32_t n = p->dataset->n_docs;
-    int n_metrics, status = RW_OK;
-    RW_TRY(rw_eval_metrics(p->ctx, p->how, metrics, &n_metrics));
-    if (n_metrics != 1)
-        return rw_fail(p->ctx, RW_ERR_ARGUMENT,
-                       "'metric': expected one metric to prune by, found %d", n_metrics);
-    if (p->model->n_trees == 0)
+    const size_t n = p->dataset->n_docs, n_trees = (size_t)p->model->n_trees;
+    RW_TRY(rw_measure_init(p->ctx, p->how, p->dataset, "prune by", &p->measure));
+    if (n_trees == 0)
         return rw_fail(p->ctx, RW_ERR_ARGUMENT, "the model to prune has no trees");
-    p->metric = metrics[0];
-    if (p->metric.kind->uses_gain)
-        RW_TRY_OUT(rw_eval_gains(p->ctx, p->how, &gains));
-    RW_TRY_OUT(
-        rw_judgments_init(p->ctx, &p->judgments, p->dataset, &gains, p->metric.kind->uses_gain));
-    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->scores, n));
-    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->left, n));
-    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->tree, n));
-    RW_TRY_OUT(RW_NEW_RAW(p->ctx, p->without, n));
-    RW_TRY_OUT(RW_NEW(p->ctx, p->order, (size_t)p->model->n_trees));
-    RW_TRY_OUT(RW_NEW(p->ctx, p->loss, (size_t)p->model->n_trees));
-    RW_TRY_OUT(rw_predict(p->ctx, p->model, p->dataset, 0, p->scores));
-    RW_TRY_OUT(measure(p, p->scores, &p->whole));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->scores, n));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->left, n));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->tree, n));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->without, n));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->order, n_trees));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->loss, n_trees));
+    RW_TRY(rw_predict(p->ctx, p->model, p->dataset, 0, p->scores));
+    RW_TRY(rw_measure_scores(&p->measure, p->scores, &p->whole));
     if (p->whole != p->whole)
-        status = rw_fail(p->ctx, RW_ERR_DATA, "no query of the data counts for %s", p->metric.name);
-out:
-    rw_gain_rule_release(&gains);
-    return status;
+        return rw_fail(p->ctx, RW_ERR_DATA, "no query of the data counts for %s",
+                       p->measure.metric.name);
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ the order */
@@ -138,13 +115,11 @@ static int predict_tree(const struct pruning *p, int32_t t)
 /* The model loses one more tree. */
 static int drop(struct pruning *p, int32_t t)
 {
-    double value;
     RW_TRY(predict_tree(p, t));
     for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
         p->left[doc] -= p->tree[doc];
-    RW_TRY(measure(p, p->left, &value));
-    p->order[p->n_order++] = t;
-    p->loss[p->n_order - 1] = loss_of(p, value);
+    p->order[p->n_order] = t;
+    RW_TRY(find_loss(p, p->left, &p->loss[p->n_order++]));
     return step(p, 1);
 }
 
@@ -164,12 +139,10 @@ static int by_loss(const void *a, const void *b)
 static int weigh(struct pruning *p, struct candidate *candidate, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        double value;
         RW_TRY(predict_tree(p, candidate[i].tree));
         for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
             p->without[doc] = p->left[doc] - p->tree[doc];
-        RW_TRY(measure(p, p->without, &value));
-        candidate[i].loss = loss_of(p, value);
+        RW_TRY(find_loss(p, p->without, &candidate[i].loss));
         RW_TRY(step(p, 1));
     }
     return RW_OK;
@@ -223,15 +196,13 @@ static int find_order(struct pruning *p, enum rw_prune_order order)
 {
     struct candidate *candidate;
     int32_t n = 0;
-    RW_TRY(RW_NEW(p->ctx, candidate, (size_t)p->model->n_trees));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, candidate, (size_t)p->model->n_trees));
     for (int32_t t = p->model->n_trees; t-- > 0;) {
         if (is_candidate(&p->model->tree[t]))
             candidate[n++].tree = t;
     }
     memcpy(p->left, p->scores, p->dataset->n_docs * sizeof(double));
-    const int status = drop_all(p, order, candidate, n);
-    rw_mem_free(candidate);
-    return status;
+    return drop_all(p, order, candidate, n);
 }
 
 /* ------------------------------------------------------------------ held out */
@@ -241,10 +212,8 @@ static int find_order(struct pruning *p, enum rw_prune_order order)
 static int follow(const struct pruning *whole, const struct rw_dataset *chooses,
                   const struct rw_dataset *measures, double *loss)
 {
-    struct pruning one = *whole, two = *whole;
+    struct pruning one = half_of(whole, chooses), two = half_of(whole, measures);
     int status;
-    clear(&one, chooses);
-    clear(&two, measures);
     RW_TRY_OUT(prepare(&one));
     RW_TRY_OUT(prepare(&two));
     RW_TRY_OUT(find_order(&one, RW_PRUNE_ANY));
@@ -264,31 +233,18 @@ out:
  */
 static int hold_out(struct pruning *p)
 {
-    const uint32_t n = p->dataset->n_queries;
-    struct rw_dataset *half[2] = {NULL, NULL};
-    uint32_t *fold = NULL;
-    uint8_t *keep = NULL;
+    struct rw_dataset *half[2];
     int status;
-    RW_TRY_OUT(RW_NEW(p->ctx, p->held_out, (size_t)p->model->n_trees));
-    RW_TRY_OUT(RW_NEW(p->ctx, fold, n));
-    RW_TRY_OUT(RW_NEW(p->ctx, keep, n));
-    if (n < 2)
-        RW_TRY_OUT(rw_fail(p->ctx, RW_ERR_DATA,
-                           "the data has one query: one half of the queries chooses trees, and the "
-                           "other measures; dropping the last trees needs no choice"));
-    RW_TRY_OUT(rw_folds(p->ctx, n, 2, p->how->seed, fold));
-    for (uint32_t h = 0; h < 2; h++) {
-        for (uint32_t q = 0; q < n; q++)
-            keep[q] = fold[q] == h;
-        RW_TRY_OUT(rw_dataset_select(p->ctx, p->dataset, keep, &half[h]));
-    }
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->held_out, (size_t)p->model->n_trees));
+    RW_TRY_OUT(rw_halves(p->ctx, p->dataset, p->how->seed, "data",
+                         "chooses trees, and the other measures; dropping the last trees needs no "
+                         "choice",
+                         half));
     for (int h = 0; h < 2; h++)
         RW_TRY_OUT(follow(p, half[h], half[!h], p->held_out));
 out:
     rw_dataset_free(half[0]);
     rw_dataset_free(half[1]);
-    rw_mem_free(fold);
-    rw_mem_free(keep);
     return status;
 }
 
@@ -327,8 +283,8 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     made->pruned.n_samples = comparison->n_samples;
     snprintf(made->conventions, sizeof(made->conventions), "%s", comparison->conventions);
 out:
-    rw_comparison_free(comparison);
-    rw_text_free(text);
+    rw_free(comparison);
+    rw_free(text);
     return status;
 }
 
@@ -343,14 +299,14 @@ static int seems_within(const struct pruning *p, int32_t n, double most_loss)
 static int choose(struct pruning *p, double most_loss, struct rw_model **out, int32_t *n_dropped)
 {
     for (int32_t n = p->n_order; n > 0; n--) {
-        double value;
+        double loss;
         if (!seems_within(p, n, most_loss))
             continue;
         RW_TRY(step(p, 0));
         RW_TRY(select_trees(p, n, out));
         RW_TRY(rw_predict(p->ctx, *out, p->dataset, 0, p->left));
-        RW_TRY(measure(p, p->left, &value));
-        if (loss_of(p, value) <= most_loss) {
+        RW_TRY(find_loss(p, p->left, &loss));
+        if (loss <= most_loss) {
             *n_dropped = n;
             return RW_OK;
         }
@@ -368,8 +324,8 @@ static int add_row(struct pruning *p, int32_t n_dropped, struct pruned *made)
     RW_TRY(select_trees(p, n_dropped, &model));
     const int status = fill_row(p, model, made, row);
     if (p->held_out)
-        row->held_out = p->metric.kind->lower_is_better ? p->held_out[n_dropped - 1]
-                                                        : -p->held_out[n_dropped - 1];
+        row->held_out = p->measure.metric.kind->lower_is_better ? p->held_out[n_dropped - 1]
+                                                                : -p->held_out[n_dropped - 1];
     made->pruned.n_rows++;
     rw_model_free(model);
     return status;
@@ -400,6 +356,36 @@ static int make_table(struct pruning *p, int32_t chosen, struct pruned *made)
     return RW_OK;
 }
 
+/* Frees what the result's arena does not hold. */
+static void free_model(void *pruned)
+{
+    rw_model_free(((struct rw_pruned *)pruned)->model);
+}
+
+static int prune(struct pruning *p, double most_loss, enum rw_prune_order order,
+                 struct pruned *made)
+{
+    struct rw_pruned *pruned = &made->pruned;
+    int32_t n_dropped;
+    RW_TRY(rw_arena_own(p->ctx, rw_result_arena(made), pruned, free_model));
+    RW_TRY(prepare(p));
+    rw_score_map_leave_out(p->ctx, &p->model->map);
+    /* of each half as many, if any, and what goes */
+    p->steps->total = 2 * n_scorings(p->model, order, &n_dropped);
+    p->steps->total += order == RW_PRUNE_ANY ? p->steps->total + 2 * n_dropped : 0;
+    RW_TRY(find_order(p, order));
+    if (order == RW_PRUNE_ANY)
+        RW_TRY(hold_out(p));
+    RW_TRY(choose(p, most_loss, &pruned->model, &n_dropped));
+    RW_TRY(make_table(p, n_dropped, made));
+    made->metric = p->measure.metric;
+    pruned->metric = made->metric.name;
+    pruned->conventions = made->conventions;
+    pruned->lower_is_better = made->metric.kind->lower_is_better;
+    pruned->rows = made->row;
+    return RW_OK;
+}
+
 int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
              const struct rw_dataset *dataset, double most_loss, enum rw_prune_order order,
              const struct rw_prune_hooks *hooks, struct rw_pruned **out)
@@ -408,41 +394,17 @@ int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct 
     struct steps steps = {.hooks = hooks};
     struct pruning p = {
         .ctx = ctx, .how = how, .model = model, .dataset = dataset, .steps = &steps};
-    struct pruned *made = NULL;
-    int32_t n_dropped;
-    int status;
+    struct pruned *made;
     *out = NULL;
     if (!(most_loss >= 0.0) || (unsigned)order > RW_PRUNE_LAST)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a loss of %g to prune by; expected 0 or more",
                        most_loss);
-    RW_TRY_OUT(prepare(&p));
-    rw_score_map_leave_out(ctx, &model->map);
-    RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    steps.total =
-        2 * n_scorings(model, order, &n_dropped); /* of each half as many, if any, and what goes */
-    steps.total += order == RW_PRUNE_ANY ? steps.total + 2 * n_dropped : 0;
-    RW_TRY_OUT(find_order(&p, order));
-    if (order == RW_PRUNE_ANY)
-        RW_TRY_OUT(hold_out(&p));
-    RW_TRY_OUT(choose(&p, most_loss, &made->pruned.model, &n_dropped));
-    RW_TRY_OUT(make_table(&p, n_dropped, made));
-    made->metric = p.metric;
-    made->pruned.metric = made->metric.name;
-    made->pruned.conventions = made->conventions;
-    made->pruned.lower_is_better = p.metric.kind->lower_is_better;
-    made->pruned.rows = made->row;
-    *out = &made->pruned;
-    made = NULL;
-out:
+    RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
+    const int status = prune(&p, most_loss, order, made);
     release(&p);
-    rw_pruned_free(made ? &made->pruned : NULL);
+    if (status < 0)
+        rw_free(made);
+    else
+        *out = &made->pruned;
     return status;
-}
-
-void rw_pruned_free(struct rw_pruned *pruned)
-{
-    if (!pruned)
-        return;
-    rw_model_free(pruned->model);
-    rw_mem_free(pruned);
 }

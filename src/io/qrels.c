@@ -22,12 +22,12 @@ struct record {
     uint32_t file; /* JUDGMENTS, else 1 + the run */
 };
 
-/* A struct rw_qrels and what it owns. */
+/* A struct rw_qrels, which is freed with it, and what it shows; the arrays are in its arena. */
 struct made {
-    struct rw_qrels qrels; /* first: rw_qrels_free gets its address */
-    struct rw_dataset *dataset;
-    struct rw_qrels_run *run; /* [n_runs] owned */
-    double *scores;           /* [n_runs][n_docs] owned */
+    struct rw_qrels qrels;
+    struct rw_dataset *dataset; /* owned */
+    struct rw_qrels_run *run;   /* [n_runs] */
+    double *scores;             /* [n_runs][n_docs] */
 };
 
 struct reading {
@@ -256,7 +256,7 @@ static int make_scores(struct reading *reading)
     const size_t n_docs = made->dataset->n_docs, n = n_docs * (size_t)reading->n_runs;
     unsigned char *answered = NULL;
     uint32_t doc = 0;
-    RW_TRY(RW_NEW_RAW(reading->ctx, made->scores, n));
+    RW_TRY(RW_ARENA_NEW(reading->ctx, rw_result_arena(made), made->scores, n));
     for (size_t i = 0; i < n; i++)
         made->scores[i] = RW_UNRANKED;
     RW_TRY(RW_NEW(reading->ctx, answered, (size_t)reading->n_runs + 1));
@@ -283,17 +283,24 @@ static void reading_release(struct reading *reading)
     rw_builder_release(&reading->builder);
 }
 
+/* Frees what the result's arena does not hold. */
+static void free_dataset(void *made)
+{
+    rw_dataset_free(((struct made *)made)->dataset);
+}
+
 int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *const *runs, int n_runs,
                   struct rw_qrels **out)
 {
     RW_DEFAULT_FPENV;
     struct reading reading = {.ctx = ctx, .n_runs = n_runs};
-    struct made *made = NULL;
+    struct made *made;
     int status = RW_OK;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, made, 1));
+    RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
     reading.made = made;
-    RW_TRY_OUT(RW_NEW(ctx, made->run, (size_t)n_runs + 1));
+    RW_TRY_OUT(rw_arena_own(ctx, rw_result_arena(made), made, free_dataset));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(made), made->run, (size_t)n_runs + 1));
     RW_TRY_OUT(RW_NEW(ctx, reading.file, (size_t)n_runs + 1));
     RW_TRY_OUT(read_file(&reading, JUDGMENTS, qrels));
     for (int r = 0; r < n_runs; r++)
@@ -305,21 +312,9 @@ int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *const *runs
     made->qrels.n_runs = n_runs;
     made->qrels.runs = made->run;
     *out = &made->qrels;
-    made = NULL;
 out:
     reading_release(&reading);
-    if (made)
-        rw_qrels_free(&made->qrels);
+    if (status < 0)
+        rw_free(made);
     return status;
-}
-
-void rw_qrels_free(struct rw_qrels *qrels)
-{
-    struct made *made = (struct made *)qrels;
-    if (!made)
-        return;
-    rw_dataset_free(made->dataset);
-    rw_mem_free(made->run);
-    rw_mem_free(made->scores);
-    rw_mem_free(made);
 }

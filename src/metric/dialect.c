@@ -156,6 +156,14 @@ int rw_dialect_find(struct rw_ctx *ctx, const char *name, const struct rw_dialec
                    name, rw_word_nearest_always(name, names, N_DIALECTS));
 }
 
+int rw_dialect_has_gain(const struct rw_dialect *dialect, const char *label_gain)
+{
+    if (!label_gain)
+        return 0;
+    const int is_table = strcmp(label_gain, "exp") != 0 && strcmp(label_gain, "linear") != 0;
+    return dialect->gain_choice >= 1 + is_table;
+}
+
 int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                            const struct rw_metric *metric, const struct rw_dialect_metric **out)
 {
@@ -312,18 +320,16 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
 struct job {
     struct rw_gain_rule gains;
     struct rw_judgments judgments;
-    uint32_t *order; /* [n_docs]; NULL: as in the input; owned */
-    float *label;    /* [n_docs] in that order; owned */
-    double *scores;  /* [n_docs] in that order, rounded if need be; owned */
+    struct rw_arena arena; /* of what follows */
+    uint32_t *order;       /* [n_docs]; NULL: as in the input */
+    double *scores;        /* [n_docs] in that order, rounded if need be */
 };
 
 static void job_release(struct job *job)
 {
     rw_gain_rule_release(&job->gains);
     rw_judgments_release(&job->judgments);
-    rw_mem_free(job->order);
-    rw_mem_free(job->label);
-    rw_mem_free(job->scores);
+    rw_arena_free(&job->arena);
 }
 
 /* Those that no float is near are tied at either end; below, -infinity is left to documents that
@@ -348,21 +354,20 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     RW_TRY(rw_judgments_init(ctx, judgments, dataset, &job->gains, row->gain != NULL));
     if (row->err_ceiling > 0)
         judgments->max_gain = row->err_ceiling - 1;
-    if (row->weights == RW_WEIGHED_NOT) {
-        rw_mem_free(judgments->weight);
+    if (row->weights == RW_WEIGHED_NOT)
         judgments->weight = NULL;
-    }
-    RW_TRY(RW_NEW_RAW(ctx, job->scores, n));
+    RW_TRY(RW_ARENA_NEW(ctx, &job->arena, job->scores, n));
     if (row->ties != RW_PUT_FILE && row->ties != RW_PUT_MEAN) {
-        RW_TRY(RW_NEW_RAW(ctx, job->order, n));
+        float *label;
+        RW_TRY(RW_ARENA_NEW(ctx, &job->arena, job->order, n));
+        RW_TRY(RW_ARENA_NEW(ctx, &job->arena, label, n));
         RW_TRY(order_ties(ctx, dataset, row->ties, judgments->longest, job->order));
-        RW_TRY(RW_NEW_RAW(ctx, job->label, n));
         for (uint32_t i = 0; i < n; i++)
-            job->label[i] = dataset->label[job->order[i]];
-        judgments->label = job->label;
+            label[i] = dataset->label[job->order[i]];
+        judgments->label = label;
         if (row->gain) { /* of the labels as they stand now: each has one, as was found above */
             struct rw_dataset view = *dataset;
-            view.label = job->label;
+            view.label = label;
             RW_TRY(rw_gains(ctx, &job->gains, &view, judgments->gain));
         }
     }
@@ -403,9 +408,9 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     int status = RW_OK;
     *out = (struct rw_dialect_value){.result = {.mean = (double)NAN}};
     RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
+    out->row = row;
     if (label_gain && row->gain && row->err_ceiling == 0) {
-        const int is_table = strcmp(label_gain, "exp") != 0 && strcmp(label_gain, "linear") != 0;
-        if (dialect->gain_choice < 1 + is_table)
+        if (!rw_dialect_has_gain(dialect, label_gain))
             return rw_fail(ctx, RW_ERR_ARGUMENT, "label-gain '%s': %s has no such gain", label_gain,
                            dialect->program);
     } else {
@@ -425,7 +430,7 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     const enum rw_empty empty = apart ? RW_EMPTY_ZERO : row->empty;
     const enum rw_ties ties = row->ties == RW_PUT_MEAN ? RW_TIES_MEAN : RW_TIES_FILE;
     if (apart)
-        RW_TRY_OUT(RW_NEW(ctx, values, dataset->n_queries));
+        RW_TRY_OUT(RW_ARENA_NEW(ctx, &job.arena, values, dataset->n_queries));
     RW_TRY_OUT(rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 0,
                               apart ? values : per_query, &out->result));
     if (row->ties == RW_PUT_FILE && out->result.mean == out->result.mean) {
@@ -438,6 +443,5 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
         add_empty(&job.judgments, per_query, &out->result, values);
 out:
     job_release(&job);
-    rw_mem_free(values);
     return status;
 }

@@ -356,7 +356,7 @@ static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
     judgments->doc_weight = dataset->weight;
     if (!dataset->weight)
         return RW_OK;
-    RW_TRY(RW_NEW(ctx, judgments->weight, judgments->n_queries));
+    RW_TRY(RW_ARENA_NEW(ctx, &judgments->arena, judgments->weight, judgments->n_queries));
     for (uint32_t q = 0; q < judgments->n_queries; q++) {
         const uint32_t begin = judgments->query_offset[q], end = judgments->query_offset[q + 1];
         if (begin == end)
@@ -396,8 +396,8 @@ static int sort_ideals(void *user, struct rw_share *share)
 static int prepare_gains(struct rw_ctx *ctx, struct rw_judgments *judgments,
                          const struct rw_dataset *dataset, const struct rw_gain_rule *gains)
 {
-    RW_TRY(RW_NEW_RAW(ctx, judgments->gain, judgments->n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, judgments->ideal, judgments->n_docs));
+    RW_TRY(RW_ARENA_NEW(ctx, &judgments->arena, judgments->gain, judgments->n_docs));
+    RW_TRY(RW_ARENA_NEW(ctx, &judgments->arena, judgments->ideal, judgments->n_docs));
     if (dataset->is_qrels && gains->kind == RW_GAIN_TABLE && gains->table[0] > 0)
         return rw_fail(ctx, RW_ERR_DATA,
                        "label-gain: the gain of label 0 is %g: expected 0, for documents without a "
@@ -423,7 +423,7 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
     judgments->leaves_out = dataset->is_qrels;
     judgments->longest = rw_longest_query(judgments->query_offset, judgments->n_queries);
     int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, judgments->discount, judgments->longest));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &judgments->arena, judgments->discount, judgments->longest));
     rw_discounts(judgments->discount, judgments->longest);
     RW_TRY_OUT(prepare_weights(ctx, judgments, dataset));
     if (any_uses_gain)
@@ -444,10 +444,7 @@ int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments)
 
 void rw_judgments_release(struct rw_judgments *judgments)
 {
-    rw_mem_free(judgments->gain);
-    rw_mem_free(judgments->ideal);
-    rw_mem_free(judgments->discount);
-    rw_mem_free(judgments->weight);
+    rw_arena_free(&judgments->arena);
     memset(judgments, 0, sizeof(*judgments));
 }
 

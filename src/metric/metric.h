@@ -39,6 +39,7 @@
 
 #include <math.h>
 
+#include "base/mem.h"
 #include "metric/dcg.h"
 
 #ifdef __cplusplus
@@ -105,14 +106,15 @@ int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
 
 /* What every evaluation needs of a data set, made once. */
 struct rw_judgments {
+    struct rw_arena arena; /* of all arrays that are not borrowed */
     uint32_t n_docs, n_queries;
     const uint32_t *query_offset; /* [n_queries + 1] borrowed */
     const float *label;           /* [n_docs] borrowed */
-    double *gain;                 /* [n_docs]; NULL if no metric uses gains; owned */
-    double *ideal;    /* [n_docs] each query's gains in falling order; NULL likewise; owned */
-    double *discount; /* [longest] D(r); owned */
-    double *weight;   /* [n_queries]; NULL: all 1; owned. With a weight a document: the
-                         mean of the query's documents' */
+    double *gain;                 /* [n_docs]; NULL if no metric uses gains */
+    double *ideal;                /* [n_docs] each query's gains in falling order; NULL likewise */
+    double *discount;             /* [longest] D(r) */
+    double *weight;           /* [n_queries]; NULL: all 1. With a weight a document: the mean of the
+                                 query's documents' */
     const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;
     double most_weight[2]; /* of a query; of a query, times its documents */
@@ -532,6 +534,8 @@ struct rw_dialect {
 const struct rw_dialect *rw_dialect_at(int i);
 /* By name, else RW_ERR_ARGUMENT, which names the nearest. */
 int rw_dialect_find(struct rw_ctx *ctx, const char *name, const struct rw_dialect **out);
+/* Does it let its user choose this gain of labels? */
+int rw_dialect_has_gain(const struct rw_dialect *dialect, const char *label_gain);
 /* The program's own row for a metric of ours, or RW_ERR_ARGUMENT: it has none, or none with (or
  * without) a cutoff. */
 int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
@@ -539,6 +543,7 @@ int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
 
 struct rw_dataset;
 struct rw_dialect_value {
+    const struct rw_dialect_metric *row; /* the program's own */
     struct rw_metric_result result;
     double ties_moved; /* mean with the input's order reversed minus the mean; 0 where that has no
                           say */

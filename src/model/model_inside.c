@@ -636,10 +636,17 @@ int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char
                           size_t *n_bytes)
 {
     RW_DEFAULT_FPENV;
-    return rw_model_print(ctx, model, out, n_bytes);
+    char *text;
+    *out = NULL;
+    RW_TRY(rw_model_print(ctx, model, &text, n_bytes));
+    const int status = rw_result_new(ctx, (void **)out, *n_bytes);
+    if (status >= 0)
+        memcpy(*out, text, *n_bytes);
+    rw_mem_free(text);
+    return status;
 }
 
-void rw_text_free(char *text)
+void rw_free(void *result)
 {
-    rw_mem_free(text);
+    rw_result_free(result);
 }

@@ -143,9 +143,9 @@ static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_report *report, const struct rw_dataset *dataset,
                     const double *scores, struct rw_eval **out)
 {
-    const char *like = report->options->like;
-    return like ? rw_evaluate_like(ctx, how, dataset, scores, like, out)
-                : rw_evaluate(ctx, how, dataset, scores, out);
+    struct rw_eval_params one = *how;
+    one.like = report->options->like;
+    return rw_evaluate(ctx, &one, dataset, scores, out);
 }
 
 /* What eval says of the queries of one size alone. keep: [n_queries]; scores: scratch, [n_docs]. */
@@ -168,7 +168,7 @@ static int measure_size(struct rw_ctx *ctx, const struct rw_eval_params *how,
     group->mean = eval->metrics[0].mean;
     group->n_counted = eval->metrics[0].n_counted;
 out:
-    rw_eval_free(eval);
+    rw_free(eval);
     rw_dataset_free(part);
     return status;
 }
@@ -290,7 +290,7 @@ void rw_report_release(struct rw_report *report)
     rw_mem_free(report->tree);
     rw_mem_free(report->feature);
     rw_mem_free(report->scores);
-    rw_eval_free(report->eval);
+    rw_free(report->eval);
     *report = (struct rw_report){0};
 }
 

@@ -201,9 +201,9 @@ static void stage_variants(struct check *check, const char *device)
         snprintf(text, sizeof(text), "%llu bytes of device memory were asked for, %llu alone",
                  (unsigned long long)kept.asked, (unsigned long long)alone.asked);
         see(check, (kept.asked + CODE_BYTES <= alone.asked) == variant->is_served, what, text);
-        rw_text_free(alone.text);
-        rw_text_free(fresh.text);
-        rw_text_free(kept.text);
+        rw_free(alone.text);
+        rw_free(fresh.text);
+        rw_free(kept.text);
     }
     see(check, free_bytes() + CODE_BYTES <= before, device, "nothing is kept");
     rw_binned_free(binned);
@@ -255,9 +255,9 @@ static void stage_threads(struct check *check)
             rw_last_error(check->ctx));
         for (int i = 0; i < N_THREADS; i++) {
             see(check, are_equal(&fresh, &job[i].model[v]), "threads", variants[v].set[0]);
-            rw_text_free(job[i].model[v].text);
+            rw_free(job[i].model[v].text);
         }
-        rw_text_free(fresh.text);
+        rw_free(fresh.text);
     }
     for (int i = 0; i < N_THREADS; i++)
         see(check, job[i].n_failed == 0, "threads", "a training failed");
@@ -310,15 +310,15 @@ static void stage_full(struct check *check)
                free_bytes());
         while (n > 0)
             (void)cudaFree(piece[--n]);
-        rw_text_free(other.text);
+        rw_free(other.text);
     }
     see(check, is_gone, "full", "what was kept did not go");
     see(check, train(check->ctx, binned, NULL, set, &again) >= 0, "full",
         rw_last_error(check->ctx));
     see(check, are_equal(&first, &again), "full", "another model");
     see(check, again.asked == first.asked, "full", "it was not made anew");
-    rw_text_free(first.text);
-    rw_text_free(again.text);
+    rw_free(first.text);
+    rw_free(again.text);
     rw_dataset_free(small);
     rw_binned_free(binned);
 }
@@ -344,7 +344,7 @@ int main(void)
     for (int v = 0; v < N_VARIANTS && !check.failed; v++) { /* whatever the driver keeps for good */
         see(&check, train(check.ctx, NULL, check.dataset, variants[v].set, &warm) >= 0, "warm",
             rw_last_error(check.ctx));
-        rw_text_free(warm.text);
+        rw_free(warm.text);
     }
     if (!check.failed) {
         stage_variants(&check, "cuda:0");

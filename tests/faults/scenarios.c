@@ -63,7 +63,7 @@ static int add_model(struct rw_ctx *ctx, const struct rw_model *made)
     const int status = rw_model_write_memory(ctx, made, &text, &n);
     if (status == RW_OK)
         add(text, n);
-    rw_text_free(text);
+    rw_free(text);
     return status;
 }
 
@@ -115,7 +115,7 @@ static int trained(struct rw_ctx *ctx, const char *const *pairs)
     DO(rw_model_read_memory(ctx, "memory", text, n, &again));
     DO(add_model(ctx, again));
 out:
-    rw_text_free(text);
+    rw_free(text);
     rw_model_free(again);
     rw_model_free(made);
     rw_params_free(params);
@@ -325,7 +325,9 @@ static int measures(struct rw_ctx *ctx)
     DO(rw_evaluate(ctx, &how, valid, of, &eval));
     for (int i = 0; i < eval->n_metrics; i++)
         add(&eval->metrics[i].mean, sizeof(double));
-    DO(rw_evaluate_like(ctx, &one, valid, of, "lightgbm", &like));
+    struct rw_eval_params theirs = one;
+    theirs.like = "lightgbm";
+    DO(rw_evaluate(ctx, &theirs, valid, of, &like));
     add(&like->metrics[0].mean, sizeof(double));
     DO(rw_audit_new(ctx, &one, valid, of, &audit));
     add(&audit->rows[0].mean, sizeof(double));
@@ -339,12 +341,12 @@ static int measures(struct rw_ctx *ctx)
                      &read));
     add(&read->n_judged, sizeof(read->n_judged));
 out:
-    rw_qrels_free(read);
-    rw_check_free(check);
-    rw_comparison_free(comparison);
-    rw_audit_free(audit);
-    rw_eval_free(like);
-    rw_eval_free(eval);
+    rw_free(read);
+    rw_free(check);
+    rw_free(comparison);
+    rw_free(audit);
+    rw_free(like);
+    rw_free(eval);
     return status;
 }
 
@@ -399,11 +401,11 @@ static int made_of_models(struct rw_ctx *ctx)
     DO(rw_select(ctx, params, set, valid, &options, &selected));
     DO(add_model(ctx, selected->model));
 out:
-    rw_selected_free(selected);
+    rw_free(selected);
     rw_binned_free(set);
-    rw_cv_free(cv);
+    rw_free(cv);
     rw_params_free(params);
-    rw_pruned_free(pruned);
+    rw_free(pruned);
     rw_model_free(mapped);
     return status;
 }

@@ -115,7 +115,7 @@ static void cross_validate(struct machine *m)
     snprintf(rounds, sizeof(rounds), "%u", 1 + below(m, ROUNDS));
     fuzz_check(rw_params_set(m->ctx, m->params, "rounds", rounds) == RW_OK);
     made(m, rw_cross_validate(m->ctx, m->params, set, is_odd(m) ? -1 : (int)below(m, 5), &cv), &cv);
-    rw_cv_free(cv);
+    rw_free(cv);
 }
 
 /* ---- models ---- */
@@ -132,8 +132,8 @@ static void write_and_read(struct machine *m)
     fuzz_check(rw_model_read_memory(m->ctx, "memory", text, n, &again) == RW_OK);
     fuzz_check(rw_model_write_memory(m->ctx, again, &second, &n_second) == RW_OK);
     fuzz_check(n == n_second && memcmp(text, second, n) == 0);
-    rw_text_free(text);
-    rw_text_free(second);
+    rw_free(text);
+    rw_free(second);
     keep_model(m, RW_OK, again);
 }
 
@@ -226,18 +226,20 @@ static void measure(struct machine *m)
         others[i] = below(m, 4);
     }
     made(m, rw_evaluate(m->ctx, &how, dataset, scores, &eval), &eval);
-    rw_eval_free(eval);
+    rw_free(eval);
     eval = NULL;
-    if (rw_like_at((int)below(m, 6))) {
-        const char *like = rw_like_at((int)below(m, 6));
-        made(m, rw_evaluate_like(m->ctx, &how, dataset, scores, like ? like : "none", &eval),
-             &eval);
-        rw_eval_free(eval);
+    static const char *const programs[] = {"lightgbm", "xgboost",   "xgboost-", "catboost",
+                                           "ranklib",  "quickrank", "none"};
+    if (below(m, 6) < 5) {
+        struct rw_eval_params theirs = how;
+        theirs.like = programs[below(m, 7)];
+        made(m, rw_evaluate(m->ctx, &theirs, dataset, scores, &eval), &eval);
+        rw_free(eval);
     }
     made(m, rw_audit_new(m->ctx, &how, dataset, scores, &audit), &audit);
-    rw_audit_free(audit);
+    rw_free(audit);
     made(m, rw_compare(m->ctx, &how, dataset, scores, others, NULL, &comparison), &comparison);
-    rw_comparison_free(comparison);
+    rw_free(comparison);
 }
 
 static void explain(struct machine *m)
@@ -296,7 +298,7 @@ static void prune(struct machine *m)
     const double most_loss = a_number(m);
     const enum rw_prune_order order = (enum rw_prune_order)below(m, 2);
     made(m, rw_prune(m->ctx, &how, model, dataset, most_loss, order, NULL, &pruned), &pruned);
-    rw_pruned_free(pruned);
+    rw_free(pruned);
 }
 
 static void permute(struct machine *m)

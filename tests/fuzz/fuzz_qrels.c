@@ -19,12 +19,12 @@ static void measure(struct rw_ctx *ctx, const struct rw_qrels *qrels)
         const double mean = eval->metrics[m].mean;
         fuzz_check(eval->metrics[m].n_counted == 0 ? isnan(mean) : mean >= 0 && mean <= 1);
     }
-    rw_eval_free(eval);
+    rw_free(eval);
     how.metric = "ndcg@3";
-    if (rw_evaluate_like(ctx, &how, qrels->dataset, qrels->runs[0].scores, "trec", &eval) ==
-        RW_OK) {
+    how.like = "trec";
+    if (rw_evaluate(ctx, &how, qrels->dataset, qrels->runs[0].scores, &eval) == RW_OK) {
         fuzz_check(eval->metrics[0].mean >= 0 && eval->metrics[0].mean <= 1);
-        rw_eval_free(eval);
+        rw_free(eval);
     }
 }
 
@@ -90,7 +90,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     if (taken) {
         check_documents(qrels);
         measure(ctx, qrels);
-        rw_qrels_free(qrels);
+        rw_free(qrels);
     } else {
         fuzz_check(!qrels && rw_last_error(ctx)[0] != 0);
     }

@@ -101,7 +101,7 @@ static int read_gains(struct rw_ctx *ctx, const char *path)
     if (taken) {
         const double mean = eval->metrics[0].mean;
         fuzz_check(eval->metrics[0].n_counted == 0 ? isnan(mean) : mean >= 0 && mean <= 1);
-        rw_eval_free(eval);
+        rw_free(eval);
     }
     rw_dataset_free(dataset);
     return taken;

@@ -161,8 +161,8 @@ static inline void assert_same_bytes(struct rw_model *a, struct rw_model *b, con
     cr_assert_eq(rw_model_write_memory(scratch_ctx, a, &text[0], &n[0]), RW_OK);
     cr_assert_eq(rw_model_write_memory(scratch_ctx, b, &text[1], &n[1]), RW_OK);
     cr_assert(n[0] == n[1] && memcmp(text[0], text[1], n[0]) == 0, "%s: another model", what);
-    rw_text_free(text[0]);
-    rw_text_free(text[1]);
+    rw_free(text[0]);
+    rw_free(text[1]);
 }
 
 /* A checkpoint of a training of `rounds` rounds. */

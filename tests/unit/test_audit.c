@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "metric/metric.h"
 #include "rankwood.h"
 
 static struct rw_ctx *ctx;
@@ -35,7 +36,7 @@ Test(audit, rows_and_counts, .init = setup, .fini = teardown)
     struct rw_audit *audit;
     struct rw_eval *eval;
     int n_programs = 0;
-    while (rw_like_at(n_programs))
+    while (rw_dialect_at(n_programs))
         n_programs++;
     cr_assert_eq(rw_params_set(ctx, params, "metric", "ndcg@2,recall@1"), RW_OK);
     cr_assert_eq(rw_audit_new(ctx, rw_params_eval(params), dataset, scores, &audit), RW_OK, "%s",
@@ -49,10 +50,9 @@ Test(audit, rows_and_counts, .init = setup, .fini = teardown)
     for (int i = 0; i < audit->n_rows; i++) {
         const struct rw_audit_row *row = &audit->rows[i];
         cr_assert_eq(rw_params_set(ctx, params, "metric", row->metric), RW_OK);
-        const int status =
-            strcmp(row->like, "rankwood") == 0
-                ? rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval)
-                : rw_evaluate_like(ctx, rw_params_eval(params), dataset, scores, row->like, &eval);
+        struct rw_eval_params how = *rw_params_eval(params);
+        how.like = strcmp(row->like, "rankwood") == 0 ? NULL : row->like;
+        const int status = rw_evaluate(ctx, &how, dataset, scores, &eval);
         if (status < 0) {
             cr_expect(row->refused && isnan(row->mean) && !*row->conventions);
             cr_expect(strncmp(rw_last_error(ctx), row->refused, strlen(row->refused)) == 0);
@@ -64,29 +64,31 @@ Test(audit, rows_and_counts, .init = setup, .fini = teardown)
         cr_expect_eq(row->n_counted, eval->metrics[0].n_counted);
         cr_expect(strstr(eval->conventions, row->conventions));
         compared++;
-        rw_eval_free(eval);
+        rw_free(eval);
     }
     cr_expect(refused == 8 && compared == 14, "%d %d", refused, compared);
-    rw_audit_free(audit);
-    rw_audit_free(NULL);
+    rw_free(audit);
+    rw_free(NULL);
 }
 
 Test(audit, like_takes_its_own_words, .init = setup, .fini = teardown)
 {
     struct rw_eval *eval = (struct rw_eval *)labels;
-    cr_expect_eq(rw_evaluate_like(ctx, rw_params_eval(params), dataset, scores, "xgbost", &eval),
-                 RW_ERR_ARGUMENT);
+    struct rw_eval_params how = *rw_params_eval(params);
+    how.like = "xgbost";
+    cr_expect_eq(rw_evaluate(ctx, &how, dataset, scores, &eval), RW_ERR_ARGUMENT);
     cr_expect(eval == NULL && strstr(rw_last_error(ctx), "did you mean 'xgboost'?"));
     cr_assert_eq(rw_params_set(ctx, params, "metric", "ndcg@3,map@3"), RW_OK);
-    cr_assert_eq(rw_evaluate_like(ctx, rw_params_eval(params), dataset, scores, "lightgbm", &eval),
-                 RW_OK);
+    how = *rw_params_eval(params);
+    how.like = "lightgbm";
+    cr_assert_eq(rw_evaluate(ctx, &how, dataset, scores, &eval), RW_OK);
     cr_expect_eq(eval->n_metrics, 2);
     cr_expect_eq(eval->n_empty, 1u);
     cr_expect_str_eq(eval->metrics[1].name, "map@3");
     const char *second = strchr(eval->conventions, '\n');
     cr_assert_not_null(second);
     cr_expect(strncmp(second, "\nLightGBM map@3: ", 17) == 0, "%s", eval->conventions);
-    rw_eval_free(eval);
+    rw_free(eval);
 }
 
 Test(audit, fails_as_evaluate_does, .init = setup, .fini = teardown)
@@ -102,7 +104,7 @@ Test(audit, fails_as_evaluate_does, .init = setup, .fini = teardown)
         rw_mem_fail_from(0);
         if (status == RW_OK) {
             cr_assert_gt(n, 50);
-            rw_audit_free(audit);
+            rw_free(audit);
             break;
         }
         cr_assert_eq(status, RW_ERR_MEMORY);

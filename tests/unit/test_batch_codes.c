@@ -203,8 +203,8 @@ Test(batch_codes, model)
     }
     cr_assert_eq(n_bytes[0], n_bytes[1]);
     cr_assert_eq(memcmp(bytes[0], bytes[1], n_bytes[0]), 0);
-    rw_text_free(bytes[0]);
-    rw_text_free(bytes[1]);
+    rw_free(bytes[0]);
+    rw_free(bytes[1]);
     rw_params_free(params);
     release(&m);
 }

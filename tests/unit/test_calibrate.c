@@ -318,8 +318,8 @@ static void same_models(const struct rw_model *a, const struct rw_model *b, int 
     char *text_a, *text_b;
     const size_t n_a = text_of(a, &text_a), n_b = text_of(b, &text_b);
     cr_assert_eq(n_a == n_b && memcmp(text_a, text_b, n_a) == 0, same);
-    rw_text_free(text_a);
-    rw_text_free(text_b);
+    rw_free(text_a);
+    rw_free(text_b);
 }
 
 static int count_notes(void *user, enum rw_log_level level, const char *line)

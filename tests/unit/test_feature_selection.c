@@ -4,6 +4,7 @@
 
 #include "dataset/dataset.h"
 #include "binning/bins.h"
+#include "evaluate/evaluate.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
 
@@ -104,7 +105,7 @@ static double measured(const struct rw_model *model, const struct rw_dataset *da
     cr_assert_eq(rw_predict(scratch_ctx, model, data, 0, scores), RW_OK);
     cr_assert_eq(rw_evaluate(scratch_ctx, rw_params_eval(params), data, scores, &eval), RW_OK);
     const double mean = eval->metrics[0].mean;
-    rw_eval_free(eval);
+    rw_free(eval);
     return mean;
 }
 
@@ -168,8 +169,8 @@ static void expect_same_model(const struct rw_model *a, const struct rw_model *b
     cr_assert(rw_model_has_covers(a, 0) && rw_model_has_covers(b, 0));
     cr_assert(n[0] == n[1] && memcmp(text[0], text[1], n[0]) == 0, "%.*s\n%.*s", 1200, text[0],
               1200, text[1]);
-    rw_text_free(text[0]);
-    rw_text_free(text[1]);
+    rw_free(text[0]);
+    rw_free(text[1]);
 }
 
 /* One trial more of the plain search, which must be a row of `selected`. */
@@ -230,7 +231,7 @@ static void expect_plain(void)
     if (n < N_FEATURES)
         expect_same_model(selected->model, best);
     rw_model_free(best);
-    rw_selected_free(selected);
+    rw_free(selected);
 }
 
 Test(feature_selection, as_a_plain_search)
@@ -287,7 +288,7 @@ Test(feature_selection, those_that_matter)
         cr_assert_geq(selected->features[i].deviation, 0.0);
         cr_assert(i == 0 || selected->features[i].loss <= selected->features[i - 1].loss);
     }
-    rw_selected_free(selected);
+    rw_free(selected);
 }
 
 /* What is left out from the first never comes back. */
@@ -300,7 +301,7 @@ Test(feature_selection, of_those_given)
     for (uint32_t i = 0; i < selected->n_features; i++)
         cr_assert_neq(selected->features[i].feature, 5u);
     cr_assert(strstr(selected->list, "2") && strstr(selected->list, "9"));
-    rw_selected_free(selected);
+    rw_free(selected);
 }
 
 Test(feature_selection, test_set)
@@ -314,7 +315,7 @@ Test(feature_selection, test_set)
     cr_assert(selected->test->low <= selected->test->difference &&
               selected->test->difference <= selected->test->high);
     rw_model_free(whole);
-    rw_selected_free(selected);
+    rw_free(selected);
 }
 
 static void expect_same(const struct rw_selected *a, const struct rw_selected *b)
@@ -340,8 +341,8 @@ Test(feature_selection, same_for_any_threads)
     cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 3), RW_OK);
     three = selected_of(&binned);
     expect_same(one, three);
-    rw_selected_free(one);
-    rw_selected_free(three);
+    rw_free(one);
+    rw_free(three);
 }
 
 /* A set that came as codes, without values; every engine. */
@@ -358,9 +359,9 @@ Test(feature_selection, same_of_codes_and_devices)
         set("device", devices[d]);
         of_codes = selected_of(codes);
         expect_same(of_values, of_codes);
-        rw_selected_free(of_codes);
+        rw_free(of_codes);
     }
-    rw_selected_free(of_values);
+    rw_free(of_values);
     rw_binned_free(codes);
 }
 
@@ -380,7 +381,7 @@ Test(feature_selection, interrupted)
     struct rw_selected *selected = (struct rw_selected *)&how;
     how.user = &n_told;
     how.on_progress = end_some_time;
-    rw_selected_free(selected_of(&binned));
+    rw_free(selected_of(&binned));
     const int all = n_told;
     cr_assert_gt(all, 50);
     for (end_at = 1; end_at < all; end_at += 7) {
@@ -440,7 +441,7 @@ Test(feature_selection, one_feature)
     struct rw_selected *selected = selected_of(&binned);
     cr_assert_eq(selected->n_rows, 1);
     cr_assert_str_eq(selected->list, "5");
-    rw_selected_free(selected);
+    rw_free(selected);
 }
 
 /* A query to rank features by and one to measure by: as few as there may be. */
@@ -455,7 +456,7 @@ Test(feature_selection, queries_of_validation)
         const int status = rw_select(scratch_ctx, params, &binned, few, &how, &selected);
         cr_assert_eq(status, n == 1 ? RW_ERR_DATA : RW_OK, "%d", n);
         cr_assert_eq(selected != NULL, n == 2);
-        rw_selected_free(selected);
+        rw_free(selected);
         rw_dataset_free(few);
     }
 }

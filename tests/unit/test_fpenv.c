@@ -108,7 +108,7 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     keep(scores, n * sizeof(*scores));
     CALL(rw_evaluate(scratch_ctx, rw_params_eval(params), data, scores, &eval));
     keep(&eval->metrics[0].mean, sizeof(double));
-    rw_eval_free(eval);
+    rw_free(eval);
     const struct rw_exchange how = {.format = "xgboost", .feature_base = -1};
     CALL(rw_model_export(scratch_ctx, model, &how, "exported"));
     keep_file("exported");
@@ -142,7 +142,7 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
         others[i] = scores[n - 1 - i];
     CALL(rw_compare(scratch_ctx, rw_params_eval(params), data, scores, others, NULL, &comparison));
     keep(&comparison->all.low, sizeof(double));
-    rw_comparison_free(comparison);
+    rw_free(comparison);
     free(others);
     rw_scorer_free(scorer);
     rw_model_free(model);
@@ -195,10 +195,10 @@ static void use_table(struct rw_params *params)
     CALL(rw_model_write_memory(scratch_ctx, model, &text, &n_bytes));
     keep(text, n_bytes);
     CALL(rw_model_read_memory(scratch_ctx, "text", text, n_bytes, &read));
-    rw_text_free(text);
+    rw_free(text);
     CALL(rw_model_write_memory(scratch_ctx, read, &text, &n_bytes));
     keep(text, n_bytes);
-    rw_text_free(text);
+    rw_free(text);
     rw_model_free(read);
     rw_model_free(model);
     rw_binned_free(binned);

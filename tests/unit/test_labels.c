@@ -47,8 +47,9 @@ static void set_init(struct set *set)
         for (uint32_t k = 0; k < KINDS - 1; k++) /* every third query has no relevant document */
             more[i][k] = i / LENGTH % 3 ? floor(fixture_unit(5 + k, i) * 5.0) : 0.0;
     }
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, set->data, "labels", more[0], DOCS, KINDS - 1),
-                 RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, set->data, "labels", more[0], DOCS, KINDS - 1),
+        RW_OK);
     for (int k = 0; k < KINDS; k++) {
         for (uint32_t i = 0; i < DOCS; i++)
             set->gains[k][i] = exp2((double)rw_dataset_labels_of(set->data, k)[i]) - 1.0;
@@ -172,7 +173,8 @@ Test(labels, bound_of_the_integers)
             rule.label[k] = (struct rw_label_rule){cases[i].labels[k], most_of(set.gains[k])};
         for (int d = 0; d < DOCS; d++)
             weight[d] = d == 77 ? cases[i].document : 0.125;
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, set.data, "weights", weight, DOCS, 1), RW_OK);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, set.data, "weights", weight, DOCS, 1),
+                     RW_OK);
         cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_lambdarank, &rule, set.data),
                      RW_OK);
         cr_expect_eq(rule.in_doubles, cases[i].in_doubles, "%zu", i);
@@ -232,7 +234,9 @@ Test(labels, sums_beyond_the_bound)
         }
         for (int d = 0; d < DOCS; d++)
             documents[d] = 1.0 + d % 7;
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, set.data, "weights", documents, DOCS, 1), RW_OK);
+        cr_assert_eq(
+            rw_dataset_set_side_column(scratch_ctx, set.data, "weights", documents, DOCS, 1),
+            RW_OK);
         cr_assert_eq(rw_objective_sum(scratch_ctx, set.objective, &rule, set.data), RW_OK);
         cr_assert(rule.in_doubles);
         memset(&all, 0, sizeof(all));
@@ -283,7 +287,8 @@ Test(labels, from_a_file)
     const double bad[] = {NAN, INFINITY, -1, 1e39};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         const double some[] = {1, 1, 1, bad[i], 1, 1};
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "labels", some, 3, 2), RW_ERR_DATA);
+        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "labels", some, 3, 2),
+                     RW_ERR_DATA);
         cr_assert(strncmp(rw_last_error(scratch_ctx), "further label 2 of document 2 is ", 33) ==
                   0);
     }

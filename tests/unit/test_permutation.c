@@ -46,7 +46,7 @@ Test(permutation, what_matters_loses_most)
     cr_assert_eq(rw_predict(ctx, model, data, 0, scores), RW_OK);
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), data, scores, &eval), RW_OK);
     cr_assert_eq(value, eval->metrics[0].mean);
-    rw_eval_free(eval);
+    rw_free(eval);
     cr_assert_eq(of[0].feature, 1); /* follows the label most */
     cr_assert_gt(of[0].loss, 0.02);
     for (int i = 1; i < n; i++)
@@ -88,7 +88,7 @@ static double metric_of(const struct rw_dataset *dataset)
     cr_assert_eq(rw_predict(ctx, model, dataset, 0, scores), RW_OK);
     cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval), RW_OK);
     const double value = eval->metrics[0].mean;
-    rw_eval_free(eval);
+    rw_free(eval);
     return value;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
 #include "base/mem.h"
 #include "each.h"
 #include "model/model.h"
@@ -43,7 +44,7 @@ static double measured(const struct rw_model *one)
     cr_assert_eq(rw_predict(scratch_ctx, one, data, 0, scores), RW_OK);
     cr_assert_eq(rw_evaluate(scratch_ctx, &how, data, scores, &eval), RW_OK);
     const double mean = eval->metrics[0].mean;
-    rw_eval_free(eval);
+    rw_free(eval);
     free(scores);
     return mean;
 }
@@ -100,7 +101,7 @@ static void check_rows(const struct rw_pruned *pruned, double loss, int chooses)
     cr_assert(!chooses || held_out <= loss);
     cr_assert_eq(rw_model_write_memory(scratch_ctx, pruned->model, &text, &n_bytes), RW_OK);
     cr_assert_eq(chosen->n_bytes, n_bytes);
-    rw_text_free(text);
+    rw_free(text);
     for (int i = 1; i < pruned->n_rows; i++) {
         const struct rw_prune_row *row = &pruned->rows[i];
         cr_assert_lt(row->n_trees, pruned->rows[i - 1].n_trees);
@@ -117,7 +118,7 @@ static void prune_by(const char *metric, double loss, enum rw_prune_order order)
                  rw_last_error(scratch_ctx));
     check_rows(pruned, loss, order == RW_PRUNE_ANY);
     cr_assert(is_part(pruned->model, order == RW_PRUNE_LAST));
-    rw_pruned_free(pruned);
+    rw_free(pruned);
 }
 
 Test(prune, rows)
@@ -146,7 +147,7 @@ Test(prune, last_ones)
     while (whole - measured_of(keep) > loss);
     cr_assert_eq(pruned->model->n_trees, n);
     cr_assert(n > 1 && n < N_TREES);
-    rw_pruned_free(pruned);
+    rw_free(pruned);
 }
 
 /* The first trees that go, by a search of its own: a quarter of those left, in each round. */
@@ -176,7 +177,7 @@ Test(prune, missed_least)
         row++;
     cr_assert_eq(pruned->rows[row].n_trees, N_TREES - n_dropped);
     cr_assert_eq(pruned->rows[row].compared.mean_b, measured_of(keep));
-    rw_pruned_free(pruned);
+    rw_free(pruned);
 }
 
 static int tells_of(const struct rw_dataset *chooses, const struct rw_dataset *measures,
@@ -190,7 +191,7 @@ static int tells_of(const struct rw_dataset *chooses, const struct rw_dataset *m
     *difference += (measured(pruned->model) - measured(model)) / 2.0;
     data = (struct rw_dataset *)whole;
     const int n_trees = pruned->model->n_trees;
-    rw_pruned_free(pruned);
+    rw_free(pruned);
     return n_trees;
 }
 
@@ -216,7 +217,7 @@ Test(prune, held_out)
     const struct rw_prune_row *last = &pruned->rows[pruned->n_rows - 1];
     cr_assert_eq(last->n_trees, 1);
     cr_assert_float_eq(last->held_out, difference, 1e-12);
-    rw_pruned_free(pruned);
+    rw_free(pruned);
     rw_dataset_free(half[0]);
     rw_dataset_free(half[1]);
 }
@@ -232,11 +233,11 @@ Test(prune, same_for_any_threads)
                      RW_OK);
         cr_assert_eq(rw_model_write_memory(scratch_ctx, pruned->model, &text[k], &n_bytes[k]),
                      RW_OK);
-        rw_pruned_free(pruned);
+        rw_free(pruned);
     }
     cr_assert(n_bytes[0] == n_bytes[1] && memcmp(text[0], text[1], n_bytes[0]) == 0);
-    rw_text_free(text[0]);
-    rw_text_free(text[1]);
+    rw_free(text[0]);
+    rw_free(text[1]);
 }
 
 /* A base score stays: without it scores would have another level. */
@@ -257,7 +258,7 @@ Test(prune, base_score)
     for (int t = 0; t < 2; t++)
         n_base += pruned->model->tree[t].n_leaves == 1 && pruned->model->tree[t].leaf[0] == 0.5f;
     cr_assert_eq(n_base, 1);
-    rw_pruned_free(pruned);
+    rw_free(pruned);
 }
 
 Test(prune, refused)
@@ -308,7 +309,7 @@ Test(prune, hooks)
                      RW_OK);
         cr_assert_eq(told.done, told.total);
         cr_assert_gt(told.n, N_TREES - 1);
-        rw_pruned_free(pruned);
+        rw_free(pruned);
         for (int n = 1, all = told.n; n <= all; n += (1 + all / 40) * EACH(4)) {
             told = (struct told){.ends_after = n};
             cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.01, (enum rw_prune_order)order,
@@ -343,7 +344,7 @@ Test(prune, how_many_go_at_once)
         const int n_dropped = cases[i].n_trees - 1, n_scored = cases[i].n_weighed + n_dropped;
         cr_assert_eq(told.total, 4 * n_scored + 2 * n_dropped, "%d trees: %d", cases[i].n_trees,
                      told.total);
-        rw_pruned_free(pruned);
+        rw_free(pruned);
         rw_model_free(some);
     }
 }

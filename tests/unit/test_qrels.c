@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
+#include "metric/metric.h"
 #include "scratch_file.h"
 
 static struct rw_qrels *made;
@@ -14,7 +15,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    rw_qrels_free(made);
+    rw_free(made);
     scratch_end();
 }
 
@@ -38,12 +39,11 @@ static double measure(const char *metric, const char *like, int run)
     how.metric = metric;
     how.empty = RW_EMPTY_ZERO;
     const double *scores = made->runs[run].scores;
-    const int status = like
-                           ? rw_evaluate_like(scratch_ctx, &how, made->dataset, scores, like, &eval)
-                           : rw_evaluate(scratch_ctx, &how, made->dataset, scores, &eval);
+    how.like = like;
+    const int status = rw_evaluate(scratch_ctx, &how, made->dataset, scores, &eval);
     cr_assert_eq(status, RW_OK, "%s", rw_last_error(scratch_ctx));
     const double mean = eval->metrics[0].mean;
-    rw_eval_free(eval);
+    rw_free(eval);
     return mean;
 }
 
@@ -119,20 +119,18 @@ Test(qrels, queries_that_a_run_leaves_out)
     for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
         struct rw_eval_params how = RW_EVAL_DEFAULTS;
         how.metric = metrics[i];
-        for (int like = -1; like < 0 || rw_like_at(like); like++) {
+        for (int like = -1; like < 0 || rw_dialect_at(like); like++) {
             struct rw_eval *eval;
+            how.like = like < 0 ? NULL : rw_dialect_at(like)->name;
             const int status =
-                like < 0
-                    ? rw_evaluate(scratch_ctx, &how, made->dataset, made->runs[0].scores, &eval)
-                    : rw_evaluate_like(scratch_ctx, &how, made->dataset, made->runs[0].scores,
-                                       rw_like_at(like), &eval);
+                rw_evaluate(scratch_ctx, &how, made->dataset, made->runs[0].scores, &eval);
             if (status == RW_ERR_ARGUMENT)
                 continue;
             cr_assert_eq(status, RW_OK, "%s", rw_last_error(scratch_ctx));
             cr_expect_gt(eval->metrics[0].per_query[0], 0, "%s", metrics[i]);
             cr_expect_eq(eval->metrics[0].per_query[1], 0, "%s %d", metrics[i], like);
             cr_expect_eq(eval->metrics[0].n_counted, 2u);
-            rw_eval_free(eval);
+            rw_free(eval);
         }
     }
 }
@@ -185,9 +183,9 @@ Test(qrels, a_label_that_a_program_refuses_has_its_line)
     struct rw_eval *eval;
     cr_assert_eq(read_files("1 0 A 1\n2 0 A 1\n1 0 C 0.5\n", "1 Q0 B 1 1 t\n1 Q0 C 1 1 t\n", NULL),
                  RW_OK);
-    cr_expect_eq(
-        rw_evaluate_like(scratch_ctx, &how, made->dataset, made->runs[0].scores, "trec", &eval),
-        RW_ERR_DATA);
+    how.like = "trec";
+    cr_expect_eq(rw_evaluate(scratch_ctx, &how, made->dataset, made->runs[0].scores, &eval),
+                 RW_ERR_DATA);
     cr_expect_eq(strncmp(rw_last_error(scratch_ctx), "q:3:1: label 0.5:", 17), 0, "%s",
                  rw_last_error(scratch_ctx));
 }
@@ -243,8 +241,9 @@ Test(qrels, runs_are_compared)
     struct rw_comparison *comparison;
     cr_assert_eq(read_files("1 0 A 1\n2 0 A 1\n", "1 Q0 A 1 1 t\n", "1 Q0 B 1 1 t\n2 Q0 A 1 1 t\n"),
                  RW_OK);
-    cr_assert_eq(rw_compare_like(scratch_ctx, &how, made->dataset, made->runs[0].scores,
-                                 made->runs[1].scores, NULL, "trec", &comparison),
+    how.like = "trec";
+    cr_assert_eq(rw_compare(scratch_ctx, &how, made->dataset, made->runs[0].scores,
+                            made->runs[1].scores, NULL, &comparison),
                  RW_OK);
     cr_expect_eq(comparison->all.mean_a, 0.5);
     cr_expect_eq(comparison->all.mean_b, 0.5);
@@ -252,7 +251,7 @@ Test(qrels, runs_are_compared)
     cr_expect_eq(comparison->all.n_wins, 1u);
     cr_expect_eq(comparison->all.n_losses, 1u);
     cr_expect_eq(strncmp(comparison->conventions, "trec_eval ", 10), 0);
-    rw_comparison_free(comparison);
+    rw_free(comparison);
 }
 
 Test(qrels, every_allocation_may_fail)

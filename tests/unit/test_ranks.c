@@ -109,7 +109,7 @@ static void assert_same_model(struct training *t, const char *whole, size_t n_by
                      what, r, n_ranks, (int)share, t->n_bytes[r], n_bytes);
         cr_assert_eq(memcmp(t->text[r], whole, n_bytes), 0, "%s: rank %d of %d, share %d", what, r,
                      n_ranks, (int)share);
-        rw_text_free(t->text[r]);
+        rw_free(t->text[r]);
         for (int set = 0; set < 2; set++)
             rw_dataset_free(t->part[set][r]);
     }
@@ -128,7 +128,8 @@ static void give_weights(struct rw_dataset *data)
     double *weight = calloc(data->n_queries, sizeof(*weight));
     for (uint32_t q = 0; q < data->n_queries; q++)
         weight[q] = 0.25 * (q % 7);
-    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "query-weights", weight, data->n_queries, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, data, "query-weights", weight, data->n_queries, 1),
+                 RW_OK);
     free(weight);
 }
 
@@ -163,7 +164,7 @@ static void check_line(const char *line, int turn, uint32_t n_queries)
         assert_same_model(&t, whole, n_bytes, n_ranks[i], (enum share)((turn + i) % N_SHARES),
                           line);
     }
-    rw_text_free(whole);
+    rw_free(whole);
     rw_model_free(model);
     rw_params_free(t.params);
     rw_dataset_free(train);

@@ -490,7 +490,7 @@ Test(refit, measured)
                          RW_OK);
             for (int m = 0; m < 2; m++)
                 cr_assert_eq(made->metric_value[t * 4 + s * 2 + m], eval->metrics[m].mean);
-            rw_eval_free(eval);
+            rw_free(eval);
         }
     }
     free(scores);

@@ -125,7 +125,7 @@ Test(report, metrics_are_those_of_evaluate)
     }
     cr_assert_eq(report.n_sizes, 1); /* all are of 12 documents */
     cr_assert(report.size[0].mean == eval->metrics[0].mean);
-    rw_eval_free(eval);
+    rw_free(eval);
     rw_report_release(&report);
 }
 
@@ -155,7 +155,7 @@ static void sizes_are_right(const struct rw_dataset *of, const struct rw_report 
                                         : group->mean == eval->metrics[0].mean);
         for (int i = 1; i < 5 && group->n_counted; i++)
             cr_assert(group->at[i] >= group->at[i - 1]);
-        rw_eval_free(eval);
+        rw_free(eval);
         rw_dataset_free(part);
     }
     cr_assert_eq(n, of->n_queries);
@@ -313,14 +313,15 @@ Test(report, as_another_program_measures)
     struct rw_eval *eval;
     struct rw_report report = gathered(of, &like);
     cr_assert_eq(rw_predict(ctx, model, of, 0, scores), RW_OK);
-    cr_assert_eq(rw_evaluate_like(ctx, rw_params_eval(params), of, scores, "lightgbm", &eval),
-                 RW_OK);
+    struct rw_eval_params how = *rw_params_eval(params);
+    how.like = "lightgbm";
+    cr_assert_eq(rw_evaluate(ctx, &how, of, scores, &eval), RW_OK);
     cr_assert(report.eval->metrics[0].mean == eval->metrics[0].mean);
     char *text = page(model, of, &like);
     cr_assert(strstr(text, "LightGBM") != NULL);
     cr_assert_null(strstr(text, "shuffled")); /* not asked for */
     free(text);
-    rw_eval_free(eval);
+    rw_free(eval);
     rw_report_release(&report);
     rw_dataset_free(of);
 }

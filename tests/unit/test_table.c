@@ -229,9 +229,9 @@ Test(table, training)
         cr_assert_gt(n, 2000, "trees");
         cr_assert(n == n_values && memcmp(expected, of_values, n) == 0);
         cr_assert(n == n_codes && memcmp(expected, of_codes, n) == 0);
-        rw_text_free(expected);
-        rw_text_free(of_values);
-        rw_text_free(of_codes);
+        rw_free(expected);
+        rw_free(of_values);
+        rw_free(of_codes);
         rw_binned_free(codes);
         rw_dataset_free(values);
         rw_dataset_free(text);
@@ -260,8 +260,8 @@ Test(table, values_kept)
     cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cpu"), RW_OK);
     char *expected = train(params, values, NULL, &n), *text = train(params, NULL, kept, &n_kept);
     cr_assert(n == n_kept && memcmp(expected, text, n) == 0);
-    rw_text_free(expected);
-    rw_text_free(text);
+    rw_free(expected);
+    rw_free(text);
     rw_binned_free(kept);
     rw_dataset_free(values);
     rw_params_free(params);
@@ -295,9 +295,9 @@ Test(table, model_in_memory)
     cr_assert_null(read);
     cr_assert_eq(strncmp(rw_last_error(scratch_ctx), "pickled:", 8), 0);
     cr_assert_eq(rw_model_read_memory(scratch_ctx, "pickled", text, 0, &read), RW_ERR_FORMAT);
-    rw_text_free(text);
-    rw_text_free(again);
-    rw_text_free(NULL);
+    rw_free(text);
+    rw_free(again);
+    rw_free(NULL);
     free(file);
     rw_model_free(model);
     rw_dataset_free(dataset);

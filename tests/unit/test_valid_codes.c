@@ -70,7 +70,7 @@ static struct rw_params *make_params(const char *device, const char *absent, con
 }
 
 struct text {
-    char *bytes; /* rw_text_free */
+    char *bytes; /* rw_free */
     size_t n;
 };
 
@@ -119,8 +119,8 @@ static void compare(const struct rw_params *params, const struct rw_binned *binn
     cr_assert_eq(rw_binned_predict(scratch_ctx, of_codes, values, b), RW_OK);
     cr_assert_eq(memcmp(a, b, values->n_docs * sizeof(*a)), 0);
     cr_assert_eq(rw_predict(scratch_ctx, of_codes, codes, 0, b), RW_ERR_ARGUMENT);
-    rw_text_free(expected.bytes);
-    rw_text_free(found.bytes);
+    rw_free(expected.bytes);
+    rw_free(found.bytes);
     rw_model_free(of_values);
     rw_model_free(of_codes);
     rw_dataset_free(values);
@@ -352,9 +352,9 @@ Test(valid_codes, goes_on)
             cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, train_from_codes, &found), RW_OK, "%s",
                          rw_last_error(scratch_ctx));
             assert_same_text(&expected.text, &found.text);
-            rw_text_free(found.text.bytes);
+            rw_free(found.text.bytes);
         }
-        rw_text_free(expected.text.bytes);
+        rw_free(expected.text.bytes);
         rw_model_free(init);
         rw_params_free(params);
     }
@@ -463,10 +463,10 @@ Test(valid_codes, ranks)
             cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, train_rank, &run), RW_OK, "%s",
                          rw_last_error(scratch_ctx));
             assert_same_text(&run.text, &one.text);
-            rw_text_free(run.text.bytes);
+            rw_free(run.text.bytes);
         }
     }
-    rw_text_free(one.text.bytes);
+    rw_free(one.text.bytes);
     rw_params_free(params);
 }
 
