@@ -421,15 +421,6 @@ RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *d
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                                   const char *const *paths, int n_paths, const char *path);
 
-/* --- reading in pieces: for scoring input of any length --- */
-struct rw_reader;
-RW_API int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                          struct rw_reader **out);
-/* The next documents, a bounded number, or all of a cache, which is in memory at once, as a dataset of their
- * own (a query may go on in the next piece); *out is NULL at the end. A query id that comes back later is not noticed here. */
-RW_API int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out);
-RW_API void rw_reader_close(struct rw_reader *reader);
-
 /* --- made data --- */
 struct rw_synth_options {
     const char *shape;  /* "mslr30k", "yahoo", "istella", "letor" */
@@ -459,12 +450,17 @@ RW_API int rw_scorer_run(struct rw_ctx *ctx, struct rw_scorer *scorer,
  * where the first one is, by document; else 0. */
 RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,
                             uint32_t n_features, uint32_t *doc, uint32_t *feature);
-/* rw_reader_next, and the scores of its documents: *scores [n_docs], the reader's until its next call. Once the
- * CPU is known to score, each thread does so with the lines of text that it has read, and the dataset has no
- * features. seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
-RW_API int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader,
-                            struct rw_scorer *scorer, unsigned char *seen,
-                            struct rw_dataset **out, const double **scores);
+/* Takes some documents, as a data set of their own, and their scores, [n_docs]; both are borrowed for the
+ * call. A result other than 0 ends the reading. */
+typedef int rw_piece_fn(void *user, const struct rw_dataset *piece, const double *scores);
+/* Reads files of any length in pieces: a bounded number of documents, or all of a cache, which is in memory at
+ * once. A query may go on in the next piece; one that comes back later is not noticed. Returns what `take`
+ * returned last. scorer: NULL: there are no scores. Once the CPU is known to score, each thread does so with
+ * the lines of text that it has read, and the piece has no features. seen: [RW_FEATURE_IDS] 1 is written for
+ * each feature that appears; NULL without a scorer. */
+RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                                struct rw_scorer *scorer, unsigned char *seen, rw_piece_fn *take,
+                                void *user);
 /* --- parameters --- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
 enum rw_param_role {

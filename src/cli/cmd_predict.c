@@ -109,31 +109,16 @@ static void make_room(uint32_t n)
     job.room = n;
 }
 
-/* The next piece, cli->dataset, and its scores, if any are wanted. Leaves are found by values, of
- * which rw_reader_scores need not leave any. */
-static int next_piece(struct rw_cli *cli, struct rw_reader *reader, const double **scores)
-{
-    if (!leaf_ids)
-        return rw_reader_scores(cli->ctx, reader, cli->scorer, job.seen, &cli->dataset, scores);
-    RW_STEP(rw_reader_next(cli->ctx, reader, &cli->dataset));
-    if (!cli->dataset)
-        return 0;
-    rw_dataset_note_features(cli->dataset, job.seen);
-    make_room(rw_dataset_n_docs(cli->dataset));
-    *scores = job.number;
-    return cli->scorer ? rw_scorer_run(cli->ctx, cli->scorer, cli->dataset, job.number) : 0;
-}
-
 /* One line a document: its score, its probability or its leaves. */
-static int write_lines(struct rw_cli *cli, const double *scores)
+static int write_lines(struct rw_cli *cli, const struct rw_dataset *piece, const double *scores)
 {
-    const uint32_t n = rw_dataset_n_docs(cli->dataset);
+    const uint32_t n = rw_dataset_n_docs(piece);
     if (probability) {
         make_room(n);
         RW_STEP(rw_model_probabilities(cli->ctx, cli->model, scores, n, job.number));
         scores = job.number;
     }
-    return rw_score_lines(cli->ctx, cli->model, cli->dataset, job.n_trees, leaf_ids ? NULL : scores,
+    return rw_score_lines(cli->ctx, cli->model, piece, job.n_trees, leaf_ids ? NULL : scores,
                           &cli->out);
 }
 
@@ -150,6 +135,24 @@ static int add_to_run(const struct rw_dataset *piece, const double *scores)
             trec_add(&job.trec, piece, q, d, scores[d]);
     }
     return 0;
+}
+
+/* Leaves are found by values, which pieces do not have once their lines are scored. */
+static int take_piece(void *user, const struct rw_dataset *piece, const double *scores)
+{
+    struct rw_cli *cli = user;
+    job.n_docs += rw_dataset_n_docs(piece);
+    job.width = rw_dataset_width(piece);
+    if (leaf_ids)
+        rw_dataset_note_features(piece, job.seen);
+    if (leaf_ids && cli->scorer) {
+        make_room(rw_dataset_n_docs(piece));
+        RW_STEP(rw_scorer_run(cli->ctx, cli->scorer, piece, job.number));
+        scores = job.number;
+    }
+    if (cli->out.file)
+        RW_STEP(write_lines(cli, piece, scores));
+    return run_output ? add_to_run(piece, scores) : 0;
 }
 
 static int check(struct rw_cli *cli)
@@ -172,7 +175,6 @@ static int check(struct rw_cli *cli)
 
 static int run(struct rw_cli *cli)
 {
-    static struct rw_reader *reader;
     struct rw_ctx *ctx = cli->ctx;
     double start = rw_progress_clock();
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
@@ -186,29 +188,15 @@ static int run(struct rw_cli *cli)
     start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, cli->model,
                             run_output ? RW_LOAD_SCORES_BY_QUERY : RW_LOAD_SCORES));
-    RW_STEP(rw_reader_open(ctx, cli->operands.text + 1, cli->operands.n - 1, &reader));
     if (run_output)
         RW_STEP(rw_out_file_open(ctx, &job.trec_out, run_output));
     if (output || leaf_ids || !run_output)
         RW_STEP(rw_out_file_open(ctx, &cli->out, output ? output : "-"));
     job.trec.file = job.trec_out.file;
-    for (;;) {
-        const double *scores = NULL;
-        RW_STEP(next_piece(cli, reader, &scores));
-        if (!cli->dataset)
-            break;
-        job.n_docs += rw_dataset_n_docs(cli->dataset);
-        job.width = rw_dataset_width(cli->dataset);
-        if (cli->out.file)
-            RW_STEP(write_lines(cli, scores));
-        if (run_output)
-            RW_STEP(add_to_run(cli->dataset, scores));
-        rw_dataset_free(cli->dataset);
-        cli->dataset = NULL;
-    }
+    RW_STEP(rw_dataset_read_each(ctx, cli->operands.text + 1, cli->operands.n - 1,
+                                 leaf_ids ? NULL : cli->scorer, job.seen, take_piece, cli));
     rw_load_stage_since("read, score and write", start);
     start = rw_progress_clock();
-    rw_reader_close(reader);
     RW_STEP(rw_load_check_columns(cli));
     trec_finish(&job.trec);
     if (run_output)

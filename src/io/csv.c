@@ -2,7 +2,6 @@
  * quote inside a field that does not begin with one is a character as any other. */
 #include "io/csv.h"
 
-#include <stdarg.h>
 #include <strings.h>
 
 #include "base/mem.h"
@@ -151,87 +150,26 @@ static int value_of(const struct rw_csv_field *field, float *value, int *clamped
 
 /* ---- what is wrong ---- */
 
-/* Of a record at `record`, at `at`; lines within it count. */
-static int bad(struct rw_text_chunk *chunk, const char *record, const char *at, const char *format,
-               ...) __attribute__((format(printf, 4, 5)));
-
-static int bad(struct rw_text_chunk *chunk, const char *record, const char *at, const char *format,
-               ...)
+static struct rw_text_found found_in(const struct rw_csv_field *field)
 {
-    const char *line = record;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(chunk->error, sizeof(chunk->error), format, args);
-    va_end(args);
-    chunk->status = RW_ERR_PARSE;
-    chunk->error_location.line = chunk->n_lines;
-    for (const char *p = record; p < at; p++) {
-        if (*p == '\n') {
-            chunk->error_location.line++;
-            line = p + 1;
-        }
-    }
-    chunk->error_location.column = (size_t)(at - line) + 1;
-    return RW_ERR_PARSE;
+    return rw_text_found(field->begin, (size_t)(field->end - field->begin), "an empty field");
 }
 
-struct found {
-    char text[64];
-};
-
-static struct found found_in(const struct rw_csv_field *field)
+static const char *bad_value(struct rw_text_chunk *chunk, const char *record,
+                             const struct rw_csv_field *field, uint32_t column)
 {
-    enum { MOST = 40 };
-    struct found found = {"an empty field"};
-    const size_t n = (size_t)(field->end - field->begin);
-    char *to = found.text;
-    if (n == 0)
-        return found;
-    *to++ = '\'';
-    for (size_t i = 0; i < n && i < MOST; i++)
-        *to++ = field->begin[i] == 0 || field->begin[i] == '\n' ? '?' : field->begin[i];
-    snprintf(to, 8, "%s'", n > MOST ? "..." : "");
-    return found;
-}
-
-/* A column as messages call it. */
-static struct found called(const struct rw_csv_layout *layout, uint32_t column)
-{
-    struct found text;
-    if (layout->title)
-        snprintf(text.text, sizeof(text.text), "column '%.40s'", layout->title[column]);
-    else
-        snprintf(text.text, sizeof(text.text), "column %u", column + 1);
-    return text;
-}
-
-static const char *value_hint(const struct rw_csv_field *field)
-{
-    static const char *const missing[] = {"null",    "none", "n/a", "nil",
-                                          "missing", "?",    "-",   "<na>"};
+    const struct rw_csv_layout *layout = chunk->layout;
     const struct rw_csv_field inner = trimmed(field);
-    const char *word = inner.begin + (inner.begin < inner.end && strchr("+-", *inner.begin));
-    int n_digits = 0, n_commas = 0;
-    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
-        if (is_word(&inner, missing[i]))
-            return "\nhint: a missing value is an empty field, NA or NaN";
-    }
-    if (inner.end - word >= 3 && strncasecmp(word, "inf", 3) == 0)
-        return "\nhint: values are finite; the largest is 3.4028235e38";
-    for (const char *p = word; p < inner.end; p++) {
-        n_digits += (unsigned char)(*p - '0') < 10;
-        n_commas += *p == ',';
-    }
-    if (n_commas == 1 && n_digits >= 2 && n_digits + 1 == inner.end - word)
-        return "\nhint: decimals have a point, not a comma";
-    return "\nhint: 'ignore' leaves columns out that are no numbers";
-}
-
-static int bad_value(struct rw_text_chunk *chunk, const char *record,
-                     const struct rw_csv_field *field, uint32_t column)
-{
-    return bad(chunk, record, field->begin, "expected a number in %s, found %s%s",
-               called(chunk->layout, column).text, found_in(field).text, value_hint(field));
+    const char *hint = rw_text_value_hint(inner.begin, (size_t)(inner.end - inner.begin),
+                                          "\nhint: a missing value is an empty field, NA or NaN");
+    char name[64];
+    if (layout->title)
+        snprintf(name, sizeof(name), "column '%.40s'", layout->title[column]);
+    else
+        snprintf(name, sizeof(name), "column %u", column + 1);
+    return rw_text_wrong(chunk, record, field->begin, "expected a number in %s, found %s%s", name,
+                         found_in(field).text,
+                         *hint ? hint : "\nhint: 'ignore' leaves columns out that are no numbers");
 }
 
 /* ---- records ---- */
@@ -245,95 +183,102 @@ struct record {
     size_t id_bytes;
 };
 
-/* label: one of the record's. */
-static int take_label(struct rw_text_chunk *chunk, struct record *record,
-                      const struct rw_csv_field *field, float *label, uint64_t *n_clamped)
+/* Each of these takes a field: where it ends; NULL if it is wrong. label: one of the record's. */
+static const char *take_label(struct rw_text_chunk *chunk, const struct record *record,
+                              const struct rw_csv_field *field, float *label, uint64_t *n_clamped)
 {
     const struct rw_csv_field inner = trimmed(field);
     int clamped;
     if (rw_number_parse(inner.begin, inner.end, label, &clamped) != inner.end)
-        return bad(chunk, record->begin, field->begin, "expected a label (a number), found %s",
-                   found_in(field).text);
+        return rw_text_wrong(chunk, record->begin, field->begin,
+                             "expected a label (a number), found %s", found_in(field).text);
     if (*label < 0)
-        return bad(chunk, record->begin, field->begin,
-                   "expected a label of 0 or more, found %s\n"
-                   "hint: -1 means 'not judged' in some sets; leave such documents out",
-                   found_in(field).text);
+        return rw_text_wrong(chunk, record->begin, field->begin, RW_TEXT_NEGATIVE_LABEL,
+                             found_in(field).text);
     *n_clamped += (uint64_t)clamped;
-    return RW_OK;
+    return field->next;
 }
 
-static int take_weight(struct rw_text_chunk *chunk, struct record *record,
-                       const struct rw_csv_field *field)
+static const char *take_weight(struct rw_text_chunk *chunk, struct record *record,
+                               const struct rw_csv_field *field)
 {
     const struct rw_csv_field inner = trimmed(field);
     int clamped;
     if (rw_number_parse_double(inner.begin, inner.end, &record->weight, &clamped) != inner.end ||
         record->weight < 0 || record->weight > RW_MAX_WEIGHT)
-        return bad(chunk, record->begin, field->begin,
-                   "expected a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT) ", found %s",
-                   found_in(field).text);
-    return RW_OK;
+        return rw_text_wrong(chunk, record->begin, field->begin,
+                             "expected a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT) ", found %s",
+                             found_in(field).text);
+    return field->next;
 }
 
-static int take_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
-                      struct record *record, const struct rw_csv_field *field)
+/* A field's text, "" in it as ", kept as the thread's `which`-th. 0: memory is short. */
+static int unquote(struct rw_text_chunk *chunk, struct rw_text_worker *worker, int which,
+                   const struct rw_csv_field *field, const char **text, size_t *n)
+{
+    *text = field->begin;
+    *n = (size_t)(field->end - field->begin);
+    if (!field->is_quoted || !memchr(*text, '"', *n))
+        return 1;
+    const int status =
+        RW_GROW(NULL, worker->unquoted[which].text, worker->unquoted[which].room, *n + 1);
+    if (status < 0) {
+        rw_text_chunk_fail(chunk, status);
+        return 0;
+    }
+    *text = worker->unquoted[which].text;
+    *n = rw_csv_field_text(field, worker->unquoted[which].text);
+    return 1;
+}
+
+static const char *take_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
+                              struct record *record, const struct rw_csv_field *field)
 {
     const struct rw_csv_field inner = trimmed(field);
     const size_t n = (size_t)(inner.end - inner.begin);
     record->id_at = field->begin;
-    record->id = inner.begin;
-    record->id_bytes = n;
     if (n == 0)
-        return bad(chunk, record->begin, field->begin, "expected a query's id, found %s",
-                   found_in(field).text);
+        return rw_text_wrong(chunk, record->begin, field->begin, "expected a query's id, found %s",
+                             found_in(field).text);
     for (const char *p = inner.begin; p < inner.end; p++) {
         if (*p == 0 || *p == '\t' || *p == '\n' || *p == '\r')
-            return bad(chunk, record->begin, p,
-                       "expected a query's id without tabs, line ends and bytes 0, found %s",
-                       found_in(field).text);
+            return rw_text_wrong(
+                chunk, record->begin, p,
+                "expected a query's id without tabs, line ends and bytes 0, found %s",
+                found_in(field).text);
     }
-    if (!field->is_quoted || !memchr(inner.begin, '"', n))
-        return RW_OK;
-    const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
-    if (status < 0)
-        return rw_text_chunk_fail(chunk, status);
-    record->id_bytes = rw_csv_field_text(&inner, worker->unquoted);
-    record->id = worker->unquoted;
-    return RW_OK;
+    return unquote(chunk, worker, 0, &inner, &record->id, &record->id_bytes) ? field->next : NULL;
 }
 
 /* A feature's word, as its number. */
-static int take_word(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
-                     const struct record *record, const struct rw_csv_field *field, float *value)
+static const char *take_word(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
+                             const struct record *record, const struct rw_csv_field *field,
+                             float *value)
 {
-    struct rw_csv_field inner = trimmed(field);
+    const struct rw_csv_field inner = trimmed(field);
     size_t n = (size_t)(inner.end - inner.begin);
-    const char *word = inner.begin;
+    const char *word;
     uint32_t number;
     *value = rw_float_of_bits(RW_MISSING_BITS);
     if (rw_csv_is_missing(&inner))
-        return RW_OK;
-    if (memchr(word, 0, n))
-        return bad(chunk, record->begin, field->begin, "expected a word, found a byte 0");
+        return field->next;
+    if (memchr(inner.begin, 0, n))
+        return rw_text_wrong(chunk, record->begin, field->begin, "expected a word, found a byte 0");
     if (n > RW_MAX_WORD_BYTES)
-        return bad(chunk, record->begin, field->begin, "expected a word of at most %d bytes",
-                   RW_MAX_WORD_BYTES);
-    if (field->is_quoted && memchr(word, '"', n)) {
-        const int status = RW_GROW(NULL, worker->unquoted, worker->unquoted_room, n + 1);
-        if (status < 0)
-            return rw_text_chunk_fail(chunk, status);
-        n = rw_csv_field_text(&inner, worker->unquoted);
-        word = worker->unquoted;
-    }
+        return rw_text_wrong(chunk, record->begin, field->begin,
+                             "expected a word of at most %d bytes", RW_MAX_WORD_BYTES);
+    if (!unquote(chunk, worker, 1, &inner, &word, &n))
+        return NULL;
     const int status = rw_lexicon_add(chunk->layout->lexicon, word, n, &number);
     if (status == RW_ERR_DATA)
-        return bad(chunk, record->begin, field->begin, "expected at most %d different words",
-                   RW_MAX_WORDS);
-    if (status < 0)
-        return rw_text_chunk_fail(chunk, status);
+        return rw_text_wrong(chunk, record->begin, field->begin,
+                             "expected at most %d different words", RW_MAX_WORDS);
+    if (status < 0) {
+        rw_text_chunk_fail(chunk, status);
+        return NULL;
+    }
     *value = (float)number;
-    return RW_OK;
+    return field->next;
 }
 
 /* A plain number that ends its field; where it ends, or NULL. */
@@ -355,45 +300,35 @@ static const char *take_field(struct rw_text_chunk *chunk, struct rw_text_worker
     const struct rw_csv_layout *layout = chunk->layout;
     uint64_t *n_clamped = &worker->builder.n_clamped;
     const struct rw_csv_column *about = &layout->column[column];
-    int status = RW_OK, clamped = 0;
+    float *value = &worker->value[about->slot];
+    int clamped = 0;
     if (about->role == RW_CSV_FEATURE && !about->is_word) {
-        const char *q =
-            plain_number(p, chunk->end, layout->separator, &worker->value[about->slot], n_clamped);
+        const char *q = plain_number(p, chunk->end, layout->separator, value, n_clamped);
         if (q)
             return q;
     }
     const struct rw_csv_field field = rw_csv_field_at(p, chunk->end, layout->separator);
     if (field.wrong) {
         const struct rw_csv_field rest = {.begin = field.wrong, .end = field.next};
-        bad(chunk, record->begin, field.wrong, "expected %s, found %s", field.expected,
-            field.found ? field.found : found_in(&rest).text);
-        return NULL;
+        return rw_text_wrong(chunk, record->begin, field.wrong, "expected %s, found %s",
+                             field.expected, field.found ? field.found : found_in(&rest).text);
     }
-    if (about->role == RW_CSV_FEATURE && about->is_word) {
-        status = take_word(chunk, worker, record, &field, &worker->value[about->slot]);
-    } else if (about->role == RW_CSV_FEATURE) {
-        if (!value_of(&field, &worker->value[about->slot], &clamped))
-            status = bad_value(chunk, record->begin, &field, column);
+    if (about->role == RW_CSV_QUERY)
+        return take_query(chunk, worker, record, &field);
+    if (about->role == RW_CSV_FEATURE && about->is_word)
+        return take_word(chunk, worker, record, &field, value);
+    if (about->role == RW_CSV_FEATURE) {
+        if (!value_of(&field, value, &clamped))
+            return bad_value(chunk, record->begin, &field, column);
         *n_clamped += (uint64_t)clamped;
-    } else if (about->role == RW_CSV_LABEL && !chunk->layout->no_label) {
-        status = take_label(chunk, record, &field, &record->label, n_clamped);
-    } else if (about->role == RW_CSV_MORE_LABEL && !chunk->layout->no_label) {
-        status = take_label(chunk, record, &field, &record->more_label[about->slot], n_clamped);
-    } else if (about->role == RW_CSV_QUERY) {
-        status = take_query(chunk, worker, record, &field);
-    } else if (about->role == RW_CSV_WEIGHT && !chunk->layout->no_label) {
-        status = take_weight(chunk, record, &field);
     }
-    return status < 0 ? NULL : field.next;
-}
-
-static int begins_query(const struct rw_builder *builder, const struct record *record)
-{
-    if (builder->n_queries == 0)
-        return 1;
-    const uint64_t begin = builder->query_id_offset[builder->n_queries - 1];
-    return record->id_bytes != builder->query_id_bytes - begin - 1 ||
-           memcmp(record->id, builder->query_id_text + begin, record->id_bytes) != 0;
+    if (layout->no_label)
+        return field.next;
+    if (about->role == RW_CSV_LABEL)
+        return take_label(chunk, record, &field, &record->label, n_clamped);
+    if (about->role == RW_CSV_MORE_LABEL)
+        return take_label(chunk, record, &field, &record->more_label[about->slot], n_clamped);
+    return about->role == RW_CSV_WEIGHT ? take_weight(chunk, record, &field) : field.next;
 }
 
 static int add_doc(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
@@ -401,13 +336,8 @@ static int add_doc(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
 {
     const struct rw_csv_layout *layout = chunk->layout;
     struct rw_builder *builder = &worker->builder;
-    const uint32_t q = builder->n_queries;
-    if (begins_query(builder, record)) {
-        RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
-        chunk->query_location[q] = (struct rw_text_location){
-            chunk->n_lines, record->id_at ? (size_t)(record->id_at - record->begin) + 1 : 1};
-        RW_TRY(rw_builder_query(NULL, builder, record->id, record->id_bytes));
-    }
+    RW_TRY(
+        rw_text_query(chunk, worker, record->begin, record->id_at, record->id, record->id_bytes));
     if (!isnan(record->weight))
         RW_TRY(rw_builder_weight(NULL, builder, record->weight));
     if (layout->n_more_labels)
@@ -422,7 +352,8 @@ static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_work
                                 const char *p)
 {
     const struct rw_csv_layout *layout = chunk->layout;
-    struct record record = {.begin = p, .weight = (double)NAN, .id = "1", .id_bytes = 1};
+    struct record record = {
+        .begin = p, .weight = (double)NAN, .id = "1", .id_bytes = 1, .id_at = p};
     const uint32_t n = layout->n_columns;
     const char *end = chunk->end;
     for (uint32_t c = 0;; c++) {
@@ -430,11 +361,10 @@ static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_work
         if (!p)
             return NULL;
         const int is_last = p == end || *p == '\n';
-        if (is_last != (c + 1 == n)) {
-            bad(chunk, record.begin, p, "expected %u fields, as the first line has, found %s", n,
-                is_last ? "fewer" : "more");
-            return NULL;
-        }
+        if (is_last != (c + 1 == n))
+            return rw_text_wrong(chunk, record.begin, p,
+                                 "expected %u fields, as the first line has, found %s", n,
+                                 is_last ? "fewer" : "more");
         if (is_last)
             break;
         p++;
@@ -591,18 +521,6 @@ static int probe(const unsigned char *head, size_t n_bytes)
            (memchr(text, ',', n) || memchr(text, '\t', n));
 }
 
-static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
-                       struct rw_seen *seen, void **state)
-{
-    return rw_text_open(ctx, &rw_csv_text, input, range, seen,
-                        rw_text_chunk_bytes(ctx, RW_TEXT_CHUNK_BYTES / 2),
-                        (struct rw_text **)state);
-}
-
 static const char *const endings[] = {".csv", ".tsv", NULL};
-const struct rw_data_format rw_data_format_csv = {.name = "csv",
-                                                  .probe = probe,
-                                                  .endings = endings,
-                                                  .open = format_open,
-                                                  .next = rw_text_format_next,
-                                                  .close = rw_text_format_close};
+const struct rw_data_format rw_data_format_csv = {
+    .name = "csv", .probe = probe, .endings = endings, .text = &rw_csv_text};

@@ -12,7 +12,7 @@ struct rw_cache_values;
 struct rw_cut_rule;
 struct rw_input;
 struct rw_seen;
-struct rw_builder_list;
+struct rw_text_kind;
 
 /* A part of a file. */
 struct rw_range {
@@ -43,7 +43,7 @@ struct rw_divided {
                       const struct rw_query_text *before, uint64_t *place);
 };
 
-/* A format of data files. A reader gives a file's documents piece by piece, as builders. */
+/* A format of data files: text that is parsed in chunks, or what is read at once. */
 struct rw_data_format {
     const char *name;
     int (*probe)(const unsigned char *head,
@@ -52,19 +52,12 @@ struct rw_data_format {
      * a NULL behind the last; where columns are given (rw_ctx_set_columns), files of other names
      * are its own, too, if probe takes the beginning of their content, unpacked */
     const char *const *endings;
-    /* input is borrowed until close, and so are range and seen. range: NULL, or, where `divided`
-     * can divide the file, the part of it to read. seen is NULL then; else it is given each query
-     * (rw_seen_add) and notices one that comes back; NULL: it is not wanted. */
-    int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
-                struct rw_seen *seen, void **state);
-    /* Adds the next builders to the list (io/text.h); *more is 0 at the end. A builder that has
-     * lines (rw_builder_line) has the file's name, too. */
-    int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);
-    void (*close)(void *state);
-    /* NULL: none; else the whole file, or range, at once, faster than by pieces: as rw_files_read
-     */
+    const struct rw_text_kind *text; /* NULL: no text; else how its chunks are parsed (io/text.h) */
+    /* Of what is no text: reads the whole file, or its range, into the empty `out`, and bins it if
+     * there is a rule. Documents that have lines (rw_builder_line) have the file's name, too. */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                  const struct rw_cut_rule *rule, struct rw_binned *out);
+    int notices_queries;              /* `whole` refuses a query that comes back */
     const struct rw_divided *divided; /* NULL: each file is read as a whole, by one rank */
 };
 #define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;

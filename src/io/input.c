@@ -382,9 +382,11 @@ static void cut_left_out(struct rw_loaded *loaded, size_t file_bytes)
     loaded->n_bytes = file_bytes - (loaded->left_out_end - loaded->left_out);
 }
 
+/* File bytes [begin, end) are summed, and kept but for what `loaded` leaves out. */
 struct load_job {
     const struct rw_input *input;
-    struct rw_loaded *loaded;
+    const struct rw_loaded *loaded;
+    uint64_t begin, end;
     uint32_t *sums; /* [pieces] */
     int read_errno; /* of any piece; 0: the file has become shorter */
 };
@@ -394,12 +396,13 @@ struct load_job {
 static int load_piece(struct load_job *job, uint64_t piece, unsigned char *left_out, int *why)
 {
     const struct rw_loaded *l = job->loaded;
-    const size_t first = (size_t)piece * PIECE_BYTES, left = l->file_bytes - first;
-    const size_t end = left < PIECE_BYTES ? l->file_bytes : first + PIECE_BYTES;
-    job->sums[piece] = 0;
-    for (size_t at = first, n; at < end; at += n) {
+    const uint64_t first = job->begin + piece * PIECE_BYTES, left = job->end - first;
+    const uint64_t end = left < PIECE_BYTES ? job->end : first + PIECE_BYTES;
+    size_t n;
+    for (uint64_t at = first; at < end; at += n) {
         unsigned char *to = (unsigned char *)l->data + at;
-        size_t stop = end, got;
+        uint64_t stop = end;
+        size_t got;
         if (at < l->left_out) {
             stop = l->left_out < end ? l->left_out : end;
         } else if (at < l->left_out_end) {
@@ -408,7 +411,7 @@ static int load_piece(struct load_job *job, uint64_t piece, unsigned char *left_
         } else {
             to -= l->left_out_end - l->left_out;
         }
-        n = stop - at < SLICE_BYTES ? stop - at : SLICE_BYTES;
+        n = stop - at < SLICE_BYTES ? (size_t)(stop - at) : SLICE_BYTES;
         *why = rw_input_read_at(job->input, at, to, n, &got);
         if (*why || got < n)
             return RW_ERR_IO;
@@ -459,32 +462,38 @@ int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t
     return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' needs %s", input->name, lack);
 }
 
-/* A regular file, by all threads. */
-static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
+/* Bytes [begin, end) of a regular file, by all threads. */
+static int load_range(struct rw_ctx *ctx, const struct rw_input *input, uint64_t begin,
+                      uint64_t end, const struct rw_loaded *loaded, uint32_t *crc)
 {
-    const size_t bytes = loaded->file_bytes;
-    const uint64_t n_pieces = bytes / PIECE_BYTES + (bytes % PIECE_BYTES > 0);
-    struct load_job job = {.input = input, .loaded = loaded};
-    RW_TRY(rw_input_check_room(ctx, input, loaded->n_bytes));
+    const size_t n_bytes = (size_t)(end - begin);
+    const uint64_t n_pieces = n_bytes / PIECE_BYTES + (n_bytes % PIECE_BYTES > 0);
+    struct load_job job = {.input = input, .loaded = loaded, .begin = begin, .end = end};
     RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
-    loaded->data = rw_system_map(loaded->n_bytes, 0);
-    if (loaded->data == MAP_FAILED) {
-        rw_mem_free(job.sums);
-        return fail_no_room(ctx, input);
-    }
-    rw_system_large_pages(loaded->data, loaded->n_bytes);
     const int status = rw_parallel(ctx, ctx->n_threads, n_pieces, 1, load_pieces, &job);
-    loaded->crc = join_sums(job.sums, bytes);
+    *crc = join_sums(job.sums, n_bytes);
     rw_mem_free(job.sums);
-    if (status >= 0)
-        return RW_OK;
-    munmap(loaded->data, loaded->n_bytes);
     if (status == RW_ERR_MEMORY)
         return fail_no_room(ctx, input);
-    if (job.read_errno)
-        return rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name);
-    return rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
-                   input->name);
+    if (status >= 0)
+        return RW_OK;
+    return job.read_errno
+               ? rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name)
+               : rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
+                         input->name);
+}
+
+static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
+{
+    RW_TRY(rw_input_check_room(ctx, input, loaded->n_bytes));
+    loaded->data = rw_system_map(loaded->n_bytes, 0);
+    if (loaded->data == MAP_FAILED)
+        return fail_no_room(ctx, input);
+    rw_system_large_pages(loaded->data, loaded->n_bytes);
+    const int status = load_range(ctx, input, 0, loaded->file_bytes, loaded, &loaded->crc);
+    if (status < 0)
+        munmap(loaded->data, loaded->n_bytes);
+    return status;
 }
 
 /* What comes in one stream is in memory as a whole before anything is left out. */
@@ -530,57 +539,11 @@ int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *
     return load_file(ctx, input, loaded);
 }
 
-struct sum_job {
-    const struct rw_input *input;
-    uint64_t begin, end;
-    uint32_t *sums; /* [pieces] */
-    int read_errno;
-};
-
-static int sum_pieces(void *user, struct rw_share *share)
-{
-    struct sum_job *job = user;
-    unsigned char *slice;
-    int status = RW_OK, why = 0;
-    RW_TRY(RW_NEW_RAW(NULL, slice, SLICE_BYTES));
-    for (uint64_t piece, after; status >= 0 && rw_share_next(share, &piece, &after);) {
-        const uint64_t first = job->begin + piece * PIECE_BYTES, left = job->end - first;
-        const uint64_t end = first + (left < PIECE_BYTES ? left : PIECE_BYTES);
-        for (uint64_t at = first; at < end && status >= 0; at += SLICE_BYTES) {
-            const size_t n = end - at < SLICE_BYTES ? (size_t)(end - at) : SLICE_BYTES;
-            size_t got;
-            why = rw_input_read_at(job->input, at, slice, n, &got);
-            status = why || got < n ? RW_ERR_IO : RW_OK;
-            job->sums[piece] = rw_checksum(job->sums[piece], slice, got);
-        }
-    }
-    if (why) {
-        rw_share_lock(share);
-        job->read_errno = why;
-        rw_share_unlock(share);
-    }
-    rw_mem_free(slice);
-    return status;
-}
-
 int rw_input_sum(struct rw_ctx *ctx, const struct rw_input *input, uint64_t begin, uint64_t end,
                  uint32_t *crc)
 {
-    const size_t n_bytes = (size_t)(end - begin);
-    const uint64_t n_pieces = n_bytes / PIECE_BYTES + (n_bytes % PIECE_BYTES > 0);
-    struct sum_job job = {.input = input, .begin = begin, .end = end};
-    RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
-    const int status = rw_parallel(ctx, ctx->n_threads, n_pieces, 1, sum_pieces, &job);
-    *crc = join_sums(job.sums, n_bytes);
-    rw_mem_free(job.sums);
-    if (status == RW_ERR_MEMORY)
-        return fail_no_room(ctx, input);
-    if (status >= 0)
-        return RW_OK;
-    return job.read_errno
-               ? rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name)
-               : rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
-                         input->name);
+    const struct rw_loaded nothing = {.left_out_end = SIZE_MAX};
+    return load_range(ctx, input, begin, end, &nothing, crc);
 }
 
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes)

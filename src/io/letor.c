@@ -4,7 +4,6 @@
  * surely right and leaves the rest to the careful path here; so every message comes from here. */
 #include "io/text.h"
 
-#include <stdarg.h>
 #include <strings.h>
 
 #include "base/mem.h"
@@ -34,56 +33,11 @@ static const char *word_end(const char *p, const char *end)
     return p;
 }
 
-/* Says what is wrong at `at`; returns NULL. */
-static const char *bad(struct rw_text_chunk *chunk, const char *line, const char *at,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static const char *bad(struct rw_text_chunk *chunk, const char *line, const char *at,
-                       const char *format, ...)
+/* The word at `p` for a message. */
+static struct rw_text_found found_at(const char *p, const char *end)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(chunk->error, sizeof(chunk->error), format, args);
-    va_end(args);
-    chunk->status = RW_ERR_PARSE;
-    chunk->error_location.line = chunk->n_lines;
-    chunk->error_location.column = (size_t)(at - line) + 1;
-    return NULL;
-}
-
-struct found {
-    char text[64];
-};
-
-/* The word at `p` for a message: 'word', shortened, without control characters. */
-static struct found found_at(const char *p, const char *end)
-{
-    enum { MOST = 40 };
-    struct found found;
-    const size_t n = (size_t)(word_end(p, end) - p);
-    if (n == 0) {
-        snprintf(found.text, sizeof(found.text), "%s",
-                 p == end ? "the end of the line" : "a blank");
-        return found;
-    }
-    char *to = found.text;
-    *to++ = '\'';
-    for (size_t i = 0; i < n && i < MOST; i++)
-        *to++ = p[i] ? p[i] : '?';
-    snprintf(to, 8, "%s'", n > MOST ? "..." : "");
-    return found;
-}
-
-/* A number with a comma where the point should be. */
-static int is_decimal_comma(const char *p, const char *end)
-{
-    const char *word = p, *stop = word_end(p, end);
-    int n_digits = 0, n_commas = 0;
-    for (p += p < stop && *p == '-'; p < stop; p++) {
-        n_digits += (unsigned char)(*p - '0') < 10;
-        n_commas += *p == ',';
-    }
-    return n_commas == 1 && n_digits >= 2 && n_digits + 1 == (int)(stop - word) - (*word == '-');
+    return rw_text_found(p, (size_t)(word_end(p, end) - p),
+                         p == end ? "the end of the line" : "a blank");
 }
 
 static const char *label_hint(const char *p, const char *end)
@@ -95,27 +49,21 @@ static const char *label_hint(const char *p, const char *end)
     int clamped;
     if (colon && rw_number_parse(p, colon, &number, &clamped) == colon)
         return "\nhint: weights go into a file of their own (the parameter 'weights')";
-    return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
-}
-
-/* Is the word [p, p + n) one of those, a NULL behind them, in any case? */
-static int is_one_of(const char *const *words, const char *p, size_t n)
-{
-    while (*words && (n != strlen(*words) || strncasecmp(p, *words, n) != 0))
-        words++;
-    return *words != NULL;
+    return rw_text_is_decimal_comma(p, (size_t)(word_end(p, end) - p)) ? RW_TEXT_COMMA_HINT : "";
 }
 
 static const char *query_hint(const char *p, const char *end)
 {
-    static const char *const names[] = {"qid",      "query", "queryid", "query-id",
-                                        "query_id", "group", NULL};
+    static const char *const names[] = {"qid", "query", "queryid", "query-id", "query_id", "group"};
     const char *stop = word_end(p, end), *mark = p;
     while (mark < stop && *mark != ':' && *mark != '=')
         mark++;
-    return mark < stop && is_one_of(names, p, (size_t)(mark - p))
-               ? "\nhint: it is written 'qid:', as in '1 qid:7 3:0.5'"
-               : "";
+    for (size_t i = 0; mark < stop && i < sizeof(names) / sizeof(names[0]); i++) {
+        if ((size_t)(mark - p) == strlen(names[i]) &&
+            strncasecmp(p, names[i], (size_t)(mark - p)) == 0)
+            return "\nhint: it is written 'qid:', as in '1 qid:7 3:0.5'";
+    }
+    return "";
 }
 
 static const char *entry_hint(const char *p, const char *end)
@@ -132,36 +80,16 @@ static const char *entry_hint(const char *p, const char *end)
                : "";
 }
 
-static const char *value_hint(const char *p, const char *end)
-{
-    static const char *const missing[] = {"null",    "na", "n/a", "none", "nil",
-                                          "missing", "?",  "-",   NULL};
-    const char *stop = word_end(p, end);
-    const size_t n = (size_t)(stop - p);
-    if (is_one_of(missing, p, n))
-        return "\nhint: a missing value is written 'nan'; a feature that is left out is 0, unless "
-               "the parameter 'absent' is missing";
-    const char *word = p + (n > 0 && (*p == '-' || *p == '+'));
-    if (stop - word >= 3 && strncasecmp(word, "inf", 3) == 0)
-        return "\nhint: values are finite; the largest is 3.4028235e38";
-    return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
-}
-
 static const char *parse_label(struct rw_text_chunk *chunk, const char *line, const char *p,
                                const char *end, float *label)
 {
     int clamped;
     const char *q = rw_number_parse(p, end, label, &clamped);
     if (!q || (q < end && !is_blank(*q)))
-        return bad(chunk, line, p, "expected a label (a number), found %s%s", found_at(p, end).text,
-                   label_hint(p, end));
-    if (*label < 0) {
-        bad(chunk, line, p,
-            "expected a label of 0 or more, found %s\n"
-            "hint: -1 means 'not judged' in some sets; leave such documents out",
-            found_at(p, end).text);
-        return NULL;
-    }
+        return rw_text_wrong(chunk, line, p, "expected a label (a number), found %s%s",
+                             found_at(p, end).text, label_hint(p, end));
+    if (*label < 0)
+        return rw_text_wrong(chunk, line, p, RW_TEXT_NEGATIVE_LABEL, found_at(p, end).text);
     chunk->worker->builder.n_clamped += (uint64_t)clamped;
     return q;
 }
@@ -170,21 +98,25 @@ static const char *parse_query(struct rw_text_chunk *chunk, const char *line, co
                                const char *end, const char **id)
 {
     if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
-        return bad(chunk, line, p, "expected 'qid:' and the query's id, found %s%s",
-                   found_at(p, end).text, query_hint(p, end));
+        return rw_text_wrong(chunk, line, p, "expected 'qid:' and the query's id, found %s%s",
+                             found_at(p, end).text, query_hint(p, end));
     *id = p + 4;
     const char *q = word_end(*id, end);
     if (q == *id)
-        return bad(chunk, line, *id, "expected the query's id after 'qid:', found %s",
-                   found_at(*id, end).text);
+        return rw_text_wrong(chunk, line, *id, "expected the query's id after 'qid:', found %s",
+                             found_at(*id, end).text);
     return q;
 }
 
 static const char *bad_value(struct rw_text_chunk *chunk, const char *line, const char *p,
                              const char *end, uint32_t feature)
 {
-    return bad(chunk, line, p, "expected a number after '%u:', found %s%s", feature,
-               found_at(p, end).text, value_hint(p, end));
+    return rw_text_wrong(
+        chunk, line, p, "expected a number after '%u:', found %s%s", feature, found_at(p, end).text,
+        rw_text_value_hint(
+            p, (size_t)(word_end(p, end) - p),
+            "\nhint: a missing value is written 'nan'; a feature that is left out is 0, unless "
+            "the parameter 'absent' is missing"));
 }
 
 /* A category: its decimal is the word, whose number is the value. */
@@ -201,16 +133,18 @@ static const char *parse_category(struct rw_text_chunk *chunk, const char *line,
     if (is_nan)
         q = p + 3;
     if (q == p || id > RW_MAX_CATEGORY_ID || (q < end && !is_blank(*q) && *q != '#'))
-        return bad(chunk, line, p,
-                   "expected a category after '%u:', a whole number from 0 to %u, found %s",
-                   feature, RW_MAX_CATEGORY_ID, found_at(p, end).text);
+        return rw_text_wrong(
+            chunk, line, p,
+            "expected a category after '%u:', a whole number from 0 to %u, found %s", feature,
+            RW_MAX_CATEGORY_ID, found_at(p, end).text);
     *value = rw_float_of_bits(RW_MISSING_BITS);
     if (is_nan)
         return q;
     const int n = snprintf(word, sizeof(word), "%llu", (unsigned long long)id);
     const int status = rw_lexicon_add(chunk->lexicon, word, (size_t)n, &number);
     if (status == RW_ERR_DATA)
-        return bad(chunk, line, p, "expected at most %d different categories", RW_MAX_WORDS);
+        return rw_text_wrong(chunk, line, p, "expected at most %d different categories",
+                             RW_MAX_WORDS);
     if (status < 0) {
         rw_text_chunk_fail(chunk, status);
         return NULL;
@@ -231,16 +165,17 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
         q++;
     }
     if (q == p || q == end || *q != ':')
-        return bad(chunk, line, p, "expected 'feature:value', found %s%s", found_at(p, end).text,
-                   entry_hint(p, end));
+        return rw_text_wrong(chunk, line, p, "expected 'feature:value', found %s%s",
+                             found_at(p, end).text, entry_hint(p, end));
     if (feature > RW_MAX_FEATURE)
-        return bad(chunk, line, p, "expected a feature id from 0 to %d, found %s", RW_MAX_FEATURE,
-                   found_at(p, end).text);
+        return rw_text_wrong(chunk, line, p, "expected a feature id from 0 to %d, found %s",
+                             RW_MAX_FEATURE, found_at(p, end).text);
     if ((int32_t)feature <= *last)
-        return bad(chunk, line, p,
-                   (int32_t)feature == *last ? "expected each feature once, found %u after %d"
-                                             : "expected ascending feature ids, found %u after %d",
-                   feature, *last);
+        return rw_text_wrong(chunk, line, p,
+                             (int32_t)feature == *last
+                                 ? "expected each feature once, found %u after %d"
+                                 : "expected ascending feature ids, found %u after %d",
+                             feature, *last);
     *last = (int32_t)feature;
     const char *text = ++q;
     int clamped;
@@ -269,28 +204,6 @@ const char *rw_letor_query_id(const char *line, const char *end, size_t *n)
         return NULL;
     *n = (size_t)(word_end(p + 4, end) - (p + 4));
     return *n ? p + 4 : NULL;
-}
-
-static int begins_query(const struct rw_builder *builder, const char *id, size_t n)
-{
-    if (builder->n_queries == 0)
-        return 1;
-    const char *last = builder->query_id_text + builder->query_id_offset[builder->n_queries - 1];
-    const size_t last_n =
-        (size_t)(builder->query_id_bytes - builder->query_id_offset[builder->n_queries - 1] - 1);
-    return n != last_n || memcmp(id, last, n) != 0;
-}
-
-static int add_query(struct rw_text_chunk *chunk, const char *line, const char *id, size_t n)
-{
-    struct rw_builder *builder = &chunk->worker->builder;
-    const uint32_t q = builder->n_queries;
-    if (!begins_query(builder, id, n))
-        return RW_OK;
-    RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
-    chunk->query_location[q].line = chunk->n_lines;
-    chunk->query_location[q].column = (size_t)(id - line) + 1;
-    return rw_builder_query(NULL, builder, id, n);
 }
 
 static int has_nul(const char *begin, const char *end)
@@ -444,7 +357,7 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     const char *comment = p < end ? skip_blanks(p + 1, end) : end;
     while (end > comment && is_blank(end[-1]))
         end--;
-    const int status = add_query(chunk, line, id, id_bytes);
+    const int status = rw_text_query(chunk, chunk->worker, line, id, id, id_bytes);
     return status < 0 ? rw_text_chunk_fail(chunk, status) : add_doc(chunk, label, comment, end);
 }
 
@@ -455,7 +368,8 @@ static int parse_line(struct rw_text_chunk *chunk, const char *line, const char 
     if (status != RW_ERR_PARSE)
         return status;
     if (has_nul(line, end))
-        bad(chunk, line, memchr(line, 0, (size_t)(end - line)), "expected text, found a byte 0");
+        rw_text_wrong(chunk, line, memchr(line, 0, (size_t)(end - line)),
+                      "expected text, found a byte 0");
     if (chunk->worker->builder.n_docs == 0)
         chunk->kind = rw_recognise(line, end);
     return status;
@@ -673,19 +587,5 @@ static const struct rw_divided divided = {
 
 /* ---- a format of data ---- */
 
-static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
-                       struct rw_seen *seen, void **state)
-{
-    /* A chunk's text and values stay in the cache. Where its values may not be kept, it need not be
-     * smaller for many threads: the more documents of a chunk, the quicker they are scored. */
-    const size_t most = RW_TEXT_CHUNK_BYTES / 2;
-    return rw_text_open(ctx, &rw_letor_text, input, range, seen,
-                        seen || range ? rw_text_chunk_bytes(ctx, most) : most,
-                        (struct rw_text **)state);
-}
-
-const struct rw_data_format rw_data_format_letor = {.name = "letor",
-                                                    .open = format_open,
-                                                    .next = rw_text_format_next,
-                                                    .close = rw_text_format_close,
-                                                    .divided = &divided};
+const struct rw_data_format rw_data_format_letor = {
+    .name = "letor", .text = &rw_letor_text, .divided = &divided};

@@ -1,5 +1,4 @@
-/* Files as one data set, or in pieces. A piece is what a format gives at a time: a block of text,
- * all of a cache. */
+/* Files as one data set, or in pieces: some chunks of text, or all of a cache. */
 #include "io/data_format.h"
 
 #include <string.h>
@@ -107,18 +106,14 @@ int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n
 
 /* ---- files one after the other ---- */
 
-struct rw_reader {
-    char **path; /* [n_paths]; owned */
+struct reader {
+    const char *const *path; /* [n_paths]; borrowed */
     int n_paths, next_path, end_path;
     struct rw_own_part *part; /* NULL: all of all files is read; borrowed */
     struct rw_input *input;   /* the file being read; owned */
     const struct rw_data_format *format;
-    void *state;
+    struct rw_text *text; /* NULL: its reading has not begun, or it is no text; owned */
     struct rw_seen *seen; /* NULL: queries that come back are not noticed; owned */
-    uint64_t n_clamped;
-    double *score; /* [score_room] of the piece at hand; owned */
-    size_t score_room;
-    uint32_t n_lines_scored; /* documents of the last piece that were scored while it was read */
 };
 
 /* At least one, and standard input at most once. */
@@ -137,49 +132,21 @@ static int check_paths(struct rw_ctx *ctx, const char *const *paths, int n_paths
     return RW_OK;
 }
 
-int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                   struct rw_reader **out)
+static void close_file(struct reader *reader)
 {
-    RW_DEFAULT_FPENV;
-    struct rw_reader *reader = NULL;
-    int status;
-    *out = NULL;
-    RW_TRY(check_paths(ctx, paths, n_paths));
-    RW_TRY_OUT(RW_NEW(ctx, reader, 1));
-    RW_TRY_OUT(RW_NEW(ctx, reader->path, (size_t)n_paths));
-    for (; reader->n_paths < n_paths; reader->n_paths++)
-        RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->path[reader->n_paths], paths[reader->n_paths]));
-    reader->end_path = n_paths;
-    *out = reader;
-    return RW_OK;
-out:
-    rw_reader_close(reader);
-    return status;
-}
-
-static void close_file(struct rw_reader *reader)
-{
-    if (reader->state)
-        reader->format->close(reader->state);
-    reader->state = NULL;
+    rw_text_close(reader->text);
     rw_input_close(reader->input);
+    reader->text = NULL;
     reader->input = NULL;
 }
 
-void rw_reader_close(struct rw_reader *reader)
+static void close_reader(struct reader *reader)
 {
-    if (!reader)
-        return;
     close_file(reader);
     rw_seen_free(reader->seen);
-    for (int i = 0; i < reader->n_paths; i++)
-        rw_mem_free(reader->path[i]);
-    rw_mem_free(reader->path);
-    rw_mem_free(reader->score);
-    rw_mem_free(reader);
 }
 
-static int open_file(struct rw_ctx *ctx, struct rw_reader *reader)
+static int open_file(struct rw_ctx *ctx, struct reader *reader)
 {
     RW_TRY(rw_input_open(ctx, reader->path[reader->next_path], &reader->input));
     reader->next_path++;
@@ -187,98 +154,96 @@ static int open_file(struct rw_ctx *ctx, struct rw_reader *reader)
     return RW_OK;
 }
 
-/* Reads from the open file on, the whole of it or what the part has of it. */
-static int begin_file(struct rw_ctx *ctx, struct rw_reader *reader)
+/* Notes the queries of a file that has no lines. */
+static int note_queries(struct rw_ctx *ctx, struct reader *reader, const uint64_t *offset,
+                        const char *ids, uint32_t n_queries)
 {
-    struct rw_own_part *part = reader->part;
-    const struct rw_divided *divided = reader->format->divided;
-    const int is_divided = part && divided && divided->can_divide(reader->input);
-    if (is_divided)
-        part->range = rw_own_part_range(part, reader->next_path - 1);
-    return reader->format->open(ctx, reader->input, is_divided ? &part->range : NULL, reader->seen,
-                                &reader->state);
+    for (uint32_t q = 0; reader->seen && q < n_queries; q++)
+        RW_TRY(rw_seen_add(ctx, reader->seen, ids + offset[q], rw_input_name(reader->input), 0, 0));
+    return RW_OK;
 }
 
-/* Adds the next piece's builders, in order, to `list`; *more is 0 behind the last file. */
-static int next_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_builder_list *list,
+/* Documents [first, end) of a file that was read at once, as a builder. */
+static int copy_documents(struct rw_ctx *ctx, struct reader *reader,
+                          const struct rw_dataset *dataset, uint32_t first, uint32_t end,
+                          struct rw_builder_list *list)
+{
+    RW_TRY(RW_GROW(ctx, list->builder, list->room, list->n + 1));
+    struct rw_builder *builder = &list->builder[list->n++];
+    *builder = (struct rw_builder){.n_docs = 0};
+    RW_TRY(rw_builder_copy(ctx, builder, dataset, first, end));
+    RW_TRY(rw_mem_copy_text(ctx, &builder->file, rw_input_name(reader->input)));
+    if (first == 0) {
+        builder->n_clamped = dataset->n_clamped;
+        RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
+        builder->n_names = dataset->n_names;
+    }
+    return note_queries(ctx, reader, builder->query_id_offset, builder->query_id_text,
+                        builder->n_queries);
+}
+
+/* What is no text, as builders that threads join. */
+static int copy_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_range *range,
+                      struct rw_builder_list *list)
+{
+    enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
+    struct rw_binned read = {.documents = NULL};
+    int status;
+    RW_TRY_OUT(reader->format->whole(ctx, reader->input, range, NULL, &read));
+    const uint32_t n_docs = read.documents->n_docs;
+    const uint32_t most = SLICE_VALUES / (read.documents->n_columns + 1) + 1;
+    const uint32_t slice = most < MOST_SLICE_DOCS ? most : MOST_SLICE_DOCS;
+    uint32_t first = 0, end;
+    do {
+        end = n_docs - first < slice ? n_docs : first + slice;
+        RW_TRY_OUT(copy_documents(ctx, reader, read.documents, first, end, list));
+        first = end;
+    } while (end < n_docs);
+out:
+    rw_dataset_free(read.documents);
+    return status;
+}
+
+/* Adds the next builders, in order, to `list`: chunks of text, or all of a file that is none. *more
+ * is 0 behind the last file. */
+static int next_piece(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list,
                       int *more)
 {
-    int is_open = 1;
+    struct rw_own_part *part = reader->part;
+    struct rw_range *range = NULL;
+    int is_open = 0;
     if (!reader->input)
         RW_TRY(open_file(ctx, reader));
-    if (!reader->state)
-        RW_TRY(begin_file(ctx, reader));
-    RW_TRY(reader->format->next(ctx, reader->state, list, &is_open));
+    const struct rw_data_format *format = reader->format;
+    if (!reader->text && part && format->divided && format->divided->can_divide(reader->input)) {
+        part->range = rw_own_part_range(part, reader->next_path - 1);
+        range = &part->range;
+    }
+    if (format->text && !reader->text)
+        RW_TRY(
+            rw_text_open(ctx, format->text, reader->input, range, reader->seen, 0, &reader->text));
+    RW_TRY(format->text ? rw_text_next(ctx, reader->text, list, &is_open)
+                        : copy_whole(ctx, reader, range, list));
     if (!is_open)
         close_file(reader);
     *more = is_open || reader->next_path < reader->end_path;
     return RW_OK;
 }
 
-/* The next file, if its format gives it at once: it is a piece. */
-static int next_whole(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
-{
-    struct rw_binned read = {.documents = NULL};
-    if (!reader->input)
-        RW_TRY(open_file(ctx, reader));
-    if (reader->state || !reader->format->whole)
-        return RW_OK;
-    RW_TRY(reader->format->whole(ctx, reader->input, NULL, NULL, &read));
-    close_file(reader);
-    *out = read.documents;
-    return RW_OK;
-}
+/* ---- piece by piece, and their scores ---- */
 
-/* The next documents: builders, or a data set, *out; neither behind the last. */
-static int next_documents(struct rw_ctx *ctx, struct rw_reader *reader,
-                          struct rw_builder_list *list, struct rw_dataset **out)
-{
-    int more = reader->input || reader->next_path < reader->end_path;
-    while (list->n == 0 && !*out && more) {
-        RW_TRY(next_whole(ctx, reader, out));
-        if (!*out)
-            RW_TRY(next_piece(ctx, reader, list, &more));
-    }
-    if (list->n == 0 && !*out) {
-        rw_data_format_note_clamped(ctx, reader->n_clamped);
-        reader->n_clamped = 0;
-    }
-    return RW_OK;
-}
-
-static int finish_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_builder_list *list,
-                        struct rw_dataset **out)
-{
-    if (list->n > 0)
-        RW_TRY(rw_builder_finish(ctx, list->builder, (int)list->n, out));
-    if (*out)
-        reader->n_clamped += (*out)->n_clamped;
-    return RW_OK;
-}
-
-int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_builder_list list = {0};
-    int status;
-    *out = NULL;
-    RW_TRY_OUT(next_documents(ctx, reader, &list, out));
-    status = finish_piece(ctx, reader, &list, out);
-out:
-    rw_builder_list_release(&list);
-    return status;
-}
-
-/* ---- and their scores ---- */
-
-struct score_job {
-    const struct rw_packed *packed; /* borrowed, as is */
-    unsigned char *seen;
+struct scoring {
+    struct rw_scorer *scorer;       /* borrowed; NULL: no scores */
+    const struct rw_packed *packed; /* NULL, or what scores lines; borrowed */
+    unsigned char *seen;            /* [RW_FEATURE_IDS] borrowed */
+    double *score;                  /* [room] of the piece at hand; owned */
+    size_t room;
+    uint32_t n_lines; /* documents of the last piece that were scored while it was read */
 };
 
 static int score_lines(void *user, struct rw_builder *lines)
 {
-    const struct score_job *job = user;
+    const struct scoring *job = user;
     double *score;
     RW_TRY(RW_NEW_RAW(NULL, score, lines->n_docs));
     const int status = rw_packed_lines(job->packed, lines, score);
@@ -294,65 +259,96 @@ static int score_lines(void *user, struct rw_builder *lines)
 }
 
 /* Those that lines left behind, end to end. They are of all builders, or of none. */
-static int join_scores(struct rw_ctx *ctx, struct rw_reader *reader,
-                       const struct rw_builder_list *list)
+static int join_scores(struct rw_ctx *ctx, struct scoring *job, const struct rw_builder_list *list)
 {
-    reader->n_lines_scored = 0;
+    job->n_lines = 0;
     for (size_t i = 0; i < list->n && list->builder[i].score; i++) {
-        const uint32_t n = reader->n_lines_scored, n_docs = list->builder[i].n_docs;
-        RW_TRY(RW_GROW(ctx, reader->score, reader->score_room, (size_t)n + n_docs));
-        memcpy(reader->score + n, list->builder[i].score, n_docs * sizeof(double));
-        reader->n_lines_scored += n_docs;
+        const uint32_t n_docs = list->builder[i].n_docs;
+        RW_TRY(RW_GROW(ctx, job->score, job->room, (size_t)job->n_lines + n_docs));
+        memcpy(job->score + job->n_lines, list->builder[i].score, n_docs * sizeof(double));
+        job->n_lines += n_docs;
     }
     return RW_OK;
 }
 
 /* Of documents whose lines were not scored; start: when their reading began. */
-static int score_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_scorer *scorer,
-                       unsigned char *seen, double start, const struct rw_dataset *piece)
+static int score_piece(struct rw_ctx *ctx, struct scoring *job, double start,
+                       const struct rw_dataset *piece)
 {
     const double read = rw_clock_ms();
-    rw_dataset_note_features(piece, seen);
-    RW_TRY(RW_GROW(ctx, reader->score, reader->score_room, piece->n_docs));
-    RW_TRY(rw_scorer_run(ctx, scorer, piece, reader->score));
+    rw_dataset_note_features(piece, job->seen);
+    RW_TRY(RW_GROW(ctx, job->score, job->room, piece->n_docs));
+    RW_TRY(rw_scorer_run(ctx, job->scorer, piece, job->score));
     rw_log(ctx, RW_LOG_DEBUG, "%u documents: read in %.3f s, scored in %.3f s", piece->n_docs,
            (read - start) / 1e3, (rw_clock_ms() - read) / 1e3);
     return RW_OK;
 }
 
 /* Does what lines had fit the model? The data set has no features any more. */
-static int check_seen(struct rw_ctx *ctx, const struct rw_packed *packed, const unsigned char *seen,
-                      const struct rw_dataset *piece)
+static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struct rw_dataset *piece)
 {
     struct rw_column_view view = rw_column_view_of(piece);
-    const unsigned char *last = rw_system_last(seen, 1, RW_FEATURE_IDS);
-    view.n_ids = last ? (uint32_t)(last - seen) + 1 : 0;
-    return rw_column_rule_check(ctx, &packed->flat->columns, &view);
+    const unsigned char *last = rw_system_last(job->seen, 1, RW_FEATURE_IDS);
+    view.n_ids = last ? (uint32_t)(last - job->seen) + 1 : 0;
+    return rw_column_rule_check(ctx, &job->packed->flat->columns, &view);
 }
 
-int rw_reader_scores(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_scorer *scorer,
-                     unsigned char *seen, struct rw_dataset **out, const double **scores)
+/* The next documents: of text those of some chunks, else a file. *out is NULL at the end. */
+static int read_piece(struct rw_ctx *ctx, struct reader *reader, struct scoring *job,
+                      struct rw_dataset **out)
 {
-    RW_DEFAULT_FPENV;
-    struct score_job job = {rw_scorer_packed(ctx, scorer, reader->n_lines_scored), seen};
-    struct rw_builder_list list = {.take = job.packed ? score_lines : NULL, .take_user = &job};
+    struct rw_builder_list list = {.take = job->packed ? score_lines : NULL, .take_user = job};
+    struct rw_binned read = {.documents = NULL};
     const double start = rw_clock_ms();
-    int status;
-    *out = NULL;
-    RW_TRY_OUT(next_documents(ctx, reader, &list, out));
-    RW_TRY_OUT(join_scores(ctx, reader, &list));
-    RW_TRY_OUT(finish_piece(ctx, reader, &list, out));
-    if (*out && reader->n_lines_scored == 0)
-        RW_TRY_OUT(score_piece(ctx, reader, scorer, seen, start, *out));
-    else if (*out)
-        RW_TRY_OUT(check_seen(ctx, job.packed, seen, *out));
-    *scores = reader->score;
+    int more = reader->input || reader->next_path < reader->end_path, status = RW_OK;
+    while (list.n == 0 && !read.documents && more) {
+        if (!reader->input)
+            RW_TRY_OUT(open_file(ctx, reader));
+        if (reader->format->text) {
+            RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+        } else {
+            RW_TRY_OUT(reader->format->whole(ctx, reader->input, NULL, NULL, &read));
+            close_file(reader);
+        }
+    }
+    RW_TRY_OUT(join_scores(ctx, job, &list));
+    if (list.n > 0)
+        RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &read.documents));
+    if (read.documents && job->scorer)
+        status = job->n_lines ? check_seen(ctx, job, read.documents)
+                              : score_piece(ctx, job, start, read.documents);
 out:
     rw_builder_list_release(&list);
-    if (status < 0) {
-        rw_dataset_free(*out);
-        *out = NULL;
-    }
+    *out = read.documents;
+    return status;
+}
+
+int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                         struct rw_scorer *scorer, unsigned char *seen, rw_piece_fn *take,
+                         void *user)
+{
+    RW_DEFAULT_FPENV;
+    struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths};
+    struct scoring job = {.scorer = scorer, .seen = seen};
+    struct rw_dataset *piece = NULL;
+    uint64_t n_clamped = 0;
+    int status;
+    RW_TRY(check_paths(ctx, paths, n_paths));
+    do {
+        rw_dataset_free(piece);
+        job.packed = scorer ? rw_scorer_packed(ctx, scorer, job.n_lines) : NULL;
+        RW_TRY_OUT(read_piece(ctx, &reader, &job, &piece));
+        if (!piece)
+            break;
+        n_clamped += piece->n_clamped;
+        status = take(user, piece, scorer ? job.score : NULL);
+    } while (status == RW_OK);
+out:
+    if (status == RW_OK)
+        rw_data_format_note_clamped(ctx, n_clamped);
+    rw_dataset_free(piece);
+    close_reader(&reader);
+    rw_mem_free(job.score);
     return status;
 }
 
@@ -386,9 +382,9 @@ out:
     return status;
 }
 
-/* The only file, if its format gives it at once: it has what pieces would lose, also where the part
- * has no documents of it. */
-static int read_whole(struct rw_ctx *ctx, struct rw_reader *reader, const struct rw_read_goal *goal,
+/* The only file, if it is no text: it has what copies would lose, also where the part has no
+ * documents of it. */
+static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                       struct rw_binned *out)
 {
     const struct rw_own_part *part = reader->part;
@@ -400,19 +396,23 @@ static int read_whole(struct rw_ctx *ctx, struct rw_reader *reader, const struct
                                   .end = part->end.file ? UINT64_MAX : part->end.at};
     reader->next_path = 0;
     RW_TRY(open_file(ctx, reader));
-    if (!reader->format->whole)
+    if (reader->format->text)
         return RW_OK;
     RW_TRY(reader->format->whole(ctx, reader->input, part ? &range : NULL,
                                  goal->values ? NULL : goal->rule, out));
+    const struct rw_dataset *documents = out->documents;
+    if (!reader->format->notices_queries)
+        RW_TRY(note_queries(ctx, reader, documents->query_id_offset, documents->query_id_text,
+                            documents->n_queries));
     if (goal->take) {
-        RW_TRY(goal->take(goal->take_user, out->documents));
+        RW_TRY(goal->take(goal->take_user, documents));
         rw_dataset_drop_values(out->documents);
     }
     return RW_OK;
 }
 
 /* What the reader has: to be released also after a failure. */
-static int read_all(struct rw_ctx *ctx, struct rw_reader *reader, const struct rw_read_goal *goal,
+static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                     struct rw_binned *out)
 {
     const int n_files = reader->end_path - reader->next_path;
@@ -441,22 +441,22 @@ out:
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
                       struct rw_read_goal *goal, struct rw_binned *out)
 {
-    struct rw_reader *reader;
+    struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths};
     int status;
-    RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
+    RW_TRY(check_paths(ctx, paths, n_paths));
     const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
-    RW_TRY_OUT(keeps);
+    RW_TRY(keeps);
     if (goal->bins_text)
         RW_TRY_OUT(rw_text_codes(ctx, paths, n_paths, goal, RW_TEXT_CHUNK_BYTES, out));
     if (out->bins)
         goto out;
     if (notice)
-        RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
-    RW_TRY_OUT(read_all(ctx, reader, goal, out));
+        RW_TRY_OUT(rw_seen_new(ctx, &reader.seen));
+    RW_TRY_OUT(read_all(ctx, &reader, goal, out));
     rw_data_format_note_clamped(ctx, out->documents->n_clamped);
 out:
-    rw_reader_close(reader);
-    rw_spool_end(ctx, keeps > 0);
+    close_reader(&reader);
+    rw_spool_end(ctx, keeps);
     return status;
 }
 
@@ -466,12 +466,10 @@ int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                      struct rw_own_part *part, const struct rw_read_goal *goal,
                      struct rw_binned *out)
 {
-    struct rw_reader *reader;
-    RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
-    reader->part = part;
-    rw_own_part_files(part, &reader->next_path, &reader->end_path);
-    const int status = read_all(ctx, reader, goal, out);
-    rw_reader_close(reader);
+    struct reader reader = {.path = paths, .n_paths = n_paths, .part = part};
+    rw_own_part_files(part, &reader.next_path, &reader.end_path);
+    const int status = read_all(ctx, &reader, goal, out);
+    close_reader(&reader);
     return status;
 }
 

@@ -2,6 +2,9 @@
  * line that is left over begins the next one. */
 #include "io/text.h"
 
+#include <stdarg.h>
+#include <strings.h>
+
 #include "base/mem.h"
 #include "base/system.h"
 #include "dataset/names.h"
@@ -33,6 +36,85 @@ int rw_text_chunk_fail(struct rw_text_chunk *chunk, int status)
     return status;
 }
 
+const char *rw_text_wrong(struct rw_text_chunk *chunk, const char *line, const char *at,
+                          const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(chunk->error, sizeof(chunk->error), format, args);
+    va_end(args);
+    chunk->status = RW_ERR_PARSE;
+    chunk->error_location.line = chunk->n_lines;
+    for (const char *p = line; p < at; p++) {
+        if (*p == '\n') { /* in a quoted field */
+            chunk->error_location.line++;
+            line = p + 1;
+        }
+    }
+    chunk->error_location.column = (size_t)(at - line) + 1;
+    return NULL;
+}
+
+struct rw_text_found rw_text_found(const char *word, size_t n, const char *none)
+{
+    enum { MOST = 40 };
+    struct rw_text_found found;
+    char *to = found.text;
+    if (n == 0) {
+        snprintf(found.text, sizeof(found.text), "%s", none);
+        return found;
+    }
+    *to++ = '\'';
+    for (size_t i = 0; i < n && i < MOST; i++)
+        *to++ = word[i] == 0 || word[i] == '\n' ? '?' : word[i];
+    snprintf(to, 8, "%s'", n > MOST ? "..." : "");
+    return found;
+}
+
+static size_t sign_bytes(const char *word, size_t n)
+{
+    return n > 0 && (*word == '-' || *word == '+');
+}
+
+int rw_text_is_decimal_comma(const char *word, size_t n)
+{
+    const size_t begin = sign_bytes(word, n);
+    size_t n_digits = 0, n_commas = 0;
+    for (size_t i = begin; i < n; i++) {
+        n_digits += (unsigned char)(word[i] - '0') < 10;
+        n_commas += word[i] == ',';
+    }
+    return n_commas == 1 && n_digits >= 2 && n_digits + 1 == n - begin;
+}
+
+const char *rw_text_value_hint(const char *word, size_t n, const char *missing)
+{
+    static const char *const words[] = {"null",    "na", "n/a", "none", "nil",
+                                        "missing", "?",  "-",   "<na>"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (n == strlen(words[i]) && strncasecmp(word, words[i], n) == 0)
+            return missing;
+    }
+    const size_t begin = sign_bytes(word, n);
+    if (n - begin >= 3 && strncasecmp(word + begin, "inf", 3) == 0)
+        return "\nhint: values are finite; the largest is 3.4028235e38";
+    return rw_text_is_decimal_comma(word, n) ? RW_TEXT_COMMA_HINT : "";
+}
+
+int rw_text_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker, const char *line,
+                  const char *at, const char *id, size_t n)
+{
+    struct rw_builder *builder = &worker->builder;
+    const uint32_t q = builder->n_queries;
+    const uint64_t last = q ? builder->query_id_offset[q - 1] : 0;
+    if (q && n == builder->query_id_bytes - last - 1 &&
+        memcmp(id, builder->query_id_text + last, n) == 0)
+        return RW_OK;
+    RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
+    chunk->query_location[q] = (struct rw_text_location){chunk->n_lines, (size_t)(at - line) + 1};
+    return rw_builder_query(NULL, builder, id, n);
+}
+
 void rw_text_chunk_release(struct rw_text_chunk *chunk)
 {
     rw_builder_release(&chunk->builder);
@@ -49,7 +131,8 @@ void rw_text_worker_release(struct rw_text_worker *worker)
     rw_mem_free_large(worker->text, worker->room);
     rw_mem_free(worker->pick.row);
     rw_mem_free(worker->value);
-    rw_mem_free(worker->unquoted);
+    rw_mem_free(worker->unquoted[0].text);
+    rw_mem_free(worker->unquoted[1].text);
     memset(worker, 0, sizeof(*worker));
 }
 
@@ -653,6 +736,15 @@ static void set_at_once(const struct rw_ctx *ctx, struct rw_text *text, uint64_t
         text->n_threads = text->at_once > 1 ? text->at_once : 1;
 }
 
+/* A chunk's text and values stay in the processor's cache. Where its values need not be kept, and
+ * any thread reads it, it need not be smaller for many threads: the more documents of a chunk, the
+ * quicker they are scored. */
+static size_t usual_bytes(const struct rw_ctx *ctx, const struct rw_text_kind *kind, int are_kept)
+{
+    const size_t most = RW_TEXT_CHUNK_BYTES / 2;
+    return are_kept || !kind->in_ranges ? rw_text_chunk_bytes(ctx, most) : most;
+}
+
 int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_input *input,
                  struct rw_range *range, struct rw_seen *seen, size_t chunk_bytes,
                  struct rw_text **out)
@@ -665,7 +757,7 @@ int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_
     text->kind = kind;
     text->input = input;
     text->seen = seen;
-    text->chunk_bytes = chunk_bytes;
+    text->chunk_bytes = chunk_bytes ? chunk_bytes : usual_bytes(ctx, kind, seen || range);
     text->n_threads = ctx->n_threads;
     text->range = range;
     text->begin = range ? range->begin : 0;
@@ -738,16 +830,4 @@ int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each
     while (more)
         RW_TRY(next_block(ctx, text, NULL, &more));
     return RW_OK;
-}
-
-/* ---- as a format ---- */
-
-int rw_text_format_next(struct rw_ctx *ctx, void *text, struct rw_builder_list *list, int *more)
-{
-    return rw_text_next(ctx, text, list, more);
-}
-
-void rw_text_format_close(void *text)
-{
-    rw_text_close(text);
 }

@@ -6,7 +6,7 @@
  * thread fetches the next; of a gzip file of several members, all threads do. What is read, and
  * which error is reported, depends on the text alone: never on threads, chunks, blocks or files.
  *
- * To add a kind of text: write its struct rw_text_kind, and a struct rw_data_format that opens it
+ * To add a kind of text: write its struct rw_text_kind, and a struct rw_data_format that has it
  * (data_format.h). */
 #ifndef RW_IO_TEXT_H
 #define RW_IO_TEXT_H
@@ -88,8 +88,10 @@ struct rw_text_worker {
     uint64_t n_clamped;       /* for the user */
     float *value;             /* [n_slots] of a record of CSV */
     size_t value_room;
-    char *unquoted; /* a quoted field of CSV */
-    size_t unquoted_room;
+    struct {
+        char *text;
+        size_t room;
+    } unquoted[2]; /* quoted fields of a record of CSV: the query's id, a word */
 };
 void rw_text_worker_release(struct rw_text_worker *worker);
 
@@ -122,6 +124,27 @@ void rw_text_chunk_release(struct rw_text_chunk *chunk);
 /* Ends the chunk at its present line: memory is short, or there are too many documents. Returns
  * `status`. */
 int rw_text_chunk_fail(struct rw_text_chunk *chunk, int status);
+/* Ends it with what is wrong at `at` of the line, or record, that begins at `line`. Returns NULL.
+ */
+const char *rw_text_wrong(struct rw_text_chunk *chunk, const char *line, const char *at,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* A word for a message: 'word', shortened, without line ends; `none` if it is empty. */
+struct rw_text_found {
+    char text[64];
+};
+struct rw_text_found rw_text_found(const char *word, size_t n, const char *none);
+/* Is the word a number with a comma where the point should be? */
+int rw_text_is_decimal_comma(const char *word, size_t n);
+/* Why a word is no value: `missing` if it means a missing one; "": that is not known. */
+const char *rw_text_value_hint(const char *word, size_t n, const char *missing);
+#define RW_TEXT_NEGATIVE_LABEL                  \
+    "expected a label of 0 or more, found %s\n" \
+    "hint: -1 means 'not judged' in some sets; leave such documents out"
+#define RW_TEXT_COMMA_HINT "\nhint: decimals have a point, not a comma"
+/* The next document is of the query `id`, [n] at `at` of its line: begins it in the thread's
+ * builder, unless it is the query of the document before. */
+int rw_text_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker, const char *line,
+                  const char *at, const char *id, size_t n);
 
 /* --- ids of the queries so far, to notice one that comes back --- */
 
@@ -206,7 +229,8 @@ size_t rw_text_chunk_bytes(const struct rw_ctx *ctx, size_t most);
 /* `input` is borrowed until close, and nothing was read from it. range: NULL, or bytes of a plain
  * file (data_format.h); borrowed until close, and its n_lines is written. `seen` (borrowed) may be
  * NULL: queries that come back are not noticed, and, without a range, few chunks are parsed at a
- * time, for they are wanted soon. chunk_bytes: about RW_TEXT_CHUNK_BYTES; tests take less. */
+ * time, for they are wanted soon. chunk_bytes: about RW_TEXT_CHUNK_BYTES; tests take less; 0: as it
+ * suits the file. */
 int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_input *input,
                  struct rw_range *range, struct rw_seen *seen, size_t chunk_bytes,
                  struct rw_text **out);
@@ -216,9 +240,6 @@ int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_lis
 void rw_text_close(struct rw_text *text);
 /* Fetches the first block, if that is not done; RW_OK if there are whole lines, or no text. */
 int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text);
-/* As a data format has them; the state is a struct rw_text. */
-int rw_text_format_next(struct rw_ctx *ctx, void *text, struct rw_builder_list *list, int *more);
-void rw_text_format_close(void *text);
 
 /* About how many lines the file has: exact if it is small. */
 uint64_t rw_text_guess_lines(const struct rw_text *text);

@@ -439,14 +439,18 @@ out:
     return status;
 }
 
+static int add_scores(void *user, const struct rw_dataset *piece, const double *piece_scores)
+{
+    (void)user;
+    add(piece_scores, sizeof(double) * rw_dataset_n_docs(piece));
+    return RW_OK;
+}
+
 static int scoring(struct rw_ctx *ctx)
 {
     struct rw_scorer *scorer = NULL;
     struct rw_scorer *opened = NULL;
-    struct rw_reader *reader = NULL;
-    struct rw_dataset *piece = NULL;
     static unsigned char seen[RW_FEATURE_IDS];
-    const double *of;
     int32_t leaves[N_DOCS * 16];
     char path[PATH_ROOM];
     int status;
@@ -455,20 +459,11 @@ static int scoring(struct rw_ctx *ctx)
     add(scores, sizeof(scores));
     DO(rw_scorer_open(ctx, model, 0, scenario_device, &opened));
     DO(rw_scorer_run(ctx, opened, valid, scores));
-    DO(rw_reader_open(ctx, (const char *const[]){path_of("train.txt", path)}, 1, &reader));
-    for (;;) {
-        DO(rw_reader_scores(ctx, reader, opened, seen, &piece, &of));
-        if (!piece)
-            break;
-        add(of, sizeof(double) * rw_dataset_n_docs(piece));
-        rw_dataset_free(piece);
-        piece = NULL;
-    }
+    DO(rw_dataset_read_each(ctx, (const char *const[]){path_of("train.txt", path)}, 1, opened, seen,
+                            add_scores, NULL));
     DO(rw_predict_leaves(ctx, model, valid, 0, leaves));
     add(leaves, sizeof(leaves[0]) * N_DOCS);
 out:
-    rw_dataset_free(piece);
-    rw_reader_close(reader);
     rw_scorer_free(opened);
     rw_scorer_free(scorer);
     return status;

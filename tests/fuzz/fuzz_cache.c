@@ -75,17 +75,17 @@ static void read_codes(struct rw_ctx *ctx, const char *path, const struct rw_cac
     rw_binned_release(&binned);
 }
 
+static int count_piece(void *user, const struct rw_dataset *piece, const double *scores)
+{
+    (void)scores;
+    *(uint32_t *)user += piece->n_docs;
+    return RW_OK;
+}
+
 static uint32_t read_pieces(struct rw_ctx *ctx, const char *path)
 {
-    struct rw_reader *reader;
-    struct rw_dataset *piece;
     uint32_t n_docs = 0;
-    fuzz_check(rw_reader_open(ctx, &path, 1, &reader) == RW_OK);
-    while (rw_reader_next(ctx, reader, &piece) == RW_OK && piece) {
-        n_docs += piece->n_docs;
-        rw_dataset_free(piece);
-    }
-    rw_reader_close(reader);
+    rw_dataset_read_each(ctx, &path, 1, NULL, NULL, count_piece, &n_docs);
     return n_docs;
 }
 

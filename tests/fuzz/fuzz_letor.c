@@ -39,27 +39,19 @@ static void use(const struct rw_dataset *dataset)
     free(values);
 }
 
+static int count_piece(void *user, const struct rw_dataset *piece, const double *scores)
+{
+    (void)scores;
+    *(long *)user += (long)rw_dataset_n_docs(piece);
+    return RW_OK;
+}
+
 /* Documents of all pieces; -1 if one is refused. */
 static long read_pieces(struct rw_ctx *ctx, const char *path)
 {
-    struct rw_reader *reader;
-    struct rw_dataset *piece;
     long n_docs = 0;
-
-    if (rw_reader_open(ctx, &path, 1, &reader) != RW_OK)
-        return -1;
-    for (;;) {
-        if (rw_reader_next(ctx, reader, &piece) != RW_OK) {
-            n_docs = -1;
-            break;
-        }
-        if (!piece)
-            break;
-        n_docs += (long)rw_dataset_n_docs(piece);
-        rw_dataset_free(piece);
-    }
-    rw_reader_close(reader);
-    return n_docs;
+    const int status = rw_dataset_read_each(ctx, &path, 1, NULL, NULL, count_piece, &n_docs);
+    return status == RW_OK ? n_docs : -1;
 }
 
 /* As rw_dataset_read, in chunks of about `chunk_bytes`. */

@@ -16,35 +16,40 @@ static void make_file(const char *path, int first, int end)
     fclose(file);
 }
 
+struct pieces {
+    struct rw_builder builder[1000];
+    int n;
+    uint64_t n_clamped;
+};
+
+static int take_piece(void *user, const struct rw_dataset *piece, const double *scores)
+{
+    struct pieces *pieces = user;
+    cr_assert_null(scores);
+    cr_assert_gt(piece->n_docs, 0);
+    cr_assert_lt(pieces->n, 1000);
+    cr_assert_eq(
+        rw_builder_copy(scratch_ctx, &pieces->builder[pieces->n++], piece, 0, piece->n_docs),
+        RW_OK);
+    pieces->n_clamped += piece->n_clamped;
+    return RW_OK;
+}
+
 /* All pieces joined again are the whole set. */
 static void assert_pieces(const char *const *paths, int n_paths, const struct rw_dataset *whole,
                           int least_pieces)
 {
-    struct rw_builder *builders = calloc(1000, sizeof(*builders));
-    struct rw_reader *reader;
-    struct rw_dataset *piece, *joined;
-    int n = 0;
-    uint64_t n_clamped = 0;
+    struct pieces *pieces = calloc(1, sizeof(*pieces));
+    struct rw_dataset *joined;
     scratch_log[0] = 0;
-    cr_assert_eq(rw_reader_open(scratch_ctx, paths, n_paths, &reader), RW_OK);
-    while (1) {
-        cr_assert_eq(rw_reader_next(scratch_ctx, reader, &piece), RW_OK, "%s",
-                     rw_last_error(scratch_ctx));
-        if (!piece)
-            break;
-        cr_assert_gt(piece->n_docs, 0);
-        cr_assert_lt(n, 1000);
-        cr_assert_eq(rw_builder_copy(scratch_ctx, &builders[n++], piece, 0, piece->n_docs), RW_OK);
-        n_clamped += piece->n_clamped;
-        rw_dataset_free(piece);
-    }
-    rw_reader_close(reader);
-    cr_assert_geq(n, least_pieces);
-    builders[0].n_clamped = n_clamped;
-    cr_assert_eq(rw_builder_finish(scratch_ctx, builders, n, &joined), RW_OK);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, paths, n_paths, NULL, NULL, take_piece, pieces),
+                 RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_geq(pieces->n, least_pieces);
+    pieces->builder[0].n_clamped = pieces->n_clamped;
+    cr_assert_eq(rw_builder_finish(scratch_ctx, pieces->builder, pieces->n, &joined), RW_OK);
     assert_same_dataset(whole, joined);
     rw_dataset_free(joined);
-    free(builders);
+    free(pieces);
     cr_assert_str_eq(scratch_log,
                      "20000 numbers beyond float's range read as the largest finite float\n");
 }
@@ -89,28 +94,41 @@ Test(reader, text_and_cache_together)
     rw_dataset_free(second);
 }
 
+static int stop(void *user, const struct rw_dataset *piece, const double *scores)
+{
+    (void)piece;
+    (void)scores;
+    ++*(int *)user;
+    return 7;
+}
+
+Test(reader, what_takes_a_piece_ends_the_reading)
+{
+    int n_pieces = 0;
+    const char *const two[] = {"a", "nowhere"};
+    scratch_text("a", "1 qid:1 1:2\n");
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, two, 2, NULL, NULL, stop, &n_pieces), 7);
+    cr_assert_eq(n_pieces, 1);
+}
+
 Test(reader, errors)
 {
-    struct rw_reader *reader;
-    struct rw_dataset *piece;
+    int n_pieces = 0;
     const char *const none[] = {"nowhere"}, *const bad[] = {"bad"}, *const empty[] = {"empty"};
     const char *const stdin_twice[] = {"-", "a", "-"};
     scratch_text("bad", "1 qid:1 1:2\n1 qid:1 1:two\n");
     scratch_text("empty", "");
-    cr_assert_eq(rw_reader_open(scratch_ctx, none, 1, &reader), RW_OK);
-    cr_assert_eq(rw_reader_next(scratch_ctx, reader, &piece), RW_ERR_IO);
-    rw_reader_close(reader);
-    cr_assert_eq(rw_reader_open(scratch_ctx, bad, 1, &reader), RW_OK);
-    cr_assert_eq(rw_reader_next(scratch_ctx, reader, &piece), RW_ERR_PARSE);
-    cr_assert_null(piece);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, none, 1, NULL, NULL, stop, &n_pieces),
+                 RW_ERR_IO);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, bad, 1, NULL, NULL, stop, &n_pieces),
+                 RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "bad:2:11: expected a number after '1:', found 'two'");
-    rw_reader_close(reader);
-    cr_assert_eq(rw_reader_open(scratch_ctx, empty, 1, &reader), RW_OK);
-    cr_assert_eq(rw_reader_next(scratch_ctx, reader, &piece), RW_ERR_PARSE);
-    rw_reader_close(reader);
-    cr_assert_eq(rw_reader_open(scratch_ctx, stdin_twice, 3, &reader), RW_ERR_ARGUMENT);
-    cr_assert_null(reader);
-    cr_assert_eq(rw_reader_open(scratch_ctx, stdin_twice, 0, &reader), RW_ERR_ARGUMENT);
-    rw_reader_close(NULL);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, empty, 1, NULL, NULL, stop, &n_pieces),
+                 RW_ERR_PARSE);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, stdin_twice, 3, NULL, NULL, stop, &n_pieces),
+                 RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, stdin_twice, 0, NULL, NULL, stop, &n_pieces),
+                 RW_ERR_ARGUMENT);
+    cr_assert_eq(n_pieces, 0);
 }

@@ -52,48 +52,53 @@ static void make_csv(const char *name)
     fclose(file);
 }
 
-/* Pieces that came without features: their lines were scored while they were read. */
+struct expected {
+    const struct rw_dataset *whole;
+    const double *scores;
+    uint32_t n;
+    int n_without; /* pieces that came without features: their lines were scored while read */
+};
+
+static int take_piece(void *user, const struct rw_dataset *piece, const double *scores)
+{
+    struct expected *e = user;
+    cr_assert_leq(e->n + piece->n_docs, e->whole->n_docs);
+    for (uint32_t d = 0; d < piece->n_docs; d++) {
+        cr_assert_eq(scores[d], e->scores[e->n + d], "document %u", e->n + d);
+        cr_assert_eq(piece->label[d], e->whole->label[e->n + d]);
+        cr_assert_str_eq(rw_dataset_comment(piece, d), rw_dataset_comment(e->whole, e->n + d));
+    }
+    e->n += piece->n_docs;
+    e->n_without += piece->n_columns == 0;
+    return RW_OK;
+}
+
+/* Returns how many pieces came without features. */
 static int assert_scores(const struct rw_model *model, const char *const *paths, int n_paths,
                          int n_threads)
 {
     static unsigned char seen[RW_FEATURE_IDS];
-    static double expected[N_DOCS];
-    struct rw_dataset *whole, *piece;
-    struct rw_reader *reader;
+    static double scores[N_DOCS];
+    struct expected expected = {.scores = scores};
+    struct rw_dataset *whole;
     struct rw_scorer *scorer;
-    const double *scores;
-    uint32_t n = 0;
-    int n_without = 0;
     memset(seen, 0, sizeof(seen));
     rw_ctx_set_threads(scratch_ctx, n_threads);
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &whole), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     cr_assert_leq(whole->n_docs, N_DOCS);
-    cr_assert_eq(rw_predict(scratch_ctx, model, whole, 0, expected), RW_OK);
+    expected.whole = whole;
+    cr_assert_eq(rw_predict(scratch_ctx, model, whole, 0, scores), RW_OK);
     cr_assert_eq(rw_scorer_open(scratch_ctx, model, 0, "cpu", &scorer), RW_OK);
-    cr_assert_eq(rw_reader_open(scratch_ctx, paths, n_paths, &reader), RW_OK);
-    while (1) {
-        cr_assert_eq(rw_reader_scores(scratch_ctx, reader, scorer, seen, &piece, &scores), RW_OK,
-                     "%s", rw_last_error(scratch_ctx));
-        if (!piece)
-            break;
-        cr_assert_leq(n + piece->n_docs, whole->n_docs);
-        for (uint32_t d = 0; d < piece->n_docs; d++) {
-            cr_assert_eq(scores[d], expected[n + d], "document %u by %d threads", n + d, n_threads);
-            cr_assert_eq(piece->label[d], whole->label[n + d]);
-            cr_assert_str_eq(rw_dataset_comment(piece, d), rw_dataset_comment(whole, n + d));
-        }
-        n += piece->n_docs;
-        n_without += piece->n_columns == 0;
-        rw_dataset_free(piece);
-    }
-    cr_assert_eq(n, whole->n_docs);
+    cr_assert_eq(
+        rw_dataset_read_each(scratch_ctx, paths, n_paths, scorer, seen, take_piece, &expected),
+        RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(expected.n, whole->n_docs);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         cr_assert_eq(seen[f], rw_dataset_has_feature(whole, f), "feature %u", f);
-    rw_reader_close(reader);
     rw_scorer_free(scorer);
     rw_dataset_free(whole);
-    return n_without;
+    return expected.n_without;
 }
 
 static struct rw_model *make_model(int absent_missing)
@@ -138,31 +143,30 @@ Test(reader_scores, other_formats_and_several_files)
     rw_model_free(model);
 }
 
+static int ignore_piece(void *user, const struct rw_dataset *piece, const double *scores)
+{
+    (void)user;
+    (void)piece;
+    (void)scores;
+    return RW_OK;
+}
+
 Test(reader_scores, the_first_error_is_told)
 {
     static unsigned char seen[RW_FEATURE_IDS];
     struct rw_model *model = make_model(0);
-    struct rw_reader *reader;
     struct rw_scorer *scorer;
-    struct rw_dataset *piece;
-    const double *scores;
-    int status;
     make_file("a", 0, N_DOCS);
     FILE *file = fopen("a", "a");
     fprintf(file, "1 qid:last 1:two\n");
     fclose(file);
     rw_ctx_set_threads(scratch_ctx, 2);
     cr_assert_eq(rw_scorer_open(scratch_ctx, model, 0, "cpu", &scorer), RW_OK);
-    cr_assert_eq(rw_reader_open(scratch_ctx, (const char *const[]){"a"}, 1, &reader), RW_OK);
-    while ((status = rw_reader_scores(scratch_ctx, reader, scorer, seen, &piece, &scores)) ==
-               RW_OK &&
-           piece)
-        rw_dataset_free(piece);
-    cr_assert_eq(status, RW_ERR_PARSE);
-    cr_assert_null(piece);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, (const char *const[]){"a"}, 1, scorer, seen,
+                                      ignore_piece, NULL),
+                 RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "a:80009:14: expected a number after '1:', found 'two'");
-    rw_reader_close(reader);
     rw_scorer_free(scorer);
     rw_model_free(model);
 }

@@ -11,8 +11,6 @@
 #include "io/input.h"
 #include "io/text.h"
 
-enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
-
 const struct rw_cache_row rw_cache_row[RW_CACHE_N_SECTIONS] = {
 #define RW_CACHE_SECTION(name, type, n_arrays, n, axis, of, invariant, wrong, ...) \
     [RW_CACHE_##name] = {sizeof(type), RW_CACHE_AXIS_##axis, RW_CACHE_AXIS_##of,   \
@@ -679,14 +677,7 @@ out:
     return status;
 }
 
-/* --- as a format: pieces of a cache --- */
-
-struct cache_reader {
-    struct rw_dataset *dataset; /* owned */
-    struct rw_seen *seen;       /* borrowed */
-    char *name;                 /* owned */
-    uint32_t next_doc;
-};
+/* --- as a format --- */
 
 /* A cache whose first bytes are damaged is still no text. */
 static int probe(const unsigned char *head, size_t n_bytes)
@@ -697,66 +688,8 @@ static int probe(const unsigned char *head, size_t n_bytes)
     return n_same >= 6;
 }
 
-static void format_close(void *state)
-{
-    struct cache_reader *reader = state;
-    if (!reader)
-        return;
-    rw_dataset_free(reader->dataset);
-    rw_mem_free(reader->name);
-    rw_mem_free(reader);
-}
-
-static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
-                       struct rw_seen *seen, void **state)
-{
-    struct cache_reader *reader;
-    struct rw_binned read = {.documents = NULL};
-    int status;
-    *state = NULL;
-    RW_TRY(RW_NEW(ctx, reader, 1));
-    reader->seen = seen;
-    RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->name, rw_input_name(input)));
-    RW_TRY_OUT(rw_cache_read(ctx, input, range, NULL, &read));
-    reader->dataset = read.documents;
-    *state = reader;
-    return RW_OK;
-out:
-    format_close(reader);
-    return status;
-}
-
-static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more)
-{
-    struct cache_reader *reader = state;
-    const struct rw_dataset *dataset = reader->dataset;
-    uint32_t n = SLICE_VALUES / (dataset->n_columns + 1) + 1;
-    if (n > MOST_SLICE_DOCS)
-        n = MOST_SLICE_DOCS;
-    if (n > dataset->n_docs - reader->next_doc)
-        n = dataset->n_docs - reader->next_doc;
-    RW_TRY(RW_GROW(ctx, list->builder, list->room, list->n + 1));
-    struct rw_builder *builder = &list->builder[list->n++];
-    memset(builder, 0, sizeof(*builder));
-    RW_TRY(rw_builder_copy(ctx, builder, dataset, reader->next_doc, reader->next_doc + n));
-    builder->n_clamped = reader->next_doc == 0 ? dataset->n_clamped : 0;
-    RW_TRY(rw_mem_copy_text(ctx, &builder->file, reader->name));
-    if (reader->next_doc == 0) {
-        RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
-        builder->n_names = dataset->n_names;
-    }
-    for (uint32_t q = 0; reader->seen && q < builder->n_queries; q++)
-        RW_TRY(rw_seen_add(ctx, reader->seen, builder->query_id_text + builder->query_id_offset[q],
-                           reader->name, 0, 0));
-    reader->next_doc += n;
-    *more = reader->next_doc < dataset->n_docs;
-    return RW_OK;
-}
-
 const struct rw_data_format rw_data_format_cache = {.name = "cache",
                                                     .probe = probe,
-                                                    .open = format_open,
-                                                    .next = format_next,
-                                                    .close = format_close,
                                                     .whole = rw_cache_read,
+                                                    .notices_queries = 1,
                                                     .divided = &rw_cache_divided};

@@ -2,15 +2,14 @@
  * 1 on, with tabs between them. A reader that is added to a copy of the tree. */
 #include "base/mem.h"
 #include "base/number.h"
+#include "binning/bins.h"
 #include "io/data_format.h"
-#include "io/text.h"
+#include "io/input.h"
 
 static const char first_line[] = "made table\n";
 
 struct state {
     struct rw_input *input; /* borrowed */
-    struct rw_seen *seen;   /* borrowed, or NULL */
-    char *text;             /* owned */
     const char *at, *end, *line;
     uint64_t n_lines;
 };
@@ -19,36 +18,6 @@ static int probe(const unsigned char *head, size_t n_bytes)
 {
     const size_t n = sizeof(first_line) - 1;
     return n_bytes >= n && memcmp(head, first_line, n) == 0;
-}
-
-static void close_table(void *state)
-{
-    struct state *s = state;
-    if (s)
-        rw_mem_free(s->text);
-    rw_mem_free(s);
-}
-
-static int open_table(struct rw_ctx *ctx, struct rw_input *input, struct rw_range *range,
-                      struct rw_seen *seen, void **out)
-{
-    (void)range; /* it is not divided */
-    struct state *s;
-    size_t n_bytes;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, s, 1));
-    s->input = input;
-    s->seen = seen;
-    const int status = rw_input_read_all(ctx, input, &s->text, &n_bytes);
-    if (status < 0) {
-        close_table(s);
-        return status;
-    }
-    s->at = s->text + sizeof(first_line) - 1;
-    s->end = s->text + n_bytes;
-    s->n_lines = 1;
-    *out = s;
-    return RW_OK;
 }
 
 static int bad(struct rw_ctx *ctx, const struct state *s, const char *expected)
@@ -110,29 +79,33 @@ static int document(struct rw_ctx *ctx, struct state *s, struct rw_builder *buil
     return rw_builder_doc(ctx, builder, label, feature, value, n, NULL, 0);
 }
 
-static int next_table(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more)
+static int documents(struct rw_ctx *ctx, struct state *s, struct rw_builder *builder)
 {
-    struct state *s = state;
-    const char *name = rw_input_name(s->input);
-    RW_TRY(RW_GROW(ctx, list->builder, list->room, list->n + 1));
-    struct rw_builder *builder = &list->builder[list->n++];
-    memset(builder, 0, sizeof(*builder));
-    RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
+    RW_TRY(rw_mem_copy_text(ctx, &builder->file, rw_input_name(s->input)));
     while (s->at < s->end)
         RW_TRY(document(ctx, s, builder));
-    if (builder->n_docs == 0) {
-        s->line = s->at;
-        return bad(ctx, s, "a document");
-    }
-    for (uint32_t q = 0; s->seen && q < builder->n_queries; q++)
-        RW_TRY(rw_seen_add(ctx, s->seen, builder->query_id_text + builder->query_id_offset[q], name,
-                           0, 0));
-    *more = 0;
-    return RW_OK;
+    s->line = s->at;
+    return builder->n_docs ? RW_OK : bad(ctx, s, "a document");
 }
 
-const struct rw_data_format rw_data_format_made_table = {.name = "made table",
-                                                         .probe = probe,
-                                                         .open = open_table,
-                                                         .next = next_table,
-                                                         .close = close_table};
+static int read_table(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
+                      const struct rw_cut_rule *rule, struct rw_binned *out)
+{
+    (void)range; /* it is not divided */
+    (void)rule;  /* and gives its values */
+    struct rw_builder builder = {.n_docs = 0};
+    char *text;
+    size_t n_bytes;
+    RW_TRY(rw_input_read_all(ctx, input, &text, &n_bytes));
+    struct state s = {
+        .input = input, .at = text + sizeof(first_line) - 1, .end = text + n_bytes, .n_lines = 1};
+    int status = documents(ctx, &s, &builder);
+    if (status >= 0)
+        status = rw_builder_finish(ctx, &builder, 1, &out->documents);
+    rw_builder_release(&builder);
+    rw_mem_free(text);
+    return status;
+}
+
+const struct rw_data_format rw_data_format_made_table = {
+    .name = "made table", .probe = probe, .whole = read_table};
