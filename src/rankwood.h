@@ -84,8 +84,7 @@ struct rw_training {
  * Features that it splits by categories are so without being named, and keep its words; those of the training
  * set that it lacks get codes as far as there are some left, and go the way of unknown ones in its trees.
  * Warns where the model asks for features that the training set lacks. RW_ERR_ARGUMENT: the model takes
- * absent features otherwise, or compares a categorical one with thresholds; RW_ERR_UNSUPPORTED: on a GPU, a cut of
- * the model is none of the training set's (not under device auto or cpu).
+ * absent features otherwise, or compares a categorical one with thresholds.
  * A binned set was read for these params and this `init`, else RW_ERR_ARGUMENT; validation sets beside it have values
  * (rw_dataset_read) or are rw_binned_read_valid's. On a GPU its codes stay there until the set is freed, so that the
  * next training on it starts at once; they go where other work finds too little memory on the GPU. Several threads may

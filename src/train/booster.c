@@ -223,20 +223,6 @@ static int load_sets(struct booster *b)
     return RW_OK;
 }
 
-static int took_gpu(const struct booster *b)
-{
-    return b->choice.is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
-}
-
-/* The host's engine takes over from the one that `auto` chose. */
-static int take_cpu(struct booster *b)
-{
-    rw_engine_close(b->engine);
-    b->engine = NULL;
-    RW_TRY(open_engine(b, "cpu"));
-    return load_sets(b);
-}
-
 static int load_engine(struct booster *b)
 {
     int status = RW_OK;
@@ -251,11 +237,15 @@ static int load_engine(struct booster *b)
     if (objective_of(b))
         RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->made.gain, b->in.set[0]));
     status = load_sets(b);
+    const int took_gpu = b->choice.is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
     /* many ranks have told each other of the failure: for them it is the end */
-    if (status != RW_ERR_MEMORY || !took_gpu(b) || rw_n_ranks(b->ctx) > 1)
+    if (status != RW_ERR_MEMORY || !took_gpu || rw_n_ranks(b->ctx) > 1)
         return status;
     rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
-    return take_cpu(b);
+    rw_engine_close(b->engine);
+    b->engine = NULL;
+    RW_TRY(open_engine(b, "cpu"));
+    return load_sets(b);
 }
 
 static int choose_stop_set(struct booster *b)
@@ -396,14 +386,7 @@ static int continue_model(struct booster *b)
     rw_continuation_warn(&b->continuation, &b->params);
     /* in a checkpoint there are the metrics of these rounds, too */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
-    int status = rw_continuation_replay(&b->continuation, b->engine, eval);
-    if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
-        rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
-        b->eval_sets.is_registered = 0;
-        RW_TRY(take_cpu(b));
-        status = rw_continuation_replay(&b->continuation, b->engine, eval);
-    }
-    RW_TRY(status);
+    RW_TRY(rw_continuation_replay(&b->continuation, b->engine, eval));
     RW_TRY(rw_continuation_trees(&b->continuation, b->model, &b->tree_room));
     b->run.first_round = b->model->n_trees;
     b->params.rounds += b->run.first_round;

@@ -106,133 +106,41 @@ int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *m
 
 /* ------------------------------------------------------------------ scores */
 
-static int has_missing(const struct rw_dataset *train, uint32_t feature, int absent_missing)
-{
-    const struct rw_column *column = rw_dataset_column(train, feature);
-    if (!column)
-        return absent_missing;
-    if (absent_missing && column->n < train->n_docs)
-        return 1;
-    for (uint32_t i = 0; i < column->n; i++) {
-        const float v = column->value[i];
-        if (v != v && (absent_missing || !rw_is_absent(v)))
-            return 1;
-    }
-    return 0;
-}
-
-/* Does a node send a missing value where it does not send what codes take it for: 0, or a category
- * without a code of its own? */
-static int sends_apart(const struct rw_continuation *from, const struct rw_tree *tree, int32_t node)
-{
-    if (!rw_tree_by_set(tree, node))
-        return tree->missing_left[node] != (0.0f <= tree->cut[node]);
-    const struct rw_feature_categories *of =
-        rw_categories_find(&from->init->categories, tree->feature[node]);
-    return tree->missing_left[node] != rw_set_has(&tree->set[node], of->n);
-}
-
-/* Features that miss values in training, on any rank. */
-static int find_missing(const struct rw_continuation *from, uint32_t *missing)
-{
-    const struct rw_model *init = from->init;
-    for (int32_t t = 0; t < init->n_trees; t++) {
-        const struct rw_tree *tree = &init->tree[t];
-        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            const uint32_t f = tree->feature[node];
-            if (!missing[f] && sends_apart(from, tree, node))
-                missing[f] = has_missing(from->sets[0], f, init->absent_missing) != 0;
-        }
-    }
-    return rw_comm_all_reduce(from->ctx, missing, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX);
-}
-
-/* Codes know a missing value only of features that miss some in training; of others it is taken for
- * another one (binning/bins.h). A model that was trained on other data may send it the other way.
- */
-static int check_missing(const struct rw_continuation *from, const struct rw_engine *engine)
-{
-    int status = RW_OK;
-    uint32_t *missing = NULL; /* 1: the training set has missing values of it */
-    const struct rw_model *init = from->init;
-    if (!engine->ops->by_codes)
-        return RW_OK;
-    RW_TRY(RW_NEW(from->ctx, missing, RW_FEATURE_IDS));
-    RW_TRY_OUT(find_missing(from, missing));
-    for (int32_t t = 0; t < init->n_trees; t++) {
-        const struct rw_tree *tree = &init->tree[t];
-        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            const uint32_t f = tree->feature[node];
-            char text[RW_FEATURE_TEXT];
-            if (!missing[f] && sends_apart(from, tree, node))
-                RW_TRY_OUT(rw_fail(
-                    from->ctx, RW_ERR_UNSUPPORTED,
-                    "engine %s cannot continue from this model: tree %d sends a missing "
-                    "value of %s where no training document tells; the cpu's "
-                    "can",
-                    engine->ops->name, t + 1, rw_feature_text(init->name, init->n_names, f, text)));
-        }
-    }
-out:
-    rw_mem_free(missing);
-    return status;
-}
-
-/* By the values themselves, so any cut will do; those of categories are codes already, so the tree
- * stands alone. */
-static int add_by_value(const struct rw_continuation *from, struct rw_engine *engine, int set,
-                        int32_t t)
+/* Adds trees [first, end) to a set's scores, one after the other, by the values: any threshold will
+ * do. Those of categories are codes already, so each tree stands alone. */
+static int add_trees(const struct rw_continuation *from, struct rw_engine *engine, int set,
+                     int32_t first, int32_t end)
 {
     const struct rw_dataset *dataset = from->sets[set];
-    const struct rw_model one = {
-        .n_trees = 1, .tree = &from->init->tree[t], .absent_missing = from->init->absent_missing};
-    RW_TRY(rw_predict(from->ctx, &one, dataset, 0, from->leaves));
     RW_TRY(rw_engine_read_scores(engine, set, from->scores));
-    for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
-        from->scores[doc] += from->leaves[doc];
-    return rw_engine_set_scores(engine, set, from->scores);
-}
-
-static int add_tree(const struct rw_continuation *from, struct rw_engine *engine, int32_t t)
-{
-    const struct rw_tree *tree = &from->init->tree[t];
-    for (int set = from->train_scores ? 1 : 0; set < from->n_sets; set++) {
-        if (!engine->ops->by_codes) {
-            RW_TRY(add_by_value(from, engine, set, t));
-            continue;
-        }
-        if ((uint32_t)tree->n_leaves > engine->rules.max_slots)
-            return rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
-                           "engine %s cannot continue from this model: tree %d has %d leaves, more "
-                           "than a tree of this training; the cpu's can",
-                           engine->ops->name, t + 1, tree->n_leaves);
-        const int status = rw_engine_add_tree(engine, set, tree, NULL);
-        if (status == RW_ERR_UNSUPPORTED && from->ctx) {
-            char why[256];
-            snprintf(why, sizeof(why), "%.250s", from->ctx->error);
-            return rw_fail(from->ctx, RW_ERR_UNSUPPORTED,
-                           "engine %s cannot continue from this model: tree %d: %s; the cpu's can",
-                           engine->ops->name, t + 1, why);
-        }
-        RW_TRY(status);
+    for (int32_t t = first; t < end; t++) {
+        const struct rw_model one = {.n_trees = 1,
+                                     .tree = &from->init->tree[t],
+                                     .absent_missing = from->init->absent_missing};
+        RW_TRY(rw_predict(from->ctx, &one, dataset, 0, from->leaves));
+        for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+            from->scores[doc] += from->leaves[doc];
     }
-    return RW_OK;
+    return rw_engine_set_scores(engine, set, from->scores);
 }
 
 int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine *engine,
                            struct rw_eval_sets *eval)
 {
+    const int32_t n_trees = from->init->n_trees;
     const int n = (int)n_rounds(from);
-    RW_TRY(check_missing(from, engine));
+    /* the first set that is measured after each round; those before it are not */
+    const int measured = !eval ? from->n_sets : eval->params->metric_on_train ? 0 : 1;
     if (from->train_scores)
         RW_TRY(rw_engine_set_scores(engine, 0, from->train_scores));
-    for (int t = 0; t < n; t++) {
-        if (t < from->init->n_trees)
-            RW_TRY(add_tree(from, engine, t));
-        if (eval && t == n - 1)
+    for (int set = from->train_scores ? 1 : 0; set < measured; set++)
+        RW_TRY(add_trees(from, engine, set, 0, n_trees));
+    for (int t = 0; t < n && eval; t++) {
+        for (int set = measured; set < from->n_sets && t < n_trees; set++)
+            RW_TRY(add_trees(from, engine, set, t, t + 1));
+        if (t == n - 1)
             eval->best_round = 0;
-        if (eval)
-            RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
+        RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
     }
     return RW_OK;
 }

@@ -306,10 +306,7 @@ int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *m
                           size_t *tree_room);
 /* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
  * rounds like any other, and metrics are those of these sets. But only the last of them can be the
- * best round: what was there is never cut. eval: NULL where these rounds' metrics are known.
- * RW_ERR_UNSUPPORTED: the engine walks by codes, and a
- * threshold of a tree is not among its boundaries, or a missing value would go to the wrong side.
- */
+ * best round: what was there is never cut. eval: NULL where these rounds' metrics are known. */
 int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine *engine,
                            struct rw_eval_sets *eval);
 /* Says which of the parameters that shape trees were others when the model was trained, and which

@@ -140,7 +140,6 @@ struct rw_engine_ops {
     int batch;       /* nodes that it is best asked for at once; 0: one, or as the device has it */
     int large_batch; /* the same for trees of RW_LARGE_TREE leaves and more; 0: `batch` */
     int neighbours; /* 1: computes RW_OBJECTIVE_NEIGHBOURS; else its rules have no objective then */
-    int by_codes;   /* 1: trees of other trainings are added by codes, not by values: add_tree */
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first. bins: its cuts and codes, which must outlive the
      * engine, for then nobody looks at its values; NULL, as of the other sets: the engine makes

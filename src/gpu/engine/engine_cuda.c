@@ -511,7 +511,6 @@ static void cuda_close(struct rw_engine *engine)
 static const struct rw_engine_ops cuda_ops = {
     .name = "cuda",
     .neighbours = 1,
-    .by_codes = 1,
     .close = cuda_close,
     .load = rw_cuda_load,
     .set_gradients = cuda_set_gradients,
