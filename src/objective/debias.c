@@ -1,5 +1,6 @@
 #include "objective/debias.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,23 +76,6 @@ static int debias_open(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
         return status;
     }
     *out = debias;
-    return RW_OK;
-}
-
-int rw_debias_give(struct rw_debias *debias, const struct rw_position_bias *given, uint32_t n)
-{
-    for (uint32_t p = 0; p < debias->n_positions; p++) {
-        if (debias->n_docs[p] > 0 && (p >= n || given[p].of[0] == 0.0))
-            return rw_fail(debias->ctx, RW_ERR_DATA,
-                           "no propensity is given of position %u, at which %llu documents were "
-                           "shown",
-                           p, (unsigned long long)debias->n_docs[p]);
-    }
-    for (uint32_t p = 0; p < debias->n_positions && p < n; p++) {
-        if (debias->n_docs[p] > 0)
-            debias->bias[p] = debias->before[p] = given[p];
-    }
-    debias->is_given = 1;
     return RW_OK;
 }
 
@@ -354,15 +338,17 @@ int rw_debias_parse_line(enum rw_debias_kind kind, const char *text, const char 
     return p == end && (double)*position == number;
 }
 
-static int print_line(struct rw_ctx *ctx, const struct rw_debias *debias,
-                      const struct rw_position_bias *bias, uint32_t position, char **line)
+enum { LINE = 96 };
+
+/* "3 0.25 1\n" */
+static size_t write_line(const struct rw_debias *debias, const struct rw_position_bias *bias,
+                         uint32_t position, char text[LINE])
 {
-    char number[2][32] = {"", ""}, text[96];
+    char number[2][32] = {"", ""};
     for (int k = 0; k < (debias->kind == RW_DEBIAS_IPW ? 2 : 1); k++)
         rw_number_write_double(bias[position].of[k], number[k]);
-    snprintf(text, sizeof(text), "%u %s%s%s", position, number[0], *number[1] ? " " : "",
-             number[1]);
-    return rw_mem_copy_text(ctx, line, text);
+    return (size_t)snprintf(text, LINE, "%u %s%s%s\n", position, number[0], *number[1] ? " " : "",
+                            number[1]);
 }
 
 static const struct rw_position_bias *bias_of(const struct rw_debias *debias, int is_before)
@@ -370,156 +356,120 @@ static const struct rw_position_bias *bias_of(const struct rw_debias *debias, in
     return is_before ? debias->before : debias->bias;
 }
 
-static int debias_print(struct rw_ctx *ctx, const void *state, int is_before, char ***lines,
-                        int32_t *n)
+static int debias_print(struct rw_ctx *ctx, const void *state, int is_before, char **text)
 {
     const struct rw_debias *debias = state;
-    const struct rw_position_bias *bias = bias_of(debias, is_before);
-    *n = 0;
-    RW_TRY(RW_NEW(ctx, *lines, debias->n_positions));
+    size_t n = 0;
+    RW_TRY(RW_NEW(ctx, *text, (size_t)debias->n_positions * LINE));
     for (uint32_t p = 0; p < debias->n_positions; p++) {
-        if (debias->n_docs[p] == 0)
-            continue;
-        const int status = print_line(ctx, debias, bias, p, &(*lines)[*n]);
-        if (status < 0) {
-            for (int32_t i = 0; i < *n; i++)
-                rw_mem_free((*lines)[i]);
-            rw_mem_free(*lines);
-            *lines = NULL;
-            *n = 0;
-            return status;
-        }
-        ++*n;
+        if (debias->n_docs[p] > 0)
+            n += write_line(debias, bias_of(debias, is_before), p, *text + n);
     }
     return RW_OK;
 }
 
-static int debias_parse(void *state, char *const *lines, int32_t n)
+/* Of [text, stop). found: [RW_MAX_POSITION + 1], not a number where nothing was said; written. */
+static int read_lines(const struct rw_debias *debias, const char *name, const char *text,
+                      const char *stop, struct rw_position_bias *found)
 {
-    struct rw_debias *debias = state;
-    int32_t at = 0;
-    for (uint32_t p = 0; p < debias->n_positions; p++) {
-        struct rw_position_bias bias;
-        uint32_t position = 0;
-        if (debias->n_docs[p] == 0)
-            continue;
-        if (at >= n ||
-            !rw_debias_parse_line(debias->kind, lines[at], lines[at] + strlen(lines[at]), &position,
-                                  &bias) ||
-            position != p)
-            return rw_fail(debias->ctx, RW_ERR_FORMAT,
-                           "line %d of the objective's state: expected the bias of position %u",
-                           at + 1, p);
-        if (debias->is_given && memcmp(&bias, &debias->bias[p], sizeof(bias)) != 0)
-            return rw_fail(debias->ctx, RW_ERR_ARGUMENT,
-                           "its propensities were others: position %u had '%s'", p, lines[at]);
-        debias->bias[p] = debias->before[p] = bias;
-        at++;
-    }
-    if (at < n)
-        return rw_fail(debias->ctx, RW_ERR_FORMAT,
-                       "the objective's state has %d lines; expected one for each of %d positions",
-                       n, at);
-    return RW_OK;
-}
-
-/* ------------------------------------------------------------------ propensities from a file */
-
-/* given: [RW_MAX_POSITION + 1], 0 where nothing was said. */
-static int read_line(struct rw_ctx *ctx, const char *name, unsigned number, const char *line,
-                     const char *end, struct rw_position_bias *given)
-{
-    struct rw_position_bias bias;
-    uint32_t position;
-    if (!rw_debias_parse_line(RW_DEBIAS_IPW, line, end, &position, &bias))
-        return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s:%u: expected 'POSITION PROPENSITY': a whole number from 0 to %d and a "
-                       "number from 1/1024 to 1024, and perhaps one more for t-",
-                       name, number, RW_MAX_POSITION);
-    if (given[position].of[0] != 0.0)
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%u: position %u is there twice", name, number,
-                       position);
-    given[position] = bias;
-    return RW_OK;
-}
-
-static int debias_give(void *state, const char *name, const char *text, size_t n)
-{
-    struct rw_debias *debias = state;
-    struct rw_position_bias *given;
-    unsigned number = 1;
-    RW_TRY(RW_NEW(debias->ctx, given, RW_MAX_POSITION + 1));
-    int status = RW_OK;
-    for (const char *line = text, *stop = text + n; status >= 0 && line < stop; number++) {
-        const char *end = memchr(line, '\n', (size_t)(stop - line));
+    for (unsigned number = 1; text < stop; number++) {
+        const char *end = memchr(text, '\n', (size_t)(stop - text));
         end = end ? end : stop;
-        if (end > line && !(end == line + 1 && *line == '\r'))
-            status = read_line(debias->ctx, name, number, line, end, given);
-        line = end + 1;
+        struct rw_position_bias bias;
+        uint32_t position;
+        if (end > text && !(end == text + 1 && *text == '\r')) {
+            if (!rw_debias_parse_line(debias->kind, text, end, &position, &bias))
+                return rw_fail(debias->ctx, RW_ERR_PARSE,
+                               "%s:%u: expected 'POSITION PROPENSITY': a whole number from 0 to %d "
+                               "and a number from 1/1024 to 1024, and perhaps one more for t-",
+                               name, number, RW_MAX_POSITION);
+            if (!isnan(found[position].of[0]))
+                return rw_fail(debias->ctx, RW_ERR_PARSE, "%s:%u: position %u is there twice", name,
+                               number, position);
+            found[position] = bias;
+        }
+        text = end + 1;
     }
-    if (status >= 0)
-        status = rw_debias_give(debias, given, RW_MAX_POSITION + 1);
-    rw_mem_free(given);
+    return RW_OK;
+}
+
+/* Is there a bias for each position that has documents, and the one that was given? */
+static int check_found(const struct rw_debias *debias, int is_given,
+                       const struct rw_position_bias *found)
+{
+    for (uint32_t p = 0; p < debias->n_positions; p++) {
+        char line[LINE];
+        if (debias->n_docs[p] == 0)
+            continue;
+        if (isnan(found[p].of[0]))
+            return rw_fail(debias->ctx, is_given ? RW_ERR_DATA : RW_ERR_FORMAT,
+                           "no propensity is given of position %u, at which %llu documents were "
+                           "shown",
+                           p, (unsigned long long)debias->n_docs[p]);
+        if (debias->is_given && memcmp(&found[p], &debias->bias[p], sizeof(found[p])) != 0)
+            return rw_fail(debias->ctx, RW_ERR_ARGUMENT,
+                           "its propensities were others: position %u had '%.*s'", p,
+                           (int)write_line(debias, found, p, line) - 1, line);
+    }
+    return RW_OK;
+}
+
+static int debias_read(void *state, int is_given, const char *name, const char *text, size_t n)
+{
+    struct rw_debias *debias = state;
+    struct rw_position_bias *found;
+    RW_TRY(RW_NEW_RAW(debias->ctx, found, RW_MAX_POSITION + 1));
+    for (uint32_t p = 0; p <= RW_MAX_POSITION; p++)
+        found[p].of[0] = (double)NAN;
+    int status = read_lines(debias, name, text, text + n, found);
+    status = status < 0 ? status : check_found(debias, is_given, found);
+    for (uint32_t p = 0; p < debias->n_positions && status >= 0; p++) {
+        if (debias->n_docs[p] > 0)
+            debias->bias[p] = debias->before[p] = found[p];
+    }
+    debias->is_given |= is_given && status >= 0;
+    rw_mem_free(found);
     return status;
 }
 
 /* ------------------------------------------------------------------ what was found */
 
-/* Positions that have documents, by number; the caller's. */
-struct found {
-    uint32_t *position;
-    uint64_t *n_docs;
-    double *bias, *propensity, *unclicked;
-};
-
-static void found_release(struct found *found)
-{
-    rw_mem_free(found->position);
-    rw_mem_free(found->n_docs);
-    rw_mem_free(found->bias);
-    rw_mem_free(found->propensity);
-    rw_mem_free(found->unclicked);
-}
-
-static int take(struct rw_ctx *ctx, const struct rw_debias *debias,
-                const struct rw_position_bias *bias, struct found *found, int *n)
-{
-    RW_TRY(RW_NEW(ctx, found->position, debias->n_positions));
-    RW_TRY(RW_NEW(ctx, found->n_docs, debias->n_positions));
-    RW_TRY(RW_NEW(ctx, found->bias, debias->n_positions));
-    RW_TRY(RW_NEW(ctx, found->propensity, debias->n_positions));
-    RW_TRY(RW_NEW(ctx, found->unclicked, debias->n_positions));
-    for (uint32_t p = 0; p < debias->n_positions; p++) {
-        if (debias->n_docs[p] == 0)
-            continue;
-        found->position[*n] = p;
-        found->n_docs[*n] = debias->n_docs[p];
-        found->bias[*n] = bias[p].of[0];
-        found->propensity[*n] = rw_debias_propensity(debias, bias, p);
-        found->unclicked[*n] = bias[p].of[1];
-        ++*n;
-    }
-    return RW_OK;
-}
-
 static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, int n_rounds,
                          const struct rw_train_hooks *hooks)
 {
     const struct rw_debias *debias = state;
-    struct found found = {.position = NULL};
+    const struct rw_position_bias *bias = bias_of(debias, is_before);
+    const int additive = debias->kind == RW_DEBIAS_ADDITIVE;
+    struct rw_positions told = {.round = n_rounds, .is_given = debias->is_given};
+    uint32_t *position = NULL;
+    uint64_t *n_docs = NULL;
+    double *found = NULL; /* of[0], propensities and of[1] of those positions */
+    int status;
     if (!hooks->on_positions)
         return RW_OK;
-    struct rw_positions told = {.round = n_rounds, .is_given = debias->is_given};
-    const int status = take(ctx, debias, bias_of(debias, is_before), &found, &told.n);
-    const int additive = debias->kind == RW_DEBIAS_ADDITIVE;
-    told.position = found.position;
-    told.n_docs = found.n_docs;
-    told.bias = additive ? found.bias : NULL;
-    told.propensity = found.propensity;
-    told.unclicked = additive ? NULL : found.unclicked;
-    if (status >= 0)
-        hooks->on_positions(hooks->user, &told);
-    found_release(&found);
+    RW_TRY_OUT(RW_NEW(ctx, position, debias->n_positions));
+    RW_TRY_OUT(RW_NEW(ctx, n_docs, debias->n_positions));
+    RW_TRY_OUT(RW_NEW(ctx, found, 3 * (size_t)debias->n_positions));
+    double *propensity = found + debias->n_positions, *other = propensity + debias->n_positions;
+    for (uint32_t p = 0; p < debias->n_positions; p++) {
+        if (debias->n_docs[p] == 0)
+            continue;
+        position[told.n] = p;
+        n_docs[told.n] = debias->n_docs[p];
+        found[told.n] = bias[p].of[0];
+        propensity[told.n] = rw_debias_propensity(debias, bias, p);
+        other[told.n++] = bias[p].of[1];
+    }
+    told.position = position;
+    told.n_docs = n_docs;
+    told.bias = additive ? found : NULL;
+    told.propensity = propensity;
+    told.unclicked = additive ? NULL : other;
+    hooks->on_positions(hooks->user, &told);
+out:
+    rw_mem_free(position);
+    rw_mem_free(n_docs);
+    rw_mem_free(found);
     return status;
 }
 
@@ -536,11 +486,10 @@ static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint3
 static const struct rw_objective_state debias_state = {.version = 1,
                                                        .open = debias_open,
                                                        .close = debias_close,
-                                                       .give = debias_give,
                                                        .begin = debias_begin,
                                                        .end = debias_end,
                                                        .print = debias_print,
-                                                       .parse = debias_parse,
+                                                       .read = debias_read,
                                                        .report = debias_report};
 
 const struct rw_objective rw_objective_debiased = {

@@ -63,9 +63,6 @@ struct rw_debias {
  * bias: [n_positions], as of `debias`. */
 double rw_debias_propensity(const struct rw_debias *debias, const struct rw_position_bias *bias,
                             uint32_t position);
-/* Propensities that are known, of ipw: t+ and t- are these from now on. given: [n], by position;
- * RW_ERR_DATA: a position that has documents has none, which is 0 there. */
-int rw_debias_give(struct rw_debias *debias, const struct rw_position_bias *given, uint32_t n);
 /* "3 0.25": a position and its bias, or "3 0.25 1", and its t+ and t-; without a t- it is 1. The
  * line is [text, end). Returns 0 for a malformed line. */
 int rw_debias_parse_line(enum rw_debias_kind kind, const char *text, const char *end,

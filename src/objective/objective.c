@@ -403,22 +403,18 @@ static int is_before(const struct rw_gradients *g, uint32_t n_trees)
 }
 
 int rw_gradients_print(struct rw_ctx *ctx, const struct rw_gradients *g, uint32_t n_trees,
-                       char ***lines, int32_t *n)
+                       char **text)
 {
     const struct rw_objective_state *state = g->objective->state;
-    *lines = NULL;
-    *n = 0;
-    return state ? state->print(ctx, g->state, is_before(g, n_trees), lines, n) : RW_OK;
+    *text = NULL;
+    return state ? state->print(ctx, g->state, is_before(g, n_trees), text) : RW_OK;
 }
 
-int rw_gradients_parse(struct rw_gradients *g, char *const *lines, int32_t n)
+int rw_gradients_read(struct rw_gradients *g, int is_given, const char *name, const char *text,
+                      size_t n)
 {
-    return g->objective->state ? g->objective->state->parse(g->state, lines, n) : RW_OK;
-}
-
-int rw_gradients_give(struct rw_gradients *g, const char *name, const char *text, size_t n)
-{
-    return g->objective->state ? g->objective->state->give(g->state, name, text, n) : RW_OK;
+    const struct rw_objective_state *state = g->objective->state;
+    return state ? state->read(g->state, is_given, name, text, n) : RW_OK;
 }
 
 int rw_gradients_report(struct rw_ctx *ctx, const struct rw_gradients *g, int n_rounds,

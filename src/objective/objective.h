@@ -111,17 +111,17 @@ struct rw_objective_state {
     /* All workers call it. The data set stays borrowed. */
     int (*open)(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                 const struct rw_dataset *dataset, int n_threads, void **state);
-    void (*close)(void *state); /* NULL is fine */
-    /* The user's file of known values, [text, text + n). name: the file's, for messages. */
-    int (*give)(void *state, const char *name, const char *text, size_t n);
+    void (*close)(void *state);           /* NULL is fine */
     void (*begin)(void *state);           /* before the gradients of a tree */
     int (*end)(void *state, double rate); /* after them, by all workers; rate: the tree's */
-    /* As lines of text, [*n], the caller's, each and all (rw_mem_free): the present state, or the
-     * one before the last tree's gradients. */
-    int (*print)(struct rw_ctx *ctx, const void *state, int is_before, char ***lines, int32_t *n);
-    /* The state of such lines, to the bit. RW_ERR_FORMAT: they are no such lines; RW_ERR_ARGUMENT:
-     * they contradict what was given. */
-    int (*parse)(void *state, char *const *lines, int32_t n);
+    /* As lines of text, the caller's (rw_mem_free): the present state, or the one before the last
+     * tree's gradients. */
+    int (*print)(struct rw_ctx *ctx, const void *state, int is_before, char **text);
+    /* Takes such lines, to the bit; or, with is_given, those of the user's file of known values,
+     * which stay. The text is [text, text + n). name: the text's, for messages. RW_ERR_PARSE: a
+     * malformed line; RW_ERR_DATA, RW_ERR_FORMAT: some are missing; RW_ERR_ARGUMENT: they
+     * contradict what was given. */
+    int (*read)(void *state, int is_given, const char *name, const char *text, size_t n);
     /* Calls the hook for what was learned in n_rounds rounds. */
     int (*report)(struct rw_ctx *ctx, const void *state, int is_before, int n_rounds,
                   const struct rw_train_hooks *hooks);
@@ -201,12 +201,13 @@ struct rw_handed {
  * from tree to tree can it fail. */
 int rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, double rate,
                      const double *scores, const struct rw_handed **out);
-/* The objective's state after n_trees trees: all that were run, or one less. Nothing happens for
- * objectives without state; *lines is NULL and *n is 0. ctx: for failures. */
+/* The objective's state after n_trees trees: all that were run, or one less; and reads one, as
+ * struct rw_objective_state says. Nothing happens for objectives without state; *text is NULL. ctx:
+ * for failures. */
 int rw_gradients_print(struct rw_ctx *ctx, const struct rw_gradients *gradients, uint32_t n_trees,
-                       char ***lines, int32_t *n);
-int rw_gradients_parse(struct rw_gradients *gradients, char *const *lines, int32_t n);
-int rw_gradients_give(struct rw_gradients *gradients, const char *name, const char *text, size_t n);
+                       char **text);
+int rw_gradients_read(struct rw_gradients *gradients, int is_given, const char *name,
+                      const char *text, size_t n);
 /* gradients, hooks: may be NULL. */
 int rw_gradients_report(struct rw_ctx *ctx, const struct rw_gradients *gradients, int n_rounds,
                         const struct rw_train_hooks *hooks);

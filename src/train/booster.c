@@ -351,7 +351,7 @@ static int give_propensities(struct booster *b)
     RW_TRY(rw_input_open(b->ctx, b->params.propensities, &input));
     int status = rw_input_read_all(b->ctx, input, &text, &n);
     if (status >= 0)
-        status = rw_gradients_give(b->made.handed, rw_input_name(input), text, n);
+        status = rw_gradients_read(b->made.handed, 1, rw_input_name(input), text, n);
     rw_mem_free(text);
     rw_input_close(input);
     return status;

@@ -23,9 +23,7 @@ void rw_checkpoint_release(struct rw_checkpoint *checkpoint)
     rw_mem_free(checkpoint->note);
     rw_mem_free(checkpoint->set);
     rw_mem_free(checkpoint->state_name);
-    for (int32_t i = 0; checkpoint->state_line && i < checkpoint->n_state_lines; i++)
-        rw_mem_free(checkpoint->state_line[i]);
-    rw_mem_free(checkpoint->state_line);
+    rw_mem_free(checkpoint->state);
     rw_model_free(checkpoint->model);
     *checkpoint = (struct rw_checkpoint){0};
 }
@@ -107,13 +105,24 @@ static int state_section(struct rw_words *w, struct rw_checkpoint *c)
     RW_TRY(rw_words_take(w, "state "));
     RW_TRY(state_name(w, &c->state_name));
     RW_TRY(rw_words_count(w, " version ", "a version", INT32_MAX, &c->state_version));
-    RW_TRY(rw_words_count_of(w, " lines ", "the number of lines", 2, &c->n_state_lines));
+    int32_t n_lines = 0;
+    for (const char *at = c->state; at && *at; at++)
+        n_lines += *at == '\n';
+    RW_TRY(rw_words_count_of(w, " lines ", "the number of lines", 2, &n_lines));
     RW_TRY(rw_words_newline(w));
-    if (!w->is_writing)
-        RW_TRY(RW_NEW(w->ctx, c->state_line, (size_t)c->n_state_lines));
-    for (int32_t i = 0; i < c->n_state_lines; i++) {
-        RW_TRY(rw_words_text(w, "", "a line of the objective's state", &c->state_line[i]));
+    if (w->is_writing)
+        RW_TRY(rw_words_take(w, c->state ? c->state : ""));
+    const char *begin = w->at;
+    for (int32_t i = 0; i < n_lines && !w->is_writing; i++) {
+        char *line = NULL;
+        const int status = rw_words_text(w, "", "a line of the objective's state", &line);
+        rw_mem_free(line);
+        RW_TRY(status);
         RW_TRY(rw_words_newline(w));
+    }
+    if (!w->is_writing) {
+        RW_TRY(RW_NEW(w->ctx, c->state, (size_t)(w->at - begin) + 1));
+        memcpy(c->state, begin, (size_t)(w->at - begin));
     }
     return rw_words_newline(w);
 }
@@ -350,9 +359,7 @@ static void release_snapshot(struct rw_checkpoint_writer *w)
     rw_mem_free(w->snapshot.tree);
     rw_mem_free(w->snapshot.metric_value);
     rw_mem_free(w->content.note);
-    for (int32_t i = 0; i < w->content.n_state_lines; i++)
-        rw_mem_free(w->content.state_line[i]);
-    rw_mem_free(w->content.state_line);
+    rw_mem_free(w->content.state);
     w->snapshot = (struct rw_model){0};
     w->content = (struct rw_checkpoint){0};
 }
@@ -489,7 +496,7 @@ static int check_state(struct rw_checkpointer *c)
 {
     const struct rw_checkpoint *was = &c->resumed, *is = &c->content;
     if (strcmp(was->state_name, is->state_name) == 0 && was->state_version == is->state_version &&
-        (was->state_version > 0 || was->n_state_lines == 0))
+        (was->state_version > 0 || !*was->state))
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_FORMAT,
                    "cannot resume from '%s': it has the state of objective %s, version %d; "
@@ -631,8 +638,8 @@ int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *g
     c->gradients = gradients;
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
-    const int status =
-        rw_gradients_parse(gradients, c->resumed.state_line, c->resumed.n_state_lines);
+    const int status = rw_gradients_read(gradients, 0, "the objective's state", c->resumed.state,
+                                         strlen(c->resumed.state));
     if (status >= 0)
         return RW_OK;
     char why[512];
@@ -680,8 +687,7 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model
     w->content.model = s;
     w->content.is_ended = is_ended;
     if (c->gradients)
-        RW_TRY(rw_gradients_print(w->ctx, c->gradients, (uint32_t)n_rounds, &w->content.state_line,
-                                  &w->content.n_state_lines));
+        RW_TRY(rw_gradients_print(w->ctx, c->gradients, (uint32_t)n_rounds, &w->content.state));
     return take_note(c);
 }
 

@@ -406,8 +406,8 @@ struct rw_checkpoint {
     int32_t n_sets;
     struct rw_fingerprint *set; /* [n_sets] the training set first */
     char *state_name;           /* the objective's */
-    int32_t state_version, n_state_lines;
-    char **state_line;      /* [n_state_lines] none is empty */
+    int32_t state_version;
+    char *state;            /* its lines; NULL: none */
     struct rw_model *model; /* as many trees as rounds */
 };
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint); /* of one that was read, or zeroed */

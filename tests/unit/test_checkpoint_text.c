@@ -8,8 +8,8 @@ static struct rw_checkpoint made;
 static void setup(void)
 {
     static char program[] = RW_VERSION, name[] = "made", note[] = " tab\t, line\n, \\ ",
-                first[] = "1 2.5", second[] = " x", metric[] = "valid1 ndcg@10";
-    static char *lines[] = {first, second}, *metrics[] = {metric};
+                state[] = "1 2.5\n x\n", metric[] = "valid1 ndcg@10";
+    static char *metrics[] = {metric};
     static struct rw_fingerprint sets[2] = {{{1, 0, UINT64_MAX, 3}}, {{5, 6, 7, 8, 9, 10}}};
     static double values[4] = {0.5, NAN, -0.25, 0.75};
     ctx = fixture_ctx();
@@ -31,8 +31,7 @@ static void setup(void)
                                   .set = sets,
                                   .state_name = name,
                                   .state_version = 3,
-                                  .n_state_lines = 2,
-                                  .state_line = lines,
+                                  .state = state,
                                   .model = model};
 }
 
@@ -61,7 +60,7 @@ Test(checkpoint_text, reads_back)
     cr_assert_eq(rw_checkpoint_parse(ctx, "ck", text, n, &read), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_str_eq(read.note, made.note);
     cr_assert_str_eq(read.state_name, "made");
-    cr_assert_str_eq(read.state_line[1], " x");
+    cr_assert_str_eq(read.state, "1 2.5\n x\n");
     cr_assert_eq(read.init_checksum, 0xbadcafe);
     cr_assert_eq(read.set[0].part[2], UINT64_MAX);
     cr_assert_eq(read.set[1].part[5], 10);
@@ -81,7 +80,7 @@ Test(checkpoint_text, the_least_one)
     made.has_init = made.is_ended = 0;
     made.init_rounds = 0;
     made.note = none;
-    made.n_state_lines = 0;
+    made.state = NULL;
     made.model->n_metrics = made.model->n_rounds_run = 0;
     char *text = print(&made, &n), *again;
     struct rw_checkpoint read;

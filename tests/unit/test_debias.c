@@ -23,14 +23,26 @@ static void setup(void)
         weights[i] = 0.25 + fixture_unit(6, i / LENGTH);
         positions[i] = FIRST + (i % LENGTH) * 7 % 9 % 6 + (i % LENGTH > 7);
     }
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, clicks, "weights", weights, DOCS, 1), RW_OK);
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, clicks, "positions", positions, DOCS, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, clicks, "weights", weights, DOCS, 1),
+                 RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, clicks, "positions", positions, DOCS, 1),
+                 RW_OK);
 }
 
 static void teardown(void)
 {
     rw_dataset_free(clicks);
     scratch_end();
+}
+
+/* Gives ipw's propensities of positions under n, as a user's file does. */
+static int give(struct rw_gradients *gradients, const struct rw_position_bias *given, uint32_t n)
+{
+    char text[1000] = "";
+    for (uint32_t k = FIRST; k < n; k++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u %.17g %.17g\n", k,
+                 given[k].of[0], given[k].of[1]);
+    return rw_gradients_read(gradients, 1, "given", text, strlen(text));
 }
 
 TestSuite(debias, .init = setup, .fini = teardown);
@@ -278,10 +290,10 @@ Test(debias, given_propensities_stay)
         plain.better[k] = given[k].of[0];
         plain.other[k] = given[k].of[1];
     }
-    cr_assert_eq(rw_debias_give(debias, given, POSITIONS - 1), RW_ERR_DATA);
+    cr_assert_eq(give(gradients, given, POSITIONS - 1), RW_ERR_DATA);
     cr_assert(strncmp(rw_last_error(scratch_ctx), "no propensity is given of position 7, ", 38) ==
               0);
-    cr_assert_eq(rw_debias_give(debias, given, POSITIONS), RW_OK);
+    cr_assert_eq(give(gradients, given, POSITIONS), RW_OK);
     for (uint32_t tree = 0; tree < 2; tree++) {
         scores_of(tree + 1, scores);
         cr_assert_eq(rw_gradients_run(gradients, tree, 0.1, scores, &handed), RW_OK);
@@ -309,7 +321,7 @@ Test(debias, weights_of_pairs_are_limited)
         struct rw_gradients *gradients = made(scratch_ctx, &rule);
         for (uint32_t k = 0; k < POSITIONS; k++)
             given[k] = (struct rw_position_bias){{0x1p-6, most ? 0x1p-10 : 0x1p-4}};
-        cr_assert_eq(rw_debias_give(state_of(gradients), given, POSITIONS), RW_OK);
+        cr_assert_eq(give(gradients, given, POSITIONS), RW_OK);
         scores_of(1, scores);
         cr_assert_eq(rw_gradients_run(gradients, 0, 0.1, scores, &handed), RW_OK);
         if (most == 0)
@@ -318,13 +330,6 @@ Test(debias, weights_of_pairs_are_limited)
             cr_assert_arr_eq(handed->lambda, limited, sizeof(limited));
         rw_gradients_free(gradients);
     }
-}
-
-static void free_lines(char **lines, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++)
-        rw_mem_free(lines[i]);
-    rw_mem_free(lines);
 }
 
 /* What is written after all trees, or before the last one, is read to the bit. */
@@ -337,20 +342,18 @@ Test(debias, state)
         const struct rw_objective_rule rule = rule_of((enum rw_debias_kind)kind, 1, 0.1, 1);
         struct rw_gradients *whole = made(scratch_ctx, &rule);
         for (uint32_t tree = 0; tree < TREES; tree++) {
-            char **lines;
-            int32_t n;
+            char *text;
             memcpy(saved[tree], state_of(whole)->bias, sizeof(saved[tree]));
             scores_of(tree, scores);
             for (uint32_t behind = 0; behind < 2 && tree > 0; behind++) {
                 struct rw_gradients *again = made(scratch_ctx, &rule);
-                cr_assert_eq(rw_gradients_print(scratch_ctx, whole, tree - behind, &lines, &n),
-                             RW_OK);
-                cr_assert_eq(n, POSITIONS - FIRST);
-                cr_assert_eq(rw_gradients_parse(again, lines, n), RW_OK);
-                cr_assert_eq(rw_gradients_parse(again, lines, n - 1), RW_ERR_FORMAT);
+                cr_assert_eq(rw_gradients_print(scratch_ctx, whole, tree - behind, &text), RW_OK);
+                cr_assert_eq(rw_gradients_read(again, 0, "s", text, strlen(text)), RW_OK);
+                cr_assert_eq(rw_gradients_read(again, 0, "s", text, strcspn(text, "\n")),
+                             RW_ERR_FORMAT);
                 cr_assert_arr_eq(state_of(again)->bias + FIRST, saved[tree - behind] + FIRST,
                                  sizeof(saved[0]) - FIRST * sizeof(saved[0][0]));
-                free_lines(lines, n);
+                rw_mem_free(text);
                 rw_gradients_free(again);
             }
             cr_assert_eq(rw_gradients_run(whole, tree, 0.1, scores, &handed), RW_OK);
