@@ -4,6 +4,7 @@
 #define RW_BASE_MEM_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/ctx.h"
 
@@ -75,4 +76,31 @@ size_t rw_mem_peak_bytes(void);
     rw_arena_grow((ctx), (arena), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
 #define RW_GROW(ctx, pointer, room, n) \
     rw_mem_grow((ctx), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
+
+/* ---- variables that are freed where their block ends, however it ends ----
+ *
+ * RW_FREED: a pointer to memory of rw_mem_new and its kind, from NULL on. RW_RELEASED(f): a struct,
+ * by f(&struct). RW_SCOPED(f): a pointer p of an object, from NULL on, by f(p), for which
+ * RW_SCOPED_BY(f) stands once in a header. Whoever hands the object on sets the variable to
+ * NULL. */
+#ifndef __cplusplus
+#define RW_FREED       RW_SCOPED(rw_mem_free)
+#define RW_RELEASED(f) __attribute__((cleanup(f)))
+#define RW_SCOPED(f)   __attribute__((cleanup(f##_scoped)))
+#define RW_SCOPED_BY(f)                           \
+    static inline void f##_scoped(void *variable) \
+    {                                             \
+        void *p;                                  \
+        memcpy(&p, variable, sizeof(p));          \
+        f(p);                                     \
+    }
+RW_SCOPED_BY(rw_mem_free)
+RW_SCOPED_BY(rw_free)
+RW_SCOPED_BY(rw_binned_free)
+RW_SCOPED_BY(rw_dataset_free)
+RW_SCOPED_BY(rw_explainer_free)
+RW_SCOPED_BY(rw_model_free)
+RW_SCOPED_BY(rw_params_free)
+#endif
+
 #endif

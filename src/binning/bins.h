@@ -5,6 +5,7 @@
 #define RW_BINNING_BINS_H
 
 #include "base/bits.h"
+#include "base/mem.h"
 #include "binning/cuts.h"
 
 /* One feature's codes. Where one code is so frequent that listing the others takes less memory,
@@ -39,6 +40,9 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
+#ifndef __cplusplus
+RW_SCOPED_BY(rw_bins_free)
+#endif
 /* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
  * dense. */
 void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,

@@ -210,10 +210,9 @@ static int find_duplicates(struct rw_ctx *ctx, const struct job *job,
                            struct rw_feature_check *features)
 {
     const struct rw_dataset *dataset = job->dataset;
-    float *a = NULL, *b = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, a, dataset->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, b, dataset->n_docs));
+    RW_FREED float *a = NULL, *b = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, a, dataset->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, b, dataset->n_docs));
     for (uint32_t c = 1; c < dataset->n_columns; c++) {
         for (uint32_t d = 0; d < c && features[c].duplicate_of < 0; d++) {
             if (job->hash[c] != job->hash[d] || features[c].constant ||
@@ -225,10 +224,7 @@ static int find_duplicates(struct rw_ctx *ctx, const struct job *job,
                 features[c].duplicate_of = (int32_t)features[d].feature;
         }
     }
-out:
-    rw_mem_free(a);
-    rw_mem_free(b);
-    return status;
+    return RW_OK;
 }
 
 static int check_some(void *user, struct rw_share *share)

@@ -129,29 +129,24 @@ int rw_check_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
                     const struct rw_dataset *other, const uint64_t *other_hashes,
                     uint32_t *n_queries, uint32_t *n_docs)
 {
-    const char **ours = NULL, **theirs = NULL;
-    uint64_t *sorted = NULL;
-    int status = RW_OK;
+    RW_FREED const char **ours = NULL, **theirs = NULL;
+    RW_FREED uint64_t *sorted = NULL;
     *n_queries = *n_docs = 0;
-    RW_TRY_OUT(sort_ids(ctx, dataset, &ours));
-    RW_TRY_OUT(sort_ids(ctx, other, &theirs));
+    RW_TRY(sort_ids(ctx, dataset, &ours));
+    RW_TRY(sort_ids(ctx, other, &theirs));
     for (uint32_t i = 0, j = 0; i < dataset->n_queries && j < other->n_queries;) {
         const int order = strcmp(ours[i], theirs[j]);
         *n_queries += order == 0;
         i += order <= 0;
         j += order >= 0;
     }
-    RW_TRY_OUT(RW_NEW_RAW(ctx, sorted, other->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, sorted, other->n_docs));
     memcpy(sorted, other_hashes, other->n_docs * sizeof(*sorted));
     qsort(sorted, other->n_docs, sizeof(*sorted), by_number);
     for (uint32_t i = 0; i < dataset->n_docs; i++)
         *n_docs += hashes[i] != 0 &&
                    bsearch(&hashes[i], sorted, other->n_docs, sizeof(*sorted), by_number) != NULL;
-out:
-    rw_mem_free(ours);
-    rw_mem_free(theirs);
-    rw_mem_free(sorted);
-    return status;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ queries and labels */
@@ -222,11 +217,10 @@ static void count_labels(const float *sorted, uint32_t n, struct rw_check *out)
 int rw_check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_check *out)
 {
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
-    float *labels = NULL;
-    uint32_t *sizes = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, labels, n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, sizes, n_queries));
+    RW_FREED float *labels = NULL;
+    RW_FREED uint32_t *sizes = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, labels, n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, sizes, n_queries));
     for (uint32_t q = 0; q < n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         sizes[q] = n;
@@ -242,8 +236,5 @@ int rw_check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, struc
     memcpy(labels, dataset->label, n_docs * sizeof(*labels));
     qsort(labels, n_docs, sizeof(*labels), by_label);
     count_labels(labels, n_docs, out);
-out:
-    rw_mem_free(labels);
-    rw_mem_free(sizes);
-    return status;
+    return RW_OK;
 }

@@ -254,24 +254,21 @@ static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset
                             struct rw_check *out)
 {
     struct rw_eval_params params = RW_EVAL_DEFAULTS;
-    double *scores = NULL;
-    int status = RW_OK;
+    RW_FREED double *scores = NULL;
     out->constant_file = out->constant_mean = (double)NAN;
     if (out->least_label < 0)
         return RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, scores, dataset->n_docs));
+    RW_TRY(RW_NEW(ctx, scores, dataset->n_docs));
     if (out->most_label > 31)
         params.label_gain = "linear";
     for (int mean = 0; mean < 2; mean++) {
         struct rw_eval *eval;
         params.ties = mean ? RW_TIES_MEAN : RW_TIES_FILE;
-        RW_TRY_OUT(rw_evaluate(ctx, &params, dataset, scores, &eval));
+        RW_TRY(rw_evaluate(ctx, &params, dataset, scores, &eval));
         *(mean ? &out->constant_mean : &out->constant_file) = eval->metrics[0].mean;
         rw_free(eval);
     }
-out:
-    rw_mem_free(scores);
-    return status;
+    return RW_OK;
 }
 
 static int compare_labels(struct rw_ctx *ctx, struct checking *c)
@@ -295,18 +292,17 @@ static int compare_labels(struct rw_ctx *ctx, struct checking *c)
 
 static int check_other(struct rw_ctx *ctx, struct checking *c, const uint64_t *hashes)
 {
-    uint64_t *other_hashes = NULL;
-    int status = RW_OK;
+    RW_FREED uint64_t *other_hashes = NULL;
     c->check.label_drift = (double)NAN;
     if (!c->other)
         return RW_OK;
     c->check.n_other_docs = c->other->n_docs;
     c->check.n_other_queries = c->other->n_queries;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, other_hashes, c->other->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, other_hashes, c->other->n_docs));
     rw_check_hash(c->other, other_hashes);
-    RW_TRY_OUT(rw_check_shared(ctx, c->dataset, hashes, c->other, other_hashes,
+    RW_TRY(rw_check_shared(ctx, c->dataset, hashes, c->other, other_hashes,
                                &c->check.n_shared_queries, &c->check.n_shared_docs));
-    RW_TRY_OUT(compare_labels(ctx, c));
+    RW_TRY(compare_labels(ctx, c));
     for (uint32_t i = 0; i < c->dataset->n_columns; i++) {
         const uint32_t feature = c->dataset->column[i].feature;
         const int is_in_both = rw_dataset_column(c->other, feature) != NULL;
@@ -316,29 +312,26 @@ static int check_other(struct rw_ctx *ctx, struct checking *c, const uint64_t *h
     }
     for (uint32_t i = 0; i < c->other->n_columns; i++)
         c->n_only_there += !rw_dataset_column(c->dataset, c->other->column[i].feature);
-out:
-    rw_mem_free(other_hashes);
-    return status;
+    return RW_OK;
 }
 
 static int check_all(struct rw_ctx *ctx, struct checking *c)
 {
     struct rw_check *check = &c->check;
-    uint64_t *hashes = NULL;
-    int status = RW_OK;
+    RW_FREED uint64_t *hashes = NULL;
     check->n_docs = c->dataset->n_docs;
     check->n_queries = c->dataset->n_queries;
     check->n_features = c->dataset->n_columns;
-    RW_TRY_OUT(rw_check_queries(ctx, c->dataset, check));
-    RW_TRY_OUT(rw_check_split(ctx, c->dataset, &c->split));
+    RW_TRY(rw_check_queries(ctx, c->dataset, check));
+    RW_TRY(rw_check_split(ctx, c->dataset, &c->split));
     check->n_split = c->split.n;
-    RW_TRY_OUT(measure_constant(ctx, c->dataset, check));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, hashes, check->n_docs));
+    RW_TRY(measure_constant(ctx, c->dataset, check));
+    RW_TRY(RW_NEW_RAW(ctx, hashes, check->n_docs));
     rw_check_hash(c->dataset, hashes);
-    RW_TRY_OUT(rw_check_twins(ctx, c->dataset, hashes, &check->n_twins, &check->n_contradictions));
-    RW_TRY_OUT(check_other(ctx, c, hashes));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(c), c->feature, check->n_features));
-    RW_TRY_OUT(rw_check_features(ctx, c->dataset, c->other, c->feature));
+    RW_TRY(rw_check_twins(ctx, c->dataset, hashes, &check->n_twins, &check->n_contradictions));
+    RW_TRY(check_other(ctx, c, hashes));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(c), c->feature, check->n_features));
+    RW_TRY(rw_check_features(ctx, c->dataset, c->other, c->feature));
     check->features = c->feature;
     for (c->warnings_now = 1; c->warnings_now >= 0; c->warnings_now--) {
         report_queries(c);
@@ -346,9 +339,7 @@ static int check_all(struct rw_ctx *ctx, struct checking *c)
         report_features(c);
     }
     check->findings = c->finding;
-out:
-    rw_mem_free(hashes);
-    return status;
+    return RW_OK;
 }
 
 /* Frees what the result's arena does not hold. */

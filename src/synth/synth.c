@@ -304,10 +304,9 @@ int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t be
                   int (*take)(void *user, const struct rw_synth_doc *doc), void *user)
 {
     const size_t n_features = (size_t)shape->n_features;
-    float *value = NULL, *label = NULL;
-    int status;
-    RW_TRY_OUT(RW_NEW_RAW(NULL, value, shape->traits->max_docs * n_features));
-    RW_TRY_OUT(RW_NEW_RAW(NULL, label, shape->traits->max_docs));
+    RW_FREED float *value = NULL, *label = NULL;
+    RW_TRY(RW_NEW_RAW(NULL, value, shape->traits->max_docs * n_features));
+    RW_TRY(RW_NEW_RAW(NULL, label, shape->traits->max_docs));
     for (uint32_t query = begin; query < end; query++) {
         const uint32_t n = rw_synth_query_docs(shape, seed, query);
         make_query(shape, seed, query, n, label, value);
@@ -316,13 +315,10 @@ int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t be
                 .query = query, .doc = i, .label = label[i], .value = value + i * n_features};
             if (shape->traits->as_letor)
                 write_comment(shape, seed, query, i, doc.comment);
-            RW_TRY_OUT(take(user, &doc));
+            RW_TRY(take(user, &doc));
         }
     }
-out:
-    rw_mem_free(value);
-    rw_mem_free(label);
-    return status;
+    return RW_OK;
 }
 
 int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,

@@ -141,16 +141,11 @@ out:
 static int write_cache(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path)
 {
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
-    struct rw_dataset *dataset = NULL;
-    struct rw_bins *bins = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(rw_synth(ctx, options, NULL, &dataset));
-    RW_TRY_OUT(rw_bins_make_training(ctx, dataset, &rule, &bins));
-    status = rw_cache_write(ctx, dataset, bins, path);
-out:
-    rw_bins_free(bins);
-    rw_dataset_free(dataset);
-    return status;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
+    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
+    RW_TRY(rw_synth(ctx, options, NULL, &dataset));
+    RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
+    return rw_cache_write(ctx, dataset, bins, path);
 }
 
 static int ends_with(const char *path, const char *end)

@@ -355,23 +355,18 @@ int rw_ranks_place(struct rw_engine *engine, const struct rw_dataset *train)
 {
     struct rw_ctx *ctx = engine->ctx;
     const int n_ranks = rw_n_ranks(ctx), rank = rw_rank(ctx);
-    uint64_t *docs = NULL, *queries = NULL;
+    RW_FREED uint64_t *docs = NULL, *queries = NULL;
     int status = RW_NEW(ctx, docs, (size_t)n_ranks + 1);
     status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)n_ranks + 1);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_comm_offsets(ctx, train->n_docs, docs));
-    RW_TRY_OUT(rw_comm_offsets(ctx, train->n_queries, queries));
-    if (docs[n_ranks] > RW_MAX_DOCS) {
-        status = rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d ranks; expected at most %u",
-                         (unsigned long long)docs[n_ranks], n_ranks, RW_MAX_DOCS);
-        goto out;
-    }
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_offsets(ctx, train->n_docs, docs));
+    RW_TRY(rw_comm_offsets(ctx, train->n_queries, queries));
+    if (docs[n_ranks] > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d ranks; expected at most %u",
+                       (unsigned long long)docs[n_ranks], n_ranks, RW_MAX_DOCS);
     engine->first_doc = (uint32_t)docs[rank];
     engine->first_query = (uint32_t)queries[rank];
     engine->all_docs = (uint32_t)docs[n_ranks];
-out:
-    rw_mem_free(docs);
-    rw_mem_free(queries);
     return status;
 }
 

@@ -117,15 +117,15 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
     struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
-    int status = RW_OK;
-    struct bundling *b;
-    uint8_t *room = NULL, *used = group->shared_code;
+    RW_FREED struct bundling *b = NULL;
+    uint8_t *used = group->shared_code;
+    RW_FREED uint8_t *room = NULL;
     RW_TRY(RW_NEW(ctx, b, 1));
     b->bins = bins;
     b->most = n_docs / TOGETHER < TOGETHER ? n_docs / TOGETHER : TOGETHER;
     b->step = n_docs / SAMPLE + 1;
     b->n_sample = (n_docs + b->step - 1) / b->step;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, room, 2 * (size_t)n_docs + (2 + (size_t)n_features) * b->n_sample));
+    RW_TRY(RW_NEW_RAW(ctx, room, 2 * (size_t)n_docs + (2 + (size_t)n_features) * b->n_sample));
     b->code = room;
     b->next = b->code + n_docs;
     b->few = b->next + n_docs;
@@ -152,7 +152,7 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         }
         if (bundle->n == 1)
             continue;
-        RW_TRY_OUT(RW_NEW_RAW(ctx, bundle->made, n_docs));
+        RW_TRY(RW_NEW_RAW(ctx, bundle->made, n_docs));
         memcpy(bundle->made, b->code, n_docs);
         bundle->code_of = used;
         for (uint32_t k = 0; k < bundle->n; k++) {
@@ -162,10 +162,7 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         }
         group->n++;
     }
-out:
-    rw_mem_free(room);
-    rw_mem_free(b);
-    return status;
+    return RW_OK;
 }
 
 /* ---- the order of bundles ---- */
