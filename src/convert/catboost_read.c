@@ -30,9 +30,9 @@ struct test {
     size_t first; /* of its n categories among `category` */
 };
 struct tests {
-    struct test *test; /* [n] owned */
+    struct test *test; /* [n] */
     size_t n, room;
-    uint32_t *category; /* of all tests, as nodes list them: ascending in each; owned */
+    uint32_t *category; /* of all tests, as nodes list them: ascending in each */
     size_t n_categories, categories_room;
 };
 /* A word of cat_features_hash. */
@@ -45,21 +45,17 @@ struct entry {
     int64_t index; /* as splits and statistics name it */
     uint32_t column;
 };
-/* A word that some test of a column lists. */
-struct listed {
-    uint32_t column, word;
-};
-
 struct reading {
     struct rw_source *source;
     struct rw_ensemble *out;
-    struct read_border *border; /* [n] owned */
+    struct read_border *border; /* [n] */
     size_t n, room;
-    struct tests tests; /* their numbers follow; owned */
-    struct known *word; /* [n_words] by hash; owned */
+    struct tests tests; /* their numbers follow */
+    struct known *word; /* [n_words] by hash */
     uint32_t n_words;
-    struct entry *entry; /* [n_entries] owned */
+    struct entry *entry; /* [n_entries] */
     size_t n_entries;
+    struct rw_arena arena; /* of all arrays */
 };
 
 /* An array, or NULL for null, as CatBoost writes one without elements. */
@@ -143,7 +139,7 @@ static void read_words(struct reading *r, const json_t *info)
     struct rw_source *source = r->source;
     const json_t *words = optional_array(source, info, "cat_features_hash");
     const size_t n = json_array_size(words);
-    if (rw_keep(source, RW_NEW(source->ctx, r->word, n)) < 0)
+    if (rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, r->word, n)) < 0)
         return;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         const json_t *word = json_array_get(words, i);
@@ -182,8 +178,8 @@ static void add_category(struct reading *r, uint32_t hash)
     else if (test->n == RW_MAX_CATEGORIES)
         rw_refuse(source, "feature %u: a split of over %d categories, and ours have no more",
                   test->column, RW_MAX_CATEGORIES);
-    else if (rw_keep(source, RW_GROW(source->ctx, to->category, to->categories_room,
-                                     to->n_categories + 1)) == RW_OK) {
+    else if (rw_keep(source, RW_ARENA_GROW(source->ctx, &r->arena, to->category,
+                                           to->categories_room, to->n_categories + 1)) == RW_OK) {
         to->category[to->n_categories++] = low;
         test->n++;
     }
@@ -192,7 +188,8 @@ static void add_category(struct reading *r, uint32_t hash)
 static struct test *begin_test(struct reading *r, uint32_t column)
 {
     struct tests *to = &r->tests;
-    if (rw_keep(r->source, RW_GROW(r->source->ctx, to->test, to->room, to->n + 1)) < 0)
+    if (rw_keep(r->source,
+                RW_ARENA_GROW(r->source->ctx, &r->arena, to->test, to->room, to->n + 1)) < 0)
         return NULL;
     to->test[to->n] = (struct test){.column = column, .first = to->n_categories};
     return &to->test[to->n++];
@@ -317,69 +314,22 @@ static void read_statistic(struct reading *r, const json_t *root, const json_t *
 
 /* ------------------------------------------------------------------ columns */
 
-static int by_listed(const void *a, const void *b)
-{
-    const struct listed *x = a, *y = b;
-    return x->column != y->column ? (x->column > y->column) - (x->column < y->column)
-                                  : (x->word > y->word) - (x->word < y->word);
-}
-
-/* All that tests list, each once. */
-static int gather(struct reading *r, struct listed **out, size_t *n)
-{
-    const struct tests *to = &r->tests;
-    struct listed *all;
-    *n = 0;
-    RW_TRY(RW_NEW_RAW(r->source->ctx, all, to->n_categories));
-    *out = all;
-    for (size_t t = 0; t < to->n; t++) {
-        for (uint32_t k = 0; k < to->test[t].n; k++)
-            all[to->test[t].first + k] =
-                (struct listed){to->test[t].column, to->category[to->test[t].first + k]};
-    }
-    *n = rw_sort_unique(all, to->n_categories, sizeof(*all), by_listed);
-    return RW_OK;
-}
-
-/* The column's words are those that its tests list, and tests have their places among these. */
+/* All columns by categories have the words of the file, which tests list by their numbers. */
 static int name_columns(struct reading *r)
 {
     struct rw_ensemble *out = r->out;
-    struct tests *to = &r->tests;
-    struct rw_ctx *ctx = r->source->ctx;
-    struct listed *all = NULL;
-    const char **text = NULL;
-    uint32_t *begin = NULL; /* [n_columns + 1] */
-    size_t n = 0;
-    int status;
-    RW_TRY_OUT(gather(r, &all, &n));
-    RW_TRY_OUT(RW_NEW(ctx, text, n));
-    RW_TRY_OUT(RW_NEW(ctx, begin, (size_t)out->n_columns + 1));
-    for (size_t i = 0; i < n; i++) {
-        text[i] = r->word[all[i].word].text;
-        begin[all[i].column + 1]++;
-    }
-    for (uint32_t c = 0; c < out->n_columns; c++)
-        begin[c + 1] += begin[c];
+    const char **text;
+    RW_TRY(RW_ARENA_NEW(r->source->ctx, &r->arena, text, r->n_words));
+    for (uint32_t i = 0; i < r->n_words; i++)
+        text[i] = r->word[i].text;
     for (size_t e = 0; e < r->n_entries; e++) {
-        const uint32_t c = r->entry[e].column;
-        RW_TRY_OUT(
-            rw_ensemble_categories(ctx, out, c, NULL, text + begin[c], begin[c + 1] - begin[c]));
+        const uint32_t column = r->entry[e].column;
+        if (e == 0)
+            RW_TRY(rw_ensemble_categories(r->source->ctx, out, column, NULL, text, r->n_words));
+        else
+            out->categories[column] = out->categories[r->entry[0].column];
     }
-    for (size_t t = 0; t < to->n; t++) {
-        const uint32_t first = begin[to->test[t].column];
-        for (uint32_t k = 0; k < to->test[t].n; k++) {
-            uint32_t *category = &to->category[to->test[t].first + k];
-            const struct listed wanted = {to->test[t].column, *category};
-            const struct listed *found = bsearch(&wanted, all, n, sizeof(*all), by_listed);
-            *category = (uint32_t)(found - all) - first;
-        }
-    }
-out:
-    rw_mem_free(all);
-    rw_mem_free(text);
-    rw_mem_free(begin);
-    return status;
+    return RW_OK;
 }
 
 /* categorical_features and ctrs; columns get their words. */
@@ -388,7 +338,8 @@ static void read_tests(struct reading *r, const json_t *root, const json_t *info
     struct rw_source *source = r->source;
     const json_t *entries = optional_array(source, info, "categorical_features");
     const json_t *statistics = optional_array(source, info, "ctrs");
-    if (rw_keep(source, RW_NEW(source->ctx, r->entry, json_array_size(entries))) == RW_OK)
+    if (rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, r->entry, json_array_size(entries))) ==
+        RW_OK)
         read_words(r, info);
     for (size_t i = 0; i < json_array_size(entries) && source->status == RW_OK; i++)
         read_entry(r, json_array_get(entries, i));
@@ -417,7 +368,7 @@ static void read_borders(struct reading *r, const json_t *entry, struct read_bor
     const json_t *borders = optional_array(source, entry, "borders");
     const size_t n = json_array_size(borders);
     if (source->status < 0 ||
-        rw_keep(source, RW_GROW(source->ctx, r->border, r->room, r->n + n)) < 0)
+        rw_keep(source, RW_ARENA_GROW(source->ctx, &r->arena, r->border, r->room, r->n + n)) < 0)
         return;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         const double at = rw_json_number_at(source, borders, "borders", i);
@@ -632,10 +583,6 @@ int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out)
         read_scale(source, root, out);
     }
     json_decref(root);
-    rw_mem_free(r.border);
-    rw_mem_free(r.tests.test);
-    rw_mem_free(r.tests.category);
-    rw_mem_free(r.word);
-    rw_mem_free(r.entry);
+    rw_arena_free(&r.arena);
     return source->status;
 }

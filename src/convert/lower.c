@@ -481,12 +481,13 @@ struct parting {
     const struct rw_model *model;
     const struct rw_model_format *format;
     const struct rw_tree *tree; /* at hand */
-    struct fact *fact;          /* all arrays owned */
+    struct fact *fact;
     struct todo *todo;
     struct made *made;
     /* Ours, of each new leaf; ~ of it in a branch of missing values, which is a copy. */
     int32_t *leaf;
     size_t n_facts, facts_room, n_todo, todo_room, n_made, made_room, n_leaves, leaves_room;
+    struct rw_arena arena; /* of all arrays */
 };
 
 static int lists_any(const struct rw_feature_categories *of, const struct rw_code_set *set)
@@ -517,7 +518,7 @@ static const struct fact *find_fact(const struct parting *p, int32_t fact, uint3
 
 static int add_fact(struct parting *p, uint32_t feature, int is_missing, int32_t before)
 {
-    RW_TRY(RW_GROW(p->ctx, p->fact, p->facts_room, p->n_facts + 1));
+    RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->fact, p->facts_room, p->n_facts + 1));
     p->fact[p->n_facts++] = (struct fact){feature, is_missing, before};
     return RW_OK;
 }
@@ -534,7 +535,7 @@ static int add_children(struct parting *p, int32_t left, int32_t left_fact, int3
                         int32_t right_fact)
 {
     const int32_t parent = (int32_t)p->n_made - 1;
-    RW_TRY(RW_GROW(p->ctx, p->todo, p->todo_room, p->n_todo + 2));
+    RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->todo, p->todo_room, p->n_todo + 2));
     p->todo[p->n_todo++] = (struct todo){right, parent, right_fact, 1};
     p->todo[p->n_todo++] = (struct todo){left, parent, left_fact, 0};
     return RW_OK;
@@ -547,7 +548,7 @@ static int add_node(struct parting *p, int32_t at, int32_t fact)
     const struct fact *known = find_fact(p, fact, feature);
     const int32_t missing = tree->missing_left[at] ? tree->left[at] : tree->right[at];
     struct made made = {at, 0, 0, feature, tree->missing_left[at]};
-    RW_TRY(RW_GROW(p->ctx, p->made, p->made_room, p->n_made + 1));
+    RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->made, p->made_room, p->n_made + 1));
     if (!conflicts(p, tree, at) || known) {
         if (conflicts(p, tree, at))
             made.missing_left = !made.missing_left; /* there are none */
@@ -592,7 +593,7 @@ static int part_tree(struct parting *p, int32_t number)
             return rw_fail(p->ctx, RW_ERR_UNSUPPORTED,
                            "tree %d: over %d leaves once missing categories are parted from others",
                            number, MOST_LEAVES);
-        RW_TRY(RW_GROW(p->ctx, p->leaf, p->leaves_room, p->n_leaves + 1));
+        RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->leaf, p->leaves_room, p->n_leaves + 1));
         p->leaf[p->n_leaves++] = is_copy(p, todo.fact) ? todo.from : ~todo.from;
     }
     return RW_OK;
@@ -666,10 +667,7 @@ int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
         RW_TRY_OUT(finish_tree(&p, &(*out)->tree[t]));
     }
 out:
-    rw_mem_free(p.fact);
-    rw_mem_free(p.todo);
-    rw_mem_free(p.made);
-    rw_mem_free(p.leaf);
+    rw_arena_free(&p.arena);
     if (status < 0) {
         rw_model_free(*out);
         *out = NULL;

@@ -21,7 +21,7 @@ struct raised_category {
 struct raised {
     int is_one;
     uint32_t n;
-    struct raised_category *category; /* [n] by ascending number; owned */
+    struct raised_category *category; /* [n] by ascending number */
     size_t room;
 };
 
@@ -32,12 +32,14 @@ struct raising {
     const struct rw_rules *rules;
     int base;
     uint8_t *had;      /* [RW_FEATURE_IDS] */
-    struct raised *of; /* [n_columns] of features by categories; owned */
+    struct raised *of; /* [n_columns] of features by categories */
     uint32_t n_columns, first_column;
     uint64_t n_rounded; /* leaves that are not floats */
     /* of the tree at hand */
-    int32_t *number; /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
-    int32_t *stack;  /* [n_nodes] */
+    int32_t *number;       /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
+    int32_t *stack;        /* [n_nodes] */
+    struct rw_arena arena; /* of all arrays but those of a tree, which are in of_tree */
+    struct rw_arena of_tree;
 };
 
 int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column)
@@ -111,7 +113,8 @@ static int gather_categories(struct raising *r, const struct rw_ensemble *from)
             of->is_one = 1;
             if (node->n_listed == 0)
                 continue;
-            RW_TRY(RW_GROW(r->ctx, of->category, of->room, (size_t)of->n + node->n_listed));
+            RW_TRY(RW_ARENA_GROW(r->ctx, &r->arena, of->category, of->room,
+                                 (size_t)of->n + node->n_listed));
             const uint32_t n_known = of->n;
             for (uint32_t k = 0; k < node->n_listed; k++) {
                 const struct raised_category one = {.number = node->listed[k]};
@@ -173,7 +176,7 @@ static int raise_categories(struct raising *r, const struct rw_ensemble *from,
     r->first_column = from->first_column;
     if (!from->categories)
         return RW_OK;
-    RW_TRY(RW_NEW(r->ctx, r->of, from->n_columns));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->of, from->n_columns));
     RW_TRY(gather_categories(r, from));
     for (uint32_t i = 0; i < from->n_columns; i++)
         n += (uint32_t)r->of[i].is_one;
@@ -280,16 +283,16 @@ static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t
                       struct rw_tree *to)
 {
     int32_t n_leaves;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(r->ctx, r->number, (size_t)tree->n_nodes));
-    RW_TRY_OUT(RW_NEW_RAW(r->ctx, r->stack, (size_t)tree->n_nodes));
+    rw_arena_free(&r->of_tree);
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->of_tree, r->number, (size_t)tree->n_nodes));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->of_tree, r->stack, (size_t)tree->n_nodes));
     number_nodes(r, tree, &n_leaves);
-    RW_TRY_OUT(rw_tree_init(r->ctx, to, n_leaves));
+    RW_TRY(rw_tree_init(r->ctx, to, n_leaves));
     for (int32_t at = 0; at < tree->n_nodes; at++) {
         if (r->number[at] == NOT_REACHED)
             continue;
         if (r->number[at] >= 0) {
-            RW_TRY_OUT(raise_split(r, tree, t, at, to));
+            RW_TRY(raise_split(r, tree, t, at, to));
             continue;
         }
         const double value = tree->node[at].value * tree->weight;
@@ -297,12 +300,7 @@ static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t
         r->n_rounded += (double)leaf != value;
         to->leaf[~r->number[at]] = leaf;
     }
-    RW_TRY_OUT(raise_covers(r, tree, to));
-out:
-    rw_mem_free(r->number);
-    rw_mem_free(r->stack);
-    r->number = r->stack = NULL;
-    return status;
+    return raise_covers(r, tree, to);
 }
 
 /* A base score is a tree of one leaf, the first. */
@@ -370,7 +368,7 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     if (from->n_trees == INT32_MAX)
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: too many trees", path);
     RW_TRY_OUT(rw_model_new(ctx, &model));
-    RW_TRY_OUT(RW_NEW(ctx, r.had, RW_FEATURE_IDS));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &r.arena, r.had, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, model->tree, (size_t)from->n_trees + (size_t)has_base));
     RW_TRY_OUT(raise_categories(&r, from, model));
     model->n_trees = from->n_trees + has_base;
@@ -389,10 +387,8 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     *out = model;
     model = NULL;
 out:
-    for (uint32_t i = 0; r.of && i < r.n_columns; i++)
-        rw_mem_free(r.of[i].category);
-    rw_mem_free(r.of);
-    rw_mem_free(r.had);
+    rw_arena_free(&r.arena);
+    rw_arena_free(&r.of_tree);
     rw_model_free(model);
     return status;
 }

@@ -49,15 +49,16 @@ struct word {
 /* At a column stands how many there are in columns before it. */
 struct writing {
     const struct rw_ensemble *ensemble;
-    struct border *border; /* [n] ascending, each once; owned */
+    struct border *border; /* [n] ascending, each once */
     size_t n;
-    uint32_t *float_index; /* [n_columns] floats are counted apart from categories; owned */
+    uint32_t *float_index; /* [n_columns] floats are counted apart from categories */
     /* Splits by categories, each once: those that list one category, by column, then the others, by
-     * column; owned, the nodes are borrowed. */
+     * column. */
     const struct rw_ens_node **test; /* [n_tests] */
     size_t n_tests;
-    struct word *word; /* those that tests list, by column and hash; owned */
-    uint32_t *singles_to, *sets_to, *words_to, *entries_to; /* [n_columns + 1] owned */
+    struct word *word; /* those that tests list, by column and hash */
+    uint32_t *singles_to, *sets_to, *words_to, *entries_to; /* [n_columns + 1] */
+    struct rw_arena arena;                                  /* of all arrays */
 };
 
 /* ------------------------------------------------------------------ categories */
@@ -133,7 +134,7 @@ static int gather_tests(struct rw_ctx *ctx, struct writing *w)
         for (int32_t i = 0; i < tree->n_nodes; i++) {
             if (tree->node[i].left < 0 || !tree->node[i].by_category)
                 continue;
-            RW_TRY(RW_GROW(ctx, w->test, room, n + 1));
+            RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->test, room, n + 1));
             w->test[n++] = &tree->node[i];
         }
     }
@@ -147,7 +148,7 @@ static int gather_words(struct rw_ctx *ctx, struct writing *w, size_t *n_words)
     size_t room = 0, n = 0;
     for (size_t i = 0; i < w->n_tests; i++) {
         const struct rw_ens_node *node = w->test[i];
-        RW_TRY(RW_GROW(ctx, w->word, room, n + node->n_listed + 1));
+        RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->word, room, n + node->n_listed + 1));
         w->word[n++] = word_in(w->ensemble, node->column, MISSING);
         for (uint32_t k = 0; k < node->n_listed; k++)
             w->word[n++] = word_in(w->ensemble, node->column, node->listed[k]);
@@ -174,10 +175,10 @@ static int make_tests(struct rw_ctx *ctx, struct writing *w)
     size_t n_words = 0;
     RW_TRY(gather_tests(ctx, w));
     RW_TRY(gather_words(ctx, w, &n_words));
-    RW_TRY(RW_NEW(ctx, w->singles_to, (size_t)n + 1));
-    RW_TRY(RW_NEW(ctx, w->sets_to, (size_t)n + 1));
-    RW_TRY(RW_NEW(ctx, w->words_to, (size_t)n + 1));
-    RW_TRY(RW_NEW(ctx, w->entries_to, (size_t)n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->singles_to, (size_t)n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->sets_to, (size_t)n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->words_to, (size_t)n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->entries_to, (size_t)n + 1));
     for (size_t i = 0; i < w->n_tests; i++)
         (lists_one(w->test[i]) ? w->singles_to : w->sets_to)[w->test[i]->column + 1]++;
     for (size_t i = 0; i < n_words; i++)
@@ -383,7 +384,7 @@ static int number_borders(struct writing *w, struct rw_put *put)
         for (int32_t i = 0; i < tree->n_nodes; i++) {
             if (tree->node[i].left < 0 || tree->node[i].by_category)
                 continue;
-            RW_TRY(RW_GROW(put->ctx, w->border, room, n + 1));
+            RW_TRY(RW_ARENA_GROW(put->ctx, &w->arena, w->border, room, n + 1));
             w->border[n++] = border_of(&tree->node[i]);
         }
     }
@@ -405,7 +406,7 @@ static int number_borders(struct writing *w, struct rw_put *put)
 static int count_floats(struct writing *w, struct rw_put *put)
 {
     uint32_t n = 0;
-    put->status = RW_NEW(put->ctx, w->float_index, w->ensemble->n_columns);
+    put->status = RW_ARENA_NEW(put->ctx, &w->arena, w->float_index, w->ensemble->n_columns);
     for (uint32_t c = 0; put->status == RW_OK && c < w->ensemble->n_columns; c++) {
         w->float_index[c] = n;
         n += !rw_ens_categories_of(w->ensemble, c);
@@ -526,14 +527,7 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
     rw_put_text(put, "\"scale_and_bias\":[1,[0]]}\n");
     status = put->status;
 out:
-    rw_mem_free(w.border);
-    rw_mem_free(w.float_index);
-    rw_mem_free(w.test);
-    rw_mem_free(w.word);
-    rw_mem_free(w.singles_to);
-    rw_mem_free(w.sets_to);
-    rw_mem_free(w.words_to);
-    rw_mem_free(w.entries_to);
+    rw_arena_free(&w.arena);
     return status;
 }
 

@@ -41,7 +41,7 @@ static void put_info(const struct rw_ensemble *e, uint32_t i, const double *low,
 }
 
 static void put_header(const struct rw_ensemble *e, const double *low, const double *high,
-                       const struct rw_put *blocks, struct rw_put *put)
+                       const size_t *tree_bytes, struct rw_put *put)
 {
     rw_put_format(put,
                   "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
@@ -60,7 +60,7 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
     }
     rw_put_text(put, "tree_sizes=");
     for (int32_t t = 0; t < e->n_trees; t++)
-        rw_put_format(put, "%s%zu", t ? " " : "", blocks[t].n);
+        rw_put_format(put, "%s%zu", t ? " " : "", tree_bytes[t]);
     rw_put_text(put, "\n\n");
 }
 
@@ -83,44 +83,49 @@ static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
     }
 }
 
-static void put_counts(const char *key, const int32_t *count, int32_t n, struct rw_put *put)
-{
-    rw_put_text(put, key);
-    for (int32_t i = 0; i < n; i++)
-        rw_put_format(put, "%s%d", i ? " " : "", count[i]);
-    rw_put_text(put, "\n");
-}
+/* A tree's lists, in order. Trees of a leaf only have those of leaves. */
+static const struct list {
+    const char *key;
+    enum { COLUMN, GAIN_OF, CUT, TYPE, LEFT_OF, RIGHT_OF, LEAF_OF, HESSIAN, COUNT } what;
+    int of_leaves;
+} tree_lists[] = {
+    {"split_feature=", COLUMN, 0},    {"split_gain=", GAIN_OF, 0},   {"threshold=", CUT, 0},
+    {"decision_type=", TYPE, 0},      {"left_child=", LEFT_OF, 0},   {"right_child=", RIGHT_OF, 0},
+    {"leaf_value=", LEAF_OF, 1},      {"leaf_weight=", HESSIAN, 1},  {"leaf_count=", COUNT, 1},
+    {"internal_weight=", HESSIAN, 0}, {"internal_count=", COUNT, 0},
+};
 
-/* kind: v and w of leaves, all others of splits. */
-static void put_list(const struct rw_ens_tree *tree, const char *key, char kind, struct rw_put *put)
+static void put_list(const struct rw_ens_tree *tree, const int32_t *count, const struct list *list,
+                     struct rw_put *put)
 {
-    const int32_t n_splits = rw_ens_n_splits(tree);
-    const int of_leaves = kind == 'v' || kind == 'w';
-    const int32_t begin = of_leaves ? n_splits : 0;
-    const int32_t end = of_leaves ? tree->n_nodes : n_splits;
+    const int32_t n_splits = rw_ens_n_splits(tree), begin = list->of_leaves ? n_splits : 0;
+    const int32_t end = list->of_leaves ? tree->n_nodes : n_splits;
     int32_t n_sets = 0;
-    rw_put_text(put, key);
+    rw_put_text(put, list->key);
     for (int32_t i = begin; i < end; i++) {
         const struct rw_ens_node *node = &tree->node[i];
-        const int32_t child = kind == 'l' ? node->left : node->right;
+        const int32_t child = list->what == LEFT_OF ? node->left : node->right;
+        const int32_t whole[] = {
+            [COLUMN] = (int32_t)node->column,
+            [CUT] = node->by_category ? n_sets++ : 0,
+            [TYPE] = RW_LGB_MISSING_NAN | (node->by_category          ? RW_LGB_CATEGORICAL
+                                           : node->nan == RW_NAN_LEFT ? RW_LGB_DEFAULT_LEFT
+                                                                      : 0),
+            [LEFT_OF] = child < n_splits ? child : ~(child - n_splits),
+            [RIGHT_OF] = child < n_splits ? child : ~(child - n_splits),
+            [COUNT] = count[i],
+        };
+        const double real[] = {[GAIN_OF] = node->gain,
+                               [CUT] = node->threshold,
+                               [LEAF_OF] = node->value * tree->weight,
+                               [HESSIAN] = node->hessian};
+        const int is_real = list->what == GAIN_OF || list->what == LEAF_OF ||
+                            list->what == HESSIAN || (list->what == CUT && !node->by_category);
         rw_put_text(put, i > begin ? " " : "");
-        if (kind == 'f')
-            rw_put_format(put, "%u", node->column);
-        else if (kind == 'd')
-            rw_put_format(put, "%d",
-                          RW_LGB_MISSING_NAN | (node->by_category          ? RW_LGB_CATEGORICAL
-                                                : node->nan == RW_NAN_LEFT ? RW_LGB_DEFAULT_LEFT
-                                                                           : 0));
-        else if (kind == 't' && node->by_category)
-            rw_put_format(put, "%d", n_sets++);
-        else if (kind == 'l' || kind == 'r')
-            rw_put_format(put, "%d", child < n_splits ? child : ~(child - n_splits));
+        if (is_real)
+            rw_put_format(put, "%lf", real[list->what]);
         else
-            rw_put_format(put, "%lf",
-                          kind == 'g'                  ? node->gain
-                          : kind == 't'                ? node->threshold
-                          : kind == 'w' || kind == 'h' ? node->hessian
-                                                       : node->value * tree->weight);
+            rw_put_format(put, "%d", whole[list->what]);
     }
     rw_put_text(put, "\n");
 }
@@ -167,26 +172,15 @@ static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
 /* The lowering puts splits before leaves, which is LightGBM's order too. */
 static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
 {
-    const int32_t n_sets = count_sets(tree), n_splits = rw_ens_n_splits(tree);
+    const int32_t n_sets = count_sets(tree);
     int32_t *count; /* [n_nodes] */
     RW_TRY(RW_NEW(put->ctx, count, (size_t)tree->n_nodes));
     count_docs(tree, count);
     rw_put_format(put, "Tree=%d\nnum_leaves=%d\nnum_cat=%d\n", number, (tree->n_nodes + 1) / 2,
                   n_sets);
-    if (tree->n_nodes > 1) {
-        put_list(tree, "split_feature=", 'f', put);
-        put_list(tree, "split_gain=", 'g', put);
-        put_list(tree, "threshold=", 't', put);
-        put_list(tree, "decision_type=", 'd', put);
-        put_list(tree, "left_child=", 'l', put);
-        put_list(tree, "right_child=", 'r', put);
-    }
-    put_list(tree, "leaf_value=", 'v', put);
-    put_list(tree, "leaf_weight=", 'w', put);
-    put_counts("leaf_count=", count + n_splits, n_splits + 1, put);
-    if (tree->n_nodes > 1) {
-        put_list(tree, "internal_weight=", 'h', put);
-        put_counts("internal_count=", count, n_splits, put);
+    for (size_t i = 0; i < sizeof(tree_lists) / sizeof(tree_lists[0]); i++) {
+        if (tree->n_nodes > 1 || tree_lists[i].of_leaves)
+            put_list(tree, count, &tree_lists[i], put);
     }
     if (n_sets > 0)
         put_sets(tree, put);
@@ -234,31 +228,30 @@ static void put_words(const struct rw_ensemble *e, struct rw_put *put)
 
 static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
 {
-    struct rw_put *block = NULL; /* [n_trees] their sizes stand before them */
-    double *low = NULL, *high = NULL;
-    int status = RW_OK;
+    struct rw_put trees = {.ctx = put->ctx}; /* the trees' sizes stand before them */
+    struct rw_arena arena = {0};
+    size_t *tree_bytes;
+    double *low, *high;
+    int status;
     if (e->n_columns == 0)
         return rw_put_refuse(put, "a model without features has no 'lightgbm' form");
-    RW_TRY_OUT(RW_NEW(put->ctx, block, (size_t)e->n_trees));
-    RW_TRY_OUT(RW_NEW(put->ctx, low, e->n_columns));
-    RW_TRY_OUT(RW_NEW(put->ctx, high, e->n_columns));
+    RW_TRY_OUT(RW_ARENA_NEW(put->ctx, &arena, tree_bytes, (size_t)e->n_trees));
+    RW_TRY_OUT(RW_ARENA_NEW(put->ctx, &arena, low, e->n_columns));
+    RW_TRY_OUT(RW_ARENA_NEW(put->ctx, &arena, high, e->n_columns));
     threshold_ranges(e, low, high);
     for (int32_t t = 0; t < e->n_trees; t++) {
-        block[t].ctx = put->ctx;
-        RW_TRY_OUT(put_tree(&e->tree[t], t, &block[t]));
+        const size_t before = trees.n;
+        RW_TRY_OUT(put_tree(&e->tree[t], t, &trees));
+        tree_bytes[t] = trees.n - before;
     }
-    put_header(e, low, high, block, put);
-    for (int32_t t = 0; t < e->n_trees; t++)
-        rw_put_bytes(put, block[t].text, block[t].n);
+    put_header(e, low, high, tree_bytes, put);
+    rw_put_bytes(put, trees.text, trees.n);
     rw_put_text(put, "end of trees\n\n");
     put_words(e, put);
     status = put->status;
 out:
-    for (int32_t t = 0; block && t < e->n_trees; t++)
-        rw_mem_free(block[t].text);
-    rw_mem_free(block);
-    rw_mem_free(low);
-    rw_mem_free(high);
+    rw_mem_free(trees.text);
+    rw_arena_free(&arena);
     return status;
 }
 
@@ -276,7 +269,8 @@ struct reading {
     /* of the block at hand: keys, ended by NULL, and their values */
     const char *const *key;
     struct slice value[MOST_KEYS];
-    double *list[MOST_KEYS]; /* of the block at hand: numbers that have been read; owned */
+    double *list[MOST_KEYS]; /* of the block at hand: numbers that have been read */
+    struct rw_arena arena;   /* of them */
     int64_t n_sets;
     const json_t *words; /* lists of pandas_categorical; NULL: there are none */
 };
@@ -303,21 +297,14 @@ static int next_line(struct reading *r, struct slice *line)
     return 1;
 }
 
-static void forget_lists(struct reading *r)
-{
-    for (int k = 0; k < MOST_KEYS; k++) {
-        rw_mem_free(r->list[k]);
-        r->list[k] = NULL;
-    }
-}
-
 /* Reads key=value lines up to one that begins a tree or ends them all, which is left. */
 static int read_block(struct reading *r, const char *const *keys)
 {
     struct slice line;
     r->key = keys;
     memset(r->value, 0, sizeof(r->value));
-    forget_lists(r);
+    memset(r->list, 0, sizeof(r->list));
+    rw_arena_free(&r->arena);
     for (const char *before = r->at; next_line(r, &line); before = r->at) {
         if (begins(line, "Tree=") || begins(line, "end of trees")) {
             r->at = before;
@@ -368,7 +355,7 @@ static const double *read_list(struct reading *r, int k, int64_t n, int64_t leas
         rw_refuse(r->source, "%s%d: no '%s'", r->number ? "tree " : "header ", r->number,
                   r->key[k]);
     else if (!is_short)
-        rw_keep(r->source, RW_NEW(r->source->ctx, to, (size_t)n));
+        rw_keep(r->source, RW_ARENA_NEW(r->source->ctx, &r->arena, to, (size_t)n));
     r->list[k] = to;
     for (int64_t i = 0; i < n && !is_short && r->source->status == RW_OK; i++) {
         is_short = !next_word(&list, &word);
@@ -432,15 +419,13 @@ static void read_words(struct reading *r, size_t list, uint32_t column, struct r
     char(*number)[24] = NULL;
     if (!json_is_array(from) || n > UINT32_MAX)
         rw_refuse(r->source, "'pandas_categorical': expected a list of lists");
-    rw_keep(r->source, RW_NEW(r->source->ctx, word, n));
-    rw_keep(r->source, RW_NEW(r->source->ctx, number, n));
+    rw_keep(r->source, RW_ARENA_NEW(r->source->ctx, &r->arena, word, n));
+    rw_keep(r->source, RW_ARENA_NEW(r->source->ctx, &r->arena, number, n));
     for (size_t k = 0; k < n && r->source->status == RW_OK; k++)
         read_word(r, json_array_get(from, k), number[k], &word[k]);
     if (r->source->status == RW_OK)
         rw_keep(r->source,
                 rw_ensemble_categories(r->source->ctx, out, column, NULL, word, (uint32_t)n));
-    rw_mem_free(word);
-    rw_mem_free(number);
 }
 
 /* Has a categorical column a list? All have one, unless what was written says otherwise. */
@@ -477,7 +462,7 @@ static void read_columns(struct reading *r, int64_t n, struct rw_ensemble *out)
     struct rw_source *source = r->source;
     unsigned char *is_one = NULL; /* [n] categorical */
     if (rw_set_columns(source, out, (uint64_t)n) < 0 ||
-        rw_keep(source, RW_NEW(source->ctx, is_one, (size_t)n)) < 0)
+        rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, is_one, (size_t)n)) < 0)
         return;
     for (int64_t i = 0; i < n && source->status == RW_OK; i++) {
         char name[1024];
@@ -501,7 +486,6 @@ static void read_columns(struct reading *r, int64_t n, struct rw_ensemble *out)
         rw_refuse(source, "more feature names or infos than features (%lld)", (long long)n);
     if (source->status == RW_OK)
         read_categories(r, is_one, out);
-    rw_mem_free(is_one);
 }
 
 static void read_header(struct reading *r, struct rw_ensemble *out)
@@ -577,12 +561,12 @@ static void read_set(struct reading *r, struct rw_ens_node *node, struct rw_ense
     const uint32_t begin = (uint32_t)boundary[0], n_bits = 32 * ((uint32_t)boundary[1] - begin);
     for (uint32_t k = 0; k < n_bits && r->source->status == RW_OK; k++) {
         if (!((uint32_t)r->list[BITS][begin + k / 32] >> k % 32 & 1) ||
-            rw_keep(r->source, RW_GROW(r->source->ctx, category, room, (size_t)n + 1)) < 0)
+            rw_keep(r->source,
+                    RW_ARENA_GROW(r->source->ctx, &r->arena, category, room, (size_t)n + 1)) < 0)
             continue;
         category[n++] = k;
     }
     rw_read_set(r->source, out, node, category, n); /* its info may not say that it is one */
-    rw_mem_free(category);
 }
 
 /* Splits stand before leaves. */
@@ -692,7 +676,7 @@ static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
         r.number++;
         read_tree(&r, out);
     }
-    forget_lists(&r);
+    rw_arena_free(&r.arena);
     json_decref(words);
     return source->status;
 }

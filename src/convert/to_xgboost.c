@@ -279,6 +279,7 @@ struct reading {
     size_t next_set;                /* behind the one read last */
     int32_t number;                 /* of the tree, from 1 */
     uint32_t n_columns;
+    struct rw_arena arena; /* of words, and categories of a split */
 };
 
 /* XGBoost's parameters are texts: "0", "5E-1", "[5E-1]". */
@@ -389,14 +390,13 @@ static void read_words(struct reading *r, const json_t *from, uint32_t column,
     char *text = NULL;
     if (n == 0 || n > UINT32_MAX)
         return;
-    if (rw_keep(r->source, RW_NEW(ctx, word, n)) == RW_OK)
-        rw_keep(r->source, RW_NEW(ctx, text, offsets ? n_values + n : n * LONGEST_NUMBER));
+    if (rw_keep(r->source, RW_ARENA_NEW(ctx, &r->arena, word, n)) == RW_OK)
+        rw_keep(r->source,
+                RW_ARENA_NEW(ctx, &r->arena, text, offsets ? n_values + n : n * LONGEST_NUMBER));
     if (r->source->status == RW_OK)
         copy_words(r, from, column, n, word, text);
     if (r->source->status == RW_OK)
         rw_keep(r->source, rw_ensemble_categories(ctx, out, column, NULL, word, (uint32_t)n));
-    rw_mem_free(word);
-    rw_mem_free(text);
 }
 
 static void read_dictionaries(struct reading *r, const json_t *model, struct rw_ensemble *out)
@@ -439,12 +439,12 @@ static void read_set(struct reading *r, size_t i, struct rw_ens_node *node, stru
     const size_t set = r->next_set - 1;
     const int64_t begin = integer_at(r, SET_BEGIN, set, 0, (int64_t)n_all);
     const int64_t n = integer_at(r, SET_SIZE, set, 0, (int64_t)n_all - begin);
-    if (r->source->status < 0 || rw_keep(r->source, RW_NEW(ctx, category, (size_t)n)) < 0)
+    if (r->source->status < 0 ||
+        rw_keep(r->source, RW_ARENA_NEW(ctx, &r->arena, category, (size_t)n)) < 0)
         return;
     for (int64_t k = 0; k < n && r->source->status == RW_OK; k++)
         category[k] = (uint32_t)integer_at(r, CATEGORY, (size_t)(begin + k), 0, INT32_MAX);
     rw_read_set(r->source, out, node, category, (size_t)n);
-    rw_mem_free(category);
 }
 
 static void read_split(struct reading *r, size_t i, struct rw_ens_node *node,
@@ -592,6 +592,7 @@ static int parse(struct rw_source *source, json_t *root, enum member leaf, struc
     struct reading r = {.source = source, .leaf = leaf};
     if (root)
         read_model(&r, root, out);
+    rw_arena_free(&r.arena);
     json_decref(root);
     return source->status;
 }

@@ -19,16 +19,16 @@ struct verifying {
     int base;
     const struct rw_dataset *dataset;
     struct rw_verify_by *by;
-    struct rw_recoded coded; /* the data as our trees ask for them; owned */
-    float *
-        *given_as; /* [n_used] NULL: no categories; else what they are given of [n_docs]; owned */
-    int32_t **leaf_of; /* [n_trees][n_nodes] the written leaf of their leaf; owned */
+    struct rw_recoded coded; /* the data as our trees ask for them */
+    float **given_as;  /* [n_used] NULL: no categories; else what they are given of [n_docs] */
+    int32_t **leaf_of; /* [n_trees][n_nodes] the written leaf of their leaf */
     uint32_t n_used;
-    uint32_t *used; /* [n_used] features that either side asks for; owned */
+    uint32_t *used; /* [n_used] features that either side asks for */
     /* of all threads, each of which has a part of its own */
-    float *block[2];     /* [n_threads][n_used][BLOCK] for us, and for them; owned */
-    float *ours, *given; /* [n_threads][RW_FEATURE_IDS] a document for us, and for them; owned */
-    double *score[2];    /* [n_docs] ours, theirs; owned */
+    float *block[2];       /* [n_threads][n_used][BLOCK] for us, and for them */
+    float *ours, *given;   /* [n_threads][RW_FEATURE_IDS] a document for us, and for them */
+    double *score[2];      /* [n_docs] ours, theirs */
+    struct rw_arena arena; /* of all arrays */
 };
 
 /* ------------------------------------------------------------------ the same leaf? */
@@ -75,23 +75,20 @@ static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
 
 static int match_trees(struct verifying *v)
 {
-    struct pair *stack = NULL;
-    int status = RW_OK;
     if (v->theirs->n_trees != v->model->n_trees)
         return rw_fail(v->ctx, RW_ERR_FORMAT, "the file has %d trees, the model has %d",
                        v->theirs->n_trees, v->model->n_trees);
-    RW_TRY_OUT(RW_NEW(v->ctx, v->leaf_of, (size_t)v->model->n_trees));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->leaf_of, (size_t)v->model->n_trees));
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const size_t n = (size_t)v->theirs->tree[t].n_nodes;
-        RW_TRY_OUT(RW_NEW(v->ctx, v->leaf_of[t], n));
-        RW_TRY_OUT(RW_NEW_RAW(v->ctx, stack, 2 * n + 2 * (size_t)v->written->tree[t].n_leaves));
-        RW_TRY_OUT(match_tree(v, t, stack));
+        struct pair *stack;
+        RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->leaf_of[t], n));
+        RW_TRY(RW_NEW_RAW(v->ctx, stack, 2 * n + 2 * (size_t)v->written->tree[t].n_leaves));
+        const int status = match_tree(v, t, stack);
         rw_mem_free(stack);
-        stack = NULL;
+        RW_TRY(status);
     }
-out:
-    rw_mem_free(stack);
-    return status;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ documents */
@@ -99,7 +96,8 @@ out:
 static int find_used(struct verifying *v)
 {
     uint8_t *is_used;
-    RW_TRY(RW_NEW(v->ctx, is_used, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, is_used, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->used, RW_FEATURE_IDS));
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const struct rw_ens_tree *other = &v->theirs->tree[t];
         for (int32_t i = 0; i < v->model->tree[t].n_leaves - 1; i++)
@@ -110,13 +108,11 @@ static int find_used(struct verifying *v)
                 is_used[f] = 1;
         }
     }
-    int status = RW_NEW(v->ctx, v->used, RW_FEATURE_IDS);
-    for (uint32_t f = 0; f <= RW_MAX_FEATURE && status == RW_OK; f++) {
+    for (uint32_t f = 0; f <= RW_MAX_FEATURE; f++) {
         if (is_used[f])
             v->used[v->n_used++] = f;
     }
-    rw_mem_free(is_used);
-    return status;
+    return RW_OK;
 }
 
 static void load_values(const struct rw_dataset *dataset, uint32_t feature, uint32_t begin,
@@ -192,7 +188,7 @@ static int give_categories(struct verifying *v)
     const uint32_t n = v->dataset->n_docs;
     RW_TRY(rw_categories_recode(v->ctx, &v->model->categories, v->dataset, v->model->absent_missing,
                                 &v->coded));
-    RW_TRY(RW_NEW(v->ctx, v->given_as, v->n_used));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->given_as, v->n_used));
     for (uint32_t i = 0; i < v->n_used; i++) {
         const int64_t shift = v->base < 0 ? 0 : (int64_t)v->rules->first_column - v->base;
         const int64_t column = (int64_t)v->used[i] + shift;
@@ -202,7 +198,7 @@ static int give_categories(struct verifying *v)
             continue;
         struct rw_lexicon *lexicon =
             rw_lexicon_has(v->dataset->lexicon, v->used[i]) ? v->dataset->lexicon : NULL;
-        RW_TRY(RW_NEW_RAW(v->ctx, v->given_as[i], n));
+        RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->given_as[i], n));
         load_values(v->dataset, v->used[i], 0, n, v->given_as[i]);
         for (uint32_t d = 0; d < n; d++) {
             const int is_absent = rw_is_absent(v->given_as[i][d]);
@@ -355,10 +351,9 @@ static uint64_t moved(struct two *all, struct two *scratch, size_t n)
 
 static int count_pairs(struct verifying *v)
 {
-    struct two *all = NULL, *scratch = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(v->ctx, all, v->dataset->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(v->ctx, scratch, v->dataset->n_docs));
+    struct two *all, *scratch;
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, all, v->dataset->n_docs));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, scratch, v->dataset->n_docs));
     for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
         const uint32_t begin = v->dataset->query_offset[q], end = v->dataset->query_offset[q + 1];
         for (uint32_t d = begin; d < end; d++)
@@ -366,10 +361,7 @@ static int count_pairs(struct verifying *v)
         v->by->n_pairs += pairs_of(end - begin);
         v->by->n_pairs_moved += moved(all, scratch, end - begin);
     }
-out:
-    rw_mem_free(all);
-    rw_mem_free(scratch);
-    return status;
+    return RW_OK;
 }
 
 static void join(struct rw_verify_by *into, const struct rw_verify_by *part)
@@ -416,10 +408,10 @@ static int score_docs(struct verifying *v)
     const uint32_t n_blocks = (v->dataset->n_docs + BLOCK - 1) / BLOCK;
     const uint32_t most = (uint32_t)v->ctx->n_threads;
     const size_t n_threads = n_blocks < most ? n_blocks : most;
-    RW_TRY(RW_NEW(v->ctx, v->block[0], n_threads * v->n_used * BLOCK));
-    RW_TRY(RW_NEW(v->ctx, v->block[1], n_threads * v->n_used * BLOCK));
-    RW_TRY(RW_NEW(v->ctx, v->ours, n_threads * RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(v->ctx, v->given, n_threads * RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->block[0], n_threads * v->n_used * BLOCK));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->block[1], n_threads * v->n_used * BLOCK));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->ours, n_threads * RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->given, n_threads * RW_FEATURE_IDS));
     return rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, v);
 }
 
@@ -446,24 +438,12 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
     RW_TRY_OUT(match_trees(&v));
     RW_TRY_OUT(find_used(&v));
     RW_TRY_OUT(give_categories(&v));
-    RW_TRY_OUT(RW_NEW(ctx, v.score[0], n));
-    RW_TRY_OUT(RW_NEW(ctx, v.score[1], n));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &v.arena, v.score[0], n));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &v.arena, v.score[1], n));
     RW_TRY_OUT(score_docs(&v));
     RW_TRY_OUT(count_pairs(&v));
 out:
-    for (int32_t t = 0; v.leaf_of && t < model->n_trees; t++)
-        rw_mem_free(v.leaf_of[t]);
-    rw_mem_free(v.leaf_of);
-    for (uint32_t i = 0; v.given_as && i < v.n_used; i++)
-        rw_mem_free(v.given_as[i]);
-    rw_mem_free(v.given_as);
     rw_recoded_release(&v.coded);
-    rw_mem_free(v.used);
-    rw_mem_free(v.block[0]);
-    rw_mem_free(v.block[1]);
-    rw_mem_free(v.ours);
-    rw_mem_free(v.given);
-    rw_mem_free(v.score[0]);
-    rw_mem_free(v.score[1]);
+    rw_arena_free(&v.arena);
     return status;
 }
