@@ -35,30 +35,28 @@ enum {
     MOST_BUCKETS = 65536
 };
 
-struct border {
-    uint32_t column;
-    uint8_t nan_right;
-    float at;
-};
-
 /* A category that some test of its column lists. */
 struct word {
     uint32_t column, hash;
     uint32_t category; /* as nodes list it; MISSING */
 };
-/* At a column stands how many there are in columns before it. */
+/* What a split of some tree asks. CatBoost's number of it is its index. */
+struct split {
+    const struct rw_ens_node *node; /* the first that asks it */
+    uint32_t entry;                 /* of its column among the floats, or among the categories */
+    uint32_t class_of;              /* of a set: of the entry's statistic */
+};
 struct writing {
     const struct rw_ensemble *ensemble;
-    struct border *border; /* [n] ascending, each once */
-    size_t n;
-    uint32_t *float_index; /* [n_columns] floats are counted apart from categories */
-    /* Splits by categories, each once: those that list one category, by column, then the others, by
+    /* Each once: the comparisons of floats, the tests for one category, those for a set; in each by
      * column. */
-    const struct rw_ens_node **test; /* [n_tests] */
-    size_t n_tests;
-    struct word *word; /* those that tests list, by column and hash */
-    uint32_t *singles_to, *sets_to, *words_to, *entries_to; /* [n_columns + 1] */
-    struct rw_arena arena;                                  /* of all arrays */
+    struct split *split;
+    size_t n_floats, n_singles, n_sets;
+    uint32_t *column_of; /* [n_entries] of categories: a column has one or more */
+    uint32_t n_entries;
+    struct word *word; /* [n_words] those that tests list, by column and hash */
+    uint32_t n_words;
+    struct rw_arena arena; /* of all arrays */
 };
 
 /* ------------------------------------------------------------------ categories */
@@ -105,13 +103,21 @@ static int compare(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
-static int by_test(const void *a, const void *b)
+static enum kind { FLOAT, ONE, SET } kind_of(const struct rw_ens_node *node)
 {
-    const struct rw_ens_node *x = *(const struct rw_ens_node *const *)a;
-    const struct rw_ens_node *y = *(const struct rw_ens_node *const *)b;
-    int order = lists_one(y) - lists_one(x);
+    return !node->by_category ? FLOAT : lists_one(node) ? ONE : SET;
+}
+
+static int by_question(const void *a, const void *b)
+{
+    const struct rw_ens_node *x = ((const struct split *)a)->node;
+    const struct rw_ens_node *y = ((const struct split *)b)->node;
+    const float at[2] = {(float)x->threshold, (float)y->threshold};
+    int order = (int)kind_of(x) - (int)kind_of(y);
     order = order ? order : compare(x->column, y->column);
-    order = order ? order : lists_missing(x) - lists_missing(y);
+    order = order ? order : lists_missing(x) - lists_missing(y); /* of floats: is NaN large? */
+    if (order == 0 && !x->by_category)
+        return (at[0] > at[1]) - (at[0] < at[1]);
     order = order ? order : compare(x->n_listed, y->n_listed);
     for (uint32_t i = 0; order == 0 && i < x->n_listed; i++)
         order = compare(x->listed[i], y->listed[i]);
@@ -126,34 +132,41 @@ static int by_word(const void *a, const void *b)
     return order ? order : compare(x->category, y->category);
 }
 
-static int gather_tests(struct rw_ctx *ctx, struct writing *w)
+static int gather_splits(struct rw_ctx *ctx, struct writing *w)
 {
     size_t room = 0, n = 0;
+    RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->split, room, 1));
     for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &w->ensemble->tree[t];
         for (int32_t i = 0; i < tree->n_nodes; i++) {
-            if (tree->node[i].left < 0 || !tree->node[i].by_category)
+            if (tree->node[i].left < 0)
                 continue;
-            RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->test, room, n + 1));
-            w->test[n++] = &tree->node[i];
+            RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->split, room, n + 1));
+            w->split[n++].node = &tree->node[i];
         }
     }
-    w->n_tests = rw_sort_unique(w->test, n, sizeof(*w->test), by_test);
+    n = rw_sort_unique(w->split, n, sizeof(*w->split), by_question);
+    for (size_t i = 0; i < n; i++) {
+        const enum kind kind = kind_of(w->split[i].node);
+        *(kind == FLOAT ? &w->n_floats : kind == ONE ? &w->n_singles : &w->n_sets) += 1;
+    }
     return RW_OK;
 }
 
 /* A missing value is among the words of each column that has a test. */
-static int gather_words(struct rw_ctx *ctx, struct writing *w, size_t *n_words)
+static int gather_words(struct rw_ctx *ctx, struct writing *w)
 {
+    const size_t end = w->n_floats + w->n_singles + w->n_sets;
     size_t room = 0, n = 0;
-    for (size_t i = 0; i < w->n_tests; i++) {
-        const struct rw_ens_node *node = w->test[i];
+    for (size_t i = w->n_floats; i < end; i++) {
+        const struct rw_ens_node *node = w->split[i].node;
         RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->word, room, n + node->n_listed + 1));
         w->word[n++] = word_in(w->ensemble, node->column, MISSING);
         for (uint32_t k = 0; k < node->n_listed; k++)
             w->word[n++] = word_in(w->ensemble, node->column, node->listed[k]);
     }
-    *n_words = n = rw_sort_unique(w->word, n, sizeof(*w->word), by_word);
+    n = rw_sort_unique(w->word, n, sizeof(*w->word), by_word);
+    w->n_words = (uint32_t)n;
     for (size_t i = 1; i < n; i++) {
         const struct word *last = &w->word[i - 1];
         const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, last->column);
@@ -168,46 +181,64 @@ static int gather_words(struct rw_ctx *ctx, struct writing *w, size_t *n_words)
     return RW_OK;
 }
 
-static int make_tests(struct rw_ctx *ctx, struct writing *w)
+/* Moves *i past the splits of a column up to `end`. Returns how many they are. */
+static uint32_t of_column(const struct writing *w, size_t *i, size_t end, uint32_t column)
 {
-    const struct rw_ensemble *ensemble = w->ensemble;
-    const uint32_t n = ensemble->n_columns;
-    size_t n_words = 0;
-    RW_TRY(gather_tests(ctx, w));
-    RW_TRY(gather_words(ctx, w, &n_words));
-    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->singles_to, (size_t)n + 1));
-    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->sets_to, (size_t)n + 1));
-    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->words_to, (size_t)n + 1));
-    RW_TRY(RW_ARENA_NEW(ctx, &w->arena, w->entries_to, (size_t)n + 1));
-    for (size_t i = 0; i < w->n_tests; i++)
-        (lists_one(w->test[i]) ? w->singles_to : w->sets_to)[w->test[i]->column + 1]++;
-    for (size_t i = 0; i < n_words; i++)
-        w->words_to[w->word[i].column + 1]++;
-    for (uint32_t c = 0; c < n; c++) {
-        const uint32_t entries =
-            (w->sets_to[c + 1] + RW_CATBOOST_CLASSES - 1) / RW_CATBOOST_CLASSES;
-        w->entries_to[c + 1] = w->entries_to[c] + (!rw_ens_categories_of(ensemble, c) ? 0
-                                                   : entries                          ? entries
-                                                                                      : 1);
-        w->singles_to[c + 1] += w->singles_to[c];
-        w->sets_to[c + 1] += w->sets_to[c];
-        w->words_to[c + 1] += w->words_to[c];
+    const size_t begin = *i;
+    while (*i < end && w->split[*i].node->column == column)
+        ++*i;
+    return (uint32_t)(*i - begin);
+}
+
+static int number_entries(struct rw_ctx *ctx, struct writing *w)
+{
+    size_t number = 0, single = w->n_floats, set = single + w->n_singles, room = 0;
+    const size_t first_single = single, first_set = set, end = set + w->n_sets;
+    uint32_t n_float_entries = 0;
+    for (uint32_t c = 0; c < w->ensemble->n_columns; c++) {
+        if (!rw_ens_categories_of(w->ensemble, c)) {
+            for (uint32_t n = of_column(w, &number, first_single, c); n > 0; n--)
+                w->split[number - n].entry = n_float_entries;
+            n_float_entries++;
+            continue;
+        }
+        for (uint32_t n = of_column(w, &single, first_set, c); n > 0; n--)
+            w->split[single - n].entry = w->n_entries;
+        const size_t begin = set;
+        const uint32_t n_sets = of_column(w, &set, end, c);
+        for (uint32_t i = 0; i < n_sets; i++) {
+            w->split[begin + i].entry = w->n_entries + i / RW_CATBOOST_CLASSES;
+            w->split[begin + i].class_of = i % RW_CATBOOST_CLASSES;
+        }
+        for (uint32_t i = 0; i == 0 || i < n_sets; i += RW_CATBOOST_CLASSES) {
+            RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->column_of, room, (size_t)w->n_entries + 1));
+            w->column_of[w->n_entries++] = c;
+        }
     }
     return RW_OK;
 }
 
-static uint32_t n_singles(const struct writing *w)
+/* Do two nodes compare values of one entry with its borders, or with its values? */
+static int same_bucket_list(const struct rw_ens_node *a, const struct rw_ens_node *b)
 {
-    return w->singles_to[w->ensemble->n_columns];
+    return a->by_category == b->by_category && a->column == b->column &&
+           (a->by_category || a->nan == b->nan);
 }
 
-static size_t n_test_buckets(const struct writing *w)
+static int check_buckets(const struct writing *w, struct rw_put *put)
 {
-    size_t n = w->n_tests - n_singles(w);
-    for (uint32_t c = 0; c < w->ensemble->n_columns; c++)
-        n += (w->singles_to[c + 1] - w->singles_to[c] + RW_CATBOOST_A_BUCKET - 1) /
-             RW_CATBOOST_A_BUCKET;
-    return n;
+    size_t n = w->n_sets, in_list = 0;
+    for (size_t i = 0; i < w->n_floats + w->n_singles; i++) {
+        in_list =
+            i > 0 && same_bucket_list(w->split[i - 1].node, w->split[i].node) ? in_list + 1 : 0;
+        n += in_list % RW_CATBOOST_A_BUCKET == 0;
+    }
+    if (n > MOST_BUCKETS)
+        rw_put_refuse(put,
+                      "%zu buckets of %d thresholds of a feature, or of a set of categories; "
+                      "CatBoost has numbers for %d",
+                      n, RW_CATBOOST_A_BUCKET, MOST_BUCKETS);
+    return put->status;
 }
 
 /* The hash of the only category that a test lists, as CatBoost writes it: an int. */
@@ -217,19 +248,23 @@ static int value_of(const struct writing *w, const struct rw_ens_node *node)
     return (int)word_in(w->ensemble, node->column, category).hash;
 }
 
-static void put_entries(const struct writing *w, uint32_t column, struct rw_put *put)
+static const char *name_of(const struct writing *w, uint32_t column)
 {
-    const char *name = w->ensemble->column_name ? w->ensemble->column_name[column] : "";
-    for (uint32_t e = w->entries_to[column]; e < w->entries_to[column + 1]; e++) {
-        const int is_first = e == w->entries_to[column];
+    return w->ensemble->column_name ? w->ensemble->column_name[column] : "";
+}
+
+static void put_entries(const struct writing *w, struct rw_put *put)
+{
+    const size_t end = w->n_floats + w->n_singles;
+    for (uint32_t e = 0, i = (uint32_t)w->n_floats; e < w->n_entries; e++) {
+        const uint32_t first = i;
         rw_put_format(put, "%s{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":",
-                      e > 0 ? ",\n" : "\n", e, column);
-        rw_put_json_text(put, name);
-        for (uint32_t i = w->singles_to[column]; is_first && i < w->singles_to[column + 1]; i++)
-            rw_put_format(put, "%s%d", i > w->singles_to[column] ? "," : ",\"values\":[",
-                          value_of(w, w->test[i]));
-        rw_put_text(put,
-                    is_first && w->singles_to[column] < w->singles_to[column + 1] ? "]}" : "}");
+                      e > 0 ? ",\n" : "\n", e, w->column_of[e]);
+        rw_put_json_text(put, name_of(w, w->column_of[e]));
+        for (; i < end && w->split[i].entry == e; i++)
+            rw_put_format(put, "%s%d", i > first ? "," : ",\"values\":[",
+                          value_of(w, w->split[i].node));
+        rw_put_text(put, i > first ? "]}" : "}");
     }
 }
 
@@ -244,38 +279,23 @@ static void put_identifier(uint32_t entry, struct rw_put *put)
                   entry);
 }
 
-/* Where a set stands: the entry whose statistic it is a class of. */
-struct place {
-    uint32_t entry, class_of;
-};
-
-static struct place place_of(const struct writing *w, size_t test)
+static void put_statistic(const struct split *set, const char *before, struct rw_put *put)
 {
-    const uint32_t column = w->test[test]->column;
-    const uint32_t in_column = (uint32_t)test - n_singles(w) - w->sets_to[column];
-    return (struct place){w->entries_to[column] + in_column / RW_CATBOOST_CLASSES,
-                          in_column % RW_CATBOOST_CLASSES};
-}
-
-static void put_statistic(const struct writing *w, size_t test, struct rw_put *put)
-{
-    const struct place at = place_of(w, test);
-    rw_put_text(put, test > n_singles(w) ? ",\n{\"identifier\":" : "\n{\"identifier\":");
-    put_identifier(at.entry, put);
+    rw_put_format(put, "%s{\"identifier\":", before);
+    put_identifier(set->entry, put);
     rw_put_format(put,
                   ",\"elements\":" ELEMENTS(
                       "\"") ",\"ctr_type\":\"Buckets\",\"target_border_idx\":%u,"
                             "\"prior_numerator\":0,\"prior_denomerator\":1,\"shift\":0,\"scale\":1,"
                             "\"borders\":[0]}",
-                  at.entry, at.class_of);
+                  set->entry, set->class_of);
 }
 
 static void put_words(const struct writing *w, struct rw_put *put)
 {
-    const uint32_t n = w->words_to[w->ensemble->n_columns];
     int any = 0;
     rw_put_text(put, ",\n\"cat_features_hash\":[");
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < w->n_words; i++) {
         const struct word *word = &w->word[i];
         char decimal[16];
         if (word->category == MISSING)
@@ -290,161 +310,86 @@ static void put_words(const struct writing *w, struct rw_put *put)
 
 static void put_tests(const struct writing *w, struct rw_put *put)
 {
-    const uint32_t n_columns = w->ensemble->n_columns;
-    if (w->entries_to[n_columns] == 0)
+    const struct split *set = &w->split[w->n_floats + w->n_singles];
+    if (w->n_entries == 0)
         return;
     rw_put_text(put, ",\n\"categorical_features\":[");
-    for (uint32_t c = 0; c < n_columns; c++)
-        put_entries(w, c, put);
-    rw_put_text(put, "\n]");
-    if (w->n_tests > n_singles(w)) {
-        rw_put_text(put, ",\n\"ctrs\":[");
-        for (size_t i = n_singles(w); i < w->n_tests; i++)
-            put_statistic(w, i, put);
-        rw_put_text(put, "\n]");
-    }
+    put_entries(w, put);
+    rw_put_text(put, w->n_sets > 0 ? "\n],\n\"ctrs\":[" : "\n]");
+    for (size_t i = 0; i < w->n_sets; i++)
+        put_statistic(&set[i], i > 0 ? ",\n" : "\n", put);
+    rw_put_text(put, w->n_sets > 0 ? "\n]" : "");
     put_words(w, put);
 }
 
-/* A column's sets from the i-th test on that stand in one table. Returns how many. */
-static size_t put_table(const struct writing *w, size_t i, struct rw_put *put)
+/* The table of an entry: its n sets, by category. */
+static void put_table(const struct writing *w, const struct split *set, size_t n,
+                      struct rw_put *put)
 {
-    const uint32_t column = w->test[i]->column, entry = place_of(w, i).entry;
-    size_t n = 1;
-    while (i + n < w->n_tests && place_of(w, i + n).entry == entry)
-        n++;
-    put_identifier(entry, put);
+    const uint32_t column = set->node->column;
+    const uint32_t begin = rw_records_under(w->word, sizeof(*w->word), w->n_words, column);
+    put_identifier(set->entry, put);
     rw_put_text(put, ":{\"hash_map\":[");
-    for (uint32_t k = w->words_to[column]; k < w->words_to[column + 1]; k++) {
+    for (uint32_t k = begin; k < w->n_words && w->word[k].column == column; k++) {
         char key[24];
         snprintf(key, sizeof(key), "%llu", (unsigned long long)rw_catboost_key(w->word[k].hash));
-        rw_put_format(put, "%s\"%s\"", k > w->words_to[column] ? ",\n" : "\n", key);
-        for (size_t c = 0; c < n; c++)
-            rw_put_text(put, lists(w->test[i + c], w->word[k].category) ? ",1" : ",0");
+        rw_put_format(put, "%s\"%s\"", k > begin ? ",\n" : "\n", key);
+        for (size_t i = 0; i < n; i++)
+            rw_put_text(put, lists(set[i].node, w->word[k].category) ? ",1" : ",0");
     }
     rw_put_format(put, "\n],\"hash_stride\":%zu,\"counter_denominator\":0}", n + 1);
-    return n;
 }
 
 static void put_tables(const struct writing *w, struct rw_put *put)
 {
-    const size_t first = n_singles(w);
-    if (w->n_tests == first)
-        return;
-    rw_put_text(put, "\"ctr_data\":{");
-    for (size_t i = first; i < w->n_tests;) {
-        rw_put_text(put, i > first ? ",\n" : "\n");
-        i += put_table(w, i, put);
+    const struct split *set = &w->split[w->n_floats + w->n_singles];
+    rw_put_text(put, w->n_sets > 0 ? "\"ctr_data\":{" : "");
+    for (size_t i = 0, n; i < w->n_sets; i += n) {
+        for (n = 1; i + n < w->n_sets && set[i + n].entry == set[i].entry;)
+            n++;
+        rw_put_text(put, i > 0 ? ",\n" : "\n");
+        put_table(w, &set[i], n, put);
     }
-    rw_put_text(put, "\n},\n");
+    rw_put_text(put, w->n_sets > 0 ? "\n},\n" : "");
 }
 
-static void put_split(const struct writing *w, const struct rw_ens_node *node, size_t first,
-                      struct rw_put *put)
+/* ------------------------------------------------------------------ floats */
+
+/* An entry for a column, with the borders from `begin` on that are of it; returns their end. */
+static size_t put_float(const struct writing *w, uint32_t column, uint32_t entry, size_t begin,
+                        struct rw_put *put)
 {
-    const struct rw_ens_node **found =
-        bsearch(&node, w->test, w->n_tests, sizeof(*w->test), by_test);
-    const size_t i = (size_t)(found - w->test);
-    if (lists_one(node))
-        rw_put_format(put, "{\"cat_feature_index\":%u,\"value\":%d", w->entries_to[node->column],
-                      value_of(w, node));
-    else
-        rw_put_format(put, "{\"ctr_target_border_idx\":%u,\"border\":0.0", place_of(w, i).class_of);
-    rw_put_format(put, ",\"split_index\":%zu,\"split_type\":\"%s\"}", first + i,
-                  lists_one(node) ? "OneHotFeature" : "OnlineCtr");
-}
-
-/* ------------------------------------------------------------------ borders */
-
-static int by_border(const void *a, const void *b)
-{
-    const struct border *x = a, *y = b;
-    if (x->column != y->column)
-        return x->column < y->column ? -1 : 1;
-    if (x->nan_right != y->nan_right)
-        return x->nan_right < y->nan_right ? -1 : 1;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
-
-static struct border border_of(const struct rw_ens_node *node)
-{
-    return (struct border){node->column, node->nan == RW_NAN_RIGHT, (float)node->threshold};
-}
-
-static int same_entry(const struct border *a, const struct border *b)
-{
-    return a->column == b->column && a->nan_right == b->nan_right;
-}
-
-static int number_borders(struct writing *w, struct rw_put *put)
-{
-    size_t room = 0, n = 0, n_buckets = n_test_buckets(w), in_entry = 0;
-    for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &w->ensemble->tree[t];
-        for (int32_t i = 0; i < tree->n_nodes; i++) {
-            if (tree->node[i].left < 0 || tree->node[i].by_category)
-                continue;
-            RW_TRY(RW_ARENA_GROW(put->ctx, &w->arena, w->border, room, n + 1));
-            w->border[n++] = border_of(&tree->node[i]);
-        }
-    }
-    w->n = rw_sort_unique(w->border, n, sizeof(*w->border), by_border);
-    for (size_t i = 0; i < w->n; i++) {
-        in_entry = i > 0 && same_entry(&w->border[i - 1], &w->border[i]) ? in_entry + 1 : 0;
-        n_buckets += in_entry % RW_CATBOOST_A_BUCKET == 0;
-    }
-    if (n_buckets > MOST_BUCKETS)
-        rw_put_refuse(put,
-                      "%zu buckets of %d thresholds of a feature, or of a set of categories; "
-                      "CatBoost has numbers for %d",
-                      n_buckets, RW_CATBOOST_A_BUCKET, MOST_BUCKETS);
-    return put->status;
-}
-
-/* ------------------------------------------------------------------ features */
-
-static int count_floats(struct writing *w, struct rw_put *put)
-{
-    uint32_t n = 0;
-    put->status = RW_ARENA_NEW(put->ctx, &w->arena, w->float_index, w->ensemble->n_columns);
-    for (uint32_t c = 0; put->status == RW_OK && c < w->ensemble->n_columns; c++) {
-        w->float_index[c] = n;
-        n += !rw_ens_categories_of(w->ensemble, c);
-    }
-    return put->status;
-}
-
-/* An entry for a column with the borders from `begin` on that are of it; returns their end. */
-static size_t put_entry(const struct writing *w, uint32_t column, size_t begin, struct rw_put *put)
-{
-    const struct border *first = begin < w->n ? &w->border[begin] : NULL;
+    const struct rw_ens_node *first = begin < w->n_floats ? w->split[begin].node : NULL;
     const int is_used = first && first->column == column;
     size_t i = begin;
-    rw_put_format(put, "{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":",
-                  w->float_index[column], column);
-    rw_put_json_text(put, w->ensemble->column_name ? w->ensemble->column_name[column] : "");
+    rw_put_format(put, "{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":", entry,
+                  column);
+    rw_put_json_text(put, name_of(w, column));
     rw_put_format(put, ",\"has_nans\":%s,\"nan_value_treatment\":\"%s\",\"borders\":[",
                   is_used ? "true" : "false",
-                  !is_used           ? "AsIs"
-                  : first->nan_right ? "AsTrue"
-                                     : "AsFalse");
-    for (; is_used && i < w->n && same_entry(&w->border[i], first); i++)
-        rw_put_format(put, "%s%lf", i > begin ? "," : "", (double)w->border[i].at);
+                  !is_used                     ? "AsIs"
+                  : first->nan == RW_NAN_RIGHT ? "AsTrue"
+                                               : "AsFalse");
+    for (; is_used && i < w->n_floats && same_bucket_list(w->split[i].node, first); i++)
+        rw_put_format(put, "%s%lf", i > begin ? "," : "",
+                      (double)(float)w->split[i].node->threshold);
     rw_put_text(put, "]}");
     return i;
 }
 
 static void put_features(const struct writing *w, struct rw_put *put)
 {
+    uint32_t entry = 0;
     size_t at = 0;
     rw_put_text(put, "\"features_info\":{\"float_features\":[");
     for (uint32_t column = 0; column < w->ensemble->n_columns; column++) {
         if (rw_ens_categories_of(w->ensemble, column))
             continue;
         do {
-            rw_put_text(put, w->float_index[column] > 0 || at > 0 ? ",\n" : "\n");
-            at = put_entry(w, column, at, put);
-        } while (at < w->n && w->border[at].column == column);
+            rw_put_text(put, entry > 0 || at > 0 ? ",\n" : "\n");
+            at = put_float(w, column, entry, at, put);
+        } while (at < w->n_floats && w->split[at].node->column == column);
+        entry++;
     }
     rw_put_text(put, "\n]");
     put_tests(w, put);
@@ -464,18 +409,24 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         rw_put_text(put, "}");
         return;
     }
-    if (at->node->by_category) {
-        rw_put_text(put, "{\"split\":");
-        put_split(w, at->node, w->n, put);
-        rw_put_text(put, ",\"left\":");
-        return;
-    }
-    const struct border key = border_of(at->node);
-    const struct border *border = bsearch(&key, w->border, w->n, sizeof(key), by_border);
-    rw_put_format(put,
-                  "{\"split\":{\"border\":%lf,\"float_feature_index\":%u,\"split_index\":%zu,"
-                  "\"split_type\":\"FloatFeature\"},\"left\":",
-                  (double)key.at, w->float_index[key.column], (size_t)(border - w->border));
+    const size_t n_splits = w->n_floats + w->n_singles + w->n_sets;
+    const struct split key = {.node = at->node};
+    const struct split *split = bsearch(&key, w->split, n_splits, sizeof(key), by_question);
+    const enum kind kind = kind_of(at->node);
+    if (kind == FLOAT)
+        rw_put_format(put, "{\"split\":{\"border\":%lf,\"float_feature_index\":%u",
+                      (double)(float)at->node->threshold, split->entry);
+    else if (kind == ONE)
+        rw_put_format(put, "{\"split\":{\"cat_feature_index\":%u,\"value\":%d", split->entry,
+                      value_of(w, at->node));
+    else
+        rw_put_format(put, "{\"split\":{\"ctr_target_border_idx\":%u,\"border\":0.0",
+                      split->class_of);
+    rw_put_format(
+        put, ",\"split_index\":%zu,\"split_type\":\"%s\"},\"left\":", (size_t)(split - w->split),
+        kind == FLOAT ? "FloatFeature"
+        : kind == ONE ? "OneHotFeature"
+                      : "OnlineCtr");
 }
 
 /* Is no left child the root of more nodes than can be stepped over? */
@@ -517,9 +468,10 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
     if (ensemble->n_trees == 0) /* loaded there, but not applied: "Empty tree range [0, 0)" */
         return rw_put_refuse(
             put, "a model without trees is none in CatBoost, which needs one to predict");
-    RW_TRY_OUT(make_tests(put->ctx, &w));
-    RW_TRY_OUT(count_floats(&w, put));
-    RW_TRY_OUT(number_borders(&w, put));
+    RW_TRY_OUT(gather_splits(put->ctx, &w));
+    RW_TRY_OUT(gather_words(put->ctx, &w));
+    RW_TRY_OUT(number_entries(put->ctx, &w));
+    RW_TRY_OUT(check_buckets(&w, put));
     rw_put_text(put, "{\"model_info\":{},\n");
     put_features(&w, put);
     RW_TRY_OUT(put_trees(&w, put));
