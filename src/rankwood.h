@@ -1343,17 +1343,15 @@ struct rw_exchange {
      * that trees ask for, which is named. */
     const char *featureset, *name;
 };
-/* RW_ERR_ARGUMENT: there is no such format, or (imports: 1) none that is read. The calls below check
- * it too. */
-RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imports);
-/* Before training on `train` with these `params`, from `init` (NULL: from nothing): could the model be refused
- * by rw_model_export, with RW_FEATURE_BASE_AUTO and nothing left out? RW_ERR_UNSUPPORTED, in its words: some
- * boundary of some feature, a direction of missing values, a name, the trees of `init`. Of how, only `format`
- * and `featureset` (NULL: names are not looked up) are looked at. Not foreseen: trees deeper than the format's
- * readers take, and cuts that part missing values from all others. */
-RW_API int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how,
-                                      const struct rw_params *params,
-                                      const struct rw_binned *train, const struct rw_model *init);
+/* Before a model is made: RW_ERR_ARGUMENT as rw_model_export would say of `how`. With `params`: could the model that
+ * they train on `train`, from `init` (NULL: from nothing), be refused by rw_model_export, with RW_FEATURE_BASE_AUTO
+ * and nothing left out? RW_ERR_UNSUPPORTED, in its words: some boundary of some feature, a direction of missing
+ * values, a name, the trees of `init`. Then, of how, only `format` and `featureset` (NULL: names are not looked up)
+ * are looked at. Not foreseen: trees deeper than the format's readers take, and cuts that part missing values from
+ * all others. params NULL: so are `train` and `init`. */
+RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
+                             const struct rw_params *params, const struct rw_binned *train,
+                             const struct rw_model *init);
 /* Writes a model for another program, so that each document goes to the same leaf of every tree there.
  * RW_ERR_UNSUPPORTED: the format cannot say so (tree, node and what are named): of categories, most formats say none,
  * some no words. Written whole or not at all. */
@@ -1361,7 +1359,8 @@ RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path);
 /* Takes in another program's model, which then scores floats as that program does: the same leaves; a
  * leaf that is no float is rounded to one, a base score becomes a first tree of one leaf, categories become words.
- * RW_ERR_FORMAT: damaged, or something (which is named) that our trees cannot do. */
+ * RW_ERR_FORMAT: damaged, or something (which is named) that our trees cannot do; RW_ERR_ARGUMENT: the format
+ * is not there, or not read. path NULL: only this is checked. */
 RW_API int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchange *how,
                            struct rw_model **out);
 struct rw_verify_by {

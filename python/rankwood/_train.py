@@ -176,10 +176,10 @@ def _check_exportable(
     with _workers.agreed():
         # a name is what only the export asks for
         how, _held = exchange(export_for, "auto", False, featureset, None if featureset is None else "model")
-        check(lib.rw_exchange_check(context(), how, 0))
+        check(lib.rw_exchange_check(context(), how, ffi.NULL, ffi.NULL, ffi.NULL))
         binned = train_set._for_training(c)
         mine = ffi.NULL if init is None else init._c
-        check(lib.rw_exchange_check_training(context(), how, c.c, binned, mine))
+        check(lib.rw_exchange_check(context(), how, c.c, binned, mine))
 
 
 def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: Path | None, hooks: Any) -> Any:

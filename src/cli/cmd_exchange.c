@@ -136,7 +136,7 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--format' and '--json' print what '--verify' finds: give that, too");
     if (verify.n > 0 && strcmp(output, "-") == 0)
         return rw_wrong(cli, "'--verify' reads the file back: give '-o' a name");
-    return rw_exchange_check(cli->ctx, &how, 0);
+    return rw_exchange_check(cli->ctx, &how, NULL, NULL, NULL);
 }
 
 static int run(struct rw_cli *cli)
@@ -190,7 +190,7 @@ static void import_more(FILE *out)
 static int import_check(struct rw_cli *cli)
 {
     RW_STEP(take_feature_base(cli));
-    return rw_exchange_check(cli->ctx, &how, 1);
+    return rw_model_import(cli->ctx, NULL, &how, &cli->model);
 }
 
 static int import_run(struct rw_cli *cli)

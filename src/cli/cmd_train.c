@@ -309,7 +309,7 @@ static int take_format(struct rw_cli *cli)
     if (!how.format && how.featureset)
         return rw_wrong(cli, "'--featureset' has no effect without '--for'");
     how.name = how.featureset ? "model" : NULL; /* export asks for one */
-    return how.format ? rw_exchange_check(cli->ctx, &how, 0) : 0;
+    return how.format ? rw_exchange_check(cli->ctx, &how, NULL, NULL, NULL) : 0;
 }
 
 static int check(struct rw_cli *cli)
@@ -384,7 +384,7 @@ static int check_format(struct rw_cli *cli, const struct rw_model *init)
 {
     if (!made_for.format)
         return 0;
-    int code = rw_exchange_check_training(cli->ctx, &made_for, cli->params, cli->binned, init);
+    int code = rw_exchange_check(cli->ctx, &made_for, cli->params, cli->binned, init);
     if (code == RW_ERR_UNSUPPORTED && rw_ranks_leads(cli)) {
         rw_msg_failed(cli->ctx, code, NULL);
         code = RW_EXIT_USAGE;

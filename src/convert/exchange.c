@@ -82,15 +82,6 @@ static int check_set(struct rw_ctx *ctx, const struct rw_exchange *how,
     return RW_OK;
 }
 
-int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imports)
-{
-    const struct rw_model_format *format;
-    RW_TRY(begin(ctx, how, &format));
-    if (imports && !format->imports)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is written only, not read", format->name);
-    return imports ? RW_OK : check_set(ctx, how, format);
-}
-
 /* ------------------------------------------------------------------ out */
 
 static int has_feature_0(const struct rw_model *model)
@@ -321,8 +312,11 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     const struct rw_model_format *format;
     struct rw_ensemble ensemble;
     *out = NULL;
-    RW_TRY(rw_exchange_check(ctx, how, 1));
     RW_TRY(begin(ctx, how, &format));
+    if (!format->imports)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is written only, not read", format->name);
+    if (!path)
+        return RW_OK;
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
     const int base = how->feature_base == RW_FEATURE_BASE_AUTO ? import_base(ctx, &ensemble, format)
                                                                : how->feature_base;
@@ -643,9 +637,9 @@ static int first_feature(const struct rw_model *model, const struct rw_model *in
     return !has_0 && !by_name;
 }
 
-int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how,
-                               const struct rw_params *params, const struct rw_binned *train,
-                               const struct rw_model *init)
+int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
+                      const struct rw_params *params, const struct rw_binned *train,
+                      const struct rw_model *init)
 {
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
@@ -654,7 +648,9 @@ int rw_exchange_check_training(struct rw_ctx *ctx, const struct rw_exchange *how
                                    .lossy_by = "without --for, export with --lossy"};
     struct rw_model *model = NULL;
     int status;
-    RW_TRY(rw_model_format_find(ctx, how->format, &format));
+    RW_TRY(begin(ctx, how, &format));
+    if (!params)
+        return check_set(ctx, how, format);
     RW_TRY_OUT(rw_model_new(ctx, &model));
     RW_TRY_OUT(make_stumps(ctx, params, train, init, &format->consumer[0].rules, model));
     if (how->featureset) {

@@ -31,7 +31,7 @@ static void check(const char *format, const char *odd, const struct rw_model *in
     struct rw_params *params;
     struct rw_binned *data = trained_on(odd, &params);
     struct rw_exchange how = convert_exchange(format, 0);
-    const int status = rw_exchange_check_training(scratch_ctx, &how, params, data, init);
+    const int status = rw_exchange_check(scratch_ctx, &how, params, data, init);
     if (expected) {
         cr_assert_eq(status, RW_ERR_UNSUPPORTED, "%s: %s", format, odd);
         cr_expect_str_eq(rw_last_error(scratch_ctx), expected, "%s", rw_last_error(scratch_ctx));
@@ -95,7 +95,7 @@ Test(for_training, ignored_features)
     struct rw_binned *data = trained_on("nan", &params);
     const struct rw_exchange how = {.format = "ranklib"};
     cr_assert_eq(rw_params_set(scratch_ctx, params, "ignore", "2"), RW_OK);
-    cr_assert_eq(rw_exchange_check_training(scratch_ctx, &how, params, data, NULL), RW_OK, "%s",
+    cr_assert_eq(rw_exchange_check(scratch_ctx, &how, params, data, NULL), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     rw_binned_free(data);
     rw_params_free(params);
@@ -107,14 +107,12 @@ Test(for_training, features_of_a_set)
     struct rw_binned *data = trained_on("3", &params);
     const struct rw_exchange how = {.format = "opensearch", .featureset = "small"};
     scratch_text("small", "{\"features\":[{\"name\":\"a\"}]}");
-    cr_assert_eq(rw_exchange_check_training(scratch_ctx, &how, params, data, NULL),
-                 RW_ERR_UNSUPPORTED);
+    cr_assert_eq(rw_exchange_check(scratch_ctx, &how, params, data, NULL), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "feature 2 is not in the feature set 'small', which has 1, from feature 1 on");
     scratch_text("names", "1 b\n2 a\n");
     cr_assert_eq(rw_params_set(scratch_ctx, params, "names", "names"), RW_OK);
-    cr_assert_eq(rw_exchange_check_training(scratch_ctx, &how, params, data, NULL),
-                 RW_ERR_UNSUPPORTED);
+    cr_assert_eq(rw_exchange_check(scratch_ctx, &how, params, data, NULL), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "feature 1, 'b', is not in the feature set 'small'");
     rw_binned_free(data);
@@ -130,7 +128,7 @@ Test(for_training, out_of_memory)
     long n = 1;
     for (int status = RW_ERR_MEMORY; status != RW_OK; n++) {
         rw_mem_fail_from(n);
-        status = rw_exchange_check_training(scratch_ctx, &how, params, data, NULL);
+        status = rw_exchange_check(scratch_ctx, &how, params, data, NULL);
         rw_mem_fail_from(0);
         cr_assert(status == RW_OK || status == RW_ERR_MEMORY, "allocation %ld: %s", n,
                   rw_last_error(scratch_ctx));
