@@ -112,11 +112,12 @@ void rw_msg_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints that memory has run out, and ends the program. */
 void rw_no_memory(void) __attribute__((noreturn));
-/* n elements and one more, zeroed; ends the program where there is no memory. */
+/* n elements and one more, zeroed, which stay until the program ends; ends the program where there
+ * is no memory. By any thread. */
 void *rw_need(size_t n, size_t size);
-/* The array of n elements with room for one more; ends the program where there is no memory. */
+/* The array of n elements, made so from 0 on, with room for one more. */
 void *rw_grown(void *array, size_t n, size_t size);
-/* A copy of a text, the same way. */
+/* A copy of a text. */
 char *rw_copy(const char *text);
 
 /* An error with the reason for `why`, an errno; the exit code. */
@@ -174,15 +175,15 @@ int rw_interrupted(void);
 
 /* Commands and their options: a table of a command's own, and parameters by name from
  * rw_param_info(). */
-/* Texts in order; the texts are borrowed. */
+/* Texts in order. */
 struct rw_list {
-    const char **text; /* [n] owned */
+    const char **text; /* [n] */
     int n;
 };
 /* Files of each "a,b" that was given. */
 struct rw_sets {
     struct rw_list given;  /* [n] */
-    struct rw_list *files; /* [n] owned */
+    struct rw_list *files; /* [n] */
 };
 
 enum rw_option_kind {
@@ -237,18 +238,18 @@ struct rw_command {
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };
 
-/* A command line, and what commands read; all of it is owned, and freed after the command. */
+/* A command line, and what commands read, which is freed after the command. */
 struct rw_cli {
     const struct rw_command *command;
     struct rw_ctx *ctx;
     struct rw_params *params;
     struct rw_list operands;
-    const char *config;    /* --config; NULL: not given */
-    struct rw_list ignore; /* columns; its texts are parts of ignore_text */
-    char *ignore_text;
-    struct rw_list labels; /* of --label-columns; the same */
-    char *labels_text;
-    unsigned char *given; /* by option of the command */
+    const char *config;            /* --config; NULL: not given */
+    struct rw_list ignore, labels; /* columns, of --ignore and --label-columns */
+    struct rw_option
+        *option; /* [n_options] the command's own, then those of many commands, parameters */
+    int n_options;
+    unsigned char *given; /* [n_options] how often */
     enum rw_format format;
     struct rw_model *model;
     const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */
@@ -284,39 +285,17 @@ int rw_options_number(const struct rw_cli *cli, const char *option, const char *
 int rw_wrong(const struct rw_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The text of --help: options in a table, every line at most 79 columns wide. */
-struct rw_help_option {
-    const char *name; /* NULL: doc is the heading of the options that follow */
-    int key;          /* a letter has a short option, "-o" */
-    const char *arg, *doc;
-    int group; /* groups are printed in this order, their options by name */
-};
+/* Prints --help, whose lines are at most 79 columns wide: the usage, with a line for each line of
+ * `operands`; the first n_first options, and parameters, which this sorts by name. */
+void rw_help_print(const struct rw_cli *cli, int n_first);
+/* Prints lines of it; of "  name  text", what is too long goes on below the text. */
+void rw_help_lines(FILE *out, const char *text);
 
-/* The usage has a line for each line of `operands` (NULL: the command has none). Sorts the table.
- */
-void rw_help_print(FILE *out, const char *command, const char *operands, const char *about,
-                   struct rw_help_option *table, int n);
-
-/* Hints for names that a command does not know: typing errors, and other trainers' words. */
-struct rw_known_options {
-    struct rw_cli *cli;
-    const struct rw_help_option
-        *table; /* [n] with the parameters that the command takes; borrowed */
-    int n;
-};
-
-/* The option of this name, of n bytes; NULL: there is none. */
-const struct rw_help_option *rw_advice_find(const struct rw_known_options *known, const char *name,
-                                            size_t n);
-/* Reports an unknown option ("--num_leaves=31"), and what it is called here; the exit code. */
-int rw_advice_unknown(const struct rw_known_options *known, const char *token);
-/* An operand that is no file but a parameter as other programs take them, "num_leaves=31": says how
- * it is written and returns the exit code; 0 for any other operand. */
-int rw_advice_bare(const struct rw_known_options *known, const char *operand);
-
-/* Checks by their contents that the files of a line, argv [argc], stand where a model or data is
- * wanted. 0, or the code of an error with a hint that is the right call. */
-int rw_advice_files(const struct rw_known_options *known, int argc, char **argv);
+void rw_list_add(struct rw_list *list, const char *text);
+/* Adds copies of the parts of "a,b". */
+void rw_list_split(struct rw_list *list, const char *text);
+/* "a,b" */
+char *rw_joined(const struct rw_list *list);
 
 /* Commands that several ranks run together (comm in rankwood.h): processes that mpirun or srun has
  * started, each with the whole program, or threads of this process. Rank 0 prints and writes. */

@@ -120,7 +120,6 @@ static void add_drift(struct rw_result *result, const struct rw_check *check)
                 ? rw_result_row("feature:u drift:n category:s from:n to:n", row[i]->feature,
                                 row[i]->drift, row[i]->moved, row[i]->moved_from, row[i]->moved_to)
                 : rw_result_row("feature:u drift:n", row[i]->feature, row[i]->drift));
-    free(row);
     if (n == 0) {
         json_decref(rows);
         return;

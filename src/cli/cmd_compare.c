@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-enum { SHOWN_MOVED = 10, MOST_METRICS = 64 };
+enum { SHOWN_MOVED = 10 };
 
 static const char *sides[2]; /* a, b: models or scores */
 static const char *groups_file, *qrels, *like, *correct, *fail_below;
@@ -186,20 +186,18 @@ static struct rw_comparison **comparison; /* [n_metrics][systems.n - 1] */
  * others there are. */
 static int compare_all(struct rw_cli *cli, int *n_metrics)
 {
-    static char metrics[4096];
-    char *rest = NULL;
+    struct rw_list metrics = {0};
     const int n = systems.n - 1;
-    comparison = rw_need((size_t)MOST_METRICS * (size_t)n, sizeof(*comparison));
-    *n_metrics = 0;
-    snprintf(metrics, sizeof(metrics), "%s", rw_params_get(cli->params, "metric"));
-    for (char *metric = strtok_r(metrics, ",", &rest); metric && *n_metrics < MOST_METRICS;
-         metric = strtok_r(NULL, ",", &rest), ++*n_metrics) {
-        RW_STEP(rw_params_set(cli->ctx, cli->params, "metric", metric));
+    rw_list_split(&metrics, rw_params_get(cli->params, "metric"));
+    *n_metrics = metrics.n;
+    comparison = rw_need((size_t)(metrics.n * n), sizeof(struct rw_comparison *));
+    for (int m = 0; m < metrics.n; m++) {
+        RW_STEP(rw_params_set(cli->ctx, cli->params, "metric", metrics.text[m]));
         struct rw_eval_params how = *rw_params_eval(cli->params);
         how.like = like;
         for (int i = 0; i < n; i++)
             RW_STEP(rw_compare(cli->ctx, &how, dataset, scores[0], scores[1 + i], groups_file,
-                               &comparison[*n_metrics * n + i]));
+                               &comparison[m * n + i]));
     }
     return 0;
 }
@@ -431,7 +429,6 @@ static int run(struct rw_cli *cli)
         const int status = holm ? rw_holm(cli->ctx, p, n_tests) : 0;
         if (status >= 0)
             fill_many(cli, &result, p, n_metrics, holm);
-        free(p);
         RW_STEP(status);
     } else {
         fill_two(&result, n_metrics);

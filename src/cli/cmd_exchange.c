@@ -109,10 +109,12 @@ static int print_verified(const struct rw_cli *cli, const struct rw_verify *veri
 static void list_formats(FILE *out, int imports)
 {
     struct rw_model_format_info info;
-    fputs("\n\nFormats:\n", out);
+    char line[1024];
+    fputs("\nFormats:\n", out);
     for (int i = 0; rw_model_format_at(i, &info); i++) {
+        snprintf(line, sizeof(line), "  %-14s %s", info.name, info.about);
         if (info.imports || !imports)
-            fprintf(out, "  %-14s %s\n", info.name, info.about);
+            rw_help_lines(out, line);
     }
 }
 

@@ -108,8 +108,6 @@ static void list_features(const struct rw_model *model)
         if (n > 0 && id[index] == uses[i].feature)
             job.feature[index].name = uses[i].name;
     }
-    free(uses);
-    free(at);
 }
 
 static int prepare(struct rw_cli *cli)
@@ -550,7 +548,6 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
                                     rw_explainer_bound(job.explainer), features,
                                     two ? job.n_trees - n_trees : 0, of_trees);
     rw_result_print(cli, &result, cli->out.file);
-    free(shares);
 }
 
 static int explain_pair(struct rw_cli *cli)
@@ -567,7 +564,6 @@ static int explain_pair(struct rw_cli *cli)
         for (int s = 0; s < docs.n; s++)
             side[s].value[i] = column[side[s].doc];
     }
-    free(column);
     print_pair(cli, query);
     return 0;
 }

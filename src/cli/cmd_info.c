@@ -112,7 +112,6 @@ static int run(struct rw_cli *cli)
     if (rw_model_features(cli->model, uses, n) < 0)
         rw_no_memory();
     print(cli, uses, n);
-    free(uses);
     return 0;
 }
 

@@ -69,21 +69,18 @@ static void trec_add(struct trec *trec, const struct rw_dataset *piece, uint32_t
     if (!trec->query || strcmp(trec->query, query_id) != 0) {
         trec_finish(trec);
         free(trec->query);
-        trec->query = rw_copy(query_id);
+        trec->query = strdup(query_id);
     }
     if (trec->n == trec->room) {
-        trec->room = trec->room ? trec->room * 2 : 256;
+        trec->room = 2 * trec->room + 256;
         trec->doc = realloc(trec->doc, trec->room * sizeof(*trec->doc));
-        if (!trec->doc)
-            rw_no_memory();
     }
-    struct trec_doc *next = &trec->doc[trec->n];
-    *next = (struct trec_doc){.score = score, .position = trec->n};
     rw_dataset_doc_id(piece, doc, id, sizeof(id));
-    if (*id)
-        next->id = rw_copy(id);
-    else if (asprintf(&next->id, "%s-%zu", query_id, trec->n + 1) < 0)
+    char *made = NULL;
+    if (!trec->query || !trec->doc ||
+        (*id ? asprintf(&made, "%s", id) : asprintf(&made, "%s-%zu", query_id, trec->n + 1)) < 0)
         rw_no_memory();
+    trec->doc[trec->n] = (struct trec_doc){.score = score, .position = trec->n, .id = made};
     trec->n++;
 }
 
@@ -104,7 +101,6 @@ static void make_room(uint32_t n)
 {
     if (n <= job.room)
         return;
-    free(job.number);
     job.number = rw_need(n, sizeof(*job.number));
     job.room = n;
 }

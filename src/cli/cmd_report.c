@@ -42,13 +42,8 @@ static int check(struct rw_cli *cli)
 
 static int run(struct rw_cli *cli)
 {
-    static char data_name[4096];
-    for (int i = 0; i < valid.n; i++) {
-        const size_t used = strlen(data_name);
-        snprintf(data_name + used, sizeof(data_name) - used, "%s%s", i ? "," : "", valid.text[i]);
-    }
     how.model_name = cli->operands.text[0];
-    how.data_name = data_name;
+    how.data_name = rw_joined(&valid);
     how.n_trees = (int)trees;
     how.n_repeats = (int)repeats;
     how.on_feature = on_feature;

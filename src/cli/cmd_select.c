@@ -240,7 +240,6 @@ static int run(struct rw_cli *cli)
     rw_free(job.selected);
     rw_dataset_free(job.valid);
     rw_dataset_free(job.test);
-    free(job.use);
     return code;
 }
 

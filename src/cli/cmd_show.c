@@ -63,7 +63,6 @@ static json_t *node_row(const struct rw_model *model, int node)
         child(node, place[0]), split.feature, rw_model_feature_name(model, split.feature),
         condition, split.missing_left ? "left" : "right", split.gain, child(split.left, place[1]),
         child(split.right, place[2]));
-    free(condition);
     return row;
 }
 

@@ -413,7 +413,6 @@ static void training_release(struct training *t)
 {
     for (int i = 0; t->valid && i < valid_files.given.n; i++)
         rw_dataset_free(t->valid[i]);
-    free(t->valid);
     rw_model_free(t->init);
 }
 
@@ -434,7 +433,6 @@ static int report(struct training *t)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
                         rw_figure(eval->metrics[m].mean, figure));
         rw_free(eval);
-        free(scores);
     }
     return 0;
 }
@@ -604,12 +602,11 @@ static int plan(struct rw_cli *cli)
 static int print_config(struct rw_cli *cli)
 {
     const char *given = rw_params_get(cli->params, "ignore");
-    char *ignore = strcpy(rw_need(strlen(given) + 1, 1), given);
+    char *ignore = rw_copy(given);
     struct training t = {.cli = cli};
     int status = read_data(&t);
     if (status == 0) /* once a table is read, its columns to ignore are forgotten */
         status = rw_params_set(cli->ctx, cli->params, "ignore", ignore);
-    free(ignore);
     training_release(&t);
     RW_STEP(status);
     RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),

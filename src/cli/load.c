@@ -35,17 +35,11 @@ static int say_read(const struct rw_list *files, double start)
 }
 
 /* A parameter, as it was given at first, part by part. */
-static const struct rw_list *list_of(struct rw_cli *cli, const char *param, struct rw_list *list,
-                                     char **copy)
+static const struct rw_list *list_of(const struct rw_cli *cli, const char *param,
+                                     struct rw_list *list)
 {
-    const char *text = rw_params_get(cli->params, param);
-    char *rest;
-    if (list->text)
-        return list;
-    *copy = strcpy(rw_need(strlen(text) + 1, 1), text);
-    list->text = rw_need(strlen(text) + 1, sizeof(*list->text));
-    for (char *one = strtok_r(*copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
-        list->text[list->n++] = one;
+    if (list->n == 0)
+        rw_list_split(list, rw_params_get(cli->params, param));
     return list;
 }
 
@@ -58,8 +52,8 @@ static const char *given(const struct rw_cli *cli, const char *param)
 int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_model *model,
                     enum rw_load_kind kind)
 {
-    const struct rw_list *ignore = list_of(cli, "ignore", &cli->ignore, &cli->ignore_text);
-    const struct rw_list *labels = list_of(cli, "label-columns", &cli->labels, &cli->labels_text);
+    const struct rw_list *ignore = list_of(cli, "ignore", &cli->ignore);
+    const struct rw_list *labels = list_of(cli, "label-columns", &cli->labels);
     const struct rw_columns columns = {.label =
                                            labels->n ? labels->text[0] : given(cli, "label-column"),
                                        .more_label = labels->n ? labels->text + 1 : NULL,
@@ -409,10 +403,6 @@ static void free_copy(struct rw_cli *copy)
     rw_binned_free(copy->binned);
     rw_model_free(copy->model);
     rw_params_free(copy->params);
-    free(copy->ignore.text);
-    free(copy->ignore_text);
-    free(copy->labels.text);
-    free(copy->labels_text);
 }
 
 /* Of the threads that were asked for each rank has its share. */
@@ -446,6 +436,5 @@ int rw_ranks_in_threads(struct rw_cli *cli, int n_ranks, int (*body)(struct rw_c
         status = rw_ranks_run(cli->ctx, n_ranks, run_rank, &threads);
     for (int r = 1; r < n_ranks; r++)
         free_copy(&threads.copy[r]);
-    free(threads.copy);
     return threads.code > 0 ? threads.code : status;
 }

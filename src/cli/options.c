@@ -4,42 +4,34 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Keys of the table: letters, then the command's own options, then parameters. */
-enum {
-    KEY_OWN = 0x1000,
-    KEY_PARAM = 0x2000,
-    KEY_CONFIG = 0x3000,
-    KEY_FORMAT,
-    KEY_JSON,
-    KEY_QUIET,
-    KEY_VERBOSE,
-    KEY_STRICT
-};
+#include <unistd.h>
 
 struct parsing {
     struct rw_cli *cli;
-    struct rw_help_option *table; /* [n + 1] the command's own options first; owned */
-    int n, n_own;
-    struct rw_known_options known; /* the same, for messages */
-    char **help; /* [n_help] the parameters' help with ranges; owned, like its texts */
-    int n_help;
-    const char **value; /* [parameters] as given; NULL: not given; owned */
+    int n_first; /* the command's own options, and those of many commands; parameters follow */
+    const char **value; /* [parameters] as given; NULL: not given */
     struct rw_list metrics;
     /* DATA that follows an option which follows DATA: `train a --valid b c` */
-    const char *apart;                    /* the operand; NULL: all DATA is in one place */
-    const char *apart_of;                 /* the operand before it */
-    const struct rw_help_option *between; /* the last option, since the last operand; NULL: none */
+    const char *apart;               /* the operand; NULL: all DATA is in one place */
+    const char *apart_of;            /* the operand before it */
+    const struct rw_option *between; /* the last option, since the last operand; NULL: none */
     const char *between_value;
     struct rw_list *behind; /* where operands go now; NULL: they are the command's */
     const char *format;     /* NULL: not given */
     int quiet, verbose, strict, is_json, is_help;
 };
 
-static void list_add(struct rw_list *list, const char *text)
+void rw_list_add(struct rw_list *list, const char *text)
 {
     list->text = rw_grown(list->text, (size_t)list->n, sizeof(*list->text));
     list->text[list->n++] = text;
+}
+
+void rw_list_split(struct rw_list *list, const char *text)
+{
+    char *rest = NULL;
+    for (char *one = strtok_r(rw_copy(text), ",", &rest); one; one = strtok_r(NULL, ",", &rest))
+        rw_list_add(list, one);
 }
 
 int rw_wrong(const struct rw_cli *cli, const char *format, ...)
@@ -61,6 +53,21 @@ int rw_is_given(const struct rw_cli *cli, const char *option)
     return cli->command->options[i].name ? cli->given[i] : 0;
 }
 
+/* The option of this name, of n bytes; NULL: there is none. */
+static const struct rw_option *find(const struct rw_cli *cli, const char *name, size_t n)
+{
+    for (int i = 0; i < cli->n_options; i++) {
+        if (strlen(cli->option[i].name) == n && memcmp(cli->option[i].name, name, n) == 0)
+            return &cli->option[i];
+    }
+    return NULL;
+}
+
+static const struct rw_option *find_name(const struct rw_cli *cli, const char *name)
+{
+    return find(cli, name, strlen(name));
+}
+
 /* ------------------------------------------------------------------ the table */
 
 /* Does `words` (between blanks, or "*") hold `word`? */
@@ -73,11 +80,9 @@ static int holds(const char *words, const char *word)
     return strcmp(words, "*") == 0 || strstr(words, between) != NULL;
 }
 
-static void add(struct parsing *p, const char *name, int key, const char *argument,
-                const char *help, int group)
+static void add(struct parsing *p, struct rw_option option)
 {
-    p->table[p->n++] = (struct rw_help_option){
-        .name = name, .key = key, .arg = argument, .doc = help, .group = group};
+    p->cli->option[p->cli->n_options++] = option;
 }
 
 static int takes(const struct rw_command *command, const struct rw_param_info *info)
@@ -88,63 +93,188 @@ static int takes(const struct rw_command *command, const struct rw_param_info *i
 
 static void add_params(struct parsing *p, int n_params)
 {
-    int first = 1;
     for (int i = 0; i < n_params; i++) {
         const struct rw_param_info *info = rw_param_info(i);
         if (!takes(p->cli->command, info))
             continue;
         const int numeric = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;
+        const int is_list = strcmp(info->name, "metric") == 0;
         const size_t room = strlen(info->help) + strlen(info->range) + 128;
         char *help = rw_need(room, 1);
         snprintf(help, room, "%s [%s%s%s%s]", info->help, numeric ? info->range : "",
                  numeric ? "; " : "", *info->default_value ? "default " : "default: none",
                  info->default_value);
-        p->help[p->n_help++] = help;
-        if (first)
-            add(p, NULL, 0, NULL, "Parameters, with range and default:", 2);
-        first = 0;
-        add(p, info->name, KEY_PARAM + i, info->argument, help, 2);
+        add(p, (struct rw_option){info->name, 0, info->argument, help,
+                                  is_list ? RW_OPTION_LIST : RW_OPTION_TEXT,
+                                  .value = is_list ? (void *)&p->metrics : &p->value[i]});
     }
 }
 
 static void make_table(struct parsing *p)
 {
-    int n_params = 0;
-    while (p->cli->command->options[p->n_own].name)
-        p->n_own++;
+    const struct rw_command *command = p->cli->command;
+    int n_own = 0, n_params = 0;
+    while (command->options[n_own].name)
+        n_own++;
     while (rw_param_info(n_params))
         n_params++;
-    p->table = rw_need((size_t)(p->n_own + n_params) + 8, sizeof(*p->table));
-    p->help = rw_need((size_t)n_params, sizeof(*p->help));
+    p->cli->option = rw_need((size_t)(n_own + n_params) + 8, sizeof(*p->cli->option));
+    p->cli->given = rw_need((size_t)(n_own + n_params) + 8, 1);
     p->value = rw_need((size_t)n_params, sizeof(*p->value));
-    p->cli->given = rw_need((size_t)p->n_own, 1);
-    for (int i = 0; i < p->n_own; i++) {
-        const struct rw_option *option = &p->cli->command->options[i];
-        add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
-            option->help, 1);
+    for (int i = 0; i < n_own; i++)
+        add(p, command->options[i]);
+    if (command->has_results) {
+        add(p, (struct rw_option){"format", 0, "text|json|csv|latex",
+                                  "how results are printed; csv: the first table [default: text]",
+                                  RW_OPTION_TEXT, .value = &p->format});
+        add(p, (struct rw_option){"json", 0, NULL,
+                                  "--format json: all that was found, with every digit",
+                                  RW_OPTION_FLAG, .value = &p->is_json});
     }
-    if (p->cli->command->has_results) {
-        add(p, "format", KEY_FORMAT, "text|json|csv|latex",
-            "how results are printed; csv: the first table [default: text]", 1);
-        add(p, "json", KEY_JSON, NULL, "--format json: all that was found, with every digit", 1);
-    }
-    if (p->cli->command->params || p->cli->command->roles) {
-        add(p, "config", KEY_CONFIG, "FILE", "read parameters from 'name = value' lines", 1);
-        add(p, "quiet", KEY_QUIET, NULL, "print only warnings and errors", 1);
-        add(p, "verbose", KEY_VERBOSE, NULL, "print more", 1);
-        add(p, "strict", KEY_STRICT, NULL, "make a parameter without effect an error", 1);
+    p->n_first = p->cli->n_options;
+    if (command->params || command->roles) {
+        add(p, (struct rw_option){"config", 0, "FILE", "read parameters from 'name = value' lines",
+                                  RW_OPTION_INPUT, .value = &p->cli->config});
+        add(p, (struct rw_option){"quiet", 0, NULL, "print only warnings and errors",
+                                  RW_OPTION_FLAG, .value = &p->quiet});
+        add(p, (struct rw_option){"verbose", 0, NULL, "print more", RW_OPTION_FLAG,
+                                  .value = &p->verbose});
+        add(p, (struct rw_option){"strict", 0, NULL, "make a parameter without effect an error",
+                                  RW_OPTION_FLAG, .value = &p->strict});
+        p->n_first = p->cli->n_options;
         add_params(p, n_params);
     }
-    add(p, "help", 'h', NULL, "print this", 3);
+    add(p,
+        (struct rw_option){"help", 'h', NULL, "print this", RW_OPTION_FLAG, .value = &p->is_help});
 }
 
-static const struct rw_help_option *find_letter(const struct parsing *p, int letter)
+/* ------------------------------------------------------------------ names that are not known */
+
+/* The option that looks most like it. */
+static const char *nearest_option(const struct rw_cli *cli, const char *mistaken)
 {
-    for (int i = 0; i < p->n; i++) {
-        if (p->table[i].key == letter && letter)
-            return &p->table[i];
+    const char **names = rw_need((size_t)cli->n_options, sizeof(*names));
+    for (int i = 0; i < cli->n_options; i++)
+        names[i] = cli->option[i].name;
+    return rw_word_nearest(mistaken, names, cli->n_options);
+}
+
+/* Our way of writing a name of n bytes: in lower case, '-' for '_'. */
+static const char *plain_name(const char *text, size_t n, char name[64])
+{
+    snprintf(name, 64, "%.*s", (int)n, text);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+    return name;
+}
+
+/* What another trainer's name is here. */
+struct elsewhere {
+    const struct rw_alias *option; /* one that the command takes; NULL: none */
+    const struct rw_alias *none;   /* why there is none; NULL: not known */
+    const char *other;             /* an option or a parameter that only other commands take */
+};
+
+static struct elsewhere find_elsewhere(const struct rw_cli *cli, const char *name)
+{
+    struct elsewhere found = {NULL, NULL, NULL};
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, name)) != NULL;) {
+        if (!row->ours)
+            found.none = row;
+        else if (!found.option && find_name(cli, row->ours))
+            found.option = row;
+        else if (!found.other)
+            found.other = row->ours;
     }
-    return NULL;
+    return found;
+}
+
+/* An error's second line: the note, else a hint to the help. */
+static int hint_or_usage(const struct rw_cli *cli, const char *note)
+{
+    if (!note)
+        return rw_msg_usage(cli->command->name);
+    rw_msg_hint("%s", note);
+    return RW_EXIT_USAGE;
+}
+
+/* Reports an unknown option ("--num_leaves=31"), and what it is called here; the exit code. */
+static int unknown(const struct rw_cli *cli, const char *token)
+{
+    const int n_token = (int)strcspn(token, "=");
+    const char *start = token + strspn(token, "-");
+    char room[64];
+    const char *name = plain_name(start, strcspn(start, "="), room);
+    const struct elsewhere elsewhere = find_elsewhere(cli, name);
+    if (elsewhere.option) {
+        rw_msg_error("unknown option '%.*s'; the nearest is '--%s'", n_token, token,
+                     elsewhere.option->ours);
+        return hint_or_usage(cli, elsewhere.option->note);
+    }
+    if (elsewhere.none) {
+        rw_msg_error("unknown option '%.*s'; there is no such option here", n_token, token);
+        return hint_or_usage(cli, elsewhere.none->note);
+    }
+    const char *other = elsewhere.other ? elsewhere.other : name;
+    if (rw_params_get(cli->params, other) && !find_name(cli, other))
+        return rw_wrong(cli, "'%s' does not take the parameter '--%s'", cli->command->name, other);
+    if (elsewhere.other) {
+        rw_msg_error("unknown option '%.*s'", n_token, token);
+        rw_msg_hint("other commands have it as '--%s'", other);
+        return RW_EXIT_USAGE;
+    }
+    const char *near = nearest_option(cli, name);
+    if (near)
+        return rw_wrong(cli, "unknown option '%.*s'; the nearest is '--%s'", n_token, token, near);
+    return rw_wrong(cli, "unknown option '%.*s'", n_token, token);
+}
+
+/* How `name` is given this value, which may be another trainer's. */
+static void say_as_option(const struct rw_cli *cli, const char *name, const char *value)
+{
+    const struct rw_option *option = find_name(cli, name);
+    const struct rw_alias *row = rw_alias_next(NULL, name, value);
+    struct rw_params *probe = NULL;
+    if (row && !row->ours) {
+        rw_msg_hint("there is none like '%s' here: %s", value, row->note);
+        return;
+    }
+    if (row)
+        value = row->ours;
+    if (rw_params_get(cli->params, name) &&
+        (rw_params_new(cli->ctx, &probe) < 0 || rw_params_set(cli->ctx, probe, name, value) < 0))
+        value = option->argument;
+    rw_params_free(probe);
+    rw_msg_hint("options are written with two dashes: --%s%s%s", name, option->argument ? " " : "",
+                option->argument ? value : "");
+}
+
+/* An operand that is no file but a parameter as other programs take them, "num_leaves=31": says how
+ * it is written and returns the exit code; 0 for any other operand. */
+static int check_bare(const struct rw_cli *cli, const char *operand)
+{
+    char room[64];
+    const char *equals = strchr(operand, '=');
+    if (!equals || (size_t)(equals - operand) >= sizeof(room) || access(operand, F_OK) == 0)
+        return 0;
+    const char *name = plain_name(operand, (size_t)(equals - operand), room);
+    const struct elsewhere elsewhere = find_elsewhere(cli, name);
+    const struct rw_option *own = find_name(cli, name);
+    const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
+    if (!ours && !elsewhere.none && !elsewhere.other && !rw_params_get(cli->params, name))
+        return 0;
+    rw_msg_error("cannot open '%s': there is no such file", operand);
+    if (!ours && elsewhere.none)
+        return hint_or_usage(cli, elsewhere.none->note);
+    if (!ours) {
+        rw_msg_hint("'%s' does not take the parameter '--%s'", cli->command->name,
+                    elsewhere.other ? elsewhere.other : name);
+        return RW_EXIT_USAGE;
+    }
+    say_as_option(cli, ours, equals + 1);
+    if (elsewhere.option && elsewhere.option->note)
+        rw_msg_hint("%s", elsewhere.option->note);
+    return RW_EXIT_USAGE;
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -152,11 +282,9 @@ static const struct rw_help_option *find_letter(const struct parsing *p, int let
 /* Files of "a,b". */
 static int split(const struct rw_cli *cli, const char *text, struct rw_list *files)
 {
-    char *rest;
     if (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,"))
         return rw_wrong(cli, "a file without a name in '%s'", text);
-    for (char *file = strtok_r(rw_copy(text), ",", &rest); file; file = strtok_r(NULL, ",", &rest))
-        list_add(files, file);
+    rw_list_split(files, text);
     return 0;
 }
 
@@ -165,27 +293,35 @@ static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *
     const size_t n = (size_t)sets->given.n;
     sets->files = rw_grown(sets->files, n, sizeof(*sets->files));
     sets->files[n] = (struct rw_list){NULL, 0};
-    list_add(&sets->given, text);
+    rw_list_add(&sets->given, text);
     return split(cli, text, &sets->files[n]);
 }
 
-static int take_own(struct parsing *p, int i, const char *text)
+/* text: NULL for an option without a value. */
+static int take(struct parsing *p, const struct rw_option *option, const char *text)
 {
-    const struct rw_option *option = &p->cli->command->options[i];
-    const int again = p->cli->given[i]++;
+    const int again = p->cli->given[option - p->cli->option]++;
     char name[64];
-    if (option->kind == RW_OPTION_FLAG) {
+    if (!p->apart) {
+        p->between = option;
+        p->between_value = text;
+    }
+    switch (option->kind) {
+    case RW_OPTION_FLAG:
         *(int *)option->value = 1;
         return 0;
-    }
-    if (option->kind == RW_OPTION_INPUT_SETS)
+    case RW_OPTION_INPUT_SETS:
         return take_set(p->cli, option->value, text);
-    if (option->kind == RW_OPTION_INPUTS_BEHIND)
+    case RW_OPTION_INPUTS_BEHIND:
         p->behind = option->value;
-    if (option->kind == RW_OPTION_LIST || option->kind == RW_OPTION_INPUTS_OR_NONE ||
-        option->kind == RW_OPTION_INPUTS_BEHIND) {
-        list_add(option->value, text);
+        rw_list_add(option->value, text);
         return 0;
+    case RW_OPTION_LIST:
+    case RW_OPTION_INPUTS_OR_NONE:
+        rw_list_add(option->value, text);
+        return 0;
+    default:
+        break;
     }
     if (again)
         return rw_wrong(p->cli, "option '--%s' is given twice", option->name);
@@ -199,49 +335,21 @@ static int take_own(struct parsing *p, int i, const char *text)
     return 0;
 }
 
-/* text: NULL for an option without a value. */
-static int take(struct parsing *p, const struct rw_help_option *option, const char *text)
-{
-    if (!p->apart) {
-        p->between = option;
-        p->between_value = text;
-    }
-    if (option - p->table < p->n_own)
-        return take_own(p, (int)(option - p->table), text);
-    if (option->arg) {
-        const char **to = option->key == KEY_CONFIG   ? &p->cli->config
-                          : option->key == KEY_FORMAT ? &p->format
-                                                      : &p->value[option->key - KEY_PARAM];
-        if (strcmp(option->name, "metric") == 0)
-            list_add(&p->metrics, text);
-        else if (*to)
-            return rw_wrong(p->cli, "option '--%s' is given twice", option->name);
-        *to = text;
-        return 0;
-    }
-    *(option->key == KEY_QUIET     ? &p->quiet
-      : option->key == KEY_VERBOSE ? &p->verbose
-      : option->key == KEY_STRICT  ? &p->strict
-      : option->key == KEY_JSON    ? &p->is_json
-                                   : &p->is_help) = 1;
-    return 0;
-}
-
 /* argv[*i] is "--name", "--name=value" or "--name" with its value behind it. */
 static int take_long(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n = strcspn(token + 2, "=");
-    const struct rw_help_option *option = rw_advice_find(&p->known, token + 2, n);
+    const struct rw_option *option = find(p->cli, token + 2, n);
     if (!option)
-        return rw_advice_unknown(&p->known, token);
+        return unknown(p->cli, token);
     const char *value = token[2 + n] ? token + 3 + n : NULL;
-    if (!option->arg && value)
+    if (!option->argument && value)
         return rw_wrong(p->cli, "option '--%s' takes no value", option->name);
-    if (option->arg && !value)
+    if (option->argument && !value)
         value = argv[++*i];
-    if (option->arg && (!value || !*value))
-        return rw_wrong(p->cli, "option '--%s' needs a value: %s", option->name, option->arg);
+    if (option->argument && (!value || !*value))
+        return rw_wrong(p->cli, "option '--%s' needs a value: %s", option->name, option->argument);
     return take(p, option, value);
 }
 
@@ -250,18 +358,19 @@ static int take_letters(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n_word = strcspn(token + 1, "=");
-    if (n_word > 1 &&
-        rw_advice_find(&p->known, token + 1, n_word)) /* "-output", which is no "-o utput" */
-        return rw_advice_unknown(&p->known, token);
+    if (n_word > 1 && find(p->cli, token + 1, n_word)) /* "-output", which is no "-o utput" */
+        return unknown(p->cli, token);
     for (const char *c = token + 1; *c; c++) {
-        const struct rw_help_option *option = find_letter(p, *c);
+        const struct rw_option *option = p->cli->option, *end = option + p->cli->n_options;
+        while (option < end && option->letter != *c)
+            option++;
         const char *value = NULL;
-        if (!option)
-            return rw_advice_unknown(&p->known, token);
-        if (option->arg) {
+        if (option == end)
+            return unknown(p->cli, token);
+        if (option->argument) {
             value = c[1] ? c + 1 : argv[++*i];
             if (!value || !*value)
-                return rw_wrong(p->cli, "option '-%c' needs a value: %s", *c, option->arg);
+                return rw_wrong(p->cli, "option '-%c' needs a value: %s", *c, option->argument);
             if (c[1] == '=')
                 return rw_wrong(p->cli, "'%s' is written '-%c %s' or '--%s%s'", token, *c, c + 2,
                                 option->name, c + 1);
@@ -284,7 +393,7 @@ static void take_operand(struct parsing *p, const char *text)
     }
     if (!p->apart)
         p->between = NULL;
-    list_add(p->behind ? p->behind : &p->cli->operands, text);
+    rw_list_add(p->behind ? p->behind : &p->cli->operands, text);
 }
 
 static int read_line(struct parsing *p, int argc, char **argv)
@@ -301,27 +410,9 @@ static int read_line(struct parsing *p, int argc, char **argv)
     return result;
 }
 
-static int print_help(const struct parsing *p)
-{
-    char name[64], *about = NULL;
-    size_t n;
-    FILE *text = open_memstream(&about, &n);
-    if (!text)
-        rw_no_memory();
-    fputs(p->cli->command->about, text);
-    if (p->cli->command->more)
-        p->cli->command->more(text);
-    if (fclose(text) != 0)
-        rw_no_memory();
-    snprintf(name, sizeof(name), "%s %s", rw_msg_program, p->cli->command->name);
-    rw_help_print(stdout, name, p->cli->command->operands, about, p->table, p->n);
-    free(about);
-    return 0;
-}
-
 /* ------------------------------------------------------------------ parameters */
 
-static char *joined(const struct rw_list *list)
+char *rw_joined(const struct rw_list *list)
 {
     size_t size = 1;
     for (int i = 0; i < list->n; i++)
@@ -343,20 +434,15 @@ static int set_params(const struct parsing *p)
     if (p->cli->config)
         RW_STEP(rw_params_read(ctx, params, p->cli->config));
     for (int i = 0; rw_param_info(i); i++) {
-        const char *name = rw_param_info(i)->name;
-        if (p->value[i] && strcmp(name, "metric") != 0)
-            RW_STEP(rw_params_set(ctx, params, name, p->value[i]));
+        if (p->value[i])
+            RW_STEP(rw_params_set(ctx, params, rw_param_info(i)->name, p->value[i]));
     }
-    if (p->metrics.n > 0) {
-        char *all = joined(&p->metrics);
-        const int status = rw_params_set(ctx, params, "metric", all);
-        free(all);
-        RW_STEP(status);
-    }
+    if (p->metrics.n > 0)
+        RW_STEP(rw_params_set(ctx, params, "metric", rw_joined(&p->metrics)));
     return rw_ctx_set_threads(ctx, atoi(rw_params_get(params, "threads")));
 }
 
-/* ------------------------------------------------------------------ the whole line */
+/* ------------------------------------------------------------------ files */
 
 /* "--log", or "-o". */
 static const char *option_name(const struct rw_option *option, char name[64])
@@ -368,140 +454,217 @@ static const char *option_name(const struct rw_option *option, char name[64])
     return name;
 }
 
-/* Operands after an option may be meant as more of its files. */
-static int check_apart(const struct parsing *p)
-{
-    const struct rw_cli *cli = p->cli;
-    const long i = p->apart ? p->between - p->table : 0;
-    if (!p->apart)
-        return 0;
-    rw_msg_error("'%s': DATA is given in two places, before and after '--%s'", p->apart,
-                 p->between->name);
-    if (i < p->n_own && (cli->command->options[i].kind == RW_OPTION_INPUT_SETS ||
-                         cli->command->options[i].kind == RW_OPTION_INPUTS))
-        rw_msg_hint("two files of '--%s' are given as --%s %s,%s", p->between->name,
-                    p->between->name, p->between_value, p->apart);
-    rw_msg_hint("more of DATA is given directly after '%s'", p->apart_of);
-    return RW_EXIT_USAGE;
-}
-
-static int take_format(struct parsing *p)
-{
-    static const char *const words[] = {"text", "json", "csv", "latex"};
-    if (p->format && p->is_json)
-        return rw_wrong(p->cli, "'--format' and '--json' both say how to print: give one of them");
-    p->cli->format = p->is_json ? RW_FORMAT_JSON : RW_FORMAT_TEXT;
-    for (int i = 0; i < 4; i++) {
-        if (p->format && strcmp(p->format, words[i]) == 0) {
-            p->cli->format = (enum rw_format)i;
-            return 0;
-        }
-    }
-    return p->format ? rw_wrong(p->cli,
-                                "option '--format': expected text, json, csv or latex, found "
-                                "'%.100s'",
-                                p->format)
-                     : 0;
-}
-
-static int check_line(struct parsing *p, int argc, char **argv)
-{
-    const struct rw_cli *cli = p->cli;
-    const struct rw_command *command = p->cli->command;
-    const int n = cli->operands.n;
-    char name[64];
-    RW_STEP(rw_advice_files(&p->known, argc, argv));
-    if (n < command->least)
-        return rw_wrong(cli, "'%s' needs %s", command->name, command->operands);
-    if (command->most >= 0 && n > command->most)
-        return rw_wrong(cli, "'%s' does not take '%s'", command->name,
-                        cli->operands.text[command->most]);
-    for (int i = 0; i < n; i++) {
-        if (!*cli->operands.text[i])
-            return rw_wrong(cli, "the name of a file is empty");
-        RW_STEP(rw_advice_bare(&p->known, cli->operands.text[i]));
-    }
-    RW_STEP(check_apart(p));
-    if (p->quiet && p->verbose)
-        return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
-    RW_STEP(take_format(p));
-    for (int i = 0; i < p->n_own; i++) {
-        const struct rw_option *option = &command->options[i];
-        if (option->needed && !cli->given[i])
-            return rw_wrong(cli, "'%s' needs %s %s", command->name, option_name(option, name),
-                            option->argument);
-    }
-    return 0;
-}
-
 /* A file that a command reads. */
 struct input {
     const char *path;
-    const char *replaced_by; /* NULL, or the output that may replace it */
+    const struct rw_option *option; /* NULL: an operand or a parameter */
+    const char *replaced_by;        /* NULL, or the output that may replace it */
 };
 struct inputs {
-    struct input *input; /* [n] owned */
+    struct input *input; /* [n] */
     int n;
 };
 
-static void add_input(struct inputs *inputs, const char *path, const char *replaced_by)
+static void add_input(struct inputs *inputs, const char *path, const struct rw_option *option,
+                      const char *replaced_by)
 {
     inputs->input = rw_grown(inputs->input, (size_t)inputs->n, sizeof(*inputs->input));
-    inputs->input[inputs->n++] = (struct input){path, replaced_by};
+    inputs->input[inputs->n++] = (struct input){path, option, replaced_by};
 }
 
-static void add_files(struct inputs *inputs, const struct rw_list *files, const char *no_file)
+/* But for what is no file: `option->no_file`, or 'none'. */
+static void add_files(struct inputs *inputs, const struct rw_option *option,
+                      const struct rw_list *files)
 {
+    const char *no_file = option->kind == RW_OPTION_INPUTS_OR_NONE ? "none" : option->no_file;
     for (int i = 0; i < files->n; i++) {
         if (!no_file || strcmp(files->text[i], no_file) != 0)
-            add_input(inputs, files->text[i], NULL);
+            add_input(inputs, files->text[i], option, option->replaced_by);
     }
 }
 
 static void add_option(struct inputs *inputs, const struct rw_option *option)
 {
     const struct rw_sets *sets = option->value;
-    const char *path;
     switch (option->kind) {
     case RW_OPTION_INPUT:
-        path = *(const char **)option->value;
-        if (!option->no_file || strcmp(path, option->no_file) != 0)
-            add_input(inputs, path, option->replaced_by);
+        add_files(inputs, option, &(struct rw_list){option->value, 1});
         break;
     case RW_OPTION_INPUTS:
     case RW_OPTION_INPUTS_BEHIND:
-        add_files(inputs, option->value, NULL);
-        break;
     case RW_OPTION_INPUTS_OR_NONE:
-        add_files(inputs, option->value, "none");
+        add_files(inputs, option, option->value);
         break;
     case RW_OPTION_INPUT_SETS:
         for (int k = 0; k < sets->given.n; k++)
-            add_files(inputs, &sets->files[k], NULL);
+            add_files(inputs, option, &sets->files[k]);
         break;
     default:
         break;
     }
 }
 
-/* The files that a command reads. */
+/* The files that a command reads: operands first. */
 static struct inputs inputs_of(const struct rw_cli *cli)
 {
-    const struct rw_command *command = cli->command;
     struct inputs inputs = {0};
     for (int i = 0; i < cli->operands.n; i++)
-        add_input(&inputs, cli->operands.text[i], i == 0 ? command->replaced_by : NULL);
-    if (cli->config)
-        add_input(&inputs, cli->config, NULL);
+        add_input(&inputs, cli->operands.text[i], NULL, i == 0 ? cli->command->replaced_by : NULL);
+    for (int i = 0; i < cli->n_options; i++) {
+        if (cli->given[i])
+            add_option(&inputs, &cli->option[i]);
+    }
     for (int i = 0; rw_param_info(i); i++) {
         if (rw_params_file(cli->params, i))
-            add_input(&inputs, rw_params_file(cli->params, i), NULL);
-    }
-    for (int i = 0; command->options[i].name; i++) {
-        if (cli->given[i])
-            add_option(&inputs, &command->options[i]);
+            add_input(&inputs, rw_params_file(cli->params, i), NULL, NULL);
     }
     return inputs;
+}
+
+/* A file of the line, and what is wanted where it stands. */
+struct slot {
+    const char *text;
+    const struct rw_option *option; /* NULL: an operand */
+    int wants_model, wants_data;
+    struct rw_file_kind kind;
+};
+enum { MOST_SLOTS = 64 };
+
+static int has_model(const struct slot *slot)
+{
+    return slot->kind.is_model || slot->kind.from;
+}
+
+/* "MODEL" or "MODEL|SCORES"; "DATA" or "DATA...". */
+static int begins(const char *text, const char *word)
+{
+    return text && strncmp(text, word, strlen(word)) == 0;
+}
+
+/* Operands, where they are files, and the first file of each option. */
+static int find_slots(const struct rw_cli *cli, struct slot slot[MOST_SLOTS])
+{
+    const struct inputs inputs = inputs_of(cli);
+    const char *operands = cli->command->operands;
+    const int model_first = begins(operands, "MODEL");
+    const int takes_data = begins(operands, "DATA") || begins(operands, "MODEL DATA");
+    int n = 0;
+    for (int i = 0; i < inputs.n && n < MOST_SLOTS; i++) {
+        const struct input *input = &inputs.input[i];
+        const struct rw_option *option = input->option;
+        if (i < cli->operands.n)
+            slot[n] = (struct slot){.wants_model = model_first && i == 0,
+                                    .wants_data = takes_data && !(model_first && i == 0)};
+        else if (option)
+            slot[n] = (struct slot){.option = option,
+                                    .wants_model = begins(option->argument, "MODEL"),
+                                    .wants_data = begins(option->argument, "DATA")};
+        if (i < cli->operands.n ? !(model_first || begins(operands, "DATA"))
+                                : !option || (i > 0 && option == inputs.input[i - 1].option) ||
+                                      !(slot[n].wants_model || slot[n].wants_data))
+            continue;
+        slot[n].text = input->path;
+        rw_file_recognise(cli->ctx, slot[n].text, &slot[n].kind);
+        n++;
+    }
+    return n;
+}
+
+/* The option, not given yet, that takes the file of an operand for which there is no place. */
+static const struct rw_option *option_for(const struct rw_cli *cli, const struct slot *slot,
+                                          int n_before)
+{
+    const char *wanted = slot->kind.is_data ? "DATA" : "MODEL";
+    const struct rw_option *option = cli->command->options;
+    for (; option->name; option++) {
+        if (option->kind != RW_OPTION_OUTPUT && begins(option->argument, wanted) &&
+            !rw_is_given(cli, option->name) && n_before-- == 0)
+            return option;
+    }
+    return NULL;
+}
+
+static void put_word(FILE *out, const char *word)
+{
+    const int is_plain = strcspn(word, " \t\n'\"\\$`*?[](){}<>|&;#!~") == strlen(word);
+    fputc(' ', out);
+    fprintf(out, is_plain || strchr(word, '\'') ? "%s" : "'%s'", word);
+}
+
+/* The line with other texts in place of two, and an option before each operand that has one. */
+static void say_call(int argc, char **argv, const struct slot *slot, int n_slots,
+                     const struct rw_option *const *before, const char *one, const char *other)
+{
+    char call[1024] = "";
+    FILE *out = fmemopen(call, sizeof(call), "w");
+    if (!out)
+        rw_no_memory();
+    fprintf(out, "%s %s", rw_msg_program, argv[0]);
+    for (int i = 1; i < argc; i++) {
+        const char *equals = argv[i][0] == '-' ? strchr(argv[i], '=') : NULL;
+        const char *text = equals ? equals + 1 : argv[i];
+        for (int k = 0; before && k < n_slots; k++) {
+            if (before[k] && slot[k].text == text)
+                fprintf(out, " --%s", before[k]->name);
+        }
+        if (equals)
+            fprintf(out, " %.*s", (int)(equals - argv[i]), argv[i]);
+        put_word(out, one && strcmp(text, one) == 0     ? other
+                      : one && strcmp(text, other) == 0 ? one
+                                                        : text);
+    }
+    if (fclose(out) == 0)
+        rw_msg_hint("%s", call);
+}
+
+/* A model where data is wanted, and data where a model is. */
+static int check_exchanged(int argc, char **argv, const struct slot *slot, int n)
+{
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < n && slot[i].wants_model && slot[i].kind.is_data; k++) {
+            if (!slot[k].wants_data || !has_model(&slot[k]))
+                continue;
+            rw_msg_error("MODEL and DATA are exchanged: '%s' is %s, and '%s' is %s", slot[i].text,
+                         slot[i].kind.what, slot[k].text, slot[k].kind.what);
+            if (slot[k].kind.from)
+                rw_msg_hint("rankwood import '%s' --from %s -o MODEL", slot[k].text,
+                            slot[k].kind.from);
+            say_call(argc, argv, slot, n, NULL, slot[i].text, slot[k].text);
+            return RW_EXIT_USAGE;
+        }
+    }
+    return 0;
+}
+
+/* Checks by their contents that the files of a line, argv [argc], stand where a model or data is
+ * wanted. 0, or the code of an error with a hint that is the right call. */
+static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
+{
+    struct slot slot[MOST_SLOTS];
+    const struct rw_option *before[MOST_SLOTS] = {NULL};
+    const int n = find_slots(cli, slot);
+    int n_before = 0, first = -1;
+    RW_STEP(check_exchanged(argc, argv, slot, n));
+    for (int i = 0; i < n && !slot[i].option; i++) {
+        const int is_first_model = slot[i].kind.is_model && slot[0].wants_model &&
+                                   !slot[i].wants_data && (i == 0 || slot[0].kind.is_data);
+        const int fits = slot[i].wants_model  ? !slot[i].kind.is_data || n < 2
+                         : slot[i].wants_data ? !slot[i].kind.is_model
+                                              : 0;
+        if (fits || !(slot[i].kind.is_model || slot[i].kind.is_data) || is_first_model)
+            continue;
+        before[i] = option_for(cli, &slot[i], n_before);
+        if (!before[i])
+            return 0; /* what reads it says what it is */
+        first = first < 0 ? i : first;
+        n_before++;
+    }
+    if (first < 0)
+        return 0;
+    rw_msg_error("'%s' is %s; it is given by '--%s'", slot[first].text, slot[first].kind.what,
+                 before[first]->name);
+    say_call(argc, argv, slot, n, before, NULL, NULL);
+    return RW_EXIT_USAGE;
 }
 
 /* output: the name of the option that `path` is of; NULL: it is another file that is written. */
@@ -521,9 +684,7 @@ static int check_written(const struct rw_cli *cli, const struct inputs *inputs, 
 int rw_options_check_written(const struct rw_cli *cli, const char *path)
 {
     const struct inputs inputs = inputs_of(cli);
-    const int code = check_written(cli, &inputs, path, NULL);
-    free(inputs.input);
-    return code;
+    return check_written(cli, &inputs, path, NULL);
 }
 
 /* What an option writes: its file, and the one with a suffix. Returns how many there are. */
@@ -561,14 +722,15 @@ static int check_outputs(const struct rw_cli *cli, const struct rw_option *one,
     return 0;
 }
 
-static int check_files(const struct rw_cli *cli, const struct inputs *inputs)
+static int check_files(const struct rw_cli *cli)
 {
+    const struct inputs inputs = inputs_of(cli);
     const struct rw_option *option = cli->command->options;
     const char *path[2];
     char room[4096];
     int n_stdin = 0;
-    for (int i = 0; i < inputs->n; i++)
-        n_stdin += strcmp(inputs->input[i].path, "-") == 0;
+    for (int i = 0; i < inputs.n; i++)
+        n_stdin += strcmp(inputs.input[i].path, "-") == 0;
     if (n_stdin > 1)
         return rw_wrong(cli, "standard input ('-') can be read only once");
     for (int i = 0; option[i].name; i++) {
@@ -576,7 +738,7 @@ static int check_files(const struct rw_cli *cli, const struct inputs *inputs)
             continue;
         const int n = outputs_of(&option[i], path, room, sizeof(room));
         for (int k = 0; k < n; k++)
-            RW_STEP(check_written(cli, inputs, path[k], option[i].name));
+            RW_STEP(check_written(cli, &inputs, path[k], option[i].name));
         for (int k = 0; k < i; k++) {
             if (option[k].kind == RW_OPTION_OUTPUT && cli->given[k])
                 RW_STEP(check_outputs(cli, &option[k], &option[i]));
@@ -585,6 +747,67 @@ static int check_files(const struct rw_cli *cli, const struct inputs *inputs)
     for (int i = 0; option[i].name && rw_ranks_leads(cli); i++) { /* who alone writes */
         if (option[i].kind == RW_OPTION_OUTPUT && cli->given[i])
             RW_STEP(rw_out_file_open(cli->ctx, NULL, *(const char **)option[i].value));
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ the whole line */
+
+/* Operands after an option may be meant as more of its files. */
+static int check_apart(const struct parsing *p)
+{
+    if (!p->apart)
+        return 0;
+    rw_msg_error("'%s': DATA is given in two places, before and after '--%s'", p->apart,
+                 p->between->name);
+    if (p->between->kind == RW_OPTION_INPUT_SETS || p->between->kind == RW_OPTION_INPUTS)
+        rw_msg_hint("two files of '--%s' are given as --%s %s,%s", p->between->name,
+                    p->between->name, p->between_value, p->apart);
+    rw_msg_hint("more of DATA is given directly after '%s'", p->apart_of);
+    return RW_EXIT_USAGE;
+}
+
+static int take_format(struct parsing *p)
+{
+    static const char *const words[] = {"text", "json", "csv", "latex"};
+    if (p->format && p->is_json)
+        return rw_wrong(p->cli, "'--format' and '--json' both say how to print: give one of them");
+    const char *word = p->format ? p->format : words[p->is_json];
+    for (int i = 0; i < 4; i++) {
+        p->cli->format = (enum rw_format)i;
+        if (strcmp(word, words[i]) == 0)
+            return 0;
+    }
+    return rw_wrong(p->cli, "option '--format': expected text, json, csv or latex, found '%.100s'",
+                    word);
+}
+
+static int check_line(struct parsing *p, int argc, char **argv)
+{
+    const struct rw_cli *cli = p->cli;
+    const struct rw_command *command = p->cli->command;
+    const int n = cli->operands.n;
+    char name[64];
+    RW_STEP(check_kinds(cli, argc, argv));
+    if (n < command->least)
+        return rw_wrong(cli, "'%s' needs %s", command->name, command->operands);
+    if (command->most >= 0 && n > command->most)
+        return rw_wrong(cli, "'%s' does not take '%s'", command->name,
+                        cli->operands.text[command->most]);
+    for (int i = 0; i < n; i++) {
+        if (!*cli->operands.text[i])
+            return rw_wrong(cli, "the name of a file is empty");
+        RW_STEP(check_bare(cli, cli->operands.text[i]));
+    }
+    RW_STEP(check_apart(p));
+    if (p->quiet && p->verbose)
+        return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
+    RW_STEP(take_format(p));
+    for (int i = 0; command->options[i].name; i++) {
+        const struct rw_option *option = &command->options[i];
+        if (option->needed && !cli->given[i])
+            return rw_wrong(cli, "'%s' needs %s %s", command->name, option_name(option, name),
+                            option->argument);
     }
     return 0;
 }
@@ -606,16 +829,12 @@ static int check(struct rw_cli *cli)
         RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_TRAIN));
     else if (!trains && (cli->command->roles & RW_ROLE_EVALUATION))
         RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_MEASURE));
-    const struct inputs inputs = inputs_of(cli);
-    const int code = check_files(cli, &inputs);
-    free(inputs.input);
-    return code;
+    return check_files(cli);
 }
 
 /* The command line, as far as nothing is done yet. */
 static int prepare(struct parsing *p, int argc, char **argv)
 {
-    p->known = (struct rw_known_options){p->cli, p->table, p->n};
     RW_STEP(read_line(p, argc, argv));
     if (p->is_help)
         return 0;
@@ -628,8 +847,10 @@ static int prepare(struct parsing *p, int argc, char **argv)
 static int run(struct parsing *p, int argc, char **argv)
 {
     RW_STEP(rw_ranks_meet(p->cli, prepare(p, argc, argv)));
+    if (p->is_help && rw_ranks_leads(p->cli))
+        rw_help_print(p->cli, p->n_first);
     if (p->is_help)
-        return rw_ranks_leads(p->cli) ? print_help(p) : 0;
+        return 0;
     return p->cli->command->run(p->cli);
 }
 
@@ -703,18 +924,6 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     rw_binned_free(cli.binned);
     rw_params_free(cli.params);
     rw_ctx_free(cli.ctx);
-    for (int i = 0; i < p.n_help; i++)
-        free(p.help[i]);
-    free(p.help);
-    free(p.table);
-    free(p.value);
-    free(p.metrics.text);
-    free(cli.given);
-    free(cli.operands.text);
-    free(cli.ignore.text);
-    free(cli.ignore_text);
-    free(cli.labels.text);
-    free(cli.labels_text);
     return code;
 }
 
@@ -734,130 +943,4 @@ int rw_options_number(const struct rw_cli *cli, const char *option, const char *
                         option, least, most, text);
     *value = number;
     return 0;
-}
-
-enum { COLUMNS = 79, DOC = 29, GAP = 2 };
-
-static int by_group(const void *a, const void *b)
-{
-    const struct rw_help_option *x = a, *y = b;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    if (!x->name || !y->name) /* the heading comes first */
-        return (x->name != NULL) - (y->name != NULL);
-    return strcmp(x->name, y->name);
-}
-
-/* Prints words of text [n], which begins at column `at`, with later lines from column `indent` on.
- * Several blanks stay, so that columns do. */
-static void wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent)
-{
-    const char *end = text + n;
-    int is_first = 1;
-    while (text < end) {
-        const char *word = text;
-        while (word < end && *word == ' ')
-            word++;
-        const char *stop = word;
-        while (stop < end && *stop != ' ')
-            stop++;
-        const size_t blanks = (size_t)(word - text), bytes = (size_t)(stop - word);
-        if (!is_first && at + blanks + bytes > COLUMNS && at > indent) {
-            fprintf(out, "\n%*s%.*s", (int)indent, "", (int)bytes, word);
-            at = indent + bytes;
-        } else {
-            fprintf(out, "%.*s", (int)(stop - text), text);
-            at += blanks + bytes;
-        }
-        is_first = 0;
-        text = stop;
-    }
-    fputc('\n', out);
-}
-
-/* Where the second column of a line "  name    text" begins; without one, where its text does. */
-static size_t second_column(const char *line, size_t n)
-{
-    size_t begin = 0;
-    while (begin < n && line[begin] == ' ')
-        begin++;
-    for (size_t i = begin; begin > 0 && i + 2 < n && i < DOC; i++) {
-        if (line[i] == ' ' && line[i + 1] == ' ' && line[i + 2] != ' ')
-            return i + 2;
-    }
-    return begin;
-}
-
-static void print_lines(FILE *out, const char *text)
-{
-    while (*text) {
-        const size_t n = strcspn(text, "\n");
-        wrap(out, text, n, 0, second_column(text, n));
-        text += n + (text[n] == '\n');
-    }
-}
-
-/* "a|b|c" is broken before the choice that does not fit. */
-static size_t print_argument(FILE *out, const char *argument, size_t at)
-{
-    const size_t indent = at;
-    while (*argument) {
-        size_t n = strcspn(argument, "|");
-        n += argument[n] == '|';
-        if (at + n > COLUMNS && at > indent) {
-            fprintf(out, "\n%*s", (int)indent, "");
-            at = indent;
-        }
-        fprintf(out, "%.*s", (int)n, argument);
-        at += n;
-        argument += n;
-    }
-    return at;
-}
-
-static void print_option(FILE *out, const struct rw_help_option *option)
-{
-    size_t at = 6 + strlen("--") + strlen(option->name);
-    if (isalpha(option->key < 128 ? option->key : 0))
-        fprintf(out, "  -%c, --%s", option->key, option->name);
-    else
-        fprintf(out, "      --%s", option->name);
-    if (option->arg) {
-        fputc('=', out);
-        at = print_argument(out, option->arg, at + 1);
-    }
-    if (at + GAP > DOC) {
-        fputc('\n', out);
-        at = 0;
-    }
-    fprintf(out, "%*s", (int)(DOC - at), "");
-    wrap(out, option->doc, strlen(option->doc), DOC, DOC);
-}
-
-void rw_help_print(FILE *out, const char *command, const char *operands, const char *about,
-                   struct rw_help_option *table, int n)
-{
-    fprintf(out, "Usage: %s [OPTION...]", command);
-    if (!operands)
-        fputc('\n', out);
-    for (int i = 0; operands && *operands; i++) {
-        const size_t length = strcspn(operands, "\n");
-        const size_t at = strlen("Usage: ") + strlen(command) + strlen(" [OPTION...] ");
-        if (i > 0)
-            fprintf(out, "  or:  %s [OPTION...]", command);
-        fputc(' ', out);
-        wrap(out, operands, length, at, at);
-        operands += length + (operands[length] == '\n');
-    }
-    print_lines(out, about);
-    fputc('\n', out);
-    qsort(table, (size_t)n, sizeof(*table), by_group);
-    for (int i = 0; i < n; i++) {
-        if (i > 0 && table[i].group != table[i - 1].group)
-            fputc('\n', out);
-        if (table[i].name)
-            print_option(out, &table[i]);
-        else
-            fprintf(out, " %s\n", table[i].doc);
-    }
 }

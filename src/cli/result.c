@@ -27,16 +27,12 @@ const char *rw_figure_signed(double value, char buffer[RW_FIGURE_ROOM])
 json_t *rw_result_text(const char *text)
 {
     json_t *string = text ? json_string(text) : json_null();
-    char *plain = string ? NULL : strdup(text);
-    if (!plain)
+    if (string)
         return string;
-    for (char *c = plain; *c; c++) {
-        if ((unsigned char)*c >= 128)
-            *c = '?';
-    }
-    string = json_string(plain);
-    free(plain);
-    return string;
+    char *plain = rw_copy(text);
+    for (char *c = plain; *c; c++)
+        *c = (unsigned char)*c >= 128 ? '?' : *c;
+    return json_string(plain);
 }
 
 json_t *rw_result_real(double value)
@@ -129,10 +125,10 @@ void rw_result_extend(json_t *object, json_t *more)
 /* ------------------------------------------------------------------ parts */
 
 struct rw_result_part {
-    char *text;    /* owned: a line, or the title of rows; NULL: it has none */
-    json_t *rows;  /* owned; NULL: a line */
-    char *columns; /* owned */
-    int most;      /* 0: all */
+    const char *text; /* a line, or the title of rows; NULL: it has none */
+    json_t *rows;     /* owned; NULL: a line */
+    const char *columns;
+    int most; /* 0: all */
     const char *option;
 };
 
@@ -180,14 +176,14 @@ void rw_result_most(struct rw_result *result, int most, const char *option)
 
 void rw_result_line(struct rw_result *result, const char *format, ...)
 {
-    char *text, *rest, *line;
+    char *text, *line;
     va_list args;
     va_start(args, format);
     if (vasprintf(&text, format, args) < 0)
         rw_no_memory();
     va_end(args);
-    for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
-        add_part(result)->text = rw_copy(line);
+    for (char *rest = rw_copy(text); (line = strsep(&rest, "\n")) != NULL;)
+        add_part(result)->text = line;
     free(text);
 }
 
@@ -254,7 +250,7 @@ static char *cell_text(const struct column *column, const json_t *value, double 
 
 /* One column's cells, and how they are set. */
 struct set_column {
-    char **cell; /* [1 + rows] the title first; owned, like its texts */
+    char **cell; /* [1 + rows] the title first */
     int width, is_left, has_text;
 };
 
@@ -315,19 +311,12 @@ static void put_rows(FILE *out, const struct style *style, const struct set_colu
     fputs(style->is_latex ? "\\end{tabular}\n" : "", out);
 }
 
-static void free_column(struct set_column *column, size_t n_rows)
-{
-    for (size_t r = 0; r <= n_rows; r++)
-        free(column->cell[r]);
-    free(column->cell);
-}
-
 /* Columns without a value are left out. */
 static void print_rows(FILE *out, const struct style *style, const struct rw_result_part *part)
 {
     const size_t n = json_array_size(part->rows), most = (size_t)part->most;
     const size_t n_shown = most > 0 && most < n ? most : n;
-    char *rest = part->columns;
+    char *rest = rw_copy(part->columns);
     struct set_column *columns = rw_need(strlen(rest), sizeof(*columns));
     struct column column;
     int n_set = 0;
@@ -335,17 +324,11 @@ static void print_rows(FILE *out, const struct style *style, const struct rw_res
         if (column.where == '-')
             continue;
         columns[n_set] = set_column(&column, part->rows, n_shown);
-        if (columns[n_set].has_text)
-            n_set++;
-        else
-            free_column(&columns[n_set], n_shown);
+        n_set += columns[n_set].has_text;
     }
     if (part->text)
         put_line(out, style, part->text);
     put_rows(out, style, columns, n_set, n_shown);
-    for (int c = 0; c < n_set; c++)
-        free_column(&columns[c], n_shown);
-    free(columns);
     if (n_shown < n) {
         fprintf(out, "%s... and %zu more: ", style->before_line, n - n_shown);
         fprintf(out, part->option, n);
@@ -357,7 +340,7 @@ int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *r
                    const char *columns)
 {
     struct set_column set[RW_STREAM_COLUMNS];
-    char *copy = rw_copy(columns), *rest = copy;
+    char *rest = rw_copy(columns);
     struct column column;
     json_t *rows = json_array();
     int n = 0;
@@ -376,10 +359,7 @@ int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *r
     }
     for (size_t r = !is_new; r < 2; r++)
         put_row(stdout, &text_style, set, n, r);
-    for (int c = 0; c < n; c++)
-        free_column(&set[c], 1);
     json_decref(rows);
-    free(copy);
     return fflush(stdout);
 }
 
@@ -424,7 +404,7 @@ static void put_csv(FILE *out, const json_t *value)
 
 static void put_csv_row(FILE *out, const char *columns, const json_t *row)
 {
-    char *copy = rw_copy(columns), *rest = copy;
+    char *rest = rw_copy(columns);
     struct column column;
     for (int n = 0; next_column(&rest, &column);) {
         if (column.where == '+')
@@ -436,7 +416,6 @@ static void put_csv_row(FILE *out, const char *columns, const json_t *row)
             rw_result_put_csv(out, column.key);
     }
     fputc('\n', out);
-    free(copy);
 }
 
 static void print_csv(FILE *out, const struct rw_result *result)
@@ -474,12 +453,8 @@ void rw_result_print(const struct rw_cli *cli, struct rw_result *result, FILE *o
     } else {
         print_parts(out, cli->format == RW_FORMAT_LATEX ? &latex_style : &text_style, result);
     }
-    for (int i = 0; i < result->n; i++) {
-        free(result->part[i].text);
-        free(result->part[i].columns);
+    for (int i = 0; i < result->n; i++)
         json_decref(result->part[i].rows);
-    }
-    free(result->part);
     json_decref(result->document);
     *result = (struct rw_result){NULL, NULL, 0};
 }

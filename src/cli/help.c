@@ -1,0 +1,133 @@
+/* The text of --help. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { COLUMNS = 79, DOC = 29, GAP = 2 };
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct rw_option *)a)->name, ((const struct rw_option *)b)->name);
+}
+
+/* Prints words of text [n], which begins at column `at`, with later lines from column `indent` on.
+ * Several blanks stay, so that columns do. */
+static void wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent)
+{
+    const char *end = text + n;
+    int is_first = 1;
+    while (text < end) {
+        const char *word = text;
+        while (word < end && *word == ' ')
+            word++;
+        const char *stop = word;
+        while (stop < end && *stop != ' ')
+            stop++;
+        const size_t blanks = (size_t)(word - text), bytes = (size_t)(stop - word);
+        if (!is_first && at + blanks + bytes > COLUMNS && at > indent) {
+            fprintf(out, "\n%*s%.*s", (int)indent, "", (int)bytes, word);
+            at = indent + bytes;
+        } else {
+            fprintf(out, "%.*s", (int)(stop - text), text);
+            at += blanks + bytes;
+        }
+        is_first = 0;
+        text = stop;
+    }
+    fputc('\n', out);
+}
+
+/* Where the second column of a line "  name    text" begins; without one, where its text does. */
+static size_t second_column(const char *line, size_t n)
+{
+    size_t begin = 0;
+    while (begin < n && line[begin] == ' ')
+        begin++;
+    for (size_t i = begin; begin > 0 && i + 2 < n && i < DOC; i++) {
+        if (line[i] == ' ' && line[i + 1] == ' ' && line[i + 2] != ' ')
+            return i + 2;
+    }
+    return begin;
+}
+
+void rw_help_lines(FILE *out, const char *text)
+{
+    while (*text) {
+        const size_t n = strcspn(text, "\n");
+        wrap(out, text, n, 0, second_column(text, n));
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* "a|b|c" is broken before the choice that does not fit. */
+static size_t print_argument(FILE *out, const char *argument, size_t at)
+{
+    const size_t indent = at;
+    while (*argument) {
+        size_t n = strcspn(argument, "|");
+        n += argument[n] == '|';
+        if (at + n > COLUMNS && at > indent) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        }
+        fprintf(out, "%.*s", (int)n, argument);
+        at += n;
+        argument += n;
+    }
+    return at;
+}
+
+static void print_option(FILE *out, const struct rw_option *option)
+{
+    size_t at = 6 + strlen("--") + strlen(option->name);
+    if (option->letter)
+        fprintf(out, "  -%c, --%s", option->letter, option->name);
+    else
+        fprintf(out, "      --%s", option->name);
+    if (option->argument) {
+        fputc('=', out);
+        at = print_argument(out, option->argument, at + 1);
+    }
+    if (at + GAP > DOC) {
+        fputc('\n', out);
+        at = 0;
+    }
+    fprintf(out, "%*s", (int)(DOC - at), "");
+    wrap(out, option->help, strlen(option->help), DOC, DOC);
+}
+
+/* By name, after a blank line and a heading, if there is one. */
+static void print_options(FILE *out, struct rw_option *option, int n, const char *heading)
+{
+    if (n == 0)
+        return;
+    fprintf(out, "\n%s", heading);
+    qsort(option, (size_t)n, sizeof(*option), by_name);
+    for (int i = 0; i < n; i++)
+        print_option(out, &option[i]);
+}
+
+void rw_help_print(const struct rw_cli *cli, int n_first)
+{
+    const struct rw_command *command = cli->command;
+    const char *operands = command->operands;
+    struct rw_option *option = cli->option;
+    FILE *out = stdout;
+    const int at = fprintf(out, "Usage: %s %s [OPTION...]%s", rw_msg_program, command->name,
+                           operands ? " " : "\n");
+    for (int i = 0; operands && *operands; i++) {
+        const size_t length = strcspn(operands, "\n");
+        if (i > 0)
+            fprintf(out, "  or:  %s %s [OPTION...] ", rw_msg_program, command->name);
+        wrap(out, operands, length, (size_t)at, (size_t)at);
+        operands += length + (operands[length] == '\n');
+    }
+    rw_help_lines(out, command->about);
+    if (command->more)
+        command->more(out);
+    print_options(out, option, n_first, "");
+    print_options(out, option + n_first, cli->n_options - 1 - n_first,
+                  " Parameters, with range and default:\n");
+    print_options(out, option + cli->n_options - 1, 1, "");
+}
