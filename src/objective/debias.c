@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/number.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
@@ -24,7 +23,7 @@ static int count_documents(struct rw_debias *debias, const struct rw_dataset *da
         most = dataset->position[i] > most ? dataset->position[i] : most;
     RW_TRY(rw_comm_max(debias->ctx, &most, 1));
     debias->n_positions = (uint32_t)most + 1;
-    RW_TRY(RW_NEW(debias->ctx, debias->n_docs, debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->n_docs, debias->n_positions));
     for (uint32_t i = 0; i < dataset->n_docs; i++)
         debias->n_docs[dataset->position[i]]++;
     RW_TRY(rw_comm_sum(debias->ctx, debias->n_docs, debias->n_positions));
@@ -37,9 +36,10 @@ static int make(struct rw_debias *debias, const struct rw_dataset *dataset)
 {
     const double begin = debias->kind == RW_DEBIAS_IPW ? 1.0 : 0.0;
     RW_TRY(count_documents(debias, dataset));
-    RW_TRY(RW_NEW(debias->ctx, debias->bias, debias->n_positions));
-    RW_TRY(RW_NEW(debias->ctx, debias->before, debias->n_positions));
-    RW_TRY(RW_NEW(debias->ctx, debias->sums, (size_t)debias->n_threads * debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->bias, debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->before, debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->sums,
+                        (size_t)debias->n_threads * debias->n_positions));
     for (uint32_t p = 0; p < debias->n_positions; p++)
         debias->bias[p] = debias->before[p] = (struct rw_position_bias){{begin, begin}};
     return RW_OK;
@@ -50,10 +50,7 @@ static void debias_close(void *state)
     struct rw_debias *debias = state;
     if (!debias)
         return;
-    rw_mem_free(debias->n_docs);
-    rw_mem_free(debias->bias);
-    rw_mem_free(debias->before);
-    rw_mem_free(debias->sums);
+    rw_arena_free(&debias->arena);
     rw_mem_free(debias);
 }
 
@@ -441,15 +438,16 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     const struct rw_position_bias *bias = bias_of(debias, is_before);
     const int additive = debias->kind == RW_DEBIAS_ADDITIVE;
     struct rw_positions told = {.round = n_rounds, .is_given = debias->is_given};
-    uint32_t *position = NULL;
-    uint64_t *n_docs = NULL;
-    double *found = NULL; /* of[0], propensities and of[1] of those positions */
+    struct rw_arena arena = {NULL};
+    uint32_t *position;
+    uint64_t *n_docs;
+    double *found; /* of[0], propensities and of[1] of those positions */
     int status;
     if (!hooks->on_positions)
         return RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, position, debias->n_positions));
-    RW_TRY_OUT(RW_NEW(ctx, n_docs, debias->n_positions));
-    RW_TRY_OUT(RW_NEW(ctx, found, 3 * (size_t)debias->n_positions));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, position, debias->n_positions));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, n_docs, debias->n_positions));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, found, 3 * (size_t)debias->n_positions));
     double *propensity = found + debias->n_positions, *other = propensity + debias->n_positions;
     for (uint32_t p = 0; p < debias->n_positions; p++) {
         if (debias->n_docs[p] == 0)
@@ -467,9 +465,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     told.unclicked = additive ? NULL : other;
     hooks->on_positions(hooks->user, &told);
 out:
-    rw_mem_free(position);
-    rw_mem_free(n_docs);
-    rw_mem_free(found);
+    rw_arena_free(&arena);
     return status;
 }
 

@@ -16,6 +16,7 @@
 #ifndef RW_OBJECTIVE_DEBIAS_H
 #define RW_OBJECTIVE_DEBIAS_H
 
+#include "base/mem.h"
 #include "objective/objective.h"
 
 #ifdef __cplusplus
@@ -44,7 +45,8 @@ struct rw_position_bias {
 };
 
 struct rw_debias {
-    struct rw_ctx *ctx; /* borrowed */
+    struct rw_arena arena; /* has the arrays */
+    struct rw_ctx *ctx;    /* borrowed */
     enum rw_debias_kind kind;
     double sigma;             /* of the rule */
     double l2, power;         /* additive: of a document; ipw: 1 / (1 + norm) */

@@ -267,54 +267,36 @@ uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
     return all;
 }
 
-double rw_lambda_pair_seconds(const struct rw_objective *objective,
+double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *objective,
                               const struct rw_objective_rule *rule)
 {
     enum { DOCS = 1500, TIMES = 2 };
     static const uint64_t n_pairs = (uint64_t)DOCS * (DOCS - 1) / 2;
-    double least = 0.0;
-    double *numbers = NULL;
-    float *labels = NULL;
-    int64_t *sums = NULL;
-    uint32_t *order = NULL;
-    const int has_room = RW_NEW_RAW(NULL, numbers, DOCS * (6 + (size_t)objective->scratch)) >= 0 &&
-                         RW_NEW_RAW(NULL, labels, DOCS) >= 0 &&
-                         RW_NEW_RAW(NULL, sums, DOCS * 2) >= 0 &&
-                         RW_NEW_RAW(NULL, order, DOCS) >= 0;
-    for (int time = 0; time < TIMES && has_room; time++) {
-        double *scores = numbers, *gains = scores + DOCS, *discounts = gains + DOCS;
-        struct rw_objective_rule of_all = *rule;
-        of_all.pair.truncation = 0;
-        of_all.max_gain = 15.0;
-        for (uint32_t i = 0; i < DOCS; i++) {
-            scores[i] = (double)(rw_random(1, i, 0, RW_STREAM_PAIRS) >> 8) * 0x1p-24;
-            labels[i] = (float)(i % 5);
-            gains[i] = (double)((1u << i % 5) - 1);
-            discounts[i] = 1.0 / rw_log2(2.0 + i);
-        }
-        const struct rw_objective_query query = {.n = DOCS,
-                                                 .isa = rw_isa(),
-                                                 .fast = 1,
-                                                 .scores = scores,
-                                                 .labels = labels,
-                                                 .gains = gains,
-                                                 .discounts = discounts,
-                                                 .ideal = 1000.0,
-                                                 .order = order,
-                                                 .lambda = sums,
-                                                 .hess = sums + DOCS,
-                                                 .gradient = discounts + DOCS,
-                                                 .hessian = discounts + 2 * DOCS,
-                                                 .scratch = discounts + 3 * DOCS};
+    uint32_t query[] = {0, DOCS};
+    float label[DOCS];
+    double gain[DOCS], score[DOCS], least = 0.0;
+    const struct rw_dataset made = {
+        .n_docs = DOCS, .n_queries = 1, .query_offset = query, .label = label};
+    const struct rw_handed *handed;
+    struct rw_gradients *gradients;
+    struct rw_objective_rule of_all = *rule;
+    of_all.pair.truncation = 0;
+    of_all.max_gain = 15.0;
+    of_all.n_labels = 0;
+    for (uint32_t i = 0; i < DOCS; i++) {
+        score[i] = (double)(rw_random(1, i, 0, RW_STREAM_PAIRS) >> 8) * 0x1p-24;
+        label[i] = (float)(i % 5);
+        gain[i] = (double)((1u << i % 5) - 1);
+    }
+    if (rw_gradients_new(ctx, objective, &of_all, &made, 0, gain, &gradients) < 0)
+        return 0.0;
+    for (uint32_t time = 0; time < TIMES; time++) {
         const double start = rw_clock_ms();
-        objective->query(&of_all, &query);
+        rw_gradients_run(gradients, time, 1.0, score, &handed);
         const double took = (rw_clock_ms() - start) * 1e-3 / (double)n_pairs;
         least = time == 0 || took < least ? took : least;
     }
-    rw_mem_free(numbers);
-    rw_mem_free(labels);
-    rw_mem_free(sums);
-    rw_mem_free(order);
+    rw_gradients_free(gradients);
     return least;
 }
 

@@ -137,7 +137,8 @@ int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first
 /* ---- a training set ---- */
 
 struct rw_gradients {
-    struct rw_ctx *ctx; /* borrowed */
+    struct rw_arena arena; /* has the arrays */
+    struct rw_ctx *ctx;    /* borrowed */
     const struct rw_objective *objective;
     struct rw_objective_rule rule;
     const struct rw_dataset *dataset; /* borrowed */
@@ -150,8 +151,8 @@ struct rw_gradients {
     double *ideal;               /* [n_labels][n_queries] or NULL */
     double *scratch;             /* [n_threads][longest x scratch] */
     uint32_t *order;             /* [n_threads][longest] */
-    struct rw_handed handed;     /* owned */
-    /* What one of several labels gives: [n_threads][2][longest] of int64_t, or of double; owned */
+    struct rw_handed handed;
+    /* What one of several labels gives: [n_threads][2][longest] of int64_t, or of double */
     int64_t *own_fixed;
     double *own_real;
     void *state; /* of the objective; NULL: no state; owned */
@@ -177,8 +178,8 @@ static int check_bound(struct rw_ctx *ctx, const struct rw_gradients *g)
 static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
 {
     const struct rw_dataset *dataset = g->dataset;
-    RW_TRY(RW_NEW(ctx, g->discount, g->longest));
-    RW_TRY(RW_NEW(ctx, g->ideal, (size_t)n_labels_of(g) * dataset->n_queries));
+    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->discount, g->longest));
+    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->ideal, (size_t)n_labels_of(g) * dataset->n_queries));
     rw_discounts(g->discount, g->longest);
     for (int k = 0; k < n_labels_of(g); k++)
         RW_TRY(rw_ideal_dcgs(ctx, g->gains + (size_t)k * dataset->n_docs, dataset->query_offset,
@@ -193,25 +194,25 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
     RW_TRY(check_bound(ctx, g));
-    RW_TRY(RW_NEW(ctx, g->order, room));
+    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->order, room));
     if (g->objective->is_fixed && !g->rule.in_doubles) {
-        RW_TRY(RW_NEW_RAW(ctx, g->handed.lambda, dataset->n_docs));
-        RW_TRY(RW_NEW_RAW(ctx, g->handed.hess, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.lambda, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.hess, dataset->n_docs));
     } else {
-        RW_TRY(RW_NEW_RAW(ctx, g->handed.gradient, dataset->n_docs));
-        RW_TRY(RW_NEW_RAW(ctx, g->handed.hessian, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.gradient, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.hessian, dataset->n_docs));
     }
-    RW_TRY(RW_NEW(ctx, g->scratch, room * (size_t)g->objective->scratch));
+    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->scratch, room * (size_t)g->objective->scratch));
     if (g->objective->state)
         RW_TRY(g->objective->state->open(ctx, &g->rule, dataset, g->n_threads, &g->state));
     if (g->objective->positions) {
-        RW_TRY(RW_NEW(ctx, g->position, g->longest));
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->position, g->longest));
         g->objective->positions(&g->rule, g->position, g->longest);
     }
     if (g->rule.n_labels && g->objective->is_fixed)
-        RW_TRY(RW_NEW(ctx, g->own_fixed, 2 * room));
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->own_fixed, 2 * room));
     else if (g->rule.n_labels)
-        RW_TRY(RW_NEW(ctx, g->own_real, 2 * room));
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->own_real, 2 * room));
     return g->objective->ranks ? make_ideals(ctx, g) : RW_OK;
 }
 
@@ -243,19 +244,9 @@ void rw_gradients_free(struct rw_gradients *g)
 {
     if (!g)
         return;
-    rw_mem_free(g->discount);
-    rw_mem_free(g->position);
-    rw_mem_free(g->ideal);
-    rw_mem_free(g->scratch);
-    rw_mem_free(g->order);
-    rw_mem_free(g->handed.lambda);
-    rw_mem_free(g->handed.hess);
-    rw_mem_free(g->handed.gradient);
-    rw_mem_free(g->handed.hessian);
-    rw_mem_free(g->own_fixed);
-    rw_mem_free(g->own_real);
     if (g->objective->state)
         g->objective->state->close(g->state);
+    rw_arena_free(&g->arena);
     rw_mem_free(g);
 }
 
@@ -293,46 +284,22 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
         .hessian = handed->hessian ? handed->hessian + first : NULL};
 }
 
-/* to += weight x from, [n]; an integer is rounded once a label. */
-static void add_fixed(int64_t *to, const int64_t *from, uint32_t n, double weight)
-{
-    for (uint32_t i = 0; i < n; i++)
-        to[i] += rw_round_int64(weight * (double)from[i]);
-}
-
-static void add_real(double *to, const double *from, uint32_t n, double weight)
-{
-    for (uint32_t i = 0; i < n; i++)
-        to[i] += weight * from[i];
-}
-
-static void add_fixed_to_real(double *to, const int64_t *from, uint32_t n, double weight)
-{
-    const double by = weight * rw_pow2(-RW_LAMBDA_EXPONENT);
-    for (uint32_t i = 0; i < n; i++)
-        to[i] += by * (double)from[i];
-}
-
+/* Adds a label's lambdas times its weight; an integer is rounded once a label. */
 static void add_label(const struct rw_objective_query *sum, const struct rw_objective_query *query,
                       double weight)
 {
-    if (sum->lambda) {
-        add_fixed(sum->lambda, query->lambda, sum->n, weight);
-        add_fixed(sum->hess, query->hess, sum->n, weight);
-    } else if (query->lambda) {
-        add_fixed_to_real(sum->gradient, query->lambda, sum->n, weight);
-        add_fixed_to_real(sum->hessian, query->hess, sum->n, weight);
-    } else {
-        add_real(sum->gradient, query->gradient, sum->n, weight);
-        add_real(sum->hessian, query->hessian, sum->n, weight);
+    const double by = weight * rw_pow2(-RW_LAMBDA_EXPONENT);
+    for (uint32_t i = 0; i < sum->n; i++) {
+        if (sum->lambda) {
+            sum->lambda[i] += rw_round_int64(weight * (double)query->lambda[i]);
+            sum->hess[i] += rw_round_int64(weight * (double)query->hess[i]);
+        } else {
+            sum->gradient[i] +=
+                query->lambda ? by * (double)query->lambda[i] : weight * query->gradient[i];
+            sum->hessian[i] +=
+                query->lambda ? by * (double)query->hess[i] : weight * query->hessian[i];
+        }
     }
-}
-
-/* 0, of integers and of doubles alike. */
-static void clear(void *numbers, uint32_t n)
-{
-    if (numbers)
-        memset(numbers, 0, n * sizeof(double));
 }
 
 /* The labels' lambdas, each times its weight, in the labels' order. */
@@ -341,10 +308,12 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share
     const int thread = share->thread;
     const size_t own = 2 * (size_t)thread * g->longest;
     const struct rw_objective_query sum = query_by(g, q, thread, 0);
-    clear(sum.lambda, sum.n);
-    clear(sum.hess, sum.n);
-    clear(sum.gradient, sum.n);
-    clear(sum.hessian, sum.n);
+    for (uint32_t i = 0; i < sum.n; i++) {
+        if (sum.lambda)
+            sum.lambda[i] = sum.hess[i] = 0;
+        else
+            sum.gradient[i] = sum.hessian[i] = 0.0;
+    }
     for (int k = 0; k < g->rule.n_labels; k++) {
         struct rw_objective_query query = query_by(g, q, thread, k);
         struct rw_objective_rule rule = g->rule;

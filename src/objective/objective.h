@@ -232,7 +232,7 @@ uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
                                const struct rw_objective_rule *rule, const uint32_t *query_offset,
                                uint32_t n_queries, uint32_t *longest, uint64_t *most);
 /* Seconds that a pair takes here, measured on a made query. */
-double rw_lambda_pair_seconds(const struct rw_objective *objective,
+double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *objective,
                               const struct rw_objective_rule *rule);
 
 /* What lambdarank.c and the paths that are compiled of lambdarank_tmpl.c share. A query's

@@ -450,7 +450,7 @@ static void tell_pairs(struct booster *b)
     const int on_gpu = strcmp(b->engine->ops->name, "cuda") == 0 && !hands_gradients(b);
     double seconds = 0;
     if (!on_gpu) {
-        const double one = rw_lambda_pair_seconds(objective, &b->rule);
+        const double one = rw_lambda_pair_seconds(b->ctx, objective, &b->rule);
         const double all = (double)n * one / b->ctx->n_threads, single = (double)most * one;
         seconds = all > single ? all : single; /* a query is one thread's */
         snprintf(expected, sizeof(expected), ": about %.*f s a round", seconds < 10, seconds);
