@@ -51,6 +51,7 @@ struct progress {
 };
 
 struct booster {
+    struct rw_arena arena; /* has the arrays that are not the model's */
     struct rw_ctx *ctx;
     struct rw_params *own; /* the effective values, those without effect at their defaults; owned */
     struct rw_params params; /* a shallow copy of them; its texts are borrowed */
@@ -227,8 +228,8 @@ static int load_engine(struct booster *b)
 {
     int status = RW_OK;
     if (objective_of(b) && objective_of(b)->ranks)
-        status =
-            rw_labels_gains(b->ctx, &b->params, &b->eval_sets.gains, b->in.set[0], &b->made.gain);
+        status = rw_labels_gains(b->ctx, &b->arena, &b->params, &b->eval_sets.gains, b->in.set[0],
+                                 &b->made.gain);
     if (status >= 0)
         status = rw_rank_sets_check(b->ctx, &b->in.train, &b->in.made, b->in.set, b->in.n_sets,
                                     b->init, b->params.metric_on_train,
@@ -361,10 +362,10 @@ static int prepare_own_gradients(struct booster *b)
 {
     if (!hands_gradients(b)) /* but another rank's engine may be handed them */
         return rw_comm_agree(b->ctx, RW_OK);
-    RW_TRY(RW_NEW_RAW(b->ctx, b->made.scores, b->in.set[0]->n_docs));
+    RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->made.scores, b->in.set[0]->n_docs));
     if (!objective_of(b)) {
-        RW_TRY(RW_NEW_RAW(b->ctx, b->made.gradients, b->in.set[0]->n_docs));
-        return RW_NEW_RAW(b->ctx, b->made.hessians, b->in.set[0]->n_docs);
+        RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->made.gradients, b->in.set[0]->n_docs));
+        return RW_ARENA_NEW(b->ctx, &b->arena, b->made.hessians, b->in.set[0]->n_docs);
     }
     RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->in.set[0], b->engine->first_doc,
                             b->made.gain, &b->made.handed));
@@ -485,7 +486,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     if (b->grow_rules.batch == 0)
         RW_TRY(choose_batch(b));
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
-    RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
+    RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
     rw_model_size_init(&b->size, b->in.n_features, &b->params, &b->eval_sets, b->init);
     rw_model_size_start(&b->size, b->in.names, b->in.n_names, b->model);
@@ -732,19 +733,15 @@ static void booster_release(struct booster *b)
     rw_names_free(b->in.names, b->in.n_names);
     rw_feature_rules_release(&b->features);
     rw_category_sets_release(&b->category_sets);
-    rw_mem_free(b->made.gain);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
     rw_grower_free(b->grower);
-    rw_mem_free(b->leaf_slot);
-    rw_mem_free(b->made.scores);
-    rw_mem_free(b->made.gradients);
-    rw_mem_free(b->made.hessians);
     rw_gradients_free(b->made.handed);
     rw_continuation_release(&b->continuation);
     rw_model_free(b->model);
     rw_binned_release(&b->in.made);
     rw_params_free(b->own);
+    rw_arena_free(&b->arena);
 }
 
 /* Keeps the trees up to the best round, without empty ones at the end. Those of the model that
@@ -782,7 +779,7 @@ static int finish_model(struct booster *b)
     model->name = b->in.names;
     model->n_names = b->in.n_names;
     b->in.names = NULL;
-    RW_TRY(rw_category_sets_finish(b->ctx, &b->category_sets, model));
+    RW_TRY(rw_categories_copy(b->ctx, &b->category_sets.categories, &model->categories));
     RW_TRY(model_params(b, &model->params));
     if (b->init)
         RW_TRY(rw_continuation_finish(&b->continuation, model));
@@ -831,7 +828,11 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     RW_TRY_OUT(take_sets(b, valid, n_valid));
     RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->in.given, b->in.n_sets, b->in.feature,
                                     b->in.n_features, NULL, &b->in.columns));
-    RW_TRY_OUT(rw_rank_sets_check_plan(b->ctx, valid, n_valid));
+    for (int v = 0; v < n_valid; v++) {
+        if (valid[v]->codes)
+            RW_TRY_OUT(rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                               "a plan needs validation sets with values: rw_dataset_read"));
+    }
     RW_TRY_OUT(plan(b, params, out));
 out:
     booster_release(b);

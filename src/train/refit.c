@@ -103,44 +103,46 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
 enum { PARALLEL_DOCS = 16384 };
 
 struct refit {
+    struct rw_arena arena, run_arena; /* have the arrays: all, and those of one training */
     struct rw_ctx *ctx;
     const struct rw_train_hooks *hooks; /* may be NULL */
     const struct rw_params *given;      /* as the caller has them */
     const struct rw_model *from;        /* borrowed */
     struct rw_model *model;             /* a copy of it, whose leaves change */
     const struct rw_dataset *set[RW_MAX_SETS];
-    struct rw_recoded *coded; /* NULL, or [n_sets] with codes of the model's categories; owned */
+    struct rw_recoded *coded; /* NULL, or [n_sets] with codes of the model's categories */
     int n_sets;
-    uint32_t all_docs, first_doc; /* of the training set: on all ranks, and before this one's */
-    struct rw_params *params;     /* of the last training; owned */
+    uint32_t all_docs;        /* of the training set, on all ranks */
+    uint64_t first_doc;       /* and on those before this one */
+    struct rw_params *params; /* of the last training; owned */
     struct rw_eval_sets eval;
-    double *score[RW_MAX_SETS]; /* [documents of the set] owned */
-    int32_t *leaf;              /* [documents of the largest set] of the tree at hand; owned */
+    double *score[RW_MAX_SETS]; /* [documents of the set] */
+    int32_t *leaf;              /* [documents of the largest set] of the tree at hand */
     int n_threads;
-    struct rw_sum *sum; /* [n_threads][most_leaves] owned */
+    struct rw_sum *sum; /* [n_threads][most_leaves] */
     size_t most_leaves;
-    float *old;              /* [most_leaves] values of the tree at hand, before; owned */
+    float *old;              /* [most_leaves] values of the tree at hand, before */
     struct rw_monotone room; /* owned */
     /* of the training whose trees are refitted */
     struct rw_params *run_params; /* owned */
     struct rw_gain_rule gains;
-    double *gain;     /* [n_docs] of an objective that ranks; owned */
-    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction; owned */
+    double *gain;     /* [n_docs] of an objective that ranks */
+    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction */
     struct rw_gradients *gradients;
-    struct rw_handed own; /* the caller's; owned */
+    struct rw_handed own; /* the caller's */
 };
 
 static void release_run(struct refit *r)
 {
     rw_gradients_free(r->gradients);
     rw_gain_rule_release(&r->gains);
-    rw_mem_free(r->gain);
-    rw_mem_free(r->monotone);
     rw_params_free(r->run_params);
+    rw_arena_free(&r->run_arena);
     r->gradients = NULL;
+    r->run_params = NULL;
+    r->run_arena.last = NULL;
     r->gain = NULL;
     r->monotone = NULL;
-    r->run_params = NULL;
 }
 
 static void release(struct refit *r)
@@ -148,19 +150,11 @@ static void release(struct refit *r)
     release_run(r);
     rw_eval_sets_release(&r->eval);
     rw_params_free(r->params);
-    for (int set = 0; set < r->n_sets; set++) {
-        rw_mem_free(r->score[set]);
-        if (r->coded)
-            rw_recoded_release(&r->coded[set]);
-    }
-    rw_mem_free(r->coded);
-    rw_mem_free(r->leaf);
-    rw_mem_free(r->sum);
-    rw_mem_free(r->old);
+    for (int set = 0; set < r->n_sets && r->coded; set++)
+        rw_recoded_release(&r->coded[set]);
     rw_monotone_release(&r->room);
-    rw_mem_free(r->own.gradient);
-    rw_mem_free(r->own.hessian);
     rw_model_free(r->model);
+    rw_arena_free(&r->arena);
 }
 
 static int is_callers(const struct refit *r)
@@ -257,7 +251,7 @@ static int recode(struct refit *r)
     const struct rw_categories *categories = &r->from->categories;
     if (categories->n == 0)
         return RW_OK;
-    RW_TRY(RW_NEW(r->ctx, r->coded, (size_t)r->n_sets));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->coded, (size_t)r->n_sets));
     for (int set = 0; set < r->n_sets; set++) {
         RW_TRY(check_numbers(r, r->set[set]));
         RW_TRY(rw_categories_recode(r->ctx, categories, r->set[set], r->from->absent_missing,
@@ -266,26 +260,13 @@ static int recode(struct refit *r)
     return RW_OK;
 }
 
-/* Where the training set stands among those of all ranks. */
-static int place(struct refit *r)
-{
-    uint64_t *docs = NULL;
-    int status;
-    RW_TRY_OUT(rw_comm_agree(r->ctx, RW_NEW(r->ctx, docs, (size_t)rw_n_ranks(r->ctx) + 1)));
-    RW_TRY_OUT(rw_comm_offsets(r->ctx, r->set[0]->n_docs, docs));
-    r->first_doc = (uint32_t)docs[rw_rank(r->ctx)];
-out:
-    rw_mem_free(docs);
-    return status;
-}
-
 static int make_room(struct refit *r)
 {
     uint32_t most = 0;
     for (int set = 0; set < r->n_sets; set++) {
         const struct rw_dataset *data = r->set[set];
         most = data->n_docs > most ? data->n_docs : most;
-        RW_TRY(RW_NEW(r->ctx, r->score[set], data->n_docs));
+        RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->score[set], data->n_docs));
         if (data->start_score && data->n_docs)
             memcpy(r->score[set], data->start_score, data->n_docs * sizeof(double));
     }
@@ -294,14 +275,14 @@ static int make_room(struct refit *r)
         r->most_leaves = n > r->most_leaves ? n : r->most_leaves;
     }
     r->n_threads = r->set[0]->n_docs >= PARALLEL_DOCS ? r->ctx->n_threads : 1;
-    RW_TRY(RW_NEW_RAW(r->ctx, r->leaf, most));
-    RW_TRY(RW_NEW_RAW(r->ctx, r->sum, (size_t)r->n_threads * r->most_leaves));
-    RW_TRY(RW_NEW_RAW(r->ctx, r->old, r->most_leaves));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->leaf, most));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->sum, (size_t)r->n_threads * r->most_leaves));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->old, r->most_leaves));
     RW_TRY(rw_monotone_init(r->ctx, &r->room, 2 * r->most_leaves));
     if (!is_callers(r))
         return RW_OK;
-    RW_TRY(RW_NEW_RAW(r->ctx, r->own.gradient, r->set[0]->n_docs));
-    return RW_NEW_RAW(r->ctx, r->own.hessian, r->set[0]->n_docs);
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->own.gradient, r->set[0]->n_docs));
+    return RW_ARENA_NEW(r->ctx, &r->arena, r->own.hessian, r->set[0]->n_docs);
 }
 
 /* Another program's model does not say how it was trained. */
@@ -344,17 +325,12 @@ static int prepare_own(struct refit *r)
 
 static int prepare(struct refit *r)
 {
-    uint64_t n_docs = r->set[0]->n_docs;
     struct rw_column_rule columns;
-    RW_TRY(rw_comm_sum(r->ctx, &n_docs, 1));
-    if (n_docs > RW_MAX_DOCS)
-        return rw_fail(r->ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
-                       (unsigned long long)n_docs, RW_MAX_DOCS);
-    r->all_docs = (uint32_t)n_docs;
+    RW_TRY(rw_ranks_docs(r->ctx, r->set[0], &r->all_docs));
     RW_TRY(rw_rank_sets_columns(r->ctx, r->set, r->n_sets, NULL, 0, r->from, &columns));
     RW_TRY(rw_comm_agree(r->ctx, prepare_own(r)));
     RW_TRY(check_features(r));
-    RW_TRY(place(r));
+    RW_TRY(rw_ranks_before(r->ctx, r->set[0]->n_docs, &r->first_doc));
     RW_TRY(rw_eval_sets_share(&r->eval));
     r->ctx->stop_set = 0;
     if (r->hooks && r->hooks->on_start) {
@@ -374,7 +350,7 @@ static int take_order(struct refit *r)
     const char *text = r->params->monotone[0] ? r->params->monotone : r->run_params->monotone;
     if (!text[0])
         return RW_OK;
-    RW_TRY(RW_NEW(r->ctx, r->monotone, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->run_arena, r->monotone, RW_FEATURE_IDS));
     return rw_monotone_parse(r->ctx, text, NULL, 0, r->monotone);
 }
 
@@ -394,7 +370,7 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "the model to refit was trained on pairs that were given: give the data its "
                        "own ('pairs-file'), or set 'pairs'");
-    return rw_labels_gains(r->ctx, r->run_params, &r->gains, r->set[0], &r->gain);
+    return rw_labels_gains(r->ctx, &r->run_arena, r->run_params, &r->gains, r->set[0], &r->gain);
 }
 
 static int start_run(struct refit *r, const struct rw_model_params *was)
@@ -406,8 +382,8 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
     rw_params_objective_rule(r->run_params, &rule);
     const struct rw_objective *objective = rw_params_objective(r->run_params);
     RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->gain, r->set[0]));
-    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->set[0], r->first_doc,
-                                                  r->gain, &r->gradients));
+    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->set[0],
+                                                  (uint32_t)r->first_doc, r->gain, &r->gradients));
 }
 
 /* The parameters that the model has of this training from now on. */
@@ -432,7 +408,8 @@ static int ask_caller(struct refit *r)
     if (r->hooks->gradients(r->hooks->user, r->set[0], r->score[0], r->own.gradient,
                             r->own.hessian))
         return rw_fail(r->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
-    return rw_gradients_check(r->ctx, NULL, r->first_doc, n, r->own.gradient, r->own.hessian);
+    return rw_gradients_check(r->ctx, NULL, (uint32_t)r->first_doc, n, r->own.gradient,
+                              r->own.hessian);
 }
 
 /* Documents' weights multiply gradients that are no integers yet, which get a scale of the tree's

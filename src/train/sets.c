@@ -8,16 +8,35 @@
 #include "metric/dcg.h"
 #include "model/model.h"
 
-int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
-                      const struct rw_dataset *documents, const struct rw_bins *bins,
-                      const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs)
+int rw_ranks_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before)
 {
-    uint64_t n_docs = documents->n_docs, kinds[2] = {bins != NULL, bins == NULL};
+    uint64_t *offset = NULL;
+    int status;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)rw_n_ranks(ctx) + 1)));
+    RW_TRY_OUT(rw_comm_offsets(ctx, n, offset));
+    *before = offset[rw_rank(ctx)];
+out:
+    rw_mem_free(offset);
+    return status;
+}
+
+int rw_ranks_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs)
+{
+    uint64_t n_docs = train->n_docs;
     RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
                        (unsigned long long)n_docs, RW_MAX_DOCS);
     *all_docs = (uint32_t)n_docs;
+    return RW_OK;
+}
+
+int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_dataset *documents, const struct rw_bins *bins,
+                      const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs)
+{
+    uint64_t kinds[2] = {bins != NULL, bins == NULL};
+    RW_TRY(rw_ranks_docs(ctx, documents, all_docs));
     if (rw_n_ranks(ctx) == 1)
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));
@@ -88,16 +107,6 @@ int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
     return RW_OK;
 }
 
-int rw_rank_sets_check_plan(struct rw_ctx *ctx, const struct rw_dataset *const *valid, int n_valid)
-{
-    for (int v = 0; v < n_valid; v++) {
-        if (valid[v]->codes)
-            return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "a plan needs validation sets with values: rw_dataset_read");
-    }
-    return RW_OK;
-}
-
 /* Of all ranks: a rank's shard of a sparse matrix may be narrower, or it may have no documents. */
 static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_t n_ids,
                        struct rw_column_view *out)
@@ -162,11 +171,17 @@ static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
+/* Several labels a document, or one: 0. */
+static int n_labels_of(const struct rw_params *params)
+{
+    double weight[RW_MAX_LABELS];
+    return params->label_weights[0] ? rw_label_weights(params->label_weights, weight) : 0;
+}
+
 int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_objective *objective, const struct rw_dataset *train)
 {
-    double weight[RW_MAX_LABELS];
-    const int n = params->label_weights[0] ? rw_label_weights(params->label_weights, weight) : 0;
+    const int n = n_labels_of(params);
     if (n && !objective)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'label-weights' has no effect with a custom objective");
@@ -217,17 +232,11 @@ int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-static int n_labels_of(const struct rw_params *params)
-{
-    double weight[RW_MAX_LABELS];
-    return params->label_weights[0] ? rw_label_weights(params->label_weights, weight) : 1;
-}
-
-int rw_labels_gains(struct rw_ctx *ctx, const struct rw_params *params,
+int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out)
 {
-    const int n = n_labels_of(params);
-    RW_TRY(RW_NEW_RAW(ctx, *out, (size_t)n * train->n_docs));
+    const int n = params->label_weights[0] ? n_labels_of(params) : 1;
+    RW_TRY(RW_ARENA_NEW(ctx, arena, *out, (size_t)n * train->n_docs));
     for (int k = 0; k < n && train->n_docs; k++) {
         struct rw_dataset by_label = *train; /* borrows all */
         by_label.label = (float *)(uintptr_t)rw_dataset_labels_of(train, k);
@@ -274,18 +283,42 @@ enum { CHUNK = 8192 };
 struct job {
     const struct rw_dataset *dataset;
     uint64_t first_doc, first_query;
-    struct rw_fingerprint *out;
-    const struct rw_side_column *column; /* the one that is added, to a part */
-    int part;
+    const struct rw_side_column *column; /* side_item's */
+    /* what one document or query adds, and the part that it is added to */
+    uint64_t (*item)(const struct job *job, uint64_t i);
+    uint64_t *to;
 };
 
+static uint64_t label_item(const struct job *job, uint64_t doc)
+{
+    /* no -0 */
+    return rw_mix_item(job->first_doc + doc, rw_bits_of_float(job->dataset->label[doc] + 0.0f));
+}
+
+static uint64_t side_item(const struct job *job, uint64_t doc)
+{
+    return job->column->item(job->dataset, (uint32_t)doc, job->first_doc + doc);
+}
+
+static uint64_t query_item(const struct job *job, uint64_t query)
+{
+    return rw_mix_item(job->first_query + query,
+                       job->first_doc + job->dataset->query_offset[query]);
+}
+
+static uint64_t query_id_item(const struct job *job, uint64_t query)
+{
+    uint64_t sum = job->first_query + query;
+    for (const char *c = rw_dataset_query_id(job->dataset, (uint32_t)query); *c; c++)
+        sum = rw_mix_item(sum, (unsigned char)*c);
+    return rw_mix(sum);
+}
+
 /* Given pairs of a query; their order adds to sums in double, so that it counts, too. */
-static uint64_t pairs_item(const struct job *job, uint32_t query)
+static uint64_t pairs_item(const struct job *job, uint64_t query)
 {
     const struct rw_dataset *dataset = job->dataset;
     uint64_t sum = 0, bits;
-    if (!dataset->pair)
-        return 0;
     for (size_t k = dataset->pair_offset[query]; k < dataset->pair_offset[query + 1]; k++) {
         const struct rw_given_pair *pair = &dataset->pair[k];
         memcpy(&bits, &pair->weight, sizeof(bits));
@@ -296,75 +329,26 @@ static uint64_t pairs_item(const struct job *job, uint32_t query)
     return sum;
 }
 
-static int add_labels(void *user, struct rw_share *share)
+static int add_items(void *user, struct rw_share *share)
 {
     const struct job *job = user;
     uint64_t sum = 0;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) /* no -0 */
-            sum += rw_mix_item(job->first_doc + doc,
-                               rw_bits_of_float(job->dataset->label[doc] + 0.0f));
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++)
+            sum += job->item(job, i);
     }
     rw_share_lock(share);
-    job->out->part[RW_PRINT_LABELS] += sum;
+    *job->to += sum;
     rw_share_unlock(share);
     return RW_OK;
 }
 
-static int add_side_column(void *user, struct rw_share *share)
+static int add(struct rw_ctx *ctx, struct job *job, uint32_t n,
+               uint64_t (*item)(const struct job *, uint64_t), uint64_t *to)
 {
-    const struct job *job = user;
-    uint64_t sum = 0;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++)
-            sum += job->column->item(job->dataset, (uint32_t)doc, job->first_doc + doc);
-    }
-    rw_share_lock(share);
-    job->out->part[job->part] += sum;
-    rw_share_unlock(share);
-    return RW_OK;
-}
-
-static int add_documents(struct rw_ctx *ctx, struct job *job)
-{
-    const uint32_t n = job->dataset->n_docs;
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_labels, job));
-    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
-        job->column = &rw_side_columns[i];
-        job->part = i < RW_SIDE_PRINTED ? RW_PRINT_WEIGHTS : RW_PRINT_SIDES + i - RW_SIDE_PRINTED;
-        if (job->column->item && rw_side_column_of(job->column, job->dataset))
-            RW_TRY(rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_side_column, job));
-    }
-    return RW_OK;
-}
-
-static uint64_t text_item(uint64_t number, const char *text)
-{
-    uint64_t sum = number;
-    for (; *text; text++)
-        sum = rw_mix_item(sum, (unsigned char)*text);
-    return rw_mix(sum);
-}
-
-static int add_queries(void *user, struct rw_share *share)
-{
-    const struct job *job = user;
-    const struct rw_dataset *dataset = job->dataset;
-    uint64_t queries = 0, ids = 0, pairs = 0;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++) {
-            const uint64_t number = job->first_query + q;
-            queries += rw_mix_item(number, job->first_doc + dataset->query_offset[q]);
-            ids += text_item(number, rw_dataset_query_id(dataset, (uint32_t)q));
-            pairs += pairs_item(job, (uint32_t)q);
-        }
-    }
-    rw_share_lock(share);
-    job->out->part[RW_PRINT_QUERIES] += queries;
-    job->out->part[RW_PRINT_QUERY_IDS] += ids;
-    job->out->part[RW_PRINT_WEIGHTS] += pairs; /* whose weights are a part of them */
-    rw_share_unlock(share);
-    return RW_OK;
+    job->item = item;
+    job->to = to;
+    return rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_items, job);
 }
 
 /* The codes are what training sees of the values: of cuts, which are compared by themselves. */
@@ -384,31 +368,34 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
                         uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
 {
     struct rw_ctx *ctx = engine->ctx;
-    struct job job = {dataset, first_doc, first_query, out, NULL, 0};
+    struct job job = {.dataset = dataset, .first_doc = first_doc, .first_query = first_query};
+    uint64_t *part = out->part;
     *out = (struct rw_fingerprint){{[RW_PRINT_DOCUMENTS] = dataset->n_docs}};
-    RW_TRY(add_documents(ctx, &job));
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, CHUNK, add_queries, &job));
-    return add_values(engine, set, first_doc, &out->part[RW_PRINT_VALUES]);
+    RW_TRY(add(ctx, &job, dataset->n_docs, label_item, &part[RW_PRINT_LABELS]));
+    RW_TRY(add(ctx, &job, dataset->n_queries, query_item, &part[RW_PRINT_QUERIES]));
+    RW_TRY(add(ctx, &job, dataset->n_queries, query_id_item, &part[RW_PRINT_QUERY_IDS]));
+    if (dataset->pair) /* whose weights are a part of them */
+        RW_TRY(add(ctx, &job, dataset->n_queries, pairs_item, &part[RW_PRINT_WEIGHTS]));
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        job.column = &rw_side_columns[i];
+        const int at =
+            i < RW_SIDE_PRINTED ? RW_PRINT_WEIGHTS : RW_PRINT_SIDES + i - RW_SIDE_PRINTED;
+        if (job.column->item && rw_side_column_of(job.column, dataset))
+            RW_TRY(add(ctx, &job, dataset->n_docs, side_item, &part[at]));
+    }
+    return add_values(engine, set, first_doc, &part[RW_PRINT_VALUES]);
 }
 
 int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                           struct rw_fingerprint *out)
 {
     struct rw_ctx *ctx = engine->ctx;
-    const int rank = rw_rank(ctx);
-    uint64_t *docs = NULL, *queries = NULL;
-    int status = RW_NEW(ctx, docs, (size_t)rw_n_ranks(ctx) + 1);
-    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)rw_n_ranks(ctx) + 1);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
-    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
-    status = rw_fingerprint_make(engine, set, dataset, docs[rank], queries[rank], out);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    status = rw_comm_sum(ctx, out->part, RW_PRINTS);
-out:
-    rw_mem_free(docs);
-    rw_mem_free(queries);
-    return status;
+    uint64_t first_doc, first_query;
+    RW_TRY(rw_ranks_before(ctx, dataset->n_docs, &first_doc));
+    RW_TRY(rw_ranks_before(ctx, dataset->n_queries, &first_query));
+    RW_TRY(
+        rw_comm_agree(ctx, rw_fingerprint_make(engine, set, dataset, first_doc, first_query, out)));
+    return rw_comm_sum(ctx, out->part, RW_PRINTS);
 }
 
 int rw_fingerprint_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
@@ -643,12 +630,6 @@ int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int
     return RW_OK;
 }
 
-int rw_category_sets_finish(struct rw_ctx *ctx, const struct rw_category_sets *sets,
-                            struct rw_model *model)
-{
-    return rw_categories_copy(ctx, &sets->categories, &model->categories);
-}
-
 void rw_category_sets_release(struct rw_category_sets *sets)
 {
     for (int set = 0; set < RW_MAX_SETS; set++) {
@@ -700,6 +681,28 @@ static int any_weight(const struct rw_dataset *train)
     return train->weight == NULL;
 }
 
+/* Which of the parameters min-... keep splits away. */
+static void explain_limits(const struct rw_params *params, char *text, size_t size)
+{
+    struct rw_params shallow = *params; /* texts are borrowed */
+    char more[128] = "";
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        const struct rw_param_info *info = &rw_param_rows[at].info;
+        const char *value = rw_params_get(&shallow, info->name);
+        const size_t n = strlen(more);
+        if (strncmp(info->name, "min-", 4) == 0 && at != RW_AT_PARAM_min_docs &&
+            strcmp(value, info->default_value) != 0)
+            snprintf(more + n, sizeof(more) - n, " and --%s %s", info->name, value);
+    }
+    if (more[0])
+        snprintf(text, size, "no split keeps to --min-docs %d%s (lower them)", params->min_docs,
+                 more);
+    else
+        snprintf(text, size,
+                 "no split of %d documents or more on each side has a gain (lower --min-docs)",
+                 params->min_docs);
+}
+
 int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                         const struct rw_dataset *train, uint32_t all_docs, const double *gain,
                         const struct rw_engine_info *info, char *text, size_t size)
@@ -745,13 +748,7 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                  "no split of %d documents or more on each side gains more than --feature-penalty "
                  "%.100s takes (lower it)",
                  params->min_docs, params->feature_penalty);
-    else if (params->min_gain > 0.0 || params->min_hessian > 0.0)
-        snprintf(text, size,
-                 "no split gains more than --min-gain %g within --min-hessian %g (lower them)",
-                 params->min_gain, params->min_hessian);
     else
-        snprintf(text, size,
-                 "no split of %d documents or more on each side has a gain (lower --min-docs)",
-                 params->min_docs);
+        explain_limits(params, text, size);
     return RW_OK;
 }

@@ -214,13 +214,14 @@ const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets
 /* Set number `set` as training sees it: *out, `dataset` itself or a view of it. */
 int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int set,
                           const struct rw_dataset *dataset, const struct rw_dataset **out);
-/* What the model needs of them. */
-int rw_category_sets_finish(struct rw_ctx *ctx, const struct rw_category_sets *sets,
-                            struct rw_model *model);
 void rw_category_sets_release(struct rw_category_sets *sets);
 
 /* The sets of a training, of which each of many ranks has a part. All ranks call these; with one
  * rank there is little to do. */
+/* How many of something the ranks before this one have. */
+int rw_ranks_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before);
+/* How many documents the training set has on all ranks. RW_ERR_DATA: too many. */
+int rw_ranks_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs);
 /* Before anything else. documents: this rank's training set; bins: its codes, or NULL; categories:
  * as struct rw_cut_rule has them. *all_docs: of all ranks. Where many ranks have values, *made gets
  * the codes of this one's, with boundaries of all, and the features; it is released by the caller.
@@ -239,9 +240,6 @@ int rw_rank_sets_find_train(struct rw_engine *engine, const struct rw_dataset *c
 int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
                        const struct rw_binned *made, const struct rw_dataset *const *sets,
                        int n_sets, const struct rw_model *init, int measures_training, int on_gpu);
-/* A plan is of sets with values. */
-int rw_rank_sets_check_plan(struct rw_ctx *ctx, const struct rw_dataset *const *valid, int n_valid);
-
 /* Do the sets fit each other, and the model to go on from (NULL: none), counting the columns of all
  * ranks? RW_ERR_DATA as rw_model_check_data has it. feature: [n_features] of the training set.
  * *out: what the model has of them, without names. All ranks call it. */
@@ -264,9 +262,8 @@ int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
 /* RW_ERR_ARGUMENT: parameters name the file of a column that the training set does not have. */
 int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_dataset *train);
-/* The gains of all labels that train, [n_labels or 1][n_docs], of an objective that ranks. *out is
- * the caller's (rw_mem_free), also after a failure. */
-int rw_labels_gains(struct rw_ctx *ctx, const struct rw_params *params,
+/* The gains of all labels that train, [n_labels or 1][n_docs], of an objective that ranks. */
+int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
 /* What a rule has of all ranks' training sets: the largest gains, and how labels are summed
  * (rw_objective_sum). All ranks call it. gains: NULL if the objective does not rank. */

@@ -286,6 +286,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     struct arrays a;
     memset(&a, 0, sizeof(a));
     double *gains = NULL;
+    struct rw_arena arena = {NULL};
     struct rw_gain_rule gain;
     const uint32_t n = data->n_docs;
     job->rules.min_docs = job->rules.cut.min_docs = job->grow.min_docs;
@@ -301,7 +302,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY_OUT(RW_NEW(ctx, a.hessians, n));
     RW_TRY_OUT(RW_NEW(ctx, a.leaf_slot, job->rules.max_slots));
     if (rw_rules_rank(&job->rules) || job->handed)
-        RW_TRY_OUT(rw_labels_gains(ctx, job->params, &gain, data, &gains));
+        RW_TRY_OUT(rw_labels_gains(ctx, &arena, job->params, &gain, data, &gains));
     if (job->handed)
         RW_TRY_OUT(gradients_new(ctx, job, data, gains, &gradients));
     RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
@@ -316,8 +317,9 @@ out:
     rw_grower_free(grower);
     rw_gradients_free(gradients);
     rw_gain_rule_release(&gain);
-    void *const owned[] = {gains,     a.lambda, a.hess,      a.lambda_q, a.hess_q,
-                           a.sampled, a.scores, a.gradients, a.hessians, a.leaf_slot};
+    rw_arena_free(&arena);
+    void *const owned[] = {a.lambda, a.hess,      a.lambda_q, a.hess_q,   a.sampled,
+                           a.scores, a.gradients, a.hessians, a.leaf_slot};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     return status;
