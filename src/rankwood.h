@@ -331,23 +331,20 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
 struct ArrowArrayStream; /* https://arrow.apache.org/docs/format/CStreamInterface.html */
 struct ArrowSchema;      /* https://arrow.apache.org/docs/format/CDataInterface.html */
 struct ArrowArray;
-/* The record batches of a stream. Columns stay where their producer put them; nothing is copied. */
-struct rw_arrow;
-/* Reads all batches. The stream is moved out of *stream and released, also after a failure; the batches
- * are released by rw_arrow_free. RW_ERR_DATA: the stream fails (the message has its text), is not a table's
- * or has a damaged batch; there are too many documents. */
-RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow **out);
-/* The same of one batch, which is moved out of *schema and *batch. */
-RW_API int rw_arrow_read_batch(struct rw_ctx *ctx, struct ArrowSchema *schema,
-                               struct ArrowArray *batch, struct rw_arrow **out);
+/* The record batches of a table. Columns stay where their producer put them; nothing is copied. */
+struct rw_arrow {
+    uint32_t n_docs, n_columns, n_chunks; /* n_chunks: batches that have documents, rw_table's */
+    const char *const *name;              /* [n_columns] "" where a column has none */
+    const uint32_t *chunk_offset;         /* [n_chunks + 1] rw_table's */
+};
+/* Reads all batches of a stream, or, if that is NULL, one batch with its schema. They are moved out of *stream,
+ * or *schema and *batch, and released, also after a failure; what *out has of them, by rw_arrow_free. RW_ERR_DATA:
+ * the stream fails (the message has its text), is not a table's or has a damaged batch; there are too many
+ * documents. */
+RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream,
+                         struct ArrowSchema *schema, struct ArrowArray *batch,
+                         struct rw_arrow **out);
 RW_API void rw_arrow_free(struct rw_arrow *arrow);
-RW_API uint32_t rw_arrow_n_docs(const struct rw_arrow *arrow);
-RW_API uint32_t rw_arrow_n_columns(const struct rw_arrow *arrow);
-/* column: in [0, n_columns). "" if it has no name. */
-RW_API const char *rw_arrow_name(const struct rw_arrow *arrow, uint32_t column);
-/* Batches that have documents: rw_table.n_chunks and chunk_offset, [n_chunks + 1]. */
-RW_API uint32_t rw_arrow_n_chunks(const struct rw_arrow *arrow);
-RW_API const uint32_t *rw_arrow_chunk_offset(const struct rw_arrow *arrow);
 /* The arrays of a column of numbers or booleans, in which nulls are not valid: chunk k's is written to
  * array[k * stride]. With a stride of rw_table.n_columns, array is a column of rw_table.column. The arrays
  * borrow from `arrow`. RW_ERR_DATA: the column has another type (the message names it) or is damaged. */
@@ -361,12 +358,11 @@ struct rw_arrow_ids {
     char *text;            /* ids, each ended by 0: decimal, or a string's bytes */
     uint64_t *text_offset; /* [n] */
 };
-/* Of a column of integers or strings, dictionary-encoded or not. RW_ERR_DATA: another type, a null (the
- * message has its document), an id with a character 0, no documents, or a damaged column. */
-RW_API int rw_arrow_ids_read(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
+/* Of a column of integers or strings, dictionary-encoded or not; the arrays are arrow's until its next ids are
+ * read. RW_ERR_DATA: another type, a null (the message has its document), an id with a character 0, no
+ * documents, or a damaged column. */
+RW_API int rw_arrow_ids_read(struct rw_ctx *ctx, struct rw_arrow *arrow, uint32_t column,
                              struct rw_arrow_ids *out);
-/* Fine after a failure and on a zeroed struct. */
-RW_API void rw_arrow_ids_release(struct rw_arrow_ids *ids);
 
 /* A training set as training sees it: binned, with small codes in place of values. */
 struct rw_binned;

@@ -275,14 +275,10 @@ class ArrowColumn(Column):
         """Query ids: the first document of each run with the same, and n_docs; and the ids."""
         ids = ffi.new("struct rw_arrow_ids *")
         check(lib.rw_arrow_ids_read(context(), self._c, self._number, ids))
-        try:
-            n = ids.n
-            offset = view(ids.offset, n + 1, np.uint32).copy()
-            last = ids.text_offset[n - 1]
-            n_bytes = last + len(ffi.string(ids.text + last))
-            return offset, bytes(ffi.buffer(ids.text, n_bytes)).split(b"\0")
-        finally:
-            lib.rw_arrow_ids_release(ids)
+        offset = view(ids.offset, ids.n + 1, np.uint32).copy()
+        last = ids.text_offset[ids.n - 1]
+        n_bytes = last + len(ffi.string(ids.text + last))
+        return offset, bytes(ffi.buffer(ids.text, n_bytes)).split(b"\0")
 
 
 def _of_stream(data: Any) -> Table:
@@ -294,8 +290,7 @@ def _of_stream(data: Any) -> Table:
     except ValueError:
         raise DataError(f"__arrow_c_stream__ of a {type(data).__name__} returns no Arrow stream") from None
     stream = ffi.cast("struct ArrowArrayStream *", pointer)
-    out = ffi.new("struct rw_arrow **")
-    return _of_batches(made(lib.rw_arrow_read(context(), stream, out), out, lib.rw_arrow_free))
+    return _of_batches(stream, ffi.NULL, ffi.NULL)
 
 
 def _of_batch(data: Any) -> Table:
@@ -303,15 +298,14 @@ def _of_batch(data: Any) -> Table:
     schema, array = data.__arrow_c_array__()
     c_schema = ffi.cast("struct ArrowSchema *", _pointer_of(schema, b"arrow_schema"))
     c_array = ffi.cast("struct ArrowArray *", _pointer_of(array, b"arrow_array"))
+    return _of_batches(ffi.NULL, c_schema, c_array)
+
+
+def _of_batches(stream: Any, schema: Any, array: Any) -> Table:
     out = ffi.new("struct rw_arrow **")
-    status = lib.rw_arrow_read_batch(context(), c_schema, c_array, out)
-    return _of_batches(made(status, out, lib.rw_arrow_free))
-
-
-def _of_batches(c: Any) -> Table:
-    n_chunks = lib.rw_arrow_n_chunks(c)
-    chunk_offset = view(lib.rw_arrow_chunk_offset(c), n_chunks + 1, np.uint32).copy()
-    names = [text(lib.rw_arrow_name(c, i)) for i in range(lib.rw_arrow_n_columns(c))]
+    c = made(lib.rw_arrow_read(context(), stream, schema, array, out), out, lib.rw_arrow_free)
+    chunk_offset = view(c.chunk_offset, c.n_chunks + 1, np.uint32).copy()
+    names = [text(c.name[i]) for i in range(c.n_columns)]
     check_names(names)
     columns: list[Column] = [ArrowColumn(c, i, chunk_offset) for i in range(len(names))]
     return Table(int(chunk_offset[-1]), columns, names, [c])

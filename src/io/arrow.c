@@ -1,6 +1,7 @@
 /* Record batches of another program as columns of a table. */
 #include "io/arrow.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -9,55 +10,83 @@
 
 #include "base/mem.h"
 #include "comm/comm.h"
+#include "rankwood.h"
+
+#define MOST (INT64_MAX / 64) /* elements of an array: bytes and bits are counted in int64 */
+
+struct arrow {
+    struct rw_arrow columns;   /* first: rw_arrow_free gets its address */
+    struct ArrowSchema schema; /* owned */
+    struct ArrowArray *batch;  /* [n_chunks] each of a document or more; owned */
+    uint32_t *chunk_offset;    /* owned */
+    const char **name;         /* [n_columns] owned */
+    struct rw_arrow_ids ids;   /* those last read; owned */
+    size_t batch_room, offset_room, run_room, text_offset_room, text_room;
+};
 
 /* ---- types ---- */
 
-const char *rw_arrow_kind(const struct ArrowSchema *schema)
+enum id_type { ID_NONE, ID_INTEGER, ID_STRING, ID_LARGE_STRING, ID_STRING_VIEW };
+
+/* Elements whose format is, or begins with, some letters. */
+struct kind {
+    const char *format, *name; /* name: for messages */
+    enum id_type id;
+    int is_number;
+    enum rw_value_type type; /* of a number */
+    int bytes;               /* of a number; 0: of a bit, and of "n", of which there are none */
+};
+
+static const struct kind *kind_of(const struct ArrowSchema *schema)
 {
-    static const char *const kind[][2] = {
-        {"n", "nulls"},       {"b", "booleans"},   {"c", "integers"},
-        {"C", "integers"},    {"s", "integers"},   {"S", "integers"},
-        {"i", "integers"},    {"I", "integers"},   {"l", "integers"},
-        {"L", "integers"},    {"f", "floats"},     {"g", "floats"},
-        {"e", "half floats"}, {"u", "strings"},    {"U", "strings"},
-        {"vu", "strings"},    {"z", "bytes"},      {"Z", "bytes"},
-        {"vz", "bytes"},      {"w:", "bytes"},     {"d:", "decimals"},
-        {"td", "dates"},      {"tt", "times"},     {"ts", "timestamps"},
-        {"tD", "durations"},  {"ti", "intervals"}, {"+s", "structs"},
-        {"+m", "maps"},       {"+u", "unions"},    {"+r", "run-end-encoded values"},
-        {"+", "lists"}};
+    static const struct kind categories = {"", "categories", ID_NONE, 0, 0, 0};
+    static const struct kind kinds[] = {{"n", "nulls", ID_NONE, 1, RW_VALUE_F32, 0},
+                                        {"b", "booleans", ID_NONE, 1, RW_VALUE_BITS, 0},
+                                        {"c", "integers", ID_INTEGER, 1, RW_VALUE_I8, 1},
+                                        {"C", "integers", ID_INTEGER, 1, RW_VALUE_U8, 1},
+                                        {"s", "integers", ID_INTEGER, 1, RW_VALUE_I16, 2},
+                                        {"S", "integers", ID_INTEGER, 1, RW_VALUE_U16, 2},
+                                        {"i", "integers", ID_INTEGER, 1, RW_VALUE_I32, 4},
+                                        {"I", "integers", ID_INTEGER, 1, RW_VALUE_U32, 4},
+                                        {"l", "integers", ID_INTEGER, 1, RW_VALUE_I64, 8},
+                                        {"L", "integers", ID_INTEGER, 1, RW_VALUE_U64, 8},
+                                        {"e", "half floats", ID_NONE, 1, RW_VALUE_F16, 2},
+                                        {"f", "floats", ID_NONE, 1, RW_VALUE_F32, 4},
+                                        {"g", "floats", ID_NONE, 1, RW_VALUE_F64, 8},
+                                        {"u", "strings", ID_STRING, 0, 0, 0},
+                                        {"U", "strings", ID_LARGE_STRING, 0, 0, 0},
+                                        {"vu", "strings", ID_STRING_VIEW, 0, 0, 0},
+                                        {"z", "bytes", ID_NONE, 0, 0, 0},
+                                        {"Z", "bytes", ID_NONE, 0, 0, 0},
+                                        {"vz", "bytes", ID_NONE, 0, 0, 0},
+                                        {"w:", "bytes", ID_NONE, 0, 0, 0},
+                                        {"d:", "decimals", ID_NONE, 0, 0, 0},
+                                        {"td", "dates", ID_NONE, 0, 0, 0},
+                                        {"tt", "times", ID_NONE, 0, 0, 0},
+                                        {"ts", "timestamps", ID_NONE, 0, 0, 0},
+                                        {"tD", "durations", ID_NONE, 0, 0, 0},
+                                        {"ti", "intervals", ID_NONE, 0, 0, 0},
+                                        {"+s", "structs", ID_NONE, 0, 0, 0},
+                                        {"+m", "maps", ID_NONE, 0, 0, 0},
+                                        {"+u", "unions", ID_NONE, 0, 0, 0},
+                                        {"+r", "run-end-encoded values", ID_NONE, 0, 0, 0},
+                                        {"+", "lists", ID_NONE, 0, 0, 0},
+                                        {"", "values of an unknown type", ID_NONE, 0, 0, 0}};
+    const struct kind *kind = kinds;
     if (schema->dictionary)
-        return "categories";
-    for (size_t i = 0; i < sizeof(kind) / sizeof(kind[0]); i++) {
-        const size_t n = strlen(kind[i][0]);
-        const int whole = n == 1 && kind[i][0][0] != '+'; /* no parameters follow */
-        if (whole ? strcmp(schema->format, kind[i][0]) == 0
-                  : strncmp(schema->format, kind[i][0], n) == 0)
-            return kind[i][1];
+        return &categories;
+    for (;; kind++) {
+        const size_t n = strlen(kind->format);
+        const int whole = n == 1 && kind->format[0] != '+'; /* no parameters follow */
+        if (whole ? strcmp(schema->format, kind->format) == 0
+                  : strncmp(schema->format, kind->format, n) == 0)
+            return kind;
     }
-    return "values of an unknown type";
 }
 
-/* 1 if values of the type are numbers; "n", of which there are none, too. */
-static int number_type(const char *format, enum rw_value_type *type, ptrdiff_t *size)
+static int bit_of(const uint8_t *bits, int64_t at)
 {
-    static const struct {
-        char format;
-        enum rw_value_type type;
-        ptrdiff_t size;
-    } known[] = {{'n', RW_VALUE_F32, 0}, {'b', RW_VALUE_BITS, 0}, {'f', RW_VALUE_F32, 4},
-                 {'g', RW_VALUE_F64, 8}, {'c', RW_VALUE_I8, 1},   {'C', RW_VALUE_U8, 1},
-                 {'s', RW_VALUE_I16, 2}, {'S', RW_VALUE_U16, 2},  {'i', RW_VALUE_I32, 4},
-                 {'I', RW_VALUE_U32, 4}, {'l', RW_VALUE_I64, 8},  {'L', RW_VALUE_U64, 8},
-                 {'e', RW_VALUE_F16, 2}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (format[0] == known[i].format && format[1] == 0) {
-            *type = known[i].type;
-            *size = known[i].size;
-            return 1;
-        }
-    }
-    return 0;
+    return bits[at / 8] >> (at % 8) & 1;
 }
 
 /* ---- reading a stream ---- */
@@ -75,7 +104,7 @@ static int check_schema(struct rw_ctx *ctx, const struct ArrowSchema *schema)
         return rw_fail(ctx, RW_ERR_DATA, "an Arrow stream without a schema");
     if (strcmp(schema->format, "+s") != 0 || schema->dictionary)
         return rw_fail(ctx, RW_ERR_DATA, "an Arrow stream of %s; expected a table's record batches",
-                       rw_arrow_kind(schema));
+                       kind_of(schema)->name);
     if (schema->n_children < 0 || schema->n_children > INT32_MAX ||
         (schema->n_children && !schema->children))
         return rw_fail(ctx, RW_ERR_DATA, "an Arrow schema of %lld columns",
@@ -90,11 +119,11 @@ static int check_schema(struct rw_ctx *ctx, const struct ArrowSchema *schema)
 }
 
 /* Are the lengths of a batch, and those of its columns, such as can be? */
-static int check_batch(struct rw_ctx *ctx, const struct rw_arrow *arrow,
+static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
                        const struct ArrowArray *batch)
 {
     const int64_t n_columns = arrow->schema.n_children;
-    if (batch->length < 0 || batch->offset < 0 || batch->offset > RW_ARROW_MOST - batch->length)
+    if (batch->length < 0 || batch->offset < 0 || batch->offset > MOST - batch->length)
         return rw_fail(ctx, RW_ERR_DATA, "an Arrow batch of %lld documents from %lld on",
                        (long long)batch->length, (long long)batch->offset);
     if (batch->n_children != n_columns || (n_columns && !batch->children))
@@ -102,7 +131,7 @@ static int check_batch(struct rw_ctx *ctx, const struct rw_arrow *arrow,
                        (long long)batch->n_children, (long long)n_columns);
     if (batch->null_count != 0 && batch->n_buffers > 0 && batch->buffers && batch->buffers[0]) {
         for (int64_t i = 0; i < batch->length; i++) {
-            if (!rw_arrow_bit(batch->buffers[0], batch->offset + i))
+            if (!bit_of(batch->buffers[0], batch->offset + i))
                 return rw_fail(ctx, RW_ERR_DATA,
                                "row %lld (from 0) of an Arrow batch is null as a whole",
                                (long long)i);
@@ -111,7 +140,7 @@ static int check_batch(struct rw_ctx *ctx, const struct rw_arrow *arrow,
     for (int64_t c = 0; c < n_columns; c++) {
         const struct ArrowArray *child = batch->children[c];
         if (!child || child->offset < 0 || child->length < batch->offset + batch->length ||
-            child->offset > RW_ARROW_MOST - child->length)
+            child->offset > MOST - child->length)
             return rw_fail(ctx, RW_ERR_DATA,
                            "column %lld (from 0) of an Arrow batch is shorter than the batch",
                            (long long)c);
@@ -120,22 +149,25 @@ static int check_batch(struct rw_ctx *ctx, const struct rw_arrow *arrow,
 }
 
 /* Takes the batch: it is released, or arrow's. */
-static int take_batch(struct rw_ctx *ctx, struct rw_arrow *arrow, struct ArrowArray *batch)
+static int take_batch(struct rw_ctx *ctx, struct arrow *arrow, struct ArrowArray *batch)
 {
-    const uint32_t n_docs = rw_arrow_n_docs(arrow);
+    struct rw_arrow *columns = &arrow->columns;
     int status;
     RW_TRY_OUT(check_batch(ctx, arrow, batch));
     if (batch->length == 0)
         goto out;
-    if (batch->length > (int64_t)(RW_MAX_DOCS - n_docs)) {
+    if (batch->length > (int64_t)(RW_MAX_DOCS - columns->n_docs)) {
         status = rw_fail(ctx, RW_ERR_DATA, "%lld documents; at most %u are possible",
-                         (long long)batch->length + n_docs, RW_MAX_DOCS);
+                         (long long)batch->length + columns->n_docs, RW_MAX_DOCS);
         goto out;
     }
-    RW_TRY_OUT(RW_GROW(ctx, arrow->batch, arrow->room, arrow->n_batches + 1));
-    RW_TRY_OUT(RW_GROW(ctx, arrow->chunk_offset, arrow->offset_room, arrow->n_batches + 2));
-    arrow->batch[arrow->n_batches++] = *batch;
-    arrow->chunk_offset[arrow->n_batches] = n_docs + (uint32_t)batch->length;
+    const size_t n = columns->n_chunks;
+    RW_TRY_OUT(RW_GROW(ctx, arrow->batch, arrow->batch_room, n + 1));
+    RW_TRY_OUT(RW_GROW(ctx, arrow->chunk_offset, arrow->offset_room, n + 2));
+    arrow->batch[columns->n_chunks++] = *batch;
+    columns->n_docs += (uint32_t)batch->length;
+    columns->chunk_offset = arrow->chunk_offset;
+    arrow->chunk_offset[n + 1] = columns->n_docs;
     return RW_OK;
 out:
     batch->release(batch);
@@ -143,15 +175,22 @@ out:
 }
 
 /* The schema is there. */
-static int begin_batches(struct rw_ctx *ctx, struct rw_arrow *arrow)
+static int begin_batches(struct rw_ctx *ctx, struct arrow *arrow)
 {
+    struct rw_arrow *columns = &arrow->columns;
     RW_TRY(check_schema(ctx, &arrow->schema));
     RW_TRY(RW_GROW(ctx, arrow->chunk_offset, arrow->offset_room, 1));
     arrow->chunk_offset[0] = 0;
+    columns->chunk_offset = arrow->chunk_offset;
+    columns->n_columns = (uint32_t)arrow->schema.n_children;
+    RW_TRY(RW_NEW(ctx, arrow->name, columns->n_columns));
+    columns->name = arrow->name;
+    for (uint32_t c = 0; c < columns->n_columns; c++)
+        arrow->name[c] = arrow->schema.children[c]->name ? arrow->schema.children[c]->name : "";
     return RW_OK;
 }
 
-static int read_stream(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow *arrow)
+static int read_stream(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct arrow *arrow)
 {
     int code = stream->get_schema(stream, &arrow->schema);
     if (code != 0) {
@@ -170,156 +209,129 @@ static int read_stream(struct rw_ctx *ctx, struct ArrowArrayStream *stream, stru
     }
 }
 
-int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow **out)
+static int read_batch(struct rw_ctx *ctx, struct ArrowArray *batch, struct arrow *arrow)
 {
-    struct ArrowArrayStream mine = *stream;
-    struct rw_arrow *arrow = NULL;
-    int status;
-    *out = NULL;
-    stream->release = NULL; /* moved, as the interface has it */
-    if (!mine.release)
-        return rw_fail(ctx, RW_ERR_DATA, "the Arrow stream was read before: it is released");
-    RW_TRY_OUT(RW_NEW(ctx, arrow, 1));
-    RW_TRY_OUT(read_stream(ctx, &mine, arrow));
-    *out = arrow;
-    arrow = NULL;
-out:
-    mine.release(&mine);
-    rw_arrow_free(arrow);
+    RW_TRY(begin_batches(ctx, arrow));
+    const int status = take_batch(ctx, arrow, batch);
+    batch->release = NULL; /* taken, or released */
     return status;
 }
 
-int rw_arrow_read_batch(struct rw_ctx *ctx, struct ArrowSchema *schema, struct ArrowArray *batch,
-                        struct rw_arrow **out)
+int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct ArrowSchema *schema,
+                  struct ArrowArray *batch, struct rw_arrow **out)
 {
-    struct ArrowSchema my_schema = *schema;
-    struct ArrowArray mine = *batch;
-    struct rw_arrow *arrow = NULL;
+    struct ArrowArrayStream my_stream = {.release = NULL};
+    struct ArrowSchema my_schema = {.release = NULL};
+    struct ArrowArray mine = {.release = NULL};
+    struct arrow *arrow = NULL;
     int status;
     *out = NULL;
-    schema->release = NULL; /* moved, both */
-    batch->release = NULL;
-    if (!my_schema.release || !mine.release) {
-        status = rw_fail(ctx, RW_ERR_DATA, "the Arrow batch was read before: it is released");
+    if (stream) { /* all are moved, as the interface has it */
+        my_stream = *stream;
+        stream->release = NULL;
+    } else {
+        my_schema = *schema;
+        mine = *batch;
+        schema->release = NULL;
+        batch->release = NULL;
+    }
+    if (!my_stream.release && (!my_schema.release || !mine.release)) {
+        status = rw_fail(ctx, RW_ERR_DATA, "the Arrow %s was read before: it is released",
+                         stream ? "stream" : "batch");
         goto out;
     }
     RW_TRY_OUT(RW_NEW(ctx, arrow, 1));
     arrow->schema = my_schema;
     my_schema.release = NULL;
-    RW_TRY_OUT(begin_batches(ctx, arrow));
-    status = take_batch(ctx, arrow, &mine);
-    mine.release = NULL; /* taken, or released */
-    if (status < 0)
-        goto out;
-    *out = arrow;
-    arrow = NULL;
+    status = stream ? read_stream(ctx, &my_stream, arrow) : read_batch(ctx, &mine, arrow);
+    if (status >= 0)
+        *out = &arrow->columns;
 out:
+    if (my_stream.release)
+        my_stream.release(&my_stream);
     if (my_schema.release)
         my_schema.release(&my_schema);
     if (mine.release)
         mine.release(&mine);
-    rw_arrow_free(arrow);
+    if (!*out && arrow)
+        rw_arrow_free(&arrow->columns);
     return status;
 }
 
-void rw_arrow_free(struct rw_arrow *arrow)
+void rw_arrow_free(struct rw_arrow *columns)
 {
+    struct arrow *arrow = (struct arrow *)columns;
     if (!arrow)
         return;
-    for (size_t k = 0; k < arrow->n_batches; k++)
+    for (uint32_t k = 0; k < columns->n_chunks; k++)
         arrow->batch[k].release(&arrow->batch[k]);
     if (arrow->schema.release)
         arrow->schema.release(&arrow->schema);
     rw_mem_free(arrow->batch);
     rw_mem_free(arrow->chunk_offset);
+    rw_mem_free(arrow->name);
+    rw_mem_free(arrow->ids.offset);
+    rw_mem_free(arrow->ids.text);
+    rw_mem_free(arrow->ids.text_offset);
     rw_mem_free(arrow);
 }
 
 /* ---- what was read ---- */
 
-uint32_t rw_arrow_n_docs(const struct rw_arrow *arrow)
-{
-    return arrow->chunk_offset[arrow->n_batches];
-}
+/* Elements of one array. */
+struct values {
+    const struct ArrowArray *array;
+    const uint8_t *valid; /* NULL: all are */
+    const struct kind *kind;
+};
 
-uint32_t rw_arrow_n_columns(const struct rw_arrow *arrow)
+/* name: of the column. */
+static int open_values(struct rw_ctx *ctx, const char *name, const struct kind *kind,
+                       const struct ArrowArray *array, struct values *out)
 {
-    return (uint32_t)arrow->schema.n_children;
-}
-
-const char *rw_arrow_name(const struct rw_arrow *arrow, uint32_t column)
-{
-    const char *name = arrow->schema.children[column]->name;
-    return name ? name : "";
-}
-
-uint32_t rw_arrow_n_chunks(const struct rw_arrow *arrow)
-{
-    return (uint32_t)arrow->n_batches;
-}
-
-const uint32_t *rw_arrow_chunk_offset(const struct rw_arrow *arrow)
-{
-    return arrow->chunk_offset;
-}
-
-int rw_arrow_part(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column, size_t batch,
-                  int n_buffers, struct rw_arrow_part *out)
-{
-    const struct ArrowArray *parent = &arrow->batch[batch], *array = parent->children[column];
-    *out = (struct rw_arrow_part){
-        .array = array, .first = array->offset + parent->offset, .n = (uint32_t)parent->length};
-    if (n_buffers < 0)
-        return RW_OK;
-    if (array->n_buffers < n_buffers || !array->buffers)
-        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %lld buffers; expected %d",
-                       rw_arrow_name(arrow, column), (long long)array->n_buffers, n_buffers);
-    if (array->null_count == 0)
-        return RW_OK;
-    out->valid = array->buffers[0];
-    if (!out->valid && array->null_count > 0)
-        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %lld nulls, but no validity bits",
-                       rw_arrow_name(arrow, column), (long long)array->null_count);
+    const int n_buffers = kind->is_number ? 2 : 3;
+    *out = (struct values){.array = array, .kind = kind};
+    if (!array || !array->buffers || array->n_buffers < n_buffers || array->offset < 0 ||
+        array->length < 0 || array->offset > MOST - array->length ||
+        (array->length && !array->buffers[1]) || (array->null_count > 0 && !array->buffers[0]))
+        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' is damaged: a buffer is missing", name);
+    out->valid = array->null_count == 0 ? NULL : array->buffers[0];
     return RW_OK;
 }
 
-int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
+int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *columns, uint32_t column,
                     struct rw_array *array, size_t stride)
 {
     static const float missing = NAN;
+    const struct arrow *arrow = (const struct arrow *)columns;
     const struct ArrowSchema *schema = arrow->schema.children[column];
-    enum rw_value_type type;
-    ptrdiff_t size;
-    if (schema->dictionary || !number_type(schema->format, &type, &size))
+    const struct kind *kind = kind_of(schema);
+    if (!kind->is_number)
         return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %s; expected numbers%s",
-                       rw_arrow_name(arrow, column), rw_arrow_kind(schema),
-                       schema->format[0] == 'd' && !schema->dictionary
+                       columns->name[column], kind->name,
+                       strcmp(kind->format, "d:") == 0
                            ? "\nhint: cast them to integers or floats, which they are not"
                            : "");
-    const int is_null = schema->format[0] == 'n';
-    for (size_t k = 0; k < arrow->n_batches; k++) {
-        struct rw_arrow_part part;
-        RW_TRY(rw_arrow_part(ctx, arrow, column, k, is_null ? -1 : 2, &part));
-        struct rw_array one = {.data = &missing,
-                               .type = type}; /* of a null column, again and again */
-        if (!is_null) {
-            const char *data = part.array->buffers[1];
-            if (!data)
-                return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has no data",
-                               rw_arrow_name(arrow, column));
-            one.stride = size;
-            one.data = data + part.first * size;
-            one.bit = type == RW_VALUE_BITS ? (size_t)part.first : 0;
-            one.valid = part.valid;
-            one.valid_bit = part.valid ? (size_t)part.first : 0;
-        }
-        array[k * stride] = one;
+    for (uint32_t k = 0; k < columns->n_chunks; k++) {
+        const struct ArrowArray *batch = &arrow->batch[k], *of = batch->children[column];
+        struct rw_array *to = &array[k * stride];
+        struct values values;
+        *to = (struct rw_array){.data = &missing,
+                                .type = kind->type}; /* of a null column, again and again */
+        if (kind->format[0] == 'n')
+            continue;
+        RW_TRY(open_values(ctx, columns->name[column], kind, of, &values));
+        const size_t first = (size_t)(of->offset + batch->offset);
+        to->stride = kind->bytes;
+        to->data = (const char *)of->buffers[1] + first * (size_t)kind->bytes;
+        to->bit = kind->type == RW_VALUE_BITS ? first : 0;
+        to->valid = values.valid;
+        to->valid_bit = values.valid ? first : 0;
     }
     return RW_OK;
 }
 
-/* Query ids of a column of integers or strings. */
-enum id_type { ID_NONE, ID_INTEGER, ID_STRING, ID_LARGE_STRING, ID_STRING_VIEW };
+/* ---- query ids ---- */
 
 struct id {
     const char *text; /* [n] or NULL: a number */
@@ -327,64 +339,25 @@ struct id {
     uint64_t number; /* of 64-bit two's complement, if the type has a sign */
 };
 
-/* Values of one array. */
-struct values {
-    const struct ArrowArray *array;
-    const uint8_t *valid; /* NULL: all are */
-    int64_t n;            /* elements, with the offset */
-    enum id_type type;
-    char integer; /* ID_INTEGER: its format */
-};
-
-static enum id_type id_type_of(const char *format)
+static uint64_t integer_at(const void *data, int64_t i, int bytes, int has_sign)
 {
-    if (strlen(format) == 1 && strchr("cCsSiIlL", format[0]))
-        return ID_INTEGER;
-    return strcmp(format, "u") == 0    ? ID_STRING
-           : strcmp(format, "U") == 0  ? ID_LARGE_STRING
-           : strcmp(format, "vu") == 0 ? ID_STRING_VIEW
-                                       : ID_NONE;
+    const int unused = 64 - 8 * bytes;
+    uint64_t number = 0;
+    memcpy(&number, (const char *)data + i * bytes, (size_t)bytes);
+    return has_sign ? (uint64_t)((int64_t)(number << unused) >> unused) : number;
 }
 
-static int n_buffers_of(enum id_type type)
+static int has_sign(const struct kind *kind)
 {
-    return type == ID_INTEGER ? 2 : 3;
-}
-
-#define INTEGER(which, type)                                                      \
-    case which: {                                                                 \
-        type one;                                                                 \
-        memcpy(&one, (const char *)data + i * (int64_t)sizeof(one), sizeof(one)); \
-        return (uint64_t)one;                                                     \
-    }
-
-static uint64_t integer_at(char format, const void *data, int64_t i)
-{
-    switch (format) {
-        INTEGER('c', int8_t)
-        INTEGER('C', uint8_t)
-        INTEGER('s', int16_t)
-        INTEGER('S', uint16_t)
-        INTEGER('i', int32_t)
-        INTEGER('I', uint32_t)
-        INTEGER('l', int64_t)
-    default:
-        INTEGER('L', uint64_t)
-    }
+    return islower((unsigned char)kind->format[0]) != 0;
 }
 
 /* A string between two offsets; 0: they are none that can be. */
 static int string_at(const struct values *v, int64_t i, struct id *out)
 {
-    const void *offsets = v->array->buffers[1];
-    int64_t begin, end;
-    if (v->type == ID_STRING) {
-        begin = (int64_t)integer_at('i', offsets, i);
-        end = (int64_t)integer_at('i', offsets, i + 1);
-    } else {
-        begin = (int64_t)integer_at('l', offsets, i);
-        end = (int64_t)integer_at('l', offsets, i + 1);
-    }
+    const int bytes = v->kind->id == ID_STRING ? 4 : 8;
+    const int64_t begin = (int64_t)integer_at(v->array->buffers[1], i, bytes, 1);
+    const int64_t end = (int64_t)integer_at(v->array->buffers[1], i + 1, bytes, 1);
     if (begin < 0 || end < begin || (end > begin && !v->array->buffers[2]))
         return 0;
     out->text = end > begin ? (const char *)v->array->buffers[2] + begin : "";
@@ -392,40 +365,40 @@ static int string_at(const struct values *v, int64_t i, struct id *out)
     return 1;
 }
 
-/* A string of up to 12 bytes in its view, or a piece of one of several buffers. */
+/* A string of up to 12 bytes in its view, or a part of one of several buffers. */
 static int view_at(const struct values *v, int64_t i, struct id *out)
 {
     enum { VIEW = 16, SHORT = 12 };
     const char *view = (const char *)v->array->buffers[1] + i * VIEW;
-    const int64_t n_pieces = v->array->n_buffers - 3;
     const int64_t *sizes = v->array->buffers[v->array->n_buffers - 1];
-    int32_t n, piece, begin;
-    memcpy(&n, view, sizeof(n));
-    if (n < 0)
+    struct {
+        int32_t n, begins_with, buffer, begin;
+    } is;
+    memcpy(&is, view, sizeof(is));
+    if (is.n < 0)
         return 0;
-    out->n = (size_t)n;
-    out->text = view + 4;
-    if (n <= SHORT)
+    out->n = (size_t)is.n;
+    out->text = view + sizeof(is.n);
+    if (is.n <= SHORT)
         return 1;
-    memcpy(&piece, view + 8, sizeof(piece));
-    memcpy(&begin, view + 12, sizeof(begin));
-    if (piece < 0 || piece >= n_pieces || begin < 0 || !sizes || !v->array->buffers[2 + piece] ||
-        (int64_t)begin + n > sizes[piece])
+    if (is.buffer < 0 || is.buffer >= v->array->n_buffers - 3 || is.begin < 0 || !sizes ||
+        !v->array->buffers[2 + is.buffer] || (int64_t)is.begin + is.n > sizes[is.buffer])
         return 0;
-    out->text = (const char *)v->array->buffers[2 + piece] + begin;
+    out->text = (const char *)v->array->buffers[2 + is.buffer] + is.begin;
     return 1;
 }
 
 /* Element i, counted with the offset. 1; 0: it is null; negative: it is none that can be. */
 static int value_at(const struct values *v, int64_t i, struct id *out)
 {
-    if (v->valid && !rw_arrow_bit(v->valid, i))
+    if (v->valid && !bit_of(v->valid, i))
         return 0;
-    if (v->type == ID_INTEGER) {
-        *out = (struct id){.number = integer_at(v->integer, v->array->buffers[1], i)};
+    if (v->kind->id == ID_INTEGER) {
+        *out = (struct id){
+            .number = integer_at(v->array->buffers[1], i, v->kind->bytes, has_sign(v->kind))};
         return 1;
     }
-    return (v->type == ID_STRING_VIEW ? view_at(v, i, out) : string_at(v, i, out)) ? 1 : -1;
+    return (v->kind->id == ID_STRING_VIEW ? view_at(v, i, out) : string_at(v, i, out)) ? 1 : -1;
 }
 
 /* One batch of a column: values, or indices into a dictionary of them. */
@@ -438,73 +411,58 @@ static int id_at(const struct ids *ids, int64_t i, struct id *out)
     const int status = value_at(&ids->own, i, out);
     if (status <= 0 || !ids->listed.array)
         return status;
-    if (out->number >= (uint64_t)(ids->listed.n - ids->listed.array->offset))
+    if (out->number >= (uint64_t)ids->listed.array->length)
         return -1; /* of an index below 0, too */
     return value_at(&ids->listed, ids->listed.array->offset + (int64_t)out->number, out);
 }
 
-static int open_values(struct rw_ctx *ctx, const char *name, const struct ArrowSchema *schema,
-                       const struct ArrowArray *array, struct values *out)
-{
-    *out = (struct values){
-        .array = array, .type = id_type_of(schema->format), .integer = schema->format[0]};
-    if (out->type == ID_NONE)
-        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %s; expected integers or strings",
-                       name, rw_arrow_kind(schema));
-    const int n_buffers = n_buffers_of(out->type);
-    if (!array || !array->buffers || array->n_buffers < n_buffers || array->offset < 0 ||
-        array->length < 0 || array->offset > RW_ARROW_MOST - array->length ||
-        (array->length && !array->buffers[1]) || (array->null_count > 0 && !array->buffers[0]))
-        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' is damaged: a buffer is missing", name);
-    out->n = array->offset + array->length;
-    out->valid = array->null_count == 0 ? NULL : array->buffers[0];
-    return RW_OK;
-}
-
-static int open_ids(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
+static int open_ids(struct rw_ctx *ctx, const char *name, const struct ArrowSchema *schema,
                     const struct ArrowArray *array, struct ids *out)
 {
-    const struct ArrowSchema *schema = arrow->schema.children[column];
-    const char *name = rw_arrow_name(arrow, column);
+    const struct ArrowSchema values = {.format = schema->format}; /* or the indices */
+    const struct ArrowSchema *of = schema->dictionary ? schema->dictionary : schema;
+    const struct kind *own = kind_of(&values), *listed = kind_of(of);
     out->listed.array = NULL;
+    if (listed->id == ID_NONE)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       schema->dictionary && of->dictionary
+                           ? "column '%.200s' is damaged: its indices are not integers"
+                           : "column '%.200s' has %s; expected integers or strings",
+                       name, listed->name);
     if (schema->dictionary) {
-        RW_TRY(open_values(ctx, name, schema->dictionary, array ? array->dictionary : NULL,
-                           &out->listed));
-        if (id_type_of(schema->format) != ID_INTEGER || schema->dictionary->dictionary)
+        RW_TRY(open_values(ctx, name, listed, array ? array->dictionary : NULL, &out->listed));
+        if (own->id != ID_INTEGER)
             return rw_fail(ctx, RW_ERR_DATA,
                            "column '%.200s' is damaged: its indices are not integers", name);
     }
-    return open_values(ctx, name, schema, array, &out->own);
+    return open_values(ctx, name, own, array, &out->own);
 }
 
-/* ---- runs ---- */
-
-struct growth {
-    size_t n_runs, offset_room, text_room, at_room, n_bytes;
-};
-
-static int begin_run(struct rw_ctx *ctx, struct rw_arrow_ids *out, struct growth *h, uint32_t doc,
-                     const struct id *id, int has_sign)
+static int begin_run(struct rw_ctx *ctx, struct arrow *arrow, uint32_t doc, const struct id *id,
+                     const struct kind *kind)
 {
+    struct rw_arrow_ids *ids = &arrow->ids;
     char number[24], shard[RW_SHARD_TEXT];
     const char *text = id->text;
     size_t n = id->n;
     if (!text) {
-        n = (size_t)(has_sign ? snprintf(number, sizeof(number), "%" PRId64, (int64_t)id->number)
-                              : snprintf(number, sizeof(number), "%" PRIu64, id->number));
+        n = (size_t)snprintf(number, sizeof(number), has_sign(kind) ? "%" PRId64 : "%" PRIu64,
+                             id->number);
         text = number;
     }
     if (memchr(text, 0, n))
         return rw_fail(ctx, RW_ERR_DATA, "qid of document %u (from 0)%s holds a character 0", doc,
                        rw_comm_shard(ctx, shard));
-    RW_TRY(RW_GROW(ctx, out->offset, h->offset_room, h->n_runs + 2));
-    RW_TRY(RW_GROW(ctx, out->text_offset, h->at_room, h->n_runs + 1));
-    RW_TRY(RW_GROW(ctx, out->text, h->text_room, h->n_bytes + n + 1));
-    out->offset[h->n_runs] = doc;
-    out->text_offset[h->n_runs++] = h->n_bytes;
-    memcpy(out->text + h->n_bytes, text, n);
-    h->n_bytes += n;
-    out->text[h->n_bytes++] = 0;
+    const uint64_t at =
+        ids->n ? ids->text_offset[ids->n - 1] + strlen(ids->text + ids->text_offset[ids->n - 1]) + 1
+               : 0;
+    RW_TRY(RW_GROW(ctx, ids->offset, arrow->run_room, (size_t)ids->n + 2));
+    RW_TRY(RW_GROW(ctx, ids->text_offset, arrow->text_offset_room, (size_t)ids->n + 1));
+    RW_TRY(RW_GROW(ctx, ids->text, arrow->text_room, at + n + 1));
+    ids->offset[ids->n] = doc;
+    ids->text_offset[ids->n++] = at;
+    memcpy(ids->text + at, text, n);
+    ids->text[at + n] = 0;
     return RW_OK;
 }
 
@@ -513,60 +471,43 @@ static int same(const struct id *a, const struct id *b)
     return a->text ? a->n == b->n && memcmp(a->text, b->text, a->n) == 0 : a->number == b->number;
 }
 
-static int find_runs(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
-                     struct rw_arrow_ids *out)
+int rw_arrow_ids_read(struct rw_ctx *ctx, struct rw_arrow *columns, uint32_t column,
+                      struct rw_arrow_ids *out)
 {
+    struct arrow *arrow = (struct arrow *)columns;
     const struct ArrowSchema *schema = arrow->schema.children[column];
-    const struct ArrowSchema *values = schema->dictionary ? schema->dictionary : schema;
-    const int has_sign = strchr("csil", values->format[0]) != NULL;
-    struct growth hidden = {.n_runs = 0};
+    const char *name = columns->name[column];
     struct id id = {.text = NULL}, last = {.text = NULL};
     uint32_t doc = 0;
     char shard[RW_SHARD_TEXT];
-    for (size_t k = 0; k < arrow->n_batches; k++) {
-        struct rw_arrow_part part;
+    arrow->ids.n = 0;
+    for (uint32_t k = 0; k < columns->n_chunks; k++) {
+        const struct ArrowArray *batch = &arrow->batch[k], *array = batch->children[column];
         struct ids ids;
-        RW_TRY(rw_arrow_part(ctx, arrow, column, k, -1, &part));
-        RW_TRY(open_ids(ctx, arrow, column, part.array, &ids));
-        for (uint32_t i = 0; i < part.n; i++, doc++) {
-            const int status = id_at(&ids, part.first + i, &id);
+        RW_TRY(open_ids(ctx, name, schema, array, &ids));
+        for (; doc < columns->chunk_offset[k + 1]; doc++) {
+            const int64_t i = doc - columns->chunk_offset[k];
+            const int status = id_at(&ids, array->offset + batch->offset + i, &id);
             if (status == 0)
                 return rw_fail(
                     ctx, RW_ERR_DATA,
                     "qid of document %u (from 0)%s, column '%.200s', is null; expected an "
                     "integer or a string",
-                    doc, rw_comm_shard(ctx, shard), rw_arrow_name(arrow, column));
+                    doc, rw_comm_shard(ctx, shard), name);
             if (status < 0)
                 return rw_fail(ctx, RW_ERR_DATA,
                                "column '%.200s' is damaged: offsets of document %u (from 0)%s are "
                                "outside its buffers",
-                               rw_arrow_name(arrow, column), doc, rw_comm_shard(ctx, shard));
+                               name, doc, rw_comm_shard(ctx, shard));
             if (doc == 0 || !same(&id, &last))
-                RW_TRY(begin_run(ctx, out, &hidden, doc, &id, has_sign));
+                RW_TRY(begin_run(ctx, arrow, doc, &id,
+                                 ids.listed.array ? ids.listed.kind : ids.own.kind));
             last = id;
         }
     }
     if (doc == 0)
         return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
-    out->n = (uint32_t)hidden.n_runs;
-    out->offset[out->n] = doc;
+    arrow->ids.offset[arrow->ids.n] = doc;
+    *out = arrow->ids;
     return RW_OK;
-}
-
-int rw_arrow_ids_read(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
-                      struct rw_arrow_ids *out)
-{
-    *out = (struct rw_arrow_ids){.n = 0};
-    const int status = find_runs(ctx, arrow, column, out);
-    if (status < 0)
-        rw_arrow_ids_release(out);
-    return status;
-}
-
-void rw_arrow_ids_release(struct rw_arrow_ids *ids)
-{
-    rw_mem_free(ids->offset);
-    rw_mem_free(ids->text);
-    rw_mem_free(ids->text_offset);
-    *ids = (struct rw_arrow_ids){.n = 0};
 }

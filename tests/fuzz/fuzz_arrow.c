@@ -290,10 +290,10 @@ static void check_error(struct rw_ctx *ctx, int status)
 }
 
 /* Columns of numbers, with the last column's query ids: a data set. */
-static int make_dataset(struct rw_ctx *ctx, const struct rw_arrow *arrow)
+static int make_dataset(struct rw_ctx *ctx, struct rw_arrow *arrow)
 {
-    const uint32_t n_docs = rw_arrow_n_docs(arrow), n_columns = rw_arrow_n_columns(arrow);
-    const uint32_t n_chunks = rw_arrow_n_chunks(arrow);
+    const uint32_t n_docs = arrow->n_docs, n_columns = arrow->n_columns;
+    const uint32_t n_chunks = arrow->n_chunks;
     struct rw_array *array =
         calloc((size_t)(n_chunks ? n_chunks : 1) * (n_columns ? n_columns : 1), sizeof(*array));
     struct rw_arrow_ids ids = {.n = 0};
@@ -323,7 +323,7 @@ static int make_dataset(struct rw_ctx *ctx, const struct rw_arrow *arrow)
                                        .query_id_text = ids.text,
                                        .query_id_offset = ids.text_offset,
                                        .n_chunks = n_chunks,
-                                       .chunk_offset = rw_arrow_chunk_offset(arrow)};
+                                       .chunk_offset = arrow->chunk_offset};
         status = rw_dataset_from_table(ctx, &table, &dataset);
         if (status < 0)
             check_error(ctx, status);
@@ -332,7 +332,6 @@ static int make_dataset(struct rw_ctx *ctx, const struct rw_arrow *arrow)
     }
     const int taken = dataset != NULL;
     rw_dataset_free(dataset);
-    rw_arrow_ids_release(&ids);
     free(array);
     return taken;
 }
@@ -353,7 +352,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct ArrowArrayStream stream = {get_schema, get_next, get_last_error, release_stream, &p};
     p.n_alive = 1;
     fuzz_check(rw_ctx_new(&ctx) == RW_OK);
-    const int status = rw_arrow_read(ctx, &stream, &arrow);
+    const int status = rw_arrow_read(ctx, &stream, NULL, NULL, &arrow);
     int taken = 0;
     fuzz_check(!stream.release);
     if (status == RW_OK) {

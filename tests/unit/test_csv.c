@@ -103,6 +103,19 @@ Test(csv, what_is_read)
 }
 
 /* LETOR text with the same numbers is the same data set, but for names and places. */
+/* Of a record, both are kept until its end. */
+Test(csv, quoted_id_and_quoted_category)
+{
+    set_columns((struct rw_columns){.categorical = "c"});
+    struct rw_dataset *a = read_any("qid,label,c,x\n"
+                                    "\"q\"\"1\",0,\"r\"\"ed\",1\n"
+                                    "\"q\"\"1\",1,\"bl\"\"ue\",2\n");
+    cr_assert_not_null(a, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(a->n_queries, 1);
+    cr_assert_str_eq(rw_dataset_query_id(a, 0), "q\"1");
+    rw_dataset_free(a);
+}
+
 Test(csv, as_letor)
 {
     const char *const paths[] = {"a.txt"}, *const table[] = {"a.tsv.gz"};
