@@ -246,89 +246,6 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ all of it */
-
-static int check(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                 const struct rw_report_options *options)
-{
-    if (options->n_trees < 0 || options->n_trees > 100)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees to draw; expected 0 to 100",
-                       options->n_trees);
-    if (options->n_repeats < 0 || options->n_repeats > 1000)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 0 to 1000", options->n_repeats);
-    if (dataset->n_docs == 0)
-        return rw_fail(ctx, RW_ERR_DATA, "there is nothing to report on: no documents");
-    return RW_OK;
-}
-
-int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                     const struct rw_model *model, const struct rw_dataset *dataset,
-                     const struct rw_report_options *options, struct rw_report *out)
-{
-    struct rw_metric metrics[RW_MAX_METRICS];
-    int n_metrics;
-    *out = (struct rw_report){.model = model, .dataset = dataset, .options = options};
-    RW_TRY(check(ctx, dataset, options));
-    RW_TRY(rw_eval_metrics(ctx, how, metrics, &n_metrics));
-    out->lower_is_better = metrics[0].kind->lower_is_better;
-    RW_TRY(RW_NEW_RAW(ctx, out->scores, dataset->n_docs));
-    RW_TRY(rw_predict(ctx, model, dataset, 0, out->scores));
-    RW_TRY(evaluate(ctx, how, out, dataset, out->scores, &out->eval));
-    RW_TRY(count_queries(ctx, out));
-    RW_TRY(count_sizes(ctx, how, out));
-    RW_TRY(count_labels(ctx, out));
-    return rw_report_model(ctx, how, out);
-}
-
-void rw_report_release(struct rw_report *report)
-{
-    for (int t = 0; report->tree && t < report->n_trees; t++) {
-        rw_mem_free(report->tree[t].leaf_docs);
-        rw_mem_free(report->tree[t].node_docs);
-        rw_mem_free(report->tree[t].node_leaves);
-    }
-    rw_mem_free(report->tree);
-    rw_mem_free(report->feature);
-    rw_mem_free(report->scores);
-    rw_free(report->eval);
-    *report = (struct rw_report){0};
-}
-
-static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
-{
-    int i = 0;
-    while (i < eval->n_metrics && !(fabs(eval->metrics[i].ties_moved) > ties_matter))
-        i++;
-    if (i < eval->n_metrics)
-        rw_log(ctx, RW_LOG_WARNING,
-               "with tied documents in the opposite order, %s would move by %+.6f",
-               eval->metrics[i].name, eval->metrics[i].ties_moved);
-}
-
-int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
-              const struct rw_dataset *dataset, const struct rw_report_options *options, FILE *out)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_report report = {0};
-    int status = RW_OK;
-    /* Of this thread only: a host program's locale may write 0,5. */
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!plain)
-        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: no room for a locale");
-    const locale_t before = uselocale(plain);
-    RW_TRY_OUT(rw_report_gather(ctx, how, model, dataset, options, &report));
-    warn_of_ties(ctx, report.eval);
-    errno = 0;
-    rw_report_page(&report, out);
-    if (fflush(out) != 0 || ferror(out))
-        status = rw_fail_io(ctx, errno, "cannot write the page");
-out:
-    uselocale(before);
-    freelocale(plain);
-    rw_report_release(&report);
-    return status;
-}
-
 /* A report's figures of the model: its file's checksum, features, and the first trees with the
  * documents that reach their nodes. */
 static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
@@ -456,7 +373,8 @@ out:
     return status;
 }
 
-int rw_report_model(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report)
+static int describe_model(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                          struct rw_report *report)
 {
     report->permuted_value = (double)NAN;
     RW_TRY(keep_checksum(ctx, report));
@@ -464,6 +382,89 @@ int rw_report_model(struct rw_ctx *ctx, const struct rw_eval_params *how, struct
     if (report->options->n_repeats > 0 && report->n_features > 0)
         RW_TRY(permute(ctx, how, report));
     return count_trees(ctx, report);
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static int check(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                 const struct rw_report_options *options)
+{
+    if (options->n_trees < 0 || options->n_trees > 100)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees to draw; expected 0 to 100",
+                       options->n_trees);
+    if (options->n_repeats < 0 || options->n_repeats > 1000)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 0 to 1000", options->n_repeats);
+    if (dataset->n_docs == 0)
+        return rw_fail(ctx, RW_ERR_DATA, "there is nothing to report on: no documents");
+    return RW_OK;
+}
+
+int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                     const struct rw_model *model, const struct rw_dataset *dataset,
+                     const struct rw_report_options *options, struct rw_report *out)
+{
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n_metrics;
+    *out = (struct rw_report){.model = model, .dataset = dataset, .options = options};
+    RW_TRY(check(ctx, dataset, options));
+    RW_TRY(rw_eval_metrics(ctx, how, metrics, &n_metrics));
+    out->lower_is_better = metrics[0].kind->lower_is_better;
+    RW_TRY(RW_NEW_RAW(ctx, out->scores, dataset->n_docs));
+    RW_TRY(rw_predict(ctx, model, dataset, 0, out->scores));
+    RW_TRY(evaluate(ctx, how, out, dataset, out->scores, &out->eval));
+    RW_TRY(count_queries(ctx, out));
+    RW_TRY(count_sizes(ctx, how, out));
+    RW_TRY(count_labels(ctx, out));
+    return describe_model(ctx, how, out);
+}
+
+void rw_report_release(struct rw_report *report)
+{
+    for (int t = 0; report->tree && t < report->n_trees; t++) {
+        rw_mem_free(report->tree[t].leaf_docs);
+        rw_mem_free(report->tree[t].node_docs);
+        rw_mem_free(report->tree[t].node_leaves);
+    }
+    rw_mem_free(report->tree);
+    rw_mem_free(report->feature);
+    rw_mem_free(report->scores);
+    rw_free(report->eval);
+    *report = (struct rw_report){0};
+}
+
+static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
+{
+    int i = 0;
+    while (i < eval->n_metrics && !(fabs(eval->metrics[i].ties_moved) > ties_matter))
+        i++;
+    if (i < eval->n_metrics)
+        rw_log(ctx, RW_LOG_WARNING,
+               "with tied documents in the opposite order, %s would move by %+.6f",
+               eval->metrics[i].name, eval->metrics[i].ties_moved);
+}
+
+int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
+              const struct rw_dataset *dataset, const struct rw_report_options *options, FILE *out)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_report report = {0};
+    int status = RW_OK;
+    /* Of this thread only: a host program's locale may write 0,5. */
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!plain)
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: no room for a locale");
+    const locale_t before = uselocale(plain);
+    RW_TRY_OUT(rw_report_gather(ctx, how, model, dataset, options, &report));
+    warn_of_ties(ctx, report.eval);
+    errno = 0;
+    rw_report_page(&report, out);
+    if (fflush(out) != 0 || ferror(out))
+        status = rw_fail_io(ctx, errno, "cannot write the page");
+out:
+    uselocale(before);
+    freelocale(plain);
+    rw_report_release(&report);
+    return status;
 }
 
 /* The top of a tree, from left to right: the upper branch is the one of "yes". Boxes are elements
@@ -513,9 +514,7 @@ static void draw_split(const struct drawing *d, int32_t node, int level, int lin
     const char *name = rw_model_feature_name(d->model, tree->feature[node]);
     char number[RW_HTML_ROOM];
     open_box(d, "node", level, line);
-    fprintf(d->out, "node %d: feature %u ", node, tree->feature[node]);
-    rw_html_text(d->out, name);
-    fputc(' ', d->out);
+    rw_html(d->out, "node %d: feature %u %s ", node, tree->feature[node], name);
     rw_chart_condition(d->out, d->model, tree, node, rw_html_float(tree->cut[node], number));
     fprintf(d->out, ", missing to %s, gain %.17g, documents %u\"><b>",
             tree->missing_left[node] ? "yes" : "no", tree->gain[node], d->drawn->node_docs[node]);
@@ -525,8 +524,7 @@ static void draw_split(const struct drawing *d, int32_t node, int level, int lin
     snprintf(number, sizeof(number), "%.4g", (double)tree->cut[node] + 0.0);
     fputs(" <span>", d->out);
     rw_chart_condition(d->out, d->model, tree, node, number);
-    fputs("</span></b>", d->out);
-    fputs("<small>", d->out);
+    fputs("</span></b><small>", d->out);
     if (*name && !whole) /* names that differ only where they are cut */
         fprintf(d->out, "feature %u, ", tree->feature[node]);
     fprintf(d->out, "gain %.4g, %u doc%s</small></div>\n", tree->gain[node],
@@ -589,10 +587,8 @@ void rw_chart_tree(FILE *out, const char *about, const struct rw_report *report,
 {
     struct drawing d = {.out = out, .model = report->model, .drawn = drawn};
     const int32_t root = drawn->tree->n_leaves == 1 ? ~0 : 0;
-    fprintf(out, "<div class=\"drawn\" style=\"--depth:%d\" role=\"img\" aria-label=\"",
-            depth_drawn(drawn->tree, root, 0));
-    rw_html_text(out, about);
-    fputs("\">\n", out);
+    rw_html(out, "<div class=\"drawn\" style=\"--depth:%d\" role=\"img\" aria-label=\"%s\">\n",
+            depth_drawn(drawn->tree, root, 0), about);
     draw(&d, root, 0);
     fputs("</div>\n", out);
 }

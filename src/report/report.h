@@ -78,23 +78,17 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_report_options *options, struct rw_report *out);
 void rw_report_release(struct rw_report *report);
 
-/* Parts of gathering: what comes of the model (report_model.c). */
-int rw_report_model(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report);
-
 /* Writes the page; failures are the stream's. The caller has set the "C" locale. */
 void rw_report_page(const struct rw_report *report, FILE *out);
 
 /* HTML of a report: texts that are shown as text whatever is in them, and figures. */
-/* Any bytes, as text or as an attribute's value between double quotes: what HTML would read is
- * written as references; control characters and what is not UTF-8 become U+FFFD. */
-void rw_html_text(FILE *out, const char *text);
-/* The same between two pieces of HTML. */
-void rw_html_text_in(FILE *out, const char *before, const char *text, const char *after);
-/* Names and ids from files: isolated from the direction of the text around them,
- * and a line may end after '_'. */
-void rw_html_name(FILE *out, const char *text);
-void rw_html_name_in(FILE *out, const char *before, const char *text, const char *after);
-/* The same, at most n letters, wide ones counted twice: where there are more, both ends with an
+/* As fprintf, but %s is text, escaped: any bytes, also as an attribute's value between double
+ * quotes; what HTML would read is written as references, control characters and what is not UTF-8
+ * become U+FFFD. %1s is a name or an id from a file: isolated from the direction of the text around
+ * it, and a line may end after '_'. %-s is HTML as it is. %f is a figure (below). %d, %u, %lu (a
+ * uint64_t) and %g, also with a precision, are fprintf's. */
+void rw_html(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A name of at most n letters, wide ones counted twice: where there are more, both ends with an
  * ellipsis between them. Returns 1 if the whole name is there. */
 int rw_html_name_cut(FILE *out, const char *text, int n);
 
@@ -108,10 +102,6 @@ const char *rw_html_range(double least, double most, char buffer[RW_HTML_ROOM]);
 
 /* What ends "1 document", "2 documents": "" or "s". */
 const char *rw_html_plural(uint64_t n);
-
-/* A cell of a table, of a figure. */
-void rw_html_cell(FILE *out, double value);
-void rw_html_count(FILE *out, uint64_t count);
 
 /* Charts of a report: SVG in the page (trees: HTML), coloured by its style sheet, as wide as the
  * page lets them be. Each has a description in words; the figures are in a table beside it. */

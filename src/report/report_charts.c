@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -39,20 +40,18 @@ static void open_plot(FILE *out, const struct rw_chart_words *words, int letters
     static const double letter = 7.7; /* pixels of a digit in the widest of common fonts */
     fprintf(out, "<div class=\"plot\" style=\"padding:0 %.0fpx 0 %.0fpx\">\n",
             fmax(8, last * letter / 2 + 2), fmax(letters, 2) * letter + 8);
-    if (*words->y) {
-        rw_html_text_in(out, "<p class=\"axis\">", words->y, "</p>\n");
-    }
-    fprintf(out,
+    if (*words->y)
+        rw_html(out, "<p class=\"axis\">%s</p>\n", words->y);
+    rw_html(out,
             "<svg class=\"chart\" style=\"min-height:%dpx\" role=\"img\" "
-            "aria-labelledby=\"%s-title\">\n<title id=\"%s-title\">",
-            least_height, words->id, words->id);
-    rw_html_text(out, words->about);
-    fputs("</title>\n<line class=\"base\" x1=\"0\" x2=\"100%\" y1=\"100%\" y2=\"100%\"/>\n", out);
+            "aria-labelledby=\"%-s-title\">\n<title id=\"%-s-title\">%s</title>\n"
+            "<line class=\"base\" x1=\"0\" x2=\"100%%\" y1=\"100%%\" y2=\"100%%\"/>\n",
+            least_height, words->id, words->id, words->about);
 }
 
 static void close_plot(FILE *out, const struct rw_chart_words *words)
 {
-    rw_html_text_in(out, "<p class=\"axis mid\">", words->x, "</p>\n</div>\n");
+    rw_html(out, "<p class=\"axis mid\">%s</p>\n</div>\n", words->x);
 }
 
 /* Paths cannot be in percent: they are in a drawing of 100 by 100 that is stretched. */
@@ -412,18 +411,6 @@ static int put_text(FILE *out, const char *text, int n, int breaks)
     return n_cut == 0;
 }
 
-void rw_html_text(FILE *out, const char *text)
-{
-    put_text(out, text, INT_MAX, 0);
-}
-
-void rw_html_text_in(FILE *out, const char *before, const char *text, const char *after)
-{
-    fputs(before, out);
-    rw_html_text(out, text);
-    fputs(after, out);
-}
-
 int rw_html_name_cut(FILE *out, const char *text, int n)
 {
     fputs("<bdi>", out);
@@ -432,16 +419,41 @@ int rw_html_name_cut(FILE *out, const char *text, int n)
     return whole;
 }
 
-void rw_html_name(FILE *out, const char *text)
+void rw_html(FILE *out, const char *format, ...)
 {
-    rw_html_name_cut(out, text, INT_MAX);
-}
-
-void rw_html_name_in(FILE *out, const char *before, const char *text, const char *after)
-{
-    fputs(before, out);
-    rw_html_name(out, text);
-    fputs(after, out);
+    va_list args;
+    va_start(args, format);
+    for (const char *at = format; *at;) {
+        const size_t plain = strcspn(at, "%");
+        fwrite(at, 1, plain, out);
+        at += plain;
+        if (!*at)
+            break;
+        char one[16], figure[RW_HTML_ROOM]; /* one: the conversion alone */
+        const size_t length = 1 + strcspn(at + 1, "sfgdu%") + 1;
+        snprintf(one, sizeof(one), "%.*s", (int)length, at);
+        const char kind = one[length - 1];
+        at += length;
+        if (kind == '%')
+            fputc('%', out);
+        else if (kind == 'd')
+            fprintf(out, one, va_arg(args, int));
+        else if (kind == 'u' && strchr(one, 'l'))
+            fprintf(out, one, va_arg(args, uint64_t));
+        else if (kind == 'u')
+            fprintf(out, one, va_arg(args, unsigned));
+        else if (strcmp(one, "%f") == 0)
+            fputs(rw_html_figure(va_arg(args, double), figure), out);
+        else if (kind != 's')
+            fprintf(out, one, va_arg(args, double));
+        else if (strcmp(one, "%-s") == 0)
+            fputs(va_arg(args, const char *), out);
+        else if (strcmp(one, "%1s") == 0)
+            rw_html_name_cut(out, va_arg(args, const char *), INT_MAX);
+        else
+            put_text(out, va_arg(args, const char *), INT_MAX, 0);
+    }
+    va_end(args);
 }
 
 const char *rw_html_figure(double value, char buffer[RW_HTML_ROOM])
@@ -481,15 +493,4 @@ const char *rw_html_range(double least, double most, char buffer[RW_HTML_ROOM])
 const char *rw_html_plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
-}
-
-void rw_html_cell(FILE *out, double value)
-{
-    char figure[RW_HTML_ROOM];
-    fprintf(out, "<td>%s</td>", rw_html_figure(value, figure));
-}
-
-void rw_html_count(FILE *out, uint64_t count)
-{
-    fprintf(out, "<td>%" PRIu64 "</td>", count);
 }

@@ -16,16 +16,9 @@ static const char *metric_name(const struct rw_report *report)
     return report->eval->metrics[0].name;
 }
 
-static void open_section(FILE *out, const char *id, const char *title)
-{
-    fprintf(out, "<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
-    rw_html_text(out, title);
-    fputs("</h2>\n", out);
-}
-
 static void column(FILE *out, const char *name)
 {
-    rw_html_text_in(out, "<th scope=\"col\">", name, "</th>");
+    rw_html(out, "<th scope=\"col\">%s</th>", name);
 }
 
 /* A table in a box that scrolls. caption: HTML; names: with bars between them, of columns of text
@@ -33,14 +26,15 @@ static void column(FILE *out, const char *name)
 static void open_table(FILE *out, const char *label, const char *caption, const char *names)
 {
     char name[64];
-    rw_html_text_in(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
-                    label, "\"><table>\n");
-    fprintf(out, "%s<thead><tr>", caption);
+    rw_html(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n"
+            "%-s<thead><tr>",
+            label, caption);
     for (size_t n; *names; names += n + strspn(names + n, "|")) {
         n = strcspn(names, "|");
         snprintf(name, sizeof(name), "%.*s", (int)n, names);
         if (*name == '*')
-            rw_html_text_in(out, "<th scope=\"col\" class=\"text\">", name + 1, "</th>");
+            rw_html(out, "<th scope=\"col\" class=\"text\">%s</th>", name + 1);
         else
             column(out, name);
     }
@@ -56,50 +50,6 @@ static void close_table(FILE *out)
     fputs("</tbody></table></div>\n", out);
 }
 
-/* ------------------------------------------------------------------ head */
-
-static void head(const struct rw_report *report, FILE *out)
-{
-    const struct rw_report_options *options = report->options;
-    const char *title = options->title ? options->title : "Ranking report";
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-          "'unsafe-inline'\">\n"
-          "<meta name=\"generator\" content=\"rankwood " RW_VERSION "\">\n<title>",
-          out);
-    rw_html_text(out, title);
-    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<header>\n<h1>", rw_report_css);
-    rw_html_text(out, title);
-    fputs("</h1>\n<p class=\"lead\">", out);
-    if (options->model_name)
-        rw_html_name_in(out, "Model <b>", options->model_name, "</b>");
-    if (options->data_name)
-        rw_html_name_in(out, options->model_name ? ", measured on <b>" : "Measured on <b>",
-                        options->data_name, "</b>");
-    fputs("</p>\n<dl class=\"tiles\">\n", out);
-    char figure[RW_HTML_ROOM];
-    for (int i = 0; i < report->eval->n_metrics && i < 2; i++) {
-        const struct rw_eval_metric *metric = &report->eval->metrics[i];
-        rw_html_text_in(out, "<div><dt>", metric->name, "</dt>");
-        fprintf(out, "<dd>%s</dd></div>\n", rw_html_figure(metric->mean, figure));
-    }
-    fprintf(out,
-            "<div><dt>queries</dt><dd>%u</dd></div>\n<div><dt>documents</dt><dd>%u</dd></div>\n"
-            "<div><dt>trees</dt><dd>%d</dd></div>\n<div><dt>features in use</dt><dd>%d</dd></div>\n"
-            "</dl>\n",
-            report->eval->n_queries, report->eval->n_docs, report->model->n_trees,
-            report->n_features);
-    fputs("<nav aria-label=\"Sections\"><ul>\n"
-          "<li><a href=\"#metrics\">Metrics</a></li>\n<li><a href=\"#curves\">Learning "
-          "curves</a></li>\n<li><a href=\"#queries\">By query</a></li>\n<li><a "
-          "href=\"#sizes\">By query size</a></li>\n<li><a href=\"#scores\">Scores by "
-          "label</a></li>\n<li><a href=\"#features\">Features</a></li>\n<li><a "
-          "href=\"#trees\">Trees</a></li>\n<li><a href=\"#model\">Model</a></li>\n</ul></nav>\n"
-          "</header>\n<main>\n",
-          out);
-}
-
 /* The lines of a text, each a paragraph. */
 static void paragraphs(FILE *out, const char *text)
 {
@@ -108,7 +58,7 @@ static void paragraphs(FILE *out, const char *text)
         const size_t n = strcspn(text, "\n"), kept = n < sizeof(line) ? n : sizeof(line) - 1;
         memcpy(line, text, kept);
         line[kept] = 0;
-        rw_html_text_in(out, "<p class=\"lead\">", line, "</p>\n");
+        rw_html(out, "<p class=\"lead\">%s</p>\n", line);
         text += text[n] ? n + 1 : n;
     }
 }
@@ -116,23 +66,20 @@ static void paragraphs(FILE *out, const char *text)
 static void metrics(const struct rw_report *report, FILE *out)
 {
     const struct rw_eval *eval = report->eval;
-    open_section(out, "metrics", "Metrics");
     if (report->options->like)
-        rw_html_text_in(out, "<p>As <b>", report->options->like, "</b> measures:</p>\n");
+        rw_html(out, "<p>As <b>%s</b> measures:</p>\n", report->options->like);
     paragraphs(out, eval->conventions);
     open_table(out, "Metrics", "",
                "*metric|mean|queries counted|change with ties in the opposite order");
     open_rows(out);
-    for (int i = 0; i < eval->n_metrics; i++) {
-        rw_html_text_in(out, "<tr><th scope=\"row\">", eval->metrics[i].name, "</th>");
-        rw_html_cell(out, eval->metrics[i].mean);
-        rw_html_count(out, eval->metrics[i].n_counted);
-        fprintf(out, "<td>%+.6f</td></tr>\n", eval->metrics[i].ties_moved);
-    }
+    for (int i = 0; i < eval->n_metrics; i++)
+        rw_html(out, "<tr><th scope=\"row\">%s</th><td>%f</td><td>%u</td><td>%+.6f</td></tr>\n",
+                eval->metrics[i].name, eval->metrics[i].mean, eval->metrics[i].n_counted,
+                eval->metrics[i].ties_moved);
     close_table(out);
     fprintf(out,
             "<p>%u document%s in %u quer%s: %u empty (nothing relevant), "
-            "%u of one document.</p>\n</section>\n",
+            "%u of one document.</p>\n",
             eval->n_docs, rw_html_plural(eval->n_docs), eval->n_queries,
             eval->n_queries == 1 ? "y" : "ies", eval->n_empty, eval->n_single);
 }
@@ -152,7 +99,7 @@ static void set_name(FILE *out, const struct rw_model *model, int column)
     char set[64] = "all";
     if (blank)
         snprintf(set, sizeof(set), "%.*s", (int)(blank - name < 60 ? blank - name : 60), name);
-    rw_html_text(out, set);
+    rw_html(out, "%s", set);
 }
 
 static void curve_legend(const struct rw_curves *curves, FILE *out)
@@ -196,8 +143,8 @@ static void curve_table(const struct rw_report *report, FILE *out)
         fprintf(out, "<tr><th scope=\"row\">%d%s</th>", r + 1,
                 r + 1 == model->best_round ? " (best)" : "");
         for (int m = 0; m < model->n_metrics; m++)
-            rw_html_cell(out,
-                         model->metric_value[(size_t)r * (size_t)model->n_metrics + (size_t)m]);
+            rw_html(out, "<td>%f</td>",
+                    model->metric_value[(size_t)r * (size_t)model->n_metrics + (size_t)m]);
         fputs("</tr>\n", out);
     }
     close_table(out);
@@ -207,10 +154,9 @@ static void curve_table(const struct rw_report *report, FILE *out)
 static void learning_curves(const struct rw_report *report, FILE *out)
 {
     const struct rw_model *model = report->model;
-    open_section(out, "curves", "Learning curves");
     if (model->n_metrics == 0 || model->n_rounds_run == 0) {
         fputs("<p>The model file has no metrics by round: it was trained without a validation set, "
-              "or by another program.</p>\n</section>\n",
+              "or by another program.</p>\n",
               out);
         return;
     }
@@ -233,14 +179,13 @@ static void learning_curves(const struct rw_report *report, FILE *out)
         snprintf(about, sizeof(about), "%.100s by round of training, 1 to %d",
                  curve_metric(model, i), model->n_rounds_run);
         const struct rw_chart_words words = {id, about, "round", ""};
-        rw_html_text_in(out, "<figure>\n<figcaption>", curve_metric(model, i), "</figcaption>\n");
+        rw_html(out, "<figure>\n<figcaption>%s</figcaption>\n", curve_metric(model, i));
         curve_legend(&curves, out);
         rw_chart_curves(out, &words, &curves);
         fputs("</figure>\n", out);
     }
     fputs("</div>\n", out);
     curve_table(report, out);
-    fputs("</section>\n", out);
 }
 
 /* ------------------------------------------------------------------ by query */
@@ -254,14 +199,12 @@ static void query_table(const struct rw_report *report, const struct rw_report_q
     open_table(out, label, caption, "*query|docs|label > 0");
     column(out, metric_name(report));
     open_rows(out);
-    for (int i = 0; i < report->n_queries; i++) {
-        rw_html_name_in(out, "<tr><th scope=\"row\" class=\"text\">",
-                        rw_dataset_query_id(report->dataset, query[i].query), "</th>");
-        rw_html_count(out, query[i].n_docs);
-        rw_html_count(out, query[i].n_relevant);
-        rw_html_cell(out, query[i].value);
-        fputs("</tr>\n", out);
-    }
+    for (int i = 0; i < report->n_queries; i++)
+        rw_html(
+            out,
+            "<tr><th scope=\"row\" class=\"text\">%1s</th><td>%u</td><td>%u</td><td>%f</td></tr>\n",
+            rw_dataset_query_id(report->dataset, query[i].query), query[i].n_docs,
+            query[i].n_relevant, query[i].value);
     close_table(out);
 }
 
@@ -281,15 +224,13 @@ static void value_table(const struct rw_report *report, FILE *out)
 
 static void queries(const struct rw_report *report, FILE *out)
 {
-    char title[96], about[192], figure[RW_HTML_ROOM];
+    char about[192], figure[RW_HTML_ROOM];
     const struct rw_eval_metric *metric = &report->eval->metrics[0];
-    snprintf(title, sizeof(title), "%s by query", metric_name(report));
     snprintf(about, sizeof(about), "How many queries have which %s; the mean is %s",
              metric_name(report), rw_html_figure(metric->mean, figure));
     const struct rw_chart_words words = {"values", about, metric_name(report), "queries"};
-    open_section(out, "queries", title);
     if (report->n_queries == 0) {
-        fputs("<p>No query counts: nothing is relevant in any.</p>\n</section>\n", out);
+        fputs("<p>No query counts: nothing is relevant in any.</p>\n", out);
         return;
     }
     fprintf(out,
@@ -300,18 +241,18 @@ static void queries(const struct rw_report *report, FILE *out)
     fputs("</figure>\n<div class=\"pair\">\n", out);
     query_table(report, report->worst, "worst", out);
     query_table(report, report->best, "best", out);
-    fputs("</div>\n</div>\n</section>\n", out);
+    fputs("</div>\n</div>\n", out);
 }
 
 /* A row of a group: its range, counts, mean and spread. */
 static void group_row(const struct rw_report_group *group, int with_counted, FILE *out)
 {
     char text[RW_HTML_ROOM];
-    fprintf(out, "<tr><th scope=\"row\">%s</th>", rw_html_range(group->least, group->most, text));
-    rw_html_count(out, group->n);
+    rw_html(out, "<tr><th scope=\"row\">%s</th><td>%u</td>",
+            rw_html_range(group->least, group->most, text), group->n);
     if (with_counted)
-        rw_html_count(out, group->n_counted);
-    rw_html_cell(out, group->mean);
+        rw_html(out, "<td>%u</td>", group->n_counted);
+    rw_html(out, "<td>%f</td>", group->mean);
     for (int i = 0; i < 5; i++) {
         if (isnan(group->at[i]))
             fputs("<td>-</td>", out);
@@ -330,18 +271,16 @@ static void group_table(FILE *out, const char *label, const char *names,
     for (int g = 0; g < n; g++)
         group_row(&group[g], with_counted, out);
     close_table(out);
-    fputs("</div>\n</section>\n", out);
+    fputs("</div>\n", out);
 }
 
 static void sizes(const struct rw_report *report, FILE *out)
 {
-    char title[96], about[192];
-    snprintf(title, sizeof(title), "%s by query size", metric_name(report));
+    char about[192];
     snprintf(about, sizeof(about), "%s of queries by their number of documents, in %d group%s",
              metric_name(report), report->n_sizes, rw_html_plural((uint64_t)report->n_sizes));
     const struct rw_chart_words words = {"by-size", about, "documents of the query",
                                          metric_name(report)};
-    open_section(out, "sizes", title);
     fputs("<p class=\"lead\">A dot is the mean, what <code>rankwood eval</code> prints for these "
           "queries alone; a box the middle half of the queries with the median, a line 5 % to "
           "95 %.</p>\n<div class=\"beside\">\n<figure>\n",
@@ -357,7 +296,6 @@ static void scores(const struct rw_report *report, FILE *out)
     const struct rw_chart_words words = {
         "by-label", "How scores are spread among the documents of each label, the highest on top",
         "score", "label"};
-    open_section(out, "scores", "Scores by label");
     fputs("<p class=\"lead\">Each row is scaled to its own height; a dot is the mean, a thick line "
           "the middle half of the documents.</p>\n<div class=\"beside\">\n<figure>\n",
           out);
@@ -397,14 +335,14 @@ static void feature_rows(const struct rw_report *report, int begin, int end, FIL
         const double share = report->gain > 0 ? feature->use.gain / report->gain : 0.0;
         const double top =
             report->gain > 0 && report->feature[0].use.gain > 0 ? report->feature[0].use.gain : 1.0;
-        fprintf(out, "<tr><th scope=\"row\">%u</th><td class=\"text\">", feature->use.feature);
-        rw_html_name(out, feature->use.name);
-        fprintf(out, "</td><td>%" PRIu64 "</td><td>%.2f</td>", feature->use.n_splits, 100 * share);
+        rw_html(out,
+                "<tr><th scope=\"row\">%u</th><td class=\"text\">%1s</td><td>%lu</td><td>%.2f</td>",
+                feature->use.feature, feature->use.name, feature->use.n_splits, 100 * share);
         bar_cell(out, feature->use.gain / top);
         if (permuted) {
-            rw_html_cell(out, feature->permuted.loss);
+            rw_html(out, "<td>%f</td>", feature->permuted.loss);
             if (report->options->n_repeats > 1)
-                rw_html_cell(out, feature->permuted.deviation);
+                rw_html(out, "<td>%f</td>", feature->permuted.deviation);
             bar_cell(out, most > 0 && !isnan(feature->permuted.loss) ? feature->permuted.loss / most
                                                                      : 0.0);
         }
@@ -416,22 +354,17 @@ static void feature_rows(const struct rw_report *report, int begin, int end, FIL
 static void features(const struct rw_report *report, FILE *out)
 {
     const int n = report->n_features, shown = n < FEATURES_SHOWN ? n : FEATURES_SHOWN;
-    char figure[RW_HTML_ROOM];
-    open_section(out, "features", "Features");
     if (n == 0) {
-        fputs("<p>The model has no splits, so no feature matters.</p>\n</section>\n", out);
+        fputs("<p>The model has no splits, so no feature matters.</p>\n", out);
         return;
     }
     fputs("<p class=\"lead\">Gain: a feature's share of what all splits gained in training.", out);
-    if (report->options->n_repeats > 0) {
-        rw_html_text_in(out, " Loss: what ", metric_name(report), "");
-        fprintf(out,
-                " (%s here) loses when the feature's values are shuffled among all documents, "
-                "the mean of %d permutation%s; ",
-                rw_html_figure(report->permuted_value, figure), report->options->n_repeats,
-                rw_html_plural((uint64_t)report->options->n_repeats));
-        rw_html_text_in(out, "", report->permuted_by, ".");
-    }
+    if (report->options->n_repeats > 0)
+        rw_html(out,
+                " Loss: what %s (%f here) loses when the feature's values are shuffled among all "
+                "documents, the mean of %d permutation%s; %s.",
+                metric_name(report), report->permuted_value, report->options->n_repeats,
+                rw_html_plural((uint64_t)report->options->n_repeats), report->permuted_by);
     fputs("</p>\n", out);
     feature_rows(report, 0, shown, out);
     if (shown < n) {
@@ -440,7 +373,6 @@ static void features(const struct rw_report *report, FILE *out)
         feature_rows(report, shown, n, out);
         fputs("</details>\n", out);
     }
-    fputs("</section>\n", out);
 }
 
 /* ------------------------------------------------------------------ trees and model */
@@ -451,26 +383,23 @@ static void tree_rows(const struct rw_report *report, const struct rw_report_tre
     const struct rw_tree *tree = drawn->tree;
     char text[RW_HTML_ROOM];
     if (child < 0) {
-        fprintf(out,
-                "<tr><td>%d</td><th scope=\"row\">leaf %d</th><td class=\"value\">%s</td><td></td>",
-                level, ~child, rw_html_float(tree->leaf[~child], text));
-        rw_html_count(out, drawn->leaf_docs[~child]);
-        fputs("</tr>\n", out);
+        rw_html(out,
+                "<tr><td>%d</td><th scope=\"row\">leaf %d</th><td class=\"value\">%s</td><td></td>"
+                "<td>%u</td></tr>\n",
+                level, ~child, rw_html_float(tree->leaf[~child], text), drawn->leaf_docs[~child]);
         return;
     }
     fprintf(out, "<tr><td>%d</td><th scope=\"row\">node %d</th><td class=\"value\">", level, child);
     if (level == RW_CHART_TREE_LEVELS) {
         fprintf(out, "%d leaves, not drawn</td><td></td>", drawn->node_leaves[child]);
     } else {
-        fprintf(out, "feature %u ", tree->feature[child]);
-        rw_html_name(out, rw_model_feature_name(report->model, tree->feature[child]));
-        fputc(' ', out);
+        rw_html(out, "feature %u %1s ", tree->feature[child],
+                rw_model_feature_name(report->model, tree->feature[child]));
         rw_chart_condition(out, report->model, tree, child, rw_html_float(tree->cut[child], text));
         fprintf(out, ", missing to %s</td><td>%.6g</td>", tree->missing_left[child] ? "yes" : "no",
                 tree->gain[child]);
     }
-    rw_html_count(out, drawn->node_docs[child]);
-    fputs("</tr>\n", out);
+    fprintf(out, "<td>%u</td></tr>\n", drawn->node_docs[child]);
     if (level < RW_CHART_TREE_LEVELS) {
         tree_rows(report, drawn, tree->left[child], level + 1, out);
         tree_rows(report, drawn, tree->right[child], level + 1, out);
@@ -479,7 +408,6 @@ static void tree_rows(const struct rw_report *report, const struct rw_report_tre
 
 static void trees(const struct rw_report *report, FILE *out)
 {
-    open_section(out, "trees", "Trees");
     if (report->n_trees == 0)
         fputs(report->model->n_trees ? "<p>No tree was requested.</p>\n"
                                      : "<p>The model has no trees: all scores are 0.</p>\n",
@@ -509,14 +437,12 @@ static void trees(const struct rw_report *report, FILE *out)
         close_table(out);
         fputs("</details>\n</div>\n", out);
     }
-    fputs(report->n_trees ? "</div>\n</section>\n" : "</section>\n", out);
+    fputs(report->n_trees ? "</div>\n" : "", out);
 }
 
 static void value_row(FILE *out, const char *name, const char *value)
 {
-    rw_html_text_in(out, "<tr><th scope=\"row\">", name, "</th><td class=\"value\">");
-    rw_html_name(out, value);
-    fputs("</td></tr>\n", out);
+    rw_html(out, "<tr><th scope=\"row\">%s</th><td class=\"value\">%1s</td></tr>\n", name, value);
 }
 
 static void number_row(FILE *out, const char *name, uint64_t number)
@@ -530,7 +456,6 @@ static void model(const struct rw_report *report, FILE *out)
 {
     const struct rw_model *model = report->model;
     char text[96];
-    open_section(out, "model", "Model and parameters");
     fputs("<div class=\"beside\">\n<table>\n<caption>The model</caption>\n<tbody>\n", out);
     number_row(out, "trees", (uint64_t)model->n_trees);
     number_row(out, "leaves", report->n_leaves);
@@ -559,20 +484,71 @@ static void model(const struct rw_report *report, FILE *out)
     } else {
         fputs("<p>The model file has no training parameters.</p>\n", out);
     }
-    fputs("</div>\n</section>\n", out);
+    fputs("</div>\n", out);
+}
+
+/* ------------------------------------------------------------------ the page */
+
+/* title, link: in the section's head, where %s is the first metric, and in the list of sections. */
+static const struct section {
+    const char *id, *title, *link;
+    void (*write)(const struct rw_report *report, FILE *out);
+} sections[] = {
+    {"metrics", "Metrics", "Metrics", metrics},
+    {"curves", "Learning curves", "Learning curves", learning_curves},
+    {"queries", "%s by query", "By query", queries},
+    {"sizes", "%s by query size", "By query size", sizes},
+    {"scores", "Scores by label", "Scores by label", scores},
+    {"features", "Features", "Features", features},
+    {"trees", "Trees", "Trees", trees},
+    {"model", "Model and parameters", "Model", model},
+};
+enum { N_SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+static void head(const struct rw_report *report, FILE *out)
+{
+    const struct rw_report_options *options = report->options;
+    const char *title = options->title ? options->title : "Ranking report";
+    rw_html(out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+            "'unsafe-inline'\">\n"
+            "<meta name=\"generator\" content=\"rankwood " RW_VERSION "\">\n<title>%s</title>\n"
+            "<style>\n%-s</style>\n</head>\n<body>\n<header>\n<h1>%s</h1>\n<p class=\"lead\">",
+            title, rw_report_css, title);
+    if (options->model_name)
+        rw_html(out, "Model <b>%1s</b>", options->model_name);
+    if (options->data_name)
+        rw_html(out, "%seasured on <b>%1s</b>", options->model_name ? ", m" : "M",
+                options->data_name);
+    fputs("</p>\n<dl class=\"tiles\">\n", out);
+    for (int i = 0; i < report->eval->n_metrics && i < 2; i++)
+        rw_html(out, "<div><dt>%s</dt><dd>%f</dd></div>\n", report->eval->metrics[i].name,
+                report->eval->metrics[i].mean);
+    fprintf(out,
+            "<div><dt>queries</dt><dd>%u</dd></div>\n<div><dt>documents</dt><dd>%u</dd></div>\n"
+            "<div><dt>trees</dt><dd>%d</dd></div>\n<div><dt>features in use</dt><dd>%d</dd></div>\n"
+            "</dl>\n<nav aria-label=\"Sections\"><ul>\n",
+            report->eval->n_queries, report->eval->n_docs, report->model->n_trees,
+            report->n_features);
+    for (int i = 0; i < N_SECTIONS; i++)
+        fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].link);
+    fputs("</ul></nav>\n</header>\n<main>\n", out);
 }
 
 void rw_report_page(const struct rw_report *report, FILE *out)
 {
     head(report, out);
-    metrics(report, out);
-    learning_curves(report, out);
-    queries(report, out);
-    sizes(report, out);
-    scores(report, out);
-    features(report, out);
-    trees(report, out);
-    model(report, out);
+    for (int i = 0; i < N_SECTIONS; i++) {
+        const struct section *at = &sections[i];
+        rw_html(out, "<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", at->id,
+                at->id, at->id);
+        rw_html(out, at->title, metric_name(report));
+        fputs("</h2>\n", out);
+        at->write(report, out);
+        fputs("</section>\n", out);
+    }
     fputs("</main>\n<footer><p>Made by rankwood " RW_VERSION
           ". The checksum is the last line of the "
           "model's file.</p></footer>\n</body>\n"

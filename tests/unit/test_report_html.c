@@ -11,7 +11,7 @@ static void shown(const char *text, const char *expected)
     char *made;
     size_t n_bytes;
     FILE *out = open_memstream(&made, &n_bytes);
-    rw_html_text(out, text);
+    rw_html(out, "%s", text);
     fclose(out);
     cr_assert_str_eq(made, expected);
     free(made);
