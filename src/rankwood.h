@@ -118,7 +118,8 @@ RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model,
 RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
                                  size_t *n_bytes);
 /* Frees what a call gave the caller, but for what has a function of its own: model texts, and the results of
- * rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select, rw_cross_validate and rw_check_new. */
+ * rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select, rw_cross_validate, rw_check_new and
+ * rw_explainer_new. */
 RW_API void rw_free(void *result);
 
 /* scores: [n_docs], written. The first `n_trees` trees; 0 takes all. */
@@ -988,7 +989,7 @@ struct rw_train_hooks {
     int (*on_round)(void *user, const struct rw_round *round);
     void (*on_stage)(void *user, const char *stage, double ms, size_t peak_bytes); /* NULL: none */
     /* Asked between rounds: nonzero interrupts training, which keeps the best so far and says so in the
-     * model (rw_model_is_finished). NULL: never. */
+     * model (rw_model_info). NULL: never. */
     int (*should_stop)(void *user);
     rw_gradient_fn gradients; /* NULL: params' objective */
     rw_metric_fn metric;      /* NULL: params' metrics; else it stands first and stops training */
@@ -1103,49 +1104,63 @@ RW_API int rw_device_check(struct rw_ctx *ctx, const char *device);
 RW_API int rw_ranks_tells(const struct rw_ctx *ctx);
 
 /* --- models --- */
-/* 0 if training had no validation set. */
-RW_API int rw_model_best_round(const struct rw_model *model);
-/* 0: training was ended from outside (should_stop), and the model is the best until then. */
-RW_API int rw_model_is_finished(const struct rw_model *model);
-/* The value a parameter had in the last training, chosen by size or given; NULL if it is not one that
- * shapes trees. */
-RW_API const char *rw_model_param(const struct rw_model *model, const char *name);
-RW_API int rw_model_n_params(const struct rw_model *model);
-RW_API const char *rw_model_param_at(const struct rw_model *model, int i, const char **value);
-/* The trainings that a model comes from, oldest first: one, or more where it went on from another
- * model (rw_train_on). One that went on with the same parameters, from a model whose rounds had all
- * been run, is one training with it. */
-RW_API int rw_model_n_runs(const struct rw_model *model);
-/* The trees that a training added. run: in [0, n_runs). */
-RW_API int rw_model_run_trees(const struct rw_model *model, int run);
+/* How the data that a model was trained on counts its features. */
+enum rw_columns_kind {
+    RW_COLUMNS_UNKNOWN,  /* of a file before version 6 */
+    RW_COLUMNS_NUMBERED, /* the columns of an array: features 0 to width - 1 */
+    RW_COLUMNS_NAMED,    /* the same, and they have names */
+    RW_COLUMNS_LETOR     /* ids of their own, as LETOR text has them, most often from 1 on */
+};
+struct rw_model_info {
+    int best_round;  /* 0 if training had no validation set */
+    int is_finished; /* 0: training was ended from outside (should_stop), and the model is the best until then */
+    /* The trainings that the model comes from: one, or more where it went on from another model (rw_train_on). One
+     * that went on with the same parameters, from a model whose rounds had all been run, is one training with it. */
+    int n_runs;
+    uint32_t n_categorical; /* features whose values are categories */
+    enum rw_columns_kind columns;
+    uint32_t width; /* columns; of ids one more than the greatest that training had; 0 of an unknown kind */
+};
+RW_API struct rw_model_info rw_model_info(const struct rw_model *model);
+/* What these functions return is a view of the model: zeroed if there is no such part. */
 struct rw_run_param {
-    const char *name, *value;
+    char *name, *value;
     int is_auto; /* 1: the value was chosen by the size of the training set */
 };
-/* The i-th parameter of a training: 1; or 0 past the end, where *out is zeroed. */
-RW_API int rw_model_run_param(const struct rw_model *model, int run, int i,
-                              struct rw_run_param *out);
-struct rw_node {
-    int left, right;  /* >= 0: node; < 0: ~leaf. Both 0 in a tree of one leaf */
-    uint32_t feature;
-    float cut;        /* left when value <= cut; 0 if by_category */
-    int missing_left; /* 1: a missing value goes left */
-    double gain;
-    int by_category;  /* 1: some of the feature's categories go left: rw_model_condition */
+struct rw_run_view {
+    int n_trees; /* that the training added */
+    int n_params;
+    const struct rw_run_param *params; /* [n_params] those that shape trees */
 };
-RW_API int rw_model_n_leaves(const struct rw_model *model, int tree);
-/* node: in [0, n_leaves - 1). */
-RW_API struct rw_node rw_model_node(const struct rw_model *model, int tree, int node);
-RW_API float rw_model_leaf(const struct rw_model *model, int tree, int leaf);
+/* A training, the oldest first. run: in [0, n_runs). */
+RW_API struct rw_run_view rw_model_run(const struct rw_model *model, int run);
+struct rw_tree_view {
+    int n_leaves;
+    /* of nodes, [n_leaves - 1]; node 0 is the root */
+    const int32_t *left, *right; /* >= 0: node; < 0: ~leaf */
+    const uint32_t *feature;
+    const float *cut; /* left when value <= cut; 0 if by_category */
+    const uint8_t *missing_left; /* 1: a missing value goes left */
+    const double *gain;
+    /* 1: some of the feature's categories go left: rw_model_condition; NULL: of no node */
+    const uint8_t *by_category;
+    /* of leaves, [n_leaves] */
+    const float *leaf;
+    /* Documents; of an imported tree, what the other program counts, which may be weighted; NULL: not known */
+    const double *docs;
+};
+/* tree: in [0, n_trees). */
+RW_API struct rw_tree_view rw_model_tree(const struct rw_model *model, int tree);
 /* What the node asks of its feature, for a person: "<= 0.5", "in {shoes, socks}" or "not in {shoes}", which
  * is so on the left. Into `buffer`, cut to `size`, of which 0 asks for the length alone. Returns the length. */
 RW_API size_t rw_model_condition(const struct rw_model *model, int tree, int node, char *buffer,
                                  size_t size);
-/* Features whose values are categories; the words that training gave a code of their own, by their bytes. */
-RW_API uint32_t rw_model_n_categorical(const struct rw_model *model);
-/* i: in [0, n_categorical). The feature; *n_words: its words. */
-RW_API uint32_t rw_model_categorical(const struct rw_model *model, uint32_t i, uint32_t *n_words);
-RW_API const char *rw_model_category(const struct rw_model *model, uint32_t i, uint32_t word);
+struct rw_categorical {
+    uint32_t feature, n_words;
+    char *const *words; /* [n_words] those that training gave a code of their own, by their bytes */
+};
+/* i: in [0, n_categorical). */
+RW_API struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_t i);
 /* A tree as indented text, or in the dot language. tree: in [0, n_trees); what is printed calls it by
  * its round, which is one more. */
 RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot,
@@ -1163,27 +1178,12 @@ struct rw_out_file;
 RW_API int rw_score_lines(struct rw_ctx *ctx, const struct rw_model *model,
                           const struct rw_dataset *dataset, int n_trees, const double *scores,
                           struct rw_out_file *out);
-/* Features of the data that the model does not use in any tree do not matter; this counts features
- * the model asks for that the data never has, and ids of the data the training set never had. */
-RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
-                               uint32_t *n_missing, uint32_t *n_unknown);
-/* The same, feature by feature, for data read in pieces: does a feature appear in the data (1, 0);
- * did it in the training set? */
+/* Does a feature appear in the data? 1, 0. */
 RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature);
 /* seen: [RW_FEATURE_IDS] 1 is written for each feature that appears. */
 RW_API void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *seen);
-RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 
 /* --- which data fits a model --- */
-/* How the data that a model was trained on counts its features. */
-enum rw_columns_kind {
-    RW_COLUMNS_UNKNOWN,  /* of a file before version 6 */
-    RW_COLUMNS_NUMBERED, /* the columns of an array: features 0 to width - 1 */
-    RW_COLUMNS_NAMED,    /* the same, and they have names */
-    RW_COLUMNS_LETOR     /* ids of their own, as LETOR text has them, most often from 1 on */
-};
-/* *width: its columns; of ids one more than the greatest that training had; 0 of an unknown kind. */
-RW_API enum rw_columns_kind rw_model_columns(const struct rw_model *model, uint32_t *width);
 /* The columns of an array or a table, which are features 0 to width - 1; 0 of LETOR text, of a table that names ids
  * (rw_table.feature), and of columns that were found by the names of a model or another data set. */
 RW_API uint32_t rw_dataset_width(const struct rw_dataset *dataset);
@@ -1218,35 +1218,27 @@ RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *mod
  * file keeps the counts. Models that an older version wrote, and imports from formats without counts,
  * have trees without them, also after --init; so do imported trees in which all counts are 0. Where no
  * document reached a split, each of its sides gets half. */
-struct rw_explainer;
+struct rw_explainer {
+    uint32_t n_features;     /* that its trees ask for */
+    const uint32_t *features; /* [n_features] their ids, rising */
+    double base; /* the mean score by the counts: of the cover's documents, or of those that each tree was trained on */
+    /* base + values differ from a score by no more than this: 2^-51 x (trees + (greatest depth + 4)^2) x the sum
+     * over trees of the largest |leaf| */
+    double bound;
+};
 /* Can the first n_trees trees (0: all) be explained by their own counts? A tree of one leaf always can. */
 RW_API int rw_model_has_covers(const struct rw_model *model, int n_trees);
-/* Documents of a leaf; of an imported tree, what the other program counts, which may be weighted. -1: not
- * known. */
-RW_API double rw_model_leaf_docs(const struct rw_model *model, int tree, int leaf);
-/* The first n_trees trees; 0: all. Needs neither model nor data afterwards. cover: NULL, for the trees' own
- * counts; or documents whose counts take their place. RW_ERR_DATA: `cover` has no documents;
+/* The first n_trees trees; 0: all. Needs neither model nor data afterwards; freed with rw_free. cover: NULL, for the
+ * trees' own counts; or documents whose counts take their place. RW_ERR_DATA: `cover` has no documents;
  * RW_ERR_UNSUPPORTED: `cover` is NULL and a tree has no counts, or a tree is thousands of splits on different
  * features deep. */
 RW_API int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                             const struct rw_dataset *cover, struct rw_explainer **out);
-RW_API void rw_explainer_free(struct rw_explainer *explainer);
-/* Features that these trees ask for, and their ids, rising. */
-RW_API uint32_t rw_explainer_n_features(const struct rw_explainer *explainer);
-RW_API const uint32_t *rw_explainer_features(const struct rw_explainer *explainer);
-/* The mean score by the counts: of the cover's documents, or of those that each tree was trained on. */
-RW_API double rw_explainer_base(const struct rw_explainer *explainer);
-/* base + values differ from a score by no more than this: 2^-51 x (trees + (greatest depth + 4)^2) x
- * the sum over trees of the largest |leaf|. */
-RW_API double rw_explainer_bound(const struct rw_explainer *explainer);
-/* Of documents [begin, begin + n). values: [n][n_features], written; the same for any threads. */
+/* Of documents [begin, begin + n). values: [n][n_features], written; the same for any threads. leaves: NULL, or
+ * [n][n_trees], written: the leaf of each tree. */
 RW_API int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *explainer,
                             const struct rw_dataset *dataset, uint32_t begin, uint32_t n,
-                            double *values);
-
-/* The leaf of one document in each tree. leaves: [n_trees], written. */
-RW_API int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *explainer,
-                               const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves);
+                            double *values, int32_t *leaves);
 
 /* Features that the first n_trees trees (0: all) ask for, by id: returns how many there are; writes
  * at most `room`. By the first metric. *value: the metric of the data as it is. n_repeats: 1 to

@@ -68,16 +68,14 @@ def shap_values(model: Scorer, data: Dataset, cover: Dataset | None) -> tuple[Fl
     if cover is None and not lib.rw_model_has_covers(model._c, 0):
         cover = data
     of = ffi.NULL if cover is None else c if cover is data else model._values_of(cover)
-    explainer = made(
-        lib.rw_explainer_new(context(), model._c, 0, of, out), out, lib.rw_explainer_free
-    )
-    n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
+    explainer = made(lib.rw_explainer_new(context(), model._c, 0, of, out), out, lib.rw_free)
+    n = explainer.n_features
     values = np.empty((data.n_docs, n), np.float64)
     to = pointer(values)
     with working("explanations"):
-        check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to))
-    ids = [int(features[i]) for i in range(n)]
-    return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
+        check(lib.rw_explainer_run(context(), explainer, c, 0, data.n_docs, to, ffi.NULL))
+    ids = [int(explainer.features[i]) for i in range(n)]
+    return data._in_caller_order(values), float(explainer.base), ids
 
 
 def explain(model: Scorer, data: Dataset, cover: Dataset | None) -> Explanation:
@@ -158,7 +156,7 @@ def leaf_counts(model: Scorer, cover: Dataset) -> list[Floats]:
     to = pointer(leaves)
     check(lib.rw_predict_leaves(context(), model._c, model._values_of(cover), 0, to))
     return [
-        np.bincount(leaves[:, tree], minlength=lib.rw_model_n_leaves(model._c, tree)).astype(np.float64)
+        np.bincount(leaves[:, tree], minlength=lib.rw_model_tree(model._c, tree).n_leaves).astype(np.float64)
         for tree in range(n)
     ]
 
@@ -169,9 +167,8 @@ def own_counts(model: Scorer) -> list[Floats]:
         raise UnsupportedError("the model has no document counts: pass documents to count, to_shap(cover=data)")
     counts = []
     for tree in range(model.n_trees):
-        n_leaves = lib.rw_model_n_leaves(model._c, tree)
-        one = [lib.rw_model_leaf_docs(model._c, tree, leaf) for leaf in range(n_leaves)]
-        counts.append(np.array(one if n_leaves > 1 else [1.0]))
+        c = lib.rw_model_tree(model._c, tree)
+        counts.append(np.array([c.docs[leaf] for leaf in range(c.n_leaves)] if c.n_leaves > 1 else [1.0]))
     return counts
 
 
@@ -190,6 +187,7 @@ def to_shap(model: Scorer, cover: Dataset | None) -> dict[str, Any]:
 
 def _shap_tree(model: Scorer, tree: int, counts: Floats) -> dict[str, Any]:
     """One tree as arrays: its nodes, then its leaves."""
+    c = lib.rw_model_tree(model._c, tree)
     n_leaves = len(counts)
     n_nodes = n_leaves - 1
     size = n_nodes + n_leaves
@@ -202,14 +200,13 @@ def _shap_tree(model: Scorer, tree: int, counts: Floats) -> dict[str, Any]:
         return child if child >= 0 else n_nodes + ~child
 
     for i in range(n_nodes):
-        node = lib.rw_model_node(model._c, tree, i)
-        if node.by_category:
+        if c.by_category and c.by_category[i]:
             raise UnsupportedError("shap's trees have no splits by categories; explain() and shap_values() do")
-        left[i], right[i] = at(node.left), at(node.right)
-        default[i] = left[i] if node.missing_left else right[i]
-        features[i], thresholds[i] = node.feature, node.cut
+        left[i], right[i] = at(c.left[i]), at(c.right[i])
+        default[i] = left[i] if c.missing_left[i] else right[i]
+        features[i], thresholds[i] = c.feature[i], c.cut[i]
     for i in range(n_leaves):
-        values[n_nodes + i, 0] = lib.rw_model_leaf(model._c, tree, i)
+        values[n_nodes + i, 0] = c.leaf[i]
         weights[n_nodes + i] = max(float(counts[i]), _NO_DOCUMENTS)
     _sum_up(left, right, weights, n_nodes)
     return {
@@ -239,25 +236,25 @@ def nodes_of(model: Scorer) -> list[dict[str, Any]]:
     """Splits, then leaves, tree by tree."""
     out: list[dict[str, Any]] = []
     for tree in range(model.n_trees):
-        n = lib.rw_model_n_leaves(model._c, tree)
-        for i in range(n - 1):
-            node = lib.rw_model_node(model._c, tree, i)
+        c = lib.rw_model_tree(model._c, tree)
+        for i in range(c.n_leaves - 1):
+            by_category = c.by_category and c.by_category[i]
             out.append(
                 {
                     "tree": tree,
                     "node": i,
                     "leaf": None,
-                    "feature": model._name(node.feature),
-                    "threshold": _condition(model._c, tree, i) if node.by_category else node.cut,
-                    "missing_left": bool(node.missing_left),
-                    "left": node.left,
-                    "right": node.right,
-                    "gain": node.gain,
+                    "feature": model._name(c.feature[i]),
+                    "threshold": _condition(model._c, tree, i) if by_category else c.cut[i],
+                    "missing_left": bool(c.missing_left[i]),
+                    "left": c.left[i],
+                    "right": c.right[i],
+                    "gain": c.gain[i],
                     "value": None,
                 }
             )
-        for i in range(n):
-            leaf = {"tree": tree, "node": ~i, "leaf": i, "value": lib.rw_model_leaf(model._c, tree, i)}
+        for i in range(c.n_leaves):
+            leaf = {"tree": tree, "node": ~i, "leaf": i, "value": c.leaf[i]}
             out.append({**dict.fromkeys(out[0] if out else leaf), **leaf})
     return out
 

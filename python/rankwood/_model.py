@@ -285,12 +285,12 @@ class Model(Scorer):
     @property
     def best_round(self) -> int:
         """The round that a validation set chose, from 1; 0 without one."""
-        return int(lib.rw_model_best_round(self._c))
+        return int(self._info.best_round)
 
     @property
     def finished(self) -> bool:
         """False: training was interrupted, and this is the best until then."""
-        return bool(lib.rw_model_is_finished(self._c))
+        return bool(self._info.is_finished)
 
     def __repr__(self) -> str:
         return f"Model({self.n_trees} trees)"

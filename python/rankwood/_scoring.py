@@ -74,9 +74,9 @@ class Scorer:
         self._c = c
         self._used = self._features_in_use()
         self._n_needed = max((use.feature for use in self._used), default=-1) + 1
-        width = ffi.new("uint32_t *")
-        self._knows_columns = lib.rw_model_columns(c, width) != lib.RW_COLUMNS_UNKNOWN
-        self._width = width[0]  # the columns of an array that fits
+        self._info = lib.rw_model_info(c)
+        self._knows_columns = self._info.columns != lib.RW_COLUMNS_UNKNOWN
+        self._width = self._info.width  # the columns of an array that fits
         self._scorers: dict[int, Any] = {}  # by number of trees
         self._making = threading.Lock()
         self.feature_names: list[str] | None = self._names_in_file()
@@ -110,23 +110,18 @@ class Scorer:
     @property
     def params(self) -> dict[str, int | float | str]:
         """The parameters that shaped the trees; those that were ``auto`` as the numbers chosen."""
-        out: dict[str, int | float | str] = {}
-        value = ffi.new("const char **")
-        for i in range(lib.rw_model_n_params(self._c)):
-            name = lib.rw_model_param_at(self._c, i, value)
-            out[text(name).replace("-", "_")] = number_or_text(text(value[0]))
-        return out
+        run = lib.rw_model_run(self._c, self._info.n_runs - 1)
+        given = [run.params[i] for i in range(run.n_params)]
+        return {text(one.name).replace("-", "_"): number_or_text(text(one.value)) for one in given}
 
     @property
     def categories(self) -> dict[int | str, list[str]]:
         """The words that training gave a code of their own, by feature; {} if no feature is categorical. All
         others, and words that training never saw, are one more category."""
         out: dict[int | str, list[str]] = {}
-        n_words = ffi.new("uint32_t *")
-        for i in range(lib.rw_model_n_categorical(self._c)):
-            feature = lib.rw_model_categorical(self._c, i, n_words)
-            words = [text(lib.rw_model_category(self._c, i, k)) for k in range(n_words[0])]
-            out[self._name(feature)] = words
+        for i in range(self._info.n_categorical):
+            c = lib.rw_model_categorical(self._c, i)
+            out[self._name(c.feature)] = [text(c.words[k]) for k in range(c.n_words)]
         return out
 
     def _count(self, n_trees: int | None) -> int:
@@ -161,7 +156,7 @@ class Scorer:
             return self._predict_dataset(dataset, n, device)
         if device != "cpu":
             Params().set("device", device)  # is it one at all? arrays are scored on the CPU
-        if lib.rw_model_n_categorical(self._c):
+        if self._info.n_categorical:
             return self._predict_dataset(self._with_categories(data, missing), n, device)
         if type(data) is np.ndarray and data.ndim == 2:
             is_float = data.dtype == np.float32

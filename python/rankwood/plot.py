@@ -202,22 +202,21 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
     """
     index = whole(index, "index", 0, need(model, Model, "model").n_trees - 1)
     depth = None if depth is None else whole(depth, "depth", 0, sys.maxsize)
-    n_leaves = lib.rw_model_n_leaves(model._c, index)
+    c = lib.rw_model_tree(model._c, index)
     drawing = _Drawing()
 
     def draw(node: int, level: int) -> tuple[float, int]:
         """What is below, then the node; where it stands."""
         if node < 0:
-            return drawing.end(f"{lib.rw_model_leaf(model._c, index, ~node):.4g}", level)
+            return drawing.end(f"{c.leaf[~node]:.4g}", level)
         if depth is not None and level >= depth:
             return drawing.end("...", level)
-        c = lib.rw_model_node(model._c, index, node)
-        left, right = draw(c.left, level + 1), draw(c.right, level + 1)
-        name = model._name(c.feature)
+        left, right = draw(c.left[node], level + 1), draw(c.right[node], level + 1)
+        name = model._name(c.feature[node])
         shown = name if isinstance(name, str) else f"feature {name}"
-        return drawing.split(f"{shown}\n<= {c.cut:.5g}", left, right, bool(c.missing_left))
+        return drawing.split(f"{shown}\n<= {c.cut[node]:.5g}", left, right, bool(c.missing_left[node]))
 
-    draw(0 if n_leaves > 1 else ~0, 0)
+    draw(0 if c.n_leaves > 1 else ~0, 0)
     ax = _axes(ax, drawing.size())
     for start, end, style in drawing.lines:
         ax.plot([start[0], end[0]], [start[1], end[1]], color="gray", linestyle=style, zorder=1)

@@ -125,7 +125,7 @@ static int make_model(struct scoring *s, const char *leaves)
     RW_TRY_OUT(rw_train(ctx, params, s->train, NULL, 0, NULL, &s->model));
     RW_TRY_OUT(rw_scorer_new(ctx, s->model, 0, &s->scorer));
     for (int i = 0; i < rw_model_n_trees(s->model); i++)
-        n_leaves += rw_model_n_leaves(s->model, i);
+        n_leaves += rw_model_tree(s->model, i).n_leaves;
     s->mean_leaves = n_leaves / rw_model_n_trees(s->model);
     snprintf(s->name, sizeof(s->name), "%s trees, %s leaves", rounds, leaves);
     rw_parallel(ctx, ctx->n_threads, s->n_docs, 0, score_one_by_one, s);

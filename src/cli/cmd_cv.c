@@ -29,9 +29,11 @@ static const struct rw_option options[] = {
 static json_t *used_json(const struct rw_cv *cv)
 {
     json_t *used = json_object();
-    const char *name, *value;
-    for (int i = 0; (name = rw_model_param_at(cv->folds[0].model, i, &value)) != NULL; i++)
-        json_object_set_new(used, name, rw_result_param(name, value));
+    const struct rw_model *model = cv->folds[0].model;
+    const struct rw_run_view last = rw_model_run(model, rw_model_info(model).n_runs - 1);
+    for (int i = 0; i < last.n_params; i++)
+        json_object_set_new(used, last.params[i].name,
+                            rw_result_param(last.params[i].name, last.params[i].value));
     return used;
 }
 
@@ -44,7 +46,7 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
             folds,
             "fold:i train_queries:u valid_queries:u test_queries:u trees:i best_round:i metrics:o",
             f + 1, fold->n_train, fold->n_valid, fold->n_test, rw_model_n_trees(fold->model),
-            rw_model_best_round(fold->model), rw_load_json_metrics(fold->eval));
+            rw_model_info(fold->model).best_round, rw_load_json_metrics(fold->eval));
     }
     for (int i = 0; rw_param_info(i); i++) {
         const struct rw_param_info *info = rw_param_info(i);

@@ -56,11 +56,12 @@ static void add_first(const struct rw_cli *cli, struct rw_result *result, json_t
     while (offset[q + 1] <= by->doc)
         q++;
     if (by->tree > 0) {
-        const struct rw_node node = rw_model_node(cli->model, by->tree - 1, by->node);
-        if (!node.by_category)
-            snprintf(threshold, sizeof(threshold), "threshold %.9g", (double)node.cut);
+        const struct rw_tree_view tree = rw_model_tree(cli->model, by->tree - 1);
+        if (!tree.by_category || !tree.by_category[by->node])
+            snprintf(threshold, sizeof(threshold), "threshold %.9g", (double)tree.cut[by->node]);
         snprintf(where, sizeof(where), "tree %d, node %d, feature %u: %s, missing %s", by->tree,
-                 by->node, node.feature, threshold, node.missing_left ? "left" : "right");
+                 by->node, tree.feature[by->node], threshold,
+                 tree.missing_left[by->node] ? "left" : "right");
     }
     rw_result_line(result, "  first: document %u (query %s, position %u): %s", by->doc + 1,
                    rw_dataset_query_id(cli->dataset, q), by->doc - offset[q] + 1, where);

@@ -65,7 +65,7 @@ static void add_base(const struct rw_cli *cli, struct rw_result *result)
         snprintf(documents_of, sizeof(documents_of), "%u documents",
                  rw_dataset_n_docs(cli->dataset));
     rw_result_line(result, "base    %s, the mean score of %s",
-                   rw_figure(rw_explainer_base(job.explainer), figure), documents_of);
+                   rw_figure(job.explainer->base, figure), documents_of);
     rw_result_line(result, "covers  %s", covers());
 }
 
@@ -81,8 +81,8 @@ static void add_rows(struct rw_result *result, const char *title, json_t *rows, 
 /* What the model has of each feature in use: names, and gains and splits of the first trees. */
 static void list_features(const struct rw_model *model)
 {
-    const uint32_t *id = rw_explainer_features(job.explainer);
-    const int n = (int)rw_explainer_n_features(job.explainer);
+    const uint32_t *id = job.explainer->features;
+    const int n = (int)job.explainer->n_features;
     const int n_named = rw_model_features(model, NULL, 0);
     if (n_named < 0)
         rw_no_memory();
@@ -97,10 +97,10 @@ static void list_features(const struct rw_model *model)
         job.feature[i] = (struct explained_feature){.feature = id[i], .name = ""};
     }
     for (int t = 0; t < job.n_trees; t++) {
-        for (int node = 0; node < rw_model_n_leaves(model, t) - 1; node++) {
-            const struct rw_node split = rw_model_node(model, t, node);
-            job.feature[at[split.feature]].gain += split.gain;
-            job.feature[at[split.feature]].n_splits++;
+        const struct rw_tree_view tree = rw_model_tree(model, t);
+        for (int node = 0; node < tree.n_leaves - 1; node++) {
+            job.feature[at[tree.feature[node]]].gain += tree.gain[node];
+            job.feature[at[tree.feature[node]]].n_splits++;
         }
     }
     for (int i = 0; i < n_named; i++) {
@@ -140,12 +140,12 @@ static int explain_piece(struct rw_cli *cli, uint32_t begin, uint32_t *n, double
     *n = left < PIECE_DOCS ? left : PIECE_DOCS;
     if (begin == 0 && !rw_msg_is_quiet())
         rw_progress_start();
-    RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, *n, job.values));
+    RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, *n, job.values, NULL));
     rw_progress_show((int)(begin + *n), (int)rw_dataset_n_docs(cli->dataset), 1);
     if (*n == left)
         rw_progress_end();
     for (uint32_t d = 0; d < *n; d++) {
-        double sum = rw_explainer_base(job.explainer);
+        double sum = job.explainer->base;
         for (int i = 0; i < job.n; i++)
             sum += job.values[(size_t)d * (size_t)job.n + (size_t)i];
         const double off = fabs(sum - job.scores[begin + d]);
@@ -183,10 +183,10 @@ static int permute(struct rw_cli *cli, double *value)
 /* A sum that is too far off is a bug, and reported as one. */
 static int check_sums(double most)
 {
-    if (most <= rw_explainer_bound(job.explainer))
+    if (most <= job.explainer->bound)
         return 0;
     rw_msg_error("SHAP values add up to a score that is %g off, over the bound %g; please report",
-                 most, rw_explainer_bound(job.explainer));
+                 most, job.explainer->bound);
     return RW_EXIT_FAILURE;
 }
 
@@ -210,12 +210,12 @@ static int print_summary(struct rw_cli *cli, double value, double most)
     }
     result.document = rw_result_row(
         "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O",
-        rw_explainer_base(job.explainer), covers(), most, rw_explainer_bound(job.explainer),
-        rw_dataset_n_docs(cli->dataset), (int)repeats, features);
+        job.explainer->base, covers(), most, job.explainer->bound, rw_dataset_n_docs(cli->dataset),
+        (int)repeats, features);
     add_base(cli, &result);
     rw_result_line(&result,
                    "sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
-                   most, rw_explainer_bound(job.explainer));
+                   most, job.explainer->bound);
     if (repeats > 0) {
         rw_result_extend(result.document, rw_result_row("metric:s value:n conventions:s", metric,
                                                         value, conventions));
@@ -292,10 +292,10 @@ static void write_doc_head(const struct rw_cli *cli)
     const int is_csv = cli->format == RW_FORMAT_CSV;
     FILE *out = cli->out.file;
     char base[RW_EXACT_ROOM];
-    rw_exact_text(rw_explainer_base(job.explainer), base);
+    rw_exact_text(job.explainer->base, base);
     if (cli->format == RW_FORMAT_JSON) {
         fprintf(out, "{\"base\":%s,\"bound\":%.17g,\"covers\":\"%s\",\n\"features\":[", base,
-                rw_explainer_bound(job.explainer), covers());
+                job.explainer->bound, covers());
         for (int i = 0; i < job.n; i++)
             fprintf(out, "%s%u", i ? "," : "", job.feature[i].feature);
         fputs("],\n\"documents\":[", out);
@@ -414,9 +414,8 @@ static int fill_side(struct rw_cli *cli, uint32_t query, struct side *one)
     one->shap = rw_need((size_t)job.n, sizeof(*one->shap));
     one->value = rw_need((size_t)job.n, sizeof(*one->value));
     one->leaf = rw_need((size_t)job.n_trees, sizeof(*one->leaf));
-    RW_STEP(rw_explainer_run(ctx, job.explainer, cli->dataset, one->doc, 1, one->shap));
-    RW_STEP(rw_explainer_leaves(ctx, job.explainer, cli->dataset, one->doc, one->leaf));
-    double sum = rw_explainer_base(job.explainer);
+    RW_STEP(rw_explainer_run(ctx, job.explainer, cli->dataset, one->doc, 1, one->shap, one->leaf));
+    double sum = job.explainer->base;
     for (int i = 0; i < job.n; i++)
         sum += one->shap[i];
     return check_sums(fabs(sum - one->score));
@@ -438,7 +437,7 @@ static int by_size(const void *a, const void *b)
 
 static double leaf_of(const struct rw_cli *cli, int s, int tree)
 {
-    return (double)rw_model_leaf(cli->model, tree, side[s].leaf[tree]);
+    return (double)rw_model_tree(cli->model, tree).leaf[side[s].leaf[tree]];
 }
 
 /* Features without a share are left out. Returns how many are left. */
@@ -503,7 +502,7 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
 {
     const float *labels = rw_dataset_labels(cli->dataset);
     const char *query_name = rw_dataset_query_id(cli->dataset, query);
-    const double base = rw_explainer_base(job.explainer);
+    const double base = job.explainer->base;
     const double margin = side[0].score - (docs.n == 2 ? side[1].score : base);
     const int most = job.n > job.n_trees ? job.n : job.n_trees, two = docs.n == 2;
     struct share *shares = rw_need((size_t)most, sizeof(*shares));
@@ -542,11 +541,11 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
     if (two)
         rw_result_line(&result, "in %d of %d trees A and B fall into one leaf",
                        job.n_trees - n_trees, job.n_trees);
-    result.document = rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
-                                    "features:O trees_of_one_leaf:i trees:O",
-                                    query_name, documents_of, margin, base, covers(),
-                                    rw_explainer_bound(job.explainer), features,
-                                    two ? job.n_trees - n_trees : 0, of_trees);
+    result.document =
+        rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
+                      "features:O trees_of_one_leaf:i trees:O",
+                      query_name, documents_of, margin, base, covers(), job.explainer->bound,
+                      features, two ? job.n_trees - n_trees : 0, of_trees);
     rw_result_print(cli, &result, cli->out.file);
 }
 

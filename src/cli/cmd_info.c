@@ -37,54 +37,57 @@ static void add_features(struct rw_result *result, const char *title, json_t *fe
 /* The parameters of a training, and a line each. */
 static json_t *run_json(const struct rw_model *model, int run, struct rw_result *result)
 {
-    const int n_runs = rw_model_n_runs(model);
+    const int n_runs = rw_model_info(model).n_runs;
+    const struct rw_run_view training = rw_model_run(model, run);
     json_t *params = json_object(), *chosen = json_array();
-    struct rw_run_param param;
     rw_result_line(result, "%s", "");
     if (n_runs == 1)
         rw_result_line(result, "parameters");
     else
         rw_result_line(result, "parameters of training %d of %d, which added %d trees", run + 1,
-                       n_runs, rw_model_run_trees(model, run));
-    for (int i = 0; rw_model_run_param(model, run, i, &param); i++) {
-        rw_result_line(result, "  %-16s %s%s", param.name, param.value,
-                       param.is_auto ? "  (auto: chosen by size)" : "");
-        json_object_set_new(params, param.name, rw_result_param(param.name, param.value));
-        if (param.is_auto)
-            json_array_append_new(chosen, json_string(param.name));
+                       n_runs, training.n_trees);
+    for (int i = 0; i < training.n_params; i++) {
+        const struct rw_run_param *param = &training.params[i];
+        rw_result_line(result, "  %-16s %s%s", param->name, param->value,
+                       param->is_auto ? "  (auto: chosen by size)" : "");
+        json_object_set_new(params, param->name, rw_result_param(param->name, param->value));
+        if (param->is_auto)
+            json_array_append_new(chosen, json_string(param->name));
     }
-    return rw_result_row("trees:i params:o auto:o", rw_model_run_trees(model, run), params, chosen);
+    return rw_result_row("trees:i params:o auto:o", training.n_trees, params, chosen);
 }
 
 static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
 {
     const struct rw_model *model = cli->model;
-    const int n_trees = rw_model_n_trees(model), best_round = rw_model_best_round(model);
+    const struct rw_model_info info = rw_model_info(model);
+    const int n_trees = rw_model_n_trees(model);
     struct rw_result result = {0};
     struct rw_calibration map;
     json_t *leaves = json_array(), *runs = json_array(), *features = features_json(uses, n);
     long long n_leaves = 0, n_splits = 0;
     for (int t = 0; t < n_trees; t++) {
-        json_array_append_new(leaves, json_integer(rw_model_n_leaves(model, t)));
-        n_leaves += rw_model_n_leaves(model, t);
+        const int n_of_tree = rw_model_tree(model, t).n_leaves;
+        json_array_append_new(leaves, json_integer(n_of_tree));
+        n_leaves += n_of_tree;
     }
     for (int i = 0; i < n; i++)
         n_splits += (long long)uses[i].n_splits;
     rw_result_line(&result,
                    "trees       %d\nleaves      %lld\nsplits      %lld\nfeatures    %d in use",
                    n_trees, n_leaves, n_splits, n);
-    if (best_round > 0)
-        rw_result_line(&result, "best round  %d", best_round);
-    rw_result_line(&result, "finished    %s", rw_model_is_finished(model) ? "yes" : "no");
+    if (info.best_round > 0)
+        rw_result_line(&result, "best round  %d", info.best_round);
+    rw_result_line(&result, "finished    %s", info.is_finished ? "yes" : "no");
     const int is_calibrated = rw_model_calibration(model, &map);
     if (is_calibrated)
         rw_load_calibration_line(&result, &map);
-    for (int run = 0; run < rw_model_n_runs(model); run++)
+    for (int run = 0; run < info.n_runs; run++)
         json_array_append_new(runs, run_json(model, run, &result));
     json_t *last = json_array_get(runs, json_array_size(runs) - 1);
     result.document = rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
                                     "params:O auto:O trainings:o features:O",
-                                    n_trees, best_round, rw_model_is_finished(model), leaves,
+                                    n_trees, info.best_round, info.is_finished, leaves,
                                     is_calibrated ? rw_load_json_calibration(&map) : json_null(),
                                     json_object_get(last, "params"), json_object_get(last, "auto"),
                                     runs, features);

@@ -51,18 +51,17 @@ static const char *child(int at, char text[32])
     return text;
 }
 
-static json_t *node_row(const struct rw_model *model, int node)
+static json_t *node_row(const struct rw_model *model, const struct rw_tree_view *of, int node)
 {
     const int at = (int)tree - 1;
-    const struct rw_node split = rw_model_node(model, at, node);
     const size_t n = rw_model_condition(model, at, node, NULL, 0);
     char *condition = rw_need(n, 1), place[3][32];
     rw_model_condition(model, at, node, condition, n + 1);
     json_t *row = rw_result_row(
         "place:s feature:u name:s condition:s missing:s gain:n left:s right:s",
-        child(node, place[0]), split.feature, rw_model_feature_name(model, split.feature),
-        condition, split.missing_left ? "left" : "right", split.gain, child(split.left, place[1]),
-        child(split.right, place[2]));
+        child(node, place[0]), of->feature[node], rw_model_feature_name(model, of->feature[node]),
+        condition, of->missing_left[node] ? "left" : "right", of->gain[node],
+        child(of->left[node], place[1]), child(of->right[node], place[2]));
     return row;
 }
 
@@ -71,17 +70,15 @@ static void show_tree(const struct rw_cli *cli)
 {
     static const char columns[] =
         "place;feature;name;condition;missing;gain;left;right;value;documents==%.12g";
-    const int at = (int)tree - 1, n_leaves = rw_model_n_leaves(cli->model, at);
+    const struct rw_tree_view of = rw_model_tree(cli->model, (int)tree - 1);
     struct rw_result result = {0};
     json_t *nodes = json_array(), *leaves = json_array();
     char place[32];
-    for (int node = 0; node < n_leaves - 1; node++)
-        json_array_append_new(nodes, node_row(cli->model, node));
-    for (int leaf = 0; leaf < n_leaves; leaf++) {
-        const double docs = rw_model_leaf_docs(cli->model, at, leaf);
+    for (int node = 0; node < of.n_leaves - 1; node++)
+        json_array_append_new(nodes, node_row(cli->model, &of, node));
+    for (int leaf = 0; leaf < of.n_leaves; leaf++)
         rw_result_add(leaves, "place:s value:n documents:n", child(~leaf, place),
-                      (double)rw_model_leaf(cli->model, at, leaf), docs < 0 ? (double)NAN : docs);
-    }
+                      (double)of.leaf[leaf], of.docs ? of.docs[leaf] : (double)NAN);
     result.document = rw_result_row("tree:i nodes:O leaves:O", (int)tree, nodes, leaves);
     rw_result_rows(&result, NULL, nodes, columns);
     rw_result_rows(&result, NULL, leaves, columns);

@@ -486,13 +486,13 @@ static int finish(struct training *t, double start, int end)
     struct rw_cli *cli = t->cli;
     char kept[64] = "";
     const int n_trees = rw_model_n_trees(cli->model);
-    if (rw_model_best_round(cli->model) > 0)
+    if (rw_model_info(cli->model).best_round > 0)
         snprintf(kept, sizeof(kept), ": the best of %d round%s", job.rounds_run,
                  job.rounds_run == 1 ? "" : "s");
     rw_msg_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
                 rw_progress_clock() - start, kept);
     int code = 0;
-    if (rw_model_is_finished(cli->model))
+    if (rw_model_info(cli->model).is_finished)
         RW_STEP(write_finished(cli));
     else
         code = keep_interrupted(cli, end ? end : RW_EXIT_FAILURE);
@@ -570,7 +570,7 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     RW_STEP(share_end(cli, &end));
     if (leads)
         return finish(t, start, end);
-    return rw_model_is_finished(cli->model) ? 0 : end ? end : RW_EXIT_FAILURE;
+    return rw_model_info(cli->model).is_finished ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
 static int train(struct rw_cli *cli)

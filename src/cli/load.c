@@ -176,7 +176,7 @@ uint32_t rw_load_n_features(const struct rw_cli *cli)
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
 {
     RW_STEP(rw_model_read(cli->ctx, path, out));
-    if (!rw_model_is_finished(*out))
+    if (!rw_model_info(*out).is_finished)
         rw_msg_warning("%s: its training was interrupted; it is the best model until then", path);
     return 0;
 }

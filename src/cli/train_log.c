@@ -255,7 +255,7 @@ void rw_train_values_print(const struct rw_train_values *values, const struct rw
                            const char *(*set_name)(int set, char buffer[32]))
 {
     const struct rw_train_value *value =
-        rw_model_best_round(model) > 0 ? values->best : values->last;
+        rw_model_info(model).best_round > 0 ? values->best : values->last;
     char figure[RW_FIGURE_ROOM], set[32];
     for (int i = 0; i < values->n; i++) {
         if (value[i].set > 0)

@@ -250,7 +250,7 @@ out:
 /* Those of the training set that the model's training was left with. */
 static int take_candidates(struct selecting *s, const struct rw_model *model)
 {
-    const struct rw_param_value *ignored = rw_model_params_find(&model->params, "ignore");
+    const struct rw_run_param *ignored = rw_model_params_find(&model->params, "ignore");
     struct rw_arena *arena = rw_result_arena(s->made);
     uint8_t *ignore;
     RW_TRY(RW_ARENA_NEW(s->ctx, arena, ignore, RW_FEATURE_IDS));

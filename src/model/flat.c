@@ -21,22 +21,16 @@ static void count_trees(struct rw_flat *flat, const struct rw_model *model)
 
 /* How slots are numbered: a feature's own first, then those of its sets. */
 struct numbering {
-    uint32_t *slot_of; /* [RW_FEATURE_IDS] of features that are compared with thresholds; owned */
-    uint64_t n_by_set; /* nodes that ask for sets */
+    struct rw_arena arena; /* of all arrays */
+    uint32_t *slot_of;     /* [RW_FEATURE_IDS] of features that are compared with thresholds */
+    uint64_t n_by_set;     /* nodes that ask for sets */
     struct set_node {
         uint32_t feature;
         const struct rw_code_set *set;
         uint64_t node; /* of all trees */
-    } * by_set;        /* [n_by_set] by feature, then set; owned */
-    uint32_t *slot_at; /* [nodes of all trees] of those nodes; owned */
+    } * by_set;        /* [n_by_set] by feature, then set */
+    uint32_t *slot_at; /* [nodes of all trees] of those nodes */
 };
-
-static void numbering_release(struct numbering *numbering)
-{
-    rw_mem_free(numbering->slot_of);
-    rw_mem_free(numbering->by_set);
-    rw_mem_free(numbering->slot_at);
-}
 
 static int by_feature_and_set(const void *a, const void *b)
 {
@@ -56,7 +50,7 @@ static int is_new_set(const struct numbering *numbering, uint64_t i)
 static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_model *model,
                      struct numbering *numbering)
 {
-    RW_TRY(RW_NEW(ctx, numbering->slot_of, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(ctx, &numbering->arena, numbering->slot_of, RW_FEATURE_IDS));
     for (int pass = 0; pass < 2; pass++) {
         uint64_t n = 0;
         for (int32_t i = 0; i < flat->n_trees; i++) {
@@ -76,10 +70,11 @@ static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struc
         if (n == 0)
             return RW_OK;
         if (pass == 0)
-            RW_TRY(RW_NEW(ctx, numbering->by_set, n));
+            RW_TRY(RW_ARENA_NEW(ctx, &numbering->arena, numbering->by_set, n));
     }
     qsort(numbering->by_set, numbering->n_by_set, sizeof(*numbering->by_set), by_feature_and_set);
-    return RW_NEW_RAW(ctx, numbering->slot_at, flat->first_node[flat->n_trees]);
+    return RW_ARENA_NEW(ctx, &numbering->arena, numbering->slot_at,
+                        flat->first_node[flat->n_trees]);
 }
 
 /* Slots of a feature's sets from entry i on. Returns where the next feature's begin. */
@@ -125,12 +120,12 @@ static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struc
     for (uint32_t f = 0; f <= RW_MAX_FEATURE; f++)
         flat->n_used += numbering->slot_of[f];
     flat->n_used += n_sets;
-    RW_TRY(RW_NEW_RAW(ctx, flat->feature, flat->n_used));
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->feature, flat->n_used));
     if (n_sets) {
-        RW_TRY(RW_NEW(ctx, flat->set_of, flat->n_used));
+        RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->set_of, flat->n_used));
         RW_TRY(rw_categories_copy(ctx, &model->categories, &flat->categories));
         flat->set_words = most_set_words(&model->categories, numbering);
-        RW_TRY(RW_NEW(ctx, flat->set_word, (size_t)n_sets * flat->set_words));
+        RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->set_word, (size_t)n_sets * flat->set_words));
     }
     for (uint32_t f = 0; f <= RW_MAX_FEATURE; f++) {
         if (numbering->slot_of[f]) {
@@ -181,33 +176,27 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     flat->n_trees = n_trees ? n_trees : model->n_trees;
     flat->absent = rw_model_absent(model);
     const size_t n = (size_t)flat->n_trees;
-    RW_TRY_OUT(RW_NEW(ctx, flat->first_node, n + 1));
-    RW_TRY_OUT(RW_NEW(ctx, flat->first_leaf, n + 1));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->first_node, n + 1));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->first_leaf, n + 1));
     count_trees(flat, model);
     RW_TRY_OUT(number_features(ctx, flat, model, &numbering));
     flat->columns =
         rw_column_rule_of(model, flat->n_used ? flat->feature[flat->n_used - 1] + 1 : 0);
-    RW_TRY_OUT(RW_NEW_RAW(ctx, flat->node, flat->first_node[n]));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, flat->leaf, flat->first_leaf[n]));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->node, flat->first_node[n]));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->leaf, flat->first_leaf[n]));
     for (int32_t i = 0; i < flat->n_trees; i++)
         copy_tree(flat, &model->tree[i], i, &numbering);
 out:
     if (status < 0)
         rw_flat_release(flat);
-    numbering_release(&numbering);
+    rw_arena_free(&numbering.arena);
     return status;
 }
 
 void rw_flat_release(struct rw_flat *flat)
 {
-    rw_mem_free(flat->feature);
-    rw_mem_free(flat->node);
-    rw_mem_free(flat->leaf);
-    rw_mem_free(flat->first_node);
-    rw_mem_free(flat->first_leaf);
     rw_categories_release(&flat->categories);
-    rw_mem_free(flat->set_of);
-    rw_mem_free(flat->set_word);
+    rw_arena_free(&flat->arena);
     memset(flat, 0, sizeof(*flat));
 }
 
@@ -273,17 +262,16 @@ static uint32_t sort_keys(uint32_t *key, uint32_t *scratch, size_t n)
     return n_kept;
 }
 
-int rw_thresholds_init(struct rw_ctx *ctx, struct rw_thresholds *t, const struct rw_flat *flat,
-                       int shift)
+int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thresholds *t,
+                       const struct rw_flat *flat, int shift)
 {
     const uint64_t n_nodes = flat->first_node[flat->n_trees];
-    uint32_t *scratch = NULL;
-    int status = RW_OK;
+    uint32_t *scratch;
     *t = (struct rw_thresholds){.n_columns = 2 * flat->n_used >> shift, .shift = shift};
-    RW_TRY_OUT(RW_NEW(ctx, t->first, (size_t)t->n_columns + 1));
-    RW_TRY_OUT(RW_NEW(ctx, t->n, t->n_columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, t->key, n_nodes));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, scratch, n_nodes));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, t->first, (size_t)t->n_columns + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, t->n, t->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, t->key, n_nodes));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, scratch, n_nodes));
     for (uint64_t i = 0; i < n_nodes; i++)
         t->first[(flat->node[i].slot >> shift) + 1]++;
     for (uint32_t c = 0; c < t->n_columns; c++)
@@ -294,15 +282,5 @@ int rw_thresholds_init(struct rw_ctx *ctx, struct rw_thresholds *t, const struct
     }
     for (uint32_t c = 0; c < t->n_columns; c++)
         t->n[c] = sort_keys(t->key + t->first[c], scratch, t->n[c]);
-out:
-    rw_mem_free(scratch);
-    return status;
-}
-
-void rw_thresholds_release(struct rw_thresholds *t)
-{
-    rw_mem_free(t->first);
-    rw_mem_free(t->n);
-    rw_mem_free(t->key);
-    *t = (struct rw_thresholds){0};
+    return RW_OK;
 }

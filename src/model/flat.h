@@ -4,27 +4,29 @@
 #define RW_MODEL_FLAT_H
 
 #include "base/bits.h"
+#include "base/mem.h"
 #include "model/model.h"
 #include "model/walk.h"
 
 struct rw_flat {
+    struct rw_arena arena; /* of all arrays */
     int32_t n_trees;
     float absent;                  /* what an absent feature is: 0 or NaN */
     struct rw_column_rule columns; /* which data it is for */
     uint32_t n_used;               /* features that some node asks for */
     uint32_t *feature;         /* [n_used] their ids, ascending: a slot is an index here; one for
-                                  each set of categories; owned */
-    struct rw_walk_node *node; /* [first_node[n_trees]] owned */
-    float *leaf;               /* [first_leaf[n_trees]] owned */
-    uint64_t *first_node;      /* [n_trees + 1] of a tree in node; owned */
-    uint64_t *first_leaf;      /* [n_trees + 1] of a tree in leaf; owned */
+                                  each set of categories */
+    struct rw_walk_node *node; /* [first_node[n_trees]] */
+    float *leaf;               /* [first_leaf[n_trees]] */
+    uint64_t *first_node;      /* [n_trees + 1] of a tree in node */
+    uint64_t *first_leaf;      /* [n_trees + 1] of a tree in leaf */
     /* Splits by categories: each different set of codes has a slot of its own, whose value is 0 for
      * a category in the set and 1 for others, so that a node compares it with 1/2 like any. */
     struct rw_categories categories; /* the model's; owned */
-    uint32_t *set_of; /* [n_used] 1 + the slot's set, 0: none; NULL: no slot has one; owned */
+    uint32_t *set_of; /* [n_used] 1 + the slot's set, 0: none; NULL: no slot has one */
     uint32_t n_sets;
     uint32_t set_words; /* of a set: as many as the feature with most categories needs */
-    uint32_t *set_word; /* [n_sets][set_words]; owned */
+    uint32_t *set_word; /* [n_sets][set_words] */
 };
 
 /* A slot's value from the code of the feature's category, or from the feature's own value. */
@@ -74,14 +76,14 @@ int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat);
 struct rw_thresholds {
     uint32_t n_columns; /* some of which no node may have */
     int shift;
-    uint64_t *first; /* [n_columns + 1] of a column in key; owned, as are all arrays */
+    uint64_t *first; /* [n_columns + 1] of a column in key */
     uint32_t *n;     /* [n_columns] distinct ones */
     uint32_t *key;   /* of a column: numbers that order as the thresholds do; 0 and -0 are one */
 };
 
-int rw_thresholds_init(struct rw_ctx *ctx, struct rw_thresholds *thresholds,
+/* In the arena. */
+int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thresholds *thresholds,
                        const struct rw_flat *flat, int shift);
-void rw_thresholds_release(struct rw_thresholds *thresholds);
 
 static inline uint32_t rw_threshold_key(float threshold)
 {
@@ -128,5 +130,9 @@ int rw_flat_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
  */
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
                     uint32_t begin, uint32_t end, float *rows, float *scratch);
+
+/* Gauss and Legendre's rule over [0, 1]: exact for polynomials up to degree 2 n - 1. point, weight:
+ * [n], written. (shap.c) */
+void rw_gauss_legendre(uint32_t n, double *point, double *weight);
 
 #endif

@@ -41,8 +41,8 @@ int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
     return RW_OK;
 }
 
-const struct rw_param_value *rw_model_params_find(const struct rw_model_params *params,
-                                                  const char *name)
+const struct rw_run_param *rw_model_params_find(const struct rw_model_params *params,
+                                                const char *name)
 {
     for (int32_t i = 0; i < params->n; i++) {
         if (strcmp(params->param[i].name, name) == 0)
@@ -96,7 +96,7 @@ static int check_params(struct rw_ctx *ctx, const struct rw_model_params *params
         return rw_fail(ctx, RW_ERR_FORMAT, "%d parameters in a model; expected at most %d",
                        params->n, RW_MODEL_MAX_PARAMS);
     for (int32_t i = 0; i < params->n; i++) {
-        const struct rw_param_value *param = &params->param[i];
+        const struct rw_run_param *param = &params->param[i];
         if (!is_param_name(param->name))
             return rw_fail(ctx, RW_ERR_FORMAT, "parameter %d: not a name: '%s'", i,
                            param->name ? param->name : "");

@@ -45,14 +45,10 @@ enum {
     RW_MODEL_MAX_RUNS = 1000    /* before the last */
 };
 
-struct rw_param_value {
-    char *name, *value; /* owned */
-    int is_auto;        /* the value was chosen by the size of the training set */
-};
 /* The parameters of one training. */
 struct rw_model_params {
     int32_t n;
-    struct rw_param_value *param; /* [n] those that shape trees, in params.def's order; owned */
+    struct rw_run_param *param; /* [n] in params.def's order; owned, with the texts */
 };
 /* A training that a later one went on from. */
 struct rw_model_run {
@@ -95,8 +91,8 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
 /* Trees of the last training. */
 int32_t rw_model_last_trees(const struct rw_model *model);
 /* NULL: there is no such parameter. */
-const struct rw_param_value *rw_model_params_find(const struct rw_model_params *params,
-                                                  const char *name);
+const struct rw_run_param *rw_model_params_find(const struct rw_model_params *params,
+                                                const char *name);
 int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
                          struct rw_model_params *to);
 void rw_model_params_release(struct rw_model_params *params);

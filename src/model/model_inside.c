@@ -13,110 +13,52 @@
 #include "model/model.h"
 #include "model/model_text.h"
 
-int rw_model_best_round(const struct rw_model *model)
+struct rw_model_info rw_model_info(const struct rw_model *model)
 {
-    return model->best_round;
+    struct rw_model_info info = {.best_round = model->best_round,
+                                 .is_finished = !model->is_interrupted,
+                                 .n_runs = model->n_earlier + 1,
+                                 .n_categorical = model->categories.n,
+                                 .columns = model->columns,
+                                 .width = model->width};
+    if (model->columns == RW_COLUMNS_LETOR && model->n_features)
+        info.width = model->feature[model->n_features - 1] + 1;
+    return info;
 }
 
-int rw_model_is_finished(const struct rw_model *model)
-{
-    return !model->is_interrupted;
-}
-
-const char *rw_model_param(const struct rw_model *model, const char *name)
-{
-    const struct rw_param_value *param = rw_model_params_find(&model->params, name);
-    return param ? param->value : NULL;
-}
-
-int rw_model_n_params(const struct rw_model *model)
-{
-    return model->params.n;
-}
-
-const char *rw_model_param_at(const struct rw_model *model, int i, const char **value)
-{
-    struct rw_run_param param;
-    const int inside = rw_model_run_param(model, model->n_earlier, i, &param);
-    if (value)
-        *value = inside ? param.value : NULL;
-    return inside ? param.name : NULL;
-}
-
-int rw_model_n_runs(const struct rw_model *model)
-{
-    return model->n_earlier + 1;
-}
-
-int rw_model_run_trees(const struct rw_model *model, int run)
+struct rw_run_view rw_model_run(const struct rw_model *model, int run)
 {
     if (run < 0 || run > model->n_earlier)
-        return 0;
-    return run < model->n_earlier ? model->earlier[run].n_trees : rw_model_last_trees(model);
+        return (struct rw_run_view){0};
+    const int is_last = run == model->n_earlier;
+    const struct rw_model_params *params = is_last ? &model->params : &model->earlier[run].params;
+    const int n_trees = is_last ? rw_model_last_trees(model) : model->earlier[run].n_trees;
+    return (struct rw_run_view){n_trees, params->n, params->param};
 }
 
-int rw_model_run_param(const struct rw_model *model, int run, int i, struct rw_run_param *out)
+struct rw_tree_view rw_model_tree(const struct rw_model *model, int tree)
 {
-    *out = (struct rw_run_param){0};
-    if (run < 0 || run > model->n_earlier)
-        return 0;
-    const struct rw_model_params *params =
-        run < model->n_earlier ? &model->earlier[run].params : &model->params;
-    if (i < 0 || i >= params->n)
-        return 0;
-    const struct rw_param_value *param = &params->param[i];
-    *out = (struct rw_run_param){param->name, param->value, param->is_auto};
-    return 1;
-}
-
-int rw_model_n_leaves(const struct rw_model *model, int tree)
-{
-    return tree >= 0 && tree < model->n_trees ? model->tree[tree].n_leaves : 0;
-}
-
-struct rw_node rw_model_node(const struct rw_model *model, int tree, int node)
-{
-    struct rw_node out = {0};
-    if (node < 0 || node >= rw_model_n_leaves(model, tree) - 1)
-        return out;
+    if (tree < 0 || tree >= model->n_trees)
+        return (struct rw_tree_view){0};
     const struct rw_tree *t = &model->tree[tree];
-    out.left = t->left[node];
-    out.right = t->right[node];
-    out.feature = t->feature[node];
-    out.cut = t->cut[node];
-    out.missing_left = t->missing_left[node];
-    out.gain = t->gain[node];
-    out.by_category = rw_tree_by_set(t, node);
-    return out;
+    return (struct rw_tree_view){.n_leaves = t->n_leaves,
+                                 .left = t->left,
+                                 .right = t->right,
+                                 .feature = t->feature,
+                                 .cut = t->cut,
+                                 .missing_left = t->missing_left,
+                                 .gain = t->gain,
+                                 .by_category = t->by_set,
+                                 .leaf = t->leaf,
+                                 .docs = t->docs};
 }
 
-uint32_t rw_model_n_categorical(const struct rw_model *model)
+struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_t i)
 {
-    return model->categories.n;
-}
-
-uint32_t rw_model_categorical(const struct rw_model *model, uint32_t i, uint32_t *n_words)
-{
-    *n_words = model->categories.of[i].n;
-    return model->categories.of[i].feature;
-}
-
-const char *rw_model_category(const struct rw_model *model, uint32_t i, uint32_t word)
-{
-    return model->categories.of[i].word[word];
-}
-
-double rw_model_leaf_docs(const struct rw_model *model, int tree, int leaf)
-{
-    const int is_one = leaf >= 0 && leaf < rw_model_n_leaves(model, tree);
-    return is_one && model->tree[tree].docs ? model->tree[tree].docs[leaf] : -1.0;
-}
-
-float rw_model_leaf(const struct rw_model *model, int tree, int leaf)
-{
-    if (leaf < 0 || leaf >= rw_model_n_leaves(model, tree))
-        return 0.0f;
-    return model->tree[tree].leaf[leaf];
+    if (i >= model->categories.n)
+        return (struct rw_categorical){0};
+    const struct rw_feature_categories *of = &model->categories.of[i];
+    return (struct rw_categorical){of->feature, of->n, of->word};
 }
 
 /* A copy of a model, of all its trees or of some. */
@@ -227,7 +169,7 @@ size_t rw_model_condition(const struct rw_model *model, int tree, int node, char
     struct cut_text to = {.at = buffer, .room = size};
     if (size)
         buffer[0] = 0;
-    if (node < 0 || node >= rw_model_n_leaves(model, tree) - 1)
+    if (tree < 0 || tree >= model->n_trees || node < 0 || node >= model->tree[tree].n_leaves - 1)
         return 0;
     const struct rw_tree *t = &model->tree[tree];
     char number[32];
@@ -253,33 +195,6 @@ void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *s
 {
     for (uint32_t i = 0; i < dataset->n_columns; i++)
         seen[dataset->column[i].feature] = 1;
-}
-
-int rw_model_had_feature(const struct rw_model *model, uint32_t feature)
-{
-    const uint32_t at = rw_numbers_under(model->feature, model->n_features, feature);
-    return at < model->n_features && model->feature[at] == feature;
-}
-
-static void mark_used(const struct rw_model *model, uint8_t *used)
-{
-    memset(used, 0, RW_FEATURE_IDS);
-    for (int32_t i = 0; i < model->n_trees; i++)
-        for (int32_t node = 0; node < model->tree[i].n_leaves - 1; node++)
-            used[model->tree[i].feature[node] & RW_MAX_FEATURE] = 1;
-}
-
-void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
-                        uint32_t *n_missing, uint32_t *n_unknown)
-{
-    uint8_t used[RW_FEATURE_IDS];
-    *n_missing = 0;
-    *n_unknown = 0;
-    mark_used(model, used);
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        *n_missing += used[f] && !rw_dataset_has_feature(dataset, f);
-    for (uint32_t i = 0; i < dataset->n_columns; i++)
-        *n_unknown += !rw_model_had_feature(model, dataset->column[i].feature);
 }
 
 /* A tree for people: indented text, or the dot language. */
@@ -430,14 +345,6 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
 
 enum { FEW_DOCS = 1000 };           /* in fewer documents a feature may well be absent */
 static const double matters = 0.01; /* of the gain of all trees */
-
-enum rw_columns_kind rw_model_columns(const struct rw_model *model, uint32_t *width)
-{
-    *width = model->width;
-    if (model->columns == RW_COLUMNS_LETOR && model->n_features)
-        *width = model->feature[model->n_features - 1] + 1;
-    return model->columns;
-}
 
 uint32_t rw_dataset_width(const struct rw_dataset *dataset)
 {

@@ -328,7 +328,7 @@ static int param_name(struct rw_words *w, struct rw_model_params *params, int32_
     return RW_OK;
 }
 
-static int param_value(struct rw_words *w, struct rw_param_value *param)
+static int param_value(struct rw_words *w, struct rw_run_param *param)
 {
     int has_value = w->is_writing && *param->value;
     RW_TRY(rw_words_take(w, " ="));

@@ -17,8 +17,9 @@ struct maker {
     struct rw_ctx *ctx; /* borrowed */
     const struct rw_flat *flat;
     struct rw_packed *packed;
+    struct rw_arena arena; /* of all that is needed until it is made */
     struct rw_thresholds thresholds;
-    uint32_t *column_of; /* [2 * n_used] of a node's slot; owned, as the arrays below */
+    uint32_t *column_of; /* [2 * n_used] of a node's slot */
     uint64_t most;       /* leaves of a tree */
     /* a thread's, one after the other */
     uint32_t *below; /* [most] leaves below a node */
@@ -26,27 +27,9 @@ struct maker {
     int32_t *stack;  /* [3 * most + 3] */
 };
 
-static void maker_release(struct maker *m)
-{
-    rw_thresholds_release(&m->thresholds);
-    rw_mem_free(m->column_of);
-    rw_mem_free(m->below);
-    rw_mem_free(m->last);
-    rw_mem_free(m->stack);
-}
-
 void rw_packed_free(struct rw_packed *packed)
 {
-    if (!packed)
-        return;
-    rw_mem_free(packed->column);
-    rw_mem_free(packed->cut);
-    rw_mem_free(packed->node);
-    rw_mem_free(packed->step);
-    rw_mem_free(packed->tree);
-    rw_mem_free(packed->batch);
-    rw_mem_free(packed->leaf);
-    rw_mem_free(packed);
+    rw_result_free(packed);
 }
 
 /* ---- columns ---- */
@@ -57,9 +40,9 @@ static int make_columns(struct maker *m)
     struct rw_packed *p = m->packed;
     uint64_t n_floats = 0;
     uint32_t most_cuts = 0;
-    RW_TRY(rw_thresholds_init(m->ctx, &m->thresholds, m->flat, 0));
-    RW_TRY(RW_NEW(m->ctx, m->column_of, m->thresholds.n_columns));
-    RW_TRY(RW_NEW(m->ctx, p->column, m->thresholds.n_columns));
+    RW_TRY(rw_thresholds_init(m->ctx, &m->arena, &m->thresholds, m->flat, 0));
+    RW_TRY(RW_ARENA_NEW(m->ctx, &m->arena, m->column_of, m->thresholds.n_columns));
+    RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->column, m->thresholds.n_columns));
     for (uint32_t s = 0; s < m->thresholds.n_columns; s++) {
         const uint32_t n = m->thresholds.n[s];
         uint32_t levels = RW_PACKED_TOP;
@@ -80,7 +63,7 @@ static int make_columns(struct maker *m)
     if (most_cuts > 65535 || p->n_columns > MOST_COLUMNS)
         return 0;
     p->code_bytes = most_cuts > 255 ? 2 : 1;
-    RW_TRY(RW_NEW_RAW(m->ctx, p->cut, n_floats));
+    RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->cut, n_floats));
     for (uint32_t s = 0; s < m->thresholds.n_columns; s++) {
         const struct rw_packed_column *column = &p->column[m->column_of[s]];
         const uint32_t n = m->thresholds.n[s], rest = column->levels - RW_PACKED_TOP;
@@ -234,8 +217,8 @@ static int lay_out(struct maker *m)
     struct rw_packed *p = m->packed;
     const struct rw_flat *flat = m->flat;
     uint64_t n_nodes = 0, n_steps = 0, n_leaves = 0, most = 0, batch_bytes = 0;
-    RW_TRY(RW_NEW(m->ctx, p->tree, (size_t)p->n_trees));
-    RW_TRY(RW_NEW(m->ctx, p->batch, (size_t)p->n_trees + 1));
+    RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->tree, (size_t)p->n_trees));
+    RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->batch, (size_t)p->n_trees + 1));
     for (int32_t i = 0; i < p->n_trees; i++) {
         struct rw_packed_tree *tree = &p->tree[i];
         const uint64_t n = flat->first_leaf[i + 1] - flat->first_leaf[i];
@@ -258,14 +241,14 @@ static int lay_out(struct maker *m)
     }
     if (p->n_trees > 0)
         p->batch[++p->n_batches] = p->n_trees;
-    RW_TRY(RW_NEW(m->ctx, p->node, n_nodes));
-    RW_TRY(RW_NEW(m->ctx, p->step, n_steps));
-    RW_TRY(RW_NEW(m->ctx, p->leaf, n_leaves));
+    RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->node, n_nodes));
+    RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->step, n_steps));
+    RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->leaf, n_leaves));
     const size_t n_threads = (size_t)rw_flat_threads(m->ctx, flat);
     m->most = most;
-    RW_TRY(RW_NEW_RAW(m->ctx, m->below, n_threads * most));
-    RW_TRY(RW_NEW_RAW(m->ctx, m->last, n_threads * most));
-    RW_TRY(RW_NEW_RAW(m->ctx, m->stack, n_threads * (3 * most + 3)));
+    RW_TRY(RW_ARENA_NEW(m->ctx, &m->arena, m->below, n_threads * most));
+    RW_TRY(RW_ARENA_NEW(m->ctx, &m->arena, m->last, n_threads * most));
+    RW_TRY(RW_ARENA_NEW(m->ctx, &m->arena, m->stack, n_threads * (3 * most + 3)));
     return 1;
 }
 
@@ -317,13 +300,13 @@ int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
 {
     struct maker m = {.ctx = ctx, .flat = flat};
     *out = NULL;
-    RW_TRY(RW_NEW(ctx, m.packed, 1));
+    RW_TRY(rw_result_new(ctx, (void **)&m.packed, sizeof(*m.packed)));
     m.packed->flat = flat;
     m.packed->ops = ops;
     m.packed->n_trees = flat->n_trees;
     m.packed->doc_ns = rw_packed_doc_ns(flat, ops);
     const int status = make(&m);
-    maker_release(&m);
+    rw_arena_free(&m.arena);
     if (status > 0)
         *out = m.packed;
     else

@@ -73,7 +73,7 @@ struct rw_packed {
     uint32_t n_columns;
     int32_t n_trees;
     int32_t n_batches;
-    struct rw_packed_column *column; /* [n_columns]; all arrays owned */
+    struct rw_packed_column *column; /* [n_columns]; all arrays are in its arena (base/mem.h) */
     float *cut;                      /* see first_cut */
     struct rw_packed_node *node;     /* of all trees that are not walked, in the order of work */
     struct rw_packed_step *step;

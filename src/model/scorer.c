@@ -151,18 +151,7 @@ enum { MOST_NODES = 1 << 20 }; /* of groups: 256 MiB; leaves then have 32-bit nu
 
 void rw_lanes_free(struct rw_lanes *lanes)
 {
-    if (!lanes)
-        return;
-    rw_mem_free(lanes->feature);
-    rw_mem_free(lanes->pivot);
-    rw_mem_free(lanes->first_cut);
-    rw_mem_free(lanes->cut);
-    rw_mem_free(lanes->node);
-    rw_mem_free(lanes->missing_left);
-    rw_mem_free(lanes->first_node);
-    rw_mem_free(lanes->first_leaf);
-    rw_mem_free(lanes->leaf);
-    rw_mem_free(lanes);
+    rw_result_free(lanes);
 }
 
 static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
@@ -220,8 +209,9 @@ double rw_lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
 struct maker {
     const struct rw_flat *flat;
     struct rw_lanes *lanes;
+    struct rw_arena arena;           /* of all that is needed until it is made */
     struct rw_thresholds thresholds; /* by slot */
-    uint32_t *first_column;          /* [n_used] of a slot; owned */
+    uint32_t *first_column;          /* [n_used] of a slot */
 };
 
 /* 0: there are too many. */
@@ -247,10 +237,10 @@ static int make_columns(struct rw_ctx *ctx, struct maker *m)
     uint64_t room = 0;
     for (uint32_t s = 0; s < m->flat->n_used; s++)
         room += m->thresholds.n[s] + 2 * RW_LANES_PIVOTS * (m->thresholds.n[s] / RW_LANES_CUTS + 1);
-    RW_TRY(RW_NEW(ctx, l->feature, l->n_columns));
-    RW_TRY(RW_NEW(ctx, l->pivot, (size_t)l->n_columns * RW_LANES_PIVOTS));
-    RW_TRY(RW_NEW(ctx, l->first_cut, l->n_columns));
-    RW_TRY(RW_NEW(ctx, l->cut, room));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->feature, l->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->pivot, (size_t)l->n_columns * RW_LANES_PIVOTS));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->first_cut, l->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->cut, room));
     for (uint32_t s = 0; s < m->flat->n_used; s++) {
         for (uint32_t done = 0; done < m->thresholds.n[s]; done += RW_LANES_CUTS, column++) {
             const uint32_t rest = m->thresholds.n[s] - done;
@@ -331,11 +321,12 @@ static int make_trees(struct rw_ctx *ctx, struct maker *m, uint64_t n_nodes)
     const struct rw_flat *flat = m->flat;
     struct rw_lanes *l = m->lanes;
     const uint32_t n_leaves = (uint32_t)flat->first_leaf[flat->n_trees];
-    RW_TRY(RW_NEW(ctx, l->node, n_nodes));
-    RW_TRY(RW_NEW(ctx, l->missing_left, n_nodes));
-    RW_TRY(RW_NEW(ctx, l->first_node, l->n_groups + 1));
-    RW_TRY(RW_NEW(ctx, l->first_leaf, (size_t)l->n_groups * RW_LANES));
-    RW_TRY(RW_NEW(ctx, l->leaf, (size_t)n_leaves + 1)); /* the last one of what is no tree */
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->node, n_nodes));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->missing_left, n_nodes));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->first_node, l->n_groups + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->first_leaf, (size_t)l->n_groups * RW_LANES));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->leaf,
+                        (size_t)n_leaves + 1)); /* the last one of what is no tree */
     for (uint32_t group = 0; group < l->n_groups; group++) {
         uint32_t most = 1;
         for (uint32_t lane = 0; lane < RW_LANES; lane++) {
@@ -384,8 +375,8 @@ static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_fl
     l->n_trees = flat->n_trees;
     l->n_groups = ((uint32_t)flat->n_trees + RW_LANES - 1) / RW_LANES;
     l->any_order = is_any_order(flat);
-    RW_TRY_OUT(rw_thresholds_init(ctx, &m.thresholds, flat, 1));
-    RW_TRY_OUT(RW_NEW(ctx, m.first_column, flat->n_used));
+    RW_TRY_OUT(rw_thresholds_init(ctx, &m.arena, &m.thresholds, flat, 1));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, &m.arena, m.first_column, flat->n_used));
     status = count_columns(&m);
     if (!status)
         goto out;
@@ -393,8 +384,7 @@ static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_fl
     RW_TRY_OUT(make_trees(ctx, &m, n_nodes));
     status = 1;
 out:
-    rw_thresholds_release(&m.thresholds);
-    rw_mem_free(m.first_column);
+    rw_arena_free(&m.arena);
     return status;
 }
 
@@ -408,7 +398,7 @@ int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa
     *out = NULL;
     if (!score || n_nodes == 0 || n_nodes > MOST_NODES || flat->n_used > RW_LANES_COLUMNS)
         return RW_OK;
-    RW_TRY(RW_NEW(ctx, lanes, 1));
+    RW_TRY(rw_result_new(ctx, (void **)&lanes, sizeof(*lanes)));
     lanes->score = score;
     const int status = make_lanes(ctx, lanes, flat, n_nodes);
     if (status > 0)
@@ -431,14 +421,9 @@ enum {
 
 void rw_single_free(struct rw_single *single)
 {
-    if (!single)
-        return;
-    rw_lanes_free(single->lanes);
-    rw_mem_free(single->node);
-    rw_mem_free(single->root);
-    rw_mem_free(single->tree_at);
-    rw_mem_free(single->steps);
-    rw_mem_free(single);
+    if (single)
+        rw_lanes_free(single->lanes);
+    rw_result_free(single);
 }
 
 /* ---- making ---- */
@@ -510,10 +495,10 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
         const uint64_t n = flat->first_leaf[i + 1] - flat->first_leaf[i];
         most = n > most ? n : most;
     }
-    RW_TRY_OUT(RW_NEW(ctx, s->node, 2 * n_leaves));
-    RW_TRY_OUT(RW_NEW(ctx, s->root, n_groups * RW_SINGLE_TOGETHER));
-    RW_TRY_OUT(RW_NEW(ctx, s->tree_at, n_groups * RW_SINGLE_TOGETHER));
-    RW_TRY_OUT(RW_NEW(ctx, s->steps, n_groups));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->node, 2 * n_leaves));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->root, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->tree_at, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->steps, n_groups));
     RW_TRY_OUT(RW_NEW_RAW(ctx, queue, 4 * most));
     status = 1;
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
@@ -544,7 +529,7 @@ int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa is
     *out = NULL;
     if (flat->set_of)
         return RW_OK;
-    RW_TRY(RW_NEW(ctx, single, 1));
+    RW_TRY(rw_result_new(ctx, (void **)&single, sizeof(*single)));
     single->flat = flat;
     int status = RW_OK;
     const double lanes_ns = rw_lanes_doc_ns(flat, isa), walk_ns = STEP_NS * rw_flat_steps(flat);

@@ -89,8 +89,9 @@ struct rw_lanes {
     int32_t n_trees;
     uint32_t n_groups; /* of RW_LANES trees */
     uint32_t n_columns;
-    int any_order;     /* all partial sums of leaves are exact, so any order gives the same sum */
-    uint32_t *feature; /* [n_columns] ids, ascending; all arrays are owned, 64-byte aligned */
+    int any_order; /* all partial sums of leaves are exact, so any order gives the same sum */
+    uint32_t
+        *feature; /* [n_columns] ids, ascending; all arrays are in its arena, 64-byte aligned */
     float *pivot; /* [n_columns][RW_LANES_PIVOTS] the last threshold of each block, or infinity */
     uint32_t *first_cut;        /* [n_columns] in `cut` */
     float *cut;                 /* blocks of RW_LANES_PIVOTS; past a column's last: infinity */

@@ -1,5 +1,22 @@
-#include "model/shap.h"
-
+/* SHAP values of trees: how much each feature of a document moves its score away from the mean
+ * score, such that they add up to it.
+ *
+ * Path-dependent values, as Lundberg, Erion and Lee define them ("Consistent individualized feature
+ * attribution for tree ensembles", 2018, algorithms 1 and 2): with only the features of a set S
+ * known, a document goes to both sides of a split on another feature, in the shares in which the
+ * documents of the covers do. Their algorithm 2 adds up weights of sets by recurrences, whose
+ * subtractions cancel in deep trees (it takes a feature out of a path by dividing what was added
+ * before). Here a leaf's share is an integral of positive products: with z_j the share of documents
+ * that pass feature j's splits on the way to the leaf, and o_j = 1 if the document itself does,
+ * else 0, feature i gets from a leaf of value v
+ *
+ *     v (o_i - z_i) integral over t in [0, 1] of the product over j != i of ((1 - t) z_j + t o_j),
+ *
+ * since the integral of t^k (1 - t)^m is the Shapley weight k! m! / (k + m + 1)!. The product is a
+ * polynomial of t, and Gauss and Legendre's rule for n / 2 points is exact for one of n features.
+ * Products of all leaves below a split are added up before they are divided by the split's own
+ * factor, so a tree takes leaves x points steps (the idea of Yu et al., "Linear TreeShap", 2022).
+ */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,6 +30,43 @@ enum {
     BLOCK_DOCS = 32,     /* a tree's edges are read once for so many */
     MOST_ROOM = 1 << 25, /* doubles of a thread */
     RULE_STEPS = 100     /* Newton's method needs 3 to 6 */
+};
+
+/* The edge into a node or leaf from the one above it. In the order of a walk, left before right. */
+struct edge {
+    double share;     /* z of the feature: of all edges from the root to here that ask for it */
+    float cut;        /* of the node above */
+    float leaf;       /* its value, if this leads to one */
+    uint32_t slot;    /* of the node above: 2 * slot of the feature + (missing goes left) */
+    uint32_t feature; /* its index among the explainer's */
+    uint32_t above;   /* the nearest edge above that asks for the same feature; NO_EDGE: none */
+    uint32_t end;     /* the edge after all those below this one */
+    uint32_t depth;   /* from 0 */
+    uint8_t is_left, is_leaf;
+};
+#define NO_EDGE UINT32_MAX
+
+struct explained_tree {
+    uint64_t first;   /* edge; all `above` and `end` count from it */
+    uint32_t n_edges; /* 0: one leaf */
+    uint32_t depth;
+    uint32_t n_points; /* of the rule: at least half of the features on any path */
+    uint64_t rule;     /* its index in point and weight */
+};
+
+/* A struct rw_explainer, which is freed with it, and what it is made of; all arrays are in its
+ * arena. */
+struct explainer {
+    struct rw_explainer shown;
+    struct rw_flat flat; /* owned */
+    uint32_t n_features;
+    uint32_t *feature;    /* [n_features] ids, ascending, each once */
+    uint32_t *feature_of; /* [flat.n_used] of each slot, an index there */
+    struct edge *edge;
+    struct explained_tree *tree; /* [flat.n_trees] */
+    double *point, *weight;      /* of all rules in use */
+    size_t room;                 /* doubles that a thread needs for the deepest tree's products */
+    uint32_t most_edges;         /* of a tree */
 };
 
 void rw_gauss_legendre(uint32_t n, double *point, double *weight)
@@ -71,11 +125,10 @@ static void count_nodes(const struct rw_walk_node *nodes, int64_t n, struct maki
             count_of(making, nodes[at].left) + count_of(making, nodes[at].right);
 }
 
-static void close_edges(struct making *making, struct rw_shap_edge *edges, uint32_t depth,
-                        uint32_t end)
+static void close_edges(struct making *making, struct edge *edges, uint32_t depth, uint32_t end)
 {
     while (making->n_open > depth) {
-        struct rw_shap_edge *edge = &edges[making->open[--making->n_open]];
+        struct edge *edge = &edges[making->open[--making->n_open]];
         edge->end = end;
         making->last[edge->feature] = edge->above;
     }
@@ -84,7 +137,7 @@ static void close_edges(struct making *making, struct rw_shap_edge *edges, uint3
 /* Writes the edge and returns where it leads. A node that no document comes to sends half of them
  * either way: any shares would do, as long as they are the same for all. */
 static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes,
-                         const struct pending *from, struct rw_shap_edge *edges, uint32_t at)
+                         const struct pending *from, struct edge *edges, uint32_t at)
 {
     const struct rw_walk_node *node = &nodes[from->node];
     const uint32_t feature = making->feature_of[node->slot >> 1];
@@ -92,8 +145,7 @@ static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes
     const double all = making->node_count[from->node];
     const int32_t child = from->is_left ? node->left : node->right;
     const double share = all > 0.0 ? count_of(making, child) / all : 0.5;
-    edges[at] =
-        (struct rw_shap_edge){.share = above == RW_NO_EDGE ? share : share * edges[above].share,
+    edges[at] = (struct edge){.share = above == NO_EDGE ? share : share * edges[above].share,
                               .cut = node->cut,
                               .slot = node->slot,
                               .feature = feature,
@@ -102,14 +154,14 @@ static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes
                               .is_left = (uint8_t)from->is_left,
                               .is_leaf = child < 0};
     making->unlike[from->depth] =
-        (from->depth ? making->unlike[from->depth - 1] : 0) + (above == RW_NO_EDGE);
+        (from->depth ? making->unlike[from->depth - 1] : 0) + (above == NO_EDGE);
     making->last[feature] = at;
     making->open[making->n_open++] = at;
     return child;
 }
 
 static void make_edges(const struct rw_flat *flat, int32_t t, struct making *making,
-                       struct rw_shap_edge *edges, struct rw_shap_tree *tree)
+                       struct edge *edges, struct explained_tree *tree)
 {
     const struct rw_walk_node *nodes = flat->node + flat->first_node[t];
     const float *leaves = flat->leaf + flat->first_leaf[t];
@@ -140,9 +192,9 @@ static void make_edges(const struct rw_flat *flat, int32_t t, struct making *mak
     tree->n_points = (most_unlike + 1) / 2;
 }
 
-static int make_trees(struct rw_ctx *ctx, struct rw_explainer *e, const double *counts)
+static int make_trees(struct rw_ctx *ctx, struct explainer *e, const double *counts,
+                      struct rw_arena *scratch)
 {
-    int status = RW_OK;
     const struct rw_flat *flat = &e->flat;
     struct making making = {.feature_of = e->feature_of};
     size_t most = 1;
@@ -151,46 +203,40 @@ static int make_trees(struct rw_ctx *ctx, struct rw_explainer *e, const double *
         const size_t n = (size_t)(flat->first_leaf[t + 1] - flat->first_leaf[t]);
         most = n > most ? n : most;
     }
-    RW_TRY_OUT(RW_NEW(ctx, making.node_count, most));
-    RW_TRY_OUT(RW_NEW(ctx, making.last, e->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, making.open, most));
-    RW_TRY_OUT(RW_NEW(ctx, making.unlike, most));
-    RW_TRY_OUT(RW_NEW(ctx, making.pending, most + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, scratch, making.node_count, most));
+    RW_TRY(RW_ARENA_NEW(ctx, scratch, making.last, e->n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, scratch, making.open, most));
+    RW_TRY(RW_ARENA_NEW(ctx, scratch, making.unlike, most));
+    RW_TRY(RW_ARENA_NEW(ctx, scratch, making.pending, most + 1));
     for (uint32_t f = 0; f < e->n_features; f++)
-        making.last[f] = RW_NO_EDGE;
+        making.last[f] = NO_EDGE;
     for (int32_t t = 0; t < flat->n_trees; t++) {
-        struct rw_shap_tree *tree = &e->tree[t];
+        struct explained_tree *tree = &e->tree[t];
         making.leaf_count = counts + flat->first_leaf[t];
         tree->first = first;
         make_edges(flat, t, &making, e->edge + first, tree);
         first += tree->n_edges;
         e->most_edges = tree->n_edges > e->most_edges ? tree->n_edges : e->most_edges;
         if ((uint64_t)tree->depth * tree->n_points > MOST_ROOM / 3)
-            RW_TRY_OUT(rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                               "tree %d is %u splits deep: too deep to be explained", t + 1,
-                               tree->depth));
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                           "tree %d is %u splits deep: too deep to be explained", t + 1,
+                           tree->depth);
         const size_t room = 3 * (size_t)tree->depth * tree->n_points;
         e->room = room > e->room ? room : e->room;
     }
-out:
-    rw_mem_free(making.node_count);
-    rw_mem_free(making.last);
-    rw_mem_free(making.open);
-    rw_mem_free(making.unlike);
-    rw_mem_free(making.pending);
-    return status;
+    return RW_OK;
 }
 
 /* The rule of n points is the n-th of a triangle; only those in use are made. */
-static int make_rules(struct rw_ctx *ctx, struct rw_explainer *e)
+static int make_rules(struct rw_ctx *ctx, struct explainer *e)
 {
     size_t most = 0;
     for (int32_t t = 0; t < e->flat.n_trees; t++)
         most = e->tree[t].n_points > most ? e->tree[t].n_points : most;
-    RW_TRY(RW_NEW(ctx, e->point, most * (most + 1) / 2));
-    RW_TRY(RW_NEW(ctx, e->weight, most * (most + 1) / 2));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(e), e->point, most * (most + 1) / 2));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(e), e->weight, most * (most + 1) / 2));
     for (int32_t t = 0; t < e->flat.n_trees; t++) {
-        struct rw_shap_tree *tree = &e->tree[t];
+        struct explained_tree *tree = &e->tree[t];
         if (tree->n_points == 0)
             continue;
         tree->rule = (uint64_t)tree->n_points * (tree->n_points - 1) / 2;
@@ -203,7 +249,7 @@ static int make_rules(struct rw_ctx *ctx, struct rw_explainer *e)
 /* The mean score by the covers, and how far sums may be off. What a tree's values add
  * up to is within its depth's square in roundings: each comes of as many factors, and there are as
  * many on a path. */
-static void sum_up(struct rw_explainer *e, const double *counts)
+static void sum_up(struct explainer *e, const double *counts)
 {
     const struct rw_flat *flat = &e->flat;
     double sum = 0.0, largest = 0.0;
@@ -220,16 +266,16 @@ static void sum_up(struct rw_explainer *e, const double *counts)
         largest += most;
         depth = e->tree[t].depth > depth ? e->tree[t].depth : depth;
     }
-    e->base = sum;
-    e->bound = 2 * DBL_EPSILON * largest * (flat->n_trees + (depth + 4.0) * (depth + 4.0));
+    e->shown.base = sum;
+    e->shown.bound = 2 * DBL_EPSILON * largest * (flat->n_trees + (depth + 4.0) * (depth + 4.0));
 }
 
 /* Sets of one feature's categories are one feature. */
-static int number_features(struct rw_ctx *ctx, struct rw_explainer *e)
+static int number_features(struct rw_ctx *ctx, struct explainer *e)
 {
     const struct rw_flat *flat = &e->flat;
-    RW_TRY(RW_NEW(ctx, e->feature, flat->n_used));
-    RW_TRY(RW_NEW(ctx, e->feature_of, flat->n_used));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(e), e->feature, flat->n_used));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(e), e->feature_of, flat->n_used));
     for (uint32_t slot = 0; slot < flat->n_used; slot++) {
         if (slot == 0 || flat->feature[slot] != flat->feature[slot - 1])
             e->feature[e->n_features++] = flat->feature[slot];
@@ -283,75 +329,57 @@ int rw_model_has_covers(const struct rw_model *model, int n_trees)
     return has_all;
 }
 
+/* Frees what the result's arena does not hold. */
+static void free_flat(void *explainer)
+{
+    rw_flat_release(&((struct explainer *)explainer)->flat);
+}
+
+static int make_explainer(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
+                          const struct rw_dataset *cover, struct explainer *e,
+                          struct rw_arena *scratch)
+{
+    struct rw_arena *arena = rw_result_arena(e);
+    const struct rw_flat *flat = &e->flat;
+    double *counts;
+    RW_TRY(rw_arena_own(ctx, arena, e, free_flat));
+    RW_TRY(rw_flat_init(ctx, &e->flat, model, n_trees));
+    RW_TRY(number_features(ctx, e));
+    RW_TRY(RW_ARENA_NEW(ctx, scratch, counts, flat->first_leaf[flat->n_trees]));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, e->tree, (size_t)flat->n_trees));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, e->edge, 2 * flat->first_node[flat->n_trees]));
+    RW_TRY(cover ? count_cover(ctx, flat, cover, counts) : take_counts(ctx, model, flat, counts));
+    RW_TRY(make_trees(ctx, e, counts, scratch));
+    RW_TRY(make_rules(ctx, e));
+    sum_up(e, counts);
+    e->shown.n_features = e->n_features;
+    e->shown.features = e->feature;
+    return RW_OK;
+}
+
 int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                      const struct rw_dataset *cover, struct rw_explainer **out)
 {
     RW_DEFAULT_FPENV;
-    int status = RW_OK;
-    double *counts = NULL;
-    struct rw_explainer *e = NULL;
+    struct rw_arena scratch = {0};
+    struct explainer *e;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, e, 1));
-    RW_TRY_OUT(rw_flat_init(ctx, &e->flat, model, n_trees));
-    RW_TRY_OUT(number_features(ctx, e));
-    const struct rw_flat *flat = &e->flat;
-    RW_TRY_OUT(RW_NEW(ctx, counts, flat->first_leaf[flat->n_trees]));
-    RW_TRY_OUT(RW_NEW(ctx, e->tree, (size_t)flat->n_trees));
-    RW_TRY_OUT(RW_NEW(ctx, e->edge, 2 * flat->first_node[flat->n_trees]));
-    RW_TRY_OUT(cover ? count_cover(ctx, flat, cover, counts)
-                     : take_counts(ctx, model, flat, counts));
-    RW_TRY_OUT(make_trees(ctx, e, counts));
-    RW_TRY_OUT(make_rules(ctx, e));
-    sum_up(e, counts);
-    *out = e;
-    e = NULL;
-out:
-    rw_mem_free(counts);
-    rw_explainer_free(e);
+    RW_TRY(rw_result_new(ctx, (void **)&e, sizeof(*e)));
+    const int status = make_explainer(ctx, model, n_trees, cover, e, &scratch);
+    rw_arena_free(&scratch);
+    if (status < 0)
+        rw_free(e);
+    else
+        *out = &e->shown;
     return status;
-}
-
-void rw_explainer_free(struct rw_explainer *explainer)
-{
-    if (!explainer)
-        return;
-    rw_flat_release(&explainer->flat);
-    rw_mem_free(explainer->feature);
-    rw_mem_free(explainer->feature_of);
-    rw_mem_free(explainer->edge);
-    rw_mem_free(explainer->tree);
-    rw_mem_free(explainer->point);
-    rw_mem_free(explainer->weight);
-    rw_mem_free(explainer);
-}
-
-uint32_t rw_explainer_n_features(const struct rw_explainer *explainer)
-{
-    return explainer->n_features;
-}
-
-const uint32_t *rw_explainer_features(const struct rw_explainer *explainer)
-{
-    return explainer->feature;
-}
-
-double rw_explainer_base(const struct rw_explainer *explainer)
-{
-    return explainer->base;
-}
-
-double rw_explainer_bound(const struct rw_explainer *explainer)
-{
-    RW_DEFAULT_FPENV;
-    return explainer->bound;
 }
 
 /* ------------------------------------------------------------------ values */
 
 /* One document and one tree. */
 struct walk {
-    const struct rw_shap_edge *edge; /* of the tree */
-    const double *point, *weight;    /* [n] */
+    const struct edge *edge;      /* of the tree */
+    const double *point, *weight; /* [n] */
     uint32_t n;
     const float *value; /* [n_used] of the document */
     double *shap;       /* [n_features] */
@@ -367,11 +395,11 @@ struct walk {
  * and none of the covers' documents does. */
 static int enter(struct walk *w, uint32_t at)
 {
-    const struct rw_shap_edge *edge = &w->edge[at];
+    const struct edge *edge = &w->edge[at];
     const float v = w->value[edge->slot >> 1];
     const int goes_left = v != v ? (int)(edge->slot & 1) : v <= edge->cut;
     const int passes =
-        goes_left == edge->is_left && (edge->above == RW_NO_EDGE || w->passes[edge->above]);
+        goes_left == edge->is_left && (edge->above == NO_EDGE || w->passes[edge->above]);
     w->passes[at] = (uint8_t)passes;
     if (!passes && edge->share == 0.0)
         return 0;
@@ -382,7 +410,7 @@ static int enter(struct walk *w, uint32_t at)
         factor[q] = passes ? (1.0 - t) * edge->share + t : (1.0 - t) * edge->share;
         product[q] = edge->depth ? (product - w->n)[q] * factor[q] : factor[q];
     }
-    if (edge->above != RW_NO_EDGE) {
+    if (edge->above != NO_EDGE) {
         const double *old = w->factor + (size_t)w->edge[edge->above].depth * w->n;
         for (uint32_t q = 0; q < w->n; q++)
             product[q] /= old[q];
@@ -408,10 +436,10 @@ static double integral(const struct walk *w, uint32_t at, const double *sum)
 static void leave(struct walk *w)
 {
     const uint32_t at = w->open[--w->n_open];
-    const struct rw_shap_edge *edge = &w->edge[at];
+    const struct edge *edge = &w->edge[at];
     double *sum = w->sum + (size_t)edge->depth * w->n;
     double share = integral(w, at, sum);
-    if (edge->above != RW_NO_EDGE)
+    if (edge->above != NO_EDGE)
         share -= integral(w, edge->above, sum);
     w->shap[edge->feature] += share;
     for (uint32_t q = 0; edge->depth > 0 && q < w->n; q++)
@@ -431,17 +459,18 @@ static void explain(struct walk *w, uint32_t n_edges)
 }
 
 struct explain_job {
-    const struct rw_explainer *e;
+    const struct explainer *e;
     const struct rw_column *const *columns;
     char *scratch;        /* [threads][scratch_bytes] */
     size_t scratch_bytes; /* room, rows, open, passes: see explain_block */
     uint32_t begin, n;    /* documents */
     double *values;
+    int32_t *leaves; /* [n][n_trees]; NULL: not wanted */
 };
 
 static void explain_block(const struct explain_job *job, uint32_t from, uint32_t n, char *scratch)
 {
-    const struct rw_explainer *e = job->e;
+    const struct explainer *e = job->e;
     const size_t n_used = e->flat.n_used;
     double *room = (double *)scratch;        /* factor, product, sum */
     float *rows = (float *)(room + e->room); /* [BLOCK_DOCS][n_used], and a column */
@@ -452,7 +481,7 @@ static void explain_block(const struct explain_job *job, uint32_t from, uint32_t
                    rows + BLOCK_DOCS * n_used);
     memset(values, 0, n * n_features * sizeof(*values));
     for (int32_t t = 0; t < e->flat.n_trees; t++) {
-        const struct rw_shap_tree *tree = &e->tree[t];
+        const struct explained_tree *tree = &e->tree[t];
         const size_t n_products = (size_t)tree->depth * tree->n_points;
         struct walk walk = {.edge = e->edge + tree->first,
                             .point = e->point + tree->rule,
@@ -467,6 +496,9 @@ static void explain_block(const struct explain_job *job, uint32_t from, uint32_t
             walk.value = rows + d * n_used;
             walk.shap = values + d * n_features;
             explain(&walk, tree->n_edges);
+            if (job->leaves)
+                job->leaves[(size_t)(from + d) * (size_t)e->flat.n_trees + (size_t)t] = rw_walk(
+                    e->flat.node + e->flat.first_node[t], rw_flat_root(&e->flat, t), walk.value, 1);
         }
     }
 }
@@ -483,16 +515,18 @@ static int explain_blocks(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
-                     const struct rw_dataset *dataset, uint32_t begin, uint32_t n, double *values)
+int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *explainer,
+                     const struct rw_dataset *dataset, uint32_t begin, uint32_t n, double *values,
+                     int32_t *leaves)
 {
     RW_DEFAULT_FPENV;
+    const struct explainer *e = (const struct explainer *)explainer;
     int status = RW_OK;
     const struct rw_column **columns = NULL;
     const size_t bytes = e->room * sizeof(double) +
                          BLOCK_DOCS * ((size_t)e->flat.n_used + 1) * sizeof(float) +
                          e->most_edges * (sizeof(uint32_t) + sizeof(uint8_t));
-    struct explain_job job = {.e = e, .begin = begin, .n = n, .values = values};
+    struct explain_job job = {.e = e, .begin = begin, .n = n, .values = values, .leaves = leaves};
     if (n > dataset->n_docs || begin > dataset->n_docs - n)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents %u to %u of %u", begin, begin + n,
                        dataset->n_docs);
@@ -507,26 +541,5 @@ int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
 out:
     rw_mem_free(columns);
     rw_mem_free(job.scratch);
-    return status;
-}
-
-int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *e,
-                        const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves)
-{
-    RW_DEFAULT_FPENV;
-    int status = RW_OK;
-    const struct rw_column **columns = NULL;
-    float *row = NULL;
-    if (doc >= dataset->n_docs)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "document %u of %u", doc, dataset->n_docs);
-    RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
-    RW_TRY_OUT(RW_NEW(ctx, row, (size_t)e->flat.n_used + 1));
-    rw_flat_gather(&e->flat, columns, doc, doc + 1, row, row + e->flat.n_used);
-    for (int32_t t = 0; t < e->flat.n_trees; t++)
-        leaves[t] =
-            rw_walk(e->flat.node + e->flat.first_node[t], rw_flat_root(&e->flat, t), row, 1);
-out:
-    rw_mem_free(columns);
-    rw_mem_free(row);
     return status;
 }

@@ -6,25 +6,24 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 
+/* Of a node's values, and of a leaf's: gains first, which is the address of the block. */
+enum { NODE_BYTES = 8 + 4 * 4 + 1, LEAF_BYTES = 4 };
+
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves)
 {
     memset(tree, 0, sizeof(*tree));
     if (n_leaves < 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a tree of %d leaves; expected 1 or more", n_leaves);
-    const size_t n_nodes = (size_t)n_leaves - 1;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, tree->left, n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, tree->right, n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, tree->feature, n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, tree->cut, n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, tree->missing_left, n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, tree->gain, n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, tree->leaf, n_nodes + 1));
+    const size_t n = (size_t)n_leaves - 1;
+    RW_TRY(rw_mem_new(ctx, (void **)&tree->gain, n * NODE_BYTES + (n + 1) * LEAF_BYTES, 1));
+    tree->left = (int32_t *)(void *)(tree->gain + n);
+    tree->right = tree->left + n;
+    tree->feature = (uint32_t *)(void *)(tree->right + n);
+    tree->cut = (float *)(void *)(tree->feature + n);
+    tree->leaf = tree->cut + n;
+    tree->missing_left = (uint8_t *)(tree->leaf + n + 1);
     tree->n_leaves = n_leaves;
-out:
-    if (status < 0)
-        rw_tree_release(tree);
-    return status;
+    return RW_OK;
 }
 
 int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree)
@@ -50,28 +49,14 @@ void rw_tree_release(struct rw_tree *tree)
     rw_mem_free(tree->hessian);
     rw_mem_free(tree->by_set);
     rw_mem_free(tree->set);
-    rw_mem_free(tree->left);
-    rw_mem_free(tree->right);
-    rw_mem_free(tree->feature);
-    rw_mem_free(tree->cut);
-    rw_mem_free(tree->missing_left);
     rw_mem_free(tree->gain);
-    rw_mem_free(tree->leaf);
     memset(tree, 0, sizeof(*tree));
 }
 
 static int copy_arrays(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
 {
     const size_t n = (size_t)from->n_leaves - 1;
-    if (n > 0) {
-        memcpy(to->left, from->left, n * sizeof(*to->left));
-        memcpy(to->right, from->right, n * sizeof(*to->right));
-        memcpy(to->feature, from->feature, n * sizeof(*to->feature));
-        memcpy(to->cut, from->cut, n * sizeof(*to->cut));
-        memcpy(to->missing_left, from->missing_left, n * sizeof(*to->missing_left));
-        memcpy(to->gain, from->gain, n * sizeof(*to->gain));
-    }
-    memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
+    memcpy(to->gain, from->gain, n * NODE_BYTES + (n + 1) * LEAF_BYTES);
     if (from->set) {
         RW_TRY(rw_tree_add_sets(ctx, to));
         memcpy(to->by_set, from->by_set, n * sizeof(*to->by_set));

@@ -9,10 +9,11 @@
  * is always larger than its parent's; a child < 0 means leaf ~child. A tree of one leaf has no
  * nodes. Leaves are numbered in the order of their node ids in one-at-a-time growth. */
 struct rw_tree {
-    int32_t n_leaves;      /* >= 1; internal nodes: n_leaves - 1 */
-    int32_t *left, *right; /* [n_leaves - 1]; all arrays owned */
-    uint32_t *feature;     /* [n_leaves - 1] ids of the data */
-    float *cut;            /* [n_leaves - 1] left when value <= cut */
+    int32_t n_leaves; /* >= 1; internal nodes: n_leaves - 1 */
+    int32_t *left,
+        *right;        /* [n_leaves - 1]; arrays up to `leaf` are one block; owned, as are all */
+    uint32_t *feature; /* [n_leaves - 1] ids of the data */
+    float *cut;        /* [n_leaves - 1] left when value <= cut */
     uint8_t *missing_left; /* [n_leaves - 1] */
     double *gain;          /* [n_leaves - 1] */
     float *leaf;           /* [n_leaves] */

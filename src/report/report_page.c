@@ -475,7 +475,7 @@ static void model(const struct rw_report *report, FILE *out)
     if (model->params.n > 0) {
         fputs("<table class=\"params\">\n<caption>Training parameters</caption>\n<tbody>\n", out);
         for (int32_t i = 0; i < model->params.n; i++) {
-            const struct rw_param_value *param = &model->params.param[i];
+            const struct rw_run_param *param = &model->params.param[i];
             char chosen[64];
             snprintf(chosen, sizeof(chosen), "%.40s (auto)", param->value);
             value_row(out, param->name, param->is_auto ? chosen : param->value);

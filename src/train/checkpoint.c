@@ -400,12 +400,12 @@ static void put(char *text, size_t size, const char *format, ...)
 
 /* Of a model's parameters; one that stands there only where it is not its default has that, else.
  */
-static struct rw_param_value value_of(const struct rw_model_params *params, const char *name)
+static struct rw_run_param value_of(const struct rw_model_params *params, const char *name)
 {
     static char not_there[] = "not there";
-    const struct rw_param_value *found = rw_model_params_find(params, name);
+    const struct rw_run_param *found = rw_model_params_find(params, name);
     const int at = rw_param_find(name);
-    struct rw_param_value value = {.value = not_there};
+    struct rw_run_param value = {.value = not_there};
     if (found)
         value = *found;
     else if (at >= 0 && rw_param_rows[at].info.model == 2)
@@ -416,7 +416,7 @@ static struct rw_param_value value_of(const struct rw_model_params *params, cons
 static void compare_param(const struct rw_model_params *was, const struct rw_model_params *is,
                           const char *name, char *text, size_t size)
 {
-    const struct rw_param_value theirs = value_of(was, name), ours = value_of(is, name);
+    const struct rw_run_param theirs = value_of(was, name), ours = value_of(is, name);
     if (strcmp(name, "rounds") == 0 ||
         (theirs.is_auto == ours.is_auto && strcmp(theirs.value, ours.value) == 0))
         return;
@@ -651,7 +651,7 @@ int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)
 {
     if (!rw_checkpointer_resumes(c) || !c->resumed.is_ended)
         return 0;
-    const struct rw_param_value *rounds = rw_model_params_find(&c->resumed.model->params, "rounds");
+    const struct rw_run_param *rounds = rw_model_params_find(&c->resumed.model->params, "rounds");
     return rounds && n_rounds - c->resumed.init_rounds <= atoi(rounds->value);
 }
 

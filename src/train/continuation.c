@@ -165,7 +165,7 @@ void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *
     char text[512] = "";
     size_t n = 0;
     for (int32_t i = 0; i < from->init->params.n; i++) {
-        const struct rw_param_value *was = &from->init->params.param[i];
+        const struct rw_run_param *was = &from->init->params.param[i];
         const int at = rw_param_find(was->name);
         /* what differs by nature, or shapes no tree by itself */
         if (at < 0 || at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_ignore ||
@@ -183,14 +183,14 @@ void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *
 /* Are the rounds of the model's last training a beginning of these? Then both are one training. */
 static int is_one_training(const struct rw_model *init, const struct rw_model *model)
 {
-    const struct rw_param_value *rounds = rw_model_params_find(&init->params, "rounds");
+    const struct rw_run_param *rounds = rw_model_params_find(&init->params, "rounds");
     if (!rounds || init->params.n != model->params.n || init->best_round > 0 ||
         init->is_interrupted ||
         atoi(rounds->value) != rw_model_last_trees(init) + init->empty_rounds)
         return 0;
     for (int32_t i = 0; i < model->params.n; i++) {
-        const struct rw_param_value *ours = &model->params.param[i];
-        const struct rw_param_value *theirs = rw_model_params_find(&init->params, ours->name);
+        const struct rw_run_param *ours = &model->params.param[i];
+        const struct rw_run_param *theirs = rw_model_params_find(&init->params, ours->name);
         if (!theirs ||
             (strcmp(ours->name, "rounds") != 0 &&
              (strcmp(ours->value, theirs->value) != 0 || ours->is_auto != theirs->is_auto)))
@@ -201,8 +201,8 @@ static int is_one_training(const struct rw_model *init, const struct rw_model *m
 
 static int set_rounds(const struct rw_continuation *from, struct rw_model *model, int64_t n)
 {
-    struct rw_param_value *rounds =
-        (struct rw_param_value *)rw_model_params_find(&model->params, "rounds");
+    struct rw_run_param *rounds =
+        (struct rw_run_param *)rw_model_params_find(&model->params, "rounds");
     char text[24], *copy;
     snprintf(text, sizeof(text), "%lld", (long long)n);
     RW_TRY(rw_mem_copy_text(from->ctx, &copy, text));
@@ -219,7 +219,7 @@ static int add_trainings(const struct rw_continuation *from, struct rw_model *mo
     const int32_t n = init->n_earlier + !is_one;
     const int64_t before = n_rounds(from) - (is_one ? rw_model_last_trees(init) : 0) -
                            (is_one ? init->empty_rounds : 0);
-    const struct rw_param_value *rounds = rw_model_params_find(&model->params, "rounds");
+    const struct rw_run_param *rounds = rw_model_params_find(&model->params, "rounds");
     if (n > RW_MODEL_MAX_RUNS)
         return rw_fail(from->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
                        RW_MODEL_MAX_RUNS);
@@ -270,7 +270,7 @@ int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *
 int rw_model_params_add(struct rw_ctx *ctx, const char *name, const char *value, int is_auto,
                         struct rw_model_params *out)
 {
-    struct rw_param_value *param = &out->param[out->n++];
+    struct rw_run_param *param = &out->param[out->n++];
     param->is_auto = is_auto;
     RW_TRY(rw_mem_copy_text(ctx, &param->name, name));
     return rw_mem_copy_text(ctx, &param->value, value);

@@ -35,7 +35,7 @@ static int take_model_params(struct rw_ctx *ctx, struct rw_params *params,
     for (int at = 0; at < RW_N_PARAMS; at++) {
         if (!(rw_param_rows[at].info.roles & RW_ROLE_LEAVES))
             continue;
-        const struct rw_param_value *value = rw_model_params_find(was, rw_param_rows[at].info.name);
+        const struct rw_run_param *value = rw_model_params_find(was, rw_param_rows[at].info.name);
         RW_TRY(leave_growth(ctx, params, at));
         if (at == RW_AT_PARAM_refit_decay || params->is_set[at] || !value)
             continue;
@@ -83,14 +83,14 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
 {
     RW_TRY(RW_NEW(ctx, out->param, RW_N_PARAMS + (size_t)was->n));
     for (int at = 0; at < RW_N_PARAMS; at++) {
-        const struct rw_param_value *old = rw_model_params_find(was, rw_param_rows[at].info.name);
+        const struct rw_run_param *old = rw_model_params_find(was, rw_param_rows[at].info.name);
         if ((rw_param_rows[at].info.roles & RW_ROLE_LEAVES) && rw_params_in_model(params, at))
             RW_TRY(rw_model_params_take(ctx, params, at, gains, is_custom, out));
         else if (old)
             RW_TRY(rw_model_params_add(ctx, old->name, old->value, old->is_auto, out));
     }
     for (int32_t i = 0; i < was->n; i++) { /* of another version */
-        const struct rw_param_value *old = &was->param[i];
+        const struct rw_run_param *old = &was->param[i];
         if (rw_param_find(old->name) < 0)
             RW_TRY(rw_model_params_add(ctx, old->name, old->value, old->is_auto, out));
     }
@@ -608,7 +608,7 @@ static int run(struct refit *r)
 {
     int32_t number = 0;
     for (int k = 0; k <= r->from->n_earlier; k++) {
-        const int32_t end = number + rw_model_run_trees(r->from, k);
+        const int32_t end = number + rw_model_run(r->from, k).n_trees;
         RW_TRY(
             start_run(r, k < r->from->n_earlier ? &r->from->earlier[k].params : &r->from->params));
         for (; number < end; number++)

@@ -361,8 +361,8 @@ static int explanations(struct rw_ctx *ctx)
     struct rw_out_file file = {0};
     int status;
     DO(rw_explainer_new(ctx, model, 0, train, &explainer));
-    DO(rw_explainer_run(ctx, explainer, valid, 0, N_DOCS, each));
-    add(each, sizeof(double) * N_DOCS * rw_explainer_n_features(explainer));
+    DO(rw_explainer_run(ctx, explainer, valid, 0, N_DOCS, each, NULL));
+    add(each, sizeof(double) * N_DOCS * explainer->n_features);
     DO(rw_permutation_importance(ctx, &how, model, 0, valid, 1, &value, lost, N_FEATURES + 1));
     add(&value, sizeof(value));
     DO(rw_out_file_open(ctx, &file, path_of("report.html", path)));
@@ -371,7 +371,7 @@ static int explanations(struct rw_ctx *ctx)
     add_file(path);
 out:
     rw_out_file_abandon(&file);
-    rw_explainer_free(explainer);
+    rw_free(explainer);
     return status;
 }
 

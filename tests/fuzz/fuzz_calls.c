@@ -185,14 +185,14 @@ static void look_at_model(struct machine *m)
     fuzz_check(rw_model_features(model, uses, 2) >= 0);
     rw_model_calibration(model, &map);
     for (int t = 0; t < rw_model_n_trees(model); t++) {
-        for (int node = 0; node < rw_model_n_leaves(model, t) - 1; node++) {
+        const struct rw_tree_view tree = rw_model_tree(model, t);
+        for (int node = 0; node < tree.n_leaves - 1; node++) {
             char condition[16];
-            const struct rw_node one = rw_model_node(model, t, node);
-            fuzz_check(one.feature <= RW_MAX_FEATURE);
+            fuzz_check(tree.feature[node] <= RW_MAX_FEATURE);
             rw_model_condition(model, t, node, condition, sizeof(condition));
         }
-        for (int leaf = 0; leaf < rw_model_n_leaves(model, t); leaf++)
-            fuzz_check(isfinite(rw_model_leaf(model, t, leaf)));
+        for (int leaf = 0; leaf < tree.n_leaves; leaf++)
+            fuzz_check(isfinite(tree.leaf[leaf]));
         done(m, rw_model_show(m->ctx, model, t, (int)below(m, 2), out));
     }
     fclose(out);
@@ -251,18 +251,18 @@ static void explain(struct machine *m)
     if (!model || !dataset ||
         !made(m, rw_explainer_new(m->ctx, model, 0, dataset, &explainer), &explainer))
         return;
-    const uint32_t n = rw_explainer_n_features(explainer), n_docs = rw_dataset_n_docs(dataset);
+    const uint32_t n = explainer->n_features, n_docs = rw_dataset_n_docs(dataset);
     fuzz_check(n <= FEATURES + 4);
     if (done(m, rw_predict(m->ctx, model, dataset, 0, scores)) &&
-        done(m, rw_explainer_run(m->ctx, explainer, dataset, 0, n_docs, values))) {
+        done(m, rw_explainer_run(m->ctx, explainer, dataset, 0, n_docs, values, NULL))) {
         for (uint32_t i = 0; i < n_docs; i++) {
-            double sum = rw_explainer_base(explainer);
+            double sum = explainer->base;
             for (uint32_t f = 0; f < n; f++)
                 sum += values[i * n + f];
-            fuzz_check(fabs(sum - scores[i]) <= rw_explainer_bound(explainer));
+            fuzz_check(fabs(sum - scores[i]) <= explainer->bound);
         }
     }
-    rw_explainer_free(explainer);
+    rw_free(explainer);
 }
 
 static void calibrate(struct machine *m)

@@ -22,9 +22,9 @@ static void use(struct rw_ctx *ctx, const struct rw_model *model)
     rw_model_features(model, uses, 4);
     struct rw_explainer *explainer = NULL;
     rw_explainer_new(ctx, model, 0, NULL, &explainer);
-    if (explainer && !(rw_model_has_covers(model, 0) && isfinite(rw_explainer_base(explainer))))
+    if (explainer && !(rw_model_has_covers(model, 0) && isfinite(explainer->base)))
         abort();
-    rw_explainer_free(explainer);
+    rw_free(explainer);
     double scores[4] = {-1e308, 0.0, 0.75, INFINITY}, p[4];
     if (rw_model_probabilities(ctx, model, scores, 4, p) == RW_OK) {
         for (int i = 0; i < 4; i++)

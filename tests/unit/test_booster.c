@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model_looks.h"
 #include "base/mem.h"
 #include "model/model.h"
 #include "same_trees.h"
@@ -110,7 +111,7 @@ static void assert_same(const struct rw_model *a, const struct rw_model *b)
 {
     cr_assert(same_trees(a, b));
     cr_assert_eq(a->best_round, b->best_round);
-    cr_assert_str_eq(rw_model_param(a, "rounds"), rw_model_param(b, "rounds"));
+    cr_assert_str_eq(param_of(a, "rounds"), param_of(b, "rounds"));
     cr_assert_eq(a->n_rounds_run, b->n_rounds_run);
     cr_assert_arr_eq(a->metric_value, b->metric_value,
                      (size_t)(a->n_rounds_run * a->n_metrics) * sizeof(*a->metric_value));
@@ -280,12 +281,12 @@ BOOSTER_TEST(hooks_stop)
     cr_assert_eq(last, 3);
     cr_assert_eq(model->n_trees, 3);
     cr_assert_eq(model->best_round, 0); /* nothing was chosen */
-    cr_assert(rw_model_is_finished(model), "the caller's own rule ended it");
+    cr_assert(is_finished(model), "the caller's own rule ended it");
     rw_model_free(model);
     hooks = (struct rw_train_hooks){.should_stop = stop_now};
     model = trained(&hooks, 0);
     cr_assert_eq(model->n_trees, 1); /* the round is finished first */
-    cr_assert(!rw_model_is_finished(model));
+    cr_assert(!is_finished(model));
     rw_model_free(model);
 }
 
@@ -295,7 +296,7 @@ BOOSTER_TEST(the_last_round_is_not_interrupted)
     struct rw_train_hooks hooks = {.should_stop = stop_now};
     set("rounds", "1");
     struct rw_model *model = trained(&hooks, 0);
-    cr_assert(rw_model_is_finished(model));
+    cr_assert(is_finished(model));
     rw_model_free(model);
 }
 
@@ -564,7 +565,7 @@ BOOSTER_TEST(custom_objective_is_regression_by_hand)
     set("objective", "regression");
     struct rw_model *built_in = trained(NULL, 0);
     cr_assert(same_trees(custom, built_in));
-    cr_assert_str_eq(rw_model_param(custom, "objective"), "custom");
+    cr_assert_str_eq(param_of(custom, "objective"), "custom");
     rw_model_free(custom);
     rw_model_free(built_in);
 }

@@ -1,6 +1,7 @@
 /* Training that is ended after each of its rounds and resumed: the bytes of one that never was. */
 #include <sys/stat.h>
 
+#include "model_looks.h"
 #include "base/mem.h"
 #include "resumed_run.h"
 
@@ -21,7 +22,7 @@ static void resume_everywhere(const struct run *whole, const char *what)
         run.checkpoints.path = "ck";
         set("device cpu threads 2");
         part = done(&run);
-        cr_assert(!rw_model_is_finished(part));
+        cr_assert(!is_finished(part));
         run.checkpoints = (struct rw_checkpoints){.resume = "ck"};
         run.stop_after = 0;
         rw_params_set(scratch_ctx, params, "device", devices[round % 3]);
@@ -107,7 +108,7 @@ Test(checkpoint, empty_trees)
     struct rw_model *model = done(&run);
     int n_empty = 0;
     for (int t = 0; t < rw_model_n_trees(model); t++)
-        n_empty += rw_model_n_leaves(model, t) == 1;
+        n_empty += n_leaves_of(model, t) == 1;
     cr_assert_gt(n_empty, 0);
     rw_model_free(model);
     run = (struct run){.n_valid = 1};
@@ -132,7 +133,9 @@ Test(checkpoint, weights)
     double *weights = malloc(train->n_docs * sizeof(*weights));
     for (uint32_t i = 0; i < train->n_docs; i++)
         weights[i] = 0.5 + fixture_unit(9, i);
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1),
+        RW_OK);
     free(weights);
     set("leaves 6 min-docs 5 rounds 5");
     const struct run run = {.n_valid = 1};
@@ -144,7 +147,9 @@ static void set_starts(struct rw_dataset *dataset, uint32_t seed)
     double *starts = malloc(dataset->n_docs * sizeof(*starts));
     for (uint32_t i = 0; i < dataset->n_docs; i++)
         starts[i] = 4.0 * fixture_unit(seed, i) - 2.0;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", starts, dataset->n_docs, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "start-scores", starts,
+                                            dataset->n_docs, 1),
+                 RW_OK);
     free(starts);
 }
 
@@ -164,7 +169,9 @@ static void set_positions(void)
     double *positions = malloc(train->n_docs * sizeof(*positions));
     for (uint32_t i = 0; i < train->n_docs; i++)
         positions[i] = 1 + i * 5 % 12 % 8;
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, train, "positions", positions, train->n_docs, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, train, "positions", positions, train->n_docs, 1),
+        RW_OK);
     free(positions);
 }
 
@@ -261,7 +268,7 @@ Test(checkpoint, ended_by_the_caller)
     set("leaves 6 min-docs 5 rounds 8 early-stop 0");
     struct run run = {.n_valid = 1, .end_after = 3, .checkpoints.path = "ck"};
     struct rw_model *expected = done(&run), *model;
-    cr_assert(rw_model_is_finished(expected));
+    cr_assert(is_finished(expected));
     run.checkpoints.resume = "ck";
     model = done(&run);
     cr_assert_eq(run.rounds, 3);

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model_looks.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "base/mem.h"
@@ -145,8 +146,8 @@ Test(cv, auto_is_of_the_whole_set)
     for (int f = 0; f < 6; f++) {
         const struct rw_model *model = cv->folds[f].model;
         cr_expect(cv->folds[f].n_train * 600 < 10800);
-        cr_expect_str_eq(rw_model_param(model, "leaves"), "12");
-        cr_expect_str_eq(rw_model_param(model, "split"), "newton");
+        cr_expect_str_eq(param_of(model, "leaves"), "12");
+        cr_expect_str_eq(param_of(model, "split"), "newton");
         cr_expect(rw_model_params_find(&model->params, "leaves")->is_auto);
         cr_expect_not(rw_model_params_find(&model->params, "rounds")->is_auto);
     }

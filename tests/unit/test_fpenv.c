@@ -130,12 +130,12 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     keep(&one, sizeof(one));
     struct rw_explainer *explainer;
     CALL(rw_explainer_new(scratch_ctx, model, 0, data, &explainer));
-    const uint32_t n_used = rw_explainer_n_features(explainer);
+    const uint32_t n_used = explainer->n_features;
     double *values = calloc((size_t)n * n_used + 1, sizeof(double));
-    CALL(rw_explainer_run(scratch_ctx, explainer, data, 0, n, values));
+    CALL(rw_explainer_run(scratch_ctx, explainer, data, 0, n, values, NULL));
     keep(values, (size_t)n * n_used * sizeof(*values));
     free(values);
-    rw_explainer_free(explainer);
+    rw_free(explainer);
     struct rw_comparison *comparison;
     double *others = calloc(n, sizeof(double));
     for (uint32_t i = 0; i < n; i++)

@@ -1,3 +1,4 @@
+#include "model_looks.h"
 #include "model_fixture.h"
 
 static const char body[] =
@@ -52,7 +53,7 @@ Test(importance, sums_agree_with_the_trees)
         cr_assert(i == 0 || uses[i].gain <= uses[i - 1].gain);
     }
     for (int i = 0; i < 20; i++)
-        n_nodes += (uint64_t)rw_model_n_leaves(model, i) - 1;
+        n_nodes += (uint64_t)n_leaves_of(model, i) - 1;
     cr_assert_eq(n_splits, n_nodes);
     rw_model_free(model);
     rw_ctx_free(ctx);

@@ -35,32 +35,28 @@ Test(model, free_takes_null)
 Test(model, looks_inside)
 {
     cr_assert_eq(rw_model_n_trees(model), 1);
-    cr_assert_eq(rw_model_best_round(model), 1);
-    cr_assert_eq(rw_model_n_params(model), 2);
-    cr_assert_str_eq(rw_model_param(model, "leaves"), "3");
-    cr_assert_str_eq(rw_model_param(model, "ignore"), "");
-    cr_assert_null(rw_model_param(model, "threads"));
-    const char *value;
-    cr_assert_str_eq(rw_model_param_at(model, 1, &value), "ignore");
-    cr_assert_str_eq(value, "");
-    cr_assert_null(rw_model_param_at(model, 2, &value));
-    cr_assert_null(value);
-    cr_assert_null(rw_model_param_at(model, -1, NULL));
-    cr_assert_eq(rw_model_n_leaves(model, 0), 2);
-    const struct rw_node node = rw_model_node(model, 0, 0);
-    cr_assert(node.left == ~0 && node.right == ~1 && node.feature == 1 && node.cut == 2.0f &&
-              node.missing_left == 1 && node.gain == 7.0);
-    cr_assert_eq(rw_model_leaf(model, 0, 1), -1.0f);
+    const struct rw_model_info info = rw_model_info(model);
+    cr_assert(info.best_round == 1 && info.n_runs == 1 && info.n_categorical == 0);
+    const struct rw_run_view run = rw_model_run(model, 0);
+    cr_assert(run.n_trees == 1 && run.n_params == 2);
+    cr_assert_str_eq(run.params[0].name, "leaves");
+    cr_assert_str_eq(run.params[0].value, "3");
+    cr_assert_str_eq(run.params[1].name, "ignore");
+    cr_assert_str_eq(run.params[1].value, "");
+    const struct rw_tree_view tree = rw_model_tree(model, 0);
+    cr_assert_eq(tree.n_leaves, 2);
+    cr_assert(tree.left[0] == ~0 && tree.right[0] == ~1 && tree.feature[0] == 1 &&
+              tree.cut[0] == 2.0f && tree.missing_left[0] == 1 && tree.gain[0] == 7.0);
+    cr_assert(tree.leaf[1] == -1.0f && !tree.by_category);
 }
 
 Test(model, out_of_range_is_nothing)
 {
-    cr_assert_eq(rw_model_n_leaves(model, 1), 0);
-    cr_assert_eq(rw_model_n_leaves(model, -1), 0);
-    cr_assert_eq(rw_model_node(model, 0, 1).feature, 0u);
-    cr_assert_eq(rw_model_node(model, 0, -1).feature, 0u);
-    cr_assert_eq(rw_model_leaf(model, 0, 2), 0.0f);
-    cr_assert_eq(rw_model_leaf(model, 1, 0), 0.0f);
+    cr_assert_eq(rw_model_tree(model, 1).n_leaves, 0);
+    cr_assert_eq(rw_model_tree(model, -1).n_leaves, 0);
+    cr_assert_eq(rw_model_run(model, 1).n_params, 0);
+    cr_assert_eq(rw_model_run(model, -1).n_params, 0);
+    cr_assert_eq(rw_model_categorical(model, 0).n_words, 0u);
 }
 
 Test(model, names_of_features)

@@ -94,7 +94,7 @@ static void all_say(const struct rw_model *m, const struct rw_dataset *data, con
     int status = rw_explainer_new(ctx, m, 0, data, &explainer);
     cr_assert_str_eq(outcome(status), expected);
     if (status == RW_OK)
-        rw_explainer_free(explainer);
+        rw_free(explainer);
     status = rw_permutation_importance(ctx, rw_params_eval(params), m, 0, data, 1, &value, permuted,
                                        MOST);
     cr_assert_str_eq(outcome(status < 0 ? status : RW_OK), expected);
@@ -187,7 +187,9 @@ Test(model_columns, copies)
         struct rw_model *copy;
         uint32_t width, copied;
         cr_assert_eq(rw_model_select(ctx, model[m], NULL, &copy), RW_OK);
-        cr_assert_eq(rw_model_columns(copy, &copied), rw_model_columns(model[m], &width));
+        cr_assert_eq(rw_model_info(copy).columns, rw_model_info(model[m]).columns);
+        copied = rw_model_info(copy).width;
+        width = rw_model_info(model[m]).width;
         cr_assert_eq(copied, width);
         rw_model_free(copy);
     }
@@ -242,10 +244,12 @@ Test(model_columns, training)
     struct rw_model *numbered, *letor, *on, *none;
     uint32_t width;
     cr_assert_str_eq(train(NULL, array5, array5, &numbered), "");
-    cr_assert_eq(rw_model_columns(numbered, &width), RW_COLUMNS_NUMBERED);
+    cr_assert_eq(rw_model_info(numbered).columns, RW_COLUMNS_NUMBERED);
+    width = rw_model_info(numbered).width;
     cr_assert_eq(width, 5);
     cr_assert_str_eq(train(NULL, ids5, ids5, &letor), "");
-    cr_assert_eq(rw_model_columns(letor, &width), RW_COLUMNS_LETOR);
+    cr_assert_eq(rw_model_info(letor).columns, RW_COLUMNS_LETOR);
+    width = rw_model_info(letor).width;
     cr_assert_eq(width, 6);
     /* validation sets */
     cr_assert_str_eq(train(NULL, array5, array4, &none),
@@ -266,10 +270,12 @@ Test(model_columns, training)
                      "the training set has 5 columns, numbered from 0; the model has features by "
                      "id, up to 5, as LETOR text has them");
     cr_assert_str_eq(train(letor, array6, NULL, &on), "");
-    cr_assert_eq(rw_model_columns(on, &width), RW_COLUMNS_LETOR);
+    cr_assert_eq(rw_model_info(on).columns, RW_COLUMNS_LETOR);
+    width = rw_model_info(on).width;
     rw_model_free(on);
     cr_assert_str_eq(train(model[UNKNOWN], array5, NULL, &on), "");
-    cr_assert_eq(rw_model_columns(on, &width), RW_COLUMNS_NUMBERED);
+    cr_assert_eq(rw_model_info(on).columns, RW_COLUMNS_NUMBERED);
+    width = rw_model_info(on).width;
     rw_model_free(on);
     rw_model_free(letor);
     rw_model_free(numbered);

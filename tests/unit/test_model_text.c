@@ -497,15 +497,15 @@ Test(model_text, columns)
                  after);
         struct rw_model *model = fixture_model(ctx, text);
         uint32_t width;
-        cr_assert_eq(rw_model_columns(model, &width), read[i].kind);
+        cr_assert_eq(rw_model_info(model).columns, read[i].kind);
+        width = rw_model_info(model).width;
         cr_assert_eq(width, read[i].said);
         cr_assert_eq(model->width, read[i].width);
         round_trip(model);
         rw_model_free(model);
     }
     struct rw_model *old = fixture_model(ctx, body_2);
-    uint32_t width;
-    cr_assert_eq(rw_model_columns(old, &width), RW_COLUMNS_UNKNOWN);
+    cr_assert_eq(rw_model_info(old).columns, RW_COLUMNS_UNKNOWN);
     rw_model_free(old);
 }
 

@@ -1,4 +1,5 @@
 /* What the versions of a model's text say of how it was trained. */
+#include "model_looks.h"
 #include "model_bodies.h"
 
 static void setup(void)
@@ -31,21 +32,19 @@ Test(model_versions, the_shortest_trees)
 Test(model_versions, trainings_and_how_they_ended)
 {
     struct rw_model *model = fixture_model(ctx, body), *old = fixture_model(ctx, old_body);
-    struct rw_run_param param;
-    cr_assert(!rw_model_is_finished(model) && model->empty_rounds == 3);
-    cr_assert_eq(rw_model_n_runs(model), 3);
-    cr_assert(rw_model_run_trees(model, 0) == 1 && rw_model_run_trees(model, 1) == 0 &&
-              rw_model_run_trees(model, 2) == 0 && rw_model_run_trees(model, 3) == 0);
-    cr_assert_eq(rw_model_run_param(model, 2, 0, &param), 1);
-    cr_assert(strcmp(param.name, "rate") == 0 && strcmp(param.value, "0.1") == 0 && param.is_auto);
-    cr_assert_eq(rw_model_run_param(model, 2, 1, &param), 1);
-    cr_assert(strcmp(param.value, "3") == 0 && !param.is_auto);
-    cr_assert_eq(rw_model_run_param(model, 2, 2, &param), 0);
-    cr_assert_eq(rw_model_run_param(model, 0, 0, &param), 1);
-    cr_assert_str_eq(param.value, "0.5");
-    cr_assert_str_eq(rw_model_param(model, "rate"), "0.1");
-    cr_assert(rw_model_is_finished(old) && old->empty_rounds == 0 && rw_model_n_runs(old) == 1);
-    cr_assert_eq(rw_model_run_trees(old, 0), 1);
+    cr_assert(!is_finished(model) && model->empty_rounds == 3);
+    cr_assert_eq(rw_model_info(model).n_runs, 3);
+    cr_assert(rw_model_run(model, 0).n_trees == 1 && rw_model_run(model, 1).n_trees == 0 &&
+              rw_model_run(model, 2).n_trees == 0 && rw_model_run(model, 3).n_trees == 0);
+    const struct rw_run_view last = rw_model_run(model, 2);
+    cr_assert_eq(last.n_params, 2);
+    cr_assert_str_eq(last.params[0].name, "rate");
+    cr_assert(strcmp(last.params[0].value, "0.1") == 0 && last.params[0].is_auto);
+    cr_assert(strcmp(last.params[1].value, "3") == 0 && !last.params[1].is_auto);
+    cr_assert_str_eq(rw_model_run(model, 0).params[0].value, "0.5");
+    cr_assert_str_eq(param_of(model, "rate"), "0.1");
+    cr_assert(is_finished(old) && old->empty_rounds == 0 && rw_model_info(old).n_runs == 1);
+    cr_assert_eq(rw_model_run(old, 0).n_trees, 1);
     rw_model_free(model);
     rw_model_free(old);
 }
@@ -55,8 +54,8 @@ Test(model_versions, old_names)
 {
     struct rw_model *model =
         fixture_model(ctx, HEAD "params 1\nmin-weight = 3\n\n" FEATURES NAMES METRICS TREES TREE);
-    cr_assert_str_eq(rw_model_param(model, "min-hessian"), "3");
-    cr_assert_null(rw_model_param(model, "min-weight"));
+    cr_assert_str_eq(param_of(model, "min-hessian"), "3");
+    cr_assert_null(param_of(model, "min-weight"));
     rw_model_free(model);
     refused(HEAD "params 2\nmin-weight = 3\nmin-hessian = 3\n\n",
             "m:7:1: expected a parameter that did not stand before, found 'min-hessian'");

@@ -216,7 +216,7 @@ Test(monotone, nothing_is_left)
                      "gain and keeps to --monotone 1:-");
     set("monotone", "1:+");
     model = trained_on("cpu", train);
-    const struct rw_param_value *kept = rw_model_params_find(&model->params, "monotone");
+    const struct rw_run_param *kept = rw_model_params_find(&model->params, "monotone");
     cr_assert(kept && strcmp(kept->value, "1:+") == 0);
     rw_model_free(model);
     rw_dataset_free(train);
@@ -358,7 +358,7 @@ Test(monotone, continues)
     struct rw_model *open = trained_on("cpu", train);
     set("monotone", "2:-,1:+");
     struct rw_model *first = trained_on("cpu", train);
-    const struct rw_param_value *kept = rw_model_params_find(&first->params, "monotone");
+    const struct rw_run_param *kept = rw_model_params_find(&first->params, "monotone");
     cr_assert(kept && strcmp(kept->value, "1:+,2:-") == 0);
     cr_assert_null(rw_model_params_find(&open->params, "monotone"));
     cr_assert_eq(

@@ -1,6 +1,7 @@
 /* Calls that tell how far they are, and end when the caller wants no more. */
 #include <pthread.h>
 
+#include "model_looks.h"
 #include "base/ctx.h"
 #include "scratch_file.h"
 
@@ -175,7 +176,7 @@ Test(poll, a_round_of_many_pairs)
         }
         cr_assert_eq(status, RW_OK);
         cr_assert_eq(rw_model_n_trees(model), 1);
-        cr_assert_not(rw_model_is_finished(model));
+        cr_assert_not(is_finished(model));
     }
     /* what there is until then is the same */
     set(params, "rounds", "1");

@@ -185,23 +185,3 @@ Test(predict, failed_allocations_leave_nothing)
     rw_dataset_free(data);
     rw_model_free(model);
 }
-
-Test(predict, unmatched)
-{
-    struct rw_model *model = fixture_random_model(ctx, 1, 3, 2, 3); /* knows 1, 3 */
-    struct rw_dataset *data = fixture_dataset(ctx, 1, 5, 0, SEED);  /* 1, 3, 5, 7, 9 */
-    uint32_t n_missing, n_unknown;
-    model->tree[0].feature[0] = 1;
-    model->tree[0].feature[1] = 3;
-    rw_model_unmatched(model, data, &n_missing, &n_unknown);
-    cr_assert(n_missing == 0 && n_unknown == 3);
-    model->tree[0].feature[1] = 65535;
-    rw_model_unmatched(model, data, &n_missing, &n_unknown);
-    cr_assert(n_missing == 1 && n_unknown == 3);
-    model->tree[0].feature[0] = 65535;
-    model->n_features = 0;
-    rw_model_unmatched(model, data, &n_missing, &n_unknown);
-    cr_assert(n_missing == 1 && n_unknown == 5);
-    rw_dataset_free(data);
-    rw_model_free(model);
-}

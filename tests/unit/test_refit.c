@@ -2,6 +2,7 @@
  * data those of a plain computation that shares no walk and no sum with the engines. */
 #include <math.h>
 
+#include "model_looks.h"
 #include "base/mem.h"
 #include "model/model.h"
 #include "params/params.h"
@@ -101,11 +102,11 @@ static void as_trained(const char *objective, const char *absent, int weighted)
     refit_with("0");
     refit_on(train);
     cr_assert(same_trees(model, made), "%s, absent %s, weighted %d", objective, absent, weighted);
-    cr_assert_str_eq(rw_model_param(made, "refit-decay"), "0");
-    cr_assert_null(rw_model_param(model, "refit-decay"));
-    for (int i = 0; i < rw_model_n_params(model); i++) {
-        const char *value, *name = rw_model_param_at(model, i, &value);
-        cr_assert_str_eq(rw_model_param(made, name), value, "%s", name);
+    cr_assert_str_eq(param_of(made, "refit-decay"), "0");
+    cr_assert_null(param_of(model, "refit-decay"));
+    for (int i = 0; i < model->params.n; i++) {
+        const struct rw_run_param *param = &model->params.param[i];
+        cr_assert_str_eq(param_of(made, param->name), param->value, "%s", param->name);
     }
 }
 
@@ -131,7 +132,7 @@ static void as_trained_by(const char *name, const char *value)
     refit_with("0");
     refit_on(train);
     cr_assert(same_trees(model, made), "%s %s", name, value);
-    cr_assert_str_eq(rw_model_param(made, name), value);
+    cr_assert_str_eq(param_of(made, name), value);
 }
 
 Test(refit, as_trained_by_map)
@@ -168,7 +169,7 @@ Test(refit, as_trained_in_order)
     rw_model_free(made);
     made = NULL;
     refit_on(other); /* with a warning: the model's order holds */
-    cr_assert_str_eq(rw_model_param(made, "monotone"), "1-2:+,4:-");
+    cr_assert_str_eq(param_of(made, "monotone"), "1-2:+,4:-");
 }
 
 /* Trees of a training that went on from another have the rate and the objective of their own. */
@@ -193,7 +194,7 @@ Test(refit, two_trainings)
     cr_assert_eq(made->n_earlier, 1);
     cr_assert_eq(made->earlier[0].n_trees, 8);
     cr_assert_str_eq(rw_model_params_find(&made->earlier[0].params, "rate")->value, "0.2");
-    cr_assert_str_eq(rw_model_param(made, "rate"), "0.07");
+    cr_assert_str_eq(param_of(made, "rate"), "0.07");
 }
 
 /* ---- a plain computation ---- */
@@ -252,8 +253,8 @@ Test(refit, squared_error_by_hand)
     refit_with("0.25");
     set("l2", "3");
     refit_on(other);
-    cr_assert_str_eq(rw_model_param(made, "l2"), "3");
-    cr_assert_str_eq(rw_model_param(made, "rate"), "0.15");
+    cr_assert_str_eq(param_of(made, "l2"), "3");
+    cr_assert_str_eq(param_of(made, "rate"), "0.15");
     memcpy(score, other->start_score, n * sizeof(*score));
     for (int t = 0; t < model->n_trees; t++) {
         const struct rw_tree *old = &model->tree[t], *new = &made->tree[t];
@@ -327,7 +328,7 @@ Test(refit, nothing_changes_with_decay_1)
     refit_with("auto");
     refit_on(other);
     cr_assert(!same_trees(model, made));
-    cr_assert_str_eq(rw_model_param(made, "refit-decay"), "0.9");
+    cr_assert_str_eq(param_of(made, "refit-decay"), "0.9");
 }
 
 /* A file of gains is in the model by its numbers. */
@@ -340,7 +341,7 @@ Test(refit, gains_of_a_table)
     refit_with("0");
     refit_on(train);
     cr_assert(same_trees(model, made));
-    cr_assert_str_eq(rw_model_param(made, "label-gain"), "table 0 0.5 4 5");
+    cr_assert_str_eq(param_of(made, "label-gain"), "table 0 0.5 4 5");
 }
 
 static int towards_labels(void *user, const struct rw_dataset *data, const double *scores,
@@ -369,7 +370,7 @@ Test(refit, custom_objective)
     cr_assert_eq(model->params.n + 1, made->params.n); /* refit-decay */
     for (int32_t i = 0; i < model->params.n; i++) {
         const char *name = model->params.param[i].name;
-        cr_assert_str_eq(rw_model_param(made, name), rw_model_param(model, name), "%s", name);
+        cr_assert_str_eq(param_of(made, name), param_of(model, name), "%s", name);
     }
 }
 
@@ -405,7 +406,7 @@ Test(refit, no_effect)
         cr_expect(same_trees(plain, made));
         for (int32_t k = 0; k < plain->params.n; k++) {
             const char *name = plain->params.param[k].name;
-            cr_expect_str_eq(rw_model_param(made, name), rw_model_param(plain, name), "%s", name);
+            cr_expect_str_eq(param_of(made, name), param_of(plain, name), "%s", name);
         }
         rw_model_free(made);
         made = NULL;

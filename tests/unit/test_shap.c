@@ -1,6 +1,6 @@
 /* SHAP values against their definition, all subsets of features (algorithm 1 of Lundberg, Erion and
  * Lee 2018), and against what the shap package gave (tests/peers/shap_peer.py). */
-#include "model/shap.h"
+#include "model/flat.h"
 #include "model_fixture.h"
 
 TestSuite(shap, .timeout = 60);
@@ -102,12 +102,12 @@ static void assert_subsets(int32_t n_trees, int32_t n_leaves, uint32_t n_columns
     const float absent = seed % 2 ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;
     struct rw_explainer *explainer = explainer_of(ctx, model, cover);
     float *cover_rows = dense(cover, absent), *rows = dense(data, absent);
-    const uint32_t n = rw_explainer_n_features(explainer);
-    const uint32_t *id = rw_explainer_features(explainer);
+    const uint32_t n = explainer->n_features;
+    const uint32_t *id = explainer->features;
     double *values = calloc((size_t)40 * n + 1, sizeof(*values));
     double *truth = calloc((size_t)40 * n + 1, sizeof(*truth)), base = 0.0;
     uint32_t nodes[64], leaves[64];
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, 40, values), RW_OK);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, 40, values, NULL), RW_OK);
     for (int32_t t = 0; t < n_trees; t++) {
         count_docs(&model->tree[t], cover_rows, n_cover, nodes, leaves);
         for (int32_t leaf = 0; leaf < model->tree[t].n_leaves; leaf++)
@@ -118,7 +118,7 @@ static void assert_subsets(int32_t n_trees, int32_t n_leaves, uint32_t n_columns
                                                rows + (size_t)d * 16, id[i], 2 * n_columns);
         }
     }
-    cr_assert_float_eq(rw_explainer_base(explainer), base, 1e-13);
+    cr_assert_float_eq(explainer->base, base, 1e-13);
     for (uint32_t k = 0; k < 40 * n; k++)
         cr_assert_float_eq(values[k], truth[k], 1e-13 * n_trees,
                            "seed %u, document %u: %.17g %.17g", (unsigned)seed, k / n, values[k],
@@ -127,7 +127,7 @@ static void assert_subsets(int32_t n_trees, int32_t n_leaves, uint32_t n_columns
     free(rows);
     free(values);
     free(truth);
-    rw_explainer_free(explainer);
+    rw_free(explainer);
     rw_dataset_free(cover);
     rw_dataset_free(data);
     rw_model_free(model);
@@ -168,7 +168,7 @@ static void assert_sums(struct rw_ctx *ctx, const struct rw_model *model,
                         const struct rw_dataset *data)
 {
     struct rw_explainer *explainer = explainer_of(ctx, model, data);
-    const uint32_t n = rw_explainer_n_features(explainer), n_docs = data->n_docs;
+    const uint32_t n = explainer->n_features, n_docs = data->n_docs;
     double *values = calloc((size_t)n_docs * n + 1, sizeof(*values));
     double *again = calloc((size_t)n_docs * n + 1, sizeof(*again));
     double *scores = calloc(n_docs, sizeof(*scores));
@@ -177,20 +177,19 @@ static void assert_sums(struct rw_ctx *ctx, const struct rw_model *model,
     cr_assert_eq(rw_predict(ctx, model, data, 0, scores), RW_OK);
     cr_assert_eq(rw_predict_leaves(ctx, model, data, 0, leaves), RW_OK);
     rw_ctx_set_threads(ctx, 1);
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, n_docs, values), RW_OK);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, n_docs, values, NULL), RW_OK);
     rw_ctx_set_threads(ctx, 5);
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, n_docs, again), RW_OK);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, n_docs, again, NULL), RW_OK);
     cr_assert_arr_eq(values, again, (size_t)n_docs * n * sizeof(*values));
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 3, 4, again), RW_OK);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 3, 4, again, NULL), RW_OK);
     cr_assert_arr_eq(values + 3 * n, again, 4 * n * sizeof(*values));
     for (uint32_t d = 0; d < n_docs; d++) {
-        double sum = rw_explainer_base(explainer);
+        double sum = explainer->base;
         for (uint32_t i = 0; i < n; i++)
             sum += values[d * n + i];
-        cr_assert_leq(fabs(sum - scores[d]), rw_explainer_bound(explainer), "%.17g %.17g", sum,
-                      scores[d]);
+        cr_assert_leq(fabs(sum - scores[d]), explainer->bound, "%.17g %.17g", sum, scores[d]);
     }
-    cr_assert_eq(rw_explainer_leaves(ctx, explainer, data, 5, own), RW_OK);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 5, 1, again, own), RW_OK);
     for (int32_t t = 0; t < model->n_trees; t++)
         cr_assert_eq(own[t], leaves[5 * model->n_trees + t]);
     free(values);
@@ -198,7 +197,7 @@ static void assert_sums(struct rw_ctx *ctx, const struct rw_model *model,
     free(scores);
     free(leaves);
     free(own);
-    rw_explainer_free(explainer);
+    rw_free(explainer);
 }
 
 Test(shap, sums_are_scores_within_the_bound)
@@ -266,24 +265,24 @@ Test(shap, as_the_package_has_it)
     cr_assert_eq(rw_model_read(ctx, RW_TESTS_DIR "/golden/shap/small.model", &model), RW_OK);
     cr_assert_eq(rw_dataset_read(ctx, docs, 1, &data), RW_OK);
     struct rw_explainer *explainer = explainer_of(ctx, model, data);
-    const uint32_t n = rw_explainer_n_features(explainer), n_docs = data->n_docs;
+    const uint32_t n = explainer->n_features, n_docs = data->n_docs;
     double *values = calloc((size_t)n_docs * n, sizeof(*values)), theirs, most = 0.0;
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, n_docs, values), RW_OK);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, n_docs, values, NULL), RW_OK);
     FILE *file = fopen(RW_TESTS_DIR "/golden/shap/small.shap", "r");
     cr_assert(file && n_docs > 50 && n > 5);
     cr_assert_eq(fscanf(file, "%lf", &theirs), 1);
-    cr_assert_float_eq(rw_explainer_base(explainer), theirs, 1e-14);
+    cr_assert_float_eq(explainer->base, theirs, 1e-14);
     for (uint32_t k = 0; k < n_docs * n; k++) {
         cr_assert_eq(fscanf(file, "%lf", &theirs), 1);
         cr_assert_float_eq(values[k], theirs, 1e-14, "document %u, feature %u: %.17g, there %.17g",
-                           k / n, rw_explainer_features(explainer)[k % n], values[k], theirs);
+                           k / n, explainer->features[k % n], values[k], theirs);
         most = fabs(theirs) > most ? fabs(theirs) : most;
     }
     cr_assert_neq(fscanf(file, "%lf", &theirs), 1);
     cr_assert_gt(most, 0.02);
     fclose(file);
     free(values);
-    rw_explainer_free(explainer);
+    rw_free(explainer);
     rw_dataset_free(data);
     rw_model_free(model);
     rw_ctx_free(ctx);
@@ -312,15 +311,13 @@ Test(shap, refuses)
     }
     cr_assert(n > 5 && status == RW_OK);
     rw_mem_fail_from(2);
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, 1, values), RW_ERR_MEMORY);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, 1, values, NULL), RW_ERR_MEMORY);
     rw_mem_fail_from(0);
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 20, 1, values), RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, 21, values), RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 20, 0, values), RW_OK);
-    int32_t leaves[4];
-    cr_assert_eq(rw_explainer_leaves(ctx, explainer, data, 20, leaves), RW_ERR_ARGUMENT);
-    rw_explainer_free(explainer);
-    rw_explainer_free(NULL);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 20, 1, values, NULL), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 0, 21, values, NULL), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_explainer_run(ctx, explainer, data, 20, 0, values, NULL), RW_OK);
+    rw_free(explainer);
+    rw_free(NULL);
     rw_dataset_free(data);
     rw_dataset_free(none);
     rw_model_free(model);
@@ -354,7 +351,7 @@ Test(shap, own_counts_are_those_of_the_same_documents)
         struct rw_dataset *data = fixture_dataset(ctx, 40, 4, 0, seed + 1);
         struct rw_explainer *by_cover = explainer_of(ctx, model, cover), *own;
         cr_assert_eq(rw_model_has_covers(model, 0), 0);
-        cr_assert_eq(rw_model_leaf_docs(model, 0, 0), -1.0);
+        cr_assert_null(rw_model_tree(model, 0).docs);
         cr_assert_eq(rw_explainer_new(ctx, model, 0, NULL, &own), RW_ERR_UNSUPPORTED);
         cr_assert_str_eq(rw_last_error(ctx),
                          "tree 1 has no document counts, as the model was written by an older "
@@ -362,16 +359,16 @@ Test(shap, own_counts_are_those_of_the_same_documents)
         count_into(ctx, model, cover);
         cr_assert_eq(rw_model_has_covers(model, 0), 1);
         own = explainer_of(ctx, model, NULL);
-        const size_t n = 40 * (size_t)rw_explainer_n_features(own);
+        const size_t n = 40 * (size_t)own->n_features;
         double *expected = calloc(n, sizeof(double)), *values = calloc(n, sizeof(double));
-        cr_assert_eq(rw_explainer_run(ctx, by_cover, data, 0, 40, expected), RW_OK);
-        cr_assert_eq(rw_explainer_run(ctx, own, data, 0, 40, values), RW_OK);
+        cr_assert_eq(rw_explainer_run(ctx, by_cover, data, 0, 40, expected, NULL), RW_OK);
+        cr_assert_eq(rw_explainer_run(ctx, own, data, 0, 40, values, NULL), RW_OK);
         cr_assert_eq(memcmp(values, expected, n * sizeof(double)), 0);
-        cr_assert_eq(rw_explainer_base(own), rw_explainer_base(by_cover));
+        cr_assert_eq(own->base, by_cover->base);
         free(expected);
         free(values);
-        rw_explainer_free(own);
-        rw_explainer_free(by_cover);
+        rw_free(own);
+        rw_free(by_cover);
         rw_dataset_free(cover);
         rw_dataset_free(data);
         rw_model_free(model);
@@ -390,8 +387,7 @@ Test(shap, trees_without_counts)
         model->tree[t].docs[1] = t == 0; /* all 0 in the second */
     }
     cr_assert(rw_model_has_covers(model, 1) && !rw_model_has_covers(model, 2));
-    cr_assert_eq(rw_model_leaf_docs(model, 0, 1), 1.0);
-    cr_assert_eq(rw_model_leaf_docs(model, 0, 3), -1.0);
+    cr_assert_eq(rw_model_tree(model, 0).docs[1], 1.0);
     cr_assert_eq(rw_explainer_new(ctx, model, 2, NULL, &own), RW_ERR_UNSUPPORTED);
     cr_assert_eq(model->tree[4].n_leaves, 1);
     for (int t = 0; t < 4; t++) {
@@ -400,8 +396,8 @@ Test(shap, trees_without_counts)
         model->tree[t].docs[2] = 1e-300;
     }
     own = explainer_of(ctx, model, NULL);
-    cr_assert(isfinite(rw_explainer_base(own)));
-    rw_explainer_free(own);
+    cr_assert(isfinite(own->base));
+    rw_free(own);
     rw_model_free(model);
     rw_ctx_free(ctx);
 }

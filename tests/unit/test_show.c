@@ -2,6 +2,7 @@
 #include <locale.h>
 #include <stdio.h>
 
+#include "model_looks.h"
 #include "model_fixture.h"
 
 static const char body[] =
@@ -141,7 +142,7 @@ Test(show, dot_is_grammatical)
     struct rw_model *model = fixture_random_model(ctx, 10, 31, 10, 5);
     for (int i = 0; i < 10; i++) {
         char *text = show(model, i, 1);
-        cr_assert_eq(check_dot(text), 2 * (rw_model_n_leaves(model, i) - 1));
+        cr_assert_eq(check_dot(text), 2 * (n_leaves_of(model, i) - 1));
         free(text);
     }
     rw_model_free(model);

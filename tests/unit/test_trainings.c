@@ -1,6 +1,7 @@
 /* Models that come from several trainings, and trees that chance or the caller decides. */
 #include <string.h>
 
+#include "model_looks.h"
 #include "base/mem.h"
 #include "model/model_text.h"
 #include "same_trees.h"
@@ -80,7 +81,7 @@ TRAININGS_TEST(two_halves_are_one)
 {
     struct rw_model *half = more(NULL, 7, NULL), *both = more(half, 5, NULL);
     struct rw_model *third = more(both, 3, NULL), *whole = more(NULL, 15, NULL);
-    cr_assert_eq(rw_model_n_runs(third), 1);
+    cr_assert_eq(rw_model_info(third).n_runs, 1);
     same_text(third, whole);
     rw_model_free(half);
     rw_model_free(both);
@@ -109,16 +110,17 @@ TRAININGS_TEST(two_halves_are_one_over_empty_rounds)
 
 TRAININGS_TEST(other_parameters_are_another_training)
 {
-    struct rw_run_param param;
     struct rw_model *first = more(NULL, 4, NULL);
     set("leaves", "3");
     struct rw_model *second = more(first, 2, NULL);
     struct rw_model *third = more(second, 5, NULL);
-    cr_assert_eq(rw_model_n_runs(third), 2, "the last two are one");
-    cr_assert(rw_model_run_trees(third, 0) == 4 && rw_model_run_trees(third, 1) == 7);
+    cr_assert_eq(rw_model_info(third).n_runs, 2, "the last two are one");
+    cr_assert(rw_model_run(third, 0).n_trees == 4 && rw_model_run(third, 1).n_trees == 7);
     const char *const expected[2][2] = {{"4", "6"}, {"7", "3"}};
     for (int run = 0; run < 2; run++) {
-        for (int i = 0; rw_model_run_param(third, run, i, &param); i++) {
+        const struct rw_run_view of = rw_model_run(third, run);
+        for (int i = 0; i < of.n_params; i++) {
+            const struct rw_run_param param = of.params[i];
             if (strcmp(param.name, "rounds") == 0)
                 cr_expect_str_eq(param.value, expected[run][0]);
             if (strcmp(param.name, "leaves") == 0)
@@ -142,20 +144,21 @@ TRAININGS_TEST(an_interrupted_training_is_not_continued_as_one)
     const struct rw_train_hooks hooks = {.user = &n, .should_stop = stop_after_2};
     struct rw_model *cut = more(NULL, 9, &hooks), *rest = more(cut, 7, NULL);
     cr_assert_eq(cut->n_trees, 2);
-    cr_assert(!rw_model_is_finished(cut) && rw_model_is_finished(rest));
-    cr_assert_eq(rw_model_n_runs(rest), 2);
-    cr_assert_str_eq(rw_model_param(rest, "rounds"), "7");
+    cr_assert(!is_finished(cut) && is_finished(rest));
+    cr_assert_eq(rw_model_info(rest).n_runs, 2);
+    cr_assert_str_eq(param_of(rest, "rounds"), "7");
     rw_model_free(cut);
     rw_model_free(rest);
 }
 
 TRAININGS_TEST(chosen_parameters_are_marked)
 {
-    struct rw_run_param param;
     char chosen[256] = "";
     set("split", "auto");
     struct rw_model *model = more(NULL, 2, NULL);
-    for (int i = 0; rw_model_run_param(model, 0, i, &param); i++) {
+    const struct rw_run_view run = rw_model_run(model, 0);
+    for (int i = 0; i < run.n_params; i++) {
+        const struct rw_run_param param = run.params[i];
         if (param.is_auto)
             strcat(strcat(strcat(strcat(chosen, param.name), " "), param.value), "; ");
     }

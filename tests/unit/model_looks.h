@@ -1,0 +1,24 @@
+/* What tests look up in a model. */
+#ifndef MODEL_LOOKS_H
+#define MODEL_LOOKS_H
+
+#include "model/model.h"
+
+/* A parameter of the last training; NULL: there is none. */
+static inline const char *param_of(const struct rw_model *model, const char *name)
+{
+    const struct rw_run_param *param = rw_model_params_find(&model->params, name);
+    return param ? param->value : NULL;
+}
+
+static inline int is_finished(const struct rw_model *model)
+{
+    return rw_model_info(model).is_finished;
+}
+
+static inline int n_leaves_of(const struct rw_model *model, int tree)
+{
+    return rw_model_tree(model, tree).n_leaves;
+}
+
+#endif
