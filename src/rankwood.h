@@ -396,15 +396,10 @@ RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
 RW_API void rw_binned_free(struct rw_binned *binned);
 /* Reads a validation set for training on `train` with these `params`, as rw_dataset_read does; but where
  * training will be on a processor, and `train` has codes, the values are binned by its boundaries while they are
- * read, and not kept: such a set is for rw_train_on with `train`, which must outlive it, and for
- * rw_binned_predict. */
+ * read, and not kept: such a set is for rw_train_on with `train`, which must outlive it. */
 RW_API int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_binned *train, const char *const *paths,
                                 int n_paths, struct rw_dataset **out);
-/* rw_predict by all trees of a model that was trained on the training set of such a validation set.
- * RW_ERR_UNSUPPORTED: it was not. */
-RW_API int rw_binned_predict(struct rw_ctx *ctx, const struct rw_model *model,
-                             const struct rw_dataset *valid, double *scores);
 /* Cache of a dataset: everything that was read, weights and further labels that were set, and cuts and codes
  * for params' `bins` and `absent`, or, if some features have words, these; accepted wherever text is. Written
  * atomically. */
@@ -1122,6 +1117,9 @@ struct rw_model_info {
     uint32_t width; /* columns; of ids one more than the greatest that training had; 0 of an unknown kind */
 };
 RW_API struct rw_model_info rw_model_info(const struct rw_model *model);
+/* The i-th metric that was measured in training, "valid1 ndcg@10", and its value for the trees that were kept: of the
+ * best round, else of the last one. NULL past the end. */
+RW_API const char *rw_model_metric_at(const struct rw_model *model, int i, double *value);
 /* What these functions return is a view of the model: zeroed if there is no such part. */
 struct rw_run_param {
     char *name, *value;

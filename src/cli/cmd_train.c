@@ -1,13 +1,15 @@
 /* rankwood train. */
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
     *resume_path;
@@ -65,6 +67,336 @@ static const struct rw_option options[] = {
     {0},
 };
 
+/* ------------------------------------------------------------------ the log */
+
+/* train --log: one JSON object a line, whose "record" is its kind: "params" once (what was used,
+ * and what was given), "metrics" and "timing" each round, "timing" each stage. A training that
+ * resumes adds to the log: "resume", with the round that it goes on from, and "params" again. What
+ * differs between machines stands in "timing" and "params" only, so "metrics" lines compare. */
+
+/* Zero-initialise; every function does nothing on a log that is not open. */
+struct train_log {
+    FILE *file;
+    const char *path; /* borrowed */
+    char note[32];
+    int resumes, is_waiting; /* waiting: for log_begin; nothing is written */
+    int resumed_round;       /* 0: it began with this training */
+    int error;               /* errno of the first write that failed; 0: none */
+};
+
+/* While it is written, for the system takes the lock from a process that ends, however it ends. */
+static int lock(struct train_log *log)
+{
+    if (flock(fileno(log->file), LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno != EWOULDBLOCK) {
+        rw_msg_line("'%s' is not locked: its file system has no locks", log->path);
+        return 0;
+    }
+    fclose(log->file); /* it is not ours, and stays */
+    log->file = NULL;
+    rw_msg_error("'%s' is the log of a training that is still running", log->path);
+    rw_msg_hint("wait for it, end it, or give another '--log'");
+    return RW_EXIT_FAILURE;
+}
+
+/* resumes: what is there stays until log_begin. 0, or the exit code of an error. */
+static int log_open(struct train_log *log, const char *path, int resumes)
+{
+    struct stat about;
+    log->path = path;
+    log->resumes = log->is_waiting = resumes;
+    if (strcmp(path, "-") == 0) {
+        log->file = stdout;
+        return 0;
+    }
+    /* What is there stays until the file is known to be ours alone. */
+    const int is_pipe = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+    const int fd = open(path, (is_pipe ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
+    log->file = fd < 0 ? NULL : fdopen(fd, is_pipe ? "w" : "r+");
+    if (!log->file)
+        return rw_msg_errno(errno, "cannot write '%s'", path);
+    if (is_pipe)
+        return 0;
+    RW_STEP(lock(log));
+    return resumes || ftruncate(fd, 0) == 0 ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
+}
+
+/* Is it a file that can be cut? */
+static int is_regular(const struct train_log *log, struct stat *about)
+{
+    return log->file && log->file != stdout && fstat(fileno(log->file), about) == 0 &&
+           S_ISREG(about->st_mode);
+}
+
+/* How much of it there is, "log 1234", for a checkpoint; "" if it is no file. Valid until the next
+ * call. */
+static const char *log_note(struct train_log *log)
+{
+    struct stat about;
+    log->note[0] = 0;
+    if (is_regular(log, &about))
+        snprintf(log->note, sizeof(log->note), "log %lld", (long long)ftello(log->file));
+    return log->note;
+}
+
+/* Of a training that resumes after `round`: goes on from there, dropping what was written later; if
+ * the note is of no log, or of a longer one, from the beginning. */
+static void log_begin(struct train_log *log, const char *note, int round)
+{
+    struct stat about = {.st_mode = S_IFREG};
+    long long bytes = 0;
+    log->resumed_round = round;
+    log->is_waiting = 0;
+    if (!is_regular(log, &about)) {
+        if (S_ISREG(about.st_mode) && log->file && log->file != stdout) /* it could not be asked */
+            log->error = errno;
+        return;
+    }
+    if (sscanf(note, "log %lld", &bytes) != 1 || bytes < 0 || bytes > about.st_size) {
+        rw_msg_warning("'%s' is not the log of what is resumed: it will begin with round %d",
+                       log->path, round + 1);
+        bytes = 0;
+    }
+    if (ftruncate(fileno(log->file), (off_t)bytes) != 0 ||
+        fseeko(log->file, (off_t)bytes, SEEK_SET) != 0)
+        log->error = errno;
+}
+
+/* Each line is complete when it is there, so that a run can be followed. */
+static void write_line(struct train_log *log, json_t *record)
+{
+    if (record && !log->is_waiting) {
+        errno = 0;
+        json_dumpf(record, log->file, JSON_COMPACT);
+        fputc('\n', log->file);
+        if ((fflush(log->file) != 0 || ferror(log->file)) && !log->error)
+            log->error = errno ? errno : EIO;
+    }
+    json_decref(record);
+}
+
+static json_t *texts(const struct rw_list *list)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < list->n; i++)
+        json_array_append_new(array, rw_result_text(list->text[i]));
+    return array;
+}
+
+static json_t *values_json(struct rw_params *params)
+{
+    json_t *values = json_object();
+    for (int i = 0; rw_param_info(i); i++) {
+        const char *name = rw_param_info(i)->name;
+        json_object_set_new(values, name, rw_result_param(name, rw_params_get(params, name)));
+    }
+    return values;
+}
+
+/* used: what training takes; cli->params: as given, before anything was chosen; size: documents and
+ * queries, on all ranks. */
+static void log_params(struct train_log *log, struct rw_params *used, const struct rw_cli *cli,
+                       const struct rw_list *valid, const uint64_t size[2])
+{
+    if (!log->file)
+        return;
+    log->is_waiting = 0;
+    if (log->resumed_round > 0)
+        write_line(log, rw_result_row("record:s round:i", "resume", log->resumed_round));
+    write_line(log, rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
+                                  "queries:l features:u workers:i",
+                                  "params", RW_VERSION, values_json(used), values_json(cli->params),
+                                  texts(&cli->operands), texts(valid), size[0], size[1],
+                                  rw_load_n_features(cli), rw_ranks_count(cli->ctx)));
+}
+
+/* "train", "valid1", ...: the sets' names, as in the model file. */
+static const char *log_set(int set, char buffer[32])
+{
+    if (set == 0)
+        return "train";
+    snprintf(buffer, 32, "valid%d", set);
+    return buffer;
+}
+
+static void log_round(struct train_log *log, const struct rw_round *round)
+{
+    if (!log->file)
+        return;
+    char key[128], set[32];
+    json_t *values = json_object();
+    for (int i = 0; i < round->n_metrics; i++) {
+        const struct rw_metric_value *metric = &round->metrics[i];
+        snprintf(key, sizeof(key), "%s %s", log_set(metric->set, set), metric->name);
+        json_object_set_new(values, key, rw_result_real(metric->value));
+    }
+    write_line(log, rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
+                                  round->round, round->n_leaves, round->best_round, values));
+    write_line(log,
+               rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n partition:n "
+                             "scores:n metrics:n",
+                             "timing", round->round, round->ms, round->ms_lambdas,
+                             round->ms_histograms, round->ms_splits, round->ms_partition,
+                             round->ms_scores, round->ms_metrics));
+}
+
+static json_t *reals(const double *values, int n)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(array, json_real(values[i]));
+    return array;
+}
+
+/* "positions", after the last round of a training with --debias. */
+static void log_positions(struct train_log *log, const struct rw_positions *found)
+{
+    if (!log->file)
+        return;
+    json_t *position = json_array(), *documents = json_array();
+    for (int i = 0; i < found->n; i++) {
+        json_array_append_new(position, json_integer(found->position[i]));
+        json_array_append_new(documents, json_integer((json_int_t)found->n_docs[i]));
+    }
+    json_t *record = rw_result_row("record:s round:i given:b position:o documents:o", "positions",
+                                   found->round, found->is_given, position, documents);
+    if (found->bias)
+        json_object_set_new(record, "bias", reals(found->bias, found->n));
+    json_object_set_new(record, "propensity", reals(found->propensity, found->n));
+    if (found->unclicked)
+        json_object_set_new(record, "unclicked", reals(found->unclicked, found->n));
+    write_line(log, record);
+}
+
+static void log_stage(struct train_log *log, const char *stage, double ms, size_t peak_bytes)
+{
+    if (log->file)
+        write_line(log, rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
+                                      (uint64_t)peak_bytes));
+}
+
+/* 0, or the exit code of an error. The log of a run that failed is removed, unless it resumed. */
+static int log_close(struct train_log *log, int run_failed)
+{
+    if (!log->file)
+        return 0;
+    struct stat about;
+    const int regular = is_regular(log, &about);
+    if (log->file != stdout && fclose(log->file) != 0 && !log->error)
+        log->error = errno;
+    log->file = NULL;
+    if (run_failed && regular && !log->resumes)
+        unlink(log->path);
+    if (!log->error || run_failed)
+        return 0;
+    return rw_msg_errno(log->error, "cannot write '%s'", log->path);
+}
+
+/* ------------------------------------------------------------------ for people */
+
+/* What a tree read of codes that are not on the GPU: a line for people. */
+static void print_far(const struct rw_round *round)
+{
+    const double gb = (double)round->far_hist_bytes / 1e9;
+    rw_msg_line("  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f GB/s",
+                (double)round->far_bytes / 1e9, gb, round->far_hist_ms,
+                round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
+}
+
+/* What was found of the positions at which documents were shown: a line each, of the first ones. */
+static void print_positions(const struct rw_positions *found)
+{
+    enum { MOST_LINES = 20 };
+    const char *what = found->is_given ? "given" : "found";
+    for (int i = 0; i < found->n && i < MOST_LINES; i++) {
+        char documents[48], figure[2][RW_FIGURE_ROOM];
+        snprintf(documents, sizeof(documents), "%llu documents",
+                 (unsigned long long)found->n_docs[i]);
+        rw_msg_line("position %u: propensity %s (%s %s) %s, %s", found->position[i],
+                    rw_figure(found->propensity[i], figure[0]), found->bias ? "bias" : "t-",
+                    rw_figure(found->bias ? found->bias[i] : found->unclicked[i], figure[1]), what,
+                    documents);
+    }
+    if (found->n > MOST_LINES)
+        rw_msg_line("and %d more positions, which a log has (--log)", found->n - MOST_LINES);
+}
+
+/* GPUs of one host, whether they are there or not. */
+static json_t *plan_many(const struct rw_plan *plan, json_t *rows)
+{
+    json_t *many = json_array();
+    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) {
+        const struct rw_plan_many *of = &plan->many[i];
+        char what[32], note[80];
+        snprintf(what, sizeof(what), "  on %d GPUs", of->n_gpus);
+        snprintf(note, sizeof(note), "by a model, %.3g of them for what they exchange",
+                 of->exchange_ms);
+        rw_result_add(rows, "what:s amount:n unit:s note:s", what, of->tree_ms, "ms", note);
+        rw_result_add(many, "gpus:i tree_ms:n exchange_ms:n", of->n_gpus, of->tree_ms,
+                      of->exchange_ms);
+    }
+    return many;
+}
+
+static json_t *plan_document(const struct rw_plan *plan, json_t *rows)
+{
+    json_t *parts = json_array();
+    for (int i = 0; i < plan->n_parts; i++)
+        rw_result_add(parts, "name:s bytes:l", plan->part[i].name, plan->part[i].bytes);
+    return rw_result_row("device:s on_gpu:b threads:i parts:o bytes:l most_bytes:l free_bytes:l "
+                         "host_free_bytes:l far_bytes:l link_rate:n tree_ms:n many:o",
+                         plan->device, plan->on_gpu, plan->n_threads, parts, plan->bytes,
+                         plan->most_bytes, plan->free_bytes, plan->host_free_bytes, plan->far_bytes,
+                         plan->link_rate, plan->tree_ms, plan_many(plan, rows));
+}
+
+static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
+{
+    const struct {
+        const char *what;
+        uint64_t bytes;
+        const char *note;
+    } sums[] = {
+        {"in all", plan->bytes, plan->on_gpu ? "of device memory" : "of memory"},
+        {"at most", plan->most_bytes, "while loading and choosing methods"},
+        {"free", plan->free_bytes, NULL},
+        {"other codes", plan->far_bytes, "of the host's memory, page-locked"},
+        {"available", plan->host_free_bytes, "of the host's memory"},
+    };
+    struct rw_result result = {0};
+    json_t *rows = json_array();
+    rw_result_line(&result, "device   %s\nthreads  %d", plan->device, plan->n_threads);
+    for (int i = 0; i < plan->n_parts; i++)
+        rw_result_add(rows, "what:s amount:l unit:s", plan->part[i].name, plan->part[i].bytes,
+                      "bytes");
+    for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+        if (sums[i].bytes)
+            rw_result_add(rows,
+                          sums[i].note ? "what:s amount:l unit:s note:s" : "what:s amount:l unit:s",
+                          sums[i].what, sums[i].bytes, "bytes", sums[i].note);
+    }
+    if (plan->far_bytes)
+        rw_result_add(rows, "what:s amount:n unit:s note:s", "link", plan->link_rate / 1e9, "GB/s",
+                      "between them");
+    rw_result_add(rows, "what:s amount:n unit:s note:s", "a tree", plan->tree_ms, "ms", "expected");
+    result.document = plan_document(plan, rows);
+    rw_result_rows(&result, NULL, rows, "what=part;amount==%.3g;unit;note");
+    rw_result_print(cli, &result, stdout);
+}
+
+/* 0, or, after an error, an exit code: the host has too little memory for it. */
+static int check_plan(const struct rw_plan *plan)
+{
+    const uint64_t needed = plan->on_gpu ? plan->far_bytes : plan->bytes;
+    if (plan->host_free_bytes == 0 || needed <= plan->host_free_bytes)
+        return 0;
+    rw_msg_error("out of memory: training needs %.1f MB beside the data, and %.1f MB are available",
+                 (double)needed / 1e6, (double)plan->host_free_bytes / 1e6);
+    rw_msg_hint("'rankwood doctor' says what limits it");
+    return RW_EXIT_MACHINE;
+}
+
 /* ------------------------------------------------------------------ rounds */
 
 /* What a rank trains on. */
@@ -76,9 +408,8 @@ struct training {
 
 static struct {
     struct rw_cli *cli; /* borrowed */
-    struct rw_train_log log;
+    struct train_log log;
     struct rw_checkpoints checkpoints;
-    struct rw_train_values values;
     int rounds_run;
     int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
     int disk_full; /* a status: no space for one more tree */
@@ -130,7 +461,7 @@ static int share_end(struct rw_cli *cli, int *code)
 /* Sets' names for people: "valid" when there is only one. */
 static const char *set_name(int set, char buffer[32])
 {
-    return set == 1 && valid_files.given.n == 1 ? "valid" : rw_train_log_set(set, buffer);
+    return set == 1 && valid_files.given.n == 1 ? "valid" : log_set(set, buffer);
 }
 
 static int on_round(void *user, const struct rw_round *round)
@@ -151,11 +482,10 @@ static int on_round(void *user, const struct rw_round *round)
                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                     round->ms_partition, round->ms_scores, round->ms_metrics);
     if (rw_msg_is_verbose() && round->far_bytes)
-        rw_train_far_print(round);
+        print_far(round);
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other ranks by this one", (double)round->bytes_sent / 1e6);
-    rw_train_log_round(&job.log, round);
-    rw_train_values_round(&job.values, round);
+    log_round(&job.log, round);
     reserve(round);
     if (!rw_msg_is_quiet())
         rw_progress_show(round->round, round->n_rounds, round->n_docs);
@@ -166,7 +496,7 @@ static const char *note(void *user)
 {
     (void)user;
     job.is_kept = 1;
-    return rw_train_log_note(&job.log);
+    return log_note(&job.log);
 }
 
 static void on_resume(void *user, const struct rw_resumed *resumed)
@@ -174,28 +504,27 @@ static void on_resume(void *user, const struct rw_resumed *resumed)
     (void)user;
     job.rounds_run = resumed->round;
     rw_msg_line("resume: round %d of '%s'", resumed->round, resumed->path);
-    rw_train_log_begin(&job.log, resumed->note, resumed->round);
-    rw_train_values_resume(&job.values, resumed);
+    log_begin(&job.log, resumed->note, resumed->round);
 }
 
 static void on_start(void *user, struct rw_params *used)
 {
     const struct rw_cli *cli = user;
-    rw_train_log_params(&job.log, used, cli, &valid_files.given, job.size);
+    log_params(&job.log, used, cli, &valid_files.given, job.size);
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
     (void)user;
     rw_load_stage(stage, ms, peak_bytes);
-    rw_train_log_stage(&job.log, stage, ms, peak_bytes);
+    log_stage(&job.log, stage, ms, peak_bytes);
 }
 
 static void on_positions(void *user, const struct rw_positions *found)
 {
     (void)user;
-    rw_train_positions_print(found);
-    rw_train_log_positions(&job.log, found);
+    print_positions(found);
+    log_positions(&job.log, found);
 }
 
 /* ------------------------------------------------------------------ before */
@@ -419,22 +748,18 @@ static void training_release(struct training *t)
 /* ------------------------------------------------------------------ after */
 
 /* The validation figures of the model that was kept, as 'eval' gives them. */
-static int report(struct training *t)
+static void report(const struct rw_model *model)
 {
-    struct rw_cli *cli = t->cli;
-    for (int i = 0; i < valid_files.given.n; i++) {
-        static double *scores;
-        static struct rw_eval *eval;
-        char figure[RW_FIGURE_ROOM], set[32];
-        scores = rw_need(rw_dataset_n_docs(t->valid[i]), sizeof(*scores));
-        RW_STEP(rw_binned_predict(cli->ctx, cli->model, t->valid[i], scores));
-        RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), t->valid[i], scores, &eval));
-        for (int m = 0; m < eval->n_metrics; m++)
-            rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
-                        rw_figure(eval->metrics[m].mean, figure));
-        rw_free(eval);
+    const char *name;
+    double value;
+    char figure[RW_FIGURE_ROOM];
+    for (int i = 0; (name = rw_model_metric_at(model, i, &value)) != NULL; i++) {
+        const char *metric = strchr(name, ' ');
+        const int n =
+            valid_files.given.n == 1 ? 5 : (int)(metric - name); /* "valid", or "valid2" */
+        if (strncmp(name, "valid", 5) == 0)
+            rw_msg_line("%.*s%s %s", n, name, metric, rw_figure(value, figure));
     }
-    return 0;
 }
 
 /* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
@@ -481,9 +806,8 @@ static int write_finished(struct rw_cli *cli)
 }
 
 /* What comes of a training, on the rank that prints and writes. */
-static int finish(struct training *t, double start, int end)
+static int finish(struct rw_cli *cli, double start, int end)
 {
-    struct rw_cli *cli = t->cli;
     char kept[64] = "";
     const int n_trees = rw_model_n_trees(cli->model);
     if (rw_model_info(cli->model).best_round > 0)
@@ -496,10 +820,7 @@ static int finish(struct training *t, double start, int end)
         RW_STEP(write_finished(cli));
     else
         code = keep_interrupted(cli, end ? end : RW_EXIT_FAILURE);
-    if (rw_ranks_count(cli->ctx) > 1 || valid_start_scores.n > 0) /* more than model and data say */
-        rw_train_values_print(&job.values, cli->model, set_name);
-    else
-        RW_STEP(report(t));
+    report(cli->model);
     return code;
 }
 
@@ -517,7 +838,7 @@ static int begin(struct rw_cli *cli)
     if (checkpoint_path && !from && stat(checkpoint_path, &about) == 0 && S_ISREG(about.st_mode))
         rw_msg_warning("'%s' is there, and will be replaced; '--resume auto' would go on from it",
                        checkpoint_path);
-    return log_path ? rw_train_log_open(&job.log, log_path, resumes) : 0;
+    return log_path ? log_open(&job.log, log_path, resumes) : 0;
 }
 
 /* A rank of a training: the only one, or one of many. */
@@ -569,7 +890,7 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     int end = 0;
     RW_STEP(share_end(cli, &end));
     if (leads)
-        return finish(t, start, end);
+        return finish(cli, start, end);
     return rw_model_info(cli->model).is_finished ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
@@ -594,9 +915,9 @@ static int plan(struct rw_cli *cli)
                                                 .n_valid = valid_files.given.n},
                           &plan);
     if (plan.n_parts > 0)
-        rw_train_plan_print(cli, &plan);
+        print_plan(cli, &plan);
     training_release(&t);
-    return status ? status : rw_train_plan_fits(&plan);
+    return status ? status : check_plan(&plan);
 }
 
 static int print_config(struct rw_cli *cli)
@@ -631,7 +952,7 @@ static int run(struct rw_cli *cli)
         code = n_ranks > 1 ? rw_ranks_in_threads(cli, (int)n_ranks, train) : train(cli);
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
-    const int log_code = rw_train_log_close(&job.log, !job.is_kept);
+    const int log_code = log_close(&job.log, !job.is_kept);
     return log_code ? log_code : code;
 }
 

@@ -26,6 +26,15 @@ struct rw_model_info rw_model_info(const struct rw_model *model)
     return info;
 }
 
+const char *rw_model_metric_at(const struct rw_model *model, int i, double *value)
+{
+    const int round = model->best_round > 0 ? model->best_round : model->n_rounds_run;
+    if (i >= model->n_metrics || round == 0)
+        return NULL;
+    *value = model->metric_value[(round - 1) * model->n_metrics + i];
+    return model->metric_name[i];
+}
+
 struct rw_run_view rw_model_run(const struct rw_model *model, int run)
 {
     if (run < 0 || run > model->n_earlier)

@@ -332,49 +332,6 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const str
 
 /* ---- scores ---- */
 
-struct scoring {
-    const struct rw_bins *bins;
-    const struct rw_tree *tree;
-    const struct rw_coded_node *node;
-    double *scores;
-};
-
-static int add_tree(void *user, struct rw_share *share)
-{
-    const struct scoring *job = user;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const int32_t leaf =
-                job->tree->n_leaves == 1 ? 0 : rw_coded_leaf(job->node, job->bins, (uint32_t)doc);
-            job->scores[doc] += (double)job->tree->leaf[leaf];
-        }
-    }
-    return RW_OK;
-}
-
-int rw_binned_predict(struct rw_ctx *ctx, const struct rw_model *model,
-                      const struct rw_dataset *valid, double *scores)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_coded_node *node = NULL;
-    int32_t most = 1;
-    int status = RW_OK;
-    if (!valid->codes)
-        return rw_predict(ctx, model, valid, 0, scores);
-    for (int32_t t = 0; t < model->n_trees; t++)
-        most = model->tree[t].n_leaves > most ? model->tree[t].n_leaves : most;
-    RW_TRY_OUT(RW_NEW(ctx, node, (size_t)most));
-    memset(scores, 0, valid->n_docs * sizeof(*scores));
-    for (int32_t t = 0; t < model->n_trees; t++) {
-        struct scoring job = {valid->codes, &model->tree[t], node, scores};
-        RW_TRY_OUT(rw_code_tree(ctx, valid->codes->cuts, job.tree, node));
-        RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, valid->n_docs, 0, add_tree, &job));
-    }
-out:
-    rw_mem_free(node);
-    return status;
-}
-
 struct rw_resident {
     struct rw_binned train;  /* parts are borrowed, but for those below */
     struct rw_bins *made;    /* train.bins, where the set came with values; owned */

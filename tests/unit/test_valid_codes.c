@@ -98,7 +98,8 @@ static void compare(const struct rw_params *params, const struct rw_binned *binn
 {
     struct rw_dataset *values, *codes;
     struct rw_model *of_values, *of_codes;
-    static double a[N_VALID], b[N_VALID];
+    struct rw_eval *eval;
+    static double scores[N_VALID];
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &values), RW_OK);
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, paths, n_paths, &codes), RW_OK,
                  "%s", rw_last_error(scratch_ctx));
@@ -113,12 +114,18 @@ static void compare(const struct rw_params *params, const struct rw_binned *binn
     struct text expected = train(params, binned, values, &of_values);
     struct text found = train(params, binned, codes, &of_codes);
     assert_same_text(&expected, &found);
-    cr_assert_eq(rw_predict(scratch_ctx, of_values, values, 0, a), RW_OK);
-    cr_assert_eq(rw_binned_predict(scratch_ctx, of_codes, codes, b), RW_OK);
-    cr_assert_eq(memcmp(a, b, values->n_docs * sizeof(*a)), 0);
-    cr_assert_eq(rw_binned_predict(scratch_ctx, of_codes, values, b), RW_OK);
-    cr_assert_eq(memcmp(a, b, values->n_docs * sizeof(*a)), 0);
-    cr_assert_eq(rw_predict(scratch_ctx, of_codes, codes, 0, b), RW_ERR_ARGUMENT);
+    for (int i = 0; i < 2; i++) { /* measured by codes, as by values */
+        double of_round = 0;
+        cr_assert_eq(rw_predict(scratch_ctx, of_codes, values, 0, scores), RW_OK);
+        cr_assert_eq(rw_evaluate(scratch_ctx, rw_params_eval((struct rw_params *)params), values,
+                                 scores, &eval),
+                     RW_OK);
+        cr_assert_not_null(rw_model_metric_at(of_codes, i, &of_round));
+        cr_assert_eq(of_round, eval->metrics[i].mean);
+        rw_free(eval);
+    }
+    cr_assert_null(rw_model_metric_at(of_codes, 2, scores));
+    cr_assert_eq(rw_predict(scratch_ctx, of_codes, codes, 0, scores), RW_ERR_ARGUMENT);
     rw_free(expected.bytes);
     rw_free(found.bytes);
     rw_model_free(of_values);
@@ -372,7 +379,8 @@ Test(valid_codes, cannot_go_on)
     cr_assert_eq(rw_train_on(scratch_ctx, params,
                              &(struct rw_training){.binned = binned, .init = init}, &model),
                  RW_ERR_ARGUMENT);
-    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "rw_binned_read with that model reads it"));
+    cr_assert_not_null(
+        strstr(rw_last_error(scratch_ctx), "rw_binned_read with that model reads it"));
     cr_assert_eq(rw_binned_read(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
     cr_assert_eq(rw_train_on(scratch_ctx, params,
                              &(struct rw_training){.binned = scored, .init = other}, &model),
