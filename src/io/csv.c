@@ -158,7 +158,7 @@ static struct rw_text_found found_in(const struct rw_csv_field *field)
 static const char *bad_value(struct rw_text_chunk *chunk, const char *record,
                              const struct rw_csv_field *field, uint32_t column)
 {
-    const struct rw_csv_layout *layout = chunk->layout;
+    const struct rw_csv_layout *layout = chunk->text->layout;
     const struct rw_csv_field inner = trimmed(field);
     const char *hint = rw_text_value_hint(inner.begin, (size_t)(inner.end - inner.begin),
                                           "\nhint: a missing value is an empty field, NA or NaN");
@@ -269,7 +269,7 @@ static const char *take_word(struct rw_text_chunk *chunk, struct rw_text_worker 
                              "expected a word of at most %d bytes", RW_MAX_WORD_BYTES);
     if (!unquote(chunk, worker, 1, &inner, &word, &n))
         return NULL;
-    const int status = rw_lexicon_add(chunk->layout->lexicon, word, n, &number);
+    const int status = rw_lexicon_add(chunk->text->layout->lexicon, word, n, &number);
     if (status == RW_ERR_DATA)
         return rw_text_wrong(chunk, record->begin, field->begin,
                              "expected at most %d different words", RW_MAX_WORDS);
@@ -297,7 +297,7 @@ static inline const char *plain_number(const char *p, const char *end, char sepa
 static const char *take_field(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                               struct record *record, const char *p, uint32_t column)
 {
-    const struct rw_csv_layout *layout = chunk->layout;
+    const struct rw_csv_layout *layout = chunk->text->layout;
     uint64_t *n_clamped = &worker->builder.n_clamped;
     const struct rw_csv_column *about = &layout->column[column];
     float *value = &worker->value[about->slot];
@@ -334,7 +334,7 @@ static const char *take_field(struct rw_text_chunk *chunk, struct rw_text_worker
 static int add_doc(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                    const struct record *record)
 {
-    const struct rw_csv_layout *layout = chunk->layout;
+    const struct rw_csv_layout *layout = chunk->text->layout;
     struct rw_builder *builder = &worker->builder;
     RW_TRY(
         rw_text_query(chunk, worker, record->begin, record->id_at, record->id, record->id_bytes));
@@ -351,7 +351,7 @@ static int add_doc(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
 static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
                                 const char *p)
 {
-    const struct rw_csv_layout *layout = chunk->layout;
+    const struct rw_csv_layout *layout = chunk->text->layout;
     struct record record = {
         .begin = p, .weight = (double)NAN, .id = "1", .id_bytes = 1, .id_at = p};
     const uint32_t n = layout->n_columns;
@@ -390,7 +390,8 @@ static uint64_t lines_in(const char *p, const char *end)
 void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
 {
     const char *p = chunk->begin;
-    int status = RW_GROW(NULL, worker->value, worker->value_room, (size_t)chunk->layout->n_slots);
+    int status =
+        RW_GROW(NULL, worker->value, worker->value_room, (size_t)chunk->text->layout->n_slots);
     while (status >= 0 && p < chunk->end) {
         const char *record = p;
         if (ends_line(p, chunk->end)) /* an empty line */

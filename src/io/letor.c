@@ -141,7 +141,7 @@ static const char *parse_category(struct rw_text_chunk *chunk, const char *line,
     if (is_nan)
         return q;
     const int n = snprintf(word, sizeof(word), "%llu", (unsigned long long)id);
-    const int status = rw_lexicon_add(chunk->lexicon, word, (size_t)n, &number);
+    const int status = rw_lexicon_add(chunk->text->lexicon, word, (size_t)n, &number);
     if (status == RW_ERR_DATA)
         return rw_text_wrong(chunk, line, p, "expected at most %d different categories",
                              RW_MAX_WORDS);
@@ -179,7 +179,7 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
     *last = (int32_t)feature;
     const char *text = ++q;
     int clamped;
-    if (chunk->lexicon && rw_lexicon_has(chunk->lexicon, feature))
+    if (chunk->text->lexicon && rw_lexicon_has(chunk->text->lexicon, feature))
         return parse_category(chunk, line, text, end, feature, value);
     q = rw_number_parse(text, end, value, &clamped);
     if (!q) {
@@ -325,7 +325,7 @@ static inline int is_wanted(const struct rw_text_pick *pick, uint32_t doc)
 static int parse_fields(struct rw_text_chunk *chunk, const char *line, const char *end)
 {
     struct rw_text_pick *pick = &chunk->worker->pick;
-    const int is_picked = chunk->want == RW_TEXT_PICK;
+    const int is_picked = chunk->text->want == RW_TEXT_PICK;
     const char *p = skip_blanks(line, end);
     if (p == end || *p == '#')
         return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
@@ -346,8 +346,8 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     if (!p)
         return chunk->status;
     const size_t id_bytes = (size_t)(p - id);
-    p = chunk->want == RW_TEXT_SKIM ? skip_entries(chunk, p, end, &proven)
-                                    : parse_entries(chunk, line, p, end, &proven);
+    p = chunk->text->want == RW_TEXT_SKIM ? skip_entries(chunk, p, end, &proven)
+                                          : parse_entries(chunk, line, p, end, &proven);
     if (!p)
         return chunk->status;
     if (has_nul(line, proven.begin) || has_nul(proven.end, end))
@@ -390,17 +390,18 @@ void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *wo
     worker->builder.n_clamped += worker->entries.n_clamped;
     worker->entries.n_clamped = 0;
     chunk->worker = NULL;
-    if (chunk->want == RW_TEXT_PICK) {
+    if (chunk->text->want == RW_TEXT_PICK) {
         if (chunk->status == RW_OK && worker->pick.n_seen != worker->pick.n_docs)
             changed(chunk);
         return;
     }
-    int status = chunk->take && chunk->status == RW_OK
-                     ? chunk->take(chunk->take_user, &worker->builder)
+    const struct rw_text *text = chunk->text;
+    int status = text->take && chunk->status == RW_OK
+                     ? text->take(text->take_user, &worker->builder)
                      : RW_OK;
     if (status >= 0)
-        status = chunk->early && chunk->status == RW_OK
-                     ? rw_early_pack(chunk->early, chunk->number, &worker->builder, &chunk->builder)
+        status = text->early && chunk->status == RW_OK
+                     ? rw_early_pack(text->early, chunk->number, &worker->builder, &chunk->builder)
                      : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
         rw_text_chunk_fail(chunk, status);

@@ -23,7 +23,8 @@ struct text {
     struct rw_source source;
     struct text_file *file; /* [n_files] owned */
     uint32_t n_files;
-    struct rw_seen *seen; /* owned */
+    const struct rw_text *letor; /* of the file at work */
+    struct rw_seen *seen;        /* owned */
     size_t chunk_bytes;
     const char *const *paths; /* [n_paths] borrowed */
     int n_paths;
@@ -145,7 +146,7 @@ static int skim(struct text *t)
     for (uint32_t i = 0; i < t->n_files; i++) {
         struct text_file *file = &t->file[i];
         int more = 1;
-        rw_text_skim(file->letor);
+        file->letor->want = RW_TEXT_SKIM;
         while (more)
             RW_TRY_OUT(rw_text_next(ctx, file->letor, &list, &more));
         RW_TRY_OUT(add_chunks(source, file));
@@ -163,30 +164,25 @@ out:
 
 struct pass_job {
     struct text *text;
-    const struct text_file *file; /* the stream at work; borrowed */
-    int has_failed;               /* by any thread: all stop */
-    uint32_t n_read;              /* chunks of the stream, by all threads */
+    uint32_t first_chunk, n_chunks; /* of the file at work, as it was skimmed */
+    uint32_t n_read;                /* of these, by all threads */
 };
 
-static const struct text_file *file_of(const struct text *t, uint32_t chunk)
+static int read_chunk(void *user, uint64_t number, int thread)
 {
-    uint32_t i = t->n_files - 1;
-    while (t->file[i].first_chunk > chunk)
-        i--;
-    return &t->file[i];
-}
-
-static int read_chunk(struct text *t, uint32_t chunk, int thread)
-{
+    struct pass_job *job = user;
+    struct text *t = job->text;
     struct rw_source *source = &t->source;
-    const struct text_file *file = file_of(t, chunk);
     struct rw_text_worker *worker = &t->worker[thread];
-    const uint32_t first = source->first_doc[chunk];
+    __atomic_fetch_add(&job->n_read, 1, __ATOMIC_RELAXED);
+    if (number >= job->n_chunks)
+        return RW_ERR_DATA;
+    const uint32_t chunk = job->first_chunk + (uint32_t)number, first = source->first_doc[chunk];
     worker->pick.n_docs = source->first_doc[chunk + 1] - first;
     worker->pick.label = source->documents->label + first;
     worker->pick.in = source->sample.in ? source->sample.in + first : NULL;
     worker->pick.which = (uint8_t)source->sampled;
-    int status = rw_text_pick(file->letor, chunk - file->first_chunk, worker);
+    int status = rw_text_pick(t->letor, number, worker);
     worker->n_clamped += worker->builder.n_clamped;
     if (status >= 0)
         status = rw_source_take(source, chunk, thread, &worker->builder, worker->pick.row);
@@ -194,52 +190,22 @@ static int read_chunk(struct text *t, uint32_t chunk, int thread)
     return status;
 }
 
-static int read_some(void *user, struct rw_share *share)
+/* What is no plain file is opened again. */
+static int read_file(struct text *t, uint32_t i)
 {
-    struct pass_job *job = user;
-    for (uint64_t chunk, end; rw_share_next(share, &chunk, &end);) {
-        if (__atomic_load_n(&job->has_failed, __ATOMIC_RELAXED))
-            return RW_OK;
-        if (file_of(job->text, (uint32_t)chunk)->is_stream)
-            continue;
-        const int status = read_chunk(job->text, (uint32_t)chunk, share->thread);
-        if (status < 0) {
-            __atomic_store_n(&job->has_failed, 1, __ATOMIC_RELAXED);
-            return status;
-        }
-    }
-    return RW_OK;
-}
-
-static int read_one(void *user, uint64_t number, int thread)
-{
-    struct pass_job *job = user;
-    const uint32_t chunk = job->file->first_chunk + (uint32_t)number;
-    const int is_known =
-        chunk < job->text->source.n_chunks && file_of(job->text, chunk) == job->file;
-    __atomic_fetch_add(&job->n_read, 1, __ATOMIC_RELAXED);
-    return is_known ? read_chunk(job->text, chunk, thread) : RW_ERR_DATA;
-}
-
-/* What can be read once a pass. */
-static int read_streams(struct pass_job *job)
-{
-    struct text *t = job->text;
-    for (uint32_t i = 0; i < t->n_files; i++) {
-        struct text_file *file = &t->file[i];
-        if (!file->is_stream)
-            continue;
-        job->file = file;
+    struct text_file *file = &t->file[i];
+    struct pass_job job = {.text = t, .first_chunk = file->first_chunk};
+    const uint32_t end = i + 1 < t->n_files ? file[1].first_chunk : t->source.n_chunks;
+    if (file->is_stream) {
         const int is_text = open_file(t, file);
         if (is_text <= 0 || !file->is_stream)
             return is_text < 0 ? is_text : RW_ERR_DATA;
-        job->n_read = 0;
-        RW_TRY(rw_text_each(t->source.ctx, file->letor, read_one, job));
-        const uint32_t end = i + 1 < t->n_files ? file[1].first_chunk : t->source.n_chunks;
-        if (job->n_read != end - file->first_chunk) /* it became shorter */
-            return RW_ERR_DATA;
     }
-    return RW_OK;
+    file->letor->want = RW_TEXT_PICK;
+    t->letor = file->letor;
+    job.n_chunks = end - file->first_chunk;
+    RW_TRY(rw_text_each(t->source.ctx, file->letor, read_chunk, &job));
+    return job.n_read == job.n_chunks ? RW_OK : RW_ERR_DATA; /* it became shorter */
 }
 
 /* While boundaries are found, memory is at its peak, and no thread reads. */
@@ -275,11 +241,9 @@ static int read_pass(struct rw_source *source)
 {
     struct text *t = source->self;
     struct rw_ctx *ctx = source->ctx;
-    struct pass_job job = {.text = t};
-    RW_TRY(make_workers(t));
-    int worst = rw_parallel(ctx, ctx->n_threads, source->n_chunks, 1, read_some, &job);
-    if (worst >= 0)
-        worst = read_streams(&job);
+    int worst = make_workers(t);
+    for (uint32_t i = 0; i < t->n_files && worst >= 0; i++)
+        worst = read_file(t, i);
     if (source->sampled)
         rest(t);
     if (worst == RW_ERR_DATA)

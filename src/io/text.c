@@ -218,18 +218,6 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
     return RW_OK;
 }
 
-/* ---- chunks ---- */
-
-/* What is told of all chunks. */
-static struct rw_text_chunk new_chunk(const struct rw_text *text)
-{
-    return (struct rw_text_chunk){.want = text->want,
-                                  .lexicon = text->lexicon,
-                                  .layout = text->layout,
-                                  .take = text->take,
-                                  .take_user = text->take_user};
-}
-
 /* ---- ranges of a plain file ---- */
 
 /* Bytes of the range, or of the whole file. */
@@ -309,7 +297,7 @@ static void parse_range(const struct rw_text *text, uint64_t number, struct rw_t
     if (chunk->status < 0)
         return;
     text->kind->parse(chunk, worker);
-    if ((chunk->status == RW_OK || chunk->want == RW_TEXT_PICK) && chunk->read_errno)
+    if ((chunk->status == RW_OK || text->want == RW_TEXT_PICK) && chunk->read_errno)
         chunk->status = RW_ERR_IO;
 }
 
@@ -323,66 +311,60 @@ static uint64_t count(const char *text, size_t n)
     return n_lines;
 }
 
-uint64_t rw_text_count_lines(const struct rw_input *input, uint64_t end)
+/* Lines that end in bytes [at, at + n_bytes); *n_read: bytes that could be read. */
+static uint64_t count_at(const struct rw_input *input, uint64_t at, uint64_t n_bytes,
+                         uint64_t *n_read)
 {
-    enum { WINDOW_BYTES = 1 << 20 };
+    enum { WINDOW_BYTES = 1 << 16 };
     char *text;
     uint64_t n_lines = 0;
-    size_t got = 1;
-    if (end == 0 || RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
+    size_t got = WINDOW_BYTES;
+    *n_read = 0;
+    if (RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
         return 0;
-    for (uint64_t at = 0; at < end && got > 0; at += got) {
-        const size_t n = end - at < WINDOW_BYTES ? (size_t)(end - at) : WINDOW_BYTES;
-        if (rw_input_read_at(input, at, text, n, &got) != 0)
+    while (*n_read < n_bytes && got == WINDOW_BYTES) {
+        const uint64_t left = n_bytes - *n_read;
+        if (rw_input_read_at(input, at + *n_read, text,
+                             left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES, &got) != 0)
             break;
+        *n_read += got;
         n_lines += count(text, got);
     }
     rw_mem_free(text);
     return n_lines;
 }
 
-static uint64_t guess_lines_of(const struct rw_input *input, uint64_t begin, uint64_t n_bytes)
+uint64_t rw_text_count_lines(const struct rw_input *input, uint64_t end)
 {
-    enum { WINDOWS = 8, WINDOW_BYTES = 1 << 16 };
-    char *text;
-    uint64_t n_seen = 0, n_lines = 0;
-    if (RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
-        return 0;
-    const int is_small = n_bytes <= (uint64_t)WINDOWS * WINDOW_BYTES;
-    for (uint64_t w = 0; w < WINDOWS; w++) {
-        const uint64_t at = is_small ? w * WINDOW_BYTES : n_bytes / WINDOWS * w;
-        const uint64_t left = at < n_bytes ? n_bytes - at : 0;
-        size_t got;
-        if (rw_input_read_at(input, begin + at, text,
-                             left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES, &got) != 0)
-            break;
-        n_seen += got;
-        n_lines += count(text, got);
-    }
-    rw_mem_free(text);
-    return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
-}
-
-static uint64_t guess_packed_lines(const struct rw_input *input)
-{
-    enum { WINDOW_BYTES = 1 << 22 };
-    unsigned char *text;
-    uint64_t n_file = 0;
-    size_t n_raw = 0;
-    if (!rw_input_is_packed(input, &n_file) || RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
-        return 0;
-    const size_t n = rw_input_peek(input, text, WINDOW_BYTES, &n_raw);
-    const uint64_t n_lines = count((const char *)text, n);
-    rw_mem_free(text);
-    return n_raw ? (uint64_t)((double)n_lines * ((double)n_file / (double)n_raw)) : 0;
+    uint64_t n_read;
+    return count_at(input, 0, end, &n_read);
 }
 
 uint64_t rw_text_guess_lines(const struct rw_text *text)
 {
-    uint64_t n_bytes;
-    if (!rw_input_is_seekable(text->input, &n_bytes))
-        return guess_packed_lines(text->input);
-    return guess_lines_of(text->input, text->begin, range_bytes(text, n_bytes));
+    enum { WINDOWS = 8, WINDOW_BYTES = 1 << 16, PEEKED_BYTES = 1 << 22 };
+    uint64_t n_bytes = 0, n_seen = 0, n_lines = 0, n_read;
+    if (rw_input_is_seekable(text->input, &n_bytes)) {
+        n_bytes = range_bytes(text, n_bytes);
+        const int is_small = n_bytes <= (uint64_t)WINDOWS * WINDOW_BYTES;
+        for (uint64_t w = 0; w < WINDOWS; w++) {
+            const uint64_t at = is_small ? w * WINDOW_BYTES : n_bytes / WINDOWS * w;
+            const uint64_t left = at < n_bytes ? n_bytes - at : 0;
+            n_lines += count_at(text->input, text->begin + at,
+                                left < WINDOW_BYTES ? left : WINDOW_BYTES, &n_read);
+            n_seen += n_read;
+        }
+    } else if (rw_input_is_packed(text->input, &n_bytes)) {
+        unsigned char *first;
+        size_t n_raw = 0;
+        if (RW_NEW_RAW(NULL, first, PEEKED_BYTES) < 0)
+            return 0;
+        n_lines =
+            count((const char *)first, rw_input_peek(text->input, first, PEEKED_BYTES, &n_raw));
+        n_seen = n_raw;
+        rw_mem_free(first);
+    }
+    return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
 }
 
 /* ---- blocks ---- */
@@ -508,8 +490,7 @@ static int cut(struct rw_text *text, const struct rw_text_block *block)
     for (; p < end; n++) {
         struct rw_text_chunk *chunk = &text->chunk[n];
         const int is_last = n == text->at_once - 1 || (size_t)(end - p) <= chunk_bytes;
-        *chunk = new_chunk(text);
-        chunk->begin = p;
+        *chunk = (struct rw_text_chunk){.text = text, .begin = p};
         chunk->end = p = is_last ? end : text->kind->line_end(text, p, p + chunk_bytes, end);
     }
     return n;
@@ -671,11 +652,10 @@ static int next_ranges(struct rw_ctx *ctx, struct rw_text *text, struct rw_build
     const int most = text->take ? text->at_once : text->few_at_once;
     const int n = left < (uint64_t)most ? (int)left : most;
     RW_TRY(open_early(ctx, text, list));
-    for (int i = 0; i < n; i++) {
-        text->chunk[i] = new_chunk(text);
-        text->chunk[i].early = list->early;
-        text->chunk[i].number = text->next_chunk + (uint64_t)i;
-    }
+    text->early = list->early;
+    for (int i = 0; i < n; i++)
+        text->chunk[i] =
+            (struct rw_text_chunk){.text = text, .number = text->next_chunk + (uint64_t)i};
     rw_parallel(ctx, text->n_threads, (uint64_t)n, 1, parse_ranges, text);
     text->next_chunk += (uint64_t)n;
     *more = text->next_chunk < text->n_chunks;
@@ -797,11 +777,6 @@ void rw_text_close(struct rw_text *text)
 
 /* ---- a file that is read several times ---- */
 
-void rw_text_skim(struct rw_text *text)
-{
-    text->want = RW_TEXT_SKIM;
-}
-
 const uint32_t *rw_text_chunk_docs(const struct rw_text *text, uint64_t *n_chunks)
 {
     *n_chunks = text->n_known;
@@ -810,7 +785,7 @@ const uint32_t *rw_text_chunk_docs(const struct rw_text *text, uint64_t *n_chunk
 
 int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker)
 {
-    struct rw_text_chunk chunk = {.want = RW_TEXT_PICK, .lexicon = text->lexicon};
+    struct rw_text_chunk chunk = {.text = text};
     RW_TRY(RW_GROW(NULL, worker->pick.row, worker->pick.row_room, worker->pick.n_docs));
     if (text->by_ranges) {
         parse_range(text, number, worker, &chunk);
@@ -822,9 +797,33 @@ int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_wor
     return chunk.status;
 }
 
+struct each_job {
+    rw_text_each_fn *each;
+    void *user;
+    int has_failed; /* in any thread: all stop */
+};
+
+static int each_range(void *user, struct rw_share *share)
+{
+    struct each_job *job = user;
+    for (uint64_t chunk, end; rw_share_next(share, &chunk, &end);) {
+        if (__atomic_load_n(&job->has_failed, __ATOMIC_RELAXED))
+            return RW_OK;
+        const int status = job->each(job->user, chunk, share->thread);
+        if (status < 0) {
+            __atomic_store_n(&job->has_failed, 1, __ATOMIC_RELAXED);
+            return status;
+        }
+    }
+    return RW_OK;
+}
+
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user)
 {
+    struct each_job job = {.each = each, .user = user};
     int more = 1;
+    if (text->by_ranges)
+        return rw_parallel(ctx, text->n_threads, text->n_chunks, 1, each_range, &job);
     text->each = each;
     text->each_user = user;
     while (more)

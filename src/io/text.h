@@ -63,7 +63,8 @@ rw_letor_fast_fn rw_letor_fast(int i);
 
 /* --- what a chunk has --- */
 
-/* What is wanted of a chunk: all of it, but the entries, or the entries of some documents. */
+/* What is wanted of a text's chunks: all of them, all but the entries, so that documents have no
+ * features, or the entries of some documents. */
 enum rw_text_want { RW_TEXT_ALL, RW_TEXT_SKIM, RW_TEXT_PICK };
 
 /* The documents of a chunk that was skimmed before, some of which are picked. */
@@ -100,16 +101,11 @@ struct rw_text_location {
     size_t column; /* from 1, in bytes */
 };
 struct rw_text_chunk {
-    const char *begin, *end; /* borrowed, RW_TEXT_PAD bytes readable on either side */
-    enum rw_text_want want;
-    struct rw_early *early; /* NULL: the values stay in the builder; borrowed */
-    rw_take_lines_fn *take; /* as of the list */
-    void *take_user;
-    struct rw_lexicon *lexicon;         /* NULL: all values are numbers; borrowed */
-    const struct rw_csv_layout *layout; /* of CSV; borrowed */
-    uint64_t number;                    /* of the chunk, for `early` */
-    struct rw_text_worker *worker;      /* borrowed while it is parsed */
-    struct rw_builder builder;          /* packed; not of picked documents */
+    const struct rw_text *text;    /* borrowed */
+    const char *begin, *end;       /* borrowed, RW_TEXT_PAD bytes readable on either side */
+    uint64_t number;               /* of the chunk, for `early` */
+    struct rw_text_worker *worker; /* borrowed while it is parsed */
+    struct rw_builder builder;     /* packed; not of picked documents */
     struct rw_text_location
         *query_location; /* [builder.n_queries] where each query's id first stands */
     size_t query_location_room;
@@ -198,8 +194,9 @@ struct rw_text {
     int at_once;                   /* most chunks that are parsed at a time */
     int few_at_once;               /* the same of chunks whose values are wanted soon */
     struct rw_text_chunk *chunk;   /* [at_once]; owned */
-    rw_take_lines_fn *take;        /* as of the list at hand */
+    rw_take_lines_fn *take;        /* as of the list at hand; NULL if some values are words */
     void *take_user;
+    struct rw_early *early; /* of the list at hand; NULL: values stay in the builders; borrowed */
     int by_ranges;
     uint64_t n_chunks, next_chunk; /* by ranges */
     struct rw_range *range;        /* of a plain file's bytes, or NULL: all of them; borrowed */
@@ -248,8 +245,6 @@ uint64_t rw_text_count_lines(const struct rw_input *input, uint64_t end);
 
 /* --- a file that is read several times --- */
 
-/* From now on entries are not looked at: documents have no features. */
-void rw_text_skim(struct rw_text *text);
 /* Of a text that is skimmed, when all of it is read: [*n_chunks] the documents of each chunk. Those
  * of blocks are the same ones each time the file is opened by as many threads and with chunks of
  * the same size. */
@@ -257,8 +252,8 @@ const uint32_t *rw_text_chunk_docs(const struct rw_text *text, uint64_t *n_chunk
 /* Parses the documents of a chunk that worker->pick wants into worker->builder. Threads may do so
  * side by side, with a worker of theirs each. Of blocks: in the call for that chunk only. */
 int rw_text_pick(const struct rw_text *text, uint64_t chunk, struct rw_text_worker *worker);
-/* Calls each(user, chunk, thread) for every chunk of blocks that were just opened; threads do so
- * side by side. Stops at the first status below 0. */
+/* Calls each(user, chunk, thread) for every chunk of a text, whose blocks were just opened; threads
+ * do so side by side. Stops at the first status below 0. */
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user);
 
 void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);

@@ -367,6 +367,7 @@ Test(letor_codes, changed)
     cr_assert_eq(rw_input_open_memory(scratch_ctx, "a", text, strlen(text), &input), RW_OK);
     cr_assert_eq(rw_text_open(scratch_ctx, &rw_letor_text, input, NULL, NULL, 1000, &letor), RW_OK);
     cr_assert_eq(letor->n_chunks, 1);
+    letor->want = RW_TEXT_PICK;
     for (uint32_t n = 2; n < 5; n++) {
         for (int is_other = 0; is_other < 2; is_other++) {
             worker.pick.n_docs = n;

@@ -9,7 +9,9 @@ static struct rw_dataset *parse_by(rw_letor_fast_fn fast, const char *text, size
 {
     char *padded = calloc(1, n + 2 * RW_TEXT_PAD);
     struct rw_text_worker worker = {.fast = fast};
-    struct rw_text_chunk chunk = {.begin = padded + RW_TEXT_PAD, .end = padded + RW_TEXT_PAD + n};
+    const struct rw_text file = {.want = RW_TEXT_ALL};
+    struct rw_text_chunk chunk = {
+        .text = &file, .begin = padded + RW_TEXT_PAD, .end = padded + RW_TEXT_PAD + n};
     struct rw_dataset *dataset = NULL;
     memcpy(padded + RW_TEXT_PAD, text, n);
     rw_letor_chunk_parse(&chunk, &worker);
