@@ -1,15 +1,69 @@
-#include "objective/debias.h"
+/* Training on clicks: what the position at which a document was shown did to whether it was clicked
+ * is estimated beside the trees, and taken out of the gradients. Two ways of lambdarank:
+ *
+ *   additive  A document's score in training is its own and the bias of its position: pairs, ranks
+ *             and norm alike. After each tree's gradients a Newton step moves the biases, with L2
+ *             (LightGBM's `position`).
+ *   ipw       A pair weighs 1 / (t+ of the better document's position x t- of the other's). After
+ *             each tree's gradients, a position's t+ is the cost of pairs whose better document
+ *             stood there, each divided by the other's t-, over that of the first position, to the
+ *             power 1 / (1 + norm); t- likewise of the other documents (Hu, Wang, Peng and Li,
+ *             "Unbiased LambdaMART", 2019, eq. 30 and 31; XGBoost's `lambdarank_unbiased`).
+ *
+ * What is summed by position is integers: neither the order of threads nor ranks can matter, and
+ * one formula in double makes a tree's biases of them. A model does not have them; validation does
+ * not use them. */
+#include "objective/objective.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/number.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"
 
-/* Where they stand among the parameters of rw_objective_debiased. */
+/* The words of the parameter `debias`. */
+enum rw_debias_kind { RW_DEBIAS_OFF, RW_DEBIAS_ADDITIVE, RW_DEBIAS_IPW };
+
+enum { RW_DEBIAS_LEAST_EXPONENT = -10 }; /* t+ and t- are from 2^-10 to 2^10 */
+/* A pair weighs at most so much. */
+#define RW_DEBIAS_MOST_WEIGHT 1024.0
+
+/* A sum as hi x 2^32 + lo, lo in [0, 2^32). */
+struct rw_wide_sum {
+    int64_t hi, lo;
+};
+/* Of the documents at a position. additive: of lambdas and hessians in units of 2^-40; ipw: of the
+ * costs of pairs in which they are the better one, or the other, in units of 2^-24. */
+struct rw_position_sums {
+    struct rw_wide_sum of[2];
+};
+/* additive: the bias; ipw: t+ and t-. */
+struct rw_position_bias {
+    double of[2];
+};
+
+struct rw_debias {
+    struct rw_arena arena; /* has the arrays */
+    struct rw_ctx *ctx;    /* borrowed */
+    enum rw_debias_kind kind;
+    double sigma;             /* of the rule */
+    double l2, power;         /* additive: of a document; ipw: 1 / (1 + norm) */
+    int is_given;             /* the propensities are: they stay as they are */
+    const uint16_t *position; /* [n_docs] borrowed */
+    uint32_t n_positions;     /* one more than the greatest, on all ranks */
+    uint32_t first;           /* the least one that has documents: where t+ and t- are 1 */
+    uint64_t *n_docs;         /* [n_positions] of all ranks */
+    /* [n_positions] those of the next tree's gradients, and those of the last tree's */
+    struct rw_position_bias *bias, *before;
+    int n_threads;
+    struct rw_position_sums *sums; /* [n_threads][n_positions] */
+};
+
+/* Where they stand among the parameters of rw_objective_debias. */
 enum { DEBIAS = 3, POSITION_L2 = 4, POSITION_NORM = 5 };
 enum { COST_EXPONENT = 24 };
 static const double ln2 = 0.6931471805599453;
@@ -243,7 +297,9 @@ static double limited_power(double exponent)
     return rw_exp2(exponent < least ? least : exponent > -least ? -least : exponent);
 }
 
-double rw_debias_propensity(const struct rw_debias *debias, const struct rw_position_bias *bias,
+/* How likely a click is at a position, as a multiple of the first one's, within the limits of t+.
+ * bias: [n_positions], as of `debias`. */
+static double propensity_of(const struct rw_debias *debias, const struct rw_position_bias *bias,
                             uint32_t position)
 {
     const double own = bias[position].of[0];
@@ -316,8 +372,10 @@ static const char *parse_number(const char *p, const char *end, double least, do
     return p && !clamped && *value >= least && *value <= most ? skip_blanks(p, end) : NULL;
 }
 
-int rw_debias_parse_line(enum rw_debias_kind kind, const char *text, const char *end,
-                         uint32_t *position, struct rw_position_bias *bias)
+/* "3 0.25": a position and its bias, or "3 0.25 1", and its t+ and t-; without a t- it is 1. The
+ * line is [text, end). Returns 0 for a malformed line. */
+static int parse_line(enum rw_debias_kind kind, const char *text, const char *end,
+                      uint32_t *position, struct rw_position_bias *bias)
 {
     const double most = rw_pow2(-RW_DEBIAS_LEAST_EXPONENT);
     double number = 0.0;
@@ -375,7 +433,7 @@ static int read_lines(const struct rw_debias *debias, const char *name, const ch
         struct rw_position_bias bias;
         uint32_t position;
         if (end > text && !(end == text + 1 && *text == '\r')) {
-            if (!rw_debias_parse_line(debias->kind, text, end, &position, &bias))
+            if (!parse_line(debias->kind, text, end, &position, &bias))
                 return rw_fail(debias->ctx, RW_ERR_PARSE,
                                "%s:%u: expected 'POSITION PROPENSITY': a whole number from 0 to %d "
                                "and a number from 1/1024 to 1024, and perhaps one more for t-",
@@ -455,7 +513,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
         position[told.n] = p;
         n_docs[told.n] = debias->n_docs[p];
         found[told.n] = bias[p].of[0];
-        propensity[told.n] = rw_debias_propensity(debias, bias, p);
+        propensity[told.n] = propensity_of(debias, bias, p);
         other[told.n++] = bias[p].of[1];
     }
     told.position = position;
@@ -488,8 +546,10 @@ static const struct rw_objective_state debias_state = {.version = 1,
                                                        .read = debias_read,
                                                        .report = debias_report};
 
-const struct rw_objective rw_objective_debiased = {
+const struct rw_objective rw_objective_debias = {
     .name = "lambdarank",
+    .chosen_by = "debias",
+    .one_label = "debias, which learns the bias of one label's clicks",
     .params = "sigma truncation norm debias position-l2 position-norm",
     .ranks = 1,
     .is_fixed = 1,

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "metric/metric.h"
-#include "objective/debias.h"
 #include "objective/objective.h"
 
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
@@ -73,12 +72,8 @@ static const struct rw_objective of_all_pairs = {.name = "lambdarank",
                                                  .check = check,
                                                  .query = query_of};
 
-enum { DEBIAS = 5 }; /* among its parameters */
-
 static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)
 {
-    if (rule->value[DEBIAS] != RW_DEBIAS_OFF)
-        return &rw_objective_debiased;
     const double delta = rule->value[RW_LAMBDARANK_DELTA], pairs = rule->value[RW_LAMBDARANK_PAIRS];
     if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_TOPK)
         return NULL;
@@ -88,8 +83,7 @@ static const struct rw_objective *variant_of(const struct rw_objective_rule *rul
 }
 
 const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
-                                                     .params =
-                                                         "sigma norm delta pairs truncation debias",
+                                                     .params = "sigma norm delta pairs truncation",
                                                      .ranks = 1,
                                                      .is_fixed = 1,
                                                      .device = RW_OBJECTIVE_PAIRS,

@@ -30,6 +30,17 @@ const struct rw_objective *rw_objective_at(int i)
     return i >= 0 && i < (int)(sizeof(objectives) / sizeof(objectives[0])) ? objectives[i] : NULL;
 }
 
+const struct rw_objective *rw_objective_variant_at(int i)
+{
+    static const struct rw_objective *const variants[] = {
+#define RW_OBJECTIVE(name)
+#define RW_VARIANT(name) &rw_objective_##name,
+#include "objective/objectives.def"
+#undef RW_OBJECTIVE
+    };
+    return i >= 0 && i < (int)(sizeof(variants) / sizeof(variants[0])) ? variants[i] : NULL;
+}
+
 const struct rw_objective *rw_objective_for(const struct rw_objective *objective,
                                             const struct rw_objective_rule *rule)
 {
@@ -74,6 +85,24 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
         else if (strcmp(name, "norm") == 0)
             rule->pair.norm = value != 0.0;
     }
+}
+
+const struct rw_objective *
+rw_objective_choose(struct rw_objective_rule *rule, const struct rw_objective *row,
+                    double (*value_of)(const void *user, const char *name), const void *user)
+{
+    const struct rw_objective *variant;
+    for (int i = 0; (variant = rw_objective_variant_at(i)) != NULL; i++) {
+        if (strcmp(variant->name, row->name) == 0 && value_of(user, variant->chosen_by) != 0.0) {
+            rw_objective_rule_init(rule, variant, value_of, user);
+            return variant;
+        }
+    }
+    rw_objective_rule_init(rule, row, value_of, user);
+    const struct rw_objective *objective = rw_objective_for(row, rule);
+    if (objective != row)
+        rw_objective_rule_init(rule, objective, value_of, user);
+    return objective;
 }
 
 static double most_weight(const struct rw_dataset *dataset)

@@ -129,6 +129,9 @@ struct rw_objective_state {
 
 struct rw_objective {
     const char *name;
+    const char *chosen_by; /* of a variant: the parameter; else NULL */
+    const char
+        *one_label;     /* why it takes one label a document: "debias, which ..."; NULL: several */
     const char *params; /* "sigma decay": the parameters that it reads */
     int ranks;          /* ranks a query's documents by their gains; else it fits labels */
     int draws;          /* random numbers, by the seed */
@@ -153,11 +156,14 @@ struct rw_objective {
 };
 
 #define RW_OBJECTIVE(name) extern const struct rw_objective rw_objective_##name;
+#define RW_VARIANT         RW_OBJECTIVE
 #include "objective/objectives.def"
 #undef RW_OBJECTIVE
 
 /* Table, by index; NULL past the end. */
 const struct rw_objective *rw_objective_at(int i);
+/* The variants of the table, in the same way. */
+const struct rw_objective *rw_objective_variant_at(int i);
 /* What trains by the rule, which is of the objective's parameters: the objective or its variant. */
 const struct rw_objective *rw_objective_for(const struct rw_objective *objective,
                                             const struct rw_objective_rule *rule);
@@ -169,6 +175,12 @@ int rw_objective_param(const struct rw_objective *objective, const char *name);
 void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_objective *objective,
                             double (*value_of)(const void *user, const char *name),
                             const void *user);
+
+/* What trains where `row` is asked for, the row or a variant, and its rule, without a seed and
+ * labels; value_of is asked for the parameters. */
+const struct rw_objective *
+rw_objective_choose(struct rw_objective_rule *rule, const struct rw_objective *row,
+                    double (*value_of)(const void *user, const char *name), const void *user);
 
 /* The gradients of a training set, for an objective that is handed over. */
 struct rw_dataset;

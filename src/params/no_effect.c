@@ -237,12 +237,16 @@ int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const stru
 {
     struct judging j = {.ctx = ctx, .params = params, .facts = facts};
     /* what conditions by name look at: the objective, its variants and the metrics */
-    static const enum rw_param_at first[] = {
-        RW_AT_PARAM_debias,          RW_AT_PARAM_delta,
-        RW_AT_PARAM_pairs,           RW_AT_PARAM_metric,
-        RW_AT_PARAM_sample_queries,  RW_AT_PARAM_sample_docs,
-        RW_AT_PARAM_sample_features, RW_AT_PARAM_sample_features_node,
-        RW_AT_PARAM_rounding};
+    static const enum rw_param_at first[] = {RW_AT_PARAM_delta,
+                                             RW_AT_PARAM_pairs,
+                                             RW_AT_PARAM_metric,
+                                             RW_AT_PARAM_sample_queries,
+                                             RW_AT_PARAM_sample_docs,
+                                             RW_AT_PARAM_sample_features,
+                                             RW_AT_PARAM_sample_features_node,
+                                             RW_AT_PARAM_rounding};
+    for (int i = 0; rw_objective_variant_at(i); i++)
+        RW_TRY(judge(&j, rw_param_find(rw_objective_variant_at(i)->chosen_by)));
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
         RW_TRY(judge(&j, (int)first[i]));
     for (int at = 0; at < RW_N_PARAMS; at++)
@@ -315,11 +319,10 @@ static int check_columns(struct rw_ctx *ctx, const struct rw_params *params)
 static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
 {
     const int has_more_columns = strchr(params->label_columns, ',') != NULL;
-    if (params->label_weights[0] && params->debias)
-        return rw_fail(
-            ctx, RW_ERR_ARGUMENT,
-            "parameter 'label-weights' cannot be set with debias, which learns the bias of "
-            "one label's clicks");
+    const char *one_label = rw_params_objective(params)->one_label;
+    if (params->label_weights[0] && one_label)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter 'label-weights' cannot be set with %s",
+                       one_label);
     if (params->label_weights[0] && strcmp(params->pairs, "given") == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'label-weights' cannot be set with pairs given, which take the "

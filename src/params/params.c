@@ -283,11 +283,8 @@ static double number_of(const void *params, const char *name)
 static const struct rw_objective *objective_by_rule(const struct rw_params *params,
                                                     struct rw_objective_rule *rule)
 {
-    const struct rw_objective *row = rw_objective_at(params->objective);
-    rw_objective_rule_init(rule, row, number_of, params);
-    const struct rw_objective *objective = rw_objective_for(row, rule);
-    if (objective != row)
-        rw_objective_rule_init(rule, objective, number_of, params);
+    const struct rw_objective *objective =
+        rw_objective_choose(rule, rw_objective_at(params->objective), number_of, params);
     rule->seed = params->seed;
     double weight[RW_MAX_LABELS];
     rule->n_labels = params->label_weights[0] ? rw_label_weights(params->label_weights, weight) : 0;

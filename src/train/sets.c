@@ -160,14 +160,17 @@ static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
                            const struct rw_objective *objective, const struct rw_dataset *train)
 {
     const int has = train->position != NULL, used = objective && objective->uses_positions;
+    const char *needs = rw_param_rows[RW_AT_PARAM_positions].needs; /* a parameter and its values */
     if (used && !has)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'debias' is set, but the training set has no positions\n"
+                       "parameter '%s' is set, but the training set has no positions\n"
                        "hint: --positions FILE has the position at which each document was shown "
-                       "(rw_dataset_set_side_column)");
+                       "(rw_dataset_set_side_column)",
+                       objective->chosen_by);
     if (has && !used && !params->is_idle[RW_AT_PARAM_positions])
         rw_log(ctx, RW_LOG_WARNING,
-               "the training set's positions are not used: parameter 'debias' is off");
+               "the training set's positions are not used: parameter '%.*s' is off",
+               (int)strcspn(needs, " "), needs);
     return RW_OK;
 }
 

@@ -1,8 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "objective/debias.h"
+#include "objective/debias.c" /* whose static functions are tested, too */
 #include "scratch_file.h"
 #include "train_fixture.h"
 
@@ -47,7 +46,7 @@ static int give(struct rw_gradients *gradients, const struct rw_position_bias *g
 
 TestSuite(debias, .init = setup, .fini = teardown);
 
-/* In the order of rw_objective_debiased's parameters. */
+/* In the order of rw_objective_debias's parameters. */
 static struct rw_debias *state_of(struct rw_gradients *gradients)
 {
     return rw_gradients_state(gradients);
@@ -64,7 +63,7 @@ static struct rw_objective_rule rule_of(enum rw_debias_kind kind, int norm, doub
 static struct rw_gradients *made(struct rw_ctx *ctx, const struct rw_objective_rule *rule)
 {
     struct rw_gradients *out;
-    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_debiased, rule, clicks, 0, gains, &out), RW_OK,
+    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_debias, rule, clicks, 0, gains, &out), RW_OK,
                  "%s", rw_last_error(ctx));
     return out;
 }
@@ -189,7 +188,7 @@ static void assert_as_plain(const struct rw_objective_rule *rule, struct plain *
                 cr_assert_float_eq(debias->bias[k].of[1], p->other[k], 1e-5);
             if (k >= FIRST)
                 cr_assert_float_eq(
-                    rw_debias_propensity(debias, debias->bias, k),
+                    propensity_of(debias, debias->bias, k),
                     p->is_ipw ? p->better[k] : exp(1.5 * (p->bias[k] - p->bias[FIRST])), 1e-4);
         }
     }
@@ -387,8 +386,8 @@ Test(debias, lines)
         struct rw_position_bias bias;
         uint32_t position;
         const char *text = cases[i].text;
-        cr_assert_eq(rw_debias_parse_line((enum rw_debias_kind)cases[i].kind, text,
-                                          text + strlen(text), &position, &bias),
+        cr_assert_eq(parse_line((enum rw_debias_kind)cases[i].kind, text, text + strlen(text),
+                                &position, &bias),
                      cases[i].is_line, "'%s'", text);
         if (cases[i].is_line)
             cr_assert(position == 3 && bias.of[0] == cases[i].of[0] &&
