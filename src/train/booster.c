@@ -87,38 +87,6 @@ static void tell_stage(const struct booster *b, const char *name, double *start)
 
 /* ------------------------------------------------------------------ before the first round */
 
-static void set_engine_rules(const struct rw_params *p, const struct rw_grow_rules *grow,
-                             const struct rw_objective *objective, const uint8_t *ignore,
-                             struct rw_engine_rules *rules)
-{
-    struct rw_objective_rule rule;
-    rw_params_objective_rule(p, &rule);
-    *rules = (struct rw_engine_rules){
-        .cut = rw_params_cut_rule(p),
-        .objective = objective,
-        .lambda = rule.pair,
-        .newton = p->split == RW_SPLIT_NEWTON,
-        .split = {.l2 = p->split_l2,
-                  .category_smoothing = p->category_smoothing,
-                  .category_penalty = p->category_penalty,
-                  .min_hessian = p->min_hessian,
-                  .min_gain = p->min_gain},
-        .min_docs = (uint32_t)p->min_docs,
-        .bits = p->bits,
-        .nearest = p->rounding == RW_ROUND_NEAREST,
-        .seed = p->seed,
-        .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
-        .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
-        .doc_threshold = (uint64_t)rw_round_int64(p->sample_docs * 4294967296.0),
-        .node_threshold = (uint64_t)rw_round_int64(p->sample_features_node * 4294967296.0),
-        .max_slots = rw_grow_max_slots(grow),
-        .max_histograms = rw_grow_max_histograms(grow),
-        .leaves = grow->levels ? 1u << grow->depth : (uint32_t)grow->leaves,
-        .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
-    rules->cut.ignore = ignore;
-    rw_params_bytes(p->gpu_memory, &rules->device_bytes);
-}
-
 /* NULL if the caller gives the gradients. */
 static const struct rw_objective *objective_by(const struct booster *b,
                                                const struct rw_params *params)
@@ -190,21 +158,49 @@ static struct rw_plan_data plan_data(const struct booster *b,
     return data;
 }
 
-static int open_engine(struct booster *b, const char *device)
+static void set_engine_rules(struct booster *b)
 {
-    set_engine_rules(&b->params, &b->grow_rules, objective_of_engines(b), b->features.ignore,
-                     &b->rules);
-    rw_params_objective_rule(&b->params, &b->rule);
-    b->rules.handed_by = objective_of(b) ? objective_of(b)->name : NULL;
-    b->rules.rule = &b->rule;
-    b->rules.monotone = b->features.monotone;
-    b->rules.penalty = b->features.penalty;
-    if (b->features.interactions.groups)
-        b->rules.interactions = &b->features.interactions;
+    const struct rw_params *p = &b->params;
+    const struct rw_grow_rules *grow = &b->grow_rules;
+    rw_params_objective_rule(p, &b->rule);
+    b->rules = (struct rw_engine_rules){
+        .cut = rw_params_cut_rule(p),
+        .objective = objective_of_engines(b),
+        .handed_by = objective_of(b) ? objective_of(b)->name : NULL,
+        .rule = &b->rule,
+        .lambda = b->rule.pair,
+        .newton = p->split == RW_SPLIT_NEWTON,
+        .split = {.l2 = p->split_l2,
+                  .category_smoothing = p->category_smoothing,
+                  .category_penalty = p->category_penalty,
+                  .min_hessian = p->min_hessian,
+                  .min_gain = p->min_gain},
+        .min_docs = (uint32_t)p->min_docs,
+        .bits = p->bits,
+        .nearest = p->rounding == RW_ROUND_NEAREST,
+        .seed = p->seed,
+        .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
+        .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
+        .doc_threshold = (uint64_t)rw_round_int64(p->sample_docs * 4294967296.0),
+        .node_threshold = (uint64_t)rw_round_int64(p->sample_features_node * 4294967296.0),
+        .max_slots = rw_grow_max_slots(grow),
+        .max_histograms = rw_grow_max_histograms(grow),
+        .leaves = grow->levels ? 1u << grow->depth : (uint32_t)grow->leaves,
+        .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist,
+        .monotone = b->features.monotone,
+        .penalty = b->features.penalty,
+        .interactions = b->features.interactions.groups ? &b->features.interactions : NULL,
+        .n_other_sets = (uint32_t)b->in.n_sets - 1};
+    b->rules.cut.ignore = b->features.ignore;
     b->rules.cut.categories = b->category_sets.codes;
-    b->rules.n_other_sets = (uint32_t)b->in.n_sets - 1;
     for (int set = 1; set < b->in.n_sets; set++)
         b->rules.other_docs += b->in.set[set]->n_docs;
+    rw_params_bytes(p->gpu_memory, &b->rules.device_bytes);
+}
+
+static int open_engine(struct booster *b, const char *device)
+{
+    set_engine_rules(b);
     b->choice.rules = &b->rules;
     b->choice.data = plan_data(b, NULL);
     b->choice.rounds = b->params.rounds;
@@ -322,6 +318,19 @@ static int model_params(struct booster *b, struct rw_model_params *out)
     return status;
 }
 
+/* What a model has of the data and parameters; it borrows all but the parameters' texts. */
+static int describe(struct booster *b, struct rw_model *model)
+{
+    model->absent_missing = b->params.absent;
+    model->columns = b->in.columns.kind;
+    model->width = b->in.columns.width;
+    model->feature = b->in.feature;
+    model->n_features = b->in.n_features;
+    model->name = b->in.names;
+    model->n_names = b->in.n_names;
+    return model_params(b, &model->params);
+}
+
 static int prepare_checkpoints(struct booster *b)
 {
     struct rw_checkpointer *c = &b->checkpointer;
@@ -330,14 +339,7 @@ static int prepare_checkpoints(struct booster *b)
     RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
     if (!rw_checkpointer_is_on(c))
         return RW_OK;
-    RW_TRY(model_params(b, &c->so_far.params));
-    c->so_far.absent_missing = b->params.absent;
-    c->so_far.columns = b->in.columns.kind;
-    c->so_far.width = b->in.columns.width;
-    c->so_far.feature = b->in.feature;
-    c->so_far.n_features = b->in.n_features;
-    c->so_far.name = b->in.names;
-    c->so_far.n_names = b->in.n_names;
+    RW_TRY(describe(b, &c->so_far));
     c->so_far.categories = b->category_sets.categories;
     return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
 }
@@ -502,19 +504,6 @@ static int prepare(struct booster *b, const struct rw_params *params)
     tell_pairs(b);
     tell_start(b);
     return RW_OK;
-}
-
-static int plan(struct booster *b, const struct rw_params *params, struct rw_plan *out)
-{
-    struct rw_metric_plan metrics[RW_MAX_SETS];
-    const struct rw_metric_plan *measured[RW_MAX_SETS];
-    double start = rw_clock_ms();
-    RW_TRY(prepare_rules(b, params, &start));
-    RW_TRY(open_engine(b, b->params.device));
-    for (int set = 0; set < b->in.n_sets; set++)
-        measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
-    const struct rw_plan_data data = plan_data(b, measured);
-    return rw_engine_plan(b->engine, &data, out);
 }
 
 /* ------------------------------------------------------------------ rounds */
@@ -770,17 +759,11 @@ static int finish_model(struct booster *b)
     struct rw_model *model = b->model;
     RW_TRY(keep_trees(b));
     model->is_interrupted = b->run.is_interrupted;
-    model->absent_missing = b->params.absent;
-    model->columns = b->in.columns.kind;
-    model->width = b->in.columns.width;
-    model->feature = b->in.feature;
-    model->n_features = b->in.n_features;
-    b->in.feature = NULL;
-    model->name = b->in.names;
-    model->n_names = b->in.n_names;
+    const int status = describe(b, model);
+    b->in.feature = NULL; /* the model's now */
     b->in.names = NULL;
+    RW_TRY(status);
     RW_TRY(rw_categories_copy(b->ctx, &b->category_sets.categories, &model->categories));
-    RW_TRY(model_params(b, &model->params));
     if (b->init)
         RW_TRY(rw_continuation_finish(&b->continuation, model));
     return rw_eval_sets_report(&b->eval_sets, model);
@@ -818,27 +801,6 @@ static int take_ranks(struct booster *b, const struct rw_params *params)
     return RW_OK;
 }
 
-static int make_plan(struct booster *b, const struct rw_params *params,
-                     const struct rw_dataset *const *valid, int n_valid, struct rw_plan *out)
-{
-    RW_DEFAULT_FPENV;
-    int status = RW_OK;
-    memset(out, 0, sizeof(*out));
-    RW_TRY_OUT(take_ranks(b, params));
-    RW_TRY_OUT(take_sets(b, valid, n_valid));
-    RW_TRY_OUT(rw_rank_sets_columns(b->ctx, b->in.given, b->in.n_sets, b->in.feature,
-                                    b->in.n_features, NULL, &b->in.columns));
-    for (int v = 0; v < n_valid; v++) {
-        if (valid[v]->codes)
-            RW_TRY_OUT(rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                               "a plan needs validation sets with values: rw_dataset_read"));
-    }
-    RW_TRY_OUT(plan(b, params, out));
-out:
-    booster_release(b);
-    return status;
-}
-
 static struct booster booster_of(struct rw_ctx *ctx, const struct rw_training *training)
 {
     struct booster b = {.ctx = ctx, .in.set = {training->train}};
@@ -852,8 +814,31 @@ static struct booster booster_of(struct rw_ctx *ctx, const struct rw_training *t
 int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_training *training, struct rw_plan *out)
 {
-    struct booster b = booster_of(ctx, training);
-    return make_plan(&b, params, training->valid, training->n_valid, out);
+    RW_DEFAULT_FPENV;
+    struct booster booster = booster_of(ctx, training), *b = &booster;
+    struct rw_metric_plan metrics[RW_MAX_SETS];
+    const struct rw_metric_plan *measured[RW_MAX_SETS];
+    double start = rw_clock_ms();
+    int status = RW_OK;
+    memset(out, 0, sizeof(*out));
+    RW_TRY_OUT(take_ranks(b, params));
+    RW_TRY_OUT(take_sets(b, training->valid, training->n_valid));
+    RW_TRY_OUT(rw_rank_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
+                                    NULL, &b->in.columns));
+    for (int set = 1; set < b->in.n_sets; set++) {
+        if (b->in.given[set]->codes)
+            RW_TRY_OUT(rw_fail(ctx, RW_ERR_ARGUMENT,
+                               "a plan needs validation sets with values: rw_dataset_read"));
+    }
+    RW_TRY_OUT(prepare_rules(b, params, &start));
+    RW_TRY_OUT(open_engine(b, b->params.device));
+    for (int set = 0; set < b->in.n_sets; set++)
+        measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
+    const struct rw_plan_data data = plan_data(b, measured);
+    status = rw_engine_plan(b->engine, &data, out);
+out:
+    booster_release(b);
+    return status;
 }
 
 int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
