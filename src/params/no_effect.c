@@ -24,24 +24,9 @@ struct judging {
 /* ------------------------------------------------------------------ conditions by name */
 
 /* Each returns 1 if the condition is met or depends on an unknown fact. */
-static int trees_grow(const struct judging *j)
-{
-    return j->facts->grows != 0;
-}
-
-static int refits(const struct judging *j)
-{
-    return j->facts->grows != 1;
-}
-
-static int has_valid(const struct judging *j)
-{
-    return j->facts->n_valid != 0;
-}
-
 static int is_measured(const struct judging *j)
 {
-    return has_valid(j) || j->params->metric_on_train;
+    return j->facts->n_valid != 0 || j->params->metric_on_train;
 }
 
 static int reads_table(const struct judging *j)
@@ -113,22 +98,26 @@ static int uses_chance(const struct judging *j)
            p->sample_features_node < 1 || some_features;
 }
 
+#define FACT(name) offsetof(struct rw_facts, name)
+
 static const struct {
-    const char *name; /* in params.def; "": of a role */
-    int role;         /* which has this condition */
-    int (*is_met)(const struct judging *j);
+    const char *name;                       /* in params.def; "": of a role */
+    int role;                               /* which has this condition */
+    int (*is_met)(const struct judging *j); /* NULL: it is, unless the fact has this value */
+    size_t fact;
+    int unless;
     const char *why; /* there is no effect where it is not met */
 } conditions[] = {
-    {"", RW_ROLE_TREES, trees_grow, "on a refit: its trees are the model's"},
-    {"refit", 0, refits, "without a model to refit"},
-    {"valid", 0, has_valid, "without a validation set"},
-    {"measured", 0, is_measured, "without a validation set or train-metric on"},
-    {"gains", 0, uses_gains, "without an objective or metric that uses gains"},
-    {"relevance", 0, uses_relevance, "without a metric such as map, mrr, p or recall"},
-    {"ranking", 0, ranks_by_metric, "without a metric that ranks"},
-    {"chance", 0, uses_chance, "where nothing is drawn at random"},
-    {"gpu", 0, has_gpu, "on the CPU"},
-    {"", RW_ROLE_TABLE, reads_table, "on data that is neither CSV nor TSV"},
+    {"", RW_ROLE_TREES, NULL, FACT(grows), 0, "on a refit: its trees are the model's"},
+    {"refit", 0, NULL, FACT(grows), 1, "without a model to refit"},
+    {"valid", 0, NULL, FACT(n_valid), 0, "without a validation set"},
+    {"measured", 0, is_measured, 0, 0, "without a validation set or train-metric on"},
+    {"gains", 0, uses_gains, 0, 0, "without an objective or metric that uses gains"},
+    {"relevance", 0, uses_relevance, 0, 0, "without a metric such as map, mrr, p or recall"},
+    {"ranking", 0, ranks_by_metric, 0, 0, "without a metric that ranks"},
+    {"chance", 0, uses_chance, 0, 0, "where nothing is drawn at random"},
+    {"gpu", 0, has_gpu, 0, 0, "on the CPU"},
+    {"", RW_ROLE_TABLE, reads_table, 0, 0, "on data that is neither CSV nor TSV"},
 };
 
 /* ------------------------------------------------------------------ conditions on parameters */
@@ -187,7 +176,10 @@ static int one_is_met(struct judging *j, int at, const char *name, int *is_met)
         if (strcmp(conditions[i].name, name) != 0 || (!*name && !(conditions[i].role & roles)))
             continue;
         n_known++;
-        *is_met |= conditions[i].is_met(j) != 0;
+        *is_met |= conditions[i].is_met
+                       ? conditions[i].is_met(j) != 0
+                       : *(const int *)((const char *)j->facts + conditions[i].fact) !=
+                             conditions[i].unless;
         if (!*is_met)
             snprintf(j->why, sizeof(j->why), "%s", conditions[i].why);
     }

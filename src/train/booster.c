@@ -142,10 +142,9 @@ static int prepare_features(struct booster *b)
                                              b->in.n_features};
     const struct rw_model *init = rw_category_sets_init(&b->category_sets, b->init);
     RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set));
-    if (init && b->features.monotone)
-        RW_TRY(rw_continuation_check_order(b->ctx, init, b->features.monotone));
-    if (init && b->features.interactions.groups)
-        RW_TRY(rw_continuation_check_interactions(b->ctx, init, &b->features.interactions));
+    if (init)
+        RW_TRY(
+            rw_continuation_check(b->ctx, init, b->features.monotone, &b->features.interactions));
     return prepare_categorical(b);
 }
 

@@ -31,47 +31,39 @@ static size_t most_leaves(const struct rw_model *init)
     return (size_t)most;
 }
 
-int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
-                                const int8_t *direction)
+int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
+                          const struct rw_interactions *interactions)
 {
     struct rw_monotone room = {NULL, NULL};
-    int status = rw_monotone_init(ctx, &room, 2 * most_leaves(init) - 1);
-    for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
+    uint64_t *live = NULL;
+    char text[RW_FEATURE_TEXT];
+    int status;
+    RW_TRY_OUT(rw_monotone_init(ctx, &room, 2 * most_leaves(init) - 1));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, live, most_leaves(init) * interactions->n_words));
+    for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
-        const int32_t broken = rw_monotone_broken(&room, direction, tree);
-        char text[RW_FEATURE_TEXT];
+        int32_t broken = direction ? rw_monotone_broken(&room, direction, tree) : -1;
         if (broken >= 0)
-            status =
+            RW_TRY_OUT(
                 rw_fail(ctx, RW_ERR_ARGUMENT,
                         "the model to continue from breaks 'monotone': expected no leaf on "
                         "the left of a split of %s %s one on its right, found such at "
                         "%.9g in tree %d",
                         rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
                         direction[tree->feature[broken]] > 0 ? "above" : "below",
-                        (double)tree->cut[broken], t + 1);
-    }
-    rw_monotone_release(&room);
-    return status;
-}
-
-int rw_continuation_check_interactions(struct rw_ctx *ctx, const struct rw_model *init,
-                                       const struct rw_interactions *interactions)
-{
-    uint64_t *live;
-    int status = RW_NEW_RAW(ctx, live, most_leaves(init) * interactions->n_words);
-    for (int32_t t = 0; t < init->n_trees && status >= 0; t++) {
-        const struct rw_tree *tree = &init->tree[t];
-        const int32_t broken = rw_interactions_broken(interactions, tree, live);
-        char text[RW_FEATURE_TEXT];
+                        (double)tree->cut[broken], t + 1));
+        broken = interactions->groups ? rw_interactions_broken(interactions, tree, live) : -1;
         if (broken >= 0)
-            status =
+            RW_TRY_OUT(
                 rw_fail(ctx, RW_ERR_ARGUMENT,
                         "the model to continue from breaks 'interactions': expected features "
                         "of one group, found %s at node %d of tree %d with others "
                         "above it",
                         rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
-                        broken, t + 1);
+                        broken, t + 1));
     }
+out:
+    rw_monotone_release(&room);
     rw_mem_free(live);
     return status;
 }

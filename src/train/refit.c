@@ -204,33 +204,27 @@ static int check_trees(const struct refit *r)
 /* Has any rank what the model's trees ask for? */
 static int check_features(const struct refit *r)
 {
-    uint32_t *has = NULL, n_used = 0, n_lacking = 0;
-    unsigned char seen[RW_FEATURE_IDS];
-    int status;
-    RW_TRY_OUT(rw_comm_agree(r->ctx, RW_NEW(r->ctx, has, RW_FEATURE_IDS)));
+    uint8_t has[RW_FEATURE_IDS] = {0}, is_used[RW_FEATURE_IDS] = {0};
+    uint32_t n_used = 0, n_found = 0;
     for (uint32_t i = 0; i < r->set[0]->n_columns; i++)
         has[r->set[0]->column[i].feature] = 1;
-    RW_TRY_OUT(rw_comm_all_reduce(r->ctx, has, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        seen[f] = has[f] != 0;
+    RW_TRY(rw_ranks_any(r->ctx, has));
     for (int32_t t = 0; t < r->from->n_trees; t++) {
         const struct rw_tree *tree = &r->from->tree[t];
-        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            uint32_t *found = &has[tree->feature[node]];
-            n_used += *found < 2;
-            n_lacking += *found == 0;
-            *found |= 2; /* counted */
-        }
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++)
+            is_used[tree->feature[node]] = 1;
     }
-    if (n_lacking == n_used)
-        status = rw_comm_agree(
-            r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
-                            "the data has none of the %u features that the model to refit asks for",
-                            n_used));
-    rw_model_warn_lacking(r->ctx, r->from, r->all_docs, seen);
-out:
-    rw_mem_free(has);
-    return status;
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        n_used += is_used[f];
+        n_found += is_used[f] && has[f];
+    }
+    rw_model_warn_lacking(r->ctx, r->from, r->all_docs, has);
+    return n_found > 0 ? RW_OK
+                       : rw_comm_agree(
+                             r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
+                                             "the data has none of the %u features that the model "
+                                             "to refit asks for",
+                                             n_used));
 }
 
 /* Has the set numbers where the model compares some? */

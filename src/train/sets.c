@@ -20,6 +20,23 @@ out:
     return status;
 }
 
+int rw_ranks_any(struct rw_ctx *ctx, uint8_t *mark)
+{
+    uint32_t *all = NULL;
+    int status;
+    if (rw_n_ranks(ctx) == 1)
+        return RW_OK;
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, all, RW_FEATURE_IDS)));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        all[f] = mark[f];
+    RW_TRY_OUT(rw_comm_all_reduce(ctx, all, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        mark[f] = all[f] != 0;
+out:
+    rw_mem_free(all);
+    return status;
+}
+
 int rw_ranks_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs)
 {
     uint64_t n_docs = train->n_docs;
@@ -448,29 +465,6 @@ static int find_wanted(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-/* Of all ranks; *any: there are some. */
-static int share_wanted(struct rw_ctx *ctx, uint8_t *wanted, int *any)
-{
-    uint32_t *all = NULL;
-    uint64_t n = 0;
-    int status;
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        n += wanted[f];
-    RW_TRY(rw_comm_max(ctx, &n, 1));
-    *any = n > 0;
-    if (n == 0 || rw_n_ranks(ctx) == 1)
-        return RW_OK;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, all, RW_FEATURE_IDS)));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        all[f] = wanted[f];
-    RW_TRY_OUT(rw_comm_all_reduce(ctx, all, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        wanted[f] = all[f] != 0;
-out:
-    rw_mem_free(all);
-    return status;
-}
-
 int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
                             const struct rw_dataset *documents, int absent_missing, int *any)
 {
@@ -586,7 +580,9 @@ int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
                          uint8_t *wanted, int *any)
 {
     RW_TRY(rw_comm_agree(ctx, find_wanted(ctx, params, documents, init, wanted)));
-    return share_wanted(ctx, wanted, any);
+    RW_TRY(rw_ranks_any(ctx, wanted));
+    *any = memchr(wanted, 1, RW_FEATURE_IDS) != NULL;
+    return RW_OK;
 }
 
 int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,

@@ -220,6 +220,8 @@ void rw_category_sets_release(struct rw_category_sets *sets);
  * rank there is little to do. */
 /* How many of something the ranks before this one have. */
 int rw_ranks_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before);
+/* Marks what any rank has marked. mark: [RW_FEATURE_IDS] */
+int rw_ranks_any(struct rw_ctx *ctx, uint8_t *mark);
 /* How many documents the training set has on all ranks. RW_ERR_DATA: too many. */
 int rw_ranks_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs);
 /* Before anything else. documents: this rank's training set; bins: its codes, or NULL; categories:
@@ -288,13 +290,11 @@ struct rw_continuation {
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
                          const struct rw_model *init, const struct rw_dataset *const *sets,
                          int n_sets, int absent_missing);
-/* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, so that training could
- * only make scores that do not either. direction: [RW_FEATURE_IDS] as in tree/constraints.h. */
-int rw_continuation_check_order(struct rw_ctx *ctx, const struct rw_model *init,
-                                const int8_t *direction);
-/* The same for features that may be used together. */
-int rw_continuation_check_interactions(struct rw_ctx *ctx, const struct rw_model *init,
-                                       const struct rw_interactions *interactions);
+/* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, or uses features
+ * together that may not be, so that training could only make scores that do not either. direction:
+ * [RW_FEATURE_IDS] as in tree/monotone.h, or NULL; interactions: without groups there are none. */
+int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
+                          const struct rw_interactions *interactions);
 void rw_continuation_release(struct rw_continuation *from); /* in any state after being zeroed */
 
 /* Appends copies of all trees to `model`, and an empty tree for each round after them that could

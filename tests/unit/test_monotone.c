@@ -376,7 +376,7 @@ Test(monotone, continues)
     direction[2] = -1;
     cr_assert_eq(more->n_trees, 6);
     cr_assert_eq(count_broken(more, 5), 0);
-    cr_assert_eq(rw_continuation_check_order(ctx, more, direction), RW_OK);
+    cr_assert_eq(rw_continuation_check(ctx, more, direction, &(struct rw_interactions){0}), RW_OK);
     rw_model_free(more);
     rw_model_free(first);
     rw_model_free(open);

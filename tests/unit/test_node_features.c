@@ -101,8 +101,8 @@ Test(node_features, ways_stay_in_a_group)
     cr_assert(mixed > 0 && (used & 0x6));
     /* what continues looks at the model first */
     cr_assert_eq(rw_interactions_parse(ctx, "1-2;4-5;5-7", NULL, 0, &groups), RW_OK);
-    cr_assert_eq(rw_continuation_check_interactions(ctx, model, &groups), RW_OK);
-    cr_assert_eq(rw_continuation_check_interactions(ctx, free_model, &groups), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_continuation_check(ctx, model, NULL, &groups), RW_OK);
+    cr_assert_eq(rw_continuation_check(ctx, free_model, NULL, &groups), RW_ERR_ARGUMENT);
     rw_model_free(free_model);
     rw_model_free(model);
 }
