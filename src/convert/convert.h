@@ -336,10 +336,9 @@ int rw_walk_tree(const struct rw_walk *walk, const struct rw_ensemble *ensemble,
 /* --- in (source.c) --- */
 /* What cannot be what its format says: RW_ERR_FORMAT, "PATH: ...", with "line 3: " if line > 0.
  * Returns source->status. */
-int rw_refuse(struct rw_source *source, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#define rw_refuse(source, ...) rw_refuse_line((source), 0, __VA_ARGS__)
 /* Notes the status of a call. Returns source->status. */
 int rw_keep(struct rw_source *source, int status);
 int rw_source_no_memory(struct rw_source *source);

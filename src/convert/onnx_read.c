@@ -340,7 +340,7 @@ struct making {
     uint32_t *category;  /* of the split at hand */
     size_t n_categories, room, n_folded;
     int32_t *position; /* [n_items] in the tree */
-    int32_t *item;     /* [n_of_tree] of the tree at hand: the root, then ascending */
+    uint32_t *item;    /* [n_of_tree] of the tree at hand: the root, then ascending */
     size_t n_of_tree;
 };
 
@@ -477,12 +477,6 @@ static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
 
 /* ------------------------------------------------------------------ trees */
 
-static int by_number(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int is_leaf(const struct making *m, int32_t item)
 {
     return (size_t)item >= m->n_nodes;
@@ -503,7 +497,7 @@ static void add_item(struct making *m, int32_t item)
 {
     take(m, item);
     if (m->source->status == RW_OK)
-        m->item[m->n_of_tree++] = item;
+        m->item[m->n_of_tree++] = (uint32_t)item;
 }
 
 static void find_children(struct making *m, int32_t node)
@@ -545,7 +539,7 @@ static void make_tree(struct making *m, int32_t root)
     m->n_of_tree = m->n_folded = 0;
     add_item(m, root);
     for (size_t i = 0; i < m->n_of_tree && m->source->status == RW_OK; i++) {
-        const int32_t item = m->item[i];
+        const int32_t item = (int32_t)m->item[i];
         if (is_leaf(m, item))
             continue;
         find_children(m, item);
@@ -557,18 +551,18 @@ static void make_tree(struct making *m, int32_t root)
     struct rw_ens_tree *tree = rw_add_tree(m->source, m->out, (int32_t)m->n_of_tree);
     if (!tree)
         return;
-    qsort(m->item + 1, m->n_of_tree - 1, sizeof(*m->item), by_number);
+    rw_sort_numbers(m->item + 1, m->n_of_tree - 1);
     for (size_t i = 0; i < m->n_of_tree; i++)
         m->position[m->item[i]] = (int32_t)i;
     for (size_t i = 0; i < m->n_of_tree; i++) {
-        const size_t at = (size_t)m->item[i];
+        const size_t at = m->item[i];
         if (at < m->n_nodes)
             make_split(m, at, &tree->node[i]);
         else
             tree->node[i].value = real_at(m, RW_ONNX_LEAF_WEIGHT, at - m->n_nodes);
     }
     for (size_t i = 0; i < m->n_of_tree; i++) { /* trees may share leaves of TreeEnsemble */
-        if (is_leaf(m, m->item[i]))
+        if (m->item[i] >= m->n_nodes)
             m->position[m->item[i]] = NONE;
     }
 }

@@ -6,35 +6,23 @@
 
 #include "base/exact.h"
 #include "base/mem.h"
+#include "base/bits.h"
 #include "base/system.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 
 enum { NOT_REACHED = INT32_MIN };
 
-/* A category of theirs, and our code of it. */
-struct raised_category {
-    uint32_t number, code;
-    const char *word; /* borrowed of a node's column; NULL: the number's decimal */
-};
-/* A column by categories: those that some node lists. */
-struct raised {
-    int is_one;
-    uint32_t n;
-    struct raised_category *category; /* [n] by ascending number */
-    size_t room;
-};
-
 struct raising {
     struct rw_ctx *ctx;
     const char *path;
+    const struct rw_ensemble *from;
     const struct rw_model_format *format;
     const struct rw_rules *rules;
     int base;
-    uint8_t *had;      /* [RW_FEATURE_IDS] */
-    struct raised *of; /* [n_columns] of features by categories */
-    uint32_t n_columns, first_column;
-    uint64_t n_rounded; /* leaves that are not floats */
+    uint8_t *had;                           /* [RW_FEATURE_IDS] */
+    const struct rw_categories *categories; /* the model's */
+    uint64_t n_rounded;                     /* leaves that are not floats */
     /* of the tree at hand */
     int32_t *number;       /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
     int32_t *stack;        /* [n_nodes] */
@@ -82,18 +70,12 @@ static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int3
 
 /* ------------------------------------------------------------------ categories */
 
-static struct raised *raised_of(const struct raising *r, uint32_t column)
-{
-    struct raised *of =
-        r->of && column - r->first_column < r->n_columns ? &r->of[column - r->first_column] : NULL;
-    return of && of->is_one ? of : NULL;
-}
-
-static int by_category(const void *a, const void *b)
-{
-    const struct raised_category *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
-}
+/* A column by categories: those that some node lists. */
+struct listed {
+    int is_one;
+    uint32_t n, *number; /* [n] ascending */
+    size_t room;
+};
 
 static int refuse_feature(const struct raising *r, uint32_t column, const char *what)
 {
@@ -101,30 +83,35 @@ static int refuse_feature(const struct raising *r, uint32_t column, const char *
                    what);
 }
 
-/* Those that are listed, each once. */
-static int gather_categories(struct raising *r, const struct rw_ensemble *from)
+/* The word of a category; decimal: room for that of a number. */
+static const char *word_of(const struct raising *r, uint32_t column, uint32_t number,
+                           char decimal[16])
 {
-    for (int32_t t = 0; t < from->n_trees; t++) {
-        for (int32_t i = 0; i < from->tree[t].n_nodes; i++) {
-            const struct rw_ens_node *node = &from->tree[t].node[i];
+    const struct rw_ens_categories *theirs = rw_ens_categories_of(r->from, column);
+    snprintf(decimal, 16, "%u", number);
+    return theirs && theirs->word ? theirs->word[number] : decimal;
+}
+
+/* of_column: [n_columns] */
+static int gather_categories(struct raising *r, struct listed *of_column)
+{
+    for (int32_t t = 0; t < r->from->n_trees; t++) {
+        for (int32_t i = 0; i < r->from->tree[t].n_nodes; i++) {
+            const struct rw_ens_node *node = &r->from->tree[t].node[i];
             if (node->left < 0 || !node->by_category)
                 continue;
-            struct raised *of = &r->of[node->column - r->first_column];
-            of->is_one = 1;
-            if (node->n_listed == 0)
-                continue;
-            RW_TRY(RW_ARENA_GROW(r->ctx, &r->arena, of->category, of->room,
-                                 (size_t)of->n + node->n_listed));
+            struct listed *of = &of_column[node->column - r->from->first_column];
             const uint32_t n_known = of->n;
+            of->is_one = 1;
+            RW_TRY(RW_ARENA_GROW(r->ctx, &r->arena, of->number, of->room,
+                                 (size_t)of->n + node->n_listed));
             for (uint32_t k = 0; k < node->n_listed; k++) {
-                const struct raised_category one = {.number = node->listed[k]};
-                if (!bsearch(&one, of->category, n_known, sizeof(one), by_category))
-                    of->category[of->n++] = one;
+                const uint32_t at = rw_numbers_under(of->number, n_known, node->listed[k]);
+                if (at == n_known || of->number[at] != node->listed[k])
+                    of->number[of->n++] = node->listed[k];
             }
-            if (of->n == n_known) /* as of most nodes */
-                continue;
-            of->n =
-                (uint32_t)rw_sort_unique(of->category, of->n, sizeof(*of->category), by_category);
+            if (of->n > n_known)
+                rw_sort_numbers(of->number, of->n);
             if (of->n > RW_MAX_CATEGORIES)
                 return rw_fail(r->ctx, RW_ERR_FORMAT,
                                "%s: feature %u, by categories, has over %d of them in its splits, "
@@ -140,65 +127,56 @@ static int compare_words(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int raise_words(struct raising *r, const struct rw_ensemble *from, uint32_t column,
-                       struct raised *of, struct rw_feature_categories *to)
+static int raise_words(struct raising *r, uint32_t column, const struct listed *of,
+                       struct rw_feature_categories *to)
 {
-    const struct rw_ens_categories *theirs = rw_ens_categories_of(from, column);
     RW_TRY(RW_NEW(r->ctx, to->word, of->n));
     for (; to->n < of->n; to->n++) {
-        const uint32_t number = of->category[to->n].number;
+        const uint32_t number = of->number[to->n];
         char decimal[16];
-        snprintf(decimal, sizeof(decimal), "%u", number);
         if (number > RW_MAX_CATEGORY_ID)
             return refuse_feature(r, column, "has one above 2147483647");
-        RW_TRY(rw_mem_copy_text(r->ctx, &to->word[to->n],
-                                theirs && theirs->word ? theirs->word[number] : decimal));
-        of->category[to->n].word = to->word[to->n];
+        RW_TRY(rw_mem_copy_text(r->ctx, &to->word[to->n], word_of(r, column, number, decimal)));
     }
     if (to->n > 1)
         qsort(to->word, to->n, sizeof(*to->word), compare_words);
     for (uint32_t code = 0; code < to->n; code++) {
         if (!*to->word[code] || (code > 0 && strcmp(to->word[code - 1], to->word[code]) == 0))
             return refuse_feature(r, column, "has an empty word, or one twice");
-        for (uint32_t k = 0; k < of->n; k++) {
-            if (of->category[k].word == to->word[code])
-                of->category[k].code = code;
-        }
     }
     return RW_OK;
 }
 
-static int raise_categories(struct raising *r, const struct rw_ensemble *from,
-                            struct rw_model *model)
+static int raise_categories(struct raising *r, struct rw_model *model)
 {
+    struct listed *of_column;
     uint32_t n = 0;
-    r->n_columns = from->n_columns;
-    r->first_column = from->first_column;
-    if (!from->categories)
+    if (!r->from->categories)
         return RW_OK;
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->of, from->n_columns));
-    RW_TRY(gather_categories(r, from));
-    for (uint32_t i = 0; i < from->n_columns; i++)
-        n += (uint32_t)r->of[i].is_one;
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, of_column, r->from->n_columns));
+    RW_TRY(gather_categories(r, of_column));
+    for (uint32_t i = 0; i < r->from->n_columns; i++)
+        n += (uint32_t)of_column[i].is_one;
     RW_TRY(RW_NEW(r->ctx, model->categories.of, n));
-    for (uint32_t i = 0; i < from->n_columns; i++) {
-        if (!r->of[i].is_one)
+    for (uint32_t i = 0; i < r->from->n_columns; i++) {
+        if (!of_column[i].is_one)
             continue;
-        const uint32_t column = i + r->first_column;
+        const uint32_t column = i + r->from->first_column;
         const int64_t feature = rw_column_feature(r->rules, r->base, column);
         struct rw_feature_categories *to = &model->categories.of[model->categories.n];
         if (feature < 0)
             return refuse_feature(r, column, "has no id here");
         to->feature = (uint32_t)feature;
         model->categories.n++;
-        RW_TRY(raise_words(r, from, column, &r->of[i], to));
+        RW_TRY(raise_words(r, column, &of_column[i], to));
     }
     return rw_categories_index(r->ctx, &model->categories);
 }
 
 /* A comparison of categories with a threshold parts none of them, or none can say what it does. */
 static int set_of_threshold(const struct raising *r, const struct rw_ens_node *node,
-                            const struct raised *of, float cut, struct rw_code_set *set)
+                            const struct rw_feature_categories *of, float cut,
+                            struct rw_code_set *set)
 {
     if (cut >= 0.0f && cut < (float)RW_MAX_CATEGORY_ID)
         return refuse_feature(r, node->column, "is also compared with a threshold");
@@ -207,10 +185,12 @@ static int set_of_threshold(const struct raising *r, const struct rw_ens_node *n
     return RW_OK;
 }
 
-static int raise_set(struct raising *r, const struct rw_ens_node *node, const struct raised *of,
-                     int32_t i, struct rw_tree *to)
+static int raise_set(struct raising *r, const struct rw_ens_node *node,
+                     const struct rw_feature_categories *of, int32_t i, struct rw_tree *to)
 {
     const int listed_left = !r->rules->listed_right;
+    struct rw_code_set listed = {{0}};
+    char decimal[16];
     RW_TRY(rw_tree_add_sets(r->ctx, to));
     to->by_set[i] = 1;
     if (!node->by_category) {
@@ -219,14 +199,13 @@ static int raise_set(struct raising *r, const struct rw_ens_node *node, const st
         return set_of_threshold(r, node, of, cut, &to->set[i]);
     }
     to->missing_left[i] = r->rules->missing_unlisted ? !listed_left : node->nan == RW_NAN_LEFT;
-    for (uint32_t k = 0, n = 0; k < of->n; k++) {
-        const int is_listed = n < node->n_listed && node->listed[n] == of->category[k].number;
-        n += (uint32_t)is_listed;
-        if (is_listed == listed_left)
-            rw_set_add(&to->set[i], of->category[k].code);
+    for (uint32_t k = 0; k < node->n_listed; k++)
+        rw_set_add(&listed,
+                   rw_category_of_word(of, word_of(r, node->column, node->listed[k], decimal)));
+    for (uint32_t code = 0; code <= of->n; code++) {
+        if (rw_set_has(&listed, code) == listed_left)
+            rw_set_add(&to->set[i], code);
     }
-    if (!listed_left)
-        rw_set_add(&to->set[i], of->n);
     return RW_OK;
 }
 
@@ -239,7 +218,7 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     if (feature < 0)
         return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: feature %u; expected %u to %d",
                        r->path, t + 1, at, node->column, r->rules->first_column, RW_MAX_FEATURE);
-    const struct raised *of = raised_of(r, node->column);
+    const struct rw_feature_categories *of = rw_categories_find(r->categories, (uint32_t)feature);
     const char *why =
         node->by_category ? NULL : rw_rules_cut(r->rules, node, &to->cut[i], &to->missing_left[i]);
     if (why)
@@ -314,8 +293,9 @@ static int raise_base(struct raising *r, double base, struct rw_tree *to)
     return RW_OK;
 }
 
-static int raise_columns(struct raising *r, const struct rw_ensemble *from, struct rw_model *model)
+static int raise_columns(struct raising *r, struct rw_model *model)
 {
+    const struct rw_ensemble *from = r->from;
     size_t n_features = 0, n_names = 0;
     for (uint32_t i = 0; i < from->n_columns; i++) {
         const int64_t feature = rw_column_feature(r->rules, r->base, i + r->rules->first_column);
@@ -358,6 +338,7 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
 {
     struct raising r = {.ctx = ctx,
                         .path = path,
+                        .from = from,
                         .format = format,
                         .rules = &format->consumer[0].rules,
                         .base = base};
@@ -368,16 +349,17 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     if (from->n_trees == INT32_MAX)
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: too many trees", path);
     RW_TRY_OUT(rw_model_new(ctx, &model));
+    r.categories = &model->categories;
     RW_TRY_OUT(RW_ARENA_NEW(ctx, &r.arena, r.had, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, model->tree, (size_t)from->n_trees + (size_t)has_base));
-    RW_TRY_OUT(raise_categories(&r, from, model));
+    RW_TRY_OUT(raise_categories(&r, model));
     model->n_trees = from->n_trees + has_base;
     model->absent_missing = r.rules->absent == RW_ABSENT_NAN;
     if (has_base)
         RW_TRY_OUT(raise_base(&r, from->base, &model->tree[0]));
     for (int32_t t = 0; t < from->n_trees; t++)
         RW_TRY_OUT(raise_tree(&r, &from->tree[t], t, &model->tree[t + has_base]));
-    RW_TRY_OUT(raise_columns(&r, from, model));
+    RW_TRY_OUT(raise_columns(&r, model));
     RW_TRY_OUT(rw_model_check(ctx, model));
     if (r.n_rounded > 0)
         rw_log(ctx, RW_LOG_NOTE,

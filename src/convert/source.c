@@ -11,10 +11,13 @@
 #include "base/number.h"
 #include "convert/convert.h"
 
-static int refuse(struct rw_source *source, uint64_t line, const char *format, va_list args)
+int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
 {
     char text[1024], where[40] = "";
+    va_list args;
+    va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
     for (char *c = text; *c; c++) {
         if (*c == '\n') /* else a hint */
             *c = '?';
@@ -23,24 +26,6 @@ static int refuse(struct rw_source *source, uint64_t line, const char *format, v
         snprintf(where, sizeof(where), "line %llu: ", (unsigned long long)line);
     if (source->status == RW_OK)
         source->status = rw_fail(source->ctx, RW_ERR_FORMAT, "%s: %s%s", source->path, where, text);
-    return source->status;
-}
-
-int rw_refuse(struct rw_source *source, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    refuse(source, 0, format, args);
-    va_end(args);
-    return source->status;
-}
-
-int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    refuse(source, line, format, args);
-    va_end(args);
     return source->status;
 }
 

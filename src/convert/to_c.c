@@ -80,10 +80,11 @@ static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
 }
 
 /* A table, unless it is empty, which C does not have. */
-static void put_table(struct rw_put *put, const char *type, struct rw_put *elements)
+static void put_table(struct rw_put *put, const char *type, const char *name,
+                      struct rw_put *elements)
 {
     if (elements->n > 0) {
-        rw_put_format(put, "static const %s[] = {\n", type);
+        rw_put_format(put, "static const %s%s[] = {\n", type, name);
         rw_put_bytes(put, elements->text, elements->n);
         rw_put_text(put, "};\n\n");
     }
@@ -228,29 +229,24 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
                          "float category(unsigned feature, const char *word);\n\n");
     put_trees(ensemble, &nodes, &leaves, &roots, &listed);
     const int lists = listed.n > 0;
-    put_table(put,
-              ensemble->categories
-                  ? "struct {\n"
-                    "    float cut;\n"
-                    "    unsigned short feature;\n"
-                    "    unsigned char missing_left;\n"
-                    "    int left, right; /* ~i: leaf i */\n"
-                    "    int from, to; /* in listed: categories that go left; none: by cut */\n"
-                    "} node"
-                  : "struct {\n"
-                    "    float cut;\n"
-                    "    unsigned short feature;\n"
-                    "    unsigned char missing_left;\n"
-                    "    int left, right; /* ~i: leaf i */\n"
-                    "} node",
-              &nodes);
+    put_table(
+        put,
+        "struct {\n"
+        "    float cut;\n"
+        "    unsigned short feature;\n"
+        "    unsigned char missing_left;\n"
+        "    int left, right; /* ~i: leaf i */\n",
+        ensemble->categories
+            ? "    int from, to; /* in listed: categories that go left; none: by cut */\n} node"
+            : "} node",
+        &nodes);
     if (lists) {
-        put_table(put, "int listed", &listed);
+        put_table(put, "int ", "listed", &listed);
         put_search(put);
     }
     put_words(put, ensemble);
-    put_table(put, "float leaf", &leaves);
-    put_table(put, "int root", &roots);
+    put_table(put, "float ", "leaf", &leaves);
+    put_table(put, "int ", "root", &roots);
     put_function(put, ensemble, n_splits, lists);
     return put->status;
 }
