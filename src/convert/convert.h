@@ -116,11 +116,6 @@ static inline const struct rw_ens_categories *rw_ens_categories_of(const struct 
                ? &e->categories[column - e->first_column]
                : NULL;
 }
-/* Of an ensemble that has names. */
-static inline const char *rw_ens_column_name(const struct rw_ensemble *ensemble, uint32_t column)
-{
-    return ensemble->column_name[column - ensemble->first_column];
-}
 static inline int32_t rw_ens_n_splits(const struct rw_ens_tree *tree)
 {
     return tree->n_nodes / 2;
@@ -238,7 +233,7 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
 void rw_rules_text(const struct rw_rules *rules, char *text, size_t size);
 
 /* --- the feature set of a learning-to-rank plugin: the names by which models there ask for
- * features (feature_set.c) --- */
+ * features (exchange.c) --- */
 /* Zero-initialise; release in any state. */
 struct rw_feature_set {
     const char *path; /* for messages; borrowed */
@@ -270,7 +265,7 @@ struct rw_lowering {
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
 /* A model of trees that score alike and can be written where the format's readers send missing
- * values where unlisted categories go (part_missing.c); NULL: this model's can. */
+ * values where unlisted categories go; NULL: this model's can. */
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
 /* Is the feature one by words there? The format says categories. */

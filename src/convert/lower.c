@@ -15,6 +15,7 @@ struct lowering {
     const struct rw_rules *rules;
     int64_t base;
     const struct rw_lowering *how;
+    const char *lossy_by;                         /* what hints say that `how->lossy` is had by */
     uint8_t *had;                                 /* [RW_FEATURE_IDS] known, or in a split; owned */
     uint8_t *asked;                               /* [RW_FEATURE_IDS] in a split; owned */
     uint64_t n_directions, n_thresholds, n_names; /* left out */
@@ -44,11 +45,6 @@ static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const ch
                ? rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "%s: %s",
                          feature_text(l, l->model->tree[t].feature[i], text), what)
                : rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "tree %d, node %d: %s", t + 1, i, what);
-}
-
-static const char *lossy_by(const struct lowering *l)
-{
-    return l->how->lossy_by ? l->how->lossy_by : "--lossy";
 }
 
 /* ------------------------------------------------------------------ categories */
@@ -146,7 +142,7 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
                             "see the other; for '%s' both are missing\nhint: %s sends both where "
                             "such words go",
                             of_feature(l, of->feature, text),
-                            l->how->of_features ? "may go" : "goes", l->format->name, lossy_by(l));
+                            l->how->of_features ? "may go" : "goes", l->format->name, l->lossy_by);
     l->n_directions++;
     return RW_OK;
 }
@@ -203,7 +199,7 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
             return refuse_split(
                 l, t, i, "'%s' has no threshold that splits values where the cut %g does%s%s%s",
                 format, (double)tree->cut[i], may_lose ? "\nhint: " : "",
-                may_lose ? lossy_by(l) : "", may_lose ? " takes the nearest" : "");
+                may_lose ? l->lossy_by : "", may_lose ? " takes the nearest" : "");
         l->n_thresholds++;
     }
     node->nan = tree->missing_left[i] ? RW_NAN_LEFT : RW_NAN_RIGHT;
@@ -219,7 +215,7 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
                                 "a missing value %s %s, but 0 the other way; '%s' cannot say so"
                                 "\nhint: %s leaves such directions out",
                                 l->how->of_features ? "may go" : "goes",
-                                tree->missing_left[i] ? "left" : "right", format, lossy_by(l));
+                                tree->missing_left[i] ? "left" : "right", format, l->lossy_by);
         l->n_directions++;
     }
     return RW_OK;
@@ -360,7 +356,7 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
                                "the name of feature %u, '%s', has a character that '%s' cannot "
                                "carry\nhint: %s leaves such names out",
                                (uint32_t)((int64_t)i + l->base), name, l->format->name,
-                               lossy_by(l));
+                               l->lossy_by);
             l->n_names++;
             name = "";
         }
@@ -414,7 +410,11 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
              const struct rw_lowering *how, struct rw_ensemble *out)
 {
     const struct rw_rules *rules = &format->consumer[0].rules;
-    struct lowering l = {.ctx = ctx, .format = format, .rules = rules, .how = how};
+    struct lowering l = {.ctx = ctx,
+                         .format = format,
+                         .rules = rules,
+                         .how = how,
+                         .lossy_by = how->lossy_by ? how->lossy_by : "--lossy"};
     struct rw_model *parted = NULL;
     int status = RW_OK;
     memset(out, 0, sizeof(*out));

@@ -398,31 +398,24 @@ static int objective_fits(struct slice objective)
     return fits;
 }
 
-/* A word of a data frame's column: a text, or a whole number. */
-static void read_word(struct reading *r, const json_t *from, char number[24], const char **word)
-{
-    *word = rw_json_plain(from);
-    if (json_is_integer(from)) {
-        snprintf(number, 24, "%lld", (long long)json_integer_value(from));
-        *word = number;
-    } else if (!*word) {
-        rw_refuse(r->source, "'pandas_categorical': expected texts and whole numbers");
-    }
-}
-
-/* The words of the list-th categorical column. */
+/* The words of the list-th categorical column: texts, or whole numbers. */
 static void read_words(struct reading *r, size_t list, uint32_t column, struct rw_ensemble *out)
 {
-    const json_t *from = json_array_get(r->words, list);
+    json_t *from = json_array_get(r->words, list);
     const size_t n = json_array_size(from);
     const char **word = NULL;
-    char(*number)[24] = NULL;
     if (!json_is_array(from) || n > UINT32_MAX)
         rw_refuse(r->source, "'pandas_categorical': expected a list of lists");
     rw_keep(r->source, RW_ARENA_NEW(r->source->ctx, &r->arena, word, n));
-    rw_keep(r->source, RW_ARENA_NEW(r->source->ctx, &r->arena, number, n));
-    for (size_t k = 0; k < n && r->source->status == RW_OK; k++)
-        read_word(r, json_array_get(from, k), number[k], &word[k]);
+    for (size_t k = 0; k < n && r->source->status == RW_OK; k++) {
+        const json_t *one = json_array_get(from, k);
+        const long long number = json_integer_value(one);
+        if (json_is_integer(one) && json_array_set_new(from, k, json_sprintf("%lld", number)) != 0)
+            rw_source_no_memory(r->source);
+        word[k] = rw_json_plain(json_array_get(from, k));
+        if (!word[k])
+            rw_refuse(r->source, "'pandas_categorical': expected texts and whole numbers");
+    }
     if (r->source->status == RW_OK)
         rw_keep(r->source,
                 rw_ensemble_categories(r->source->ctx, out, column, NULL, word, (uint32_t)n));

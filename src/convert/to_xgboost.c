@@ -623,7 +623,7 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         return;
     }
     rw_put_format(put, "{\"nodeid\":%d,\"depth\":%d,\"split\":", at->number, at->depth);
-    rw_put_json_text(put, rw_ens_column_name(at->ensemble, node->column));
+    rw_put_json_text(put, at->ensemble->column_name[node->column - at->ensemble->first_column]);
     rw_put_format(put, ",\"split_condition\":%f,\"yes\":%d,\"no\":%d,\"missing\":%d,\"children\":[",
                   node->threshold, at->child[0], at->child[1], at->child[node->nan != RW_NAN_LEFT]);
 }

@@ -209,15 +209,18 @@ static int give_categories(struct verifying *v)
     return RW_OK;
 }
 
+/* Does the document at hand go left there? */
+static int their_left(const struct verifying *v, const struct rw_ens_node *node)
+{
+    const int64_t f = rw_column_feature(v->rules, v->base, node->column);
+    return rw_rules_left(v->rules, node, f < 0 ? NAN : v->given[f]);
+}
+
 static int32_t their_leaf(const struct verifying *v, const struct rw_ens_tree *tree)
 {
     int32_t at = 0;
-    while (tree->node[at].left >= 0) {
-        const struct rw_ens_node *node = &tree->node[at];
-        const int64_t f = rw_column_feature(v->rules, v->base, node->column);
-        const float value = f < 0 ? NAN : v->given[f];
-        at = rw_rules_left(v->rules, node, value) ? node->left : node->right;
-    }
+    while (tree->node[at].left >= 0)
+        at = their_left(v, &tree->node[at]) ? tree->node[at].left : tree->node[at].right;
     return at;
 }
 
@@ -244,14 +247,12 @@ static int32_t last_common_node(const struct verifying *v, int32_t t)
     int32_t ours = 0, theirs = 0;
     while (ours >= 0 && other->node[theirs].left >= 0) {
         const struct rw_ens_node *node = &other->node[theirs];
-        const int64_t f = rw_column_feature(v->rules, v->base, node->column);
-        const float x = v->ours[tree->feature[ours]], y = f < 0 ? NAN : v->given[f];
-        const int left = rw_tree_goes_left(tree, ours, x);
-        const int their_left = left != is_turned(v, tree, ours, node);
-        if (their_left != rw_rules_left(v->rules, node, y))
+        const int left = rw_tree_goes_left(tree, ours, v->ours[tree->feature[ours]]);
+        const int expected = left != is_turned(v, tree, ours, node);
+        if (expected != their_left(v, node))
             return node_of_ours(v, t, ours);
         ours = left ? tree->left[ours] : tree->right[ours];
-        theirs = their_left ? node->left : node->right;
+        theirs = expected ? node->left : node->right;
     }
     return 0;
 }

@@ -126,7 +126,7 @@ void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct
 void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
 /* Scores by label, a row a label. */
 void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
-/* The top of a tree, from left to right (report_tree.c). about: as above. */
+/* The top of a tree, from left to right. about: as above. */
 void rw_chart_tree(FILE *out, const char *about, const struct rw_report *report,
                    const struct rw_report_tree *drawn);
 enum { RW_CHART_TREE_LEVELS = 3 }; /* of splits */

@@ -1,5 +1,5 @@
 /* The page of a report, section by section. No script, no other file: all of it is text, tables and
- * drawings. Whatever is not ours is written by rw_html_text or rw_html_name. */
+ * drawings. Whatever is not ours is written by rw_html's %s or %1s. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
