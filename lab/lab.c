@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
-#include "base/fpenv.h"
+#include "base/ctx.h"
 #include "gpu/device/cu_check.h"
 #include "lab/kernels/bandwidth.h"
 #include "lab/kernels/packed_private.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 
 /* Adds values [begin, end) to count and sum: the last bin whose lower edge is not over x. One

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/kernels/values_serial.h"

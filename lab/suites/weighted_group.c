@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "lab/suites/weighted.h"
 

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "lab/suites/weighted.h"
 #include "gpu/hist/hist.h"

@@ -3,7 +3,7 @@
  * distance n in bits (Gopal, Ozturk, Guilford et al., "Fast CRC computation for generic polynomials
  * using PCLMULQDQ", Intel 2009). What is left in the end, 16 bytes, goes by tables, as all does
  * where the processor cannot multiply so. */
-#include "base/checksum.h"
+#include "base/ctx.h"
 
 #include <pthread.h>
 

@@ -1,9 +1,16 @@
-/* The context: last error, log callback, number of threads; errors and how they are forwarded; and
- * loops that several threads share. One thread at a time may use a context. */
+/* What all of the library stands on. The context: last error, log callback, number of threads;
+ * errors and how they are forwarded; loops that several threads share; the floating-point
+ * environment; numbers and words as text. One thread at a time may use a context. */
 #ifndef RW_BASE_CTX_H
 #define RW_BASE_CTX_H
 
+#include <fenv.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <time.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 #include "rankwood.h"
 
@@ -41,10 +48,6 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
 #define RW_TEXT(limit)          RW_TEXT_OF_VALUE(limit)
 #define RW_TEXT_OF_VALUE(value) #value
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Records the text of an error and returns `status`, for `return rw_fail(ctx, RW_ERR_IO, ...)`.
  * The first text of a failing call is kept by forwarding the code with RW_TRY. ctx may be NULL. */
 int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
@@ -81,10 +84,6 @@ int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *b
         if (status < 0)  \
             goto out;    \
     } while (0)
-
-#ifdef __cplusplus
-}
-#endif
 
 /* Loops that several threads share, on threads of the library's own.
  *
@@ -169,6 +168,145 @@ void rw_pool_free(struct rw_pool *pool);
 /* Threads that this process should take unless it is told how many, at least 1 (base/machine.h). A
  * control group's quota is what it was when the process first asked. */
 int rw_processors(void);
+
+/* Milliseconds from an arbitrary start, for progress and logs; never reaches a model. */
+static inline double rw_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* The floating-point environment that training bits rest on: round to nearest, subnormal numbers as
+ * they are, no traps. A caller may have set another one (a mathematics library loaded with
+ * fast-math start-up code does so for the whole process), so each public function that computes
+ * takes the default one for the call and puts the caller's back. */
+#if defined(__SSE2__)
+/* Arithmetic goes by MXCSR, but C's own conversions of decimals by the x87's control word. */
+struct rw_fpenv {
+    uint32_t mxcsr;
+    uint16_t x87;
+};
+enum { RW_MXCSR_DEFAULT = 0x1f80, RW_X87_DEFAULT = 0x037f }; /* no traps, to nearest */
+
+static inline struct rw_fpenv rw_fpenv_enter(void)
+{
+    static const uint16_t x87 = RW_X87_DEFAULT;
+    struct rw_fpenv was = {_mm_getcsr(), 0};
+    __asm__ volatile("fnstcw %0" : "=m"(was.x87));
+    if (was.mxcsr != RW_MXCSR_DEFAULT)
+        _mm_setcsr(RW_MXCSR_DEFAULT);
+    if (was.x87 != RW_X87_DEFAULT)
+        __asm__ volatile("fldcw %0" : : "m"(x87));
+    return was;
+}
+
+static inline void rw_fpenv_leave(const struct rw_fpenv *was)
+{
+    _mm_setcsr(was->mxcsr);
+    if (was->x87 != RW_X87_DEFAULT)
+        __asm__ volatile("fldcw %0" : : "m"(was->x87));
+}
+#else
+struct rw_fpenv {
+    fenv_t all;
+};
+
+static inline struct rw_fpenv rw_fpenv_enter(void)
+{
+    struct rw_fpenv was;
+    fegetenv(&was.all);
+    fesetenv(FE_DFL_ENV);
+    return was;
+}
+
+static inline void rw_fpenv_leave(const struct rw_fpenv *was)
+{
+    fesetenv(&was->all);
+}
+#endif
+
+/* First in the body of a public function: the default environment until it returns. */
+#define RW_DEFAULT_FPENV \
+    const struct rw_fpenv rw_fpenv_was __attribute__((cleanup(rw_fpenv_leave))) = rw_fpenv_enter()
+
+/* ---- text <-> number, independent of the locale ---- */
+
+/* Nearest float to a decimal, exactly as strtof under the default rounding mode, but independent of
+ * the locale. Reads an optional sign, digits, point, exponent, and nothing else (no inf, nan, hex).
+ * Returns the first byte not read, or NULL if there is no number at `text`. A magnitude beyond
+ * float's range gives the largest finite float and sets *clamped to 1. -0 gives +0. */
+const char *rw_number_parse(const char *text, const char *end, float *value, int *clamped);
+/* The same in double (scores, weights, gains). */
+const char *rw_number_parse_double(const char *text, const char *end, double *value, int *clamped);
+/* Shortest decimal that reads back as the same float: at least 16 bytes of room; returns the
+ * length. */
+int rw_number_write(float value, char *buffer);
+/* The same for double; at least 32 bytes of room. */
+int rw_number_write_double(double value, char *buffer);
+/* As C prints the double by %.15g, or by %.16g or %.17g if it takes so many digits to read back as
+ * the same: at least 32 bytes of room, a 0 behind the text; returns the length. */
+int rw_number_write_exact(double value, char *buffer);
+
+/* All of `text` is digits, and a number up to `most`; 0 if it is not that. */
+int rw_number_whole(const char *text, uint64_t most, uint64_t *value);
+
+/* Of a device's name, "cpu" or "cuda:N": N, or 0 without one; -1: it has no such form, or N is over
+ * RW_MAX_DEVICE. *length: bytes before the colon. */
+int rw_device_number(const char *device, size_t *length);
+
+/* ---- words: how near two are, for messages that suggest the right one (see rankwood.h for the
+ * others), and their order ---- */
+
+/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a` (Damerau's
+ * distance, each letter touched once); for words over 48 letters the longer one's length. */
+size_t rw_word_distance(const char *a, const char *b);
+/* The first of the words at the least distance from a mistaken one, whose case, and '_' for '-', do
+ * not count, however far it is; n_words: at least 1. */
+const char *rw_word_nearest_always(const char *mistaken, const char *const *words, int n_words);
+/* The order of two texts by their bytes, for qsort and bsearch; a, b: of type const char *const *.
+ */
+int rw_words_by_bytes(const void *a, const void *b);
+/* Copies a name in lower case, with '-' for '_', as far as it fits into [size]; returns how many
+ * bytes. */
+size_t rw_word_plain(const char *word, char *plain, size_t size);
+
+/* Bytes of the well-formed UTF-8 character that `c` begins with (RFC 3629: shortest form, no
+ * surrogates, up to U+10FFFF); 0: none. */
+static inline int rw_utf8_bytes(const unsigned char *c)
+{
+    if (c[0] < 0x80)
+        return 1;
+    const int n = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
+    if (c[0] < 0xc2 || c[0] > 0xf4)
+        return 0;
+    for (int i = 1; i < n; i++) { /* the 0 at the end is no such byte */
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+/* Control characters, of which some move a terminal's cursor. */
+static inline int rw_utf8_is_control(const unsigned char *c)
+{
+    return c[0] < 32 || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
+}
+
+/* Of lines of text that all threads make side by side, written in order: writes line i to `to`,
+ * with its newline; returns its bytes. */
+typedef size_t rw_line_fn(const void *user, uint64_t i, char *to);
+/* Lines [0, n), each of at most line_bytes. Memory does not grow with n. */
+struct rw_out_file;
+int rw_lines_write(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n, size_t line_bytes,
+                   rw_line_fn *line, const void *user);
+
+/* CRC-32 as gzip and zlib have it, by carry-less multiplication where the processor can. Goes on
+ * from `crc` (0 at first), as zlib's crc32 does. RANKWOOD_ISA=plain: by tables. */
+uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes);
 
 #ifdef __cplusplus
 }

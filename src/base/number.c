@@ -5,7 +5,7 @@
  * The float nearest to the true value is then known, unless the double lies that close to the
  * middle of two floats, or outside the normal floats; only those few texts go to strtof in the C
  * locale. */
-#include "base/number.h"
+#include "base/ctx.h"
 
 #include <float.h>
 #include <math.h>

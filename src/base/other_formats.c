@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "base/ctx.h"
-#include "base/number.h"
 
 #define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache"
 

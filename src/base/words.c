@@ -1,10 +1,8 @@
-#include "base/words.h"
 
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "rankwood.h"
 

@@ -11,9 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
-#include "base/fpenv.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/system.h"

@@ -8,13 +8,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
-#include "base/fpenv.h"
 #include "base/machine.h"
 #include "comm/comm.h"
 #include "gpu/device/device.h"
-#include "tree/plan.h"
+#include "tree/engine.h"
 
 enum { PATH_SIZE = 4096 };
 

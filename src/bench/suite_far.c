@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "gpu/device/device.h"

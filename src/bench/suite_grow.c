@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "dataset/dataset.h"

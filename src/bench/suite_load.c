@@ -10,7 +10,6 @@
 #include <malloc.h>
 #endif
 
-#include "base/clock.h"
 #include "base/ctx.h"
 #include "bench/bench.h"
 #include "binning/cuts.h"

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "bench/bench.h"

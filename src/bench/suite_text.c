@@ -2,7 +2,6 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/ctx.h"
 #include "bench/bench.h"
 

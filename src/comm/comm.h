@@ -6,9 +6,9 @@
  * it keeps until all ranks meet in rw_comm_agree, so that one message ends all of them; a failure
  * that cannot wait so long (rw_comm_give_up) makes the calls of the others fail.
  *
- * To add what carries the bytes: a library of its own with a struct rw_comm_module (comm_module.h)
- * and a row in comm_open.c's table, by which rw_comm_open finds it; or, within a process, a file
- * with a struct rw_comm_functions, like comm_threads.c. */
+ * To add what carries the bytes: a library of its own with a struct rw_comm_module (below)
+ * and a row in comm.c's table, by which rw_comm_open finds it; or, within a process, a file
+ * with a struct rw_comm_functions, like those of threads in comm.c. */
 #ifndef RW_COMM_COMM_H
 #define RW_COMM_COMM_H
 
@@ -130,7 +130,24 @@ int rw_comm_launched(void);
 /* Where the library of a communicator is ("mpi"), as rw_comm_open looks for it; 0: nowhere. */
 int rw_comm_find(const char *name, char *path, size_t size);
 
+/* What a library that carries bytes, one that rw_comm_open opens at run time, has in common with
+ * this one. It is linked to an MPI, say, and not to Rankwood. */
+/* A communicator as the library makes it: see struct rw_comm. */
+struct rw_comm_module {
+    struct rw_comm_functions functions;
+    void *user;
+    void (*close)(void *user, int exit_status);
+    int rank, n_ranks, local_rank;
+};
+
+/* What the library exports, under a name that changes with struct rw_comm_module. Returns 0, or 1
+ * with the reason in `why`, [size]. */
+#define RW_COMM_MODULE_OPEN rankwood_comm_open_1
+typedef int rw_comm_module_fn(struct rw_comm_module *out, char *why, size_t size);
+RW_API rw_comm_module_fn RW_COMM_MODULE_OPEN;
+
 #ifdef __cplusplus
 }
 #endif
+
 #endif

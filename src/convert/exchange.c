@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/other_formats.h"
 #include "binning/bins.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "convert/convert.h"
 
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n)

@@ -8,7 +8,6 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "convert/convert.h"
 
 int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)

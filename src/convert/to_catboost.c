@@ -26,7 +26,6 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "convert/convert.h"
 #include "dataset/categories.h"
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "convert/convert.h"
 
 #define PMML_NAMESPACE "http://www.dmg.org/PMML-4_4"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/ctx.h"
 #include "convert/convert.h"
 
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"

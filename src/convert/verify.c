@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"

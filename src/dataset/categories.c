@@ -4,7 +4,6 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "base/number.h"
 
 void rw_categories_release(struct rw_categories *categories)
 {

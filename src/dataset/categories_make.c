@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/number.h"
-#include "base/words.h"
 #include "comm/comm.h"
 #include "dataset/categories.h"
 #include "dataset/names.h"

@@ -9,7 +9,6 @@
 
 #include "base/bits.h"
 #include "base/exact.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "comm/comm.h"
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/bits.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "comm/comm.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"

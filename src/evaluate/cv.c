@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/ctx.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"

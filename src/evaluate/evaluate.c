@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"

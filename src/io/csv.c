@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "dataset/names.h"
 #include "io/data_format.h"
 

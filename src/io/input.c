@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/checksum.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/system.h"

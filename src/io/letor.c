@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/system.h"
 #include "dataset/categories.h"
 #include "dataset/names.h"

@@ -17,7 +17,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/ctx.h"
 
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
 #define AVX512                                                                     \

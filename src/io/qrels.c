@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/ctx.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"
 #include "io/side_files.h"

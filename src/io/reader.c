@@ -5,8 +5,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/other_formats.h"
 #include "base/system.h"

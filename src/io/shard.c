@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/checksum.h"
 #include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/names.h"

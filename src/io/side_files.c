@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "dataset/names.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "base/system.h"
 #include "dataset/dataset.h"

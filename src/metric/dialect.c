@@ -11,7 +11,6 @@
 
 #include "base/exact.h"
 #include "base/mem.h"
-#include "base/words.h"
 #include "dataset/dataset.h"
 
 /* ------------------------------------------------------------------ metrics that only they have */

@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
-#include "base/number.h"
-#include "base/words.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/dcg.h"

@@ -6,11 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/ctx.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/number.h"
-#include "base/words.h"
 #include "dataset/dataset.h"
 #include "model/flat.h"
 #include "model/packed.h"

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/ctx.h"
 #include "base/exact.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
 

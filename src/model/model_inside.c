@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/other_formats.h"
 #include "dataset/dataset.h"
 #include "model/model.h"

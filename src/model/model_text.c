@@ -5,9 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/checksum.h"
-#include "base/ctx.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/other_formats.h"
 #include "base/system.h"

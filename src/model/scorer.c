@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ctx.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "model/packed.h"
 

@@ -21,7 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "model/flat.h"

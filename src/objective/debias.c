@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"

@@ -16,9 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
 

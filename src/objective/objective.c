@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/words.h"
+#include "base/ctx.h"
 #include "rankwood.h"
 
 /* To add a word: a row, or the word in one. Lower case, '-' for '_', blanks around each. A word may

@@ -4,8 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/ctx.h"
-#include "base/fpenv.h"
 #include "comm/comm.h"
 
 /* By parameter: was there a warning in this process? */

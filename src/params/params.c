@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "base/exact.h"
-#include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/system.h"
-#include "base/words.h"
 #include "dataset/names.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {

@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/number.h"
-#include "base/words.h"
+#include "base/ctx.h"
 #include "report/report.h"
 
 /* Values at which an axis has ticks: (first + i) * step. */

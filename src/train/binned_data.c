@@ -2,7 +2,7 @@
  * documents whose values are not kept, validation sets and what a model to go on from gives. */
 #include "train/train.h"
 
-#include "base/fpenv.h"
+#include "base/ctx.h"
 #include "binning/bins.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"

@@ -8,12 +8,10 @@
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/ctx.h"
 #include "base/exact.h"
-#include "base/fpenv.h"
 #include "io/input.h"
 #include "tree/grower.h"
-#include "tree/plan.h"
 
 /* The sets of a training, and the features of the training set. */
 struct sets {

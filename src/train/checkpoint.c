@@ -10,9 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
-#include "base/clock.h"
-#include "base/fpenv.h"
+#include "base/ctx.h"
 #include "base/other_formats.h"
 
 /* ------------------------------------------------------------------ the file */

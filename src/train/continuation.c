@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tree/constraints.h"
+#include "tree/grower.h"
 
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
                          const struct rw_model *init, const struct rw_dataset *const *sets,

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/fpenv.h"
-#include "tree/constraints.h"
+#include "base/ctx.h"
+#include "tree/grower.h"
 
 /* ------------------------------------------------------------------ parameters */
 

@@ -11,8 +11,7 @@
 #include "io/side_files.h"
 #include "model/model_text.h"
 #include "params/params.h"
-#include "tree/constraints.h"
-#include "tree/engine.h"
+#include "tree/grower.h"
 
 /* --names, and parameters that are lists of features: --ignore, --features, --monotone,
  * --interactions, --feature-penalty and --categorical. */
@@ -292,7 +291,7 @@ int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
                          int n_sets, int absent_missing);
 /* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, or uses features
  * together that may not be, so that training could only make scores that do not either. direction:
- * [RW_FEATURE_IDS] as in tree/monotone.h, or NULL; interactions: without groups there are none. */
+ * [RW_FEATURE_IDS] as in tree/grower.h, or NULL; interactions: without groups there are none. */
 int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
                           const struct rw_interactions *interactions);
 void rw_continuation_release(struct rw_continuation *from); /* in any state after being zeroed */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "tree/quantise.h"
+#include "tree/numbers.h"
 
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
 #include <immintrin.h>

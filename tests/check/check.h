@@ -12,9 +12,7 @@
 #include <stdint.h>
 
 #include "dataset/dataset.h"
-#include "tree/constraints.h"
-#include "tree/engine.h"
-#include "tree/plan.h"
+#include "tree/grower.h"
 
 enum check_op {
     OP_LOAD,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/ctx.h"
 #include "check.h"
 
 #define RW_ENGINE(name) #name,

@@ -1,6 +1,6 @@
 /* partition: the places of documents show in later histograms, sums and scores. */
 #include "check.h"
-#include "tree/ref/engine_ref.h"
+#include "tree/engine_host.h"
 
 uint32_t check_count_left(const struct check_run *run, const struct rw_split *split)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/ctx.h"
 
 enum { QUICK = 25 };   /* --quick: one call of so many */
 enum { SKIPPED = 77 }; /* exit status without a GPU, as Meson reads it */

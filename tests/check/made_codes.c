@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "base/rng.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/ctx.h"
 #include "base/rng.h"
 #include "io/text.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checksum.h"
+#include "base/ctx.h"
 #include "fuzz_input.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"

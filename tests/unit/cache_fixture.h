@@ -2,7 +2,7 @@
 #ifndef RW_TEST_CACHE_FIXTURE_H
 #define RW_TEST_CACHE_FIXTURE_H
 
-#include "base/checksum.h"
+#include "base/ctx.h"
 #include "io/cache/cache.h"
 #include "scratch_file.h"
 

@@ -1,7 +1,6 @@
 #include <float.h>
 #include <stddef.h>
 
-#include "base/checksum.h"
 #include "base/mem.h"
 #include "each.h"
 #include "io/cache/cache.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "tree/engine.h"
-#include "tree/numbers.h"
 
 /* Counts as weights, a gain as it is, one unit of cost a bit. */
 static struct rw_split_rule rule_at(double cost)

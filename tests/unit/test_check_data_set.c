@@ -3,7 +3,6 @@
 #include "base/bits.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "check/data_check.h"
 #include "dataset/dataset.h"
 #include "scratch_file.h"
 
@@ -246,18 +245,20 @@ Test(check_data_set, drift_of_missing_values)
     rw_free(out);
 }
 
+/* Of 1, 2, 2, 3 and 2, 4: at 3 all of the one set, half of the other. */
 Test(check_data_set, distance)
 {
-    const float a[] = {1, 2, 2, 3}, b[] = {2, 4};
-    uint32_t x[4], y[2];
-    for (int i = 0; i < 4; i++)
-        x[i] = rw_key_of_float(a[i]);
-    for (int i = 0; i < 2; i++)
-        y[i] = rw_key_of_float(b[i]);
-    cr_expect_float_eq(rw_check_distance(x, 4, y, 2), 0.5, 1e-15); /* at 3: 1 and 1/2 */
-    cr_expect_eq(rw_check_distance(x, 4, x, 4), 0.0);
-    cr_expect_eq(rw_check_distance(x, 1, x + 3, 1), 1.0);
-    cr_expect(isnan(rw_check_distance(x, 0, y, 2)));
+    scratch_text("d", "0 qid:a 1:1 2:1\n1 qid:a 1:2 2:1\n0 qid:b 1:2 2:2\n1 qid:b 1:3 2:2\n");
+    scratch_text("other", "0 qid:c 1:2 2:1\n1 qid:c 1:4 2:2\n");
+    scratch_text("apart", "0 qid:c 1:4 2:nan\n1 qid:c 1:4 2:nan\n");
+    struct rw_check *out = check("other");
+    cr_expect_float_eq(out->features[0].drift, 0.5, 1e-15);
+    cr_expect_eq(out->features[1].drift, 0.0);
+    rw_free(out);
+    out = check("apart");
+    cr_expect_eq(out->features[0].drift, 1.0);
+    cr_expect_eq(out->features[1].drift, 1.0); /* missing alone */
+    rw_free(out);
 }
 
 Test(check_data_set, each_document_its_own_query)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "base/checksum.h"
+#include "base/ctx.h"
 #include "train_fixture.h"
 
 /* Against zlib, at every length and place; whole and in two parts. */

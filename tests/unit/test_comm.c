@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "../check/comm_calls.h"
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "each.h"
 

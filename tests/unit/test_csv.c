@@ -1,7 +1,6 @@
 /* CSV and TSV: what is read, which columns are what, and every message. */
 #include "io/csv.h"
 
-#include "base/checksum.h"
 #include "base/mem.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
@@ -219,7 +218,9 @@ Test(csv, cache)
                  rw_last_error(scratch_ctx));
     cr_assert(b->n_names == 1 && b->weight[1] == 3 && b->weight[2] == 0.75);
     rw_dataset_free(b);
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, a, "query-weights", (const double[]){4, 5}, 2, 1), RW_OK);
+    cr_assert_eq(
+        rw_dataset_set_side_column(scratch_ctx, a, "query-weights", (const double[]){4, 5}, 2, 1),
+        RW_OK);
     cr_assert_eq(rw_dataset_write_cache(scratch_ctx, a, params, "a.rwb"), RW_OK);
     cr_assert_eq(rw_dataset_read(scratch_ctx, cache, 1, &b), RW_OK);
     cr_assert(b->weight[1] == 5 && b->weight_by_query);

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "train_fixture.h"
-#include "tree/ref/engine_ref.h"
+#include "tree/engine_host.h"
 
 static struct rw_ctx *ctx;
 static struct rw_dataset *train;

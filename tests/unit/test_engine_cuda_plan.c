@@ -7,7 +7,6 @@
 #include "gpu/device/tuning.h"
 #include "gpu/engine/engine_cuda.h"
 #include "train_fixture.h"
-#include "tree/plan.h"
 
 static struct rw_ctx *ctx;
 static struct rw_dataset *train;

@@ -4,7 +4,7 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "base/fpenv.h"
+#include "base/ctx.h"
 #include "model/model.h"
 #include "params/params.h"
 #include "scratch_file.h"

@@ -2,7 +2,6 @@
 
 #include "base/rng.h"
 #include "tree/cpu/engine_cpu.h"
-#include "tree/numbers.h"
 
 static void add(int64_t *joint, int64_t *want, int32_t lambda, int32_t weight)
 {

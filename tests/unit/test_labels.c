@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/fpenv.h"
+#include "base/ctx.h"
 #include "metric/dcg.h"
 #include "objective/objective.h"
 #include "scratch_file.h"

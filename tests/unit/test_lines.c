@@ -1,4 +1,4 @@
-#include "base/words.h"
+#include "base/ctx.h"
 #include "rankwood.h"
 #include "scratch_file.h"
 

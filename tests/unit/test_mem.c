@@ -1,6 +1,5 @@
 #include <criterion/criterion.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 
 Test(mem, overflowing_size_is_an_error)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/ctx.h"
 #include "model_fixture.h"
 
 static struct rw_ctx *ctx;

@@ -7,7 +7,7 @@
 #include "same_trees.h"
 #include "train/train.h"
 #include "train_fixture.h"
-#include "tree/constraints.h"
+#include "tree/grower.h"
 
 enum { N_FEATURES = 5, FIRST = 1, N_PAIRS = 700 };
 

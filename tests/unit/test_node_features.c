@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "train/train.h"
 #include "train_fixture.h"
-#include "tree/constraints.h"
+#include "tree/grower.h"
 
 enum { N_FEATURES = 9, FIRST = 1 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/ctx.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
 #include "each.h"

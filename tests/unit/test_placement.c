@@ -1,9 +1,9 @@
 #include <criterion/criterion.h>
 
-#include "tree/plan.h"
+#include "tree/engine.h"
 
 /* Sum of what is placed. */
-static uint64_t placed(const struct rw_place *place, int n)
+static uint64_t placed(const struct rw_code_place *place, int n)
 {
     uint64_t bytes = 0;
     for (int i = 0; i < n; i++)
@@ -13,7 +13,7 @@ static uint64_t placed(const struct rw_place *place, int n)
 
 Test(placement, narrow_blocks_first)
 {
-    struct rw_place place[3] = {{128, 0}, {8, 0}, {128, 0}};
+    struct rw_code_place place[3] = {{128, 0}, {8, 0}, {128, 0}};
     cr_assert_eq(rw_place_codes(place, 3, 1000, 0, 0), 0);
     cr_assert_eq(place[0].n_here + place[1].n_here + place[2].n_here, 0);
     cr_assert_eq(rw_place_codes(place, 3, 1000, 0, 7999), 7992);
@@ -29,7 +29,7 @@ Test(placement, narrow_blocks_first)
 
 Test(placement, whole_blocks)
 {
-    struct rw_place place[3] = {{2, 0}, {1, 0}, {1, 0}};
+    struct rw_code_place place[3] = {{2, 0}, {1, 0}, {1, 0}};
     cr_assert_eq(rw_place_codes(place, 3, 100, 1, 399), 200);
     cr_assert_eq(place[0].n_here, 0);
     cr_assert_eq(place[1].n_here, 100);
@@ -44,7 +44,7 @@ Test(placement, every_size)
 {
     uint64_t before = 0;
     for (uint64_t bytes = 0; bytes < 3000; bytes++) {
-        struct rw_place place[4] = {{16, 9}, {4, 9}, {16, 9}, {1, 9}};
+        struct rw_code_place place[4] = {{16, 9}, {4, 9}, {16, 9}, {1, 9}};
         const uint64_t used = rw_place_codes(place, 4, 70, 0, bytes);
         cr_assert_eq(used, placed(place, 4));
         cr_assert_leq(used, bytes);
@@ -56,7 +56,7 @@ Test(placement, every_size)
 
 Test(placement, more_than_32_bits)
 {
-    struct rw_place place = {128, 0};
+    struct rw_code_place place = {128, 0};
     const uint32_t docs = 200000000;
     cr_assert_eq(rw_place_codes(&place, 1, docs, 0, (uint64_t)128 * docs - 1),
                  (uint64_t)128 * (docs - 1));

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "train_fixture.h"
-#include "tree/plan.h"
+#include "tree/engine.h"
 
 static struct rw_ctx *ctx;
 static struct rw_dataset *train;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "train_fixture.h"
-#include "tree/quantise.h"
+#include "tree/numbers.h"
 
 enum { N = 150, FENCE = 0x5A5A5A5A };
 

@@ -9,7 +9,7 @@
 #include "same_trees.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
-#include "tree/constraints.h"
+#include "tree/grower.h"
 
 __extension__ typedef __int128 int128;
 

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "base/words.h"
+#include "base/ctx.h"
 #include "rankwood.h"
 
 Test(words, distance)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "comm/comm_module.h"
+#include "comm/comm.h"
 
 #ifndef RW_MPI_PART /* a test makes it small */
 #define RW_MPI_PART ((size_t)1 << 18)

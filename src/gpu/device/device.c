@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"

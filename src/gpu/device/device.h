@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ctx.h"
 #include "comm/comm.h"
 
 #ifdef __cplusplus

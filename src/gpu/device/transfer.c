@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
 

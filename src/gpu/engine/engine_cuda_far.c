@@ -11,11 +11,9 @@
 
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "gpu/device/tuning.h"
-#include "tree/plan.h"
 
 enum { PIECE_DOCS = 65536, ALIGNED = 256 };
 
@@ -29,13 +27,13 @@ static uint32_t code_bytes(const struct rw_cuda *cuda, uint32_t feature)
 /* Tiles of all groups, without codes, and how many documents of each are on the device. */
 static int plan_tiles(struct rw_cuda *cuda)
 {
-    struct rw_place place[RW_CUDA_GROUPS * RW_HIST_MAX_TILES];
+    struct rw_code_place place[RW_CUDA_GROUPS * RW_HIST_MAX_TILES];
     int n = 0;
     for (int g = 0; g < cuda->n_groups; g++) {
         RW_TRY(rw_cuda_plan_matrix(cuda, g, cuda->n_docs, &cuda->set[0].matrix[g]));
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         for (uint32_t t = 0; t < matrix->n_tiles; t++)
-            place[n++] = (struct rw_place){.doc_bytes = rw_hist_tile_doc_bytes(matrix, t)};
+            place[n++] = (struct rw_code_place){.doc_bytes = rw_hist_tile_doc_bytes(matrix, t)};
     }
     rw_place_codes(place, n, cuda->n_docs, 0, cuda->place.row_bytes);
     cuda->place.far_doc_bytes = 0.0;

@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "gpu/device/device.h"
 #include "gpu/device/tuning.h"
-#include "tree/engine.h"
-#include "tree/numbers.h"
 
 /* ---- the choice of a method ---- */
 

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "gpu/binning/device_cuts.h"
 #include "gpu/device/tuning.h"
-#include "tree/plan.h"
 
 /* ---- histogram methods ---- */
 

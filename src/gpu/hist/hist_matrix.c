@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/device.h"

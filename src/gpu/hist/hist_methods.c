@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/words.h"
+#include "base/ctx.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist.h"

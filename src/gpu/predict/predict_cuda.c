@@ -2,8 +2,6 @@
  * one chunk's copy beside another's kernel; trees and scores stay on the device meanwhile. */
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "gpu/device/cu_check.h"

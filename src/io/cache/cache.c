@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
-#include "base/checksum.h"
 #include "base/mem.h"
 #include "dataset/categories.h"
 #include "io/data_format.h"

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "comm/comm.h"
 #include "tree/cpu/engine_cpu.h"
-#include "tree/plan.h"
 
 static void cpu_close(struct rw_engine *engine)
 {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "tree/cpu/engine_cpu.h"
-#include "tree/numbers.h"
 
 static int direction_of(const struct rw_cpu *cpu, uint32_t f)
 {

@@ -1,12 +1,11 @@
 /* The oracle: every operation in its plainest form, one thread but for what all host engines share.
  * Never optimised. */
-#include "tree/ref/engine_ref.h"
+#include "tree/engine_host.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "tree/numbers.h"
 
 static struct rw_ref *ref_of(struct rw_engine *engine)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "tree/ref/engine_ref.h"
+#include "tree/engine_host.h"
 
 #define RANGE_BYTES ((size_t)1 << 36) /* reserved, not used */
 enum { POISON = 0xA5, FENCE_BYTES = 64, PAGE = 4096 };

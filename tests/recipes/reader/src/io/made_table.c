@@ -1,7 +1,6 @@
 /* A table of text behind a first line that names it: label, query and a value of each feature from
  * 1 on, with tabs between them. A reader that is added to a copy of the tree. */
 #include "base/mem.h"
-#include "base/number.h"
 #include "binning/bins.h"
 #include "io/data_format.h"
 #include "io/input.h"

@@ -1,5 +1,5 @@
 /* An engine that is added to a copy of the tree: ref's operations, four nodes at once. */
-#include "tree/ref/engine_ref.h"
+#include "tree/engine_host.h"
 
 int rw_engine_open_made(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
