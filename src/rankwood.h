@@ -1292,9 +1292,6 @@ struct rw_report_options {
     const char *like; /* measure as this program does; NULL: by the parameters */
     int n_trees;      /* how many are drawn: the first ones, 0 to 100 */
     int n_repeats;    /* permutations of each feature, 0 (not asked) to 1000 */
-    /* Called after each feature that was permuted; nonzero gives up. NULL: none. */
-    int (*on_feature)(void *user, int done, int total);
-    void *user;
 };
 /* Writes a web page on a model and how it ranks `dataset`: HTML that needs no other file and no
  * network, and runs no script. Whatever comes of names and files is shown as text. The first metric

@@ -342,8 +342,6 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_d
 int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
 /* cli->dataset, with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
-/* The same of a training on values, by one of many ranks; rw_load_check_columns is for later. */
-int rw_load_values(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, and its documents, with their weights, as cli->dataset. */
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
 /* Documents and queries of all ranks, on a line that ends with `features`; n: written, the numbers.

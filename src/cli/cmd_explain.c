@@ -467,27 +467,31 @@ static int sort_trees(const struct rw_cli *cli, struct share *shares)
     return n;
 }
 
+/* Of one document without what is B's. */
+static json_t *without_b(json_t *row)
+{
+    json_object_del(row, docs.n == 2 ? "" : "b");
+    json_object_del(row, docs.n == 2 ? "" : "value_b");
+    json_object_del(row, docs.n == 2 ? "" : "leaf_b");
+    return row;
+}
+
 static json_t *feature_row(const struct share *share)
 {
     const struct explained_feature *feature = &job.feature[share->at];
+    const struct side *b = &side[docs.n - 1];
     const int at = share->at;
-    return docs.n == 2 ? rw_result_row("feature:u name:s share:n a:n b:n value_a:n value_b:n",
-                                       feature->feature, feature->name, share->by, side[0].shap[at],
-                                       side[1].shap[at], (double)side[0].value[at],
-                                       (double)side[1].value[at])
-                       : rw_result_row("feature:u name:s share:n a:n value_a:n", feature->feature,
-                                       feature->name, share->by, side[0].shap[at],
-                                       (double)side[0].value[at]);
+    return without_b(rw_result_row("feature:u name:s share:n a:n b:n value_a:n value_b:n",
+                                   feature->feature, feature->name, share->by, side[0].shap[at],
+                                   b->shap[at], (double)side[0].value[at], (double)b->value[at]));
 }
 
 static json_t *tree_row(const struct rw_cli *cli, const struct share *share)
 {
-    const int t = share->at;
-    return docs.n == 2 ? rw_result_row("tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1, share->by,
-                                       leaf_of(cli, 0, t), leaf_of(cli, 1, t), side[0].leaf[t],
-                                       side[1].leaf[t])
-                       : rw_result_row("tree:i share:n a:n leaf_a:i", t + 1, share->by,
-                                       leaf_of(cli, 0, t), side[0].leaf[t]);
+    const int t = share->at, b = docs.n - 1;
+    return without_b(rw_result_row("tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1, share->by,
+                                   leaf_of(cli, 0, t), leaf_of(cli, b, t), side[0].leaf[t],
+                                   side[b].leaf[t]));
 }
 
 static double sum_of(const struct share *shares, int n)

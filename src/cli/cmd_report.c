@@ -25,14 +25,6 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* The bar counts features; each has been scored once a permutation. */
-static int on_feature(void *user, int done, int total)
-{
-    const struct rw_cli *cli = user;
-    rw_progress_show(done, total, rw_dataset_n_docs(cli->dataset));
-    return 0;
-}
-
 static int check(struct rw_cli *cli)
 {
     if (repeats == 0)
@@ -46,14 +38,13 @@ static int run(struct rw_cli *cli)
     how.data_name = rw_joined(&valid);
     how.n_trees = (int)trees;
     how.n_repeats = (int)repeats;
-    how.on_feature = on_feature;
-    how.user = cli;
     RW_STEP(rw_load_model(cli, how.model_name, &cli->model));
     RW_STEP(rw_load_weighted(cli, &valid));
     rw_load_warn_lacking(cli);
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     const double start = rw_progress_clock();
-    rw_progress_start();
+    if (!rw_msg_is_quiet())
+        RW_STEP(rw_progress_follow(cli->ctx));
     const int status = rw_report(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset,
                                  &how, cli->out.file);
     rw_progress_end();

@@ -689,7 +689,7 @@ static int read_sets(struct training *t)
     }
     if (refit_path)
         RW_STEP(rw_refit_params(ctx, cli->params, t->init));
-    RW_STEP(refit_path ? rw_load_values(cli, &cli->operands)
+    RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands)
                        : rw_load_training(cli, &cli->operands));
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = valid_file(&valid_weights, i);

@@ -125,13 +125,6 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
     return read_side_columns(cli);
 }
 
-int rw_load_values(struct rw_cli *cli, const struct rw_list *files)
-{
-    RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
-    RW_STEP(took_ignored(cli));
-    return read_side_columns(cli);
-}
-
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
 {
     const double start = rw_progress_clock();

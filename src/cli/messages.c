@@ -236,29 +236,20 @@ static int columns(void)
     return 80;
 }
 
-void rw_progress_show(int done, int total, uint32_t n_docs)
+/* "[####....] text" of the share that is done, at most so often. A narrow terminal shows less of
+ * the bar, then less of the text. */
+static void draw(double share, const char *text)
 {
-    if (!line.on || done <= 0 || total <= 0)
-        return;
-    const double now = rw_progress_clock(), spent = now - line.started;
-    if (spent < first_after || (line.drawn > line.started && now - line.drawn < between))
+    const double now = rw_progress_clock();
+    char bar[BAR + 4] = "";
+    if (line.drawn > line.started && now - line.drawn < between)
         return;
     line.drawn = now;
-
-    char bar[BAR + 4] = "", text[160];
-    const double rate = (double)n_docs * done / spent;
-    const char *unit = rate >= 1e6 ? "M" : rate >= 1e3 ? "k" : "";
-    const double shown = rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate;
-    const long left = (long)(spent / done * (total - done) + .5);
-    /* Early stopping may end it sooner. A narrow terminal shows less of the bar, then less of the
-     * text. */
-    const int n = snprintf(text, sizeof(text), "%d/%d  at most %ld:%02ld:%02ld left  %.1f%s docs/s",
-                           done, total, left / 3600, left / 60 % 60, left % 60, shown, unit);
-    const int room = columns() - 1 - n - (int)strlen("[] "), width = room < BAR ? room : BAR;
+    const int room = columns() - 1 - (int)strlen(text) - (int)strlen("[] ");
+    const int width = room < BAR ? room : BAR;
     if (width >= LEAST_BAR) {
-        const int full = (int)((int64_t)width * done / total);
         memset(bar, '.', (size_t)width + 1);
-        memset(bar, '#', (size_t)full + 1);
+        memset(bar, '#', (size_t)(width * (share < 1 ? share : 1)) + 1);
         bar[0] = '[';
         memcpy(bar + 1 + width, "] ", sizeof("] "));
     }
@@ -268,31 +259,48 @@ void rw_progress_show(int done, int total, uint32_t n_docs)
     line.visible = 1;
 }
 
+/* "1:02:03", at the pace until now. */
+static const char *time_left(double spent, double share, char text[32])
+{
+    const long left = (long)(spent / share * (1 - share) + .5);
+    snprintf(text, 32, "%ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
+    return text;
+}
+
+void rw_progress_show(int done, int total, uint32_t n_docs)
+{
+    const double spent = rw_progress_clock() - line.started;
+    char text[160], left[32];
+    if (!line.on || done <= 0 || total <= 0 || spent < first_after)
+        return;
+    const double rate = (double)n_docs * done / spent, share = (double)done / total;
+    const char *unit = rate >= 1e6 ? "M" : rate >= 1e3 ? "k" : "";
+    const double shown = rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate;
+    /* early stopping may end it sooner */
+    snprintf(text, sizeof(text), "%d/%d  at most %s left  %.1f%s docs/s", done, total,
+             time_left(spent, share, left), shown, unit);
+    draw(share, text);
+}
+
 /* What a call has done of its work, since it began. */
 static int show_call(void *user, const struct rw_progress *call)
 {
     static uint64_t last;
     static double began;
+    char text[160], left[32];
     (void)user;
     if (!line.on || !call->stage || call->total == 0)
         return 0;
-    const double now = rw_progress_clock();
     if (call->done < last || last == 0)
-        began = now;
+        began = rw_progress_clock();
     last = call->done;
-    const double spent = now - began, share = (double)call->done / (double)call->total;
+    const double spent = rw_progress_clock() - began;
+    const double share = (double)call->done / (double)call->total;
     if (spent < first_after || share <= 0)
         return 0;
-    char bar[BAR + 1];
-    memset(bar, '.', BAR);
-    memset(bar, '#', (size_t)(BAR * (share < 1 ? share : 1)));
-    bar[BAR] = 0;
-    const long left = (long)(spent / share * (1 - share) + .5);
-    rw_progress_clear();
-    fprintf(stderr, "\r[%s] %.0f %% of %s  %ld:%02ld:%02ld left", bar, 100 * share, call->stage,
-            left / 3600, left / 60 % 60, left % 60);
-    fflush(stderr);
-    line.visible = 1;
+    snprintf(text, sizeof(text), "%.0f %% of %s  %s left", 100 * share, call->stage,
+             time_left(spent, share, left));
+    draw(share, text);
     return 0;
 }
 

@@ -291,9 +291,7 @@ static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct 
     const struct rw_permutation permutation = {.how = how,
                                                .model = report->model,
                                                .dataset = report->dataset,
-                                               .n_repeats = report->options->n_repeats,
-                                               .on_feature = report->options->on_feature,
-                                               .user = report->options->user};
+                                               .n_repeats = report->options->n_repeats};
     struct rw_permuted *permuted = NULL;
     int *index = NULL; /* in `permuted`, by id */
     int status = RW_OK;
