@@ -1,28 +1,39 @@
-/* Lines in. Where lines have the features of the line before, their ids are held once. */
-#include <sys/mman.h>
+/* Lines in, columns out. Where lines have the features of the line before, their ids are held once.
+ *
+ * A data set is made of many builders. Their documents, in order, are the data set's; so a group of
+ * builders owns a range of documents, and groups write into the columns side by side without
+ * meeting. Which thread does which group cannot be seen in the result. Threads take groups from the
+ * front, and each builder is released once it is copied: what the columns have not yet filled, the
+ * builders still hold, and both together are little more than either. */
+#include <stdio.h>
 
-#include "base/bits.h"
 #include "base/mem.h"
-#include "base/system.h"
 #include "dataset/dataset.h"
-#include "dataset/names.h"
+
+enum {
+    ALIGN = 64,             /* of a column, in bytes */
+    CURSOR_BYTES = 8 << 20, /* of all groups' cursors, unless there are fewer groups than threads */
+    TILE = 64,              /* documents that are copied together: their lines fit L1 */
+};
 
 void rw_builder_release(struct rw_builder *builder)
 {
-    rw_mem_free(builder->label);
-    rw_mem_free(builder->run);
-    rw_mem_free(builder->entry_feature);
-    rw_mem_free_large(builder->entry_value, builder->entry_value_room * sizeof(float));
-    rw_mem_free(builder->query_offset);
-    rw_mem_free(builder->query_id_offset);
-    rw_mem_free(builder->query_id_text);
-    rw_mem_free(builder->comment_offset);
-    rw_mem_free(builder->comment_text);
-    rw_mem_free(builder->location);
-    rw_mem_free(builder->file);
-    rw_mem_free(builder->weight);
-    rw_mem_free(builder->more_label);
-    rw_mem_free(builder->score);
+    void *const owned[] = {builder->label,
+                           builder->run,
+                           builder->entry_feature,
+                           builder->query_offset,
+                           builder->query_id.offset,
+                           builder->query_id.text,
+                           builder->comment.offset,
+                           builder->comment.text,
+                           builder->location,
+                           builder->file,
+                           builder->weight,
+                           builder->more_label,
+                           builder->score};
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        rw_mem_free(owned[i]);
+    rw_mem_free_large(builder->entry_value, builder->room.entry_value * sizeof(float));
     rw_names_free(builder->name, builder->n_names);
     rw_lexicon_free(builder->lexicon);
     memset(builder, 0, sizeof(*builder));
@@ -36,7 +47,7 @@ int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t lin
             return RW_OK;
     }
     RW_TRY(
-        RW_GROW(ctx, builder->location, builder->location_room, (size_t)builder->n_locations + 1));
+        RW_GROW(ctx, builder->location, builder->room.location, (size_t)builder->n_locations + 1));
     builder->location[builder->n_locations++] =
         (struct rw_location){.doc = builder->n_docs, .line = line};
     return RW_OK;
@@ -44,7 +55,7 @@ int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t lin
 
 int rw_builder_weight(struct rw_ctx *ctx, struct rw_builder *builder, double weight)
 {
-    RW_TRY(RW_GROW(ctx, builder->weight, builder->weight_room, (size_t)builder->n_docs + 1));
+    RW_TRY(RW_GROW(ctx, builder->weight, builder->room.weight, (size_t)builder->n_docs + 1));
     builder->weight[builder->n_docs] = weight == 0 ? 0.0 : weight; /* no -0 */
     builder->has_weight = 1;
     return RW_OK;
@@ -54,53 +65,46 @@ int rw_builder_more_labels(struct rw_ctx *ctx, struct rw_builder *builder, const
                            int n)
 {
     const size_t at = (size_t)builder->n_docs * (size_t)n;
-    RW_TRY(RW_GROW(ctx, builder->more_label, builder->more_label_room, at + (size_t)n));
+    RW_TRY(RW_GROW(ctx, builder->more_label, builder->room.more_label, at + (size_t)n));
     for (int k = 0; k < n; k++)
         builder->more_label[at + (size_t)k] = labels[k] + 0.0f; /* no -0 */
     builder->n_more_labels = n;
     return RW_OK;
 }
 
-int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,
-                     size_t id_bytes)
+/* Adds the i-th text. */
+static int add_text(struct rw_ctx *ctx, struct rw_texts *texts, size_t i, const char *text,
+                    size_t n_bytes)
+{
+    const uint64_t begin = texts->n_bytes;
+    RW_TRY(RW_GROW(ctx, texts->offset, texts->offset_room, i + 2));
+    RW_TRY(RW_GROW(ctx, texts->text, texts->text_room, begin + n_bytes + 1));
+    if (n_bytes)
+        memcpy(texts->text + begin, text, n_bytes);
+    texts->text[begin + n_bytes] = 0;
+    texts->n_bytes = begin + n_bytes + 1;
+    texts->offset[i] = begin;
+    texts->offset[i + 1] = texts->n_bytes;
+    return RW_OK;
+}
+
+int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id, size_t n)
 {
     const size_t q = builder->n_queries;
-    const uint64_t begin = builder->query_id_bytes;
-    RW_TRY(RW_GROW(ctx, builder->query_offset, builder->query_offset_room, q + 2));
-    RW_TRY(RW_GROW(ctx, builder->query_id_offset, builder->query_id_room, q + 2));
-    RW_TRY(RW_GROW(ctx, builder->query_id_text, builder->query_id_text_room, begin + id_bytes + 1));
-    memcpy(builder->query_id_text + begin, id, id_bytes);
-    builder->query_id_text[begin + id_bytes] = 0;
-    builder->query_id_bytes = begin + id_bytes + 1;
-    builder->query_id_offset[q] = begin;
-    builder->query_id_offset[q + 1] = builder->query_id_bytes;
-    builder->query_offset[q] = builder->n_docs;
-    builder->query_offset[q + 1] = builder->n_docs;
+    RW_TRY(RW_GROW(ctx, builder->query_offset, builder->room.query_offset, q + 2));
+    RW_TRY(add_text(ctx, &builder->query_id, q, id, n));
+    builder->query_offset[q] = builder->query_offset[q + 1] = builder->n_docs;
     builder->n_queries++;
     return RW_OK;
 }
 
 /* Comments begin to cost memory with the first one: the documents before it get "" then. */
 static int add_comment(struct rw_ctx *ctx, struct rw_builder *builder, const char *comment,
-                       size_t comment_bytes)
+                       size_t n_bytes)
 {
-    const size_t i = builder->n_docs;
-    const size_t n_before = builder->any_comment ? 0 : i;
-    const uint64_t begin = builder->comment_bytes + n_before;
-    RW_TRY(RW_GROW(ctx, builder->comment_offset, builder->comment_room, i + 2));
-    RW_TRY(
-        RW_GROW(ctx, builder->comment_text, builder->comment_text_room, begin + comment_bytes + 1));
-    if (n_before) {
-        memset(builder->comment_text, 0, n_before);
-        for (size_t k = 0; k < n_before; k++)
-            builder->comment_offset[k] = k;
-    }
-    if (comment_bytes)
-        memcpy(builder->comment_text + begin, comment, comment_bytes);
-    builder->comment_text[begin + comment_bytes] = 0;
-    builder->comment_offset[i] = begin;
-    builder->comment_bytes = begin + comment_bytes + 1;
-    builder->comment_offset[i + 1] = builder->comment_bytes;
+    for (size_t i = builder->any_comment ? builder->n_docs : 0; i < builder->n_docs; i++)
+        RW_TRY(add_text(ctx, &builder->comment, i, "", 0));
+    RW_TRY(add_text(ctx, &builder->comment, builder->n_docs, comment, n_bytes));
     builder->any_comment = 1;
     return RW_OK;
 }
@@ -119,8 +123,8 @@ static int add_run(struct rw_ctx *ctx, struct rw_builder *builder, const uint16_
                    size_t n)
 {
     const uint64_t begin = builder->n_features;
-    RW_TRY(RW_GROW(ctx, builder->run, builder->run_room, (size_t)builder->n_runs + 1));
-    RW_TRY(RW_GROW(ctx, builder->entry_feature, builder->entry_feature_room, begin + n));
+    RW_TRY(RW_GROW(ctx, builder->run, builder->room.run, (size_t)builder->n_runs + 1));
+    RW_TRY(RW_GROW(ctx, builder->entry_feature, builder->room.entry_feature, begin + n));
     if (n)
         memcpy(builder->entry_feature + begin, features, n * sizeof(*features));
     builder->n_features = begin + n;
@@ -131,18 +135,18 @@ static int add_run(struct rw_ctx *ctx, struct rw_builder *builder, const uint16_
 
 static int grow_values(struct rw_ctx *ctx, struct rw_builder *builder, size_t n)
 {
-    const size_t half_more = builder->entry_value_room + builder->entry_value_room / 2;
+    const size_t half_more = builder->room.entry_value + builder->room.entry_value / 2;
     const size_t wanted = (half_more > n ? half_more : n) * sizeof(float);
     const size_t room = rw_mem_large_room(wanted);
     float *bigger;
-    if (builder->entry_value && n <= builder->entry_value_room)
+    if (builder->entry_value && n <= builder->room.entry_value)
         return RW_OK;
     RW_TRY(rw_mem_new_large(ctx, (void **)&bigger, room, 0));
     if (builder->n_entries)
         memcpy(bigger, builder->entry_value, builder->n_entries * sizeof(float));
-    rw_mem_free_large(builder->entry_value, builder->entry_value_room * sizeof(float));
+    rw_mem_free_large(builder->entry_value, builder->room.entry_value * sizeof(float));
     builder->entry_value = bigger;
-    builder->entry_value_room = room / sizeof(float);
+    builder->room.entry_value = room / sizeof(float);
     return RW_OK;
 }
 
@@ -156,7 +160,7 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
         return rw_fail(ctx, RW_ERR_INTERNAL, "a document before the first query");
     if (i >= RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
-    RW_TRY(RW_GROW(ctx, builder->label, builder->label_room, i + 1));
+    RW_TRY(RW_GROW(ctx, builder->label, builder->room.label, i + 1));
     RW_TRY(grow_values(ctx, builder, begin + n));
     if (!has_features_of_last(builder, features, n))
         RW_TRY(add_run(ctx, builder, features, n));
@@ -202,7 +206,7 @@ void rw_builder_empty(struct rw_builder *builder)
 {
     rw_builder_drop_values(builder);
     builder->n_docs = builder->n_queries = builder->n_locations = 0;
-    builder->query_id_bytes = builder->comment_bytes = 0;
+    builder->query_id.n_bytes = builder->comment.n_bytes = 0;
     builder->any_comment = builder->has_weight = builder->n_more_labels = 0;
     builder->n_clamped = 0;
     builder->is_placed = 0;
@@ -220,28 +224,37 @@ static int copy_part(struct rw_ctx *ctx, void **to, size_t *room, const void *fr
     return RW_OK;
 }
 
-#define COPY_PART(ctx, to, from, part, room, n) \
-    copy_part((ctx), (void **)&(to)->part, &(to)->room, (from)->part, (n), sizeof(*(to)->part))
+#define COPY_PART(ctx, to, from, part, n) \
+    copy_part((ctx), (void **)&(to)->part, &(to)->room.part, (from)->part, (n), sizeof(*(to)->part))
+
+static int copy_texts(struct rw_ctx *ctx, struct rw_texts *to, const struct rw_texts *from,
+                      size_t n)
+{
+    const size_t offsets = n ? n + 1 : 0, bytes = n ? from->n_bytes : 0;
+    to->n_bytes = bytes;
+    RW_TRY(copy_part(ctx, (void **)&to->offset, &to->offset_room, from->offset, offsets,
+                     sizeof(*to->offset)));
+    return copy_part(ctx, (void **)&to->text, &to->text_room, from->text, bytes, 1);
+}
 
 int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to)
 {
-    const size_t n_docs = from->n_docs;
     RW_TRY(rw_builder_query(ctx, to, "", 0));
-    RW_TRY(COPY_PART(ctx, to, from, label, label_room, n_docs));
+    RW_TRY(COPY_PART(ctx, to, from, label, from->n_docs));
     to->n_docs = to->query_offset[1] = from->n_docs;
-    to->run = from->run;
-    to->run_room = from->run_room;
     to->n_runs = from->n_runs;
-    to->entry_feature = from->entry_feature;
-    to->entry_feature_room = from->entry_feature_room;
     to->n_features = from->n_features;
-    to->entry_value = from->entry_value;
-    to->entry_value_room = from->entry_value_room;
     to->n_entries = from->n_entries;
+    to->run = from->run;
+    to->entry_feature = from->entry_feature;
+    to->entry_value = from->entry_value;
+    to->room.run = from->room.run;
+    to->room.entry_feature = from->room.entry_feature;
+    to->room.entry_value = from->room.entry_value;
     from->run = NULL;
     from->entry_feature = NULL;
     from->entry_value = NULL;
-    from->run_room = from->entry_feature_room = from->entry_value_room = 0;
+    from->room.run = from->room.entry_feature = from->room.entry_value = 0;
     rw_builder_drop_values(from);
     to->width = from->width;
     to->by_name = from->by_name;
@@ -253,14 +266,12 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
 static int pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to)
 {
     const size_t n_docs = from->n_docs, n_queries = from->n_queries;
-    const size_t offsets = n_queries ? n_queries + 1 : 0;
     const size_t value_bytes = from->n_entries * sizeof(float);
     const size_t room = rw_mem_large_room(value_bytes);
     *to = (struct rw_builder){.n_docs = from->n_docs,
                               .n_queries = from->n_queries,
                               .n_runs = from->n_runs,
                               .n_features = from->n_features,
-                              .query_id_bytes = from->query_id_bytes,
                               .n_locations = from->n_locations,
                               .any_comment = from->any_comment,
                               .has_weight = from->has_weight,
@@ -270,29 +281,22 @@ static int pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *
                               .is_placed = from->is_placed,
                               .placed = from->placed};
     from->score = NULL;
-    RW_TRY(COPY_PART(ctx, to, from, label, label_room, n_docs));
-    RW_TRY(COPY_PART(ctx, to, from, run, run_room, from->n_runs));
-    RW_TRY(COPY_PART(ctx, to, from, entry_feature, entry_feature_room, from->n_features));
-    RW_TRY(COPY_PART(ctx, to, from, query_offset, query_offset_room, offsets));
-    RW_TRY(COPY_PART(ctx, to, from, query_id_offset, query_id_room, offsets));
-    RW_TRY(COPY_PART(ctx, to, from, query_id_text, query_id_text_room, from->query_id_bytes));
-    RW_TRY(COPY_PART(ctx, to, from, location, location_room, from->n_locations));
-    if (from->has_weight)
-        RW_TRY(COPY_PART(ctx, to, from, weight, weight_room, n_docs));
-    RW_TRY(COPY_PART(ctx, to, from, more_label, more_label_room,
-                     n_docs * (size_t)from->n_more_labels));
-    if (from->any_comment) {
-        RW_TRY(COPY_PART(ctx, to, from, comment_offset, comment_room, n_docs + 1));
-        RW_TRY(COPY_PART(ctx, to, from, comment_text, comment_text_room, from->comment_bytes));
-        to->comment_bytes = from->comment_bytes;
-    }
-    if (!from->is_placed) {
-        RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, room, room == value_bytes));
-        to->entry_value_room = room / sizeof(float);
-        to->n_entries = from->n_entries;
-        if (value_bytes)
-            memcpy(to->entry_value, from->entry_value, value_bytes);
-    }
+    RW_TRY(COPY_PART(ctx, to, from, label, n_docs));
+    RW_TRY(COPY_PART(ctx, to, from, run, from->n_runs));
+    RW_TRY(COPY_PART(ctx, to, from, entry_feature, from->n_features));
+    RW_TRY(COPY_PART(ctx, to, from, query_offset, n_queries ? n_queries + 1 : 0));
+    RW_TRY(COPY_PART(ctx, to, from, location, from->n_locations));
+    RW_TRY(COPY_PART(ctx, to, from, weight, from->has_weight ? n_docs : 0));
+    RW_TRY(COPY_PART(ctx, to, from, more_label, n_docs * (size_t)from->n_more_labels));
+    RW_TRY(copy_texts(ctx, &to->query_id, &from->query_id, n_queries));
+    RW_TRY(copy_texts(ctx, &to->comment, &from->comment, from->any_comment ? n_docs : 0));
+    if (from->is_placed)
+        return RW_OK;
+    RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, room, room == value_bytes));
+    to->room.entry_value = room / sizeof(float);
+    to->n_entries = from->n_entries;
+    if (value_bytes)
+        memcpy(to->entry_value, from->entry_value, value_bytes);
     return RW_OK;
 }
 
@@ -304,6 +308,501 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
     rw_builder_empty(from);
     return status;
 }
+
+/* ---- columns of builders ---- */
+
+/* Builders that one thread turns into columns: [first, end). */
+struct group {
+    int first, end;
+    uint32_t *cursor; /* [n_ids] entries of each feature; then where its next goes; a view */
+};
+
+struct finish {
+    struct rw_early *early; /* NULL: there is none; borrowed */
+    int keeps_early;        /* its columns may be those of the data set */
+    struct rw_builder *builders;
+    int n_builders;
+    uint32_t *first_doc;  /* [n_builders + 1]; owned */
+    uint64_t *comment_at; /* [n_builders + 1] where each builder's comments go; owned */
+    struct group *group;  /* [n_groups]; owned */
+    uint32_t *cursors;    /* [n_groups][n_ids]; owned */
+    uint32_t *column_of;  /* [n_ids] UINT32_MAX: no column; owned */
+    uint32_t *n_of;       /* [n_ids] entries; owned */
+    int n_groups, n_threads;
+    uint32_t n_ids;             /* the largest feature and 1 */
+    struct rw_dataset *dataset; /* owned until done */
+};
+
+static void finish_release(struct finish *finish)
+{
+    rw_mem_free(finish->group);
+    rw_mem_free(finish->cursors);
+    rw_mem_free(finish->first_doc);
+    rw_mem_free(finish->comment_at);
+    rw_mem_free(finish->column_of);
+    rw_mem_free(finish->n_of);
+    rw_dataset_free(finish->dataset);
+}
+
+/* Labels, queries, ids and comments: end to end. */
+static int join_queries(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    size_t n_queries = 0, id_bytes = 0;
+    for (int b = 0; b < finish->n_builders; b++) {
+        n_queries += finish->builders[b].n_queries;
+        id_bytes += finish->builders[b].query_id.n_bytes;
+    }
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_offset, n_queries + 1));
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id_offset, n_queries + 1));
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id_text, id_bytes));
+    uint32_t n = 0;
+    uint64_t bytes = 0;
+    for (int b = 0; b < finish->n_builders; b++) {
+        const struct rw_builder *builder = &finish->builders[b];
+        for (uint32_t q = 0; q < builder->n_queries; q++) {
+            const char *id = rw_builder_query_id(builder, q);
+            const size_t length = strlen(id) + 1;
+            if (builder->query_offset[q] == builder->query_offset[q + 1])
+                continue;
+            if (q == 0 && n > 0 &&
+                strcmp(dataset->query_id_text + dataset->query_id_offset[n - 1], id) == 0)
+                continue;
+            memcpy(dataset->query_id_text + bytes, id, length);
+            dataset->query_id_offset[n] = bytes;
+            dataset->query_offset[n] = finish->first_doc[b] + builder->query_offset[q];
+            bytes += length;
+            n++;
+        }
+    }
+    dataset->n_queries = n;
+    dataset->query_offset[n] = dataset->n_docs;
+    dataset->query_id_offset[n] = bytes;
+    return RW_OK;
+}
+
+/* Room for labels and comments, and where each builder's go. */
+static int make_docs(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    uint64_t bytes = 0;
+    int any_comment = 0;
+    RW_TRY(RW_NEW_RAW(ctx, finish->comment_at, (size_t)finish->n_builders + 1));
+    for (int b = 0; b < finish->n_builders; b++) {
+        const struct rw_builder *builder = &finish->builders[b];
+        any_comment |= builder->any_comment;
+        finish->comment_at[b] = bytes;
+        bytes += builder->any_comment ? builder->comment.n_bytes : builder->n_docs;
+        dataset->n_clamped += builder->n_clamped;
+    }
+    RW_TRY(RW_NEW_RAW(ctx, dataset->label, dataset->n_docs));
+    if (any_comment) {
+        RW_TRY(RW_NEW_RAW(ctx, dataset->comment_offset, (size_t)dataset->n_docs + 1));
+        RW_TRY(RW_NEW_RAW(ctx, dataset->comment_text, bytes));
+        dataset->comment_offset[dataset->n_docs] = bytes;
+    }
+    return RW_OK;
+}
+
+static const char *name_of(const struct rw_builder *builder)
+{
+    return builder->file ? builder->file : "a table";
+}
+
+/* How the features of a part of the set are counted. */
+static const char *width_text(const struct rw_builder *builder, char text[24])
+{
+    if (!builder->width)
+        return "ids, as in LETOR text";
+    snprintf(text, 24, "%u columns", builder->width);
+    return text;
+}
+
+/* Parts of one set have as many labels, the same columns, and categories of one lexicon: numbers of
+ * words mean nothing beside those of another, or beside plain numbers. a: NULL, or a part before
+ * with documents; named: NULL, or the first with names. */
+static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
+                       const struct rw_builder *named, const struct rw_builder *b)
+{
+    char a_text[24], b_text[24];
+    if (a && b->n_docs && a->n_more_labels != b->n_more_labels)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "%.400s and %.400s: documents with %d label%s and with %d; expected as "
+                       "many of each",
+                       name_of(a), name_of(b), a->n_more_labels + 1, a->n_more_labels ? "s" : "",
+                       b->n_more_labels + 1);
+    if (named && b->name && !rw_names_are_same(named->name, named->n_names, b->name, b->n_names))
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "'%s': its columns are not those of the files before it\n"
+                       "hint: files of one set have the same columns in the same order",
+                       name_of(b));
+    if (a && b->n_docs && a->width != b->width)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "'%.400s' has %s, '%.400s' has %s\n"
+                       "hint: files of one set have the same columns in the same order",
+                       name_of(a), width_text(a, a_text), name_of(b), width_text(b, b_text));
+    if (a && b->n_docs && a->lexicon != b->lexicon)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "%.400s and %.400s: categories are read as words of the one, and as "
+                       "numbers, or words of its own, of the other\n"
+                       "hint: name all features that are words, and no others, with the "
+                       "parameter 'categorical'",
+                       name_of(a), name_of(b));
+    return RW_OK;
+}
+
+/* What all parts have in common. */
+static int join_columns(struct rw_ctx *ctx, const struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    struct rw_builder *named = NULL;
+    const struct rw_builder *last = NULL;
+    for (int b = 0; b < finish->n_builders; b++) {
+        struct rw_builder *builder = &finish->builders[b];
+        RW_TRY(check_alike(ctx, last, named, builder));
+        named = !named && builder->name ? builder : named;
+        last = builder->n_docs ? builder : last;
+    }
+    if (named) {
+        dataset->name = named->name;
+        dataset->n_names = named->n_names;
+        named->name = NULL;
+        named->n_names = 0;
+    }
+    if (last) {
+        dataset->width = last->width;
+        dataset->by_name = last->by_name;
+        dataset->lexicon = rw_lexicon_share(last->lexicon);
+        dataset->n_more_labels = last->n_more_labels;
+    }
+    return RW_OK;
+}
+
+/* Weights, if any part has some, and further labels. */
+static int make_side_columns(struct rw_ctx *ctx, const struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    int any_weight = 0;
+    for (int b = 0; b < finish->n_builders; b++)
+        any_weight |= finish->builders[b].n_docs && finish->builders[b].has_weight;
+    if (any_weight)
+        RW_TRY(RW_NEW_RAW(ctx, dataset->weight, dataset->n_docs));
+    if (dataset->n_more_labels)
+        RW_TRY(
+            RW_NEW_RAW(ctx, dataset->more_label, (size_t)dataset->n_more_labels * dataset->n_docs));
+    return RW_OK;
+}
+
+/* Labels, weights and comments of a part's documents. */
+static void fill_docs(const struct finish *finish, int b)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    const struct rw_builder *builder = &finish->builders[b];
+    const uint32_t first = finish->first_doc[b];
+    const uint64_t at = finish->comment_at[b];
+    const size_t n_labels = (size_t)dataset->n_more_labels;
+    if (builder->n_docs)
+        memcpy(dataset->label + first, builder->label, builder->n_docs * sizeof(float));
+    for (uint32_t i = 0; dataset->weight && i < builder->n_docs; i++)
+        dataset->weight[first + i] = builder->has_weight ? builder->weight[i] : 1.0;
+    for (size_t i = 0; i < builder->n_docs * n_labels; i++)
+        dataset->more_label[i % n_labels * dataset->n_docs + first + i / n_labels] =
+            builder->more_label[i];
+    if (!dataset->comment_offset)
+        return;
+    for (uint32_t i = 0; i < builder->n_docs; i++)
+        dataset->comment_offset[first + i] =
+            at + (builder->any_comment ? builder->comment.offset[i] : i);
+    if (builder->any_comment)
+        memcpy(dataset->comment_text + at, builder->comment.text, builder->comment.n_bytes);
+    else
+        memset(dataset->comment_text + at, 0, builder->n_docs);
+}
+
+static int count_ids(void *job, struct rw_share *share)
+{
+    struct finish *finish = job;
+    uint32_t n_ids = 0;
+    for (uint64_t b, end; rw_share_next(share, &b, &end);) {
+        for (; b < end; b++) {
+            const uint32_t most = rw_builder_n_ids(&finish->builders[b]);
+            n_ids = most > n_ids ? most : n_ids;
+        }
+    }
+    rw_share_lock(share);
+    finish->n_ids = n_ids > finish->n_ids ? n_ids : finish->n_ids;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+/* As many groups as cursors allow: small ones keep the threads at the front. */
+static int make_groups(struct rw_ctx *ctx, struct finish *finish)
+{
+    const size_t cursor_bytes = ((size_t)finish->n_ids + 1) * sizeof(uint32_t);
+    size_t most = CURSOR_BYTES / cursor_bytes;
+    if (most < (size_t)finish->n_threads)
+        most = (size_t)finish->n_threads;
+    finish->n_groups = (size_t)finish->n_builders < most ? finish->n_builders : (int)most;
+    if (finish->n_groups < 1)
+        finish->n_groups = 1;
+    RW_TRY(RW_NEW(ctx, finish->group, (size_t)finish->n_groups));
+    RW_TRY(RW_NEW(ctx, finish->cursors, (size_t)finish->n_groups * finish->n_ids));
+    RW_TRY(RW_NEW(ctx, finish->column_of, finish->n_ids));
+    RW_TRY(RW_NEW(ctx, finish->n_of, finish->n_ids));
+    for (int g = 0; g < finish->n_groups; g++) {
+        struct group *group = &finish->group[g];
+        group->first = (int)((int64_t)finish->n_builders * g / finish->n_groups);
+        group->end = (int)((int64_t)finish->n_builders * (g + 1) / finish->n_groups);
+        group->cursor = finish->cursors + (size_t)g * finish->n_ids;
+    }
+    return RW_OK;
+}
+
+static size_t column_bytes(uint32_t n)
+{
+    return ((size_t)n * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* The early column that is a feature's column as it stands; NULL: there is none. */
+static float *early_of(const struct finish *finish, uint32_t f)
+{
+    return finish->keeps_early && rw_column_is_dense(finish->n_of[f], finish->dataset->n_docs)
+               ? rw_early_values(finish->early, f)
+               : NULL;
+}
+
+/* Turns the counts into where each group's first entry goes, decides columns from the totals. */
+static int make_columns(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    size_t bytes = 0;
+    for (int g = 0; g < finish->n_groups; g++) {
+        uint32_t *cursor = finish->group[g].cursor;
+        for (uint32_t f = 0; f < finish->n_ids; f++) {
+            const uint32_t of_group = cursor[f];
+            cursor[f] = finish->n_of[f];
+            finish->n_of[f] += of_group;
+        }
+    }
+    for (uint32_t f = 0; f < finish->n_ids; f++) {
+        const uint32_t n = finish->n_of[f];
+        dataset->n_columns += n > 0;
+        if (n && !early_of(finish, f))
+            bytes += rw_column_is_dense(n, dataset->n_docs) ? column_bytes(dataset->n_docs)
+                                                            : 2 * column_bytes(n);
+    }
+    RW_TRY(RW_NEW(ctx, dataset->column, dataset->n_columns));
+    /* Not in huge pages: one of every column would be touched early, while builders are full; and
+     * they made reading 4 GB three times slower (2 threads, a virtual machine, 2 MiB by madvise).
+     */
+    RW_TRY(rw_mem_new_large(ctx, &dataset->column_block, bytes, 0));
+    dataset->column_block_bytes = bytes;
+    char *at = dataset->column_block;
+    uint32_t c = 0;
+    for (uint32_t f = 0; f < finish->n_ids; f++) {
+        const uint32_t n = finish->n_of[f];
+        finish->column_of[f] = UINT32_MAX;
+        if (n == 0)
+            continue;
+        finish->column_of[f] = c;
+        struct rw_column *column = &dataset->column[c++];
+        column->feature = f;
+        column->n = rw_column_is_dense(n, dataset->n_docs) ? dataset->n_docs : n;
+        column->value = early_of(finish, f);
+        if (column->value)
+            continue;
+        column->value = (void *)at;
+        at += column_bytes(column->n);
+        if (rw_column_is_dense(n, dataset->n_docs))
+            continue;
+        column->row = (void *)at;
+        at += column_bytes(n);
+    }
+    return RW_OK;
+}
+
+static void fill_absent(const struct finish *finish, int b)
+{
+    const struct rw_dataset *dataset = finish->dataset;
+    const float absent = rw_float_of_bits(RW_ABSENT_BITS);
+    const uint32_t n_docs = finish->builders[b].n_docs;
+    const int is_placed = finish->builders[b].is_placed;
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        if (dataset->column[c].row || (is_placed && early_of(finish, dataset->column[c].feature)))
+            continue;
+        float *value = dataset->column[c].value + finish->first_doc[b];
+        for (uint32_t i = 0; i < n_docs; i++)
+            memcpy(&value[i], &absent, sizeof(absent)); /* its bits, whatever the FPU does */
+    }
+}
+
+/* Where the values of n_docs documents from `first` on go, that have the feature; their rows, too,
+ * if it is sparse. */
+static float *place(const struct finish *finish, uint32_t *cursor, uint16_t feature, uint32_t first,
+                    uint32_t n_docs)
+{
+    struct rw_column *column = &finish->dataset->column[finish->column_of[feature]];
+    if (!column->row)
+        return column->value + first;
+    const uint32_t at = cursor[feature];
+    cursor[feature] = at + n_docs;
+    for (uint32_t i = 0; i < n_docs; i++)
+        column->row[at + i] = first + i;
+    return column->value + at;
+}
+
+/* A run of documents with the same features, of the b-th builder. */
+static void fill_run(const struct finish *finish, uint32_t *cursor, int b, uint32_t r)
+{
+    const struct rw_builder *builder = &finish->builders[b];
+    const struct rw_run *run = &builder->run[r];
+    const uint32_t n_docs = run->n ? rw_builder_run_docs(builder, r) : 0, n = run->n;
+    for (uint32_t doc = 0; doc < n_docs; doc += TILE) {
+        const uint32_t first = finish->first_doc[b] + run->doc + doc;
+        const uint32_t now = n_docs - doc < TILE ? n_docs - doc : TILE;
+        const float *from = builder->entry_value + run->value + (size_t)doc * n;
+        for (uint32_t k = 0; k < n; k++) {
+            float *to = place(finish, cursor, builder->entry_feature[run->feature + k], first, now);
+            for (uint32_t i = 0; i < now; i++)
+                memcpy(&to[i], &from[i * n + k], sizeof(float));
+        }
+    }
+}
+
+/* Values that are in early columns: most are where they should be. */
+static void fill_placed(const struct finish *finish, uint32_t *cursor, int b)
+{
+    const struct rw_builder *builder = &finish->builders[b];
+    for (uint32_t k = 0; k < builder->run[0].n; k++) {
+        const uint16_t f = builder->entry_feature[k];
+        const float *from = rw_early_values(finish->early, f) + builder->placed;
+        float *to = place(finish, cursor, f, finish->first_doc[b], builder->n_docs);
+        if (to != from)
+            memcpy(to, from, builder->n_docs * sizeof(float));
+    }
+}
+
+static void fill_group(const struct finish *finish, const struct group *group)
+{
+    for (int b = group->first; b < group->end; b++) {
+        struct rw_builder *builder = &finish->builders[b];
+        fill_docs(finish, b);
+        if (builder->n_runs != 1 || builder->run[0].n != finish->dataset->n_columns)
+            fill_absent(finish, b);
+        if (builder->is_placed)
+            fill_placed(finish, group->cursor, b);
+        for (uint32_t r = 0; r < builder->n_runs && !builder->is_placed; r++)
+            fill_run(finish, group->cursor, b, r);
+        rw_builder_release(builder); /* so that entries and columns never stand in memory whole */
+    }
+}
+
+/* Locations of all builders' lines, if all have them; those that go on from one to the next are
+ * one. */
+static int join_locations(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    size_t n = 0;
+    for (int b = 0; b < finish->n_builders; b++) {
+        if (finish->builders[b].n_docs && !finish->builders[b].n_locations)
+            return RW_OK;
+        n += finish->builders[b].n_locations;
+    }
+    RW_TRY(RW_NEW(ctx, dataset->location, n));
+    RW_TRY(RW_NEW(ctx, dataset->file, (size_t)finish->n_builders));
+    for (int b = 0; b < finish->n_builders; b++) {
+        struct rw_builder *builder = &finish->builders[b];
+        if (!builder->n_docs)
+            continue;
+        if (!dataset->n_files || strcmp(dataset->file[dataset->n_files - 1], builder->file) != 0) {
+            dataset->file[dataset->n_files++] = builder->file;
+            builder->file = NULL;
+        }
+        for (uint32_t i = 0; i < builder->n_locations; i++) {
+            const struct rw_location location = {.doc = finish->first_doc[b] +
+                                                        builder->location[i].doc,
+                                                 .file = dataset->n_files - 1,
+                                                 .line = builder->location[i].line};
+            const struct rw_location *last =
+                dataset->n_locations ? &dataset->location[dataset->n_locations - 1] : NULL;
+            if (!last || last->file != location.file ||
+                location.line != last->line + (location.doc - last->doc))
+                dataset->location[dataset->n_locations++] = location;
+        }
+    }
+    return RW_OK;
+}
+
+static int count_groups(void *job, struct rw_share *share)
+{
+    const struct finish *finish = job;
+    for (uint64_t g, end; rw_share_next(share, &g, &end);)
+        for (int b = finish->group[g].first; b < finish->group[g].end; b++)
+            rw_builder_count(&finish->builders[b], finish->group[g].cursor);
+    return RW_OK;
+}
+
+static int fill_groups(void *job, struct rw_share *share)
+{
+    struct finish *finish = job;
+    for (uint64_t g, end; rw_share_next(share, &g, &end);)
+        fill_group(finish, &finish->group[g]);
+    return RW_OK;
+}
+
+int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
+                    int n_builders, struct rw_dataset **out)
+{
+    *out = NULL;
+    struct finish finish = {.early = early,
+                            .builders = builders,
+                            .n_builders = n_builders,
+                            .n_threads = ctx && ctx->n_threads > 1 ? ctx->n_threads : 1};
+    if (finish.n_threads > n_builders)
+        finish.n_threads = n_builders > 1 ? n_builders : 1;
+    int status;
+    uint64_t n_docs = 0;
+    RW_TRY_OUT(RW_NEW(ctx, finish.first_doc, (size_t)n_builders + 1));
+    for (int b = 0; b < n_builders; b++) {
+        finish.first_doc[b] = (uint32_t)n_docs;
+        n_docs += builders[b].n_docs;
+        if (n_docs > RW_MAX_DOCS) {
+            status = rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
+            goto out;
+        }
+    }
+    RW_TRY_OUT(rw_dataset_new(ctx, &finish.dataset));
+    finish.dataset->n_docs = (uint32_t)n_docs;
+    finish.first_doc[n_builders] = (uint32_t)n_docs;
+    finish.keeps_early = rw_early_has_room(early, n_docs);
+    RW_TRY_OUT(join_queries(ctx, &finish));
+    RW_TRY_OUT(make_docs(ctx, &finish));
+    RW_TRY_OUT(join_columns(ctx, &finish));
+    RW_TRY_OUT(make_side_columns(ctx, &finish));
+    RW_TRY_OUT(join_locations(ctx, &finish));
+    rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
+    RW_TRY_OUT(make_groups(ctx, &finish));
+    rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, count_groups, &finish);
+    RW_TRY_OUT(make_columns(ctx, &finish));
+    rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, fill_groups, &finish);
+    if (finish.keeps_early)
+        finish.dataset->early_block = rw_early_take(early, &finish.dataset->early_block_bytes);
+    *out = finish.dataset;
+    finish.dataset = NULL;
+out:
+    for (int b = 0; b < n_builders; b++)
+        rw_builder_release(&builders[b]);
+    finish_release(&finish);
+    return status;
+}
+
+int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
+                      struct rw_dataset **out)
+{
+    return rw_early_finish(ctx, NULL, builders, n_builders, out);
+}
+
+/* ---- columns to lines again ---- */
 
 /* First entry of a column at or after document `doc`. */
 static uint32_t first_entry(const struct rw_column *column, uint32_t doc)
@@ -338,7 +837,7 @@ static int copy_entries(struct rw_ctx *ctx, struct rw_builder *to, const struct 
             for (uint32_t i = 0; i < end - begin; i++)
                 next[i + 1] += next[i];
             const uint64_t n = next[end - begin];
-            RW_TRY(RW_GROW(ctx, to->entry_feature, to->entry_feature_room, n));
+            RW_TRY(RW_GROW(ctx, to->entry_feature, to->room.entry_feature, n));
             RW_TRY(grow_values(ctx, to, n));
         }
     }
@@ -427,66 +926,4 @@ out:
         *out = NULL;
     }
     return status;
-}
-
-/* ---- the data set ---- */
-
-int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
-{
-    return RW_NEW(ctx, *out, 1);
-}
-
-/* The values stand in the map of a cache, beside what is needed. */
-static void forget_mapped(struct rw_dataset *dataset)
-{
-    for (uint32_t i = 0; i < dataset->n_columns; i++) {
-        struct rw_column *column = &dataset->column[i];
-        rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
-        rw_system_forget(column->value, column->n * sizeof(*column->value));
-    }
-}
-
-void rw_dataset_drop_values(struct rw_dataset *dataset)
-{
-    if (dataset->cache && dataset->column && !dataset->column_block)
-        forget_mapped(dataset);
-    for (uint32_t i = 0;
-         !dataset->cache && dataset->column && !dataset->column_block && i < dataset->n_columns;
-         i++) {
-        rw_mem_free(dataset->column[i].row);
-        rw_mem_free(dataset->column[i].value);
-    }
-    rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
-    rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
-    rw_mem_free(dataset->column);
-    dataset->column_block = dataset->early_block = NULL;
-    dataset->column = NULL;
-    dataset->n_columns = 0;
-}
-
-void rw_dataset_free(struct rw_dataset *dataset)
-{
-    if (!dataset)
-        return;
-    rw_dataset_drop_values(dataset);
-    if (dataset->codes)
-        dataset->codes_free(dataset->codes);
-    if (dataset->cache) {
-        munmap(dataset->cache, dataset->cache_bytes);
-    } else {
-        rw_mem_free(dataset->label);
-        rw_mem_free(dataset->query_offset);
-        rw_mem_free(dataset->query_id_offset);
-        rw_mem_free(dataset->query_id_text);
-        rw_mem_free(dataset->comment_offset);
-        rw_mem_free(dataset->comment_text);
-    }
-    for (uint32_t i = 0; dataset->file && i < dataset->n_files; i++)
-        rw_mem_free(dataset->file[i]);
-    rw_mem_free(dataset->file);
-    rw_mem_free(dataset->location);
-    rw_side_columns_free(dataset);
-    rw_names_free(dataset->name, dataset->n_names);
-    rw_lexicon_free(dataset->lexicon);
-    rw_mem_free(dataset);
 }

@@ -6,11 +6,73 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/bits.h"
 #include "base/exact.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "comm/comm.h"
+
+int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
+{
+    return RW_NEW(ctx, *out, 1);
+}
+
+/* The values stand in the map of a cache, beside what is needed. */
+static void forget_mapped(struct rw_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->n_columns; i++) {
+        struct rw_column *column = &dataset->column[i];
+        rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
+        rw_system_forget(column->value, column->n * sizeof(*column->value));
+    }
+}
+
+void rw_dataset_drop_values(struct rw_dataset *dataset)
+{
+    if (dataset->cache && dataset->column && !dataset->column_block)
+        forget_mapped(dataset);
+    for (uint32_t i = 0;
+         !dataset->cache && dataset->column && !dataset->column_block && i < dataset->n_columns;
+         i++) {
+        rw_mem_free(dataset->column[i].row);
+        rw_mem_free(dataset->column[i].value);
+    }
+    rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
+    rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
+    rw_mem_free(dataset->column);
+    dataset->column_block = dataset->early_block = NULL;
+    dataset->column = NULL;
+    dataset->n_columns = 0;
+}
+
+void rw_dataset_free(struct rw_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    rw_dataset_drop_values(dataset);
+    if (dataset->codes)
+        dataset->codes_free(dataset->codes);
+    if (dataset->cache) {
+        munmap(dataset->cache, dataset->cache_bytes);
+    } else {
+        rw_mem_free(dataset->label);
+        rw_mem_free(dataset->query_offset);
+        rw_mem_free(dataset->query_id_offset);
+        rw_mem_free(dataset->query_id_text);
+        rw_mem_free(dataset->comment_offset);
+        rw_mem_free(dataset->comment_text);
+    }
+    for (uint32_t i = 0; dataset->file && i < dataset->n_files; i++)
+        rw_mem_free(dataset->file[i]);
+    rw_mem_free(dataset->file);
+    rw_mem_free(dataset->location);
+    rw_side_columns_free(dataset);
+    rw_names_free(dataset->name, dataset->n_names);
+    rw_lexicon_free(dataset->lexicon);
+    rw_mem_free(dataset);
+}
 
 void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
                       char *buffer, size_t size)

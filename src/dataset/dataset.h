@@ -143,55 +143,48 @@ struct rw_run {
     uint64_t feature, value;
 };
 
+/* Texts end to end, each ended by 0: the i-th from offset[i] on. */
+struct rw_texts {
+    uint64_t *offset, n_bytes;
+    char *text;
+    size_t offset_room, text_room;
+};
+
 /* Collects documents line by line, then makes the dataset of them; readers and generators build
- * through it (arrays in memory: dataset/table.h). Zero-initialise, release in any state. */
+ * through it (arrays in memory: dataset/table.h). Zero-initialise, release in any state. All arrays
+ * are owned. */
 struct rw_builder {
-    uint32_t n_docs, n_queries, n_runs;
+    uint32_t n_docs, n_queries, n_runs, n_locations;
+    uint64_t n_features, n_entries, n_clamped;
     float *label;
-    size_t label_room;
-    struct rw_run *run; /* [n_runs] */
-    size_t run_room;
+    struct rw_run *run;      /* [n_runs] */
     uint16_t *entry_feature; /* [n_features] ascending within a run */
-    size_t entry_feature_room;
-    uint64_t n_features;
     float
         *entry_value; /* [n_entries] of rw_mem_new_large: freed, they are not kept by the process */
-    size_t entry_value_room;
-    uint64_t n_entries;
-    double *score; /* [n_docs] of the values, which are not here any more; NULL: they are; owned */
-    int is_placed; /* the values are not here, but in early columns, from document `placed` on */
+    int is_placed;    /* the values are not here, but in early columns, from document `placed` on */
     uint32_t placed;
-    uint32_t *query_offset;
-    size_t query_offset_room; /* [n_queries + 1] */
-    uint64_t *query_id_offset;
-    size_t query_id_room;
-    char *query_id_text;
-    size_t query_id_text_room;
-    uint64_t query_id_bytes;
-    uint64_t *comment_offset;
-    size_t comment_room;
-    char *comment_text;
-    size_t comment_text_room;
-    uint64_t comment_bytes;
+    double *score; /* [n_docs] of the values, which are not here any more; NULL: they are */
+    uint32_t *query_offset;       /* [n_queries + 1] */
+    struct rw_texts query_id;     /* [n_queries] */
+    struct rw_texts comment;      /* [n_docs] if any_comment */
     struct rw_location *location; /* [n_locations]; their `file` means nothing here */
-    size_t location_room;
-    uint32_t n_locations;
-    char *file;     /* that all is of; NULL: none; owned */
-    double *weight; /* [n_docs] if has_weight */
-    size_t weight_room;
-    int has_weight;
-    float *more_label; /* [n_docs][n_more_labels] */
-    size_t more_label_room;
-    int n_more_labels;
+    double *weight;               /* [n_docs] if has_weight */
+    float *more_label;            /* [n_docs][n_more_labels] */
+    int any_comment, has_weight, n_more_labels;
+    struct {
+        size_t label, run, entry_feature, entry_value, query_offset, location, weight, more_label;
+    } room;                       /* of those arrays */
+    char *file;                   /* that all is of; NULL: none */
+    struct rw_feature_name *name; /* [n_names] by ascending id: those of the dataset, if any */
     int32_t n_names;
-    struct rw_feature_name
-        *name;      /* [n_names] by ascending id: those of the dataset, if any; owned */
     uint32_t width; /* as of the dataset, as is */
     int by_name;
-    int any_comment;
-    uint64_t n_clamped;
     struct rw_lexicon *lexicon; /* as of the dataset */
 };
+static inline const char *rw_builder_query_id(const struct rw_builder *builder, uint32_t query)
+{
+    return builder->query_id.text + builder->query_id.offset[query];
+}
 /* The documents of a run. */
 static inline uint32_t rw_builder_run_docs(const struct rw_builder *builder, uint32_t r)
 {
@@ -203,9 +196,8 @@ uint32_t rw_builder_n_ids(const struct rw_builder *builder);
 /* Adds to counts [rw_builder_n_ids] how many documents have each feature. */
 void rw_builder_count(const struct rw_builder *builder, uint32_t *counts);
 void rw_builder_release(struct rw_builder *builder);
-/* Begins a query (its id is copied, `id_bytes` long). */
-int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,
-                     size_t id_bytes);
+/* Begins a query; its id, of n bytes, is copied. */
+int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id, size_t n);
 /* The line, of builder->file, on which the next document stands. */
 int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t line);
 /* Adds a document to the query begun last. feature ids ascend strictly; values are cleaned
@@ -258,6 +250,12 @@ int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
 /* rw_builder_finish of builders packed so; early may be NULL. */
 int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
                     int n_builders, struct rw_dataset **out);
+/* The column of a feature; NULL: it has none. */
+float *rw_early_values(const struct rw_early *early, uint32_t feature);
+/* Are there columns, with room for so many documents? early: may be NULL. */
+int rw_early_has_room(const struct rw_early *early, uint64_t n_docs);
+/* The block of all columns, from now on the caller's. */
+void *rw_early_take(struct rw_early *early, size_t *n_bytes);
 
 /* Side columns: what a data set has beside its features and first labels, and what comes from files
  * or arrays of their own: weights, start scores, positions, further labels, pairs.

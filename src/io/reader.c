@@ -176,7 +176,7 @@ static int copy_documents(struct rw_ctx *ctx, struct reader *reader,
         RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
         builder->n_names = dataset->n_names;
     }
-    return note_queries(ctx, reader, builder->query_id_offset, builder->query_id_text,
+    return note_queries(ctx, reader, builder->query_id.offset, builder->query_id.text,
                         builder->n_queries);
 }
 

@@ -106,9 +106,9 @@ int rw_text_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker, co
 {
     struct rw_builder *builder = &worker->builder;
     const uint32_t q = builder->n_queries;
-    const uint64_t last = q ? builder->query_id_offset[q - 1] : 0;
-    if (q && n == builder->query_id_bytes - last - 1 &&
-        memcmp(id, builder->query_id_text + last, n) == 0)
+    const struct rw_texts *ids = &builder->query_id;
+    const uint64_t last = q ? ids->offset[q - 1] : 0;
+    if (q && n == ids->n_bytes - last - 1 && memcmp(id, ids->text + last, n) == 0)
         return RW_OK;
     RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
     chunk->query_location[q] = (struct rw_text_location){chunk->n_lines, (size_t)(at - line) + 1};
@@ -590,8 +590,7 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
             builder->location[i].line += text->n_lines + 1; /* in the chunk, from 0, until here */
         text->n_docs += builder->n_docs;
         for (uint32_t q = 0; text->seen && q < builder->n_queries; q++)
-            RW_TRY(rw_seen_add(ctx, text->seen,
-                               builder->query_id_text + builder->query_id_offset[q], name,
+            RW_TRY(rw_seen_add(ctx, text->seen, rw_builder_query_id(builder, q), name,
                                text->n_lines + chunk->query_location[q].line + 1,
                                chunk->query_location[q].column));
     }

@@ -157,7 +157,7 @@ Test(dataset, packed_builders)
         build(&from, 1);
         cr_assert_eq(rw_builder_pack(scratch_ctx, &from, &packed[i]), RW_OK);
         cr_assert_eq(from.n_docs, 0);
-        cr_assert_eq(packed[i].label_room, packed[i].n_docs, "just its size");
+        cr_assert_eq(packed[i].room.label, packed[i].n_docs, "just its size");
     }
     rw_builder_release(&from);
     for (int i = 0; i < 2; i++) {
@@ -281,7 +281,8 @@ Test(dataset, weights)
     struct rw_dataset *dataset = from_memory();
     const double by_query[] = {0.5, 2}, by_doc[] = {1, 2, 3, -0.0};
     const double bad[][2] = {{-1, 1}, {NAN, 1}, {1, 65537}, {INFINITY, 1}};
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", by_query, 2, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", by_query, 2, 1),
+                 RW_OK);
     cr_assert_eq(dataset->weight_by_query, 1);
     cr_assert_eq(dataset->weight[0], 0.5);
     cr_assert_eq(dataset->weight[3], 2);
@@ -290,15 +291,19 @@ Test(dataset, weights)
     cr_assert_eq(dataset->weight[2], 3);
     cr_assert(!signbit(dataset->weight[3]));
     for (int i = 0; i < 4; i++)
-        cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", bad[i], 2, 1), RW_ERR_DATA);
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", by_doc, 3, 1), RW_ERR_DATA);
+        cr_assert_eq(
+            rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", bad[i], 2, 1),
+            RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", by_doc, 3, 1),
+                 RW_ERR_DATA);
     cr_assert_str_eq(
         rw_last_error(scratch_ctx),
         "3 weights; expected one per document, 4\n"
         "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take");
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", by_query, 2, 1), RW_ERR_DATA,
-                 "as many as queries are no documents' weights");
-    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", by_doc, 4, 1), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", by_query, 2, 1),
+                 RW_ERR_DATA, "as many as queries are no documents' weights");
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", by_doc, 4, 1),
+                 RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "4 weights; expected one per query, 2\n"
                      "hint: one per document (4) is what 'weights' and 'valid-weights' take");

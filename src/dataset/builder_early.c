@@ -1,0 +1,225 @@
+/* Columns that fill while text is still read. A builder whose predecessors are all made is placed
+ * from the memory that it was made in, which is in the cache. One that comes before them is packed,
+ * and placed by whoever makes the last of them: else little would be placed where many threads are
+ * at work. */
+#include <pthread.h>
+
+#include "base/machine.h"
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#if RW_HAS_X86
+#include <immintrin.h>
+#endif
+
+enum {
+    ALIGN = 64, /* of a column, in bytes */
+    TILE = 64,  /* documents that are copied together: their lines fit L1 */
+};
+
+struct rw_early {
+    uint64_t n_builders, n_known; /* first[n_known] is known, and all before it */
+    uint64_t *first;              /* [n_builders + 1] documents before each; owned */
+    uint32_t *n_docs;             /* [n_builders] and 1; 0: not made yet; owned */
+    struct rw_builder **waits;    /* [n_builders] packed, till those before it are made; owned */
+    uint64_t n_looked;            /* of builders before this one none waits */
+    uint64_t room;
+    uint32_t n_columns; /* 0: not known yet */
+    uint16_t *feature;  /* [n_columns] ascending; owned */
+    char *block;        /* [n_columns] columns, `stride` bytes apart; owned */
+    size_t stride;
+    pthread_mutex_t lock; /* of all above: builders are packed by several threads */
+};
+
+static size_t early_bytes(const struct rw_early *early)
+{
+    return early->n_columns * early->stride;
+}
+
+int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct rw_early **out)
+{
+    struct rw_early *early = NULL;
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(RW_NEW(ctx, early, 1));
+    pthread_mutex_init(&early->lock, NULL);
+    RW_TRY_OUT(RW_NEW(ctx, early->first, n_builders + 1));
+    RW_TRY_OUT(RW_NEW(ctx, early->n_docs, n_builders));
+    RW_TRY_OUT(RW_NEW(ctx, early->waits, n_builders));
+    early->n_builders = n_builders;
+    early->room = room < RW_MAX_DOCS ? room : RW_MAX_DOCS;
+    /* an odd number of lines: the same row of all columns does not fall on the same line of the
+     * cache */
+    early->stride = ((size_t)early->room * sizeof(float) / ALIGN | 1) * ALIGN + 2 * ALIGN;
+    *out = early;
+    return RW_OK;
+out:
+    rw_early_free(early);
+    return status;
+}
+
+void rw_early_free(struct rw_early *early)
+{
+    if (!early)
+        return;
+    pthread_mutex_destroy(&early->lock);
+    rw_mem_free_large(early->block, early_bytes(early));
+    rw_mem_free(early->feature);
+    rw_mem_free(early->first);
+    rw_mem_free(early->n_docs);
+    rw_mem_free(early->waits);
+    rw_mem_free(early);
+}
+
+/* The first builder's features are those of the columns. */
+static int make_early(struct rw_early *early, const struct rw_builder *builder)
+{
+    const struct rw_run *run = builder->run;
+    RW_TRY(RW_NEW_RAW(NULL, early->feature, run->n));
+    memcpy(early->feature, builder->entry_feature + run->feature, run->n * sizeof(uint16_t));
+    RW_TRY(rw_mem_new_large(NULL, (void **)&early->block, run->n * early->stride, 0));
+    early->n_columns = run->n;
+    return RW_OK;
+}
+
+/* May the values be placed? One thread at a time; early->first[i] is known. */
+static int may_place(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
+{
+    const struct rw_run *run = builder->run;
+    if (builder->n_runs != 1 || run->n == 0 || early->first[i] + builder->n_docs > early->room)
+        return 0;
+    if (early->n_columns == 0 && (early->feature || make_early(early, builder) < 0))
+        return 0; /* packed, as it would be without: if there is no memory, that will say so */
+    return run->n == early->n_columns && memcmp(builder->entry_feature + run->feature,
+                                                early->feature, run->n * sizeof(uint16_t)) == 0;
+}
+
+enum fate { PLACE, PACK, WAIT };
+
+/* What is to become of a builder that is made. */
+static enum fate fate_of(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
+{
+    early->n_docs[i] = builder->n_docs + 1;
+    for (; early->n_known < early->n_builders && early->n_docs[early->n_known]; early->n_known++)
+        early->first[early->n_known + 1] =
+            early->first[early->n_known] + early->n_docs[early->n_known] - 1;
+    if (i > early->n_known)
+        return WAIT;
+    return may_place(early, i, builder) ? PLACE : PACK;
+}
+
+/* One that need wait no more, and *i; NULL: there is none. */
+static struct rw_builder *take_waiting(struct rw_early *early, uint64_t *i)
+{
+    for (; early->n_looked < early->n_known; early->n_looked++) {
+        struct rw_builder *builder = early->waits[early->n_looked];
+        early->waits[early->n_looked] = NULL;
+        if (builder && may_place(early, early->n_looked, builder)) {
+            *i = early->n_looked++;
+            return builder;
+        }
+    }
+    return NULL;
+}
+
+/* n_docs lines of n values each to columns, a few lines at a time, which stay in the cache. */
+static void turn_lines(const float *from, uint32_t n_docs, size_t n, char *to, size_t stride)
+{
+    size_t k = 0;
+#if RW_HAS_X86
+    const uint32_t n_fours = n_docs / 4 * 4;
+    for (; k + 4 <= n; k += 4) {
+        float *const column = (float *)(void *)(to + k * stride);
+        const size_t next = stride / sizeof(float);
+        for (uint32_t i = 0; i < n_fours; i += 4) { /* values are moved as they are, NaN too */
+            const float *line = from + i * n + k;
+            __m128 a = _mm_loadu_ps(line), b = _mm_loadu_ps(line + n);
+            __m128 c = _mm_loadu_ps(line + 2 * n), d = _mm_loadu_ps(line + 3 * n);
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(column + i, a);
+            _mm_storeu_ps(column + next + i, b);
+            _mm_storeu_ps(column + 2 * next + i, c);
+            _mm_storeu_ps(column + 3 * next + i, d);
+        }
+        for (uint32_t i = n_fours; i < n_docs; i++) {
+            for (size_t j = 0; j < 4; j++)
+                memcpy(column + j * next + i, from + i * n + k + j, sizeof(float));
+        }
+    }
+#endif
+    for (; k < n; k++) {
+        float *const column = (float *)(void *)(to + k * stride);
+        for (uint32_t i = 0; i < n_docs; i++)
+            memcpy(column + i, from + i * n + k, sizeof(float));
+    }
+}
+
+static void place(const struct rw_early *early, uint64_t i, struct rw_builder *builder)
+{
+    const size_t n = builder->run[0].n;
+    for (uint32_t doc = 0; doc < builder->n_docs; doc += TILE) {
+        const uint32_t n_docs = builder->n_docs - doc < TILE ? builder->n_docs - doc : TILE;
+        turn_lines(builder->entry_value + doc * n, n_docs, n,
+                   early->block + (early->first[i] + doc) * sizeof(float), early->stride);
+    }
+    builder->is_placed = 1;
+    builder->placed = (uint32_t)early->first[i];
+}
+
+int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
+                  struct rw_builder *to)
+{
+    enum fate fate;
+    struct rw_builder *other;
+    pthread_mutex_lock(&early->lock);
+    fate = fate_of(early, i, from);
+    pthread_mutex_unlock(&early->lock);
+    if (fate == PLACE)
+        place(early, i, from);
+    RW_TRY(rw_builder_pack(NULL, from, to));
+    do {
+        pthread_mutex_lock(&early->lock);
+        other = NULL;
+        if (fate == WAIT && i >= early->n_looked)
+            early->waits[i] = to;
+        else if (fate == WAIT && may_place(early, i, to)) /* those before it are made now */
+            other = to;
+        if (!other)
+            other = take_waiting(early, &i);
+        fate = PACK;
+        pthread_mutex_unlock(&early->lock);
+        if (other) {
+            place(early, i, other);
+            rw_mem_free_large(other->entry_value, other->room.entry_value * sizeof(float));
+            other->entry_value = NULL;
+            other->room.entry_value = 0;
+        }
+    } while (other);
+    return RW_OK;
+}
+
+float *rw_early_values(const struct rw_early *early, uint32_t feature)
+{
+    for (uint32_t low = 0, high = early->n_columns; low < high;) {
+        const uint32_t middle = (low + high) / 2;
+        if (early->feature[middle] == feature)
+            return (float *)(void *)(early->block + middle * early->stride);
+        if (early->feature[middle] < feature)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+int rw_early_has_room(const struct rw_early *early, uint64_t n_docs)
+{
+    return early && early->n_columns && n_docs <= early->room;
+}
+
+void *rw_early_take(struct rw_early *early, size_t *n_bytes)
+{
+    void *block = early->block;
+    *n_bytes = early_bytes(early);
+    early->block = NULL;
+    return block;
+}
