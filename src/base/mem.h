@@ -98,9 +98,9 @@ RW_SCOPED_BY(rw_mem_free)
 RW_SCOPED_BY(rw_free)
 RW_SCOPED_BY(rw_binned_free)
 RW_SCOPED_BY(rw_dataset_free)
-RW_SCOPED_BY(rw_explainer_free)
 RW_SCOPED_BY(rw_model_free)
 RW_SCOPED_BY(rw_params_free)
+RW_SCOPED_BY(rw_scorer_free)
 #endif
 
 #endif

@@ -22,17 +22,23 @@ struct scored {
 };
 
 struct calibration {
-    struct rw_ctx *ctx; /* borrowed, as is all that is const */
+    struct rw_ctx *ctx;    /* borrowed, as is all that is const */
+    struct rw_arena arena; /* of all arrays */
     const struct rw_calibrate *how;
     const struct rw_dataset *dataset;
     const char *method;           /* of `methods` */
-    double *score;                /* [n_docs] by document; owned, as are the others */
+    double *score;                /* [n_docs] by document */
     struct scored *order;         /* [n_docs] by score, then input order */
     struct rw_score_group *group; /* [n_docs] room */
     double *probability;          /* [n_docs] */
     unsigned char *fold;          /* [n_docs] that the document's query is in */
     int n_folds;                  /* 0: one query, so there are none */
 };
+
+static void release(struct calibration *c)
+{
+    rw_arena_free(&c->arena);
+}
 
 static double weight_of(const struct calibration *c, uint32_t doc)
 {
@@ -194,17 +200,15 @@ static int prepare(struct calibration *c, const struct rw_model *model)
 {
     const struct rw_dataset *dataset = c->dataset;
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
-    struct rw_scorer *scorer;
+    RW_SCOPED(rw_scorer_free) struct rw_scorer *scorer = NULL;
     RW_TRY(check_labels(c));
-    RW_TRY(RW_NEW_RAW(c->ctx, c->score, n_docs));
-    RW_TRY(RW_NEW_RAW(c->ctx, c->order, n_docs));
-    RW_TRY(RW_NEW_RAW(c->ctx, c->group, n_docs));
-    RW_TRY(RW_NEW_RAW(c->ctx, c->probability, n_docs));
-    RW_TRY(RW_NEW_RAW(c->ctx, c->fold, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->score, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->order, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->group, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->probability, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->fold, n_docs));
     RW_TRY(rw_scorer_open(c->ctx, model, 0, c->how->device ? c->how->device : "cpu", &scorer));
-    const int status = rw_scorer_run(c->ctx, scorer, dataset, c->score);
-    rw_scorer_free(scorer);
-    RW_TRY(status);
+    RW_TRY(rw_scorer_run(c->ctx, scorer, dataset, c->score));
     c->n_folds = n_queries < 2 ? 0 : n_queries < FOLDS ? (int)n_queries : FOLDS;
     for (uint32_t q = 0; q < n_queries; q++)
         for (uint32_t doc = dataset->query_offset[q]; doc < dataset->query_offset[q + 1]; doc++)
@@ -213,15 +217,6 @@ static int prepare(struct calibration *c, const struct rw_model *model)
         c->order[doc] = (struct scored){c->score[doc], doc};
     qsort(c->order, n_docs, sizeof(*c->order), by_score);
     return RW_OK;
-}
-
-static void release(struct calibration *c)
-{
-    rw_mem_free(c->score);
-    rw_mem_free(c->order);
-    rw_mem_free(c->group);
-    rw_mem_free(c->probability);
-    rw_mem_free(c->fold);
 }
 
 /* *map moves into a copy of the model. */
@@ -260,21 +255,16 @@ int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
                        struct rw_calibrated *figures, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
-    struct calibration c = {.ctx = ctx, .how = how, .dataset = dataset};
-    struct rw_score_map map = {0};
-    int status = RW_OK;
+    RW_RELEASED(release) struct calibration c = {.ctx = ctx, .how = how, .dataset = dataset};
+    RW_RELEASED(rw_score_map_release) struct rw_score_map map = {0};
     *out = NULL;
-    RW_TRY_OUT(check_how(ctx, how, &c.method));
-    RW_TRY_OUT(prepare(&c, model));
-    RW_TRY_OUT(fit(&c, NO_FOLD, &map));
+    RW_TRY(check_how(ctx, how, &c.method));
+    RW_TRY(prepare(&c, model));
+    RW_TRY(fit(&c, NO_FOLD, &map));
     if (figures)
-        RW_TRY_OUT(measure_all(&c, &map, figures));
+        RW_TRY(measure_all(&c, &map, figures));
     warn_of_constant(&c, &map);
-    RW_TRY_OUT(make_model(ctx, model, &map, out));
-out:
-    rw_score_map_release(&map);
-    release(&c);
-    return status;
+    return make_model(ctx, model, &map, out);
 }
 
 /* Groups first to last, whose probability is one. */
@@ -329,18 +319,15 @@ static void add_knot(struct rw_score_map *map, double score, double probability)
 int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size_t n,
                     struct rw_score_map *out)
 {
-    struct block *block = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, block, n));
+    RW_FREED struct block *block = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, block, n));
     const size_t n_blocks = pool(group, n, block);
-    if (n_blocks > INT32_MAX / 2) {
-        status =
-            rw_fail(ctx, RW_ERR_UNSUPPORTED, "%zu blocks of equal probability; expected at most %d",
-                    n_blocks, INT32_MAX / 2);
-        goto out;
-    }
-    RW_TRY_OUT(RW_NEW_RAW(ctx, out->score, 2 * n_blocks));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, out->probability, 2 * n_blocks));
+    if (n_blocks > INT32_MAX / 2)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "%zu blocks of equal probability; expected at most %d", n_blocks,
+                       INT32_MAX / 2);
+    RW_TRY(RW_NEW_RAW(ctx, out->score, 2 * n_blocks));
+    RW_TRY(RW_NEW_RAW(ctx, out->probability, 2 * n_blocks));
     out->kind = RW_SCORE_MAP_ISOTONIC;
     double probability = 0.0;
     for (size_t i = 0; i < n_blocks; i++) {
@@ -350,9 +337,7 @@ int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size
         if (block[i].last > block[i].first)
             add_knot(out, group[block[i].last].score, probability);
     }
-out:
-    rw_mem_free(block);
-    return status;
+    return RW_OK;
 }
 
 /* Newton's method ends when neither of the two numbers moves by more than this share of 1 + itself,

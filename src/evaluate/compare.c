@@ -74,7 +74,7 @@ static int resample_some(void *user, struct rw_share *share)
 static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
                      struct rw_compared *out)
 {
-    double *differences = NULL;
+    RW_FREED double *differences = NULL;
     uint32_t n = 0;
     out->low = out->high = (double)NAN;
     if (pairs->n < 2)
@@ -93,7 +93,6 @@ static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
         out->high = differences[tail - 1];
         out->low = differences[n - tail];
     }
-    rw_mem_free(differences);
     return status;
 }
 
@@ -176,7 +175,7 @@ static int count_hits(void *user, struct rw_share *share)
 
 static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed, double *p)
 {
-    int64_t *whole = NULL;
+    RW_FREED int64_t *whole = NULL;
     int128 found = 0;
     int status = RW_OK;
     *p = 1.0;
@@ -192,7 +191,6 @@ static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
     } else if (n > 0) {
         *p = exact_p(whole, n, found);
     }
-    rw_mem_free(whole);
     return status;
 }
 
@@ -229,7 +227,8 @@ static int by_p(const void *a, const void *b)
 
 int rw_holm(struct rw_ctx *ctx, double *p, int n)
 {
-    double **sorted = NULL, most = 0.0;
+    RW_FREED double **sorted = NULL;
+    double most = 0.0;
     RW_TRY(RW_NEW(ctx, sorted, (size_t)n + 1));
     for (int i = 0; i < n; i++)
         sorted[i] = &p[i];
@@ -241,7 +240,6 @@ int rw_holm(struct rw_ctx *ctx, double *p, int n)
         most = corrected > most ? corrected : most;
         *sorted[i] = most;
     }
-    rw_mem_free(sorted);
     return RW_OK;
 }
 
@@ -296,21 +294,16 @@ static int read_lines(struct rw_ctx *ctx, const char *path, char *text,
 int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                          struct rw_arena *arena, const char ***out)
 {
-    struct rw_input *input = NULL;
-    struct rw_query_ids ids = {0};
+    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
+    RW_RELEASED(rw_query_ids_release) struct rw_query_ids ids = {0};
     char *text = NULL;
     size_t n_bytes;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, arena, *out, dataset->n_queries));
-    RW_TRY_OUT(rw_input_open(ctx, path, &input));
-    RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n_bytes));
-    RW_TRY_OUT(rw_arena_own(ctx, arena, text, rw_mem_free));
-    RW_TRY_OUT(rw_dataset_query_ids(ctx, dataset, &ids));
-    status = read_lines(ctx, rw_input_name(input), text, &ids, *out);
-out:
-    rw_query_ids_release(&ids);
-    rw_input_close(input);
-    return status;
+    RW_TRY(RW_ARENA_NEW(ctx, arena, *out, dataset->n_queries));
+    RW_TRY(rw_input_open(ctx, path, &input));
+    RW_TRY(rw_input_read_all(ctx, input, &text, &n_bytes));
+    RW_TRY(rw_arena_own(ctx, arena, text, rw_mem_free));
+    RW_TRY(rw_dataset_query_ids(ctx, dataset, &ids));
+    return read_lines(ctx, rw_input_name(input), text, &ids, *out);
 }
 
 /* ------------------------------------------------------------------ the comparison */

@@ -1,5 +1,6 @@
 /* Cross-validation by query, from one data set: fold f is what a model is measured on, fold f + 1
  * what stops its training, and the rest what it is trained on. What is reported decides nothing. */
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
 
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds)
 {
-    struct card *card = NULL;
+    RW_FREED struct card *card = NULL;
     RW_TRY(check_folds(ctx, n_queries, n_folds));
     RW_TRY(RW_NEW_RAW(ctx, card, n_queries));
     for (uint32_t q = 0; q < n_queries; q++)
@@ -50,7 +51,6 @@ int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
     qsort(card, n_queries, sizeof(*card), by_random);
     for (uint32_t i = 0; i < n_queries; i++)
         folds[card[i].query] = i % (uint32_t)n_folds;
-    rw_mem_free(card);
     return RW_OK;
 }
 
@@ -58,25 +58,22 @@ int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t see
               const char *does, struct rw_dataset *half[2])
 {
     const uint32_t n = dataset->n_queries;
-    struct rw_arena arena = {0};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     uint32_t *fold;
     uint8_t *keep;
-    int status;
     half[0] = half[1] = NULL;
     if (n < 2)
         return rw_fail(ctx, RW_ERR_DATA, "the %s has one query: one half of the queries %s", what,
                        does);
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, fold, n));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, keep, n));
-    RW_TRY_OUT(rw_folds(ctx, n, 2, seed, fold));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, fold, n));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, keep, n));
+    RW_TRY(rw_folds(ctx, n, 2, seed, fold));
     for (uint32_t h = 0; h < 2; h++) {
         for (uint32_t q = 0; q < n; q++)
             keep[q] = fold[q] == h;
-        RW_TRY_OUT(rw_dataset_select(ctx, dataset, keep, &half[h]));
+        RW_TRY(rw_dataset_select(ctx, dataset, keep, &half[h]));
     }
-out:
-    rw_arena_free(&arena);
-    return status;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ one fold */
@@ -99,16 +96,14 @@ static int part_of(const struct validation *v, int fold, int want, struct rw_ctx
                    struct rw_dataset **out)
 {
     const uint32_t n = v->dataset->n_queries, n_folds = (uint32_t)v->cv.n_folds;
-    uint8_t *keep = NULL;
+    RW_FREED uint8_t *keep = NULL;
     RW_TRY(RW_NEW(ctx, keep, n));
     for (uint32_t q = 0; q < n; q++) {
         const uint32_t step = (v->fold_of[q] + n_folds - (uint32_t)fold) % n_folds;
         const int part = step == 0 ? 0 : step == 1 && v->nested ? 1 : 2;
         keep[q] = part == want;
     }
-    const int status = rw_dataset_select(ctx, v->dataset, keep, out);
-    rw_mem_free(keep);
-    return status;
+    return rw_dataset_select(ctx, v->dataset, keep, out);
 }
 
 /* Scores of the fold's documents, into those of the whole set. */
@@ -116,15 +111,14 @@ static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
                       const struct rw_model *model, const struct rw_dataset *test,
                       const struct rw_eval **out)
 {
-    double *scores = NULL;
+    RW_FREED double *scores = NULL;
     struct rw_eval *eval;
     uint32_t at = 0;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, scores, test->n_docs));
-    RW_TRY_OUT(rw_predict(ctx, model, test, 0, scores));
+    RW_TRY(RW_NEW_RAW(ctx, scores, test->n_docs));
+    RW_TRY(rw_predict(ctx, model, test, 0, scores));
     for (uint32_t i = 0; test->start_score && i < test->n_docs; i++)
         scores[i] += test->start_score[i];
-    RW_TRY_OUT(rw_evaluate(ctx, &v->how, test, scores, &eval));
+    RW_TRY(rw_evaluate(ctx, &v->how, test, scores, &eval));
     *out = eval;
     for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
         const uint32_t begin = v->dataset->query_offset[q];
@@ -134,9 +128,7 @@ static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
         memcpy(v->scores + begin, scores + at, n * sizeof(*scores));
         at += n;
     }
-out:
-    rw_mem_free(scores);
-    return status;
+    return RW_OK;
 }
 
 /* A fold's rounds, for the caller's progress. */
@@ -187,14 +179,6 @@ struct worker {
     int first, step, status;
     pthread_t thread;
     int started;
-    struct waiting *waiting;
-};
-
-/* For those that are not the calling thread. */
-struct waiting {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int n_running;
 };
 
 /* Of the worker on the calling thread: the caller is asked. Of the others: what it was told. */
@@ -218,46 +202,27 @@ static void *run_worker(void *user)
     return NULL;
 }
 
-static void *run_thread(void *user)
-{
-    struct waiting *waiting = ((struct worker *)user)->waiting;
-    run_worker(user);
-    pthread_mutex_lock(&waiting->mutex);
-    waiting->n_running--;
-    pthread_cond_signal(&waiting->changed);
-    pthread_mutex_unlock(&waiting->mutex);
-    return NULL;
-}
-
-/* Until the other threads are done; the caller is asked meanwhile. */
-static void wait_for(struct rw_ctx *ctx, struct waiting *waiting)
+/* Until a thread is done; the caller is asked meanwhile. */
+static void join(struct rw_ctx *ctx, pthread_t thread)
 {
     enum { TENTH = 100000000, SECOND = 1000000000 }; /* ns */
-    pthread_mutex_lock(&waiting->mutex);
-    while (waiting->n_running > 0) {
-        struct timespec until;
+    struct timespec until;
+    do {
+        (void)rw_poll(ctx); /* the threads see it, too, and fail */
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += (until.tv_nsec + TENTH) / SECOND;
         until.tv_nsec = (until.tv_nsec + TENTH) % SECOND;
-        pthread_cond_timedwait(&waiting->changed, &waiting->mutex, &until);
-        pthread_mutex_unlock(&waiting->mutex);
-        (void)rw_poll(ctx); /* the threads see it, too, and fail */
-        pthread_mutex_lock(&waiting->mutex);
-    }
-    pthread_mutex_unlock(&waiting->mutex);
+    } while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
 
 static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
 {
     struct worker *worker = NULL;
-    struct waiting waiting = {.n_running = 0};
     int status = RW_OK;
     const int n_threads = ctx->n_threads;
-    pthread_mutex_init(&waiting.mutex, NULL);
-    pthread_cond_init(&waiting.changed, NULL);
     RW_TRY_OUT(RW_NEW(ctx, worker, (size_t)n_workers));
     for (int i = 0; i < n_workers; i++) {
-        worker[i] = (struct worker){.v = v, .first = i, .step = n_workers, .waiting = &waiting};
+        worker[i] = (struct worker){.v = v, .first = i, .step = n_workers};
         status = rw_ctx_new(&worker[i].ctx);
         if (status < 0) {
             rw_fail(ctx, status, "out of memory: no room for a context");
@@ -268,21 +233,16 @@ static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
         RW_TRY_OUT(
             rw_ctx_set_threads(worker[i].ctx, n_threads / n_workers + (i < n_threads % n_workers)));
     }
-    for (int i = 1; i < n_workers; i++) {
-        pthread_mutex_lock(&waiting.mutex);
-        worker[i].started = pthread_create(&worker[i].thread, NULL, run_thread, &worker[i]) == 0;
-        waiting.n_running += worker[i].started;
-        pthread_mutex_unlock(&waiting.mutex);
-    }
+    for (int i = 1; i < n_workers; i++)
+        worker[i].started = pthread_create(&worker[i].thread, NULL, run_worker, &worker[i]) == 0;
     run_worker(&worker[0]);
     for (int i = 1; i < n_workers; i++) {
         if (!worker[i].started)
             run_worker(&worker[i]);
     }
-    wait_for(ctx, &waiting);
     for (int i = 1; i < n_workers; i++) {
         if (worker[i].started)
-            pthread_join(worker[i].thread, NULL);
+            join(ctx, worker[i].thread);
     }
     for (int i = 0; i < n_workers && status >= 0; i++) {
         if (worker[i].status < 0)
@@ -291,8 +251,6 @@ static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
 out:
     for (int i = 0; worker && i < n_workers; i++)
         rw_ctx_free(worker[i].ctx);
-    pthread_mutex_destroy(&waiting.mutex);
-    pthread_cond_destroy(&waiting.changed);
     rw_mem_free(worker);
     return status;
 }
@@ -302,32 +260,29 @@ out:
 static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_workers)
 {
     static char cpu[] = "cpu";
-    struct rw_dataset *valid = NULL, *train = NULL;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *valid = NULL;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *train = NULL;
     struct rw_plan plan;
-    int status = RW_OK;
     const int most = ctx->n_threads < v->cv.n_folds ? ctx->n_threads : v->cv.n_folds;
     *n_workers = 1;
     if (v->dataset->n_docs > MOST_DOCS_SIDE_BY_SIDE || strncmp(v->params.device, "cuda", 4) == 0)
         return RW_OK;
     if (strcmp(v->params.device, "auto") == 0 && most > 1) {
         if (v->nested)
-            RW_TRY_OUT(part_of(v, 0, 1, ctx, &valid));
-        RW_TRY_OUT(part_of(v, 0, 2, ctx, &train));
+            RW_TRY(part_of(v, 0, 1, ctx, &valid));
+        RW_TRY(part_of(v, 0, 2, ctx, &train));
         const struct rw_dataset *const sets[] = {valid};
-        RW_TRY_OUT(rw_train_plan(ctx, &v->params,
-                                 &(struct rw_training){.train = train,
-                                                       .valid = v->nested ? sets : NULL,
-                                                       .n_valid = v->nested},
-                                 &plan));
+        RW_TRY(rw_train_plan(ctx, &v->params,
+                             &(struct rw_training){.train = train,
+                                                   .valid = v->nested ? sets : NULL,
+                                                   .n_valid = v->nested},
+                             &plan));
         if (plan.on_gpu)
-            goto out;
+            return RW_OK;
         v->params.device = cpu;
     }
     *n_workers = most;
-out:
-    rw_dataset_free(valid);
-    rw_dataset_free(train);
-    return status;
+    return RW_OK;
 }
 
 /* The seed draws the folds, too, and every fold is measured. */

@@ -60,28 +60,25 @@ int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, ch
     RW_DEFAULT_FPENV;
     struct rw_metric metrics[RW_MAX_METRICS];
     const struct rw_dialect *dialect;
-    struct rw_gain_rule gains;
+    RW_RELEASED(rw_gain_rule_release) struct rw_gain_rule gains = {0};
     int n;
     if (how->like)
         RW_TRY(rw_dialect_find(ctx, how->like, &dialect));
     RW_TRY(rw_eval_metrics(ctx, how, metrics, &n));
     RW_TRY(gains_of(ctx, how, metrics, n, &gains));
     rw_metrics_conventions(metrics, n, &gains, how->empty, how->ties, 0, buffer, size);
-    rw_gain_rule_release(&gains);
     return RW_OK;
 }
 
 int rw_measure_init(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_dataset *dataset, const char *purpose, struct rw_measure *out)
 {
-    struct rw_gain_rule gains;
+    RW_RELEASED(rw_gain_rule_release) struct rw_gain_rule gains = {0};
     *out = (struct rw_measure){.ctx = ctx, .how = how};
     RW_TRY(rw_eval_one_metric(ctx, how, purpose, &out->metric));
     const int uses_gain = gains_of(ctx, how, &out->metric, 1, &gains);
     RW_TRY(uses_gain);
-    const int status = rw_judgments_init(ctx, &out->judgments, dataset, &gains, uses_gain);
-    rw_gain_rule_release(&gains);
-    return status;
+    return rw_judgments_init(ctx, &out->judgments, dataset, &gains, uses_gain);
 }
 
 int rw_measure_scores(const struct rw_measure *measure, const double *scores, double *value)
@@ -133,17 +130,17 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
                          const struct rw_dataset *dataset, const double *scores, double *values,
                          int n_metrics, struct evaluation *made)
 {
-    int status = RW_OK, ranked = 0;
-    struct rw_judgments judgments = {0};
-    struct rw_gain_rule gains;
+    int ranked = 0;
+    RW_RELEASED(rw_judgments_release) struct rw_judgments judgments = {0};
+    RW_RELEASED(rw_gain_rule_release) struct rw_gain_rule gains = {0};
     const int uses_gain = gains_of(ctx, how, made->parsed, n_metrics, &gains);
     RW_TRY(uses_gain);
-    RW_TRY_OUT(rw_judgments_init(ctx, &judgments, dataset, &gains, uses_gain));
+    RW_TRY(rw_judgments_init(ctx, &judgments, dataset, &gains, uses_gain));
     for (int i = 0; i < n_metrics; i++) {
         uint32_t n_empty;
-        RW_TRY_OUT(evaluate_metric(ctx, how, &judgments, scores, &made->parsed[i],
-                                   values + (size_t)i * dataset->n_queries, &made->metric[i],
-                                   &n_empty));
+        RW_TRY(evaluate_metric(ctx, how, &judgments, scores, &made->parsed[i],
+                               values + (size_t)i * dataset->n_queries, &made->metric[i],
+                               &n_empty));
         /* Empty queries are those of the first metric that ranks. */
         if (!ranked && !made->parsed[i].kind->by_document) {
             made->eval.n_empty = n_empty;
@@ -153,10 +150,7 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
     /* training prints the same line */
     rw_metrics_conventions(made->parsed, n_metrics, &gains, how->empty, how->ties,
                            dataset->is_qrels, made->conventions, sizeof(made->conventions));
-out:
-    rw_judgments_release(&judgments);
-    rw_gain_rule_release(&gains);
-    return status;
+    return RW_OK;
 }
 
 /* As another program does, with a line of conventions for each metric. */
@@ -260,7 +254,7 @@ static int is_tied(const float *label, const double *score, uint32_t n, uint32_t
 static int count_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *scores,
                          struct rw_audit *audit)
 {
-    uint32_t *order;
+    RW_FREED uint32_t *order = NULL;
     RW_TRY(RW_NEW_RAW(ctx, order, rw_longest_query(dataset->query_offset, dataset->n_queries)));
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
@@ -277,7 +271,6 @@ static int count_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
         audit->n_rising += rises && !falls;
         audit->n_tied += (uint32_t)is_tied(label, scores + begin, n, order);
     }
-    rw_mem_free(order);
     audit->n_docs = dataset->n_docs;
     audit->n_queries = dataset->n_queries;
     return RW_OK;

@@ -107,14 +107,13 @@ static double loss_of(const struct selecting *s, const struct rw_compared *compa
 static int compare(struct selecting *s, const struct rw_dataset *dataset, const double *a,
                    const double *b, struct rw_compared *out)
 {
-    struct rw_comparison *comparison;
+    RW_SCOPED(rw_free) struct rw_comparison *comparison = NULL;
     struct selected *made = s->made;
     RW_TRY(rw_compare(s->ctx, &s->how, dataset, a, b, NULL, &comparison));
     *out = comparison->all;
     made->selected.n_samples = comparison->n_samples;
     made->selected.lower_is_better = comparison->lower_is_better;
     snprintf(made->conventions, sizeof(made->conventions), "%s", comparison->conventions);
-    rw_free(comparison);
     return RW_OK;
 }
 
@@ -208,40 +207,33 @@ static int keep(struct selecting *s, struct rw_model *model, uint32_t n)
 /* As `features` takes them: ids and ranges. */
 static int list_ids(struct selecting *s, uint32_t n, char **out)
 {
-    uint8_t *mark;
+    RW_FREED uint8_t *mark = NULL;
     RW_TRY(RW_NEW(s->ctx, mark, RW_FEATURE_IDS));
     for (uint32_t i = 0; i < n; i++)
         mark[s->ranks[i].feature] = 1;
-    const int status = rw_ignore_text(s->ctx, mark, out);
-    rw_mem_free(mark);
-    return status;
+    return rw_ignore_text(s->ctx, mark, out);
 }
 
 /* Trains on the first n features, and keeps the model if its loss is small enough. */
 static int try_first(struct selecting *s, uint32_t n, int *is_within)
 {
-    struct rw_model *model = NULL;
-    char *list = NULL;
-    int status;
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
+    RW_FREED char *list = NULL;
     s->trying = n;
-    RW_TRY_OUT(list_ids(s, n, &list));
-    RW_TRY_OUT(rw_params_set(s->ctx, s->params, "features", list));
-    status = train(s, &model);
-    if (status == RW_ERR_DATA) /* the same data has made trees of all features */
-        status = RW_OK;
-    RW_TRY_OUT(status);
+    RW_TRY(list_ids(s, n, &list));
+    RW_TRY(rw_params_set(s->ctx, s->params, "features", list));
+    const int status = train(s, &model);
+    if (status != RW_ERR_DATA) /* else: the same data has made trees of all features */
+        RW_TRY(status);
     if (model)
-        RW_TRY_OUT(rw_predict(s->ctx, model, s->half[1], 0, s->scores));
-    RW_TRY_OUT(add_row(s, model, s->scores));
+        RW_TRY(rw_predict(s->ctx, model, s->half[1], 0, s->scores));
+    RW_TRY(add_row(s, model, s->scores));
     *is_within = s->made->row[s->made->selected.n_rows - 1].is_within;
-    if (*is_within) {
-        status = keep(s, model, n);
-        model = NULL;
-    }
-out:
-    rw_model_free(model);
-    rw_mem_free(list);
-    return status;
+    struct rw_model *kept = model;
+    if (!*is_within)
+        return RW_OK;
+    model = NULL;
+    return keep(s, kept, n);
 }
 
 /* ------------------------------------------------------------------ all features */
@@ -268,31 +260,28 @@ static int begin(struct selecting *s)
 {
     const struct rw_dataset *test = s->options->test;
     struct rw_arena *arena = rw_result_arena(s->made);
-    struct rw_model *model = NULL;
-    int status;
-    RW_TRY_OUT(RW_ARENA_NEW(s->ctx, arena, s->whole, s->valid->n_docs));
-    RW_TRY_OUT(RW_ARENA_NEW(s->ctx, arena, s->scores, s->valid->n_docs));
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
+    RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->whole, s->valid->n_docs));
+    RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->scores, s->valid->n_docs));
     if (test)
-        RW_TRY_OUT(RW_ARENA_NEW(s->ctx, arena, s->test_whole, test->n_docs));
+        RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->test_whole, test->n_docs));
     /* Features that are ranked by some queries look better on these than on others, so the queries
      * that tell what is lost have not ranked them. */
-    RW_TRY_OUT(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
-                         "ranks features, the other measures", s->half));
-    RW_TRY_OUT(rw_resident_new(s->ctx, s->params, s->train, s->valid, &s->resident));
-    RW_TRY_OUT(train(s, &model));
-    RW_TRY_OUT(take_candidates(s, model));
-    RW_TRY_OUT(rw_predict(s->ctx, model, s->half[1], 0, s->whole));
+    RW_TRY(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
+                     "ranks features, the other measures", s->half));
+    RW_TRY(rw_resident_new(s->ctx, s->params, s->train, s->valid, &s->resident));
+    RW_TRY(train(s, &model));
+    RW_TRY(take_candidates(s, model));
+    RW_TRY(rw_predict(s->ctx, model, s->half[1], 0, s->whole));
     if (test)
-        RW_TRY_OUT(rw_predict(s->ctx, model, test, 0, s->test_whole));
-    RW_TRY_OUT(add_row(s, model, s->whole));
+        RW_TRY(rw_predict(s->ctx, model, test, 0, s->test_whole));
+    RW_TRY(add_row(s, model, s->whole));
     if (isnan(s->made->row[0].compared.mean_a))
-        RW_TRY_OUT(fail_empty(s));
+        RW_TRY(fail_empty(s));
     s->ctx->log = NULL;
-    status = keep(s, model, s->most);
+    struct rw_model *whole = model;
     model = NULL;
-out:
-    rw_model_free(model);
-    return status;
+    return keep(s, whole, s->most);
 }
 
 /* Halves while that is within the loss, then looks between the last that was and the first that was
@@ -473,6 +462,13 @@ struct measuring {
     double *scores;           /* [n_docs] owned */
 };
 
+static void measuring_release(struct measuring *m)
+{
+    rw_scorer_free(m->scorer);
+    rw_judgments_release(&m->measure.judgments);
+    rw_mem_free(m->scores);
+}
+
 /* The k-th document's partner in [0, k]: Fisher and Yates's draws. 64 bits times k + 1 are biased
  * by less than k / 2^64. */
 static uint32_t partner(uint64_t seed, uint32_t k, uint32_t repeat, uint32_t feature)
@@ -505,7 +501,7 @@ static int permute(struct measuring *m, const struct rw_dataset *dataset, struct
 {
     const struct rw_column own = *column;
     const float absent = rw_float_of_bits(RW_ABSENT_BITS);
-    float *values = NULL;
+    RW_FREED float *values = NULL;
     double loss[MOST_REPEATS], mean = 0.0, square = 0.0;
     int status = RW_OK;
     struct rw_ctx *ctx = m->measure.ctx;
@@ -526,32 +522,32 @@ static int permute(struct measuring *m, const struct rw_dataset *dataset, struct
     out->deviation = n_repeats > 1 ? sqrt(square / (n_repeats - 1)) : (double)NAN;
 out:
     *column = own;
-    rw_mem_free(values);
     return status;
 }
 
 int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
                        struct rw_permuted *out, int room)
 {
-    int status = RW_OK, counts = 0;
+    int status = RW_OK;
     const int n_repeats = permutation->n_repeats;
     const struct rw_dataset *dataset = permutation->dataset;
-    struct measuring m = {0};
+    RW_RELEASED(measuring_release) struct measuring m = {0};
     struct rw_dataset changed = *dataset; /* but for its columns: all borrowed */
+    RW_FREED struct rw_column *columns = NULL;
     *value = (double)NAN;
     if (n_repeats < 1 || n_repeats > MOST_REPEATS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to %d", n_repeats,
                        MOST_REPEATS);
-    changed.column = NULL;
-    RW_TRY_OUT(rw_measure_init(ctx, permutation->how, dataset, NULL, &m.measure));
-    RW_TRY_OUT(rw_scorer_open(ctx, permutation->model, permutation->n_trees, "cpu", &m.scorer));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, m.scores, dataset->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, changed.column, dataset->n_columns));
+    RW_TRY(rw_measure_init(ctx, permutation->how, dataset, NULL, &m.measure));
+    RW_TRY(rw_scorer_open(ctx, permutation->model, permutation->n_trees, "cpu", &m.scorer));
+    RW_TRY(RW_NEW_RAW(ctx, m.scores, dataset->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, columns, dataset->n_columns));
+    changed.column = columns;
     if (dataset->n_columns)
         memcpy(changed.column, dataset->column, dataset->n_columns * sizeof(*changed.column));
-    RW_TRY_OUT(measure(&m, dataset, value));
-    counts = rw_stage_begin(ctx, "permutations",
-                            (uint64_t)m.scorer->flat.n_used * (uint64_t)n_repeats, 0);
+    RW_TRY(measure(&m, dataset, value));
+    const int counts = rw_stage_begin(ctx, "permutations",
+                                      (uint64_t)m.scorer->flat.n_used * (uint64_t)n_repeats, 0);
     for (uint32_t i = 0; i < m.scorer->flat.n_used && (int)i < room; i++) {
         const struct rw_column *column = rw_dataset_column(&changed, m.scorer->flat.feature[i]);
         out[i] = (struct rw_permuted){.feature = m.scorer->flat.feature[i],
@@ -566,10 +562,6 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     status = (int)m.scorer->flat.n_used;
 out:
     rw_stage_end(ctx, counts);
-    rw_mem_free(changed.column);
-    rw_scorer_free(m.scorer);
-    rw_judgments_release(&m.measure.judgments);
-    rw_mem_free(m.scores);
     return status;
 }
 

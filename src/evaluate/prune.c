@@ -211,20 +211,17 @@ static int find_order(struct pruning *p, enum rw_prune_order order)
 static int follow(const struct pruning *whole, const struct rw_dataset *chooses,
                   const struct rw_dataset *measures, double *loss)
 {
-    struct pruning one = half_of(whole, chooses), two = half_of(whole, measures);
-    int status;
-    RW_TRY_OUT(prepare(&one));
-    RW_TRY_OUT(prepare(&two));
-    RW_TRY_OUT(find_order(&one, RW_PRUNE_ANY));
+    RW_RELEASED(release) struct pruning one = half_of(whole, chooses);
+    RW_RELEASED(release) struct pruning two = half_of(whole, measures);
+    RW_TRY(prepare(&one));
+    RW_TRY(prepare(&two));
+    RW_TRY(find_order(&one, RW_PRUNE_ANY));
     memcpy(two.left, two.scores, measures->n_docs * sizeof(double));
     for (int32_t k = 0; k < one.n_order; k++) {
-        RW_TRY_OUT(drop(&two, one.order[k]));
+        RW_TRY(drop(&two, one.order[k]));
         loss[k] += two.loss[k] / 2.0;
     }
-out:
-    release(&one);
-    release(&two);
-    return status;
+    return RW_OK;
 }
 
 /* What chooses the trees that are missed least finds most of all what it misses least by chance, so
@@ -252,27 +249,24 @@ out:
 /* The model without the first n_dropped of the order. */
 static int select_trees(const struct pruning *p, int32_t n_dropped, struct rw_model **out)
 {
-    uint8_t *keep;
+    RW_FREED uint8_t *keep = NULL;
     RW_TRY(RW_NEW_RAW(p->ctx, keep, (size_t)p->model->n_trees));
     memset(keep, 1, (size_t)p->model->n_trees);
     for (int32_t i = 0; i < n_dropped; i++)
         keep[p->order[i]] = 0;
-    const int status = rw_model_select(p->ctx, p->model, keep, out);
-    rw_mem_free(keep);
-    return status;
+    return rw_model_select(p->ctx, p->model, keep, out);
 }
 
 static int fill_row(struct pruning *p, const struct rw_model *model, struct pruned *made,
                     struct rw_prune_row *row)
 {
-    struct rw_comparison *comparison = NULL;
-    char *text = NULL;
+    RW_SCOPED(rw_free) struct rw_comparison *comparison = NULL;
+    RW_SCOPED(rw_free) char *text = NULL;
     size_t n_bytes;
-    int status;
-    RW_TRY_OUT(step(p, 0));
-    RW_TRY_OUT(rw_predict(p->ctx, model, p->dataset, 0, p->left));
-    RW_TRY_OUT(rw_compare(p->ctx, p->how, p->dataset, p->scores, p->left, NULL, &comparison));
-    RW_TRY_OUT(rw_model_write_memory(p->ctx, model, &text, &n_bytes));
+    RW_TRY(step(p, 0));
+    RW_TRY(rw_predict(p->ctx, model, p->dataset, 0, p->left));
+    RW_TRY(rw_compare(p->ctx, p->how, p->dataset, p->scores, p->left, NULL, &comparison));
+    RW_TRY(rw_model_write_memory(p->ctx, model, &text, &n_bytes));
     row->n_trees = model->n_trees;
     row->n_bytes = n_bytes;
     for (int32_t t = 0; t < model->n_trees; t++)
@@ -281,10 +275,7 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     row->held_out = p->held_out && model == p->model ? 0.0 : (double)NAN;
     made->pruned.n_samples = comparison->n_samples;
     snprintf(made->conventions, sizeof(made->conventions), "%s", comparison->conventions);
-out:
-    rw_free(comparison);
-    rw_free(text);
-    return status;
+    return RW_OK;
 }
 
 /* Is the loss without the first n of the order small enough, as far as was measured on the way? */

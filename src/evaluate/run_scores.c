@@ -14,7 +14,7 @@ enum { ID_ROOM = 512 };
 static const double lowest = -1.7976931348623157e308;
 
 struct known_doc {
-    char *id; /* owned */
+    char id[ID_ROOM];
     uint32_t doc;
 };
 
@@ -24,13 +24,13 @@ struct run {
     const struct rw_dataset *dataset;
     double *scores;
     struct rw_query_ids ids; /* owned */
-    uint8_t *done;           /* [n_docs] 1: has its score; owned */
-    uint8_t *seen;           /* [n_queries] owned */
+    struct rw_arena arena;   /* of all arrays */
+    uint8_t *done;           /* [n_docs] 1: has its score */
+    uint8_t *seen;           /* [n_queries] */
     /* The documents of the query that is being read, by id; a run has its queries together. */
     uint32_t query;        /* UINT32_MAX: none */
-    struct known_doc *doc; /* [n_here] owned */
+    struct known_doc *doc; /* [n_here] */
     uint32_t n_here;
-    size_t doc_room;
     struct rw_run_match match;
 };
 
@@ -41,27 +41,16 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const struct known_doc *)a)->id, ((const struct known_doc *)b)->id);
 }
 
-static void forget_docs(struct run *run)
-{
-    for (uint32_t i = 0; i < run->n_here; i++)
-        rw_mem_free(run->doc[i].id);
-    run->n_here = 0;
-    run->query = UINT32_MAX;
-}
-
 static int list_docs(struct run *run, uint32_t query)
 {
     const struct rw_dataset *dataset = run->dataset;
     const uint32_t begin = dataset->query_offset[query];
     const uint32_t n = dataset->query_offset[query + 1] - begin;
-    forget_docs(run);
-    RW_TRY(RW_GROW(run->ctx, run->doc, run->doc_room, (size_t)n + 1));
+    run->query = UINT32_MAX;
+    run->n_here = n;
     for (uint32_t i = 0; i < n; i++) {
-        char id[ID_ROOM];
-        rw_dialect_doc_id(dataset, query, i, id, sizeof(id));
-        RW_TRY(rw_mem_copy_text(run->ctx, &run->doc[i].id, id));
+        rw_dialect_doc_id(dataset, query, i, run->doc[i].id, ID_ROOM);
         run->doc[i].doc = begin + i;
-        run->n_here = i + 1;
     }
     qsort(run->doc, n, sizeof(*run->doc), by_id);
     for (uint32_t i = 1; i < n; i++) {
@@ -103,10 +92,10 @@ static int take_line(struct run *run)
     if (query != run->query)
         RW_TRY(list_docs(run, query));
     run->seen[query] = 1;
-    char id[ID_ROOM];
-    snprintf(id, sizeof(id), "%.*s", (int)(has.document.n < ID_ROOM ? has.document.n : ID_ROOM - 1),
-             has.document.text);
-    const struct known_doc key = {.id = id};
+    struct known_doc key;
+    const char *id = key.id;
+    snprintf(key.id, ID_ROOM, "%.*s",
+             (int)(has.document.n < ID_ROOM ? has.document.n : ID_ROOM - 1), has.document.text);
     const struct known_doc *known = bsearch(&key, run->doc, run->n_here, sizeof(*run->doc), by_id);
     if (!known)
         return rw_fail(run->ctx, RW_ERR_DATA,
@@ -146,8 +135,11 @@ static int finish(struct run *run)
 static int read_run(struct run *run)
 {
     RW_TRY(rw_dataset_query_ids(run->ctx, run->dataset, &run->ids));
-    RW_TRY(RW_NEW(run->ctx, run->done, run->dataset->n_docs));
-    RW_TRY(RW_NEW(run->ctx, run->seen, run->dataset->n_queries));
+    const struct rw_dataset *dataset = run->dataset;
+    const uint32_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
+    RW_TRY(RW_ARENA_NEW(run->ctx, &run->arena, run->done, dataset->n_docs));
+    RW_TRY(RW_ARENA_NEW(run->ctx, &run->arena, run->seen, dataset->n_queries));
+    RW_TRY(RW_ARENA_NEW(run->ctx, &run->arena, run->doc, longest));
     while (rw_line_reader_next(&run->lines))
         RW_TRY(take_line(run));
     return finish(run);
@@ -174,11 +166,8 @@ int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     }
     if (match)
         *match = status < 0 ? (struct rw_run_match){0} : run.match;
-    forget_docs(&run);
-    rw_mem_free(run.doc);
+    rw_arena_free(&run.arena);
     rw_query_ids_release(&run.ids);
-    rw_mem_free(run.done);
-    rw_mem_free(run.seen);
     rw_line_reader_close(&run.lines);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef RW_IO_INPUT_H
 #define RW_IO_INPUT_H
 
+#include "base/mem.h"
 #include "base/ctx.h"
 
 struct rw_input;
@@ -15,6 +16,9 @@ int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data,
  * it. */
 int rw_input_open_again(struct rw_ctx *ctx, const char *name, int fd, struct rw_input **out);
 void rw_input_close(struct rw_input *input);
+#ifndef __cplusplus
+RW_SCOPED_BY(rw_input_close)
+#endif
 
 /* The path as given; "standard input" for "-". Valid until close. */
 const char *rw_input_name(const struct rw_input *input);

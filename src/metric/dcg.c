@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/ctx.h"
 #include "base/system.h"
 #include "dataset/dataset.h"
 
@@ -18,21 +19,16 @@ enum {
 /* Gains up to 2^31 keep every sum of a metric inside 128 bits. */
 static const double max_gain = 2147483648.0;
 
-/* One number >= 0 alone on a line, in the C locale whatever the program's. `text` has lost its end
- * of line. */
-static int parse_gain(const char *text, locale_t locale, double *gain)
+/* One number >= 0 alone on a line. `text` has lost its end of line. */
+static int parse_gain(const char *text, double *gain)
 {
     const char *begin = text + strspn(text, " \t");
-    const size_t length = strspn(begin, "0123456789+-.eE");
-    char *end;
-    *gain = strtod_l(begin, &end, locale);
-    if (length == 0 || end != begin + length || end[strspn(end, " \t")] != 0)
-        return 0;
-    return *gain >= 0.0 && *gain <= max_gain;
+    int clamped;
+    const char *end = rw_number_parse_double(begin, begin + strlen(begin), gain, &clamped);
+    return end && !clamped && !end[strspn(end, " \t")] && *gain >= 0.0 && *gain <= max_gain;
 }
 
-static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file, const char *path,
-                      locale_t locale)
+static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file, const char *path)
 {
     char line[MAX_LINE];
     size_t room = 0;
@@ -41,7 +37,7 @@ static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file,
         const int whole = bytes > 0 && (line[bytes - 1] == '\n' || feof(file));
         line[strcspn(line, "\r\n")] = 0;
         double gain;
-        if (!whole || !parse_gain(line, locale, &gain))
+        if (!whole || !parse_gain(line, &gain))
             return rw_fail(ctx, RW_ERR_PARSE,
                            "%s:%u:%zu: expected a gain of 0 to 2147483648, found '%.40s'\n"
                            "hint: one number a line: the gain of label 0, 1, 2, ...",
@@ -90,32 +86,19 @@ int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char 
     }
     rule->kind = RW_GAIN_TABLE;
     snprintf(rule->text, sizeof(rule->text), "from %.55s", spec);
-    int status = RW_OK;
-    locale_t locale = (locale_t)0;
-    char *lines = NULL;
+    RW_FREED char *lines = NULL;
     if (is_inline(spec))
         RW_TRY(lines_of(ctx, spec, &lines));
     FILE *file = lines ? fmemopen(lines, strlen(lines), "rb") : rw_system_fopen(spec, "rb");
     if (!file) {
         const int why = errno;
-        status = rw_fail(ctx, rw_fail_io(NULL, why, "%s", spec),
-                         "label-gain '%s': %s\nhint: 'exp', 'linear', or a file with the gain of "
-                         "label 0, 1, 2, ... one a line",
-                         spec, strerror(why));
-        goto out;
+        return rw_fail(ctx, rw_fail_io(NULL, why, "%s", spec),
+                       "label-gain '%s': %s\nhint: 'exp', 'linear', or a file with the gain of "
+                       "label 0, 1, 2, ... one a line",
+                       spec, strerror(why));
     }
-    locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!locale) {
-        status = rw_fail(ctx, RW_ERR_MEMORY, "out of memory: no room for a locale");
-        goto out;
-    }
-    RW_TRY_OUT(read_table(ctx, rule, file, spec, locale));
-out:
-    if (locale)
-        freelocale(locale);
-    if (file)
-        fclose(file);
-    rw_mem_free(lines);
+    const int status = read_table(ctx, rule, file, spec);
+    fclose(file);
     if (status < 0)
         rw_gain_rule_release(rule);
     return status;
@@ -309,8 +292,8 @@ int rw_ideal_dcgs(struct rw_ctx *ctx, const double *gains, const uint32_t *query
 {
     const uint32_t longest = rw_longest_query(query_offset, n_queries);
     struct ideal_job job = {gains, discounts, query_offset, truncation, longest, NULL, ideal};
-    RW_TRY(RW_NEW_RAW(ctx, job.scratch, (size_t)ctx->n_threads * longest));
-    rw_parallel(ctx, ctx->n_threads, n_queries, 64, ideals_of_queries, &job);
-    rw_mem_free(job.scratch);
-    return RW_OK;
+    RW_FREED double *scratch = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, scratch, (size_t)ctx->n_threads * longest));
+    job.scratch = scratch;
+    return rw_parallel(ctx, ctx->n_threads, n_queries, 64, ideals_of_queries, &job);
 }

@@ -265,12 +265,11 @@ enum { ID_ROOM = 512 };
 static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       enum rw_dialect_ties ties, uint32_t longest, uint32_t *order)
 {
-    struct tied_doc *doc = NULL;
-    char *ids = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, doc, longest));
+    RW_FREED struct tied_doc *doc = NULL;
+    RW_FREED char *ids = NULL;
+    RW_TRY(RW_NEW(ctx, doc, longest));
     if (ties == RW_PUT_BY_ID)
-        RW_TRY_OUT(RW_NEW(ctx, ids, (size_t)longest * ID_ROOM));
+        RW_TRY(RW_NEW(ctx, ids, (size_t)longest * ID_ROOM));
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         for (uint32_t i = 0; i < n; i++) {
@@ -286,10 +285,7 @@ static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         for (uint32_t i = 0; i < n; i++)
             order[begin + i] = begin + doc[i].index;
     }
-out:
-    rw_mem_free(doc);
-    rw_mem_free(ids);
-    return status;
+    return RW_OK;
 }
 
 static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
@@ -402,9 +398,8 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                     struct rw_dialect_value *out)
 {
     const struct rw_dialect_metric *row;
-    struct job job = {0};
+    RW_RELEASED(job_release) struct job job = {0};
     double *values = NULL;
-    int status = RW_OK;
     *out = (struct rw_dialect_value){.result = {.mean = (double)NAN}};
     RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
     out->row = row;
@@ -424,23 +419,21 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
         theirs.at = row->whole_at;
     if (row->query)
         kind.query = row->query;
-    RW_TRY_OUT(prepare(ctx, dialect, row, label_gain, dataset, scores, &job));
+    RW_TRY(prepare(ctx, dialect, row, label_gain, dataset, scores, &job));
     const int apart = row->weights == RW_WEIGHED_BUT_EMPTY && job.judgments.weight;
     const enum rw_empty empty = apart ? RW_EMPTY_ZERO : row->empty;
     const enum rw_ties ties = row->ties == RW_PUT_MEAN ? RW_TIES_MEAN : RW_TIES_FILE;
     if (apart)
-        RW_TRY_OUT(RW_ARENA_NEW(ctx, &job.arena, values, dataset->n_queries));
-    RW_TRY_OUT(rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 0,
-                              apart ? values : per_query, &out->result));
+        RW_TRY(RW_ARENA_NEW(ctx, &job.arena, values, dataset->n_queries));
+    RW_TRY(rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 0,
+                          apart ? values : per_query, &out->result));
     if (row->ties == RW_PUT_FILE && out->result.mean == out->result.mean) {
         struct rw_metric_result other;
-        RW_TRY_OUT(
+        RW_TRY(
             rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 1, NULL, &other));
         out->ties_moved = other.mean - out->result.mean;
     }
     if (apart)
         add_empty(&job.judgments, per_query, &out->result, values);
-out:
-    job_release(&job);
-    return status;
+    return RW_OK;
 }

@@ -661,18 +661,14 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
     *out = (struct rw_metric_result){.mean = (double)NAN};
     const uint32_t n_queries = judgments->n_queries;
     const int n_threads = judgments->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1;
-    int status = RW_OK;
-    struct measure_job job = {metric, judgments, scores, ties, reversed, NULL, per_query};
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.room, (size_t)n_threads * room_of(judgments->longest)));
+    RW_FREED double *room = NULL, *values = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, room, (size_t)n_threads * room_of(judgments->longest)));
     if (!per_query)
-        RW_TRY_OUT(RW_NEW_RAW(ctx, job.values, n_queries));
-    RW_TRY_OUT(rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job));
-    RW_TRY_OUT(average(ctx, metric, judgments, empty, job.values, out));
-out:
-    rw_mem_free(job.room);
-    if (!per_query)
-        rw_mem_free(job.values);
-    return status;
+        RW_TRY(RW_NEW_RAW(ctx, values, n_queries));
+    struct measure_job job = {
+        metric, judgments, scores, ties, reversed, room, per_query ? per_query : values};
+    RW_TRY(rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job));
+    return average(ctx, metric, judgments, empty, job.values, out);
 }
 
 /* ------------------------------------------------------------------ conventions */

@@ -367,7 +367,7 @@ double rw_predict_one(const struct rw_model *model, const float *values, size_t 
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out)
 {
-    const struct rw_column **column;
+    RW_FREED const struct rw_column **column = NULL;
     const uint32_t n_codes = flat->categories.n;
     const size_t first = (size_t)flat->n_used * sizeof(*column);
     const size_t bytes = sizeof(struct rw_column) + dataset->n_docs * sizeof(float);
@@ -377,15 +377,14 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
     RW_TRY(rw_mem_new(ctx, (void **)&column, first + n_codes * bytes, 1));
     struct rw_column *made = (struct rw_column *)(void *)(column + flat->n_used);
     float *value = (float *)(void *)(made + n_codes);
-    int status = RW_OK;
     for (uint32_t i = 0; i < n_codes; i++, value += dataset->n_docs) {
         const struct rw_feature_categories *of = &flat->categories.of[i];
         made[i] = (struct rw_column){.feature = of->feature, .n = dataset->n_docs, .value = value};
-        RW_TRY_OUT(rw_categories_codes(ctx, of, dataset, flat->absent != flat->absent, value));
+        RW_TRY(rw_categories_codes(ctx, of, dataset, flat->absent != flat->absent, value));
     }
     for (uint32_t slot = 0, i = 0; slot < flat->n_used; slot++) {
         if (!flat->set_of || !flat->set_of[slot])
-            RW_TRY_OUT(rw_categories_check_numbers(ctx, dataset, flat->feature[slot]));
+            RW_TRY(rw_categories_check_numbers(ctx, dataset, flat->feature[slot]));
         while (i < n_codes && made[i].feature < flat->feature[slot])
             i++;
         column[slot] = i < n_codes && made[i].feature == flat->feature[slot]
@@ -393,10 +392,8 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                            : rw_dataset_column(dataset, flat->feature[slot]);
     }
     *out = column;
+    column = NULL;
     return RW_OK;
-out:
-    rw_mem_free(column);
-    return status;
 }
 
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
@@ -484,13 +481,11 @@ static int walk(struct rw_ctx *ctx, struct walk_job *job)
 
 static int walk_all(struct rw_ctx *ctx, struct walk_job *job, const struct rw_dataset *dataset)
 {
-    const struct rw_column **column;
+    RW_FREED const struct rw_column **column = NULL;
     RW_TRY(rw_flat_columns(ctx, job->flat, dataset, &column));
     job->column = column;
     job->end = dataset->n_docs;
-    const int status = walk(ctx, job);
-    rw_mem_free(column);
-    return status;
+    return walk(ctx, job);
 }
 
 int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
@@ -520,12 +515,10 @@ int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_dataset *dataset, int n_trees, int32_t *leaves)
 {
     RW_DEFAULT_FPENV;
-    struct rw_flat flat;
+    RW_RELEASED(rw_flat_release) struct rw_flat flat = {0};
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
     struct walk_job job = {.flat = &flat, .leaves = leaves};
-    const int status = walk_all(ctx, &job, dataset);
-    rw_flat_release(&flat);
-    return status;
+    return walk_all(ctx, &job, dataset);
 }
 
 /* Scores and leaves as lines of text. */
@@ -579,28 +572,22 @@ int rw_score_lines(struct rw_ctx *ctx, const struct rw_model *model,
                    struct rw_out_file *out)
 {
     RW_DEFAULT_FPENV;
-    struct rw_flat flat;
-    const struct rw_column **column = NULL;
-    int32_t *leaf = NULL;
-    int status;
+    RW_RELEASED(rw_flat_release) struct rw_flat flat = {0};
+    RW_FREED const struct rw_column **column = NULL;
+    RW_FREED int32_t *leaf = NULL;
     if (scores)
         return rw_lines_write(ctx, out, dataset->n_docs, NUMBER_BYTES, number_line, scores);
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
     const size_t trees = (size_t)flat.n_trees;
     uint32_t docs = (uint32_t)(BLOCK_LEAVES / (trees + 1)) + 1;
     docs = docs < dataset->n_docs ? docs : dataset->n_docs;
-    RW_TRY_OUT(rw_flat_columns(ctx, &flat, dataset, &column));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, leaf, docs * trees));
+    RW_TRY(rw_flat_columns(ctx, &flat, dataset, &column));
+    RW_TRY(RW_NEW_RAW(ctx, leaf, docs * trees));
     for (uint32_t begin = 0; begin < dataset->n_docs; begin += docs) {
         const uint32_t left = dataset->n_docs - begin, n = left < docs ? left : docs;
         const struct leaves leaves = {leaf, trees};
-        RW_TRY_OUT(rw_flat_leaves(ctx, &flat, column, begin, begin + n, leaf));
-        RW_TRY_OUT(rw_lines_write(ctx, out, n, trees * LEAF_BYTES + 1, leaves_line, &leaves));
+        RW_TRY(rw_flat_leaves(ctx, &flat, column, begin, begin + n, leaf));
+        RW_TRY(rw_lines_write(ctx, out, n, trees * LEAF_BYTES + 1, leaves_line, &leaves));
     }
-    status = RW_OK;
-out:
-    rw_mem_free(leaf);
-    rw_mem_free(column);
-    rw_flat_release(&flat);
-    return status;
+    return RW_OK;
 }

@@ -117,23 +117,20 @@ static int copy_features(struct rw_ctx *ctx, const struct rw_model *from, struct
 int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                     struct rw_model **out)
 {
-    struct rw_model *to = NULL;
-    int status;
+    RW_SCOPED(rw_model_free) struct rw_model *to = NULL;
     *out = NULL;
-    RW_TRY_OUT(rw_model_new(ctx, &to));
+    RW_TRY(rw_model_new(ctx, &to));
     to->is_interrupted = from->is_interrupted;
     to->absent_missing = from->absent_missing;
     to->columns = from->columns;
     to->width = from->width;
-    RW_TRY_OUT(copy_trees(ctx, from, keep, to));
-    RW_TRY_OUT(copy_runs(ctx, from, keep, to));
-    RW_TRY_OUT(copy_features(ctx, from, to));
-    RW_TRY_OUT(rw_categories_copy(ctx, &from->categories, &to->categories));
+    RW_TRY(copy_trees(ctx, from, keep, to));
+    RW_TRY(copy_runs(ctx, from, keep, to));
+    RW_TRY(copy_features(ctx, from, to));
+    RW_TRY(rw_categories_copy(ctx, &from->categories, &to->categories));
     *out = to;
     to = NULL;
-out:
-    rw_model_free(to);
-    return status;
+    return RW_OK;
 }
 
 /* What a split asks, in words. */
@@ -322,19 +319,16 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
         return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; expected 0 to %d", tree,
                        model->n_trees - 1);
     const struct rw_tree *shown = &model->tree[tree];
-    struct pending *stack; /* one entry a level and one more: never above the number of leaves */
-    char *text = NULL;     /* of the longest condition */
+    /* one entry a level and one more: never above the number of leaves */
+    RW_FREED struct pending *stack = NULL;
+    RW_FREED char *text = NULL; /* of the longest condition */
     size_t size = 0;
     RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
     for (int32_t i = 0; i < shown->n_leaves - 1; i++) {
         const size_t n = rw_model_condition(model, tree, i, NULL, 0) + 1;
         size = n > size ? n : size;
     }
-    const int status = RW_NEW(ctx, text, size);
-    if (status < 0) {
-        rw_mem_free(stack);
-        return status;
-    }
+    RW_TRY(RW_NEW(ctx, text, size));
     errno = 0;
     if (dot) {
         show_dot(model, tree, text, size, out);
@@ -344,10 +338,7 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
         show_text(model, tree, stack, text, size, out);
     }
     const int failed = fflush(out) != 0 || ferror(out);
-    const int reason = errno;
-    rw_mem_free(stack);
-    rw_mem_free(text);
-    return failed ? rw_fail_io(ctx, reason, "cannot write tree %d", tree + 1) : RW_OK;
+    return failed ? rw_fail_io(ctx, errno, "cannot write tree %d", tree + 1) : RW_OK;
 }
 
 enum { FEW_DOCS = 1000 };           /* in fewer documents a feature may well be absent */
@@ -525,38 +516,33 @@ int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *
                         const char *name)
 {
     RW_DEFAULT_FPENV;
-    char *text;
+    RW_FREED char *text = NULL;
     size_t n;
     RW_TRY(rw_model_print(ctx, model, &text, &n));
     const int failed = fwrite(text, 1, n, out) != n || fflush(out) != 0;
     const int why = errno;
-    rw_mem_free(text);
     return failed ? rw_fail_io(ctx, why, "cannot write '%s'", name) : RW_OK;
 }
 
 int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path)
 {
-    struct rw_out_file file = {0};
-    int status = RW_OK;
-    RW_TRY_OUT(rw_out_file_open(ctx, &file, path));
-    RW_TRY_OUT(rw_model_write_file(ctx, model, file.file, path));
-    RW_TRY_OUT(rw_out_file_commit(ctx, &file));
-out:
-    rw_out_file_abandon(&file);
-    return status;
+    RW_RELEASED(rw_out_file_abandon) struct rw_out_file file = {0};
+    RW_TRY(rw_out_file_open(ctx, &file, path));
+    RW_TRY(rw_model_write_file(ctx, model, file.file, path));
+    RW_TRY(rw_out_file_commit(ctx, &file));
+    return RW_OK;
 }
 
 int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
                           size_t *n_bytes)
 {
     RW_DEFAULT_FPENV;
-    char *text;
+    RW_FREED char *text = NULL;
     *out = NULL;
     RW_TRY(rw_model_print(ctx, model, &text, n_bytes));
     const int status = rw_result_new(ctx, (void **)out, *n_bytes);
     if (status >= 0)
         memcpy(*out, text, *n_bytes);
-    rw_mem_free(text);
     return status;
 }
 

@@ -705,20 +705,17 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
                    struct rw_model **out)
 {
     struct rw_words words = rw_words_of(ctx, path, text, n);
-    int status = RW_OK;
     *out = NULL;
     RW_TRY(read_header(&words));
     RW_TRY(rw_model_checksum_check(ctx, path, text, n));
     words.end -= RW_CHECKSUM_LINE_BYTES;
     words.after = "the checksum";
-    struct rw_model *model = NULL;
-    RW_TRY_OUT(rw_model_new(ctx, &model));
-    RW_TRY_OUT(rw_model_grammar(&words, model));
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
+    RW_TRY(rw_model_new(ctx, &model));
+    RW_TRY(rw_model_grammar(&words, model));
     *out = model;
     model = NULL;
-out:
-    rw_model_free(model);
-    return status;
+    return RW_OK;
 }
 
 int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
@@ -767,13 +764,11 @@ out:
 int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
-    char *all;
+    RW_FREED char *all = NULL;
     size_t n = 0;
     *out = NULL;
     RW_TRY(rw_model_file_read(ctx, path, "a model", read_header, &all, &n));
-    const int status = rw_model_parse(ctx, path, all, n, out);
-    rw_mem_free(all);
-    return status;
+    return rw_model_parse(ctx, path, all, n, out);
 }
 
 int rw_model_read_memory(struct rw_ctx *ctx, const char *name, const char *text, size_t n_bytes,

@@ -329,12 +329,11 @@ int rw_words_text_is(struct rw_words *w, const char *before, const char *what, c
     if (w->is_writing)
         return put_escaped(w, text);
     const char *begin = w->at;
-    char *found = NULL;
+    RW_FREED char *found = NULL;
     int status = rw_words_text(w, "", what, &found);
     if (status == RW_OK && strcmp(found, text) != 0) {
         w->at = begin;
         status = rw_words_fail(w, what);
     }
-    rw_mem_free(found);
     return status;
 }

@@ -212,6 +212,11 @@ struct maker {
     uint32_t *first_column;          /* [n_used] of a slot */
 };
 
+static void maker_release(struct maker *m)
+{
+    rw_arena_free(&m->arena);
+}
+
 /* 0: there are too many. */
 static int count_columns(struct maker *m)
 {
@@ -367,23 +372,18 @@ static int is_any_order(const struct rw_flat *flat)
 static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_flat *flat,
                       uint64_t n_nodes)
 {
-    struct maker m = {.flat = flat, .lanes = l};
-    int status;
+    RW_RELEASED(maker_release) struct maker m = {.flat = flat, .lanes = l};
     l->absent = flat->absent;
     l->n_trees = flat->n_trees;
     l->n_groups = ((uint32_t)flat->n_trees + RW_LANES - 1) / RW_LANES;
     l->any_order = is_any_order(flat);
-    RW_TRY_OUT(rw_thresholds_init(ctx, &m.arena, &m.thresholds, flat, 1));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &m.arena, m.first_column, flat->n_used));
-    status = count_columns(&m);
-    if (!status)
-        goto out;
-    RW_TRY_OUT(make_columns(ctx, &m));
-    RW_TRY_OUT(make_trees(ctx, &m, n_nodes));
-    status = 1;
-out:
-    rw_arena_free(&m.arena);
-    return status;
+    RW_TRY(rw_thresholds_init(ctx, &m.arena, &m.thresholds, flat, 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &m.arena, m.first_column, flat->n_used));
+    if (!count_columns(&m))
+        return 0;
+    RW_TRY(make_columns(ctx, &m));
+    RW_TRY(make_trees(ctx, &m, n_nodes));
+    return 1;
 }
 
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
@@ -483,8 +483,7 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
 {
     const size_t n_trees = (size_t)flat->n_trees;
     const uint64_t n_leaves = flat->first_leaf[n_trees];
-    int32_t *queue = NULL;
-    int status = 1;
+    RW_FREED int32_t *queue = NULL;
     uint64_t most = 0;
     if (2 * (uint64_t)flat->n_used >= RW_SINGLE_VALUES || n_leaves > 1u << 29)
         return 0;
@@ -493,12 +492,11 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
         const uint64_t n = flat->first_leaf[i + 1] - flat->first_leaf[i];
         most = n > most ? n : most;
     }
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->node, 2 * n_leaves));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->root, n_groups * RW_SINGLE_TOGETHER));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->tree_at, n_groups * RW_SINGLE_TOGETHER));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, rw_result_arena(s), s->steps, n_groups));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, queue, 4 * most));
-    status = 1;
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->node, 2 * n_leaves));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->root, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->tree_at, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->steps, n_groups));
+    RW_TRY(RW_NEW_RAW(ctx, queue, 4 * most));
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
         struct start start[RW_SINGLE_TREES];
         const int32_t rest = flat->n_trees - first;
@@ -507,17 +505,13 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
             const uint64_t root = 2 * flat->first_leaf[first + i];
             const int32_t depth =
                 order_tree(flat, first + i, s->node + root, queue, queue + 2 * most);
-            if (depth < 0 || depth > MOST_DEPTH) {
-                status = 0;
-                goto out;
-            }
+            if (depth < 0 || depth > MOST_DEPTH)
+                return 0;
             start[i] = (struct start){depth, (uint32_t)root, (uint8_t)i};
         }
         order_starts(s, first, start, n);
     }
-out:
-    rw_mem_free(queue);
-    return status;
+    return 1;
 }
 
 int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,

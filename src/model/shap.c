@@ -307,17 +307,14 @@ static int count_cover(struct rw_ctx *ctx, const struct rw_flat *flat,
                        const struct rw_dataset *cover, double *counts)
 {
     const uint64_t n_leaves = flat->first_leaf[flat->n_trees];
-    uint32_t *whole = NULL;
-    int status;
+    RW_FREED uint32_t *whole = NULL;
     if (cover->n_docs == 0)
         return rw_fail(ctx, RW_ERR_DATA, "no documents to count in the trees");
-    RW_TRY_OUT(RW_NEW(ctx, whole, n_leaves));
-    RW_TRY_OUT(rw_flat_count(ctx, flat, cover, whole));
+    RW_TRY(RW_NEW(ctx, whole, n_leaves));
+    RW_TRY(rw_flat_count(ctx, flat, cover, whole));
     for (uint64_t leaf = 0; leaf < n_leaves; leaf++)
         counts[leaf] = whole[leaf];
-out:
-    rw_mem_free(whole);
-    return status;
+    return RW_OK;
 }
 
 int rw_model_has_covers(const struct rw_model *model, int n_trees)
@@ -520,8 +517,8 @@ int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *explainer,
 {
     RW_DEFAULT_FPENV;
     const struct explainer *e = (const struct explainer *)explainer;
-    int status = RW_OK;
-    const struct rw_column **columns = NULL;
+    RW_FREED const struct rw_column **columns = NULL;
+    RW_FREED char *scratch = NULL;
     const size_t bytes = e->room * sizeof(double) +
                          BLOCK_DOCS * ((size_t)e->flat.n_used + 1) * sizeof(float) +
                          e->most_edges * (sizeof(uint32_t) + sizeof(uint8_t));
@@ -530,15 +527,13 @@ int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *explainer,
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents %u to %u of %u", begin, begin + n,
                        dataset->n_docs);
     job.scratch_bytes = (bytes + 127) / 64 * 64; /* two threads write to no line of the cache */
-    RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.scratch, job.scratch_bytes * (size_t)ctx->n_threads));
+    RW_TRY(rw_flat_columns(ctx, &e->flat, dataset, &columns));
+    RW_TRY(RW_NEW_RAW(ctx, scratch, job.scratch_bytes * (size_t)ctx->n_threads));
+    job.scratch = scratch;
     job.columns = columns;
     const int has_begun = rw_stage_begin(ctx, "explanations", n, 1);
-    status = rw_parallel_long(ctx, ctx->n_threads, ((uint64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS, 1,
-                              explain_blocks, &job);
+    const int status = rw_parallel_long(
+        ctx, ctx->n_threads, ((uint64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS, 1, explain_blocks, &job);
     rw_stage_end(ctx, has_begun);
-out:
-    rw_mem_free(columns);
-    rw_mem_free(job.scratch);
     return status;
 }

@@ -56,7 +56,13 @@ void rw_tree_release(struct rw_tree *tree)
 static int copy_arrays(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
 {
     const size_t n = (size_t)from->n_leaves - 1;
-    memcpy(to->gain, from->gain, n * NODE_BYTES + (n + 1) * LEAF_BYTES);
+    memcpy(to->left, from->left, n * sizeof(*to->left));
+    memcpy(to->right, from->right, n * sizeof(*to->right));
+    memcpy(to->feature, from->feature, n * sizeof(*to->feature));
+    memcpy(to->cut, from->cut, n * sizeof(*to->cut));
+    memcpy(to->missing_left, from->missing_left, n * sizeof(*to->missing_left));
+    memcpy(to->gain, from->gain, n * sizeof(*to->gain));
+    memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
     if (from->set) {
         RW_TRY(rw_tree_add_sets(ctx, to));
         memcpy(to->by_set, from->by_set, n * sizeof(*to->by_set));
@@ -137,26 +143,21 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
         return rw_fail(ctx, RW_ERR_FORMAT, "a tree of %d leaves; expected 1 or more",
                        tree->n_leaves);
     const int32_t n_nodes = tree->n_leaves - 1;
-    int status = RW_OK;
-    uint8_t *seen; /* [n_nodes] nodes, then [n_leaves] leaves */
+    RW_FREED uint8_t *seen = NULL; /* [n_nodes] nodes, then [n_leaves] leaves */
     RW_TRY(RW_NEW(ctx, seen, (size_t)n_nodes + (size_t)tree->n_leaves));
     uint8_t *leaf_seen = seen + n_nodes;
     for (int32_t i = 0; i < n_nodes; i++) {
-        if (i > 0 && !seen[i]) {
-            status = rw_fail(ctx, RW_ERR_FORMAT, "node %d: no earlier node has it as a child", i);
-            goto out;
-        }
-        RW_TRY_OUT(check_node(ctx, tree, i));
-        RW_TRY_OUT(reach(ctx, tree, i, tree->left[i], "left", seen, leaf_seen));
-        RW_TRY_OUT(reach(ctx, tree, i, tree->right[i], "right", seen, leaf_seen));
+        if (i > 0 && !seen[i])
+            return rw_fail(ctx, RW_ERR_FORMAT, "node %d: no earlier node has it as a child", i);
+        RW_TRY(check_node(ctx, tree, i));
+        RW_TRY(reach(ctx, tree, i, tree->left[i], "left", seen, leaf_seen));
+        RW_TRY(reach(ctx, tree, i, tree->right[i], "right", seen, leaf_seen));
     }
     /* by now each leaf has a parent: none has two, and there are as many children as other nodes
      * and leaves */
     for (int32_t i = 0; i < tree->n_leaves; i++)
-        RW_TRY_OUT(check_leaf(ctx, tree, i));
-out:
-    rw_mem_free(seen);
-    return status;
+        RW_TRY(check_leaf(ctx, tree, i));
+    return RW_OK;
 }
 
 int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where)

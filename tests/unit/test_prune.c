@@ -245,11 +245,8 @@ Test(prune, base_score)
 {
     struct rw_pruned *pruned;
     struct rw_tree *tree = &model->tree[4];
-    rw_mem_free(tree->docs); /* a tree without a split has no counts */
-    rw_mem_free(tree->hessian);
-    tree->docs = NULL;
-    tree->hessian = NULL;
-    tree->n_leaves = 1;
+    rw_tree_release(tree);
+    cr_assert_eq(rw_tree_init(scratch_ctx, tree, 1), RW_OK);
     tree->leaf[0] = 0.5f;
     cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
                  RW_OK);
