@@ -63,14 +63,14 @@ static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint3
     return rw_lambda_check(ctx, &rule->pair, n_longest, max_weight);
 }
 
+#define ROW(words, by)                                                                 \
+    {                                                                                  \
+        .name = "lambdarank", .params = words, .ranks = 1, .is_fixed = 1,              \
+        .device = RW_OBJECTIVE_PAIRS, .check = check, .query = query_of, .variant = by \
+    }
+
 /* NDCG's delta of all pairs is what no truncation is. */
-static const struct rw_objective of_all_pairs = {.name = "lambdarank",
-                                                 .params = "sigma norm delta pairs",
-                                                 .ranks = 1,
-                                                 .is_fixed = 1,
-                                                 .device = RW_OBJECTIVE_PAIRS,
-                                                 .check = check,
-                                                 .query = query_of};
+static const struct rw_objective of_all_pairs = ROW("sigma norm delta pairs", NULL);
 
 static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)
 {
@@ -82,14 +82,8 @@ static const struct rw_objective *variant_of(const struct rw_objective_rule *rul
     return rw_lambdarank_variant(delta, pairs);
 }
 
-const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
-                                                     .params = "sigma norm delta pairs truncation",
-                                                     .ranks = 1,
-                                                     .is_fixed = 1,
-                                                     .device = RW_OBJECTIVE_PAIRS,
-                                                     .check = check,
-                                                     .query = query_of,
-                                                     .variant = variant_of};
+const struct rw_objective rw_objective_lambdarank =
+    ROW("sigma norm delta pairs truncation", variant_of);
 
 /* rw_lambda_query and rw_rank_query for most queries, by the instruction set's path of
  * lambdarank_tmpl.c. */

@@ -13,15 +13,14 @@
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
 #define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, roles, needs, \
-                 help, is_file)                                                                    \
+                 help)                                                                             \
     {{name, RW_PARAM_##type, value, range, help, arg, model, roles},                               \
      offsetof(struct rw_params, field),                                                            \
      least,                                                                                        \
      most,                                                                                         \
      word,                                                                                         \
      as,                                                                                           \
-     needs,                                                                                        \
-     is_file},
+     needs},
 #include "params/params.def"
 };
 
@@ -170,7 +169,7 @@ int rw_params_in_model(struct rw_params *params, int at)
 
 const char *rw_params_file(struct rw_params *params, int i)
 {
-    if (i < 0 || i >= RW_N_PARAMS || !rw_param_rows[i].is_file)
+    if (i < 0 || i >= RW_N_PARAMS || !strstr(rw_param_rows[i].info.argument, "FILE"))
         return NULL;
     const struct rw_param_info *info = &rw_param_rows[i].info;
     const char *value = rw_params_get(params, info->name);

@@ -89,7 +89,6 @@ struct rw_param_row {
     const char *word;   /* INT and REAL: may stand for a number; NULL: none */
     int word_value;     /* the field's value for it, outside of the range */
     const char *needs;  /* conditions of an effect, beside its roles': see params.def */
-    int is_file;        /* its value may name a file that is read */
 };
 
 extern const struct rw_param_row rw_param_rows[RW_N_PARAMS];

@@ -775,6 +775,19 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
+/* Writes one: beside training, or here. */
+static void begin(struct rw_checkpointer *c, const struct rw_model *model,
+                  const struct rw_eval_sets *eval, int n_rounds, int is_ended, int beside)
+{
+    c->last_round = n_rounds;
+    if (take_snapshot(c, model, eval, n_rounds, is_ended) < 0) {
+        warn(c, rw_last_error(c->writer->ctx));
+    } else if (!beside || !start_thread(c->writer)) {
+        write_beside(c->writer);
+        settle(c);
+    }
+}
+
 void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *model,
                            const struct rw_eval_sets *eval, int n_rounds)
 {
@@ -784,14 +797,8 @@ void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *mod
     collect(c, 0);
     if (c->writer->is_running || !is_due(c, n_rounds, now))
         return;
-    c->last_round = n_rounds;
     c->last_ms = now;
-    if (take_snapshot(c, model, eval, n_rounds, 0) < 0) {
-        warn(c, rw_last_error(c->writer->ctx));
-    } else if (!start_thread(c->writer)) {
-        write_beside(c->writer);
-        settle(c);
-    }
+    begin(c, model, eval, n_rounds, 0, 1);
     c->stopped_ms += rw_clock_ms() - now;
 }
 
@@ -802,15 +809,8 @@ void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_model *model
         return;
     collect(c, 1);
     if (n_rounds > c->content.init_rounds &&
-        (n_rounds != c->kept_round || is_ended != c->kept_is_ended)) {
-        c->last_round = n_rounds;
-        if (take_snapshot(c, model, eval, n_rounds, is_ended) < 0) {
-            warn(c, rw_last_error(c->writer->ctx));
-        } else {
-            write_beside(c->writer);
-            settle(c);
-        }
-    }
+        (n_rounds != c->kept_round || is_ended != c->kept_is_ended))
+        begin(c, model, eval, n_rounds, is_ended, 0);
     rw_log(c->ctx, RW_LOG_DEBUG,
            "%d checkpoint%s: training stopped %.3f ms for them; writing took %.3f ms, but for the "
            "last one beside it",

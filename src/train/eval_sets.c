@@ -49,12 +49,8 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                       int n_sets)
 {
-    memset(eval, 0, sizeof(*eval));
-    eval->ctx = ctx;
-    eval->params = params;
-    eval->hooks = hooks;
-    eval->n_sets = n_sets;
-    eval->stop_value = -1;
+    *eval = (struct rw_eval_sets){
+        .ctx = ctx, .params = params, .hooks = hooks, .n_sets = n_sets, .stop_value = -1};
     RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, eval->metric, &eval->n_metrics));
     for (int m = 0; m < eval->n_metrics; m++)
         eval->any_uses_gain |= eval->metric[m].kind->uses_gain;
