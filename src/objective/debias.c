@@ -471,19 +471,18 @@ static int check_found(const struct rw_debias *debias, int is_given,
 static int debias_read(void *state, int is_given, const char *name, const char *text, size_t n)
 {
     struct rw_debias *debias = state;
-    struct rw_position_bias *found;
+    struct rw_position_bias *found RW_FREED = NULL;
     RW_TRY(RW_NEW_RAW(debias->ctx, found, RW_MAX_POSITION + 1));
     for (uint32_t p = 0; p <= RW_MAX_POSITION; p++)
         found[p].of[0] = (double)NAN;
-    int status = read_lines(debias, name, text, text + n, found);
-    status = status < 0 ? status : check_found(debias, is_given, found);
-    for (uint32_t p = 0; p < debias->n_positions && status >= 0; p++) {
+    RW_TRY(read_lines(debias, name, text, text + n, found));
+    RW_TRY(check_found(debias, is_given, found));
+    for (uint32_t p = 0; p < debias->n_positions; p++) {
         if (debias->n_docs[p] > 0)
             debias->bias[p] = debias->before[p] = found[p];
     }
-    debias->is_given |= is_given && status >= 0;
-    rw_mem_free(found);
-    return status;
+    debias->is_given |= is_given;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ what was found */
@@ -495,16 +494,15 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     const struct rw_position_bias *bias = bias_of(debias, is_before);
     const int additive = debias->kind == RW_DEBIAS_ADDITIVE;
     struct rw_positions told = {.round = n_rounds, .is_given = debias->is_given};
-    struct rw_arena arena = {NULL};
+    struct rw_arena arena RW_RELEASED(rw_arena_free) = {NULL};
     uint32_t *position;
     uint64_t *n_docs;
     double *found; /* of[0], propensities and of[1] of those positions */
-    int status;
     if (!hooks->on_positions)
         return RW_OK;
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, position, debias->n_positions));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, n_docs, debias->n_positions));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &arena, found, 3 * (size_t)debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, position, debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, n_docs, debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, found, 3 * (size_t)debias->n_positions));
     double *propensity = found + debias->n_positions, *other = propensity + debias->n_positions;
     for (uint32_t p = 0; p < debias->n_positions; p++) {
         if (debias->n_docs[p] == 0)
@@ -521,9 +519,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     told.propensity = propensity;
     told.unclicked = additive ? NULL : other;
     hooks->on_positions(hooks->user, &told);
-out:
-    rw_arena_free(&arena);
-    return status;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ the objective */

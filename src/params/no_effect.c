@@ -247,11 +247,9 @@ int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const stru
 int rw_params_judge(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_facts *facts)
 {
-    struct rw_params *copy;
+    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
     RW_TRY(rw_params_copy(ctx, params, &copy));
-    const int status = rw_params_drop_idle(ctx, copy, facts);
-    rw_params_free(copy);
-    return status;
+    return rw_params_drop_idle(ctx, copy, facts);
 }
 
 void rw_params_on_no_effect(struct rw_params *params, enum rw_no_effect how)

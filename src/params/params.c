@@ -56,25 +56,21 @@ int rw_param_word(const char *words, const char *word)
 int rw_params_new(struct rw_ctx *ctx, struct rw_params **out)
 {
     RW_DEFAULT_FPENV;
-    int status = RW_OK;
-    struct rw_params *params = NULL;
+    struct rw_params *params RW_SCOPED(rw_params_free) = NULL;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, params, 1));
+    RW_TRY(RW_NEW(ctx, params, 1));
     for (int i = 0; i < RW_N_PARAMS; i++)
-        RW_TRY_OUT(rw_param_assign(ctx, params, i, rw_param_rows[i].info.default_value));
+        RW_TRY(rw_param_assign(ctx, params, i, rw_param_rows[i].info.default_value));
     *out = params;
+    params = NULL;
     return RW_OK;
-out:
-    rw_params_free(params);
-    return status;
 }
 
 int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params, struct rw_params **out)
 {
-    int status = RW_OK;
-    struct rw_params *copy = NULL;
+    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, copy, 1));
+    RW_TRY(RW_NEW(ctx, copy, 1));
     *copy = *params;
     for (int i = 0; i < RW_N_PARAMS; i++) {
         if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
@@ -83,14 +79,12 @@ int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params, struct rw
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const size_t at = rw_param_rows[i].offset;
         if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
-            RW_TRY_OUT(rw_mem_copy_text(ctx, (char **)((char *)copy + at),
-                                        *(char *const *)((const char *)params + at)));
+            RW_TRY(rw_mem_copy_text(ctx, (char **)((char *)copy + at),
+                                    *(char *const *)((const char *)params + at)));
     }
     *out = copy;
+    copy = NULL;
     return RW_OK;
-out:
-    rw_params_free(copy);
-    return status;
 }
 
 void rw_params_free(struct rw_params *params)
@@ -702,13 +696,11 @@ static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, u
     }
     if (at != RW_AT_PARAM_metric)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' is set a second time", name);
-    char *both = NULL;
+    char *both RW_FREED = NULL;
     const size_t size = strlen(params->metric) + strlen(value) + 2;
     RW_TRY(RW_NEW(ctx, both, size));
     snprintf(both, size, "%s,%s", params->metric, value);
-    const int status = set_by_name(ctx, params, name, both, 0);
-    rw_mem_free(both);
-    return status;
+    return set_by_name(ctx, params, name, both, 0);
 }
 
 int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path)

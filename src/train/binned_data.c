@@ -120,18 +120,15 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
     struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
     if (params->categorical[0]) /* words become codes when all are known */
         goal = (struct rw_read_goal){.rule = NULL};
-    struct rw_binned *binned = NULL;
-    int status;
+    struct rw_binned *binned RW_SCOPED(rw_binned_free) = NULL;
     *out = NULL;
-    RW_TRY_OUT(rw_comm_agree(ctx, rw_device_check(ctx, params->device)));
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
-    RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
+    RW_TRY(rw_comm_agree(ctx, rw_device_check(ctx, params->device)));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
+    RW_TRY(rw_files_read(ctx, paths, n_paths, &goal, binned));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
     *out = binned;
+    binned = NULL;
     return RW_OK;
-out:
-    rw_binned_free(binned);
-    return status;
 }
 
 /* Many ranks find boundaries together, by way of the values. */
@@ -156,28 +153,25 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
-    struct rw_binned *binned;
-    int status;
+    struct rw_binned *binned RW_SCOPED(rw_binned_free) = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
     if (batches)
-        RW_TRY_OUT(params->categorical[0]
-                       ? rw_dataset_from_batches(ctx, table, batches, &binned->documents)
-                       : rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
+        RW_TRY(params->categorical[0]
+                   ? rw_dataset_from_batches(ctx, table, batches, &binned->documents)
+                   : rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
     else if (params->categorical[0])
-        RW_TRY_OUT(rw_dataset_from_table(ctx, table, &binned->documents));
+        RW_TRY(rw_dataset_from_table(ctx, table, &binned->documents));
     else if (rw_n_ranks(ctx) > 1)
-        RW_TRY_OUT(table_of_ranks(ctx, table, &rule, binned));
+        RW_TRY(table_of_ranks(ctx, table, &rule, binned));
     else
-        RW_TRY_OUT(rw_params_trains_on_host(ctx, params)
-                       ? rw_table_codes(ctx, table, &rule, binned)
-                       : rw_dataset_from_table(ctx, table, &binned->documents));
-    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
+        RW_TRY(rw_params_trains_on_host(ctx, params)
+                   ? rw_table_codes(ctx, table, &rule, binned)
+                   : rw_dataset_from_table(ctx, table, &binned->documents));
+    RW_TRY(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
+    binned = NULL;
     return RW_OK;
-out:
-    rw_binned_free(binned);
-    return status;
 }
 
 /* ---- validation sets ---- */

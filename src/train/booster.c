@@ -300,7 +300,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
 static int model_params(struct booster *b, struct rw_model_params *out)
 {
     struct rw_params written = b->params; /* its texts are borrowed */
-    char *ignore = NULL;
+    char *ignore RW_FREED = NULL;
     int status = RW_NEW(b->ctx, out->param, RW_N_PARAMS);
     if (status >= 0 && b->features.ignore) {
         status = rw_ignore_text(b->ctx, b->features.ignore, &ignore);
@@ -311,7 +311,6 @@ static int model_params(struct booster *b, struct rw_model_params *out)
             status = rw_model_params_take(b->ctx, &written, at, &b->eval_sets.gains,
                                           !objective_of(b), out);
     }
-    rw_mem_free(ignore);
     return status;
 }
 
@@ -344,7 +343,7 @@ static int prepare_checkpoints(struct booster *b)
 static int give_propensities(struct booster *b)
 {
     struct rw_input *input;
-    char *text = NULL;
+    char *text RW_FREED = NULL;
     size_t n = 0;
     if (!b->params.propensities[0])
         return RW_OK;
@@ -352,7 +351,6 @@ static int give_propensities(struct booster *b)
     int status = rw_input_read_all(b->ctx, input, &text, &n);
     if (status >= 0)
         status = rw_gradients_read(b->made.handed, 1, rw_input_name(input), text, n);
-    rw_mem_free(text);
     rw_input_close(input);
     return status;
 }

@@ -112,10 +112,8 @@ static int state_section(struct rw_words *w, struct rw_checkpoint *c)
         RW_TRY(rw_words_take(w, c->state ? c->state : ""));
     const char *begin = w->at;
     for (int32_t i = 0; i < n_lines && !w->is_writing; i++) {
-        char *line = NULL;
-        const int status = rw_words_text(w, "", "a line of the objective's state", &line);
-        rw_mem_free(line);
-        RW_TRY(status);
+        char *line RW_FREED = NULL;
+        RW_TRY(rw_words_text(w, "", "a line of the objective's state", &line));
         RW_TRY(rw_words_newline(w));
     }
     if (!w->is_writing) {
@@ -167,17 +165,15 @@ static int fail_program(struct rw_ctx *ctx, const char *path, const char *progra
 /* Whatever else has changed, the second line says who resumes it. */
 static int fail_version(struct rw_words *w)
 {
-    char *program = NULL;
+    char *program RW_FREED = NULL;
     const int32_t version = w->version;
     const int is_known = rw_words_newline(w) == RW_OK &&
                          rw_words_text(w, "program ", "a version", &program) == RW_OK &&
                          strcmp(program, RW_VERSION) != 0;
-    const int status =
-        is_known ? fail_program(w->ctx, w->path, program)
-                 : rw_fail(w->ctx, RW_ERR_FORMAT, "%s:1: a checkpoint of version %d; expected %d",
-                           w->path, version, RW_CHECKPOINT_VERSION);
-    rw_mem_free(program);
-    return status;
+    return is_known
+               ? fail_program(w->ctx, w->path, program)
+               : rw_fail(w->ctx, RW_ERR_FORMAT, "%s:1: a checkpoint of version %d; expected %d",
+                         w->path, version, RW_CHECKPOINT_VERSION);
 }
 
 static int read_header(struct rw_words *w)
@@ -224,13 +220,11 @@ int rw_checkpoint_parse(struct rw_ctx *ctx, const char *path, const char *text, 
 
 int rw_checkpoint_read(struct rw_ctx *ctx, const char *path, struct rw_checkpoint *out)
 {
-    char *all;
+    char *all RW_FREED = NULL;
     size_t n = 0;
     *out = (struct rw_checkpoint){0};
     RW_TRY(rw_model_file_read(ctx, path, "a checkpoint", read_header, &all, &n));
-    const int status = rw_checkpoint_parse(ctx, path, all, n, out);
-    rw_mem_free(all);
-    return status;
+    return rw_checkpoint_parse(ctx, path, all, n, out);
 }
 
 static int print(struct rw_words *w, struct rw_checkpoint *checkpoint)
@@ -538,7 +532,7 @@ static int check_data(struct rw_checkpointer *c)
 
 static int take_init(struct rw_checkpointer *c, const struct rw_model *init)
 {
-    char *text;
+    char *text RW_FREED = NULL;
     size_t n;
     if (!init)
         return RW_OK;
@@ -546,7 +540,6 @@ static int take_init(struct rw_checkpointer *c, const struct rw_model *init)
     c->content.has_init = 1;
     c->content.init_checksum = rw_checksum(0, text, n);
     c->content.init_rounds = init->n_trees + init->empty_rounds;
-    rw_mem_free(text);
     return RW_OK;
 }
 
@@ -691,20 +684,14 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model
 
 static int write_file(struct rw_checkpoint_writer *w)
 {
-    struct rw_out_file file = {0};
-    char *text = NULL;
+    struct rw_out_file file RW_RELEASED(rw_out_file_abandon) = {0};
+    char *text RW_FREED = NULL;
     size_t n;
-    int status;
-    RW_TRY_OUT(rw_checkpoint_print(w->ctx, &w->content, &text, &n));
-    RW_TRY_OUT(rw_out_file_open(w->ctx, &file, w->path));
+    RW_TRY(rw_checkpoint_print(w->ctx, &w->content, &text, &n));
+    RW_TRY(rw_out_file_open(w->ctx, &file, w->path));
     if (fwrite(text, 1, n, file.file) != n)
-        status = rw_fail_io(w->ctx, errno, "cannot write '%s'", w->path);
-    else
-        status = rw_out_file_commit(w->ctx, &file);
-out:
-    rw_out_file_abandon(&file);
-    rw_mem_free(text);
-    return status;
+        return rw_fail_io(w->ctx, errno, "cannot write '%s'", w->path);
+    return rw_out_file_commit(w->ctx, &file);
 }
 
 static void *write_beside(void *user)

@@ -34,38 +34,32 @@ static size_t most_leaves(const struct rw_model *init)
 int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
                           const struct rw_interactions *interactions)
 {
-    struct rw_monotone room = {NULL, NULL};
-    uint64_t *live = NULL;
+    struct rw_monotone room RW_RELEASED(rw_monotone_release) = {NULL, NULL};
+    uint64_t *live RW_FREED = NULL;
     char text[RW_FEATURE_TEXT];
-    int status;
-    RW_TRY_OUT(rw_monotone_init(ctx, &room, 2 * most_leaves(init) - 1));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, live, most_leaves(init) * interactions->n_words));
+    RW_TRY(rw_monotone_init(ctx, &room, 2 * most_leaves(init) - 1));
+    RW_TRY(RW_NEW_RAW(ctx, live, most_leaves(init) * interactions->n_words));
     for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
         int32_t broken = direction ? rw_monotone_broken(&room, direction, tree) : -1;
         if (broken >= 0)
-            RW_TRY_OUT(
-                rw_fail(ctx, RW_ERR_ARGUMENT,
-                        "the model to continue from breaks 'monotone': expected no leaf on "
-                        "the left of a split of %s %s one on its right, found such at "
-                        "%.9g in tree %d",
-                        rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
-                        direction[tree->feature[broken]] > 0 ? "above" : "below",
-                        (double)tree->cut[broken], t + 1));
+            RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "the model to continue from breaks 'monotone': expected no leaf on "
+                           "the left of a split of %s %s one on its right, found such at "
+                           "%.9g in tree %d",
+                           rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
+                           direction[tree->feature[broken]] > 0 ? "above" : "below",
+                           (double)tree->cut[broken], t + 1));
         broken = interactions->groups ? rw_interactions_broken(interactions, tree, live) : -1;
         if (broken >= 0)
-            RW_TRY_OUT(
-                rw_fail(ctx, RW_ERR_ARGUMENT,
-                        "the model to continue from breaks 'interactions': expected features "
-                        "of one group, found %s at node %d of tree %d with others "
-                        "above it",
-                        rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
-                        broken, t + 1));
+            RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "the model to continue from breaks 'interactions': expected features "
+                           "of one group, found %s at node %d of tree %d with others "
+                           "above it",
+                           rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
+                           broken, t + 1));
     }
-out:
-    rw_monotone_release(&room);
-    rw_mem_free(live);
-    return status;
+    return RW_OK;
 }
 
 void rw_continuation_release(struct rw_continuation *from)
@@ -141,13 +135,12 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
 
 static void warn_of_features(const struct rw_continuation *from)
 {
-    unsigned char *seen;
+    unsigned char *seen RW_FREED = NULL;
     if (RW_NEW(NULL, seen, RW_FEATURE_IDS) < 0)
         return;
     for (uint32_t f = 0; f < from->n_features; f++)
         seen[from->feature[f]] = 1;
     rw_model_warn_lacking(from->ctx, from->init, from->all_docs, seen);
-    rw_mem_free(seen);
 }
 
 void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)
@@ -275,13 +268,10 @@ int rw_model_params_take(struct rw_ctx *ctx, struct rw_params *params, int at,
     const char *name = rw_param_rows[at].info.name;
     const char *value =
         at == RW_AT_PARAM_objective && is_custom ? "custom" : rw_params_get(params, name);
-    char *spec = NULL;
+    char *spec RW_FREED = NULL;
     if (at == RW_AT_PARAM_label_gain)
         RW_TRY(rw_gain_rule_spec(ctx, gains, value, &spec));
-    const int status =
-        rw_model_params_add(ctx, name, spec ? spec : value, params->is_chosen[at], out);
-    rw_mem_free(spec);
-    return status;
+    return rw_model_params_add(ctx, name, spec ? spec : value, params->is_chosen[at], out);
 }
 
 enum {

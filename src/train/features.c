@@ -82,20 +82,19 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_feat
                       uint8_t *ignore)
 {
     uint32_t n_found = 0;
-    uint8_t *keep;
+    uint8_t *keep RW_FREED = NULL;
     RW_TRY(RW_NEW_RAW(ctx, keep, RW_FEATURE_IDS));
-    int status = rw_list_parse(ctx, "features", list, names, n_names, keep);
-    for (uint32_t f = 0; status >= 0 && f < n_features; f++) {
+    RW_TRY(rw_list_parse(ctx, "features", list, names, n_names, keep));
+    for (uint32_t f = 0; f < n_features; f++) {
         n_found += keep[feature[f]];
         if (!keep[feature[f]])
             ignore[feature[f]] = 1;
     }
-    rw_mem_free(keep);
-    if (status >= 0 && n_found == 0)
-        status =
-            rw_fail(ctx, RW_ERR_ARGUMENT,
-                    "features: expected features that the training set has, found '%.64s'", list);
-    return status;
+    if (n_found == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "features: expected features that the training set has, found '%.64s'",
+                       list);
+    return RW_OK;
 }
 
 int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,

@@ -10,31 +10,25 @@
 
 int rw_ranks_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before)
 {
-    uint64_t *offset = NULL;
-    int status;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)rw_n_ranks(ctx) + 1)));
-    RW_TRY_OUT(rw_comm_offsets(ctx, n, offset));
+    uint64_t *offset RW_FREED = NULL;
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)rw_n_ranks(ctx) + 1)));
+    RW_TRY(rw_comm_offsets(ctx, n, offset));
     *before = offset[rw_rank(ctx)];
-out:
-    rw_mem_free(offset);
-    return status;
+    return RW_OK;
 }
 
 int rw_ranks_any(struct rw_ctx *ctx, uint8_t *mark)
 {
-    uint32_t *all = NULL;
-    int status;
+    uint32_t *all RW_FREED = NULL;
     if (rw_n_ranks(ctx) == 1)
         return RW_OK;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, all, RW_FEATURE_IDS)));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, all, RW_FEATURE_IDS)));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         all[f] = mark[f];
-    RW_TRY_OUT(rw_comm_all_reduce(ctx, all, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
+    RW_TRY(rw_comm_all_reduce(ctx, all, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         mark[f] = all[f] != 0;
-out:
-    rw_mem_free(all);
-    return status;
+    return RW_OK;
 }
 
 int rw_ranks_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs)
@@ -375,13 +369,12 @@ static int add(struct rw_ctx *ctx, struct job *job, uint32_t n,
 static int add_values(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *values)
 {
     const struct rw_cuts *cuts = engine->cuts;
-    uint64_t *sums;
+    uint64_t *sums RW_FREED = NULL;
     RW_TRY(RW_NEW(engine->ctx, sums, cuts->n_features));
-    const int status = rw_engine_code_sums(engine, set, first_doc, sums);
-    for (uint32_t f = 0; status >= 0 && f < cuts->n_features; f++)
+    RW_TRY(rw_engine_code_sums(engine, set, first_doc, sums));
+    for (uint32_t f = 0; f < cuts->n_features; f++)
         *values += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
-    rw_mem_free(sums);
-    return status;
+    return RW_OK;
 }
 
 int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
@@ -468,14 +461,13 @@ static int find_wanted(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
                             const struct rw_dataset *documents, int absent_missing, int *any)
 {
-    float *values = NULL;
+    float *values RW_FREED = NULL;
     uint64_t found = 0;
     int status = RW_NEW_RAW(ctx, values, documents->n_docs);
     if (status == RW_OK)
         status = rw_categories_codes(ctx, of, documents, absent_missing, values);
     for (uint32_t doc = 0; status == RW_OK && doc < documents->n_docs && !found; doc++)
         found = values[doc] != values[doc];
-    rw_mem_free(values);
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_max(ctx, &found, 1));
     *any = found != 0;
@@ -591,26 +583,20 @@ int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
 {
     const struct rw_categories *kept = init ? &init->categories : NULL;
     struct rw_shared_codes shared;
-    uint8_t *wanted = NULL;
+    uint8_t *wanted RW_FREED = NULL;
     int any = 0;
-    int status;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, wanted, RW_FEATURE_IDS)));
-    RW_TRY_OUT(rw_category_features(ctx, params, documents, init, wanted, &any));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, wanted, RW_FEATURE_IDS)));
+    RW_TRY(rw_category_features(ctx, params, documents, init, wanted, &any));
     if (!any)
-        goto out;
+        return RW_OK;
     sets->absent_missing = params->absent == 1;
-    RW_TRY_OUT(rw_comm_agree(ctx, check(ctx, train, wanted, init, sets)));
-    RW_TRY_OUT(rw_categories_make(ctx, wanted, documents, (uint32_t)params->bins,
-                                  sets->absent_missing, kept, &sets->categories, &shared));
+    RW_TRY(rw_comm_agree(ctx, check(ctx, train, wanted, init, sets)));
+    RW_TRY(rw_categories_make(ctx, wanted, documents, (uint32_t)params->bins, sets->absent_missing,
+                              kept, &sets->categories, &shared));
     note_shared(ctx, documents, &shared);
     for (uint32_t i = 0; i < sets->categories.n; i++)
         sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
-    if (kept && kept->n) {
-        RW_TRY_OUT(rw_comm_agree(ctx, recode_init(ctx, sets, init)));
-    }
-out:
-    rw_mem_free(wanted);
-    return status;
+    return kept && kept->n ? rw_comm_agree(ctx, recode_init(ctx, sets, init)) : RW_OK;
 }
 
 int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int set,
