@@ -943,11 +943,13 @@ static int read_and_check(struct rw_ctx *ctx, const char *const *paths, int n_pa
                           const char *const *against, int n_against, struct checking *c)
 {
     RW_TRY(rw_arena_own(ctx, rw_result_arena(c), c, free_datasets));
-    RW_TRY(rw_dataset_read_split(ctx, paths, n_paths, &c->dataset));
+    RW_TRY(rw_files_read_documents(ctx, paths, n_paths, (struct rw_read_goal){.may_come_back = 1},
+                                   &c->dataset));
     RW_TRY(rw_columns_check_categorical(ctx, c->dataset));
     if (n_against > 0) {
         RW_TRY(rw_columns_like(ctx, c->dataset));
-        const int status = rw_dataset_read_split(ctx, against, n_against, &c->other);
+        const int status = rw_files_read_documents(
+            ctx, against, n_against, (struct rw_read_goal){.may_come_back = 1}, &c->other);
         rw_columns_like(ctx, NULL);
         RW_TRY(status);
     }

@@ -80,19 +80,18 @@ struct rw_read_goal {
     const void *user;               /* for bins_text; borrowed */
     struct rw_cache_values *values; /* NULL, or what gets the values of text that is binned */
     rw_take_values_fn
-        *take;       /* NULL, or what gets the values, which are not kept; then `rule` is NULL */
-    void *take_user; /* borrowed */
+        *take;         /* NULL, or what gets the values, which are not kept; then `rule` is NULL */
+    void *take_user;   /* borrowed */
+    int may_come_back; /* 1: a query id that reappears after others is one more query of that id */
 };
 /* Reads all that commands and the library read: rw_dataset_read, as it suits the goal. out: empty;
  * after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out);
-/* The same for a goal that takes the values. *out: the documents of all, without features. */
-int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                         rw_take_values_fn *take, void *user, struct rw_dataset **out);
-/* rw_dataset_read, but a query id that reappears after others is one more query of that id. */
-int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                          struct rw_dataset **out);
+/* The same of a goal without codes. *out: the documents, without features if the goal takes them.
+ */
+int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                            struct rw_read_goal goal, struct rw_dataset **out);
 
 /* How tables (CSV, TSV) are read: what rw_ctx_set_columns was given, and what the library itself
  * asks for. */

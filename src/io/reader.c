@@ -435,8 +435,7 @@ out:
 
 /* ---- one worker ---- */
 
-/* notice: a query that comes back is an error; else it is one more query of that id. */
-static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       struct rw_read_goal *goal, struct rw_binned *out)
 {
     struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths};
@@ -448,7 +447,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         RW_TRY_OUT(rw_text_codes(ctx, paths, n_paths, goal, RW_TEXT_CHUNK_BYTES, out));
     if (out->bins)
         goto out;
-    if (notice)
+    if (!goal->may_come_back)
         RW_TRY_OUT(rw_seen_new(ctx, &reader.seen));
     RW_TRY_OUT(read_all(ctx, &reader, goal, out));
     rw_data_format_note_clamped(ctx, out->documents->n_clamped);
@@ -471,7 +470,7 @@ int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     return status;
 }
 
-static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       const struct rw_read_goal *goal, struct rw_binned *out)
 {
     struct rw_own_part part;
@@ -481,7 +480,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     if (goal->rule && part.is_text)
         return rw_text_part_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, &part, out);
     RW_TRY(rw_comm_agree(ctx, rw_own_part_read(ctx, paths, n_paths, &part, goal, out)));
-    RW_TRY(rw_together_check(ctx, paths, &part, notice, out->documents));
+    RW_TRY(rw_together_check(ctx, paths, &part, !goal->may_come_back, out->documents));
     by_words = out->documents->lexicon != NULL; /* words become codes when all are known */
     RW_TRY(rw_comm_max(ctx, &by_words, 1));
     if (goal->rule && !out->bins && !by_words) {
@@ -493,47 +492,28 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 
 /* ---- files ---- */
 
-static int read_any(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                    struct rw_read_goal *goal, struct rw_binned *out)
+int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                  struct rw_read_goal *goal, struct rw_binned *out)
 {
     RW_DEFAULT_FPENV;
-    const int status = rw_n_ranks(ctx) == 1 ? read_files(ctx, paths, n_paths, notice, goal, out)
-                                            : read_parts(ctx, paths, n_paths, notice, goal, out);
+    const int status = rw_n_ranks(ctx) == 1 ? read_files(ctx, paths, n_paths, goal, out)
+                                            : read_parts(ctx, paths, n_paths, goal, out);
     if (status < 0)
         rw_binned_release(out);
     return status;
 }
 
-int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  struct rw_read_goal *goal, struct rw_binned *out)
-{
-    return read_any(ctx, paths, n_paths, 1, goal, out);
-}
-
-static int read_dataset(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                        struct rw_read_goal *goal, struct rw_dataset **out)
+int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                            struct rw_read_goal goal, struct rw_dataset **out)
 {
     struct rw_binned read = {.documents = NULL};
-    const int status = read_any(ctx, paths, n_paths, notice, goal, &read);
+    const int status = rw_files_read(ctx, paths, n_paths, &goal, &read);
     *out = read.documents;
     return status;
-}
-
-int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                         rw_take_values_fn *take, void *user, struct rw_dataset **out)
-{
-    return read_dataset(ctx, paths, n_paths, 1,
-                        &(struct rw_read_goal){.take = take, .take_user = user}, out);
 }
 
 int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                     struct rw_dataset **out)
 {
-    return read_dataset(ctx, paths, n_paths, 1, &(struct rw_read_goal){.rule = NULL}, out);
-}
-
-int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                          struct rw_dataset **out)
-{
-    return read_dataset(ctx, paths, n_paths, 0, &(struct rw_read_goal){.rule = NULL}, out);
+    return rw_files_read_documents(ctx, paths, n_paths, (struct rw_read_goal){.rule = NULL}, out);
 }

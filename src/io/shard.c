@@ -111,22 +111,16 @@ static int check_files(const struct survey *survey)
 
 /* ---- where queries begin ---- */
 
-static int query_before(const struct survey *survey, int i, uint64_t at,
-                        struct rw_query_text *query)
+/* place: NULL: the query before byte `at` of a file is read to `query`; else the first query from
+ * there on that is another is looked for. */
+static int look_in(const struct survey *survey, int i, uint64_t at, struct rw_query_text *query,
+                   uint64_t *place)
 {
+    const struct rw_divided *divided = survey->file[i].divided;
     struct rw_input *input;
     RW_TRY(rw_input_open(survey->ctx, survey->file[i].path, &input));
-    const int status = survey->file[i].divided->query_before(survey->ctx, input, at, query);
-    rw_input_close(input);
-    return status;
-}
-
-static int next_query(const struct survey *survey, int i, uint64_t at,
-                      const struct rw_query_text *before, uint64_t *place)
-{
-    struct rw_input *input;
-    RW_TRY(rw_input_open(survey->ctx, survey->file[i].path, &input));
-    const int status = survey->file[i].divided->next_query(survey->ctx, input, at, before, place);
+    const int status = place ? divided->next_query(survey->ctx, input, at, query, place)
+                             : divided->query_before(survey->ctx, input, at, query);
     rw_input_close(input);
     return status;
 }
@@ -139,13 +133,13 @@ static int find_query(const struct survey *survey, uint64_t at, struct rw_place 
     while (i + 1 < survey->n_files && survey->file[i + 1].begin <= at)
         i++;
     const uint64_t inside = at - survey->file[i].begin;
-    RW_TRY_OUT(query_before(survey, i, inside, &before));
+    RW_TRY_OUT(look_in(survey, i, inside, &before, NULL));
     for (int k = i - 1; k >= 0 && !before.is_known; k--)
-        RW_TRY_OUT(query_before(survey, k, survey->file[k].n_bytes, &before));
+        RW_TRY_OUT(look_in(survey, k, survey->file[k].n_bytes, &before, NULL));
     place->at = UINT64_MAX;
     for (place->file = i; place->file < survey->n_files; place->file++) {
         RW_TRY_OUT(
-            next_query(survey, place->file, place->file == i ? inside : 0, &before, &place->at));
+            look_in(survey, place->file, place->file == i ? inside : 0, &before, &place->at));
         if (place->at != UINT64_MAX)
             break;
     }
@@ -443,42 +437,9 @@ struct twice {
     uint64_t first, again; /* again: UINT64_MAX: there is none */
 };
 
-/* The rank that looks after an id. */
-static size_t owner_of(const struct joint *j, const char *id)
-{
-    uint32_t hash = 2166136261u;
-    for (; *id; id++)
-        hash = (hash ^ (unsigned char)*id) * 16777619u;
-    return (hash ^ hash >> 15) % (size_t)j->n_ranks;
-}
-
-/* Ids for each rank, those of rank r from begin[r] on: a query's number in this part, its id and a
- * 0. */
-static int sort_ids(const struct joint *j, char **text, size_t *begin)
-{
-    const struct rw_dataset *documents = j->documents;
-    memset(begin, 0, ((size_t)j->n_ranks + 1) * sizeof(*begin));
-    for (uint32_t q = 0; q < documents->n_queries; q++) {
-        const char *id = rw_dataset_query_id(documents, q);
-        begin[owner_of(j, id) + 1] += sizeof(q) + strlen(id) + 1;
-    }
-    for (int r = 0; r < j->n_ranks; r++)
-        begin[r + 1] += begin[r];
-    RW_TRY(RW_NEW_RAW(j->ctx, *text, begin[j->n_ranks]));
-    for (uint32_t q = 0; q < documents->n_queries; q++) {
-        const char *id = rw_dataset_query_id(documents, q);
-        const size_t owner = owner_of(j, id), n = strlen(id) + 1;
-        memcpy(*text + begin[owner], &q, sizeof(q));
-        memcpy(*text + begin[owner] + sizeof(q), id, n);
-        begin[owner] += sizeof(q) + n;
-    }
-    memmove(begin + 1, begin, (size_t)j->n_ranks * sizeof(*begin));
-    begin[0] = 0;
-    return RW_OK;
-}
-
-/* The first of the ids that comes back. begin: [n_ranks + 1], where each rank's stand. */
-static int find_twice(const struct joint *j, const char *text, const size_t *begin,
+/* The first of all ranks' ids that comes back. ids: end to end, each ended by 0; begin: [n_ranks +
+ * 1], where each rank's begin. */
+static int find_twice(const struct joint *j, const char *all, const size_t *begin,
                       struct twice *found)
 {
     struct rw_query_ids ids = {.slot = NULL};
@@ -487,22 +448,21 @@ static int find_twice(const struct joint *j, const char *text, const size_t *beg
     int status = RW_OK;
     *found = (struct twice){.again = UINT64_MAX};
     for (int r = 0; r < j->n_ranks; r++) {
-        for (const char *p = text + begin[r], *end = text + begin[r + 1]; p < end;) {
-            uint32_t q;
-            const size_t next = rw_told_end(p, (size_t)(end - p), 0, sizeof(q));
-            if (!next) {
+        const char *end = all + begin[r + 1], *id_end;
+        uint32_t q = 0;
+        for (const char *id = all + begin[r]; id < end; id = id_end + 1, q++) {
+            id_end = memchr(id, 0, (size_t)(end - id));
+            if (!id_end) {
                 status = rw_comm_nonsense(j->ctx, "ids of queries");
                 goto out;
             }
-            memcpy(&q, p, sizeof(q));
-            RW_TRY_OUT(rw_query_ids_add(j->ctx, &ids, p + sizeof(q), &index));
+            RW_TRY_OUT(rw_query_ids_add(j->ctx, &ids, id, &index));
             if (status) {
                 *found = (struct twice){.first = number[index], .again = number_of(r, q)};
                 goto out;
             }
             RW_TRY_OUT(RW_GROW(j->ctx, number, room, index + 1));
             number[index] = number_of(r, q);
-            p += next;
         }
     }
 out:
@@ -568,31 +528,26 @@ static int tell_where(const struct joint *j, const struct twice *twice, char *be
 /* No id may be in two queries, of whatever ranks. */
 static int check_ids(const struct joint *j)
 {
-    char *send = NULL, *ids = NULL, began[WHERE_BYTES];
-    size_t *send_begin = NULL, *begin = NULL;
-    struct twice own, first;
-    int is_last, status = RW_NEW(j->ctx, send_begin, (size_t)j->n_ranks + 1);
-    status = status < 0 ? status : RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
-    status = status < 0 ? status : sort_ids(j, &send, send_begin);
+    const struct rw_dataset *documents = j->documents;
+    const size_t n_bytes =
+        documents->n_queries ? documents->query_id_offset[documents->n_queries] : 0;
+    char *all = NULL, began[WHERE_BYTES];
+    size_t *begin = NULL;
+    struct twice twice;
+    int is_last, status = RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
     RW_TRY_OUT(rw_comm_agree(j->ctx, status));
-    RW_TRY_OUT(rw_comm_exchange(j->ctx, send, send_begin, (void **)&ids, begin));
-    RW_TRY_OUT(rw_comm_agree(j->ctx, find_twice(j, ids, begin, &own)));
-    first = own;
-    RW_TRY_OUT(rw_comm_all_reduce(j->ctx, &first.again, 1, RW_COMM_U64, RW_COMM_MIN));
-    if (first.again == UINT64_MAX)
+    RW_TRY_OUT(rw_comm_gather_all(j->ctx, documents->query_id_text, n_bytes, (void **)&all, begin));
+    RW_TRY_OUT(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
+    if (twice.again == UINT64_MAX)
         goto out;
-    first.first = first.again == own.again ? own.first : 0;
-    RW_TRY_OUT(rw_comm_sum(j->ctx, &first.first, 1));
-    RW_TRY_OUT(tell_where(j, &first, began, &is_last));
-    if (first.again >> 32 == (uint64_t)j->rank)
-        status = (uint32_t)first.again >= j->documents->n_queries
+    RW_TRY_OUT(tell_where(j, &twice, began, &is_last));
+    if (twice.again >> 32 == (uint64_t)j->rank)
+        status = (uint32_t)twice.again >= documents->n_queries
                      ? rw_comm_nonsense(j->ctx, "a query")
-                     : fail_twice(j, &first, is_last, began);
+                     : fail_twice(j, &twice, is_last, began);
     status = rw_comm_agree(j->ctx, status);
 out:
-    rw_mem_free(send);
-    rw_mem_free(ids);
-    rw_mem_free(send_begin);
+    rw_mem_free(all);
     rw_mem_free(begin);
     return status;
 }

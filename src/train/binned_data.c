@@ -201,7 +201,8 @@ static int read_codes(struct rw_ctx *ctx, const struct rw_bins *train, const cha
 {
     struct coding c = {.ctx = ctx, .train = train};
     int status;
-    RW_TRY_OUT(rw_files_read_values(ctx, paths, n_paths, code_some, &c, out));
+    RW_TRY_OUT(rw_files_read_documents(
+        ctx, paths, n_paths, (struct rw_read_goal){.take = code_some, .take_user = &c}, out));
     RW_TRY_OUT(
         rw_bins_join(ctx, c.part, (uint32_t)c.n_parts, train->cuts, &train->rule, &(*out)->codes));
     (*out)->codes_free = rw_bins_free;
@@ -267,7 +268,8 @@ static int score_files(struct rw_ctx *ctx, const struct rw_model *init, const ch
     int status;
     RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, binned->scores, s.n_docs)));
     s.scores = binned->scores;
-    RW_TRY(rw_files_read_values(ctx, paths, n_paths, score_some, &s, &again));
+    RW_TRY(rw_files_read_documents(
+        ctx, paths, n_paths, (struct rw_read_goal){.take = score_some, .take_user = &s}, &again));
     status = rw_dataset_same_judgments(binned->documents, again) && s.n_scored == s.n_docs
                  ? RW_OK
                  : rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was read", paths[0],
