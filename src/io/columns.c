@@ -10,42 +10,37 @@
 #include "comm/comm.h"
 #include "io/csv.h"
 
-static void texts_free(char **text, int n)
-{
-    for (int i = 0; text && i < n; i++)
-        rw_mem_free(text[i]);
-    rw_mem_free(text);
-}
-
 static void columns_free(struct rw_table_columns *columns)
 {
     if (!columns)
         return;
-    rw_mem_free(columns->label);
-    rw_mem_free(columns->qid);
-    rw_mem_free(columns->weight);
-    texts_free(columns->ignore, columns->n_ignore);
-    texts_free(columns->more_label, columns->n_more_labels);
-    rw_names_free(columns->name, columns->n_names);
-    rw_mem_free(columns->needed);
-    rw_mem_free(columns->categorical);
     rw_names_free(columns->called, columns->n_called);
-    rw_mem_free(columns->by_category);
     rw_lexicon_free(columns->lexicon);
+    rw_arena_free(&columns->arena);
     rw_mem_free(columns);
 }
 
-static int copy_of(struct rw_ctx *ctx, const char *text, char **out)
+static int copy_list(struct rw_ctx *ctx, struct rw_arena *arena, const char *const **list, int n)
 {
-    return text ? rw_mem_copy_text(ctx, out, text) : RW_OK;
+    const char **copy;
+    if (n <= 0)
+        return RW_OK;
+    RW_TRY(RW_ARENA_NEW(ctx, arena, copy, (size_t)n));
+    for (int i = 0; i < n; i++)
+        RW_TRY(rw_arena_text(ctx, arena, &copy[i], (*list)[i]));
+    *list = copy;
+    return RW_OK;
 }
 
-static int copy_texts(struct rw_ctx *ctx, const char *const *from, int n, char ***to, int *n_copied)
+static int copy_names(struct rw_ctx *ctx, struct rw_arena *arena,
+                      const struct rw_feature_name *from, int32_t n, struct rw_feature_name **to)
 {
-    if (n > 0)
-        RW_TRY(RW_NEW(ctx, *to, (size_t)n));
-    for (; *n_copied < n; ++*n_copied)
-        RW_TRY(rw_mem_copy_text(ctx, &(*to)[*n_copied], from[*n_copied]));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, *to, (size_t)n));
+    for (int32_t i = 0; i < n; i++) {
+        const char *name;
+        RW_TRY(rw_arena_text(ctx, arena, &name, from[i].name));
+        (*to)[i] = (struct rw_feature_name){from[i].feature, (char *)(uintptr_t)name};
+    }
     return RW_OK;
 }
 
@@ -59,9 +54,9 @@ static int by_name(const void *a, const void *b)
 static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_feature_name *names, int32_t n, const uint8_t *in_use)
 {
-    RW_TRY(rw_names_copy(ctx, names, n, &columns->name));
+    RW_TRY(copy_names(ctx, &columns->arena, names, n, &columns->name));
+    RW_TRY(RW_ARENA_NEW(ctx, &columns->arena, columns->needed, (size_t)n));
     columns->n_names = n;
-    RW_TRY(RW_NEW(ctx, columns->needed, (size_t)n));
     qsort(columns->name, (size_t)n, sizeof(*columns->name), by_name);
     for (int32_t i = 0; i < n; i++)
         columns->needed[i] = !in_use || in_use[columns->name[i].feature];
@@ -72,8 +67,8 @@ static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
 static int take_model(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_model *model)
 {
-    uint8_t *in_use;
-    int has_all = model->n_names > 0, status = RW_OK;
+    uint8_t *in_use RW_FREED = NULL;
+    int has_all = model->n_names > 0;
     RW_TRY(RW_NEW(ctx, in_use, RW_FEATURE_IDS));
     for (int32_t t = 0; t < model->n_trees; t++) {
         for (int32_t k = 0; k + 1 < model->tree[t].n_leaves; k++) {
@@ -82,35 +77,27 @@ static int take_model(struct rw_ctx *ctx, struct rw_table_columns *columns,
             in_use[feature] = 1;
         }
     }
-    if (has_all)
-        status = take_names(ctx, columns, model->name, model->n_names, in_use);
-    rw_mem_free(in_use);
-    return status;
+    return has_all ? take_names(ctx, columns, model->name, model->n_names, in_use) : RW_OK;
 }
 
 /* Names that the caller gives, by id. */
 static int take_given(struct rw_ctx *ctx, const struct rw_columns *from,
                       struct rw_table_columns *to)
 {
-    struct rw_feature_name *names;
-    uint8_t *needed;
+    struct rw_feature_name *names RW_FREED = NULL;
+    uint8_t *needed RW_FREED = NULL;
     int32_t n = 0;
-    int status;
     if (from->n_features < 0 || from->n_features > RW_FEATURE_IDS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d names of features; expected 0 to %d",
                        from->n_features, RW_FEATURE_IDS);
     RW_TRY(RW_NEW(ctx, names, (size_t)from->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, needed, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(ctx, needed, RW_FEATURE_IDS));
     for (int i = 0; i < from->n_features; i++) {
         if (from->feature[i][0])
             names[n++] = (struct rw_feature_name){(uint32_t)i, (char *)(uintptr_t)from->feature[i]};
         needed[i] = !from->needed || from->needed[i];
     }
-    status = take_names(ctx, to, names, n, needed);
-    rw_mem_free(needed);
-out:
-    rw_mem_free(names);
-    return status;
+    return take_names(ctx, to, names, n, needed);
 }
 
 /* Whose values are words: those of a list, and those of a model. */
@@ -118,17 +105,14 @@ static int take_categorical(struct rw_ctx *ctx, const struct rw_columns *from,
                             struct rw_table_columns *to)
 {
     const struct rw_categories *categories = from->model ? &from->model->categories : NULL;
-    if (from->categorical && from->categorical[0]) {
-        RW_TRY(rw_mem_copy_text(ctx, &to->categorical, from->categorical));
-        if (from->names && from->names[0])
-            RW_TRY(rw_names_read(ctx, from->names, &to->called, &to->n_called));
-    }
+    if (to->given.categorical && from->names && from->names[0])
+        RW_TRY(rw_names_read(ctx, from->names, &to->called, &to->n_called));
     if (categories && categories->n) {
-        RW_TRY(RW_NEW(ctx, to->by_category, RW_FEATURE_IDS));
+        RW_TRY(RW_ARENA_NEW(ctx, &to->arena, to->by_category, RW_FEATURE_IDS));
         for (uint32_t i = 0; i < categories->n; i++)
             to->by_category[categories->of[i].feature] = 1;
     }
-    return to->categorical || to->by_category ? rw_lexicon_new(ctx, &to->lexicon) : RW_OK;
+    return to->given.categorical || to->by_category ? rw_lexicon_new(ctx, &to->lexicon) : RW_OK;
 }
 
 int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
@@ -136,7 +120,7 @@ int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, 
 {
     const struct rw_table_columns *columns = ctx->columns;
     struct rw_feature_name *in_file = NULL;
-    uint8_t *marked = NULL;
+    uint8_t *marked RW_FREED = NULL;
     int status;
     *out = columns ? columns->lexicon : NULL;
     if (!*out)
@@ -144,8 +128,8 @@ int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, 
     RW_TRY_OUT(RW_NEW(ctx, marked, RW_FEATURE_IDS));
     if (names)
         RW_TRY_OUT(rw_names_for_model(ctx, names, n_names, &in_file));
-    if (columns->categorical)
-        RW_TRY_OUT(rw_list_parse(ctx, "categorical", columns->categorical,
+    if (columns->given.categorical)
+        RW_TRY_OUT(rw_list_parse(ctx, "categorical", columns->given.categorical,
                                  in_file ? in_file : columns->called,
                                  in_file ? n_names : columns->n_called, marked));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -154,14 +138,13 @@ int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, 
     }
 out:
     rw_names_free(in_file, n_names);
-    rw_mem_free(marked);
     return status;
 }
 
 int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset)
 {
     const struct rw_table_columns *columns = ctx->columns;
-    const char *list = columns && columns->categorical ? columns->categorical : "";
+    const char *list = columns && columns->given.categorical ? columns->given.categorical : "";
     struct rw_feature_name *names = NULL;
     int status = RW_OK;
     if (dataset->name)
@@ -190,18 +173,21 @@ out:
 static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_table_columns *to)
 {
     const struct rw_model *model = from->model;
-    RW_TRY(copy_of(ctx, from->label, &to->label));
-    RW_TRY(copy_of(ctx, from->qid, &to->qid));
-    RW_TRY(copy_of(ctx, from->weight, &to->weight));
-    to->no_label = from->no_label;
-    to->no_qid = from->no_qid;
+    struct rw_columns *given = &to->given;
+    const char **const text[] = {&given->label, &given->qid, &given->weight, &given->categorical};
+    *given = *from;
     to->first_other = -1;
-    RW_TRY(copy_texts(ctx, from->ignore, from->n_ignore, &to->ignore, &to->n_ignore));
+    if (given->categorical && !given->categorical[0])
+        given->categorical = NULL;
+    for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+        if (*text[i])
+            RW_TRY(rw_arena_text(ctx, &to->arena, text[i], *text[i]));
+    }
     if (from->n_more_labels < 0 || from->n_more_labels >= RW_MAX_LABELS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d columns of further labels; expected 0 to %d",
                        from->n_more_labels, RW_MAX_LABELS - 1);
-    RW_TRY(copy_texts(ctx, from->more_label, from->n_more_labels, &to->more_label,
-                      &to->n_more_labels));
+    RW_TRY(copy_list(ctx, &to->arena, &given->ignore, given->n_ignore));
+    RW_TRY(copy_list(ctx, &to->arena, &given->more_label, given->n_more_labels));
     RW_TRY(take_categorical(ctx, from, to));
     if (from->like && from->like->name)
         return take_names(ctx, to, from->like->name, from->like->n_names, NULL);
@@ -243,8 +229,8 @@ int rw_ctx_n_tables(const struct rw_ctx *ctx)
 
 int rw_columns_are_given(const struct rw_table_columns *columns)
 {
-    return columns->label || columns->qid || columns->weight || columns->n_ignore ||
-           columns->n_more_labels;
+    const struct rw_columns *given = &columns->given;
+    return given->label || given->qid || given->weight || given->n_ignore || given->n_more_labels;
 }
 
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
@@ -252,10 +238,6 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
     static const struct rw_columns none;
     if (!ctx->columns)
         RW_TRY(rw_ctx_set_columns(ctx, &none));
-    rw_names_free(ctx->columns->name, ctx->columns->n_names);
-    rw_mem_free(ctx->columns->needed);
-    ctx->columns->name = NULL;
-    ctx->columns->needed = NULL;
     ctx->columns->n_names = 0;
     ctx->columns->has_noted_extra = 0;
     ctx->columns->first_other = -1;
@@ -310,21 +292,17 @@ struct header {
     const char *name;                 /* of the file; borrowed */
     struct rw_table_columns *columns; /* borrowed, or the defaults */
     struct rw_csv_layout *layout;
-    struct rw_csv_field *field; /* [layout->n_columns]; owned */
+    struct rw_arena arena;      /* of what follows */
+    struct rw_csv_field *field; /* [layout->n_columns] */
     size_t field_room;
     const char *text;
-    uint8_t *ignored; /* [n_columns]; owned */
-    int64_t *id;      /* [n_columns] of features; -1: none; owned */
+    uint8_t *ignored; /* [n_columns] */
+    int64_t *id;      /* [n_columns] of features; -1: none */
 };
 
 void rw_csv_layout_release(struct rw_csv_layout *layout)
 {
-    for (uint32_t c = 0; layout->title && c < layout->n_columns; c++)
-        rw_mem_free(layout->title[c]);
-    rw_mem_free(layout->title);
-    rw_mem_free(layout->column);
-    rw_mem_free(layout->feature);
-    rw_names_free(layout->name, layout->n_names);
+    rw_arena_free(&layout->arena);
     memset(layout, 0, sizeof(*layout));
 }
 
@@ -350,7 +328,8 @@ static int split(struct header *h, const char *text, const char *end)
     struct rw_csv_layout *layout = h->layout;
     const char *p = text;
     do {
-        RW_TRY(RW_GROW(h->ctx, h->field, h->field_room, (size_t)layout->n_columns + 1));
+        RW_TRY(RW_ARENA_GROW(h->ctx, &h->arena, h->field, h->field_room,
+                             (size_t)layout->n_columns + 1));
         struct rw_csv_field *field = &h->field[layout->n_columns++];
         *field = rw_csv_field_at(p, end, layout->separator);
         if (field->wrong)
@@ -358,18 +337,19 @@ static int split(struct header *h, const char *text, const char *end)
                            (size_t)(field->wrong - text) + 1, field->expected);
         p = field->next + 1;
     } while (p <= end && p[-1] == layout->separator);
-    RW_TRY(RW_NEW(h->ctx, layout->column, layout->n_columns));
-    RW_TRY(RW_NEW(h->ctx, h->ignored, layout->n_columns));
-    return RW_NEW(h->ctx, h->id, layout->n_columns);
+    RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->column, layout->n_columns));
+    RW_TRY(RW_ARENA_NEW(h->ctx, &h->arena, h->ignored, layout->n_columns));
+    return RW_ARENA_NEW(h->ctx, &h->arena, h->id, layout->n_columns);
 }
 
 static int read_titles(struct header *h)
 {
     struct rw_csv_layout *layout = h->layout;
-    RW_TRY(RW_NEW(h->ctx, layout->title, layout->n_columns));
+    RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->title, layout->n_columns));
     for (uint32_t c = 0; c < layout->n_columns; c++) {
         const struct rw_csv_field *field = &h->field[c];
-        RW_TRY(RW_NEW(h->ctx, layout->title[c], (size_t)(field->end - field->begin) + 1));
+        RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->title[c],
+                            (size_t)(field->end - field->begin) + 1));
         const size_t n = rw_csv_field_text(field, layout->title[c]);
         if (strlen(layout->title[c]) != n)
             return bad(h, c, "expected a name, found a byte 0");
@@ -400,12 +380,12 @@ static int find_header(struct header *h)
 {
     const struct rw_table_columns *columns = h->columns;
     struct rw_csv_layout *layout = h->layout;
-    int by_number = rw_columns_are_given(columns) && is_number(columns->label) &&
-                    is_number(columns->qid) && is_number(columns->weight);
-    for (int i = 0; i < columns->n_ignore; i++)
-        by_number &= is_number(columns->ignore[i]);
-    for (int i = 0; i < columns->n_more_labels; i++)
-        by_number &= is_number(columns->more_label[i]);
+    int by_number = rw_columns_are_given(columns) && is_number(columns->given.label) &&
+                    is_number(columns->given.qid) && is_number(columns->given.weight);
+    for (int i = 0; i < columns->given.n_ignore; i++)
+        by_number &= is_number(columns->given.ignore[i]);
+    for (int i = 0; i < columns->given.n_more_labels; i++)
+        by_number &= is_number(columns->given.more_label[i]);
     layout->has_header = 1;
     for (uint32_t c = 0; by_number && c < layout->n_columns; c++)
         layout->has_header &= !rw_csv_is_number(&h->field[c]);
@@ -499,14 +479,14 @@ static int reads_names_only(const struct header *h)
 static int take_more_labels(struct header *h)
 {
     const struct rw_table_columns *columns = h->columns;
-    for (int i = 0; i < columns->n_more_labels && !columns->no_label; i++) {
-        const int64_t found = find_column(h, columns->more_label[i]);
+    for (int i = 0; i < columns->given.n_more_labels && !columns->given.no_label; i++) {
+        const int64_t found = find_column(h, columns->given.more_label[i]);
         if (reads_names_only(h)) {
             if (found >= 0)
                 h->ignored[found] = 1;
             continue;
         }
-        RW_TRY(take_role(h, columns->more_label[i], "", RW_CSV_MORE_LABEL, 0));
+        RW_TRY(take_role(h, columns->given.more_label[i], "", RW_CSV_MORE_LABEL, 0));
         h->layout->column[found].slot = (uint32_t)i;
         h->layout->n_more_labels = i + 1;
     }
@@ -518,8 +498,8 @@ static int take_ignored(struct header *h)
     const struct rw_table_columns *columns = h->columns;
     if (reads_names_only(h))
         return RW_OK;
-    for (int i = 0; i < columns->n_ignore; i++) {
-        const char *text = columns->ignore[i];
+    for (int i = 0; i < columns->given.n_ignore; i++) {
+        const char *text = columns->given.ignore[i];
         const int64_t found = find_column(h, text);
         unsigned long first, last;
         if (found >= 0) {
@@ -538,23 +518,23 @@ static int take_ignored(struct header *h)
 static int check_no_second_qid(struct header *h)
 {
     const int64_t found = find_column(h, "qid");
-    if (!h->columns->qid || h->columns->n_names || found < 0 || h->ignored[found] ||
+    if (!h->columns->given.qid || h->columns->n_names || found < 0 || h->ignored[found] ||
         h->layout->column[found].role != RW_CSV_IGNORED)
         return RW_OK;
     return bad(h, (uint32_t)found,
                "the column 'qid' would be a feature: the query ids are in column '%.64s'\n"
                "hint: leave out 'qid-column' to take them from 'qid', or leave the column out "
                "('ignore')",
-               h->columns->qid);
+               h->columns->given.qid);
 }
 
 static int take_roles(struct header *h)
 {
     const struct rw_table_columns *columns = h->columns;
-    RW_TRY(take_role(h, columns->label, "label", RW_CSV_LABEL, columns->no_label));
-    RW_TRY(take_role(h, columns->qid, "qid", RW_CSV_QUERY, columns->no_qid));
-    if (columns->weight)
-        RW_TRY(take_role(h, columns->weight, "", RW_CSV_WEIGHT, columns->no_label));
+    RW_TRY(take_role(h, columns->given.label, "label", RW_CSV_LABEL, columns->given.no_label));
+    RW_TRY(take_role(h, columns->given.qid, "qid", RW_CSV_QUERY, columns->given.no_qid));
+    if (columns->given.weight)
+        RW_TRY(take_role(h, columns->given.weight, "", RW_CSV_WEIGHT, columns->given.no_label));
     RW_TRY(take_more_labels(h));
     RW_TRY(take_ignored(h));
     return check_no_second_qid(h);
@@ -586,29 +566,22 @@ static int check_names_in_model(const struct header *h)
 /* Columns have different names. */
 static int check_titles(const struct header *h)
 {
-    struct rw_query_ids seen = {0}; /* a set of texts */
-    uint32_t *column = NULL;
+    struct rw_query_ids seen RW_RELEASED(rw_query_ids_release) = {0}; /* a set of texts */
+    uint32_t *column RW_FREED = NULL;
     size_t index;
-    int status;
-    RW_TRY_OUT(RW_NEW(h->ctx, column, h->layout->n_columns));
+    RW_TRY(RW_NEW(h->ctx, column, h->layout->n_columns));
     for (uint32_t c = 0; c < h->layout->n_columns; c++) {
         const size_t n = seen.n;
         if (h->ignored[c] || !h->layout->title[c][0])
             continue;
-        RW_TRY_OUT(rw_query_ids_add(h->ctx, &seen, h->layout->title[c], &index));
-        if (status == 1) {
-            status = bad(h, c, "column %u has the name of column %u, '%.64s'", c + 1,
-                         column[index] + 1, h->layout->title[c]);
-            goto out;
-        }
+        const int is_known = rw_query_ids_add(h->ctx, &seen, h->layout->title[c], &index);
+        RW_TRY(is_known);
+        if (is_known)
+            return bad(h, c, "column %u has the name of column %u, '%.64s'", c + 1,
+                       column[index] + 1, h->layout->title[c]);
         column[n] = c;
     }
-    if (!reads_names_only(h))
-        RW_TRY_OUT(check_names_in_model(h));
-out:
-    rw_query_ids_release(&seen);
-    rw_mem_free(column);
-    return status;
+    return reads_names_only(h) ? RW_OK : check_names_in_model(h);
 }
 
 static int no_name(const struct header *h, uint32_t column)
@@ -625,10 +598,10 @@ static int is_known(const struct header *h, uint32_t column)
     const char *title = h->layout->title[column];
     unsigned long first, last;
     int is_ignored = 0;
-    for (int i = 0; i < h->columns->n_ignore && !is_ignored; i++)
-        is_ignored = strcmp(h->columns->ignore[i], title) == 0 ||
-                     (parse_range(h->columns->ignore[i], &first, &last) && column + 1 >= first &&
-                      column + 1 <= last);
+    for (int i = 0; i < h->columns->given.n_ignore && !is_ignored; i++)
+        is_ignored = strcmp(h->columns->given.ignore[i], title) == 0 ||
+                     (parse_range(h->columns->given.ignore[i], &first, &last) &&
+                      column + 1 >= first && column + 1 <= last);
     return is_ignored || !*title || strcmp(title, "label") == 0 || strcmp(title, "qid") == 0;
 }
 
@@ -662,22 +635,17 @@ static int find_by_name(struct header *h)
     const struct rw_csv_layout *layout = h->layout;
     int64_t other = columns->first_other;
     uint32_t *found, n_lacking = 0, first = 0;
-    int status = RW_OK;
-    RW_TRY(RW_NEW(h->ctx, found, (size_t)columns->n_names));
+    RW_TRY(RW_ARENA_NEW(h->ctx, &h->arena, found, (size_t)columns->n_names));
     for (uint32_t c = 0; c < layout->n_columns; c++) {
         int32_t index;
         if (layout->column[c].role != RW_CSV_IGNORED || h->ignored[c])
             continue;
-        RW_TRY_OUT(rw_columns_find(h->ctx, columns, layout->title[c], &index));
-        if (index >= 0 && found[index]) {
-            status = bad(h, c, "columns %u and %u are both feature '%.64s'", found[index], c + 1,
-                         columns->name[index].name);
-            goto out;
-        }
-        if (index < 0 && other >= 0 && !layout->title[c][0]) {
-            status = no_name(h, c);
-            goto out;
-        }
+        RW_TRY(rw_columns_find(h->ctx, columns, layout->title[c], &index));
+        if (index >= 0 && found[index])
+            return bad(h, c, "columns %u and %u are both feature '%.64s'", found[index], c + 1,
+                       columns->name[index].name);
+        if (index < 0 && other >= 0 && !layout->title[c][0])
+            return no_name(h, c);
         if (index >= 0)
             found[index] = c + 1;
         if (index >= 0 || other >= 0)
@@ -691,16 +659,14 @@ static int find_by_name(struct header *h)
     }
     if (n_lacking) {
         char names[512];
-        status =
-            rw_fail(h->ctx, RW_ERR_DATA,
-                    "'%s' lacks %u of the features, such as '%.64s'; its columns are %s", h->name,
-                    n_lacking, columns->name[first].name, some_names(h, names, sizeof(names)));
-    } else if (other < 0) {
-        note_extra(h);
+        return rw_fail(h->ctx, RW_ERR_DATA,
+                       "'%s' lacks %u of the features, such as '%.64s'; its columns are %s",
+                       h->name, n_lacking, columns->name[first].name,
+                       some_names(h, names, sizeof(names)));
     }
-out:
-    rw_mem_free(found);
-    return status;
+    if (other < 0)
+        note_extra(h);
+    return RW_OK;
 }
 
 static int number_features(struct header *h)
@@ -734,35 +700,29 @@ static int make_slots(struct header *h)
     struct rw_csv_layout *layout = h->layout;
     struct feature *feature;
     uint32_t n = 0;
-    int status;
-    RW_TRY(RW_NEW(h->ctx, feature, layout->n_columns));
+    RW_TRY(RW_ARENA_NEW(h->ctx, &h->arena, feature, layout->n_columns));
     for (uint32_t c = 0; c < layout->n_columns; c++) {
         if (h->id[c] >= 0)
             feature[n++] = (struct feature){h->id[c], c};
     }
     qsort(feature, n, sizeof(*feature), by_id);
-    if (n == 0 || feature[n - 1].id > RW_MAX_FEATURE) {
-        status = n == 0 ? bad(h, 0, "no column is a feature")
-                        : bad(h, 0, "%u features; at most %d are possible", n, RW_FEATURE_IDS);
-        goto out;
-    }
-    RW_TRY_OUT(RW_NEW(h->ctx, layout->feature, n));
+    if (n == 0)
+        return bad(h, 0, "no column is a feature");
+    if (feature[n - 1].id > RW_MAX_FEATURE)
+        return bad(h, 0, "%u features; at most %d are possible", n, RW_FEATURE_IDS);
+    RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->feature, n));
     if (layout->title)
-        RW_TRY_OUT(RW_NEW(h->ctx, layout->name, n));
+        RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->name, n));
     layout->n_slots = n;
     layout->n_names = layout->title ? (int32_t)n : 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t c = feature[i].column;
+        const uint32_t c = feature[i].column, id = (uint32_t)feature[i].id;
         layout->column[c] = (struct rw_csv_column){RW_CSV_FEATURE, i, 0};
-        layout->feature[i] = (uint16_t)feature[i].id;
-        if (!layout->title)
-            continue;
-        layout->name[i].feature = (uint32_t)feature[i].id;
-        RW_TRY_OUT(rw_mem_copy_text(h->ctx, &layout->name[i].name, layout->title[c]));
+        layout->feature[i] = (uint16_t)id;
+        if (layout->title)
+            layout->name[i] = (struct rw_feature_name){id, layout->title[c]};
     }
-out:
-    rw_mem_free(feature);
-    return status;
+    return RW_OK;
 }
 
 static int make_layout(struct header *h)
@@ -803,15 +763,12 @@ int rw_csv_layout_make(struct rw_ctx *ctx, const char *name, const char *text, c
                        .columns = ctx->columns ? ctx->columns : &none,
                        .layout = layout,
                        .text = text};
-    int status;
     memset(layout, 0, sizeof(*layout));
     layout->separator = rw_csv_separator(text, end);
-    RW_TRY_OUT(split(&h, text, end));
-    RW_TRY_OUT(make_layout(&h));
-out:
-    rw_mem_free(h.field);
-    rw_mem_free(h.ignored);
-    rw_mem_free(h.id);
+    int status = split(&h, text, end);
+    if (status >= 0)
+        status = make_layout(&h);
+    rw_arena_free(&h.arena);
     if (status < 0)
         rw_csv_layout_release(layout);
     return status;

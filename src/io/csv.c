@@ -474,7 +474,7 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
 {
     RW_TRY(RW_NEW(ctx, text->layout, 1));
     RW_TRY(read_header(ctx, text));
-    text->layout->no_label = ctx->columns && ctx->columns->no_label;
+    text->layout->no_label = ctx->columns && ctx->columns->given.no_label;
     text->lexicon = text->layout->lexicon;
     ctx->n_tables++;
     return RW_OK;

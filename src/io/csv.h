@@ -2,7 +2,7 @@
 #ifndef RW_IO_CSV_H
 #define RW_IO_CSV_H
 
-#include "io/input.h"
+#include "base/mem.h"
 #include "io/text.h"
 
 enum rw_csv_role {
@@ -22,17 +22,18 @@ struct rw_csv_column {
 };
 /* What the header says, and what the context asks for. */
 struct rw_csv_layout {
+    struct rw_arena arena; /* of what follows */
     char separator;
     int has_header, has_query, n_more_labels;
     uint32_t n_columns;
-    struct rw_csv_column *column; /* [n_columns]; owned */
-    char **title;                 /* [n_columns] NULL: no header; owned, like its texts */
+    struct rw_csv_column *column; /* [n_columns] */
+    char **title;                 /* [n_columns] NULL: no header;  */
     uint32_t n_slots;
-    uint16_t *feature; /* [n_slots] ids, ascending; owned */
+    uint16_t *feature; /* [n_slots] ids, ascending */
     uint32_t width;    /* as of the dataset, as is */
     int by_name;
     int32_t n_names;
-    struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header; owned */
+    struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header */
     int no_label;                 /* neither labels nor weights are read */
     struct rw_lexicon *lexicon;   /* of the words; NULL: there are none; the context's */
 };

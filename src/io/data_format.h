@@ -5,6 +5,7 @@
 #ifndef RW_IO_DATA_FORMAT_H
 #define RW_IO_DATA_FORMAT_H
 
+#include "base/mem.h"
 #include "dataset/dataset.h"
 
 struct rw_binned;
@@ -96,25 +97,21 @@ int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_
 /* How tables (CSV, TSV) are read: what rw_ctx_set_columns was given, and what the library itself
  * asks for. */
 struct rw_table_columns {
-    char *label, *qid, *weight; /* as given; NULL: not given; owned */
-    int n_ignore;
-    char **ignore; /* [n_ignore]; owned */
-    int n_more_labels;
-    char **more_label;    /* [n_more_labels]; owned */
-    int no_label, no_qid; /* as in struct rw_columns */
+    struct rw_arena arena;
+    struct rw_columns given; /* its texts and lists are copies; nothing else is looked at */
     /* Features by name; n_names 0: they are numbered. */
     int32_t n_names;
-    struct rw_feature_name *name; /* [n_names] by name; owned */
-    uint8_t *needed;              /* [n_names] 1: must be there; owned */
+    struct rw_feature_name *name; /* [n_names] by name */
+    uint8_t *needed;              /* [n_names] 1: must be there */
     int has_noted_extra;          /* there was a note of columns that have none of these names */
     int64_t first_other; /* the id of the first column that has none by its name; -1: such columns
                             are not read */
-    /* Features whose values are words, of any text; all owned: */
-    char *categorical; /* a list, as given; NULL: not given */
+    /* Features whose values are words, of any text, besides those of given.categorical: */
     int32_t n_called;
-    struct rw_feature_name *called; /* [n_called] by ascending id: names that the list may have */
-    uint8_t *by_category;           /* [RW_FEATURE_IDS] those of a model; NULL: it has none */
-    struct rw_lexicon *lexicon;     /* NULL: no feature's values are words */
+    struct rw_feature_name
+        *called;          /* [n_called] by ascending id: names that the list may have; owned */
+    uint8_t *by_category; /* [RW_FEATURE_IDS] those of a model; NULL: it has none */
+    struct rw_lexicon *lexicon; /* NULL: no feature's values are words; owned */
 };
 
 /* What a file is read with, whose columns have these names; NULL: `called` has them. *out: NULL if
