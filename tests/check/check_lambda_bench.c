@@ -32,8 +32,9 @@ static int run_rank(void *user)
 static int run_lambdas(void *user)
 {
     struct bench *b = user;
-    return rw_cuda_lambdas_run(b->lambda, b->d_score, NULL, b->device->stream, b->d_pair,
-                               b->d_info);
+    const struct rw_cuda_lambda_run run = {
+        .d_scores = b->d_score, .d_pair = b->d_pair, .d_info = b->d_info};
+    return rw_cuda_lambdas_run(b->lambda, &run, b->device->stream);
 }
 
 static int run_metrics(void *user)

@@ -274,9 +274,12 @@ static void expect_neighbours(const struct lambda_case *c, struct integers *want
 static int enqueue(struct lambda_case *c)
 {
     rw_cuda_lambda_set_tree(c->lambda, LAMBDA_TREE, LAMBDA_FIRST_DOC);
-    return rw_cuda_lambdas_run(
-        c->lambda, fenced_at(&c->d_score), c->d_sampled.d ? fenced_at(&c->d_sampled) : NULL,
-        c->run->device->stream, fenced_at(&c->d_pair), fenced_at(&c->d_info));
+    const struct rw_cuda_lambda_run run = {.d_scores = fenced_at(&c->d_score),
+                                           .d_sampled =
+                                               c->d_sampled.d ? fenced_at(&c->d_sampled) : NULL,
+                                           .d_pair = fenced_at(&c->d_pair),
+                                           .d_info = fenced_at(&c->d_info)};
+    return rw_cuda_lambdas_run(c->lambda, &run, c->run->device->stream);
 }
 
 /* Runs with the set's scores as they are; captured: into a graph, launched twice. */
@@ -367,7 +370,7 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
     if (good && !rules->objective) {
         c.gradient = reals;
         c.hessian = reals + n;
-        good = rw_cuda_lambda_set_gradients(c.lambda, c.gradient, c.hessian) >= 0;
+        good = rw_cuda_lambda_set_gradients(c.lambda, c.gradient, c.hessian, 0) >= 0;
     }
     if (!good) {
         lambda_device_failed(run, c.what);

@@ -335,32 +335,34 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
                                     .cuts = cuts,
                                     .absent_missing = c->rule.absent_missing,
                                     .feature = feature,
-                                    .n_bins = 1,
-                                    .bits = bits,
-                                    .layouts = RW_HIST_TILES | RW_HIST_COLUMNS};
+                                    .matrix = {.bits = bits,
+                                               .n_docs = dataset->n_docs,
+                                               .n_bins = 1,
+                                               .layouts = RW_HIST_TILES | RW_HIST_COLUMNS}};
     struct rw_hist_matrix *matrix = NULL;
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
         if (rw_code_bits(n_codes) != bits)
             continue;
-        feature[coding.n_features++] = f;
-        coding.n_bins = n_codes > coding.n_bins ? n_codes : coding.n_bins;
+        feature[coding.matrix.n_features++] = f;
+        coding.matrix.n_bins = n_codes > coding.matrix.n_bins ? n_codes : coding.matrix.n_bins;
     }
-    const uint32_t n_wide = coding.n_features;
+    const uint32_t n_wide = coding.matrix.n_features;
     for (uint32_t f = 0; bits == 8 && n_wide > 0 && f < cuts->n_features; f++)
         if (rw_code_bits(rw_cuts_n_codes(cuts, f)) == 4)
-            feature[coding.n_features++] = f;
-    coding.n_narrow = coding.n_features - n_wide;
-    uint64_t *counts = hist_need((uint64_t)coding.n_features * coding.n_bins, sizeof(*counts));
-    uint16_t *want = hist_need((uint64_t)coding.n_features * dataset->n_docs, sizeof(*want));
-    for (uint32_t k = 0; k < coding.n_features; k++)
+            feature[coding.matrix.n_features++] = f;
+    coding.matrix.n_narrow = coding.matrix.n_features - n_wide;
+    uint64_t *counts =
+        hist_need((uint64_t)coding.matrix.n_features * coding.matrix.n_bins, sizeof(*counts));
+    uint16_t *want = hist_need((uint64_t)coding.matrix.n_features * dataset->n_docs, sizeof(*want));
+    for (uint32_t k = 0; k < coding.matrix.n_features; k++)
         expand(bins, feature[k], want + (uint64_t)k * dataset->n_docs);
     for (uint32_t f = 0; f < cuts->n_features; f++)
         same_place[f] = f;
     for (int from_codes = 0; from_codes < 2; from_codes++) {
         coding.codes = from_codes ? bins : NULL;
         coding.code_of = same_place;
-        if (coding.n_features > 0 &&
+        if (coding.matrix.n_features > 0 &&
             rw_cuda_bins_make(c->run->ctx, c->run->device, &coding, counts, &matrix) < 0) {
             failed(c, "codes of %d bits: %s", bits, rw_last_error(c->run->ctx));
         } else if (matrix) {

@@ -73,14 +73,13 @@ static size_t most_bytes(const struct rw_dataset *dataset)
 struct cut_search {
     const struct rw_device *device;
     struct rw_cut_finder *finder;
-    struct rw_cuda_cut_job job;   /* but for a slot's memory */
-    void *d_sample_row;           /* owned */
-    void *d_key[SLOTS];           /* owned */
-    void *d_scratch[SLOTS];       /* owned */
-    void *d_out;                  /* [BATCH] owned */
-    struct rw_cut_intervals *out; /* [BATCH] owned */
-    uint32_t column[BATCH];       /* of the data set */
-    uint32_t n;                   /* in the batch */
+    struct rw_cuda_cut_job job; /* but for a slot's memory */
+    struct rw_device_tables tables;
+    void *d_key[SLOTS], *d_scratch[SLOTS];
+    struct rw_cut_intervals *d_out; /* [BATCH] */
+    struct rw_cut_intervals *out;   /* [BATCH] owned */
+    uint32_t column[BATCH];         /* of the data set */
+    uint32_t n;                     /* in the batch */
 };
 
 static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
@@ -90,7 +89,7 @@ static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
     const struct rw_cuda_entries values = arrived(chunk, chunk->note, job.n_docs);
     job.d_key = s->d_key[chunk->place];
     job.d_scratch = s->d_scratch[chunk->place];
-    job.d_out = (struct rw_cut_intervals *)s->d_out + s->n;
+    job.d_out = s->d_out + s->n;
     RW_CU(s->finder->ctx, (cudaError_t)rw_cuda_cut_find(&job, &values, chunk->stream));
     return RW_OK;
 }
@@ -113,21 +112,18 @@ static int search_init(struct cut_search *s)
     struct rw_ctx *const ctx = s->finder->ctx;
     const struct rw_cut_sample *sample = &s->finder->sample;
     const uint32_t n_docs = s->finder->dataset->n_docs;
-    if (sample->row) {
-        const size_t bytes = sample->n * sizeof(*sample->row);
-        RW_TRY(rw_device_alloc(ctx, &s->d_sample_row, bytes));
-        RW_TRY(rw_transfer_write(ctx, s->device, s->d_sample_row, sample->row, bytes));
-    }
+    s->tables = (struct rw_device_tables){.ctx = ctx, .device = s->device};
     s->job = (struct rw_cuda_cut_job){.n_docs = n_docs,
                                       .n_sample = sample->n,
                                       .bins = (uint32_t)s->finder->rule->bins,
-                                      .absent_missing = s->finder->rule->absent_missing,
-                                      .d_sample_row = s->d_sample_row};
+                                      .absent_missing = s->finder->rule->absent_missing};
+    if (sample->row)
+        RW_TRY(RW_DEVICE_TABLE(&s->tables, s->job.d_sample_row, sample->row, sample->n));
     RW_TRY(RW_NEW(ctx, s->out, BATCH));
-    RW_TRY(rw_device_alloc(ctx, &s->d_out, BATCH * sizeof(*s->out)));
+    RW_TRY(RW_DEVICE_TABLE(&s->tables, s->d_out, NULL, BATCH));
     for (int i = 0; i < SLOTS; i++) {
-        RW_TRY(rw_device_alloc(ctx, &s->d_key[i], n_docs * sizeof(uint32_t)));
-        RW_TRY(rw_device_alloc(ctx, &s->d_scratch[i], rw_cuda_cut_bytes(&s->job)));
+        RW_TRY(rw_device_table(&s->tables, &s->d_key[i], NULL, n_docs * sizeof(uint32_t)));
+        RW_TRY(rw_device_table(&s->tables, &s->d_scratch[i], NULL, rw_cuda_cut_bytes(&s->job)));
     }
     return RW_OK;
 }
@@ -167,13 +163,8 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
     RW_TRY_OUT(finish_batch(&s, pipe));
 out:
     rw_transfer_pipe_free(pipe); /* waits, so that nothing below is in use */
-    rw_device_free(s.d_sample_row);
-    rw_device_free(s.d_out);
+    rw_device_tables_free(&s.tables);
     rw_mem_free(s.out);
-    for (int i = 0; i < SLOTS; i++) {
-        rw_device_free(s.d_key[i]);
-        rw_device_free(s.d_scratch[i]);
-    }
     return status;
 }
 
@@ -197,14 +188,67 @@ uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
 
 /* ---- codes ---- */
 
+/* Device memory of zeros, a multiple of 128 bytes. */
+static int zeros(struct rw_ctx *ctx, const struct rw_device *device, void **d, uint64_t bytes)
+{
+    const uint64_t padded = (bytes + 127) / 128 * 128;
+    RW_TRY(rw_device_alloc(ctx, d, padded));
+    RW_CU(ctx, cudaMemsetAsync(*d, 0, padded, (cudaStream_t)device->stream));
+    return RW_OK;
+}
+
+/* A matrix with code 0 everywhere. */
+static int matrix_new(struct rw_ctx *ctx, const struct rw_device *device,
+                      const struct rw_hist_matrix_spec *spec, struct rw_hist_matrix **out)
+{
+    RW_TRY(rw_hist_matrix_plan(ctx, spec, out));
+    struct rw_hist_matrix *m = *out;
+    for (uint32_t t = 0; t < m->n_tiles; t++)
+        RW_TRY(zeros(ctx, device, (void **)(uintptr_t)&m->tile[t].d_word,
+                     (uint64_t)m->n_docs * rw_hist_tile_doc_bytes(m, t)));
+    return m->column_words ? zeros(ctx, device, (void **)&m->d_column,
+                                   m->column_words * m->n_features * sizeof(*m->d_column))
+                           : RW_OK;
+}
+
+static int put_codes(struct rw_ctx *ctx, const struct rw_device *device,
+                     const uint16_t *const *codes, uint16_t *d_code, struct rw_hist_matrix *m)
+{
+    for (uint32_t f = 0; f < m->n_features; f++) {
+        RW_TRY(rw_transfer_write(ctx, device, d_code, codes[f], m->n_docs * sizeof(*d_code)));
+        RW_CU(ctx, (cudaError_t)rw_cuda_code_put(d_code, m, f, NULL, device->stream));
+    }
+    return rw_transfer_wait(ctx, device);
+}
+
+int rw_cuda_matrix_make(struct rw_ctx *ctx, const struct rw_device *device,
+                        const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
+                        struct rw_hist_matrix **out)
+{
+    void *d_code = NULL;
+    *out = NULL;
+    int status = matrix_new(ctx, device, spec, out);
+    if (status >= 0)
+        status = rw_device_alloc(ctx, &d_code, spec->n_docs * sizeof(uint16_t));
+    if (status >= 0)
+        status = put_codes(ctx, device, codes, d_code, *out);
+    rw_device_free(d_code);
+    if (status < 0) {
+        rw_hist_matrix_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 struct coder {
     struct rw_ctx *ctx;
     const struct rw_device *device;
     const struct rw_cuda_coding *coding;
     struct rw_hist_matrix *matrix;
-    void *d_cut;         /* all cuts; owned */
-    void *d_count;       /* [n_features][n_bins]; NULL: not wanted; owned */
-    void *d_code[SLOTS]; /* owned */
+    struct rw_device_tables tables;
+    float *d_cut;            /* all cuts */
+    void *d_count;           /* [n_features][n_bins]; NULL: not wanted; owned */
+    uint16_t *d_code[SLOTS]; /* [n_docs] */
 };
 
 /* What a chunk is of. */
@@ -222,11 +266,11 @@ static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
     const struct rw_cuts *cuts = coding->cuts;
     const uint32_t feature = coding->feature[note->f];
     uint64_t *const d_count =
-        c->d_count ? (uint64_t *)c->d_count + (uint64_t)note->f * coding->n_bins : NULL;
+        c->d_count ? (uint64_t *)c->d_count + (uint64_t)note->f * coding->matrix.n_bins : NULL;
     const struct rw_cuda_code_job job = {.from = arrived(chunk, &note->entries, c->matrix->n_docs),
                                          .code_bytes = coding->codes ? note->entries.bytes : 0,
                                          .n_cuts = rw_cuts_n_bins(cuts, feature),
-                                         .d_cut = (const float *)c->d_cut + cuts->offset[feature],
+                                         .d_cut = c->d_cut + cuts->offset[feature],
                                          .special = note->special,
                                          .d_code = c->d_code[chunk->place]};
     RW_CU(c->ctx, (cudaError_t)rw_cuda_code(&job, chunk->stream));
@@ -235,55 +279,19 @@ static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
     return RW_OK;
 }
 
-/* Device memory of zeros, a multiple of 128 bytes. */
-static int zeros(const struct coder *c, void **d, uint64_t bytes)
-{
-    const uint64_t padded = (bytes + 127) / 128 * 128;
-    RW_TRY(rw_device_alloc(c->ctx, d, padded));
-    RW_CU(c->ctx, cudaMemsetAsync(*d, 0, padded, (cudaStream_t)c->device->stream));
-    return RW_OK;
-}
-
-/* The layouts of rw_hist_matrix_new with code 0 everywhere. */
-static int make_layouts(struct coder *c)
-{
-    struct rw_hist_matrix *m = c->matrix;
-    const uint64_t element = m->bits == 16 ? 2 : 4;
-    if (c->coding->layouts & RW_HIST_TILES) {
-        RW_TRY(rw_hist_matrix_tiles(c->ctx, m, m->n_features - c->coding->n_narrow));
-        for (uint32_t t = 0; t < m->n_tiles; t++)
-            RW_TRY(zeros(c, (void **)(uintptr_t)&m->tile[t].d_word,
-                         (uint64_t)m->n_docs * m->tile[t].lanes * element));
-    }
-    if (c->coding->layouts & RW_HIST_COLUMNS) {
-        const uint64_t words = ((uint64_t)m->n_docs * (uint32_t)m->bits + 31) / 32;
-        m->column_words = (words + 31) / 32 * 32;
-        RW_TRY(zeros(c, (void **)&m->d_column,
-                     m->column_words * m->n_features * sizeof(*m->d_column)));
-    }
-    return RW_OK;
-}
-
 static int coder_init(struct coder *c, int counted)
 {
-    struct rw_ctx *const ctx = c->ctx;
     const struct rw_cuda_coding *coding = c->coding;
-    const uint32_t n_docs = coding->dataset->n_docs;
-    const size_t cut_bytes = coding->cuts->offset[coding->cuts->n_features] * sizeof(float);
-    RW_TRY(RW_NEW(ctx, c->matrix, 1));
-    c->matrix->bits = coding->bits;
-    c->matrix->n_features = coding->n_features;
-    c->matrix->n_docs = n_docs;
-    c->matrix->n_bins = coding->n_bins;
-    RW_TRY(make_layouts(c));
-    RW_TRY(rw_device_alloc(ctx, &c->d_cut, cut_bytes));
-    RW_TRY(rw_transfer_write(ctx, c->device, c->d_cut, coding->cuts->cut, cut_bytes));
+    const struct rw_cuts *cuts = coding->cuts;
+    const struct rw_hist_matrix_spec *spec = &coding->matrix;
+    c->tables = (struct rw_device_tables){.ctx = c->ctx, .device = c->device};
+    RW_TRY(matrix_new(c->ctx, c->device, spec, &c->matrix));
+    RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_cut, cuts->cut, cuts->offset[cuts->n_features]));
     for (int i = 0; i < SLOTS; i++)
-        RW_TRY(rw_device_alloc(ctx, &c->d_code[i], n_docs * sizeof(uint16_t)));
-    if (counted)
-        RW_TRY(zeros(c, &c->d_count,
-                     (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t)));
-    return RW_OK;
+        RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_code[i], NULL, spec->n_docs));
+    return counted ? zeros(c->ctx, c->device, &c->d_count,
+                           (uint64_t)spec->n_features * spec->n_bins * sizeof(uint64_t))
+                   : RW_OK;
 }
 
 static struct entries code_entries(const struct rw_bins *bins, uint32_t f)
@@ -309,7 +317,7 @@ uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
 {
     return SLOTS * (chunk_bytes(coding) + coding->dataset->n_docs * sizeof(uint16_t)) +
            coding->cuts->offset[coding->cuts->n_features] * sizeof(float) +
-           (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t);
+           (uint64_t)coding->matrix.n_features * coding->matrix.n_bins * sizeof(uint64_t);
 }
 
 /* One feature of the matrix, from its values or from its codes. */
@@ -340,21 +348,20 @@ int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
     RW_TRY_OUT(coder_init(&c, counts != NULL));
     RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes(coding), SLOTS, &pipe));
     RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
-    for (uint32_t f = 0; f < coding->n_features; f++)
+    for (uint32_t f = 0; f < coding->matrix.n_features; f++)
         RW_TRY_OUT(send_feature(&c, pipe, f));
     RW_TRY_OUT(rw_transfer_pipe_end(pipe));
     if (counts)
         RW_TRY_OUT(rw_transfer_read(ctx, device, counts, c.d_count,
-                                    (size_t)coding->n_features * coding->n_bins * sizeof(*counts)));
+                                    (size_t)coding->matrix.n_features * coding->matrix.n_bins *
+                                        sizeof(*counts)));
     RW_TRY_OUT(rw_transfer_wait(ctx, device));
     *out = c.matrix;
     c.matrix = NULL;
 out:
     rw_transfer_pipe_free(pipe); /* waits, so that nothing below is in use */
     rw_hist_matrix_free(c.matrix);
-    rw_device_free(c.d_cut);
+    rw_device_tables_free(&c.tables);
     rw_device_free(c.d_count);
-    for (int i = 0; i < SLOTS; i++)
-        rw_device_free(c.d_code[i]);
     return status;
 }

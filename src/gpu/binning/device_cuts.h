@@ -24,23 +24,25 @@ struct rw_cuda_coding {
     const struct rw_dataset *dataset;
     const struct rw_cuts *cuts;
     int absent_missing;
-    const uint32_t *feature;       /* [n_features] indices into `cuts` of the matrix's features */
-    uint32_t n_features, n_narrow; /* the last so many have at most 16 codes (8 bits only) */
-    uint32_t n_bins;               /* at least as many as any of them has codes */
-    int bits;                      /* 4, 8 or 16: what holds n_bins codes */
-    int layouts;                   /* RW_HIST_TILES | RW_HIST_COLUMNS (hist.h) */
+    struct rw_hist_matrix_spec matrix;
+    const uint32_t *feature; /* [matrix.n_features] indices into `cuts` */
     /* NULL: from values. Else codes under the same cuts, which are fewer bytes to send: of feature
      * code_of[f] for the cuts' feature f. */
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
-/* The codes that rw_bins_make finds, in the layouts of rw_hist_matrix_new; freed with
- * rw_hist_matrix_free. counts: NULL, or [n_features][n_bins], written: documents of each code. */
+/* The codes that rw_bins_make finds; freed with rw_hist_matrix_free. counts: NULL, or
+ * [n_features][n_bins], written: documents of each code. */
 int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_cuda_coding *coding, uint64_t *counts,
                       struct rw_hist_matrix **out);
 
-/* Device memory that the two take and give back again, at most, beside the matrix. */
+/* A matrix of ready codes: [n_features] of [n_docs], each under n_bins. */
+int rw_cuda_matrix_make(struct rw_ctx *ctx, const struct rw_device *device,
+                        const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
+                        struct rw_hist_matrix **out);
+
+/* Device memory that the first two take and give back again, at most, beside the matrix. */
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins);
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding);
 

@@ -165,23 +165,19 @@ size_t rw_cuda_link_bytes(int n_multiprocessors);
 int rw_cuda_link_gather(const void *from, uint64_t n_rows, int n_multiprocessors, void *d_to,
                         void *stream);
 
-/* Every copy between the host and the device, and every wait of the host for it, goes through here
- * and is counted.
+/* Every copy between the host and the device, and every wait of the host for it, goes through here.
+ * Copies are counted.
  *
  * Plain copies go through the device's stream and wait. A pipe sends data in chunks over several
  * streams, each with a pinned buffer on the host and one on the device, so that one chunk travels
  * while the kernels of another run (Milic et al., "Parallelizing general histogram application for
  * CUDA architectures", section IV-G). */
-/* Since the device was opened. */
+/* Since the device was opened; one thread at a time uses a device. */
 struct rw_transfer_counts {
     uint64_t copies; /* between host and device, either way */
     uint64_t bytes_to_device, bytes_to_host;
-    uint64_t waits;    /* of the host for the device */
-    uint64_t launches; /* that callers reported with rw_transfer_launched */
 };
 void rw_transfer_counts(const struct rw_device *device, struct rw_transfer_counts *out);
-/* One thread at a time uses a device. */
-void rw_transfer_launched(const struct rw_device *device, uint64_t n);
 
 /* Copies through the device's stream, and waits for it; the host's memory may be any. 0 bytes: does
  * nothing. */

@@ -16,11 +16,6 @@ void rw_transfer_counts(const struct rw_device *device, struct rw_transfer_count
     *out = *device->counts;
 }
 
-void rw_transfer_launched(const struct rw_device *device, uint64_t n)
-{
-    device->counts->launches += n;
-}
-
 /* 0 bytes: nothing. */
 static int enqueue(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *from,
                    size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
@@ -89,7 +84,6 @@ static int ask_watch(struct watch *watch)
 int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
 {
     struct watch watch = {.ctx = ctx, .device = device};
-    device->counts->waits++;
     while (device->watch) {
         const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
         if (error != cudaErrorNotReady) {
@@ -118,7 +112,6 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
     enum { LOOKS = 1 << 16 }; /* between questions to the driver, which says when a kernel failed */
     struct watch watch = {.ctx = ctx, .device = device};
     size_t there = 0;
-    device->counts->waits++;
     device->counts->bytes_to_host += reply->bytes;
     for (;;) {
         for (int look = 0; look < LOOKS; look++) {
@@ -288,7 +281,6 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
     *chunk = NULL;
     if (!slot->pinned)
         RW_TRY(rw_transfer_pinned_alloc(pipe->ctx, &slot->pinned, pipe->chunk_bytes));
-    pipe->device->counts->waits++;
     RW_CU(pipe->ctx, cudaEventSynchronize(slot->copied)); /* at once if it was never recorded */
     *chunk = slot->pinned;
     return RW_OK;

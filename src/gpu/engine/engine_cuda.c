@@ -51,9 +51,9 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
                                           .d_kept = cuda->d_kept,
                                           .d_lowest = cuda->d_low,
                                           .d_sampled = cuda->d_sampled};
-    RW_CUDA_TRY(cuda, 3, rw_cuda_draw_queries(&sample, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_draw_queries(&sample, rw_cuda_stream(cuda)));
     RW_TRY(rw_cuda_ranks_keep_one(cuda, cuda->host.base.first_query));
-    RW_CUDA_TRY(cuda, 1, rw_cuda_spread_queries(&sample, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_spread_queries(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -68,9 +68,9 @@ static int sample_docs(struct rw_cuda *cuda, uint32_t tree)
                                               .first_doc = engine->first_doc,
                                               .d_lowest = cuda->d_low,
                                               .d_sampled = cuda->d_sampled};
-    RW_CUDA_TRY(cuda, 3, rw_cuda_draw_docs(&sample, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_draw_docs(&sample, rw_cuda_stream(cuda)));
     RW_TRY(rw_cuda_ranks_keep_one(cuda, engine->first_doc));
-    RW_CUDA_TRY(cuda, 1, rw_cuda_keep_doc(&sample, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_keep_doc(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -89,19 +89,17 @@ static int gather_integers(struct rw_cuda *cuda, uint32_t n)
 {
     if (!cuda->d_sampled || !may_move(cuda))
         return RW_OK;
-    RW_CUDA_TRY(cuda, 1,
-                rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_hess_q, cuda->moved,
-                               cuda->d_moved, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_hess_q, cuda->moved,
+                                     cuda->d_moved, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
 /* The documents of the tree, in the first half of the list. */
 static int list_root(struct rw_cuda *cuda)
 {
-    RW_CUDA_TRY(cuda, 1,
-                rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list, cuda->d_n_listed,
-                                     cuda->d_list_scratch, cuda->list_scratch_bytes,
-                                     rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list,
+                                           cuda->d_n_listed, cuda->d_list_scratch,
+                                           cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
     cuda->is_listed = 1;
     return RW_OK;
 }
@@ -112,16 +110,17 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const int some_docs = rules->doc_threshold <= UINT32_MAX;
     const int of_queries = rules->objective && rules->objective->device != RW_OBJECTIVE_RESIDUALS;
+    const struct rw_cuda_lambda_run run = {.d_scores = cuda->set[0].d_score,
+                                           .d_sampled = cuda->d_sampled,
+                                           .d_pair = cuda->d_pair,
+                                           .d_info = &cuda->d_begin->info};
     if (some_docs && !of_queries)
         RW_TRY(sample_docs(cuda, tree));
     rw_cuda_lambda_set_tree(cuda->lambda, tree, cuda->host.base.first_doc);
-    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, cuda->set[0].d_score, cuda->d_sampled,
-                               rw_cuda_stream(cuda), cuda->d_pair, &cuda->d_begin->info));
-    rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
+    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, &run, rw_cuda_stream(cuda)));
     if (some_docs && of_queries) { /* pairs are of whole queries */
         RW_TRY(sample_docs(cuda, tree));
-        RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, cuda->d_sampled, rw_cuda_stream(cuda),
-                                       cuda->d_pair, &cuda->d_begin->info));
+        RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, &run, rw_cuda_stream(cuda)));
     }
     const uint32_t most_blocks =
         (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->quantise_blocks);
@@ -138,7 +137,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .d_lambda_q = cuda->d_lambda_q,
                                               .d_hess_q = cuda->d_hess_q,
                                               .d_begin = cuda->d_begin};
-    RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
     cuda->is_listed = 0;
     return cuda->d_sampled ? list_root(cuda) : RW_OK;
 }
@@ -185,12 +184,12 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
 static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
                               const double *hessians)
 {
-    return rw_cuda_lambda_set_gradients(rw_cuda_of(engine)->lambda, gradients, hessians);
+    return rw_cuda_lambda_set_gradients(rw_cuda_of(engine)->lambda, gradients, hessians, 0);
 }
 
 static int cuda_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
 {
-    return rw_cuda_lambda_set_lambdas(rw_cuda_of(engine)->lambda, lambda, hessian);
+    return rw_cuda_lambda_set_gradients(rw_cuda_of(engine)->lambda, lambda, hessian, 1);
 }
 
 /* ---- partition ---- */
@@ -237,9 +236,8 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     partition->d_carried = cuda->d_carried;
     if (partition->n_chunks > 0) { /* a rank may have no documents of these nodes */
         partition->launch = ++cuda->n_partitions;
-        RW_CUDA_TRY(cuda, 1,
-                    rw_cuda_partition(partition, cuda->n_part_words ? &cuda->part_sets : NULL,
-                                      rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_partition(partition, cuda->n_part_words ? &cuda->part_sets : NULL,
+                                            rw_cuda_stream(cuda)));
     }
     partition->n_parts = partition->n_chunks = partition->n_carried = cuda->n_part_words = 0;
     return RW_OK;
@@ -349,7 +347,7 @@ static int cuda_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot
                                            .d_leaf_of = cuda->d_leaf_of,
                                            .d_sum = cuda->d_sum};
     cuda->n_summed = 0;
-    RW_CUDA_TRY(cuda, 1, rw_cuda_leaf_sums(&args, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_leaf_sums(&args, rw_cuda_stream(cuda)));
     RW_TRY(rw_cuda_ask_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*cuda->d_sum), 1));
     memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
     cuda->n_summed = n_leaves;
@@ -383,9 +381,8 @@ static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
     void *d_value;
     RW_TRY(rw_cuda_send_two(cuda, tree->leaf, (size_t)tree->n_leaves * sizeof(*tree->leaf), "", 0,
                             &d_value));
-    RW_CUDA_TRY(cuda, 1,
-                rw_cuda_add_values(cuda->d_leaf_of, d_value, cuda->d_sampled, cuda->n_docs,
-                                   cuda->set[0].d_score, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_add_values(cuda->d_leaf_of, d_value, cuda->d_sampled, cuda->n_docs,
+                                         cuda->set[0].d_score, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -401,7 +398,7 @@ static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
         return rw_cuda_far_walk(cuda, set, tree, d_skip);
     RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
     RW_TRY(rw_cuda_send_tree(cuda, tree, "", 0, &walk, &d));
-    RW_CUDA_TRY(cuda, 1, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -451,7 +448,6 @@ static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_resu
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_metrics *metrics = cuda->set[set].metrics;
     RW_TRY(rw_cuda_metrics_run(metrics, cuda->set[set].d_score, rw_cuda_stream(cuda)));
-    rw_transfer_launched(cuda->device, rw_cuda_metrics_launches(metrics));
     return rw_cuda_metrics_read(metrics, out);
 }
 
@@ -612,7 +608,7 @@ int rw_cuda_ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
     if (bytes > cuda->answer_bytes)
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
     cuda->asked_bytes = bytes;
-    RW_CUDA_TRY(cuda, 1,
+    RW_CUDA_TRY(cuda,
                 rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, cuda->answer,
                                     cuda->answer_word, ++cuda->n_answers, rw_cuda_stream(cuda)));
     return RW_OK;

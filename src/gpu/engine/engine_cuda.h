@@ -214,11 +214,7 @@ struct rw_cuda {
     struct rw_coded_node *coded; /* [max_slots] owned */
 };
 
-#define RW_CUDA_TRY(cuda, n_launches, call)                 \
-    do {                                                    \
-        RW_CU((cuda)->host.base.ctx, (cudaError_t)(call));  \
-        rw_transfer_launched((cuda)->device, (n_launches)); \
-    } while (0)
+#define RW_CUDA_TRY(cuda, call) RW_CU((cuda)->host.base.ctx, (cudaError_t)(call))
 
 static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
 {
@@ -327,9 +323,9 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
 /* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
-/* A matrix of a group without its codes. */
-int rw_cuda_plan_matrix(const struct rw_cuda *cuda, int group, uint32_t n_docs,
-                        struct rw_hist_matrix **out);
+/* The matrix of a group. */
+struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int group,
+                                               uint32_t n_docs, int layouts);
 /* Finds the place of the training set's codes. RW_ERR_MEMORY if it does not fit in any: what it
  * needs, what there is, what would fit. */
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);

@@ -30,7 +30,9 @@ static int plan_tiles(struct rw_cuda *cuda)
     struct rw_code_place place[RW_CUDA_GROUPS * RW_HIST_MAX_TILES];
     int n = 0;
     for (int g = 0; g < cuda->n_groups; g++) {
-        RW_TRY(rw_cuda_plan_matrix(cuda, g, cuda->n_docs, &cuda->set[0].matrix[g]));
+        const struct rw_hist_matrix_spec spec =
+            rw_cuda_matrix_spec(cuda, g, cuda->n_docs, RW_HIST_TILES);
+        RW_TRY(rw_hist_matrix_plan(cuda->host.base.ctx, &spec, &cuda->set[0].matrix[g]));
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         for (uint32_t t = 0; t < matrix->n_tiles; t++)
             place[n++] = (struct rw_code_place){.doc_bytes = rw_hist_tile_doc_bytes(matrix, t)};
@@ -438,7 +440,7 @@ int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
         walk.d_skip = d_skip ? d_skip + first : NULL;
         walk.d_score = cuda->set[set].d_score + first;
         RW_TRY(send_piece(cuda, set, first, walk.n_docs));
-        RW_CUDA_TRY(cuda, 1, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
     }
     return RW_OK;
 }
@@ -613,7 +615,7 @@ static uint32_t least_useful(const struct rw_cuda_kept *kept)
 static int copy_columns(struct rw_cuda *cuda, struct rw_cuda_copies *copies)
 {
     if (copies->n > 0)
-        RW_CUDA_TRY(cuda, 1, rw_cuda_copy_columns(copies, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_copy_columns(copies, rw_cuda_stream(cuda)));
     copies->n = 0;
     return RW_OK;
 }
@@ -730,7 +732,7 @@ void rw_cuda_fade_columns(struct rw_cuda *cuda)
 static int sum_columns(struct rw_cuda *cuda, int set, uint64_t first_doc, void *d_sum)
 {
     const struct rw_engine *engine = &cuda->host.base;
-    RW_CUDA_TRY(cuda, 1,
+    RW_CUDA_TRY(cuda,
                 rw_cuda_sum_columns(cuda->set[set].d_column, engine->info.n_features,
                                     engine->n_docs[set], first_doc, d_sum, rw_cuda_stream(cuda)));
     return RW_OK;

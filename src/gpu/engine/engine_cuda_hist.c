@@ -151,7 +151,6 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes)
         return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
     RW_TRY(rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda)));
-    rw_transfer_launched(cuda->device, 1);
     return RW_OK;
 }
 
@@ -241,7 +240,7 @@ int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n)
 static int move(struct rw_cuda *cuda, struct rw_cuda_moves *moves)
 {
     for (int g = 0; g < cuda->n_groups && moves->n > 0; g++)
-        RW_CUDA_TRY(cuda, 1, rw_cuda_move(&cuda->group[g].cells, moves, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_move(&cuda->group[g].cells, moves, rw_cuda_stream(cuda)));
     moves->n = 0;
     return RW_OK;
 }
@@ -422,8 +421,7 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_cells *cells = &cuda->group[g].cells;
         const int is_rough = rw_cuda_is_rough(search, cells);
-        RW_CUDA_TRY(cuda, is_rough ? 2 : 1,
-                    rw_cuda_search_group(search, cells, first_block, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_search_group(search, cells, first_block, rw_cuda_stream(cuda)));
         first_block += rw_cuda_search_blocks(search, cells);
         search->d_score += is_rough ? (size_t)search->n * cells->n_features : 0;
     }
@@ -431,9 +429,8 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
         const struct rw_cuda_categories *categories = &cuda->group[g].categories;
         if (categories->n == 0)
             continue;
-        RW_CUDA_TRY(cuda, 1,
-                    rw_cuda_search_categories(search, &cuda->group[g].cells, categories,
-                                              first_block, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_search_categories(search, &cuda->group[g].cells, categories,
+                                                    first_block, rw_cuda_stream(cuda)));
         first_block += categories->n;
     }
     return RW_OK;
@@ -824,12 +821,12 @@ int rw_cuda_ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *sibl
             RW_TRY(rw_cuda_ranks_ready(cuda));
         RW_TRY(rw_cuda_send_two(cuda, wire, n * sizeof(*wire), "", 0, &d));
         exchange->d_wire = d;
-        RW_CUDA_TRY(cuda, 1, rw_cuda_ranks_pack(exchange, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_ranks_pack(exchange, rw_cuda_stream(cuda)));
         RW_TRY(reduce_scatter(cuda, exchange->d_send64, exchange->d_recv64, exchange->n_each64,
                               RW_COMM_U64));
         RW_TRY(reduce_scatter(cuda, exchange->d_send32, exchange->d_recv32, exchange->n_each32,
                               RW_COMM_U32));
-        RW_CUDA_TRY(cuda, 1, rw_cuda_ranks_unpack(exchange, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_ranks_unpack(exchange, rw_cuda_stream(cuda)));
     }
     cuda->n_used += (int32_t)n;
     return RW_OK;

@@ -61,34 +61,28 @@ static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
                : RW_HIST_TILES;
 }
 
-int rw_cuda_plan_matrix(const struct rw_cuda *cuda, int g, uint32_t n_docs,
-                        struct rw_hist_matrix **out)
+struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int g, uint32_t n_docs,
+                                               int layouts)
 {
-    struct rw_ctx *ctx = cuda->host.base.ctx;
     const struct rw_cuda_group *group = &cuda->group[g];
-    struct rw_hist_matrix *matrix;
-    RW_TRY(RW_NEW(ctx, matrix, 1));
-    *out = matrix;
-    matrix->bits = group->bits;
-    matrix->n_features = group->n_features;
-    matrix->n_docs = n_docs;
-    matrix->n_bins = group->n_bins;
-    return rw_hist_matrix_tiles(ctx, matrix, group->n_features - group->n_narrow);
+    return (struct rw_hist_matrix_spec){.bits = group->bits,
+                                        .n_features = group->n_features,
+                                        .n_docs = n_docs,
+                                        .n_bins = group->n_bins,
+                                        .n_narrow = group->n_narrow,
+                                        .layouts = layouts};
 }
 
 /* rw_cuda_bins_make without any memory. */
-static int dry_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_coding *coding,
+static int dry_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix_spec *spec,
                       struct rw_hist_matrix **out)
 {
-    RW_TRY(rw_cuda_plan_matrix(cuda, g, coding->dataset->n_docs, out));
+    RW_TRY(rw_hist_matrix_plan(cuda->host.base.ctx, spec, out));
     struct rw_hist_matrix *matrix = *out;
     for (uint32_t t = 0; t < matrix->n_tiles; t++)
         matrix->tile[t].d_word = cuda;
-    if (coding->layouts & RW_HIST_COLUMNS) {
-        const uint64_t words = ((uint64_t)matrix->n_docs * (uint32_t)matrix->bits + 31) / 32;
-        matrix->column_words = (words + 31) / 32 * 32;
+    if (matrix->column_words)
         matrix->d_column = (const uint32_t *)(const void *)cuda;
-    }
     return RW_OK;
 }
 
@@ -150,22 +144,20 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const struct rw_cuda_group *group = &cuda->group[g];
+    const uint32_t n_docs = source->dataset->n_docs;
     struct rw_hist_matrix **matrix = &cuda->set[set].matrix[g];
     const struct rw_cuda_coding coding = {
         .dataset = source->dataset,
         .cuts = cuda->host.set[0].bins->cuts,
         .absent_missing = cuda->host.base.rules.cut.absent_missing,
+        .matrix = rw_cuda_matrix_spec(cuda, g, n_docs,
+                                      set == 0 ? layouts_of(cuda, g, n_docs) : RW_HIST_TILES),
         .feature = group->column,
-        .n_features = group->n_features,
-        .n_narrow = group->n_narrow,
-        .n_bins = group->n_bins,
-        .bits = group->bits,
-        .layouts = set == 0 ? layouts_of(cuda, g, source->dataset->n_docs) : RW_HIST_TILES,
         .codes = source->codes,
         .code_of = source->code_of};
     if (set == 0 && !rw_cuda_is_dry(cuda))
         RW_TRY(RW_NEW_RAW(ctx, cuda->counts[g], (size_t)group->n_features * group->n_bins));
-    RW_TRY(rw_cuda_is_dry(cuda) ? dry_matrix(cuda, g, &coding, matrix)
+    RW_TRY(rw_cuda_is_dry(cuda) ? dry_matrix(cuda, &coding.matrix, matrix)
                                 : rw_cuda_bins_make(ctx, cuda->device, &coding,
                                                     set == 0 ? cuda->counts[g] : NULL, matrix));
     count_matrix(cuda, *matrix);

@@ -265,17 +265,14 @@ struct rw_hist_matrix_spec {
     int layouts;       /* which to make */
 };
 
-/* codes: [n_features] of [n_docs], each under n_bins. Tiles are cut by powers of two: 136 features
- * of 8 bits are one tile of 32 lanes and one of 2. Narrow features fill up the last wide tile, the
- * others stand in tiles of 4 bits. */
-int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device,
-                       const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
-                       struct rw_hist_matrix **out);
+/* A matrix but for the codes, that is, device memory; d_column is NULL, and where there are to be
+ * columns column_words is set. Tiles are cut by powers of two: 136 features of 8 bits are one tile
+ * of 32 lanes and one of 2. Narrow features fill up the last wide tile, the others stand in tiles
+ * of 4 bits. RW_ERR_UNSUPPORTED for too many features; the matrix is there all the same. */
+int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *spec,
+                        struct rw_hist_matrix **out);
+/* Its codes, too. NULL is fine. */
 void rw_hist_matrix_free(struct rw_hist_matrix *matrix);
-
-/* Plans matrix->tile, all but the words; the first n_wide features may have n_bins codes, the
- * others at most 16. RW_ERR_UNSUPPORTED for too many features. */
-int rw_hist_matrix_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint32_t n_wide);
 
 /* Which of several methods is the fastest, on a GPU that others may use at the same time, or under
  * a profiler: they run in turns, the least time of each counts, and none replaces the favourite by

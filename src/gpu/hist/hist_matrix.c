@@ -5,13 +5,6 @@
 #include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
 
-enum { WORD_PADDING = 32 };
-
-static uint64_t padded(uint64_t words)
-{
-    return (words + WORD_PADDING - 1) / WORD_PADDING * WORD_PADDING;
-}
-
 /* Codes of a tile's element. */
 static uint32_t element_codes(int bits)
 {
@@ -49,120 +42,31 @@ static int add_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *m, int bits, uin
     return RW_OK;
 }
 
-int rw_hist_matrix_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint32_t n_wide)
+static int add_all_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint32_t n_narrow)
 {
+    const uint32_t n = matrix->n_features;
     uint32_t first = 0;
-    matrix->n_tiles = 0;
-    if (matrix->bits == 8 && n_wide < matrix->n_features) {
-        RW_TRY(add_tiles(ctx, matrix, 8, &first, n_wide));
-        return add_tiles(ctx, matrix, 4, &first, matrix->n_features);
+    if (matrix->bits == 8 && n_narrow > 0) {
+        RW_TRY(add_tiles(ctx, matrix, 8, &first, n - n_narrow));
+        return add_tiles(ctx, matrix, 4, &first, n);
     }
-    return add_tiles(ctx, matrix, matrix->bits, &first, matrix->n_features);
+    return add_tiles(ctx, matrix, matrix->bits, &first, n);
 }
 
-/* One tile's elements, on the host: uint16_t for codes of 16 bits, else uint32_t. */
-struct fill_job {
-    const struct rw_hist_tile *tile;
-    const uint16_t *const *codes;
-    void *elements;
-};
-
-static int fill_tile(void *user, struct rw_share *share)
+int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *spec,
+                        struct rw_hist_matrix **out)
 {
-    const struct fill_job *job = user;
-    const struct rw_hist_tile *tile = job->tile;
-    const int bits = tile->bits;
-    const uint32_t lanes = tile->lanes, n_codes = element_codes(bits);
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (uint64_t at = doc * lanes; at < end * lanes; at++) {
-            uint32_t packed = 0;
-            for (uint32_t j = 0; j < n_codes; j++) {
-                const uint64_t f = j * lanes + at % lanes;
-                if (f < tile->n_features)
-                    packed |= (uint32_t)job->codes[tile->first_feature + f][at / lanes]
-                              << (j * (uint32_t)bits);
-            }
-            if (bits == 16)
-                ((uint16_t *)job->elements)[at] = (uint16_t)packed;
-            else
-                ((uint32_t *)job->elements)[at] = packed;
-        }
-    }
-    return RW_OK;
-}
-
-static int make_tiles(struct rw_ctx *ctx, const struct rw_device *device,
-                      struct rw_hist_matrix *matrix, const uint16_t *const *codes, uint32_t n_wide)
-{
-    const size_t bytes = matrix->bits == 16 ? 2 : 4; /* of an element */
-    int status = RW_OK;
-    void *word = NULL;
-    RW_TRY(rw_hist_matrix_tiles(ctx, matrix, n_wide));
-    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
-        struct rw_hist_tile *tile = &matrix->tile[t];
-        const uint64_t n_bytes =
-            padded(((uint64_t)matrix->n_docs * tile->lanes * bytes + 3) / 4) * 4;
-        RW_TRY_OUT(rw_mem_new(ctx, &word, n_bytes, 1));
-        struct fill_job job = {tile, codes, word};
-        rw_parallel(ctx, ctx->n_threads, matrix->n_docs, 0, fill_tile, &job);
-        RW_TRY_OUT(rw_device_alloc(ctx, (void **)&tile->d_word, n_bytes));
-        RW_TRY_OUT(rw_transfer_write(ctx, device, (void *)(uintptr_t)tile->d_word, word, n_bytes));
-        rw_mem_free(word);
-        word = NULL;
-    }
-out:
-    rw_mem_free(word);
-    return status;
-}
-
-static int make_columns(struct rw_ctx *ctx, const struct rw_device *device,
-                        struct rw_hist_matrix *matrix, const uint16_t *const *codes)
-{
-    const uint32_t bits = (uint32_t)matrix->bits, codes_a_word = 32 / bits;
-    int status = RW_OK;
-    uint32_t *word = NULL;
-    matrix->column_words = padded((matrix->n_docs + codes_a_word - 1) / codes_a_word);
-    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&matrix->d_column,
-                               matrix->column_words * matrix->n_features * sizeof(*word)));
-    RW_TRY_OUT(RW_NEW(ctx, word, matrix->column_words));
-    for (uint32_t f = 0; f < matrix->n_features; f++) {
-        memset(word, 0, matrix->column_words * sizeof(*word));
-        for (uint32_t doc = 0; doc < matrix->n_docs; doc++)
-            word[doc / codes_a_word] |= (uint32_t)codes[f][doc] << (doc % codes_a_word * bits);
-        RW_TRY_OUT(rw_transfer_write(
-            ctx, device, (uint32_t *)(uintptr_t)matrix->d_column + f * matrix->column_words, word,
-            matrix->column_words * sizeof(*word)));
-    }
-out:
-    rw_mem_free(word);
-    return status;
-}
-
-int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device,
-                       const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
-                       struct rw_hist_matrix **out)
-{
-    const int bits = spec->bits;
-    int status = RW_OK;
+    const uint64_t words = ((uint64_t)spec->n_docs * (uint32_t)spec->bits + 31) / 32;
     struct rw_hist_matrix *matrix;
-    *out = NULL;
-    if ((bits != 4 && bits != 8 && bits != 16) || spec->n_bins < 1 || spec->n_bins > 1u << bits ||
-        spec->n_bins > RW_HIST_MOST_BINS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u bins in codes of %d bits", spec->n_bins, bits);
     RW_TRY(RW_NEW(ctx, matrix, 1));
-    matrix->bits = bits;
+    *out = matrix;
+    matrix->bits = spec->bits;
     matrix->n_features = spec->n_features;
     matrix->n_docs = spec->n_docs;
     matrix->n_bins = spec->n_bins;
-    if (spec->layouts & RW_HIST_TILES)
-        RW_TRY_OUT(make_tiles(ctx, device, matrix, codes, spec->n_features - spec->n_narrow));
     if (spec->layouts & RW_HIST_COLUMNS)
-        RW_TRY_OUT(make_columns(ctx, device, matrix, codes));
-    *out = matrix;
-    return RW_OK;
-out:
-    rw_hist_matrix_free(matrix);
-    return status;
+        matrix->column_words = (words + 31) / 32 * 32;
+    return spec->layouts & RW_HIST_TILES ? add_all_tiles(ctx, matrix, spec->n_narrow) : RW_OK;
 }
 
 void rw_hist_matrix_free(struct rw_hist_matrix *matrix)

@@ -171,7 +171,6 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
     struct rw_ctx *ctx = metrics->tables.ctx;
     struct rw_cuda_metric_args args = metrics->args;
     args.d_scores = d_scores;
-    rw_transfer_launched(metrics->tables.device, rw_cuda_metrics_launches(metrics));
     RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&metrics->rank, d_scores, NULL, stream));
     RW_CU(ctx, (cudaError_t)rw_cuda_metric_launch(&args, stream));
     return RW_OK;
@@ -191,15 +190,6 @@ int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_resul
             .n_counted = metrics->part[m].n_counted,
             .n_empty = metrics->part[m].n_empty};
     return 1;
-}
-
-uint32_t rw_cuda_metrics_launches(const struct rw_cuda_metrics *metrics)
-{
-    const struct rw_cuda_metric_args *args = &metrics->args;
-    if (args->n_metrics == 0)
-        return rw_cuda_rank_launches(&metrics->rank);
-    return rw_cuda_rank_launches(&metrics->rank) + (args->n_docs > 0) +
-           (args->n_parts > 0) * (1 + (args->d_tie_end != NULL)) + 1;
 }
 
 static uint32_t size_of(const uint32_t *query_offset, uint32_t q)
@@ -281,18 +271,4 @@ int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t
 out:
     rw_mem_free(query);
     return status;
-}
-
-uint64_t rw_cuda_rank_plan_bytes(uint32_t n_docs, uint32_t n_queries, const uint32_t *query_offset)
-{
-    struct rw_device_tables none = {.device = NULL};
-    struct rw_cuda_rank rank;
-    (void)rw_cuda_rank_init(&none, n_docs, n_queries, query_offset, &rank);
-    return none.bytes;
-}
-
-uint32_t rw_cuda_rank_launches(const struct rw_cuda_rank *rank)
-{
-    const uint32_t large = rank->large.n == 0 ? 0 : rank->large.n == 1 ? 3 : 5;
-    return (rank->n_block + rank->n_warp > 0) + large;
 }

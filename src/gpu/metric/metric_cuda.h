@@ -26,8 +26,6 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
  * [n_metrics]. Returns 1; or 0: a value is too large to be averaged, and the host, which says so,
  * has to measure. */
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out);
-/* Kernels that a run enqueues; a sort of the whole device counts one. */
-uint32_t rw_cuda_metrics_launches(const struct rw_cuda_metrics *metrics);
 
 /* Every query's documents in the order of their scores, on the device: rw_rank_query's order. */
 #ifdef __cplusplus
@@ -68,15 +66,12 @@ struct rw_cuda_rank {
 /* Its memory is the tables'. query_offset: [n_queries + 1], not kept. */
 int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t n_queries,
                       const uint32_t *query_offset, struct rw_cuda_rank *rank);
-uint64_t rw_cuda_rank_plan_bytes(uint32_t n_docs, uint32_t n_queries, const uint32_t *query_offset);
 
 /* Enqueues the ranking into rank->d_order. d_scores: [n_docs], finite. d_sampled: [n_docs], by
  * document, or NULL; queries whose first document has 0 may be left out. Allocates nothing, waits
  * for nothing. Returns a cudaError_t, as all launchers. */
 int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                      const uint8_t *d_sampled, void *stream);
-/* Kernels that a run enqueues; a sort of the whole device counts one. */
-uint32_t rw_cuda_rank_launches(const struct rw_cuda_rank *rank);
 
 /* Scratch of the large queries' sorts. */
 size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large);

@@ -22,7 +22,7 @@ __device__ __forceinline__ struct gradient gradient_at(const struct rw_gradient_
     const double by = a.d_doc_weight ? a.d_doc_weight[doc] : 1.0;
     struct gradient g;
     if (a.d_label) {
-        g.gradient = ((double)a.d_label[doc] - a.d_scores[doc]) * by;
+        g.gradient = ((double)a.d_label[doc] - a.run.d_scores[doc]) * by;
         g.hessian = by;
     } else {
         g.gradient = a.d_gradient[doc] * by;
@@ -36,37 +36,37 @@ __global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradie
     double gradient = 0.0, hessian = 0.0;
     for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
-        if (a.d_sampled && !a.d_sampled[doc])
+        if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
         gradient = fabs(g.gradient) > gradient ? fabs(g.gradient) : gradient;
         hessian = fabs(g.hessian) > hessian ? fabs(g.hessian) : hessian;
     }
     __syncwarp();
-    lambda_raise(&a.d_info->gradient_bits, rw_bits_of_double(gradient));
-    lambda_raise(&a.d_info->hessian_bits, rw_bits_of_double(hessian));
+    lambda_raise(&a.run.d_info->gradient_bits, rw_bits_of_double(gradient));
+    lambda_raise(&a.run.d_info->hessian_bits, rw_bits_of_double(hessian));
 }
 
 __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient_args a)
 {
-    const double gradient = rw_double_of_bits(a.d_info->gradient_bits);
-    const double hessian = rw_double_of_bits(a.d_info->hessian_bits);
+    const double gradient = rw_double_of_bits(a.run.d_info->gradient_bits);
+    const double hessian = rw_double_of_bits(a.run.d_info->hessian_bits);
     const int lambda_exponent = rw_fixed_exponent(gradient, RW_LAMBDA_EXPONENT);
     const int hessian_exponent = rw_fixed_exponent(hessian, RW_LAMBDA_EXPONENT);
     const double lambda_scale = rw_pow2(lambda_exponent), hessian_scale = rw_pow2(hessian_exponent);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        a.d_info->lambda_exponent = lambda_exponent;
-        a.d_info->hessian_exponent = hessian_exponent;
-        a.d_info->largest_lambda = (uint64_t)rw_round_int64(gradient * lambda_scale);
-        a.d_info->largest_hessian = (uint64_t)rw_round_int64(hessian * hessian_scale);
+        a.run.d_info->lambda_exponent = lambda_exponent;
+        a.run.d_info->hessian_exponent = hessian_exponent;
+        a.run.d_info->largest_lambda = (uint64_t)rw_round_int64(gradient * lambda_scale);
+        a.run.d_info->largest_hessian = (uint64_t)rw_round_int64(hessian * hessian_scale);
     }
     for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
-        if (a.d_sampled && !a.d_sampled[doc])
+        if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
-        a.d_pair[doc].lambda = rw_round_int64(g.gradient * lambda_scale);
-        a.d_pair[doc].hessian = rw_round_int64(g.hessian * hessian_scale);
+        a.run.d_pair[doc].lambda = rw_round_int64(g.gradient * lambda_scale);
+        a.run.d_pair[doc].hessian = rw_round_int64(g.hessian * hessian_scale);
     }
 }
 
@@ -75,20 +75,20 @@ __global__ void gradient_fixed_kernel(const __grid_constant__ struct rw_gradient
 {
     uint64_t lambda = 0, hessian = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        a.d_info->lambda_exponent = a.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
+        a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
     for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
-        if (a.d_sampled && !a.d_sampled[doc])
+        if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct rw_lambda_pair pair = {reinterpret_cast<const int64_t *>(a.d_gradient)[doc],
                                             reinterpret_cast<const int64_t *>(a.d_hessian)[doc]};
-        a.d_pair[doc] = pair;
+        a.run.d_pair[doc] = pair;
         lambda = max(lambda, lambda_magnitude(pair.lambda));
         hessian = max(hessian, lambda_magnitude(pair.hessian));
     }
     __syncwarp();
-    lambda_raise(&a.d_info->largest_lambda, lambda);
-    lambda_raise(&a.d_info->largest_hessian, hessian);
+    lambda_raise(&a.run.d_info->largest_lambda, lambda);
+    lambda_raise(&a.run.d_info->largest_hessian, hessian);
 }
 
 __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
@@ -96,14 +96,14 @@ __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_a
     uint64_t lambda = 0, hessian = 0;
     for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
-        if (a.d_sampled && !a.d_sampled[doc])
+        if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
-        lambda = max(lambda, lambda_magnitude(a.d_pair[doc].lambda));
-        hessian = max(hessian, lambda_magnitude(a.d_pair[doc].hessian));
+        lambda = max(lambda, lambda_magnitude(a.run.d_pair[doc].lambda));
+        hessian = max(hessian, lambda_magnitude(a.run.d_pair[doc].hessian));
     }
     __syncwarp();
-    lambda_raise(&a.d_info->largest_lambda, lambda);
-    lambda_raise(&a.d_info->largest_hessian, hessian);
+    lambda_raise(&a.run.d_info->largest_lambda, lambda);
+    lambda_raise(&a.run.d_info->largest_hessian, hessian);
 }
 
 static uint32_t grid_of(const struct rw_gradient_args *args, int n_multiprocessors)
@@ -118,7 +118,7 @@ extern "C" int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n
 {
     const uint32_t grid = grid_of(args, n_multiprocessors);
     const cudaError_t error =
-        cudaMemsetAsync(args->d_info, 0, sizeof *args->d_info, (cudaStream_t)stream);
+        cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream);
     if (error != cudaSuccess)
         return (int)error;
     if (args->is_fixed)
@@ -140,8 +140,8 @@ extern "C" int rw_cuda_gradients_largest(const struct rw_gradient_args *args, in
                                          void *stream)
 {
     const cudaError_t error =
-        cudaMemsetAsync(&args->d_info->largest_lambda, 0, 2 * sizeof(args->d_info->largest_lambda),
-                        (cudaStream_t)stream);
+        cudaMemsetAsync(&args->run.d_info->largest_lambda, 0,
+                        2 * sizeof(args->run.d_info->largest_lambda), (cudaStream_t)stream);
     if (error != cudaSuccess)
         return (int)error;
     pair_largest_kernel<<<grid_of(args, n_multiprocessors), GRADIENT_THREADS, 0,

@@ -141,7 +141,7 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++)
-            item[k].score = a.d_scores[doc[k]];
+            item[k].score = a.run.d_scores[doc[k]];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
             const uint32_t r = begin + group::size * k;
@@ -409,16 +409,16 @@ __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
         const int64_t lambda = rw_lambda_final((int64_t)query.lambda[place], factor, by);
         const int64_t hessian = rw_lambda_final((int64_t)query.hessian[place], factor, by);
-        a.d_pair[doc].lambda = lambda;
-        a.d_pair[doc].hessian = hessian;
+        a.run.d_pair[doc].lambda = lambda;
+        a.run.d_pair[doc].hessian = hessian;
         const uint64_t lambda_size = lambda_magnitude(lambda);
         const uint64_t hessian_size = lambda_magnitude(hessian);
         largest_lambda = lambda_size > largest_lambda ? lambda_size : largest_lambda;
         largest_hessian = hessian_size > largest_hessian ? hessian_size : largest_hessian;
     }
     __syncwarp();
-    lambda_raise(&a.d_info->largest_lambda, largest_lambda);
-    lambda_raise(&a.d_info->largest_hessian, largest_hessian);
+    lambda_raise(&a.run.d_info->largest_lambda, largest_lambda);
+    lambda_raise(&a.run.d_info->largest_hessian, largest_hessian);
 }
 
 /* Pairs of all runs. */
@@ -507,13 +507,13 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
     struct lambda_query query;
     query.first = a.d_offset[q];
     query.n = a.d_offset[q + 1] - query.first;
-    if (a.d_sampled && !a.d_sampled[query.first])
+    if (a.run.d_sampled && !a.run.d_sampled[query.first])
         return;
     query.ideal = (float)a.d_ideal[q];
     if (!(query.ideal > 0.0f)) {
         const uint32_t size = lambda_group<BLOCK>::size;
         for (uint32_t i = threadIdx.x % size; i < query.n; i += size)
-            a.d_pair[query.first + i].lambda = a.d_pair[query.first + i].hessian = 0;
+            a.run.d_pair[query.first + i].lambda = a.run.d_pair[query.first + i].hessian = 0;
         return;
     }
     query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
@@ -609,13 +609,13 @@ __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_arg
         const uint32_t q = a.d_spread[tile.spread];
         const uint32_t doc = a.d_offset[q] + tile.begin + threadIdx.x;
         if (doc < a.d_offset[q + 1])
-            a.d_pair[doc].lambda = a.d_pair[doc].hessian = 0;
+            a.run.d_pair[doc].lambda = a.run.d_pair[doc].hessian = 0;
         return;
     }
     if (threadIdx.x == 0) {
         struct rw_cuda_lambda_info info = {};
         info.lambda_exponent = info.hessian_exponent = RW_LAMBDA_EXPONENT;
-        *a.d_info = info;
+        *a.run.d_info = info;
     }
     for (uint32_t i = threadIdx.x; i < a.n_spread; i += BEGIN_THREADS)
         a.d_total[i].hi = a.d_total[i].lo = 0;
@@ -691,7 +691,7 @@ __device__ __forceinline__ void spread_take(const struct rw_lambda_args &a,
             continue;
         const uint32_t doc = a.d_order[query.first + t];
         own.position[k] = t;
-        own.item[k].score = a.d_scores[doc];
+        own.item[k].score = a.run.d_scores[doc];
         own.item[k].discount = a.d_discount[t];
         gain[k] = a.d_gain[doc];
     }
@@ -706,13 +706,13 @@ __global__ void __launch_bounds__(THREADS)
     struct lambda_query query;
     query.first = a.d_offset[q];
     query.n = a.d_offset[q + 1] - query.first;
-    if (a.d_sampled && !a.d_sampled[query.first])
+    if (a.run.d_sampled && !a.run.d_sampled[query.first])
         return;
     query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
     query.ideal = (float)a.d_ideal[q];
     query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - rw_lambda_shift(query.n, &a.rule));
-    query.norm = a.rule.norm && a.d_scores[a.d_order[query.first]] !=
-                                    a.d_scores[a.d_order[query.first + query.n - 1]];
+    query.norm = a.rule.norm && a.run.d_scores[a.d_order[query.first]] !=
+                                    a.run.d_scores[a.d_order[query.first + query.n - 1]];
     double gain[SPREAD_SLOTS];
     struct lambda_own<SPREAD_SLOTS> own;
     long long hi = 0, lo = 0;
@@ -727,7 +727,7 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
             const uint32_t doc = a.d_order[query.first + top + j];
-            shared.top[j].item.score = a.d_scores[doc];
+            shared.top[j].item.score = a.run.d_scores[doc];
             shared.top[j].item.discount = a.d_discount[top + j];
             shared.top[j].gain = a.d_gain[doc];
             shared.lambda[j] = shared.hessian[j] = 0;
@@ -737,8 +737,8 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
             const uint32_t doc = a.d_order[query.first + top + j];
-            spread_add(&a.d_pair[doc].lambda, shared.lambda[j]);
-            spread_add(&a.d_pair[doc].hessian, shared.hessian[j]);
+            spread_add(&a.run.d_pair[doc].lambda, shared.lambda[j]);
+            spread_add(&a.run.d_pair[doc].hessian, shared.hessian[j]);
         }
     }
 #pragma unroll
@@ -747,8 +747,8 @@ __global__ void __launch_bounds__(THREADS)
         if (t >= query.n)
             continue;
         const uint32_t doc = a.d_order[query.first + t];
-        spread_add(&a.d_pair[doc].lambda, (unsigned long long)own.lambda[k]);
-        spread_add(&a.d_pair[doc].hessian, (unsigned long long)own.hessian[k]);
+        spread_add(&a.run.d_pair[doc].lambda, (unsigned long long)own.lambda[k]);
+        spread_add(&a.run.d_pair[doc].hessian, (unsigned long long)own.hessian[k]);
     }
     hi = lambda_warp_sum(hi);
     lo = lambda_warp_sum(lo);
@@ -768,7 +768,7 @@ __global__ void lambda_end_kernel(const __grid_constant__ struct rw_lambda_args 
     const struct rw_lambda_tile tile = a.d_tile[blockIdx.x];
     const uint32_t q = a.d_spread[tile.spread];
     const uint32_t first = a.d_offset[q], n = a.d_offset[q + 1] - first;
-    if (a.d_sampled && !a.d_sampled[first])
+    if (a.run.d_sampled && !a.run.d_sampled[first])
         return;
     const struct rw_lambda_total total = a.d_total[tile.spread];
     const double factor = rw_lambda_factor(&a.rule, (int64_t)total.hi, (int64_t)total.lo,
@@ -777,16 +777,16 @@ __global__ void lambda_end_kernel(const __grid_constant__ struct rw_lambda_args 
     uint64_t lambda_size = 0, hessian_size = 0;
     if (tile.begin + threadIdx.x < n) {
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
-        const int64_t lambda = rw_lambda_final(a.d_pair[doc].lambda, factor, by);
-        const int64_t hessian = rw_lambda_final(a.d_pair[doc].hessian, factor, by);
-        a.d_pair[doc].lambda = lambda;
-        a.d_pair[doc].hessian = hessian;
+        const int64_t lambda = rw_lambda_final(a.run.d_pair[doc].lambda, factor, by);
+        const int64_t hessian = rw_lambda_final(a.run.d_pair[doc].hessian, factor, by);
+        a.run.d_pair[doc].lambda = lambda;
+        a.run.d_pair[doc].hessian = hessian;
         lambda_size = lambda_magnitude(lambda);
         hessian_size = lambda_magnitude(hessian);
     }
     __syncwarp();
-    lambda_raise(&a.d_info->largest_lambda, lambda_size);
-    lambda_raise(&a.d_info->largest_hessian, hessian_size);
+    lambda_raise(&a.run.d_info->largest_lambda, lambda_size);
+    lambda_raise(&a.run.d_info->largest_hessian, hessian_size);
 }
 
 extern "C" uint32_t rw_cuda_lambda_spread_lows(void)

@@ -34,9 +34,9 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     const uint64_t first = a.d_offset[blockIdx.x], end = a.d_offset[blockIdx.x + 1];
     if (first == end)
         return; /* the whole block */
-    double best = a.d_scores[first];
+    double best = a.run.d_scores[first];
     for (uint64_t doc = first + threadIdx.x; doc < end; doc += QUERY_THREADS)
-        best = a.d_scores[doc] > best ? a.d_scores[doc] : best;
+        best = a.run.d_scores[doc] > best ? a.run.d_scores[doc] : best;
     __syncwarp();
     for (int lanes = 16; lanes > 0; lanes /= 2) {
         const double other = __shfl_xor_sync(~0u, best, lanes);
@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(DOC_THREADS)
     const uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x;
     if (doc >= a.n_docs)
         return;
-    a.d_power[doc] = rw_softmax_power(a.d_scores[doc], a.d_power[doc]);
-    a.d_pair[doc].lambda = a.d_pair[doc].hessian = 0;
+    a.d_power[doc] = rw_softmax_power(a.run.d_scores[doc], a.d_power[doc]);
+    a.run.d_pair[doc].lambda = a.run.d_pair[doc].hessian = 0;
 }
 
 /* Rankings p to p + 3 share a document's draw. */
@@ -102,7 +102,7 @@ neighbours_look_up(const struct rw_neighbours_rule &rule, double step,
 __device__ __forceinline__ struct rw_neighbour neighbours_at(const struct rw_neighbours_args &a,
                                                              uint32_t doc)
 {
-    const struct rw_neighbour at = {a.d_grade[doc], a.d_scores[doc]};
+    const struct rw_neighbour at = {a.d_grade[doc], a.run.d_scores[doc]};
     return at;
 }
 
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     const uint32_t q = a.d_query[job], first = a.d_offset[q];
     const uint32_t top = rw_neighbours_top(&a.rule, a.d_offset[q + 1] - first);
     const double over = a.d_over[q];
-    if (top == 0 || !((float)over > 0.0f) || (a.d_sampled && !a.d_sampled[first]))
+    if (top == 0 || !((float)over > 0.0f) || (a.run.d_sampled && !a.run.d_sampled[first]))
         return;
     const uint32_t *order = a.d_order + first;
     const int looks_up = rw_neighbours_look_up(&a.rule);
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(QUERY_THREADS)
         if (r <= top) {
             const struct rw_lambda_pair sum =
                 neighbours_sum(a, order, (uint32_t)r, top, over, above);
-            struct rw_lambda_pair *pair = &a.d_pair[order[r]];
+            struct rw_lambda_pair *pair = &a.run.d_pair[order[r]];
             pair->lambda += sum.lambda;
             pair->hessian += sum.hessian;
         }
@@ -170,22 +170,22 @@ __global__ void __launch_bounds__(DOC_THREADS)
 {
     uint64_t largest_lambda = 0, largest_hessian = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        a.d_info->lambda_exponent = a.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
+        a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
     for (uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * DOC_THREADS) {
-        if (a.d_sampled && !a.d_sampled[doc])
+        if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
-        const struct rw_lambda_pair sum = a.d_pair[doc];
+        const struct rw_lambda_pair sum = a.run.d_pair[doc];
         const struct rw_lambda_pair pair = {rw_lambda_final(sum.lambda, 1.0, by),
                                             rw_lambda_final(sum.hessian, 1.0, by)};
-        a.d_pair[doc] = pair;
+        a.run.d_pair[doc] = pair;
         largest_lambda = max(largest_lambda, lambda_magnitude(pair.lambda));
         largest_hessian = max(largest_hessian, lambda_magnitude(pair.hessian));
     }
     __syncwarp();
-    lambda_raise(&a.d_info->largest_lambda, largest_lambda);
-    lambda_raise(&a.d_info->largest_hessian, largest_hessian);
+    lambda_raise(&a.run.d_info->largest_lambda, largest_lambda);
+    lambda_raise(&a.run.d_info->largest_hessian, largest_hessian);
 }
 
 /* ---- Launchers ---- */
@@ -198,7 +198,7 @@ static uint32_t blocks_of(uint64_t n, uint32_t each)
 extern "C" int rw_cuda_neighbours_begin(const struct rw_neighbours_args *args, void *stream)
 {
     cudaStream_t s = (cudaStream_t)stream;
-    const cudaError_t error = cudaMemsetAsync(args->d_info, 0, sizeof *args->d_info, s);
+    const cudaError_t error = cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, s);
     if (error != cudaSuccess || args->n_docs == 0)
         return (int)error;
     neighbours_best_kernel<<<args->n_queries, QUERY_THREADS, 0, s>>>(*args);

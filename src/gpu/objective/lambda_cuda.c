@@ -12,13 +12,12 @@
 
 struct objective;
 struct rw_cuda_lambda {
-    struct rw_device_tables tables;
+    struct rw_device_tables tables; /* without a device: what a load would take is counted */
     const struct objective *objective;
-    uint32_t n_docs;
-    struct rw_cuda_rank rank;     /* lambdas only */
+    struct rw_cuda_rank rank;     /* lambdas and neighbours only */
     struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
     struct rw_gradient_args real;
-    struct rw_cuda_neighbours neighbours;
+    struct rw_neighbours_args neighbours;
     rw_cuda_largest_fn largest; /* NULL: one rank */
     void *largest_user;
 };
@@ -179,18 +178,53 @@ static uint32_t round_32(uint32_t n)
     return (n + 31) / 32 * 32;
 }
 
+/* Tables that the host makes of a training set; those of an objective that it has no use for are
+ * NULL. */
+struct made {
+    double *discount, *weight;    /* [longest] */
+    double *ideal, *grade, *gain; /* [n_queries], [n_docs], [n_docs] */
+    uint16_t *slot;               /* [n_docs] */
+};
+
+static void made_release(struct made *made)
+{
+    void *const all[] = {made->discount, made->weight, made->ideal,
+                         made->grade,    made->gain,   made->slot};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        rw_mem_free(all[i]);
+}
+
+/* Discounts and ideal DCGs. */
+static int make_ideals(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *gains,
+                       uint32_t truncation, uint32_t longest, struct made *made)
+{
+    RW_TRY(RW_NEW_RAW(ctx, made->discount, longest));
+    RW_TRY(RW_NEW_RAW(ctx, made->ideal, dataset->n_queries));
+    rw_discounts(made->discount, longest);
+    return rw_ideal_dcgs(ctx, gains, dataset->query_offset, dataset->n_queries, truncation,
+                         made->discount, made->ideal);
+}
+
+static int init_rank(struct rw_cuda_lambda *lambda, const struct rw_dataset *dataset)
+{
+    return rw_cuda_rank_init(&lambda->tables, dataset->n_docs, dataset->n_queries,
+                             dataset->query_offset, &lambda->rank);
+}
+
 static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
 {
+    struct rw_device_tables *tables = &lambda->tables;
     struct rw_lambda_args *args = &lambda->lambda;
-    struct rw_ctx *ctx = lambda->tables.ctx;
     int status = RW_OK;
-    work->spread_tops = choose_spread_tops(work);
     list_work(work);
-    RW_TRY_OUT(RW_NEW(ctx, work->query, (size_t)work->n_block + work->n_warp));
-    RW_TRY_OUT(RW_NEW(ctx, work->spread, work->n_spread));
-    RW_TRY_OUT(RW_NEW(ctx, work->job, work->n_jobs));
-    RW_TRY_OUT(RW_NEW(ctx, work->tile, work->n_tiles));
-    list_work(work);
+    const size_t n_query = (size_t)work->n_block + work->n_warp;
+    if (tables->device) {
+        RW_TRY_OUT(RW_NEW(tables->ctx, work->query, n_query));
+        RW_TRY_OUT(RW_NEW(tables->ctx, work->spread, work->n_spread));
+        RW_TRY_OUT(RW_NEW(tables->ctx, work->job, work->n_jobs));
+        RW_TRY_OUT(RW_NEW(tables->ctx, work->tile, work->n_tiles));
+        list_work(work);
+    }
     args->n_block = work->n_block;
     args->n_warp = work->n_warp;
     args->n_narrow = work->n_narrow;
@@ -200,12 +234,11 @@ static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
     args->n_jobs = work->n_jobs;
     args->n_tiles = work->n_tiles;
     args->spread_tops = work->spread_tops;
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_query, work->query,
-                               (size_t)work->n_block + work->n_warp));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_spread, work->spread, work->n_spread));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_job, work->job, work->n_jobs));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_tile, work->tile, work->n_tiles));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_total, NULL, work->n_spread));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_query, work->query, n_query));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_spread, work->spread, work->n_spread));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_job, work->job, work->n_jobs));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_tile, work->tile, work->n_tiles));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_total, NULL, work->n_spread));
 out:
     rw_mem_free(work->query);
     rw_mem_free(work->spread);
@@ -214,69 +247,49 @@ out:
     return status;
 }
 
+/* What takes gains; work.ideal, from then on, leaves out jobs of queries without one. */
+static int make_lambdas(struct rw_cuda_lambda *lambda, const struct rw_dataset *dataset,
+                        const double *gains, struct work *work, struct made *made)
+{
+    struct rw_ctx *ctx = lambda->tables.ctx;
+    struct rw_lambda_args *args = &lambda->lambda;
+    RW_TRY(make_ideals(ctx, dataset, gains, work->truncation, work->longest, made));
+    RW_TRY(RW_NEW_RAW(ctx, made->gain, dataset->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, made->slot, dataset->n_docs));
+    struct order_job job = {work, gains, made->gain, made->slot, 0};
+    rw_parallel(ctx, ctx->n_threads, work->n_queries, 64, order_queries, &job);
+    args->bounded = job.n_wild == 0 && rw_bounded_rule(&args->rule);
+    work->ideal = made->ideal;
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_prepare());
+    return RW_OK;
+}
+
 static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                         const struct rw_dataset *dataset, const double *gains)
 {
-    const struct rw_lambda_rule *rule = &rules->lambda;
-    struct rw_ctx *ctx = lambda->tables.ctx;
+    struct rw_device_tables *tables = &lambda->tables;
     struct rw_lambda_args *args = &lambda->lambda;
-    const size_t n = dataset->n_docs;
+    struct made made = {.slot = NULL};
     int status = RW_OK;
-    double *discount = NULL, *ideal = NULL, *gain = NULL;
-    uint16_t *slot = NULL;
-    struct work work = {.query_offset = dataset->query_offset,
-                        .n_queries = dataset->n_queries,
-                        .truncation = rule->truncation,
-                        .spread_tops = RW_LAMBDA_SPREAD_TOPS};
-    list_work(&work);
-    RW_TRY_OUT(RW_NEW_RAW(ctx, discount, work.longest));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, ideal, dataset->n_queries));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, gain, n));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, slot, n));
-    rw_discounts(discount, work.longest);
-    RW_TRY_OUT(rw_ideal_dcgs(ctx, gains, dataset->query_offset, dataset->n_queries,
-                             rule->truncation, discount, ideal));
-    struct order_job job = {&work, gains, gain, slot, 0};
-    rw_parallel(ctx, ctx->n_threads, work.n_queries, 64, order_queries, &job);
-    args->bounded = job.n_wild == 0 && rw_bounded_rule(rule);
-    args->rule = *rule;
-    work.ideal = ideal;
-    RW_TRY_OUT(upload_work(lambda, &work));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_discount, discount, work.longest));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_ideal, ideal, dataset->n_queries));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_gain, gain, n));
-    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_slot, slot, n));
-    RW_TRY_OUT(rw_cuda_rank_init(&lambda->tables, dataset->n_docs, dataset->n_queries,
-                                 dataset->query_offset, &lambda->rank));
-    args->d_offset = lambda->rank.d_offset;
-    args->d_order = lambda->rank.d_order;
-    const cudaError_t error = (cudaError_t)rw_cuda_lambda_prepare();
-    if (error != cudaSuccess)
-        status = rw_cu_fail(ctx, error, "lambdas");
-out:
-    rw_mem_free(discount);
-    rw_mem_free(ideal);
-    rw_mem_free(gain);
-    rw_mem_free(slot);
-    return status;
-}
-
-static uint64_t bytes_of_lambdas(const struct rw_engine_rules *rules,
-                                 const struct rw_dataset *dataset)
-{
-    const uint64_t n = dataset->n_docs;
     struct work work = {.query_offset = dataset->query_offset,
                         .n_queries = dataset->n_queries,
                         .truncation = rules->lambda.truncation};
     work.spread_tops = choose_spread_tops(&work);
-    list_work(&work); /* jobs of queries without an ideal are counted too */
-    uint64_t bytes = n * (sizeof(double) + sizeof(uint16_t));
-    bytes += sizeof(double) * ((uint64_t)work.longest + work.n_queries);
-    bytes += sizeof(uint32_t) * ((uint64_t)work.n_block + work.n_warp + work.n_spread);
-    bytes += work.n_jobs * sizeof(*work.job) + work.n_tiles * sizeof(*work.tile) +
-             work.n_spread * sizeof(struct rw_lambda_total);
-    return bytes +
-           rw_cuda_rank_plan_bytes(dataset->n_docs, dataset->n_queries, dataset->query_offset);
+    list_work(&work);
+    args->rule = rules->lambda;
+    if (tables->device)
+        RW_TRY_OUT(make_lambdas(lambda, dataset, gains, &work, &made));
+    RW_TRY_OUT(upload_work(lambda, &work));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_discount, made.discount, work.longest));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_ideal, made.ideal, dataset->n_queries));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_gain, made.gain, dataset->n_docs));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_slot, made.slot, dataset->n_docs));
+    RW_TRY_OUT(init_rank(lambda, dataset));
+    args->d_offset = lambda->rank.d_offset;
+    args->d_order = lambda->rank.d_order;
+out:
+    made_release(&made);
+    return status;
 }
 
 /* Over all ranks. */
@@ -285,29 +298,17 @@ static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint3
     return lambda->largest ? lambda->largest(lambda->largest_user, d_numbers, n) : RW_OK;
 }
 
-static int run_lambdas(struct rw_cuda_lambda *lambda, const double *d_scores,
-                       const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
-                       struct rw_cuda_lambda_info *d_info)
+static int run_lambdas(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                       void *stream)
 {
     struct rw_ctx *ctx = lambda->tables.ctx;
-    struct rw_lambda_args args = lambda->lambda;
-    args.d_scores = d_scores;
-    args.d_sampled = d_sampled;
-    args.d_pair = d_pair;
-    args.d_info = d_info;
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_begin(&args, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, d_scores, d_sampled, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_queries(&args, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_spread(&args, stream));
-    return share(lambda, &d_info->largest_lambda, 2);
-}
-
-static uint32_t launches_of_lambdas(const struct rw_cuda_lambda *lambda)
-{
-    const struct rw_lambda_args *args = &lambda->lambda;
-    return 1 + rw_cuda_rank_launches(&lambda->rank) + (args->n_block > 0) +
-           (args->n_warp > args->n_narrow) + (args->n_narrow > 0) + (args->n_tiles > 0) +
-           (args->n_jobs > 0);
+    struct rw_lambda_args *args = &lambda->lambda;
+    args->run = *run;
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_begin(args, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, run->d_scores, run->d_sampled, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_queries(args, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_spread(args, stream));
+    return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
 /* ---- Real gradients: residuals, and those that the host hands over ---- */
@@ -319,13 +320,6 @@ static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_engine_
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label, dataset->n_docs);
 }
 
-static uint64_t bytes_of_residuals(const struct rw_engine_rules *rules,
-                                   const struct rw_dataset *dataset)
-{
-    (void)rules;
-    return (uint64_t)dataset->n_docs * sizeof(float);
-}
-
 static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                        const struct rw_dataset *dataset, const double *gains)
 {
@@ -334,92 +328,105 @@ static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_engine_rul
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_hessian, NULL, dataset->n_docs);
 }
 
-static uint64_t bytes_of_handed(const struct rw_engine_rules *rules,
-                                const struct rw_dataset *dataset)
+static int run_reals(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                     void *stream)
 {
-    (void)rules;
-    return (uint64_t)dataset->n_docs * 2 * sizeof(double);
-}
-
-static int run_reals(struct rw_cuda_lambda *lambda, const double *d_scores,
-                     const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
-                     struct rw_cuda_lambda_info *d_info)
-{
-    struct rw_gradient_args real = lambda->real;
-    real.d_scores = d_scores;
-    real.d_sampled = d_sampled;
-    real.d_pair = d_pair;
-    real.d_info = d_info;
+    struct rw_gradient_args *real = &lambda->real;
     const int n_multiprocessors = lambda->tables.device->n_multiprocessors;
     struct rw_ctx *ctx = lambda->tables.ctx;
-    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_find(&real, n_multiprocessors, stream));
-    if (real.is_fixed)
-        return share(lambda, &d_info->largest_lambda, 2);
-    RW_TRY(share(lambda, &d_info->gradient_bits, 2));
-    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_round(&real, n_multiprocessors, stream));
+    real->run = *run;
+    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_find(real, n_multiprocessors, stream));
+    if (real->is_fixed)
+        return share(lambda, &run->d_info->largest_lambda, 2);
+    RW_TRY(share(lambda, &run->d_info->gradient_bits, 2));
+    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_round(real, n_multiprocessors, stream));
     return RW_OK;
-}
-
-static uint32_t launches_of_reals(const struct rw_cuda_lambda *lambda)
-{
-    return lambda->real.is_fixed ? 2 : 3;
 }
 
 /* ---- YetiRank ---- */
 
+static int make_neighbours(struct rw_ctx *ctx, const struct rw_engine_rules *rules,
+                           const struct rw_dataset *dataset, const double *gains, uint32_t longest,
+                           struct rw_neighbours_args *args, struct made *made)
+{
+    const struct rw_neighbours_rule *own = &args->rule;
+    rw_neighbours_rule_init(&args->rule, rules->rule);
+    args->seed = rules->rule->seed;
+    RW_TRY(RW_NEW_RAW(ctx, made->grade, dataset->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, made->weight, longest));
+    rules->objective->positions(rules->rule, made->weight, longest);
+    rw_neighbours_grades(own, gains, dataset->label, dataset->n_docs, made->grade);
+    RW_TRY(make_ideals(ctx, dataset, gains, own->truncation, longest, made));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint32_t first = dataset->query_offset[q];
+        made->ideal[q] = rw_neighbours_over(own, made->grade + first,
+                                            dataset->query_offset[q + 1] - first, made->ideal[q]);
+    }
+    return RW_OK;
+}
+
 static int load_neighbours(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                            const struct rw_dataset *dataset, const double *gains)
 {
-    return rw_cuda_neighbours_init(&lambda->tables, rules, dataset, gains, &lambda->neighbours);
+    struct rw_device_tables *tables = &lambda->tables;
+    struct rw_neighbours_args *args = &lambda->neighbours;
+    const uint32_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
+    struct made made = {.slot = NULL};
+    int status = RW_OK;
+    args->n_docs = dataset->n_docs;
+    args->n_queries = dataset->n_queries;
+    args->d_doc_weight = lambda->real.d_doc_weight;
+    if (tables->device)
+        RW_TRY_OUT(make_neighbours(tables->ctx, rules, dataset, gains, longest, args, &made));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_grade, made.grade, dataset->n_docs));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_over, made.ideal, dataset->n_queries));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_weight, made.weight, longest));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_power, NULL, dataset->n_docs));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_key, NULL, dataset->n_docs));
+    RW_TRY_OUT(init_rank(lambda, dataset));
+    args->n_large = lambda->rank.large.n;
+    args->d_offset = lambda->rank.d_offset;
+    args->d_query = lambda->rank.d_by_size;
+    args->d_order = lambda->rank.d_order;
+out:
+    made_release(&made);
+    return status;
 }
 
-static uint64_t bytes_of_neighbours(const struct rw_engine_rules *rules,
-                                    const struct rw_dataset *dataset)
+static int run_neighbours(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                          void *stream)
 {
-    (void)rules;
-    return rw_cuda_neighbours_plan_bytes(dataset);
-}
-
-static int run_neighbours(struct rw_cuda_lambda *lambda, const double *d_scores,
-                          const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
-                          struct rw_cuda_lambda_info *d_info)
-{
-    struct rw_neighbours_args args = lambda->neighbours.args;
-    args.d_doc_weight = lambda->real.d_doc_weight;
-    args.d_scores = d_scores;
-    args.d_sampled = d_sampled;
-    args.d_pair = d_pair;
-    args.d_info = d_info;
-    RW_TRY(rw_cuda_neighbours_run(lambda->tables.ctx, &lambda->neighbours, &args,
-                                  lambda->tables.device->n_multiprocessors, stream));
-    return share(lambda, &d_info->largest_lambda, 2);
-}
-
-static uint32_t launches_of_neighbours(const struct rw_cuda_lambda *lambda)
-{
-    return rw_cuda_neighbours_launches(&lambda->neighbours);
+    struct rw_ctx *ctx = lambda->tables.ctx;
+    struct rw_neighbours_args *args = &lambda->neighbours;
+    args->run = *run;
+    RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_begin(args, stream));
+    for (uint32_t p = 0; p < args->rule.permutations; p++) {
+        RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_keys(args, p, stream));
+        RW_CU(ctx,
+              (cudaError_t)rw_cuda_rank_run(&lambda->rank, args->d_key, run->d_sampled, stream));
+        RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_add(args, stream));
+    }
+    RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_finish(
+                   args, lambda->tables.device->n_multiprocessors, stream));
+    return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
 /* ---- The table ---- */
 
 struct objective {
+    /* Without a device only the tables' bytes are counted, and gains are NULL. */
     int (*load)(struct rw_cuda_lambda *, const struct rw_engine_rules *, const struct rw_dataset *,
                 const double *gains);
-    uint64_t (*bytes)(const struct rw_engine_rules *, const struct rw_dataset *); /* of `load` */
-    int (*run)(struct rw_cuda_lambda *, const double *d_scores, const uint8_t *d_sampled,
-               void *stream, struct rw_lambda_pair *d_pair, struct rw_cuda_lambda_info *d_info);
-    uint32_t (*launches)(const struct rw_cuda_lambda *);
+    int (*run)(struct rw_cuda_lambda *, const struct rw_cuda_lambda_run *, void *stream);
 };
 
 static const struct objective *objective_of(const struct rw_engine_rules *rules)
 {
     static const struct objective objectives[] = {
-        [RW_OBJECTIVE_HOST] = {load_handed, bytes_of_handed, run_reals, launches_of_reals},
-        [RW_OBJECTIVE_PAIRS] = {load_lambdas, bytes_of_lambdas, run_lambdas, launches_of_lambdas},
-        [RW_OBJECTIVE_RESIDUALS] = {load_residuals, bytes_of_residuals, run_reals,
-                                    launches_of_reals},
-        [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, bytes_of_neighbours, run_neighbours,
-                                     launches_of_neighbours},
+        [RW_OBJECTIVE_HOST] = {load_handed, run_reals},
+        [RW_OBJECTIVE_PAIRS] = {load_lambdas, run_lambdas},
+        [RW_OBJECTIVE_RESIDUALS] = {load_residuals, run_reals},
+        [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, run_neighbours},
     };
     return &objectives[rules->objective ? rules->objective->device : RW_OBJECTIVE_HOST];
 }
@@ -434,9 +441,7 @@ static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rul
         RW_TRY(RW_DEVICE_TABLE(&lambda->tables, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    const struct rw_objective_rule of_pair = {.pair = rules->lambda};
-    RW_TRY(rw_objective_check(lambda->tables.ctx, rules->objective,
-                              rules->rule ? rules->rule : &of_pair, dataset, 1.0));
+    lambda->objective = objective_of(rules);
     return lambda->objective->load(lambda, rules, dataset, gains);
 }
 
@@ -444,12 +449,13 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                        const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
                        const double *gains, struct rw_cuda_lambda **out)
 {
+    const struct rw_objective_rule of_pair = {.pair = rules->lambda};
     struct rw_cuda_lambda *lambda;
     *out = NULL;
+    RW_TRY(rw_objective_check(ctx, rules->objective, rules->rule ? rules->rule : &of_pair, dataset,
+                              1.0));
     RW_TRY(RW_NEW(ctx, lambda, 1));
     lambda->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
-    lambda->objective = objective_of(rules);
-    lambda->n_docs = dataset->n_docs;
     const int status = load(lambda, rules, dataset, gains);
     if (status < 0) {
         rw_cuda_lambda_free(lambda);
@@ -475,14 +481,15 @@ uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda)
 uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
                                    const struct rw_dataset *dataset)
 {
-    return (dataset->weight ? (uint64_t)dataset->n_docs * sizeof(double) : 0) +
-           objective_of(rules)->bytes(rules, dataset);
+    struct rw_cuda_lambda none = {.objective = NULL};
+    (void)load(&none, rules, dataset, NULL);
+    return none.tables.bytes;
 }
 
-static int hand_over(struct rw_cuda_lambda *lambda, const void *gradients, const void *hessians,
-                     int is_fixed)
+int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
+                                 const void *hessians, int is_fixed)
 {
-    const size_t bytes = (size_t)lambda->n_docs * sizeof(double);
+    const size_t bytes = (size_t)lambda->real.n_docs * sizeof(double);
     struct rw_ctx *ctx = lambda->tables.ctx;
     const struct rw_device *device = lambda->tables.device;
     lambda->real.is_fixed = is_fixed;
@@ -490,22 +497,10 @@ static int hand_over(struct rw_cuda_lambda *lambda, const void *gradients, const
     return rw_transfer_write(ctx, device, (void *)lambda->real.d_hessian, hessians, bytes);
 }
 
-int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
-                                 const double *hessians)
-{
-    return hand_over(lambda, gradients, hessians, 0);
-}
-
-int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lambdas,
-                               const int64_t *hessians)
-{
-    return hand_over(lambda, lambdas, hessians, 1);
-}
-
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc)
 {
-    lambda->neighbours.args.tree = tree;
-    lambda->neighbours.args.first_doc = first_doc;
+    lambda->neighbours.tree = tree;
+    lambda->neighbours.first_doc = first_doc;
 }
 
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user)
@@ -514,136 +509,17 @@ void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn larg
     lambda->largest_user = user;
 }
 
-int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
-                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
-                        struct rw_cuda_lambda_info *d_info)
+int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                        void *stream)
 {
-    rw_transfer_launched(lambda->tables.device, rw_cuda_lambda_launches(lambda));
-    return lambda->objective->run(lambda, d_scores, d_sampled, stream, d_pair, d_info);
+    return lambda->objective->run(lambda, run, stream);
 }
 
-int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const uint8_t *d_sampled, void *stream,
-                            struct rw_lambda_pair *d_pair, struct rw_cuda_lambda_info *d_info)
+int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                            void *stream)
 {
-    struct rw_gradient_args args = lambda->real;
-    args.d_sampled = d_sampled;
-    args.d_pair = d_pair;
-    args.d_info = d_info;
-    const int n_multiprocessors = lambda->tables.device->n_multiprocessors;
-    rw_transfer_launched(lambda->tables.device, 2);
-    RW_CU(lambda->tables.ctx,
-          (cudaError_t)rw_cuda_gradients_largest(&args, n_multiprocessors, stream));
-    return share(lambda, &d_info->largest_lambda, 2);
-}
-
-uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda)
-{
-    return lambda->objective->launches(lambda);
-}
-
-/* What the host makes of a training set. */
-struct made {
-    uint32_t longest;
-    double *grade;  /* [n_docs] */
-    double *over;   /* [n_queries] */
-    double *weight; /* [longest] */
-};
-
-static int make(struct rw_ctx *ctx, const struct rw_engine_rules *rules,
-                const struct rw_neighbours_rule *own, const struct rw_dataset *dataset,
-                const double *gains, struct made *made)
-{
-    int status = RW_OK;
-    double *discount = NULL;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, made->grade, dataset->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, made->over, dataset->n_queries));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, made->weight, made->longest));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, discount, made->longest));
-    rules->objective->positions(rules->rule, made->weight, made->longest);
-    rw_neighbours_grades(own, gains, dataset->label, dataset->n_docs, made->grade);
-    rw_discounts(discount, made->longest);
-    RW_TRY_OUT(rw_ideal_dcgs(ctx, gains, dataset->query_offset, dataset->n_queries, own->truncation,
-                             discount, made->over));
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const uint32_t first = dataset->query_offset[q];
-        made->over[q] = rw_neighbours_over(own, made->grade + first,
-                                           dataset->query_offset[q + 1] - first, made->over[q]);
-    }
-out:
-    rw_mem_free(discount);
-    return status;
-}
-
-static void made_release(struct made *made)
-{
-    rw_mem_free(made->grade);
-    rw_mem_free(made->over);
-    rw_mem_free(made->weight);
-}
-
-/* made: of tables without a device its longest query alone. */
-static int make_tables(struct rw_device_tables *tables, const struct rw_dataset *dataset,
-                       const struct made *made, struct rw_cuda_neighbours *neighbours)
-{
-    struct rw_neighbours_args *args = &neighbours->args;
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_grade, made->grade, dataset->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_over, made->over, dataset->n_queries));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_weight, made->weight, made->longest));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_power, NULL, dataset->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_key, NULL, dataset->n_docs));
-    return rw_cuda_rank_init(tables, dataset->n_docs, dataset->n_queries, dataset->query_offset,
-                             &neighbours->rank);
-}
-
-int rw_cuda_neighbours_init(struct rw_device_tables *tables, const struct rw_engine_rules *rules,
-                            const struct rw_dataset *dataset, const double *gains,
-                            struct rw_cuda_neighbours *neighbours)
-{
-    struct rw_neighbours_args *args = &neighbours->args;
-    struct made made = {.longest = rw_longest_query(dataset->query_offset, dataset->n_queries)};
-    rw_neighbours_rule_init(&args->rule, rules->rule);
-    args->seed = rules->rule->seed;
-    args->n_docs = dataset->n_docs;
-    args->n_queries = dataset->n_queries;
-    int status = make(tables->ctx, rules, &args->rule, dataset, gains, &made);
-    if (status >= 0)
-        status = make_tables(tables, dataset, &made, neighbours);
-    args->n_large = neighbours->rank.large.n;
-    args->d_offset = neighbours->rank.d_offset;
-    args->d_query = neighbours->rank.d_by_size;
-    args->d_order = neighbours->rank.d_order;
-    made_release(&made);
-    return status;
-}
-
-uint64_t rw_cuda_neighbours_plan_bytes(const struct rw_dataset *dataset)
-{
-    struct rw_device_tables none = {.device = NULL};
-    struct rw_cuda_neighbours neighbours;
-    const struct made made = {.longest =
-                                  rw_longest_query(dataset->query_offset, dataset->n_queries)};
-    (void)make_tables(&none, dataset, &made, &neighbours);
-    return none.bytes;
-}
-
-int rw_cuda_neighbours_run(struct rw_ctx *ctx, const struct rw_cuda_neighbours *neighbours,
-                           const struct rw_neighbours_args *args, int n_multiprocessors,
-                           void *stream)
-{
-    RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_begin(args, stream));
-    for (uint32_t p = 0; p < args->rule.permutations; p++) {
-        RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_keys(args, p, stream));
-        RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&neighbours->rank, args->d_key, args->d_sampled,
-                                                 stream));
-        RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_add(args, stream));
-    }
-    RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_finish(args, n_multiprocessors, stream));
-    return RW_OK;
-}
-
-uint32_t rw_cuda_neighbours_launches(const struct rw_cuda_neighbours *neighbours)
-{
-    const struct rw_neighbours_args *args = &neighbours->args;
-    const uint32_t adds = (args->n_large > 0) + (args->n_queries > args->n_large);
-    return 4 + args->rule.permutations * (1 + rw_cuda_rank_launches(&neighbours->rank) + adds);
+    lambda->real.run = *run;
+    RW_CU(lambda->tables.ctx, (cudaError_t)rw_cuda_gradients_largest(
+                                  &lambda->real, lambda->tables.device->n_multiprocessors, stream));
+    return share(lambda, &run->d_info->largest_lambda, 2);
 }

@@ -8,10 +8,9 @@
 #ifndef RW_GPU_LAMBDA_CUDA_H
 #define RW_GPU_LAMBDA_CUDA_H
 
-#include "gpu/device/device.h"
-#include "tree/engine.h"
 #include "gpu/metric/metric_cuda.h"
 #include "objective/neighbours.h"
+#include "tree/engine.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +28,15 @@ struct rw_cuda_lambda_info {
     uint64_t gradient_bits, hessian_bits;
 };
 
+/* What a run reads and writes; pointers of the device. */
+struct rw_cuda_lambda_run {
+    const double *d_scores; /* [n_docs] finite (not read for custom gradients) */
+    /* [n_docs] by document, the same within a query; not 0: in the sample. NULL: all are */
+    const uint8_t *d_sampled;
+    struct rw_lambda_pair *d_pair;      /* [n_docs] written for sampled documents, in fixed point */
+    struct rw_cuda_lambda_info *d_info; /* written */
+};
+
 /* rules, dataset, gains ([n_docs]; only of an objective that ranks, else NULL) are not kept. Copies
  * go through the device's stream; returns when they are done. RW_ERR_DATA as the objective's
  * check. */
@@ -41,38 +49,28 @@ uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda);
 uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
                                    const struct rw_dataset *dataset);
 
-/* Without an objective only, before the first run. gradients, hessians: [n_docs], on the host,
- * without the documents' weights. Waits for the copy. */
-int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
-                                 const double *hessians);
-/* The same in fixed point, of magnitudes under 2^62, with the documents' weights. */
-int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lambdas,
-                               const int64_t *hessians);
+/* Without an objective only, before the first run. gradients, hessians: [n_docs], on the host, of
+ * double, without the documents' weights; or, is_fixed, in fixed point, of int64_t of magnitudes
+ * under 2^62, with them. Waits for the copy. */
+int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
+                                 const void *hessians, int is_fixed);
 
 /* Before a run of RW_OBJECTIVE_NEIGHBOURS: the tree that it draws for, and how many documents other
  * ranks have before these. */
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
 
-/* Enqueues one tree's gradients on the cudaStream_t. Device pointers:
- *   d_scores  [n_docs] finite (not read for custom gradients)
- *   d_sampled [n_docs] by document, the same within a query; not 0: in the sample. NULL: all are
- *   d_pair    [n_docs] written for sampled documents, in fixed point; others unspecified
- *   d_info    written
- * One run at a time of an object: it has scratch of its own. Returns RW_OK or what a launch said.
- */
-int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
-                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
-                        struct rw_cuda_lambda_info *d_info);
+/* Enqueues one tree's gradients on the cudaStream_t. One run at a time of an object: it has scratch
+ * of its own. Returns RW_OK or what a launch said. */
+int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                        void *stream);
 /* After a run, where fewer documents than it saw are to count: d_info's largest magnitudes, of
  * those with d_sampled not 0. */
-int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const uint8_t *d_sampled, void *stream,
-                            struct rw_lambda_pair *d_pair, struct rw_cuda_lambda_info *d_info);
+int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                            void *stream);
 /* Of many ranks: runs enqueue `largest` where they have numbers of this rank's on the device, n of
  * them, that are to become the largest of all ranks'. NULL, as at first: one rank. */
 typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user);
-/* Kernels and fills that one run enqueues. */
-uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda);
 
 /* What lambda_cuda.c hands to the kernels of cu_lambda.cu and cu_gradient.cu. All pointers are of
  * the device. Launchers return a cudaError_t. */
@@ -118,12 +116,8 @@ struct rw_lambda_args {
     const struct rw_lambda_job *d_job;
     const struct rw_lambda_tile *d_tile;
     struct rw_lambda_total *d_total; /* [n_spread] */
-    /* of a run */
-    const uint32_t *d_order; /* [n_docs] */
-    const double *d_scores;
-    const uint8_t *d_sampled;
-    struct rw_lambda_pair *d_pair; /* [n_docs] */
-    struct rw_cuda_lambda_info *d_info;
+    const uint32_t *d_order;         /* [n_docs] of a run, too */
+    struct rw_cuda_lambda_run run;
 };
 
 struct rw_gradient_args {
@@ -132,10 +126,7 @@ struct rw_gradient_args {
     const double *d_gradient, *d_hessian; /* handed over; else NULL */
     int is_fixed;                         /* these are integers, the documents' weights within */
     const double *d_doc_weight;           /* NULL: all 1 */
-    const double *d_scores;
-    const uint8_t *d_sampled;
-    struct rw_lambda_pair *d_pair; /* [n_docs] */
-    struct rw_cuda_lambda_info *d_info;
+    struct rw_cuda_lambda_run run;
 };
 
 /* Documents of a job below its upper ones. */
@@ -159,8 +150,8 @@ int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiproc
 int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
                               void *stream);
 
-/* What the host hands to the kernels of cu_neighbours.cu. All pointers are of the device.
- * Launchers return a cudaError_t. */
+/* What the host hands to the kernels of cu_neighbours.cu: for each ranking with noise, keys, the
+ * order of each query's documents by them (metric_cuda.h), and pairs of neighbours. */
 struct rw_neighbours_args {
     struct rw_neighbours_rule rule;
     uint64_t seed;
@@ -177,10 +168,7 @@ struct rw_neighbours_args {
     double *d_key;              /* [n_docs] of the ranking at hand */
     /* of a run */
     uint32_t first_doc, tree;
-    const double *d_scores;
-    const uint8_t *d_sampled;
-    struct rw_lambda_pair *d_pair; /* [n_docs] sums, in the end the final integers */
-    struct rw_cuda_lambda_info *d_info;
+    struct rw_cuda_lambda_run run; /* pairs are sums, in the end the final integers */
 };
 
 /* Powers of all documents; sums and d_info cleared. */
@@ -192,25 +180,6 @@ int rw_cuda_neighbours_add(const struct rw_neighbours_args *args, void *stream);
 /* The final integers, and d_info. */
 int rw_cuda_neighbours_finish(const struct rw_neighbours_args *args, int n_multiprocessors,
                               void *stream);
-
-/* YetiRank's gradients on the device, of any delta (objective/neighbours.h): for each ranking with
- * noise, keys, the order of each query's documents by them (metric_cuda.h), and pairs of
- * neighbours. A part of struct rw_cuda_lambda, whose tables its memory is. */
-struct rw_cuda_neighbours {
-    struct rw_cuda_rank rank;
-    struct rw_neighbours_args args; /* but what is of a run */
-};
-
-/* rules->rule is read. gains: [n_docs]. Nothing is kept of the dataset. */
-int rw_cuda_neighbours_init(struct rw_device_tables *tables, const struct rw_engine_rules *rules,
-                            const struct rw_dataset *dataset, const double *gains,
-                            struct rw_cuda_neighbours *neighbours);
-uint64_t rw_cuda_neighbours_plan_bytes(const struct rw_dataset *dataset);
-/* args: neighbours->args with those of a run. As rw_cuda_lambdas_run. */
-int rw_cuda_neighbours_run(struct rw_ctx *ctx, const struct rw_cuda_neighbours *neighbours,
-                           const struct rw_neighbours_args *args, int n_multiprocessors,
-                           void *stream);
-uint32_t rw_cuda_neighbours_launches(const struct rw_cuda_neighbours *neighbours);
 
 #ifdef __cplusplus
 }

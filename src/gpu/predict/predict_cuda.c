@@ -17,14 +17,15 @@ enum { PIECE_DOCS = 8192 };
 struct scorer_cuda {
     struct rw_device_scorer base; /* first: handed out by its address */
     struct rw_device *device;
-    struct rw_device_tables tables; /* of the model */
+    struct rw_device_tables tables; /* of the model, and d_looked_up */
     struct rw_predict_plan plan;    /* owned */
     struct rw_predict_args args;
     struct rw_predict_look_up look_up;
-    float *d_looked_up; /* [streams][n_used][chunk_docs]; NULL: no slot has a set; owned */
+    float *d_looked_up; /* [streams][n_used][chunk_docs]; NULL: no slot has a set */
     double *d_score;    /* owned */
     size_t score_room;  /* documents of d_score */
     uint32_t chunk_docs;
+    uint64_t n_launches; /* of the run */
     struct rw_transfer_pipe *pipe;
 };
 
@@ -40,7 +41,6 @@ static void close_cuda(struct rw_device_scorer *base)
     rw_transfer_pipe_free(s->pipe); /* waits, so that nothing below is in use */
     rw_device_tables_free(&s->tables);
     rw_device_free(s->d_score);
-    rw_device_free(s->d_looked_up);
     rw_predict_plan_release(&s->plan);
     rw_device_close(s->device);
     rw_mem_free(s);
@@ -98,7 +98,7 @@ static int look_up(struct scorer_cuda *s, const struct rw_transfer_chunk *chunk,
     look_up.n_docs = n_docs;
     look_up.d_to = s->d_looked_up + (size_t)chunk->place * s->chunk_docs * look_up.n_used;
     *d_value = look_up.d_to;
-    rw_transfer_launched(s->device, 1);
+    s->n_launches++;
     RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict_look_up(&look_up, chunk->stream));
     return RW_OK;
 }
@@ -111,7 +111,7 @@ static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
     RW_TRY(look_up(s, chunk, note->n_docs, &args.d_value));
     args.n_docs = note->n_docs;
     args.d_score = s->d_score + note->begin;
-    rw_transfer_launched(s->device, 1);
+    s->n_launches++;
     RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict(&args, chunk->stream));
     return RW_OK;
 }
@@ -154,6 +154,7 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     int status = RW_OK;
     if (n_docs == 0)
         return RW_OK;
+    s->n_launches = 0;
     rw_transfer_counts(s->device, &before);
     RW_TRY_OUT(rw_flat_columns(base->ctx, base->flat, dataset, &column));
     RW_TRY_OUT(grow_scores(s, n_docs));
@@ -164,8 +165,7 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
            "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
            "launches, %llu bytes sent, %llu fetched",
            s->device->number, s->device->name, n_docs, s->plan.n_columns, base->flat->n_trees,
-           s->args.n_batches, rw_clock_ms() - start,
-           (unsigned long long)(after.launches - before.launches),
+           s->args.n_batches, rw_clock_ms() - start, (unsigned long long)s->n_launches,
            (unsigned long long)(after.bytes_to_device - before.bytes_to_device),
            (unsigned long long)(after.bytes_to_host - before.bytes_to_host));
 out:
@@ -212,9 +212,8 @@ static int load_sets(struct scorer_cuda *s)
     RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_set, flat->set_word,
                            (size_t)flat->n_sets * flat->set_words));
     s->look_up.set_words = flat->set_words;
-    return rw_device_alloc(s->base.ctx, (void **)&s->d_looked_up,
-                           (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used *
-                               sizeof(*s->d_looked_up));
+    return RW_DEVICE_TABLE(tables, s->d_looked_up, NULL,
+                           (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used);
 }
 
 static int load(struct scorer_cuda *s)
