@@ -16,6 +16,7 @@
 
 #include "base/bits.h"
 #include "gpu/binning/device_cuts.h"
+#include "gpu/device/kernel.cuh"
 
 enum { THREADS = 256, RANKS = RW_MAX_BOUNDS + 1, BLOCKS_MOST = 4096 };
 /* A block that counts codes takes at least so many, so that clearing and adding its cells is little
@@ -24,8 +25,7 @@ enum { COUNTED_DOCS = 8192 };
 
 static unsigned blocks_of(uint64_t n)
 {
-    const uint64_t blocks = (n + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < 1 ? 1 : blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+    return blocks_up_to(BLOCKS_MOST, n, THREADS);
 }
 
 static size_t round_up(size_t bytes)
@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-static cudaError_t make_keys(const struct rw_cuda_entries *values, int absent_missing,
-                             uint32_t *d_key, cudaStream_t stream)
+static int make_keys(const struct rw_cuda_entries *values, int absent_missing, uint32_t *d_key,
+                     cudaStream_t stream)
 {
     fill_rest(values, absent_missing ? NO_KEY : RW_KEY_OF_ZERO, d_key, stream);
     if (values->n > 0)
@@ -205,35 +205,26 @@ extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job,
 {
     cudaStream_t const on = (cudaStream_t)stream;
     struct cut_parts p = parts_of(job);
-    cudaError_t error = make_keys(values, job->absent_missing, job->d_key, on);
-    if (error == cudaSuccess)
-        error = cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes, (const uint32_t *)job->d_key,
-                                               p.d_all, (uint64_t)job->n_docs, 0, 32, on);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(p.d_n_unique, 0, sizeof *p.d_n_unique, on);
-    if (error == cudaSuccess && job->d_sample_row && job->n_sample > 0) {
-        cut_sample_kernel<<<blocks_of(job->n_sample), THREADS, 0, on>>>(
-            job->d_key, job->d_sample_row, job->n_sample, p.d_sample);
-        error = cudaGetLastError();
-        if (error == cudaSuccess)
-            error = cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes,
-                                                   (const uint32_t *)p.d_sample, p.d_sample_sorted,
-                                                   (uint64_t)job->n_sample, 0, 32, on);
+    TRY_CUDA(make_keys(values, job->absent_missing, job->d_key, on));
+    TRY_CUDA(cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes, (const uint32_t *)job->d_key,
+                                            p.d_all, (uint64_t)job->n_docs, 0, 32, on));
+    TRY_CUDA(cudaMemsetAsync(p.d_n_unique, 0, sizeof *p.d_n_unique, on));
+    if (job->d_sample_row && job->n_sample > 0) {
+        TRY_CUDA(launch_grid(cut_sample_kernel, blocks_of(job->n_sample), THREADS, stream,
+                             job->d_key, job->d_sample_row, job->n_sample, p.d_sample));
+        TRY_CUDA(cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes,
+                                                (const uint32_t *)p.d_sample, p.d_sample_sorted,
+                                                (uint64_t)job->n_sample, 0, 32, on));
     }
-    if (error == cudaSuccess && job->n_sample > 0)
-        error =
-            cub::DeviceSelect::Unique(p.d_temp, p.temp_bytes, (const uint32_t *)p.d_sample_sorted,
-                                      p.d_unique, p.d_n_unique, (int64_t)job->n_sample, on);
-    if (error != cudaSuccess)
-        return error;
+    if (job->n_sample > 0)
+        TRY_CUDA(cub::DeviceSelect::Unique(p.d_temp, p.temp_bytes,
+                                           (const uint32_t *)p.d_sample_sorted, p.d_unique,
+                                           p.d_n_unique, (int64_t)job->n_sample, on));
     const struct cut_sorted sorted = {p.d_all,     p.d_sample_sorted, p.d_unique, p.d_n_unique,
                                       job->n_docs, job->n_sample,     job->bins};
     /* The kernel writes as many boundaries as there are, but the host reads the whole record. */
-    error = cudaMemsetAsync(job->d_out, 0, sizeof *job->d_out, on);
-    if (error != cudaSuccess)
-        return error;
-    cut_bounds_kernel<<<1, RANKS, 0, on>>>(sorted, job->d_out);
-    return cudaGetLastError();
+    TRY_CUDA(cudaMemsetAsync(job->d_out, 0, sizeof *job->d_out, on));
+    return launch_grid(cut_bounds_kernel, 1, RANKS, stream, sorted, job->d_out);
 }
 
 /* ---- codes ---- */

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "gpu/device/device.h"
+#include "gpu/device/kernel.cuh"
 
 enum { WARP = 32, THREADS = 1024, UNROLL = 8 };
 
@@ -35,7 +36,6 @@ extern "C" size_t rw_cuda_link_bytes(int n_multiprocessors)
 extern "C" int rw_cuda_link_gather(const void *from, uint64_t n_rows, int n_multiprocessors,
                                    void *d_to, void *stream)
 {
-    gather_kernel<<<(unsigned)n_multiprocessors, THREADS, 0, (cudaStream_t)stream>>>(
-        (const uint32_t *)from, n_rows, (uint32_t *)d_to);
-    return cudaGetLastError();
+    return launch_grid(gather_kernel, (unsigned)n_multiprocessors, THREADS, stream,
+                       (const uint32_t *)from, n_rows, (uint32_t *)d_to);
 }

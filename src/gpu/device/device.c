@@ -189,38 +189,38 @@ uint64_t rw_device_free_bytes(int number)
 
 static int by_size(const void *a, const void *b)
 {
-    const float x = *(const float *)a, y = *(const float *)b;
+    const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 static int time_run(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
-                    void *user, cudaEvent_t begin, cudaEvent_t end, float *ms)
+                    void *user, const cudaEvent_t event[2], float *ms)
 {
     cudaStream_t stream = (cudaStream_t)device->stream;
-    RW_CU(ctx, cudaEventRecord(begin, stream));
+    RW_CU(ctx, cudaEventRecord(event[0], stream));
     RW_TRY(run(user));
-    RW_CU(ctx, cudaEventRecord(end, stream));
-    RW_CU(ctx, cudaEventSynchronize(end));
-    RW_CU(ctx, cudaEventElapsedTime(ms, begin, end));
+    RW_CU(ctx, cudaEventRecord(event[1], stream));
+    RW_CU(ctx, cudaEventSynchronize(event[1]));
+    RW_CU(ctx, cudaEventElapsedTime(ms, event[0], event[1]));
     return RW_OK;
 }
 
-static int time_runs(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
-                     int (*run)(void *user), void *user, float *ms)
+int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
+                        void *user, double *ms)
 {
-    cudaEvent_t begin, end;
-    int status = RW_OK;
-    RW_CU(ctx, cudaEventCreate(&begin));
-    const cudaError_t error = cudaEventCreate(&end);
-    if (error != cudaSuccess) {
-        status = rw_cu_fail(ctx, error, "cudaEventCreate");
-        RW_CU_MAY_FAIL(cudaEventDestroy(begin));
-        return status;
+    cudaEvent_t event[2];
+    int n_events = 0, status = RW_OK;
+    float one = 0.0f;
+    for (; n_events < 2 && status >= 0; n_events += status >= 0) {
+        const cudaError_t error = cudaEventCreate(&event[n_events]);
+        if (error != cudaSuccess)
+            status = rw_cu_fail(ctx, error, "cudaEventCreate");
     }
-    for (int i = 0; i < n_runs && status >= 0; i++)
-        status = time_run(ctx, device, run, user, begin, end, &ms[i]);
-    RW_CU_MAY_FAIL(cudaEventDestroy(begin));
-    RW_CU_MAY_FAIL(cudaEventDestroy(end));
+    if (status >= 0)
+        status = time_run(ctx, device, run, user, event, &one);
+    while (n_events > 0)
+        RW_CU_MAY_FAIL(cudaEventDestroy(event[--n_events]));
+    *ms = (double)one;
     return status;
 }
 
@@ -229,23 +229,15 @@ int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_run
                    double *most_ms)
 {
     enum { MOST_RUNS = 1000 };
-    float all[1 + MOST_RUNS], *ms = all + 1; /* the first is the warm-up */
+    double all[1 + MOST_RUNS], *ms = all + 1; /* the first is the warm-up */
     if (n_runs < 1 || n_runs > MOST_RUNS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs, MOST_RUNS);
-    RW_TRY(time_runs(ctx, device, 1 + n_runs, run, user, all));
+    for (int i = 0; i < 1 + n_runs; i++)
+        RW_TRY(rw_device_time_once(ctx, device, run, user, &all[i]));
     qsort(ms, (size_t)n_runs, sizeof(ms[0]), by_size);
-    *median_ms = (double)ms[n_runs / 2];
-    *least_ms = (double)ms[0];
-    *most_ms = (double)ms[n_runs - 1];
-    return RW_OK;
-}
-
-int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
-                        void *user, double *ms)
-{
-    float one;
-    RW_TRY(time_runs(ctx, device, 1, run, user, &one));
-    *ms = (double)one;
+    *median_ms = ms[n_runs / 2];
+    *least_ms = ms[0];
+    *most_ms = ms[n_runs - 1];
     return RW_OK;
 }
 

@@ -28,6 +28,37 @@ static __device__ __forceinline__ void let_next_launch_begin()
 #endif
 }
 
+/* In functions that return a cudaError_t, or an int that is one. */
+#define TRY_CUDA(call)                  \
+    do {                                \
+        const int failed = (int)(call); \
+        if (failed != cudaSuccess)      \
+            return (cudaError_t)failed; \
+    } while (0)
+
+/* Blocks of `threads` threads for n items: at least so many threads; or no more than `most` blocks
+ * (1 at least), which stride over the items. */
+static inline unsigned blocks_for(uint64_t n, unsigned threads)
+{
+    return (unsigned)((n + threads - 1) / threads);
+}
+static inline unsigned blocks_up_to(uint64_t most, uint64_t n, unsigned threads)
+{
+    const uint64_t blocks = (n + threads - 1) / threads;
+    return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
+/* Launches a kernel, if its grid has any blocks. */
+template <class... TYPES, class... ARGUMENTS>
+static int launch_grid(void (*kernel)(TYPES...), dim3 grid, unsigned threads, void *stream,
+                       const ARGUMENTS &...arguments)
+{
+    if (grid.x == 0 || grid.y == 0)
+        return cudaSuccess;
+    kernel<<<grid, threads, 0, (cudaStream_t)stream>>>(arguments...);
+    return cudaGetLastError();
+}
+
 /* May a launch begin while the one before it ends? Where kernels wait: not on a newer GPU, if they
  * were compiled for older ones. Asked once a device, for they all were for the same. */
 template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)

@@ -87,10 +87,8 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS)
 
 extern "C" int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream)
 {
-    const uint32_t blocks = (copies->n_docs / DOCS + 1) * copies->n;
-    if (blocks > 0)
-        copy_kernel<<<blocks, COLUMNS_THREADS, 0, (cudaStream_t)stream>>>(*copies);
-    return cudaGetLastError();
+    return launch_grid(copy_kernel, (copies->n_docs / DOCS + 1) * copies->n, COLUMNS_THREADS,
+                       stream, *copies);
 }
 
 static __global__ void __launch_bounds__(COLUMNS_THREADS)
@@ -112,11 +110,8 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
                                    uint32_t n_docs, uint64_t first_doc, unsigned long long *d_sum,
                                    void *stream)
 {
-    const dim3 blocks(n_features, SUM_BLOCKS);
-    if (n_features > 0)
-        sum_kernel<<<blocks, COLUMNS_THREADS, 0, (cudaStream_t)stream>>>(d_column, n_docs,
-                                                                         first_doc, d_sum);
-    return cudaGetLastError();
+    return launch_grid(sum_kernel, dim3(n_features, SUM_BLOCKS), COLUMNS_THREADS, stream, d_column,
+                       n_docs, first_doc, d_sum);
 }
 
 /* ---- histograms that move ----
@@ -154,11 +149,8 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
 {
     const uint64_t sum_words =
         (uint64_t)cells->n_cells * rw_hist_sum_bytes(cells->narrow) / sizeof(uint32_t);
-    if (moves->n == 0 || cells->n_cells == 0)
-        return cudaSuccess;
-    move_kernel<<<dim3(MOVE_BLOCKS, moves->n), MOVE_THREADS, 0, (cudaStream_t)stream>>>(
-        *cells, *moves, sum_words);
-    return cudaGetLastError();
+    return launch_grid(move_kernel, dim3(cells->n_cells ? MOVE_BLOCKS : 0, moves->n), MOVE_THREADS,
+                       stream, *cells, *moves, sum_words);
 }
 
 /* ---- scores ----
@@ -196,12 +188,8 @@ extern "C" int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_valu
                                   const uint8_t *d_sampled, uint32_t n_docs, double *d_score,
                                   void *stream)
 {
-    const uint64_t blocks = ((uint64_t)n_docs + 2 * SCORES_THREADS - 1) / (2 * SCORES_THREADS);
-    if (blocks == 0)
-        return cudaSuccess;
-    values_kernel<<<(unsigned)blocks, SCORES_THREADS, 0, (cudaStream_t)stream>>>(
-        d_leaf_of, d_value, d_sampled, n_docs, d_score);
-    return cudaGetLastError();
+    return launch_grid(values_kernel, blocks_for(n_docs, 2 * SCORES_THREADS), SCORES_THREADS,
+                       stream, d_leaf_of, d_value, d_sampled, n_docs, d_score);
 }
 
 /* BY_SET: some nodes may have sets. */
@@ -228,13 +216,7 @@ static __global__ void __launch_bounds__(SCORES_THREADS) walk_kernel(const struc
 
 extern "C" int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream)
 {
-    const uint64_t chunks = ((uint64_t)walk->n_docs + SCORES_THREADS - 1) / SCORES_THREADS;
-    const unsigned blocks = (unsigned)(chunks > 65535 ? 65535 : chunks);
-    if (blocks == 0)
-        return cudaSuccess;
-    if (walk->by_set)
-        walk_kernel<1><<<blocks, SCORES_THREADS, 0, (cudaStream_t)stream>>>(*walk);
-    else
-        walk_kernel<0><<<blocks, SCORES_THREADS, 0, (cudaStream_t)stream>>>(*walk);
-    return cudaGetLastError();
+    const unsigned most = blocks_for(walk->n_docs, SCORES_THREADS);
+    return launch_grid(walk->by_set ? walk_kernel<1> : walk_kernel<0>, most > 65535 ? 65535 : most,
+                       SCORES_THREADS, stream, *walk);
 }

@@ -83,30 +83,24 @@ struct rw_cuda_begin {
     struct rw_cuda_lambda_info info;
 };
 
+/* A sample of queries, or of documents, the same for both but for what is of queries alone. */
 struct rw_cuda_sample {
-    uint64_t seed, threshold; /* a query is kept iff its random number is under it */
+    uint64_t seed, threshold; /* one is kept iff its random number is under it */
     uint32_t tree, n_queries, n_docs;
-    uint32_t first_query;           /* its number among all ranks' */
+    uint32_t first;                 /* the first one's number among all ranks' */
     const uint32_t *d_query_offset; /* [n_queries + 1] */
     uint8_t *d_kept;                /* [n_queries] scratch */
-    unsigned long long *d_lowest;   /* [2] scratch: lowest (random, query), and how many are kept */
-    uint8_t *d_sampled;             /* [n_docs] written: 1 in the sample */
+    unsigned long long *d_lowest;   /* [2] scratch: lowest (random, item), and how many are kept */
+    uint8_t *d_sampled;             /* [n_docs] 1 in the sample: of queries written; of documents, a
+                                       sample of those that have it */
 };
 /* In two steps: d_kept and d_lowest; then d_sampled, where the query with the lowest number stands
  * in for a sample of none. */
 int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream);
 int rw_cuda_spread_queries(const struct rw_cuda_sample *sample, void *stream);
-
-struct rw_cuda_doc_sample {
-    uint64_t seed, threshold; /* a document is kept iff its random number is under it */
-    uint32_t tree, n_docs;
-    uint32_t first_doc;           /* its number among all ranks' */
-    unsigned long long *d_lowest; /* [2] scratch, as of queries */
-    uint8_t *d_sampled;           /* [n_docs] those with 1 are sampled */
-};
 /* The same steps for documents. */
-int rw_cuda_draw_docs(const struct rw_cuda_doc_sample *sample, void *stream);
-int rw_cuda_keep_doc(const struct rw_cuda_doc_sample *sample, void *stream);
+int rw_cuda_draw_docs(const struct rw_cuda_sample *sample, void *stream);
+int rw_cuda_keep_doc(const struct rw_cuda_sample *sample, void *stream);
 
 /* d_list: the documents with d_sampled not 0, ascending; all n_docs if d_sampled is NULL. */
 size_t rw_cuda_list_bytes(uint32_t n_docs); /* of scratch */

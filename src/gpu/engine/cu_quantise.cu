@@ -18,12 +18,6 @@
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
 static_assert(THREADS == 256, "blocks a multiprocessor: device_tuning.c");
 
-static unsigned blocks_of(uint64_t n, uint64_t most = MOST_BLOCKS)
-{
-    const uint64_t blocks = (n + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
-}
-
 /* ---- samples ---- */
 
 static __global__ void sample_kernel(const struct rw_cuda_sample a)
@@ -31,7 +25,7 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
     for (uint64_t q = blockIdx.x * (uint64_t)THREADS + threadIdx.x; q < a.n_queries;
          q += (uint64_t)gridDim.x * THREADS) {
         const uint32_t random =
-            rw_cuda_random(a.seed, a.first_query + q, a.tree, RW_STREAM_SAMPLE_QUERY);
+            rw_cuda_random(a.seed, a.first + q, a.tree, RW_STREAM_SAMPLE_QUERY);
         const int keep = random < a.threshold;
         a.d_kept[q] = (uint8_t)keep;
         atomicMin(&a.d_lowest[0], (unsigned long long)random << 32 | q);
@@ -55,14 +49,14 @@ static __global__ void spread_kernel(const struct rw_cuda_sample a)
     }
 }
 
-static __global__ void sample_docs_kernel(const struct rw_cuda_doc_sample a)
+static __global__ void sample_docs_kernel(const struct rw_cuda_sample a)
 {
     unsigned long long lowest = ~0ull, n_kept = 0;
     for (uint64_t doc = blockIdx.x * (uint64_t)THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * THREADS) {
         if (!a.d_sampled[doc])
             continue;
-        const uint64_t number = a.first_doc + doc;
+        const uint64_t number = a.first + doc;
         const uint4 four = rw_cuda_random4(a.seed, number / 4, a.tree, RW_STREAM_SAMPLE_DOC);
         const uint32_t random = number % 4 == 0   ? four.x
                                 : number % 4 == 1 ? four.y
@@ -84,7 +78,7 @@ static __global__ void sample_docs_kernel(const struct rw_cuda_doc_sample a)
         atomicAdd(&a.d_lowest[1], n_kept);
 }
 
-static __global__ void keep_doc_kernel(const struct rw_cuda_doc_sample a)
+static __global__ void keep_doc_kernel(const struct rw_cuda_sample a)
 {
     if (a.d_lowest[1] == 0 && a.d_lowest[0] != ~0ull)
         a.d_sampled[(uint32_t)a.d_lowest[0]] = 1;
@@ -98,35 +92,30 @@ static cudaError_t clear_lowest(unsigned long long *d_lowest, cudaStream_t strea
                                 : error;
 }
 
-extern "C" int rw_cuda_draw_docs(const struct rw_cuda_doc_sample *sample, void *stream)
+extern "C" int rw_cuda_draw_docs(const struct rw_cuda_sample *sample, void *stream)
 {
-    const cudaError_t error = clear_lowest(sample->d_lowest, (cudaStream_t)stream);
-    if (error != cudaSuccess)
-        return error;
-    sample_docs_kernel<<<blocks_of(sample->n_docs), THREADS, 0, (cudaStream_t)stream>>>(*sample);
-    return cudaGetLastError();
+    TRY_CUDA(clear_lowest(sample->d_lowest, (cudaStream_t)stream));
+    return launch_grid(sample_docs_kernel, blocks_up_to(MOST_BLOCKS, sample->n_docs, THREADS),
+                       THREADS, stream, *sample);
 }
 
-extern "C" int rw_cuda_keep_doc(const struct rw_cuda_doc_sample *sample, void *stream)
+extern "C" int rw_cuda_keep_doc(const struct rw_cuda_sample *sample, void *stream)
 {
-    keep_doc_kernel<<<1, 1, 0, (cudaStream_t)stream>>>(*sample);
-    return cudaGetLastError();
+    return launch_grid(keep_doc_kernel, 1, 1, stream, *sample);
 }
 
 extern "C" int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream)
 {
-    const cudaError_t error = clear_lowest(sample->d_lowest, (cudaStream_t)stream);
-    if (error != cudaSuccess)
-        return error;
-    sample_kernel<<<blocks_of(sample->n_queries), THREADS, 0, (cudaStream_t)stream>>>(*sample);
-    return cudaGetLastError();
+    TRY_CUDA(clear_lowest(sample->d_lowest, (cudaStream_t)stream));
+    return launch_grid(sample_kernel, blocks_up_to(MOST_BLOCKS, sample->n_queries, THREADS),
+                       THREADS, stream, *sample);
 }
 
 extern "C" int rw_cuda_spread_queries(const struct rw_cuda_sample *sample, void *stream)
 {
-    spread_kernel<<<blocks_of((uint64_t)sample->n_queries * WARP), THREADS, 0,
-                    (cudaStream_t)stream>>>(*sample);
-    return cudaGetLastError();
+    const uint64_t threads = (uint64_t)sample->n_queries * WARP;
+    return launch_grid(spread_kernel, blocks_up_to(MOST_BLOCKS, threads, THREADS), THREADS, stream,
+                       *sample);
 }
 
 /* ---- the list of documents ---- */
@@ -161,8 +150,8 @@ extern "C" int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, u
     if (d_sampled)
         return select_sampled(d_scratch, scratch_bytes, d_sampled, d_list, d_n_selected, n_docs,
                               (cudaStream_t)stream);
-    count_up_kernel<<<blocks_of(n_docs), THREADS, 0, (cudaStream_t)stream>>>(d_list, n_docs);
-    return cudaGetLastError();
+    return launch_grid(count_up_kernel, blocks_up_to(MOST_BLOCKS, n_docs, THREADS), THREADS, stream,
+                       d_list, n_docs);
 }
 
 /* ---- quantised lambdas ---- */
@@ -227,11 +216,9 @@ static __global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUN
 extern "C" int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream)
 {
     struct rw_cuda_begin *d_begin = quantise->d_begin;
-    const cudaError_t error =
-        cudaMemsetAsync(d_begin, 0, offsetof(struct rw_cuda_begin, info), (cudaStream_t)stream);
-    if (error != cudaSuccess)
-        return error;
-    quantise_kernel<<<blocks_of(quantise->n_docs, quantise->most_blocks), THREADS, 0,
-                      (cudaStream_t)stream>>>(*quantise);
-    return cudaGetLastError();
+    TRY_CUDA(
+        cudaMemsetAsync(d_begin, 0, offsetof(struct rw_cuda_begin, info), (cudaStream_t)stream));
+    return launch_grid(quantise_kernel,
+                       blocks_up_to(quantise->most_blocks, quantise->n_docs, THREADS), THREADS,
+                       stream, *quantise);
 }

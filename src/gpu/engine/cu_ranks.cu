@@ -6,6 +6,7 @@
  * Decomposition: a thread a cell; grid y = node, z = the rank that it goes to. */
 #include <cuda_runtime.h>
 
+#include "gpu/device/kernel.cuh"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
 #include "gpu/hist/hist_block.cuh"
@@ -126,15 +127,12 @@ static __global__ void __launch_bounds__(THREADS)
 
 extern "C" int rw_cuda_ranks_pack(const struct rw_cuda_exchange *exchange, void *stream)
 {
-    const dim3 grid((exchange->n_cells + THREADS - 1) / THREADS, exchange->n_nodes,
-                    exchange->n_ranks);
-    pack_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*exchange);
-    return cudaGetLastError();
+    const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes, exchange->n_ranks);
+    return launch_grid(pack_kernel, grid, THREADS, stream, *exchange);
 }
 
 extern "C" int rw_cuda_ranks_unpack(const struct rw_cuda_exchange *exchange, void *stream)
 {
-    const dim3 grid((exchange->n_cells + THREADS - 1) / THREADS, exchange->n_nodes);
-    unpack_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*exchange);
-    return cudaGetLastError();
+    const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes);
+    return launch_grid(unpack_kernel, grid, THREADS, stream, *exchange);
 }

@@ -7,6 +7,137 @@
 #include "base/rng.h"
 #include "gpu/device/device.h"
 
+/* ---- the stage, by which small pieces go to the device, and its answers ---- */
+
+static int wait_for_device(struct rw_cuda *cuda)
+{
+    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
+{
+    struct rw_cuda_stage *stage = &cuda->stage;
+    const size_t bytes = (n_bytes + 255) / 256 * 256;
+    *out = (struct rw_cuda_piece){NULL, NULL};
+    if (bytes > stage->bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
+                       bytes);
+    if (bytes > stage->bytes - stage->used)
+        RW_TRY(wait_for_device(cuda));
+    out->host = stage->host + stage->used;
+    out->d = stage->d + stage->used;
+    stage->used += bytes;
+    return RW_OK;
+}
+
+int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
+{
+    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
+                                    bytes);
+}
+
+int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
+                     const void *second, size_t second_bytes, void **d)
+{
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, first_bytes + second_bytes, &piece));
+    memcpy(piece.host, first, first_bytes);
+    memcpy((char *)piece.host + first_bytes, second, second_bytes);
+    *d = piece.d;
+    return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
+}
+
+static int ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
+{
+    if (bytes > cuda->answer_bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
+    cuda->asked_bytes = bytes;
+    RW_CUDA_TRY(cuda,
+                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, cuda->answer,
+                                    cuda->answer_word, ++cuda->n_answers, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int take_answer(struct rw_cuda *cuda)
+{
+    const struct rw_transfer_reply reply = {.word = cuda->answer_word,
+                                            .step = 1,
+                                            .n = 1,
+                                            .bytes = cuda->asked_bytes,
+                                            .value = cuda->n_answers};
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0; /* what was enqueued behind the question sends nothing */
+    return RW_OK;
+}
+
+int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
+{
+    RW_TRY(ask_answer(cuda, d, bytes, 0));
+    return take_answer(cuda);
+}
+
+int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
+{
+    const struct rw_transfer_reply reply = {.word = (const uint32_t *)(const void *)cuda->reply,
+                                            .step = 2, /* low halves */
+                                            .n = (size_t)n * RW_CUDA_REPLY_WORDS,
+                                            .bytes = n * sizeof(cuda->reply->word[0]),
+                                            .value = cuda->n_searches};
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+/* Words of a node's set. */
+static uint32_t set_words(const struct rw_coded_node *node)
+{
+    return node->set ? rw_set_words(node->missing_code) : 0;
+}
+
+/* Copies the sets to `to`, one behind another; nodes then know them by where that is on the device.
+ */
+static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to, const uint32_t *d)
+{
+    for (size_t k = 0; k < n_nodes; k++) {
+        const uint32_t n = set_words(&nodes[k]);
+        if (n == 0)
+            continue;
+        memcpy(to, nodes[k].set, n * sizeof(*to));
+        nodes[k].set = d;
+        to += n;
+        d += n;
+    }
+}
+
+/* Sets stand between nodes, which are of 8-byte words, and leaves. */
+int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
+                      size_t first_bytes, struct rw_cuda_walk *walk, const void **d)
+{
+    const size_t n = (size_t)tree->n_leaves, leaf_bytes = n * sizeof(*tree->leaf);
+    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
+    size_t set_bytes = 0;
+    for (size_t k = 0; tree->set && k < n - 1; k++)
+        set_bytes += set_words(&cuda->coded[k]) * sizeof(uint32_t);
+    const size_t at_sets = first_bytes + node_bytes, at_leaves = at_sets + set_bytes;
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, at_leaves + leaf_bytes, &piece));
+    char *to = piece.host;
+    const char *from = piece.d;
+    if (set_bytes)
+        place_sets(cuda->coded, n - 1, (void *)(to + at_sets), (const void *)(from + at_sets));
+    memcpy(to, first, first_bytes);
+    memcpy(to + first_bytes, cuda->coded, node_bytes);
+    memcpy(to + at_leaves, tree->leaf, leaf_bytes);
+    walk->d_node = (const void *)(from + first_bytes);
+    walk->d_leaf = (const void *)(from + at_leaves);
+    walk->n_leaves = (uint32_t)n;
+    walk->by_set = set_bytes > 0;
+    *d = from;
+    return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
+}
+
 /* ---- the start of a tree ---- */
 
 /* Which features are of this tree, group by group. */
@@ -35,24 +166,32 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     return rw_cuda_send(cuda, &piece, n_features);
 }
 
+/* first: of all ranks' queries, or documents, that of this rank. */
+static struct rw_cuda_sample sample_of(const struct rw_cuda *cuda, uint32_t tree,
+                                       uint64_t threshold, uint32_t first)
+{
+    return (struct rw_cuda_sample){.seed = cuda->host.base.rules.seed,
+                                   .threshold = threshold,
+                                   .tree = tree,
+                                   .n_queries = cuda->n_queries,
+                                   .n_docs = cuda->n_docs,
+                                   .first = first,
+                                   .d_query_offset = cuda->d_query_offset,
+                                   .d_kept = cuda->d_kept,
+                                   .d_lowest = cuda->d_low,
+                                   .d_sampled = cuda->d_sampled};
+}
+
 static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 {
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const struct rw_engine *engine = &cuda->host.base;
+    const struct rw_cuda_sample sample =
+        sample_of(cuda, tree, engine->rules.query_threshold, engine->first_query);
     RW_TRY(sample_features(cuda, tree, root));
     if (!cuda->d_sampled)
         return RW_OK;
-    const struct rw_cuda_sample sample = {.seed = rules->seed,
-                                          .threshold = rules->query_threshold,
-                                          .tree = tree,
-                                          .n_queries = cuda->n_queries,
-                                          .n_docs = cuda->n_docs,
-                                          .first_query = cuda->host.base.first_query,
-                                          .d_query_offset = cuda->d_query_offset,
-                                          .d_kept = cuda->d_kept,
-                                          .d_lowest = cuda->d_low,
-                                          .d_sampled = cuda->d_sampled};
     RW_CUDA_TRY(cuda, rw_cuda_draw_queries(&sample, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_ranks_keep_one(cuda, cuda->host.base.first_query));
+    RW_TRY(rw_cuda_ranks_keep_one(cuda, sample.first));
     RW_CUDA_TRY(cuda, rw_cuda_spread_queries(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -61,15 +200,10 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 static int sample_docs(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine *engine = &cuda->host.base;
-    const struct rw_cuda_doc_sample sample = {.seed = engine->rules.seed,
-                                              .threshold = engine->rules.doc_threshold,
-                                              .tree = tree,
-                                              .n_docs = cuda->n_docs,
-                                              .first_doc = engine->first_doc,
-                                              .d_lowest = cuda->d_low,
-                                              .d_sampled = cuda->d_sampled};
+    const struct rw_cuda_sample sample =
+        sample_of(cuda, tree, engine->rules.doc_threshold, engine->first_doc);
     RW_CUDA_TRY(cuda, rw_cuda_draw_docs(&sample, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_ranks_keep_one(cuda, engine->first_doc));
+    RW_TRY(rw_cuda_ranks_keep_one(cuda, sample.first));
     RW_CUDA_TRY(cuda, rw_cuda_keep_doc(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -148,12 +282,13 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     struct rw_root root = {.n_features = 0};
     cuda->n_trees++;
     RW_TRY(rw_cuda_ranks_ready(cuda));
-    RW_TRY(rw_cuda_far_begin_tree(cuda));
+    cuda->reads = (struct rw_far_reads){.bytes = 0};
+    cuda->is_timed = 0;
     rw_cuda_fade_columns(cuda);
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(make_integers(cuda, tree));
-    RW_TRY(rw_cuda_ask_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin), 0));
+    RW_TRY(ask_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin), 0));
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
@@ -164,7 +299,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     cuda->first[0] = 0;
     cuda->n[0] = cuda->n_docs;
     RW_TRY(rw_cuda_begin_root(cuda, root.n_features));
-    RW_TRY(rw_cuda_take_answer(cuda));
+    RW_TRY(take_answer(cuda));
     const struct rw_cuda_begin *begin = cuda->answer;
     struct rw_quantised_sums quantised = begin->quantised;
     cuda->n[0] = (uint32_t)begin->sum.n;
@@ -348,7 +483,7 @@ static int cuda_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot
                                            .d_sum = cuda->d_sum};
     cuda->n_summed = 0;
     RW_CUDA_TRY(cuda, rw_cuda_leaf_sums(&args, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_ask_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*cuda->d_sum), 1));
+    RW_TRY(ask_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*cuda->d_sum), 1));
     memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
     cuda->n_summed = n_leaves;
     cuda->asked_leaves.leaf = piece.host;
@@ -368,7 +503,7 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     if (cuda->asked_leaves.n_leaves != n_leaves)
         return rw_fail(engine->ctx, RW_ERR_INTERNAL, "sums of other leaves than asked for");
     cuda->asked_leaves.n_leaves = 0;
-    RW_TRY(rw_cuda_take_answer(cuda));
+    RW_TRY(take_answer(cuda));
     memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
     for (uint32_t i = 0; i < cuda->asked_leaves.n; i++) /* the stage is not filled anew yet */
         sums[cuda->asked_leaves.leaf[i].leaf].n += cuda->asked_leaves.leaf[i].n;
@@ -476,6 +611,129 @@ out:
     return status;
 }
 
+/* ---- codes that outlive the engine ----
+ * The next training on the same set finds them on the device and neither bins nor sends anything.
+ * They serve a training whose own would be the same. */
+
+static int ignores_the_same(const struct rw_cuda_codes *codes, const uint8_t *ignore)
+{
+    if (!codes->ignore || !ignore)
+        return !codes->ignore && !ignore;
+    return memcmp(codes->ignore, ignore, RW_FEATURE_IDS) == 0;
+}
+
+/* Would a training with this min_docs leave out the same features? More of them, with more. */
+static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
+{
+    const struct rw_cuts *cuts = codes->cuts;
+    uint32_t n_columns = 0;
+    if (min_docs < codes->rule.min_docs && cuts->n_few > 0)
+        return 0;
+    for (int g = 0; g < codes->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = codes->matrix[g];
+        for (uint32_t f = 0; f < matrix->n_features; f++, n_columns++) {
+            uint32_t count[RW_MAX_CODES];
+            const uint64_t *of = codes->counts[g] + (size_t)f * matrix->n_bins;
+            const uint32_t column = codes->column[g][f], n_bins = rw_cuts_n_bins(cuts, column);
+            for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, column); code++)
+                count[code] = (uint32_t)of[code];
+            if (!rw_cuts_can_split(count, n_bins, cuts->has_missing[column] ? count[n_bins] : 0,
+                                   min_docs))
+                return 0;
+        }
+    }
+    return n_columns == cuts->n_features;
+}
+
+static int serves(const struct rw_device_spare *spare, const void *user)
+{
+    const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)spare;
+    const struct rw_cuda *cuda = user;
+    const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
+    return spare->device == cuda->device->number && codes->rule.bins == rule->bins &&
+           codes->rule.absent_missing == rule->absent_missing &&
+           ignores_the_same(codes, rule->ignore) && splits_the_same(codes, rule->min_docs);
+}
+
+/* A method that is forced may need columns of codes that no other training wants. Memory that the
+ * user limits is not to be kept, and codes that are not all on the device are of no use to others;
+ * nor are those of categories, which a training numbers for itself. */
+static void **owner_of(const struct rw_cuda *cuda)
+{
+    struct rw_keep *keep = cuda->host.base.keep;
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    return keep && !rules->hist && !rules->device_bytes && !rules->cut.categories &&
+                   !cuda->place.is_far
+               ? &keep->made
+               : NULL;
+}
+
+void rw_cuda_take_codes(struct rw_cuda *cuda)
+{
+    void **owner = owner_of(cuda);
+    if (owner)
+        cuda->taken = (struct rw_cuda_codes *)rw_device_spare_take(owner, serves, cuda);
+}
+
+static void free_codes(struct rw_device_spare *spare)
+{
+    struct rw_cuda_codes *codes = (struct rw_cuda_codes *)spare;
+    for (int g = 0; g < codes->n_groups; g++) {
+        rw_hist_matrix_free(codes->matrix[g]);
+        rw_mem_free(codes->counts[g]);
+        rw_mem_free(codes->column[g]);
+    }
+    rw_cuts_free(codes->cuts);
+    rw_mem_free(codes->ignore);
+    rw_mem_free(codes);
+}
+
+static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
+    struct rw_cuda_codes *codes;
+    uint8_t *ignore = NULL;
+    if (cuda->taken)
+        return cuda->taken;
+    /* not settled: loading failed, or there are columns of no use */
+    if (!owner_of(cuda) || !cuda->is_settled || RW_NEW(ctx, codes, 1) < 0)
+        return NULL;
+    if (rule->ignore && RW_NEW(ctx, ignore, RW_FEATURE_IDS) < 0) {
+        rw_mem_free(codes);
+        return NULL;
+    }
+    if (ignore)
+        memcpy(ignore, rule->ignore, RW_FEATURE_IDS);
+    *codes = (struct rw_cuda_codes){.spare = {.device = cuda->device->number, .free = free_codes},
+                                    .rule = *rule,
+                                    .ignore = ignore,
+                                    .cuts = cuda->host.set[0].bins->cuts,
+                                    .n_groups = cuda->n_groups};
+    codes->rule.ignore = NULL;
+    cuda->host.set[0].bins->owns_cuts = 0;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        codes->matrix[g] = cuda->set[0].matrix[g];
+        codes->matrix[g]->d_row = NULL;
+        codes->counts[g] = cuda->counts[g];
+        codes->column[g] = cuda->group[g].column;
+        cuda->set[0].matrix[g] = NULL;
+        cuda->counts[g] = NULL;
+        cuda->group[g].column = NULL;
+    }
+    return codes;
+}
+
+static void leave_codes(struct rw_cuda_codes *codes, struct rw_keep *keep)
+{
+    if (codes && codes->spare.owner) {
+        rw_device_spare_put(&codes->spare);
+    } else if (codes) {
+        keep->drop = rw_device_spare_drop;
+        rw_device_spare_leave(&codes->spare, &keep->made);
+    }
+}
+
 /* ---- the engine ---- */
 
 static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
@@ -495,12 +753,12 @@ static void cuda_close(struct rw_engine *engine)
     rw_cuda_ranks_part(cuda); /* after a failure, the device may be waiting for others */
     if (cuda->device)
         (void)rw_transfer_wait(NULL, cuda->device);
-    struct rw_cuda_codes *codes = rw_cuda_detach_codes(cuda);
+    struct rw_cuda_codes *codes = detach_codes(cuda);
     struct rw_keep *keep = engine->keep;
     rw_cuda_unload(cuda);
     rw_host_release(&cuda->host);
     rw_device_close(cuda->device);
-    rw_cuda_leave_codes(codes, keep);
+    leave_codes(codes, keep);
     rw_mem_free(cuda);
 }
 
@@ -551,268 +809,4 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.base.batch = cuda->device->tuning->growth_batch;
     *out = &cuda->host.base;
     return RW_OK;
-}
-
-/* The stage of the engine for GPUs, by which small pieces go to the device, and its answers. */
-static int wait_for_device(struct rw_cuda *cuda)
-{
-    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
-    cuda->stage.used = 0;
-    return RW_OK;
-}
-
-int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
-{
-    struct rw_cuda_stage *stage = &cuda->stage;
-    const size_t bytes = (n_bytes + 255) / 256 * 256;
-    *out = (struct rw_cuda_piece){NULL, NULL};
-    if (bytes > stage->bytes)
-        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
-                       bytes);
-    if (bytes > stage->bytes - stage->used)
-        RW_TRY(wait_for_device(cuda));
-    out->host = stage->host + stage->used;
-    out->d = stage->d + stage->used;
-    stage->used += bytes;
-    return RW_OK;
-}
-
-int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
-{
-    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
-                                    bytes);
-}
-
-int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
-                     const void *second, size_t second_bytes, void **d)
-{
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, first_bytes + second_bytes, &piece));
-    memcpy(piece.host, first, first_bytes);
-    memcpy((char *)piece.host + first_bytes, second, second_bytes);
-    *d = piece.d;
-    return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
-}
-
-int rw_cuda_make_whole(struct rw_cuda *cuda)
-{
-    const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_whole, 1));
-    return rw_cuda_is_dry(cuda) ? RW_OK
-                                : rw_transfer_write(cuda->host.base.ctx, cuda->device,
-                                                    cuda->d_whole, &whole, sizeof(whole));
-}
-
-int rw_cuda_ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
-{
-    if (bytes > cuda->answer_bytes)
-        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
-    cuda->asked_bytes = bytes;
-    RW_CUDA_TRY(cuda,
-                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, cuda->answer,
-                                    cuda->answer_word, ++cuda->n_answers, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
-int rw_cuda_take_answer(struct rw_cuda *cuda)
-{
-    const struct rw_transfer_reply reply = {.word = cuda->answer_word,
-                                            .step = 1,
-                                            .n = 1,
-                                            .bytes = cuda->asked_bytes,
-                                            .value = cuda->n_answers};
-    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
-    cuda->stage.used = 0; /* what was enqueued behind the question sends nothing */
-    return RW_OK;
-}
-
-int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
-{
-    RW_TRY(rw_cuda_ask_answer(cuda, d, bytes, 0));
-    return rw_cuda_take_answer(cuda);
-}
-
-int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
-{
-    const struct rw_transfer_reply reply = {.word = (const uint32_t *)(const void *)cuda->reply,
-                                            .step = 2, /* low halves */
-                                            .n = (size_t)n * RW_CUDA_REPLY_WORDS,
-                                            .bytes = n * sizeof(cuda->reply->word[0]),
-                                            .value = cuda->n_searches};
-    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
-    cuda->stage.used = 0;
-    return RW_OK;
-}
-
-/* Words of a node's set. */
-static uint32_t set_words(const struct rw_coded_node *node)
-{
-    return node->set ? rw_set_words(node->missing_code) : 0;
-}
-
-/* Copies the sets to `to`, one behind another; nodes then know them by where that is on the device.
- */
-static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to, const uint32_t *d)
-{
-    for (size_t k = 0; k < n_nodes; k++) {
-        const uint32_t n = set_words(&nodes[k]);
-        if (n == 0)
-            continue;
-        memcpy(to, nodes[k].set, n * sizeof(*to));
-        nodes[k].set = d;
-        to += n;
-        d += n;
-    }
-}
-
-/* Sets stand between nodes, which are of 8-byte words, and leaves. */
-int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
-                      size_t first_bytes, struct rw_cuda_walk *walk, const void **d)
-{
-    const size_t n = (size_t)tree->n_leaves, leaf_bytes = n * sizeof(*tree->leaf);
-    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
-    size_t set_bytes = 0;
-    for (size_t k = 0; tree->set && k < n - 1; k++)
-        set_bytes += set_words(&cuda->coded[k]) * sizeof(uint32_t);
-    const size_t at_sets = first_bytes + node_bytes, at_leaves = at_sets + set_bytes;
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, at_leaves + leaf_bytes, &piece));
-    char *to = piece.host;
-    const char *from = piece.d;
-    if (set_bytes)
-        place_sets(cuda->coded, n - 1, (void *)(to + at_sets), (const void *)(from + at_sets));
-    memcpy(to, first, first_bytes);
-    memcpy(to + first_bytes, cuda->coded, node_bytes);
-    memcpy(to + at_leaves, tree->leaf, leaf_bytes);
-    walk->d_node = (const void *)(from + first_bytes);
-    walk->d_leaf = (const void *)(from + at_leaves);
-    walk->n_leaves = (uint32_t)n;
-    walk->by_set = set_bytes > 0;
-    *d = from;
-    return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
-}
-
-/* Codes of a training set that outlive the engine: the next training on it finds them on the device
- * and neither bins nor sends anything. They serve a training whose own would be the same. */
-/* ---- may they serve? ---- */
-
-static int ignores_the_same(const struct rw_cuda_codes *codes, const uint8_t *ignore)
-{
-    if (!codes->ignore || !ignore)
-        return !codes->ignore && !ignore;
-    return memcmp(codes->ignore, ignore, RW_FEATURE_IDS) == 0;
-}
-
-/* Would a training with this min_docs leave out the same features? More of them, with more. */
-static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
-{
-    const struct rw_cuts *cuts = codes->cuts;
-    uint32_t n_columns = 0;
-    if (min_docs < codes->rule.min_docs && cuts->n_few > 0)
-        return 0;
-    for (int g = 0; g < codes->n_groups; g++) {
-        const struct rw_hist_matrix *matrix = codes->matrix[g];
-        for (uint32_t f = 0; f < matrix->n_features; f++, n_columns++) {
-            uint32_t count[RW_MAX_CODES];
-            const uint64_t *of = codes->counts[g] + (size_t)f * matrix->n_bins;
-            const uint32_t column = codes->column[g][f], n_bins = rw_cuts_n_bins(cuts, column);
-            for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, column); code++)
-                count[code] = (uint32_t)of[code];
-            if (!rw_cuts_can_split(count, n_bins, cuts->has_missing[column] ? count[n_bins] : 0,
-                                   min_docs))
-                return 0;
-        }
-    }
-    return n_columns == cuts->n_features;
-}
-
-static int serves(const struct rw_device_spare *spare, const void *user)
-{
-    const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)spare;
-    const struct rw_cuda *cuda = user;
-    const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
-    return spare->device == cuda->device->number && codes->rule.bins == rule->bins &&
-           codes->rule.absent_missing == rule->absent_missing &&
-           ignores_the_same(codes, rule->ignore) && splits_the_same(codes, rule->min_docs);
-}
-
-/* ---- taking and leaving ---- */
-
-/* A method that is forced may need columns of codes that no other training wants. Memory that the
- * user limits is not to be kept, and codes that are not all on the device are of no use to others;
- * nor are those of categories, which a training numbers for itself. */
-static void **owner_of(const struct rw_cuda *cuda)
-{
-    struct rw_keep *keep = cuda->host.base.keep;
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    return keep && !rules->hist && !rules->device_bytes && !rules->cut.categories &&
-                   !cuda->place.is_far
-               ? &keep->made
-               : NULL;
-}
-
-void rw_cuda_take_codes(struct rw_cuda *cuda)
-{
-    void **owner = owner_of(cuda);
-    if (owner)
-        cuda->taken = (struct rw_cuda_codes *)rw_device_spare_take(owner, serves, cuda);
-}
-
-static void free_codes(struct rw_device_spare *spare)
-{
-    struct rw_cuda_codes *codes = (struct rw_cuda_codes *)spare;
-    for (int g = 0; g < codes->n_groups; g++) {
-        rw_hist_matrix_free(codes->matrix[g]);
-        rw_mem_free(codes->counts[g]);
-        rw_mem_free(codes->column[g]);
-    }
-    rw_cuts_free(codes->cuts);
-    rw_mem_free(codes->ignore);
-    rw_mem_free(codes);
-}
-
-struct rw_cuda_codes *rw_cuda_detach_codes(struct rw_cuda *cuda)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
-    struct rw_cuda_codes *codes;
-    uint8_t *ignore = NULL;
-    if (cuda->taken)
-        return cuda->taken;
-    /* not settled: loading failed, or there are columns of no use */
-    if (!owner_of(cuda) || !cuda->is_settled || RW_NEW(ctx, codes, 1) < 0)
-        return NULL;
-    if (rule->ignore && RW_NEW(ctx, ignore, RW_FEATURE_IDS) < 0) {
-        rw_mem_free(codes);
-        return NULL;
-    }
-    if (ignore)
-        memcpy(ignore, rule->ignore, RW_FEATURE_IDS);
-    *codes = (struct rw_cuda_codes){.spare = {.device = cuda->device->number, .free = free_codes},
-                                    .rule = *rule,
-                                    .ignore = ignore,
-                                    .cuts = cuda->host.set[0].bins->cuts,
-                                    .n_groups = cuda->n_groups};
-    codes->rule.ignore = NULL;
-    cuda->host.set[0].bins->owns_cuts = 0;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        codes->matrix[g] = cuda->set[0].matrix[g];
-        codes->matrix[g]->d_row = NULL;
-        codes->counts[g] = cuda->counts[g];
-        codes->column[g] = cuda->group[g].column;
-        cuda->set[0].matrix[g] = NULL;
-        cuda->counts[g] = NULL;
-        cuda->group[g].column = NULL;
-    }
-    return codes;
-}
-
-void rw_cuda_leave_codes(struct rw_cuda_codes *codes, struct rw_keep *keep)
-{
-    if (codes && codes->spare.owner) {
-        rw_device_spare_put(&codes->spare);
-    } else if (codes) {
-        keep->drop = rw_device_spare_drop;
-        rw_device_spare_leave(&codes->spare, &keep->made);
-    }
 }

@@ -270,11 +270,7 @@ int rw_cuda_flush(struct rw_cuda *cuda);
 int rw_cuda_flush_parts(struct rw_cuda *cuda);
 /* Of the split's documents here, so many go left. */
 void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);
-int rw_cuda_make_whole(struct rw_cuda *cuda);
-/* Begins to read whole words into cuda->answer; waits for what was begun last; or both. clear: the
- * words are 0 then. */
-int rw_cuda_ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear);
-int rw_cuda_take_answer(struct rw_cuda *cuda);
+/* Reads whole words into cuda->answer, and waits for them. */
 int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes);
 
 /* A table of the training set's on the device. */
@@ -313,12 +309,9 @@ struct rw_cuda_source {
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
-/* The training set's codes, from an engine that had them before, if they are
- * the same (cuda->taken). What the engine may leave, out of it before it is released (NULL: none);
- * leaving it, after. */
+/* The training set's codes, from an engine that had them before, if they are the same: cuda->taken.
+ */
 void rw_cuda_take_codes(struct rw_cuda *cuda);
-struct rw_cuda_codes *rw_cuda_detach_codes(struct rw_cuda *cuda);
-void rw_cuda_leave_codes(struct rw_cuda_codes *codes, struct rw_keep *keep);
 int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
 /* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
@@ -335,17 +328,14 @@ uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint3
 /* The memory that is free, or allowed, from here on. */
 int rw_cuda_ask_free(struct rw_cuda *cuda);
 /* engine_cuda_far.c. Bytes of d_walk. Is a set beside the training set one whose codes do not fit?
- * A set's codes in the host's memory. A finished tree added to its scores. A column to where
- * partitions read it. */
+ * A set's codes in the host's memory. A finished tree added to its scores. */
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
 void rw_cuda_far_free(struct rw_cuda *cuda, int set);
 int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                      const uint8_t *d_skip);
-int rw_cuda_far_fetch(struct rw_cuda *cuda, const struct rw_cuda_column *from, void *d_to);
-/* Of reads: a tree begins; histograms are enqueued between these. */
-int rw_cuda_far_begin_tree(struct rw_cuda *cuda);
+/* Of reads: histograms are enqueued between these. */
 int rw_cuda_far_hist_begin(struct rw_cuda *cuda);
 int rw_cuda_far_hist_end(struct rw_cuda *cuda);
 int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
@@ -368,12 +358,8 @@ int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
-/* Tables of features, when the training set is loaded, by groups of those that
- * have categories; then what the operation `allow` says, of which a node takes so many bytes (0: it
- * is not asked for), and which goes to a search. */
-int rw_cuda_send_rules(struct rw_cuda *cuda);
-int rw_cuda_send_categories(struct rw_cuda *cuda);
-size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda);
+/* What the operation `allow` says, which goes to a search; a node takes so many bytes of it (0: it
+ * is not asked for). */
 int rw_cuda_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features);
 int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
                          struct rw_cuda_search *search);
@@ -400,14 +386,8 @@ int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root,
                         struct rw_quantised_sums *quantised);
 /* The largest of all ranks' numbers; user: the struct rw_cuda. n: at most 4. */
 int rw_cuda_ranks_max(void *user, uint64_t *d_numbers, uint32_t n);
-/* Only with many ranks: the histograms of siblings whose nodes and parents are in cuda->node and
- * cuda->parent; launches the partition that waits, of splits of all its parts. */
-int rw_cuda_ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
-                             const uint32_t *d_list);
+/* Only with many ranks: launches the partition that waits, of splits of all its parts. */
 int rw_cuda_ranks_flush(struct rw_cuda *cuda, const struct rw_split *splits);
-/* This rank's part of the nodes in cuda->node into the first buffers of group->built. */
-int rw_cuda_build_own(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list);
-
 /* Documents of a node, on all ranks. */
 static inline uint32_t rw_cuda_all_n(const struct rw_cuda *cuda, int32_t slot)
 {

@@ -372,7 +372,8 @@ void rw_cuda_far_free(struct rw_cuda *cuda, int set)
 
 /* ---- reading ---- */
 
-int rw_cuda_far_fetch(struct rw_cuda *cuda, const struct rw_cuda_column *from, void *d_to)
+/* A column to where partitions read it. */
+static int fetch_column(struct rw_cuda *cuda, const struct rw_cuda_column *from, void *d_to)
 {
     const size_t bytes = (size_t)cuda->n_docs * from->bytes;
     cuda->reads.bytes += bytes;
@@ -446,13 +447,6 @@ int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
 }
 
 /* ---- figures ---- */
-
-int rw_cuda_far_begin_tree(struct rw_cuda *cuda)
-{
-    cuda->reads = (struct rw_far_reads){.bytes = 0};
-    cuda->is_timed = 0;
-    return RW_OK;
-}
 
 /* The time of the histograms before, which are done: their splits have been waited for. */
 static int add_time(struct rw_cuda *cuda)
@@ -628,7 +622,7 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
     const struct rw_cuda_column *from = &cuda->tile_column[feature];
     void *const d_to = (char *)kept->d + at * kept->column_bytes;
     if (cuda->place.is_far)
-        RW_TRY(rw_cuda_far_fetch(cuda, from, d_to));
+        RW_TRY(fetch_column(cuda, from, d_to));
     else {
         copies->from[copies->n] = *from;
         copies->d_to[copies->n++] = d_to;

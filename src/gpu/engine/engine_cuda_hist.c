@@ -131,398 +131,15 @@ int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms)
     return 0;
 }
 
-/* ---- histograms ---- */
-
-/* The call on buffers from `buffer` on. */
-static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nodes, int32_t buffer)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_group *group = &cuda->group[g];
-    const uint64_t at = (uint64_t)buffer * group->built.n_cells;
-    struct rw_hist_call call = *nodes;
-    call.d_count += at;
-    call.d_lambda_sum = rw_hist_sums_from(call.d_lambda_sum, at, call.narrow);
-    call.d_hess_sum = rw_hist_sums_from(call.d_hess_sum, at, call.narrow);
-    if (!group->chosen)
-        RW_TRY(choose(cuda, g, &call));
-    else if (rw_cuda_may_choose(cuda, group))
-        RW_TRY(choose_again(cuda, g, &call));
-    call.zero_skip = group->choice.zero_skip;
-    if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes)
-        return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
-    RW_TRY(rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
-/* How many of the nodes scratch holds at once. */
-static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
-{
-    for (; n > 1; n = n / 2) {
-        int fits = 1;
-        for (int g = 0; g < cuda->n_groups; g++) {
-            const struct rw_cuda_group *group = &cuda->group[g];
-            if (!group->chosen)
-                continue;
-            const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, n, d_list);
-            fits &= group->choice.method->scratch_bytes(&call) <= cuda->hist_scratch_bytes;
-        }
-        if (fits)
-            break;
-    }
-    return n;
-}
-
-/* Nodes of cuda->node and their parents, on the device for the next kernels: with the partition
- * that waits, which is launched then, or in a copy of their own. */
-static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
-                      const uint32_t **d_parent)
-{
-    const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
-    struct rw_cuda_partition *partition = &cuda->partition;
-    void *d = cuda->d_carried;
-    if (n == 1 && cuda->node[0].first == 0 && cuda->node[0].n == cuda->n_docs &&
-        cuda->parent[0] == RW_HIST_NO_PARENT) {
-        *d_node = &cuda->d_whole->node;
-        *d_parent = &cuda->d_whole->parent;
-        return rw_cuda_flush(cuda);
-    }
-    if (partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
-        memcpy(partition->carried, cuda->node, node_bytes);
-        memcpy((char *)partition->carried + node_bytes, cuda->parent, parent_bytes);
-        partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
-    } else
-        RW_TRY(rw_cuda_send_two(cuda, cuda->node, node_bytes, cuda->parent, parent_bytes, &d));
-    *d_node = d;
-    *d_parent = (const void *)((char *)d + node_bytes);
-    return rw_cuda_flush(cuda);
-}
-
-/* Builds the histograms of the nodes in cuda->node, into buffers from `buffer` on, and takes them
- * from their parents', if they have any, which become the siblings'. */
-static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
-                 int32_t buffer)
-{
-    while (n > 0) {
-        const uint32_t some = nodes_that_fit(cuda, n, d_list);
-        const struct rw_hist_node *d_node;
-        const uint32_t *d_parent;
-        RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
-        for (int g = 0; g < cuda->n_groups; g++) {
-            const struct rw_cuda_cells *cells = &cuda->group[g].built;
-            struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
-            call.d_node = d_node;
-            if (have_parents)
-                call.d_parent = d_parent;
-            call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_hess};
-            RW_TRY(run_group(cuda, g, &call, buffer));
-        }
-        RW_TRY(settle(cuda));
-        buffer += (int32_t)some;
-        n -= some;
-        memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
-        memmove(cuda->parent, cuda->parent + some, n * sizeof(*cuda->parent));
-    }
-    return RW_OK;
-}
-
-int rw_cuda_build_own(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
-{
-    return build(cuda, n, d_list, 0, 0);
-}
-
-int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n)
-{
-    for (int i = 0; i < n; i++)
-        rw_cuda_of(engine)->buffer_of[slots[i]] = -1;
-    return RW_OK;
-}
-
-static int move(struct rw_cuda *cuda, struct rw_cuda_moves *moves)
-{
-    for (int g = 0; g < cuda->n_groups && moves->n > 0; g++)
-        RW_CUDA_TRY(cuda, rw_cuda_move(&cuda->group[g].cells, moves, rw_cuda_stream(cuda)));
-    moves->n = 0;
-    return RW_OK;
-}
-
-/* Histograms that are of use move down to the buffers of those that are not, so that a batch's can
- * stand in a row behind them. */
-static int close_up(struct rw_cuda *cuda)
-{
-    const int32_t n_slots = (int32_t)cuda->host.base.rules.max_slots;
-    struct rw_cuda_moves moves = {.n = 0};
-    int32_t n_kept = 0, hole = 0;
-    int32_t *slot_of = cuda->stack; /* by buffer */
-    for (int32_t buffer = 0; buffer < cuda->n_used; buffer++)
-        slot_of[buffer] = -1;
-    for (int32_t slot = 0; slot < n_slots; slot++) {
-        if (cuda->buffer_of[slot] < 0)
-            continue;
-        slot_of[cuda->buffer_of[slot]] = slot;
-        n_kept++;
-    }
-    for (int32_t buffer = n_kept; buffer < cuda->n_used; buffer++) {
-        if (slot_of[buffer] < 0)
-            continue;
-        while (slot_of[hole] >= 0)
-            hole++;
-        cuda->buffer_of[slot_of[buffer]] = hole;
-        moves.from[moves.n] = (uint32_t)buffer;
-        moves.to[moves.n++] = (uint32_t)hole++;
-        if (moves.n == RW_CUDA_MOST_MOVES)
-            RW_TRY(move(cuda, &moves));
-    }
-    cuda->n_used = n_kept;
-    return move(cuda, &moves);
-}
-
-/* The smaller child takes the next buffer, the larger its parent's. */
-static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
-{
-    cuda->node[i].first = cuda->first[s->smaller];
-    cuda->node[i].n = cuda->n[s->smaller];
-    cuda->parent[i] = RW_HIST_NO_PARENT;
-    if (s->parent >= 0 && s->larger >= 0) {
-        cuda->parent[i] = (uint32_t)cuda->buffer_of[s->parent];
-        cuda->buffer_of[s->larger] = cuda->buffer_of[s->parent];
-    }
-    if (s->parent >= 0)
-        cuda->buffer_of[s->parent] = -1;
-    cuda->buffer_of[s->smaller] = cuda->n_used + i;
-}
-
-int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
-{
-    struct rw_cuda *cuda = rw_cuda_of(engine);
-    if (n == 0)
-        return RW_OK;
-    if (cuda->root_begun) {
-        cuda->root_begun = 0;
-        if (siblings[0].parent < 0)
-            return RW_OK;
-    }
-    const int most = (int)(cuda->ranks ? cuda->ranks->most_nodes : cuda->most_nodes);
-    RW_TRY(rw_cuda_far_hist_begin(cuda));
-    for (int first = 0; first < n; first += most) {
-        const int some = n - first < most ? n - first : most;
-        const struct rw_sibling *s = siblings + first;
-        if (some > cuda->n_buffers - cuda->n_used)
-            RW_TRY(close_up(cuda));
-        if (some > cuda->n_buffers - cuda->n_used)
-            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
-        for (int i = 0; i < some; i++) {
-            if (s[i].parent >= 0 && cuda->buffer_of[s[i].parent] < 0)
-                return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a parent without a histogram");
-            take_buffers(cuda, &s[i], i);
-        }
-        /* the root of a tree that sees all documents needs no list */
-        const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
-        const uint32_t *d_list = whole ? NULL : cuda->d_list;
-        if (cuda->ranks) {
-            /* the order of far rows waits for what came before, and no watch is kept there */
-            if (first > 0 && cuda->place.is_far)
-                RW_TRY(rw_transfer_wait(engine->ctx, cuda->device));
-            RW_TRY(rw_cuda_ranks_histograms(cuda, s, (uint32_t)some, d_list));
-            continue;
-        }
-        RW_TRY(build(cuda, (uint32_t)some, d_list, !root, cuda->n_used));
-        cuda->n_used += some;
-    }
-    return rw_cuda_far_hist_end(cuda);
-}
-
-int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
-{
-    const struct rw_sibling root = {.parent = -1, .smaller = 0, .larger = -1};
-    int knows = n_features > 0 && cuda->is_settled && !cuda->d_sampled && !cuda->ranks &&
-                !cuda->place.is_far;
-    cuda->root_begun = 0;
-    for (int g = 0; g < cuda->n_groups; g++)
-        knows &= !rw_cuda_may_choose(cuda, &cuda->group[g]);
-    if (!knows)
-        return RW_OK;
-    RW_TRY(rw_cuda_histograms(&cuda->host.base, &root, 1));
-    cuda->root_begun = 1;
-    return RW_OK;
-}
-
-/* ---- splits ---- */
-
-/* What a search replied about node i. */
-static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t i)
-{
-    uint32_t number[RW_CUDA_REPLY_WORDS];
-    struct rw_cuda_found found;
-    for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++)
-        number[k] = (uint32_t)(reply->word[i][k] >> 32);
-    const uint64_t gain = (uint64_t)number[1] << 32 | number[0];
-    memcpy(&found.gain, &gain, sizeof(found.gain));
-    found.column = (int32_t)number[2];
-    found.bin = number[3];
-    found.missing_left = (int32_t)number[4];
-    found.n_left = number[5];
-    return found;
-}
-
-/* set: what goes left, of a feature by categories. A split by bin leaves its own as it is. */
-static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
-                       const struct rw_code_set *set, struct rw_split *split)
-{
-    split->slot = slot;
-    split->column = found->column;
-    split->is_set = 0;
-    if (found->column < 0)
-        return;
-    if (rw_cuts_by_category(cuts, (uint32_t)found->column)) {
-        const struct rw_category_split by_set = {.left = *set,
-                                                 .missing_left = found->missing_left,
-                                                 .gain = found->gain,
-                                                 .n_left = found->n_left};
-        *split = rw_host_set_split(cuts, slot, (uint32_t)found->column, &by_set);
-        return;
-    }
-    split->feature = cuts->feature[found->column];
-    split->bin = found->bin;
-    split->cut = cuts->cut[cuts->offset[found->column] + found->bin];
-    split->missing_left = found->missing_left;
-    split->gain = found->gain;
-    split->n_left = found->n_left;
-}
-
-/* The least sums that rw_side_allowed allows. least_n is too much for any side if no hessian that a
- * node's sums can be is enough. */
-static void set_least(struct rw_cuda_search *search, int narrow)
-{
-    const struct rw_split_rule *rule = &search->rule;
-    struct rw_cell side = {.n = UINT64_MAX};
-    int64_t low = 1, high = narrow ? INT32_MAX : INT64_MAX;
-    while (rule->newton && low < high) {
-        side.hess = low + (high - low) / 2;
-        if (rw_side_allowed(rule, &side))
-            high = side.hess;
-        else
-            low = side.hess + 1;
-    }
-    side.hess = search->least_hess = low;
-    search->least_n = !rw_side_allowed(rule, &side) || rule->min_docs > UINT32_MAX ? UINT32_MAX
-                      : rule->min_docs > 1 ? (uint32_t)rule->min_docs
-                                           : 1;
-}
-
-/* Searches of all features, those by categories last: cu_category.cu says why. Rough scores come
- * behind what blocks note, which leaves them room: it is of one block, in place of two or more. */
-static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
-{
-    uint32_t first_block = 0;
-    search->n_blocks = cuda->n_sets;
-    for (int g = 0; g < cuda->n_groups; g++)
-        search->n_blocks += rw_cuda_search_blocks(search, &cuda->group[g].cells);
-    search->d_score = (float *)(void *)(search->d_best + (size_t)search->n * search->n_blocks);
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
-        const int is_rough = rw_cuda_is_rough(search, cells);
-        RW_CUDA_TRY(cuda, rw_cuda_search_group(search, cells, first_block, rw_cuda_stream(cuda)));
-        first_block += rw_cuda_search_blocks(search, cells);
-        search->d_score += is_rough ? (size_t)search->n * cells->n_features : 0;
-    }
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_categories *categories = &cuda->group[g].categories;
-        if (categories->n == 0)
-            continue;
-        RW_CUDA_TRY(cuda, rw_cuda_search_categories(search, &cuda->group[g].cells, categories,
-                                                    first_block, rw_cuda_stream(cuda)));
-        first_block += categories->n;
-    }
-    return RW_OK;
-}
-
-static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
-                                    .d_best = cuda->d_best,
-                                    .d_done = cuda->d_done,
-                                    .reply = cuda->reply,
-                                    .d_direction = cuda->d_direction,
-                                    .d_penalty = cuda->d_penalty,
-                                    .launch = ++cuda->n_searches,
-                                    .n = n,
-                                    .n_sets = cuda->n_sets,
-                                    .d_set = cuda->d_set,
-                                    .reply_set = cuda->reply_set};
-    search.most_blocks =
-        (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->split_blocks);
-    for (uint32_t i = 0; i < n; i++) {
-        if (cuda->buffer_of[slots[i]] < 0)
-            return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
-        search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
-    }
-    set_least(&search, rw_cuda_has_narrow_cells(cuda));
-    RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
-    return launch_search(cuda, &search);
-}
-
-/* How many of n slots a launch searches. */
-static uint32_t searched(const struct rw_cuda *cuda, int n)
-{
-    return (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
-}
-
-static int has_features(const struct rw_cuda *cuda)
-{
-    for (int g = 0; g < cuda->n_groups; g++) {
-        if (cuda->group[g].cells.n_features > 0)
-            return 1;
-    }
-    return 0; /* no kernel would write anything */
-}
-
-int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
-{
-    struct rw_cuda *cuda = rw_cuda_of(engine);
-    cuda->n_asked = 0;
-    RW_TRY(rw_cuda_flush(cuda));
-    if (n == 0 || !has_features(cuda))
-        return RW_OK;
-    RW_TRY(begin_search(cuda, slots, searched(cuda, n)));
-    cuda->n_asked = searched(cuda, n);
-    return RW_OK;
-}
-
-int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
-{
-    struct rw_cuda *cuda = rw_cuda_of(engine);
-    uint32_t some;
-    if (!has_features(cuda)) {
-        for (int i = 0; i < n; i++)
-            out[i] = (struct rw_split){.slot = slots[i], .column = -1};
-        return RW_OK;
-    }
-    RW_TRY(rw_cuda_flush(cuda));
-    for (int first = 0; first < n; first += (int)some) {
-        some = searched(cuda, n - first);
-        if (cuda->n_asked == 0)
-            RW_TRY(begin_search(cuda, slots + first, some));
-        else if (cuda->n_asked != some)
-            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of other slots than asked for");
-        cuda->n_asked = 0;
-        RW_TRY(rw_cuda_await(cuda, some));
-        for (uint32_t i = 0; i < some; i++) {
-            const struct rw_cuda_found found = found_of(cuda->reply, i);
-            take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i], &found,
-                       cuda->reply_set + (cuda->reply_set ? i : 0), &out[(uint32_t)first + i]);
-        }
-    }
-    return RW_OK;
-}
-
-/* Many ranks: each has its documents' codes on its GPU, and of histograms the cells of the features
- * that are its own, of all ranks' documents.
+/* ---- many ranks ----
+ * Each has its documents' codes on its GPU, and of histograms the cells of the features that are
+ * its own, of all ranks' documents.
  *
  * A rank adds up its documents of the nodes asked for, in buffers that serve one call; ranks send
  * each other what is not their own, and each takes the sums from its own part of the parents'.
  * Between GPUs, NCCL carries them; where it cannot (a library that is missing, a GPU that two ranks
  * share), they go through the hosts. */
+
 /* Bytes that the buffers of one call may take, and so how many nodes it has. */
 enum { CALL_BYTES = 1 << 28 };
 
@@ -776,7 +393,120 @@ int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root,
     return RW_OK;
 }
 
+/* ---- partition ---- */
+
+int rw_cuda_ranks_flush(struct rw_cuda *cuda, const struct rw_split *splits)
+{
+    const uint32_t n = cuda->partition.n_parts, n_chunks = cuda->partition.n_chunks;
+    uint32_t *all_n = cuda->ranks->all_n;
+    unsigned long long placed[RW_CUDA_MOST_PARTS] = {0};
+    RW_TRY(rw_cuda_flush(cuda));
+    if (n_chunks > 0) {
+        RW_TRY(rw_cuda_answer(cuda, cuda->d_placed + cuda->n_partitions % 2 * RW_CUDA_MOST_PARTS,
+                              n * sizeof(*placed)));
+        memcpy(placed, cuda->answer, n * sizeof(*placed));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        rw_cuda_take_children(cuda, &splits[i], (uint32_t)placed[i]);
+        all_n[splits[i].left] = splits[i].n_left;
+        all_n[splits[i].right] = all_n[splits[i].slot] - splits[i].n_left;
+    }
+    return RW_OK;
+}
+
 /* ---- histograms ---- */
+
+/* The call on buffers from `buffer` on. */
+static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nodes, int32_t buffer)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_group *group = &cuda->group[g];
+    const uint64_t at = (uint64_t)buffer * group->built.n_cells;
+    struct rw_hist_call call = *nodes;
+    call.d_count += at;
+    call.d_lambda_sum = rw_hist_sums_from(call.d_lambda_sum, at, call.narrow);
+    call.d_hess_sum = rw_hist_sums_from(call.d_hess_sum, at, call.narrow);
+    if (!group->chosen)
+        RW_TRY(choose(cuda, g, &call));
+    else if (rw_cuda_may_choose(cuda, group))
+        RW_TRY(choose_again(cuda, g, &call));
+    call.zero_skip = group->choice.zero_skip;
+    if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
+    RW_TRY(rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+/* How many of the nodes scratch holds at once. */
+static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
+{
+    for (; n > 1; n = n / 2) {
+        int fits = 1;
+        for (int g = 0; g < cuda->n_groups; g++) {
+            const struct rw_cuda_group *group = &cuda->group[g];
+            if (!group->chosen)
+                continue;
+            const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, n, d_list);
+            fits &= group->choice.method->scratch_bytes(&call) <= cuda->hist_scratch_bytes;
+        }
+        if (fits)
+            break;
+    }
+    return n;
+}
+
+/* Nodes of cuda->node and their parents, on the device for the next kernels: with the partition
+ * that waits, which is launched then, or in a copy of their own. */
+static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
+                      const uint32_t **d_parent)
+{
+    const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
+    struct rw_cuda_partition *partition = &cuda->partition;
+    void *d = cuda->d_carried;
+    if (n == 1 && cuda->node[0].first == 0 && cuda->node[0].n == cuda->n_docs &&
+        cuda->parent[0] == RW_HIST_NO_PARENT) {
+        *d_node = &cuda->d_whole->node;
+        *d_parent = &cuda->d_whole->parent;
+        return rw_cuda_flush(cuda);
+    }
+    if (partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
+        memcpy(partition->carried, cuda->node, node_bytes);
+        memcpy((char *)partition->carried + node_bytes, cuda->parent, parent_bytes);
+        partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
+    } else
+        RW_TRY(rw_cuda_send_two(cuda, cuda->node, node_bytes, cuda->parent, parent_bytes, &d));
+    *d_node = d;
+    *d_parent = (const void *)((char *)d + node_bytes);
+    return rw_cuda_flush(cuda);
+}
+
+/* Builds the histograms of the nodes in cuda->node, into buffers from `buffer` on, and takes them
+ * from their parents', if they have any, which become the siblings'. */
+static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
+                 int32_t buffer)
+{
+    while (n > 0) {
+        const uint32_t some = nodes_that_fit(cuda, n, d_list);
+        const struct rw_hist_node *d_node;
+        const uint32_t *d_parent;
+        RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
+        for (int g = 0; g < cuda->n_groups; g++) {
+            const struct rw_cuda_cells *cells = &cuda->group[g].built;
+            struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
+            call.d_node = d_node;
+            if (have_parents)
+                call.d_parent = d_parent;
+            call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_hess};
+            RW_TRY(run_group(cuda, g, &call, buffer));
+        }
+        RW_TRY(settle(cuda));
+        buffer += (int32_t)some;
+        n -= some;
+        memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
+        memmove(cuda->parent, cuda->parent + some, n * sizeof(*cuda->parent));
+    }
+    return RW_OK;
+}
 
 /* What is sent of the n nodes in cuda->node, whose sums go into the next buffers. Returns how many
  * of them this rank has documents of; those come first in cuda->node afterwards. */
@@ -808,15 +538,17 @@ static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblin
     return n_built;
 }
 
-int rw_cuda_ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
-                             const uint32_t *d_list)
+/* Of siblings whose nodes and parents are in cuda->node and cuda->parent; launches the partition
+ * that waits. */
+static int ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
+                            const uint32_t *d_list)
 {
     struct rw_cuda_exchange *exchange = &cuda->ranks->exchange;
     struct rw_cuda_wire wire[RW_TUNE_ENGINE_NODES];
     void *d;
     if (exchange->n_cells > 0) {
         const uint32_t n_built = list_wires(cuda, siblings, n, wire);
-        RW_TRY(rw_cuda_build_own(cuda, n_built, d_list));
+        RW_TRY(build(cuda, n_built, d_list, 0, 0));
         if (siblings[0].parent < 0) /* methods were chosen, or may have been */
             RW_TRY(rw_cuda_ranks_ready(cuda));
         RW_TRY(rw_cuda_send_two(cuda, wire, n * sizeof(*wire), "", 0, &d));
@@ -832,23 +564,288 @@ int rw_cuda_ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *sibl
     return RW_OK;
 }
 
-/* ---- partition ---- */
-
-int rw_cuda_ranks_flush(struct rw_cuda *cuda, const struct rw_split *splits)
+int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n)
 {
-    const uint32_t n = cuda->partition.n_parts, n_chunks = cuda->partition.n_chunks;
-    uint32_t *all_n = cuda->ranks->all_n;
-    unsigned long long placed[RW_CUDA_MOST_PARTS] = {0};
-    RW_TRY(rw_cuda_flush(cuda));
-    if (n_chunks > 0) {
-        RW_TRY(rw_cuda_answer(cuda, cuda->d_placed + cuda->n_partitions % 2 * RW_CUDA_MOST_PARTS,
-                              n * sizeof(*placed)));
-        memcpy(placed, cuda->answer, n * sizeof(*placed));
+    for (int i = 0; i < n; i++)
+        rw_cuda_of(engine)->buffer_of[slots[i]] = -1;
+    return RW_OK;
+}
+
+static int move(struct rw_cuda *cuda, struct rw_cuda_moves *moves)
+{
+    for (int g = 0; g < cuda->n_groups && moves->n > 0; g++)
+        RW_CUDA_TRY(cuda, rw_cuda_move(&cuda->group[g].cells, moves, rw_cuda_stream(cuda)));
+    moves->n = 0;
+    return RW_OK;
+}
+
+/* Histograms that are of use move down to the buffers of those that are not, so that a batch's can
+ * stand in a row behind them. */
+static int close_up(struct rw_cuda *cuda)
+{
+    const int32_t n_slots = (int32_t)cuda->host.base.rules.max_slots;
+    struct rw_cuda_moves moves = {.n = 0};
+    int32_t n_kept = 0, hole = 0;
+    int32_t *slot_of = cuda->stack; /* by buffer */
+    for (int32_t buffer = 0; buffer < cuda->n_used; buffer++)
+        slot_of[buffer] = -1;
+    for (int32_t slot = 0; slot < n_slots; slot++) {
+        if (cuda->buffer_of[slot] < 0)
+            continue;
+        slot_of[cuda->buffer_of[slot]] = slot;
+        n_kept++;
     }
+    for (int32_t buffer = n_kept; buffer < cuda->n_used; buffer++) {
+        if (slot_of[buffer] < 0)
+            continue;
+        while (slot_of[hole] >= 0)
+            hole++;
+        cuda->buffer_of[slot_of[buffer]] = hole;
+        moves.from[moves.n] = (uint32_t)buffer;
+        moves.to[moves.n++] = (uint32_t)hole++;
+        if (moves.n == RW_CUDA_MOST_MOVES)
+            RW_TRY(move(cuda, &moves));
+    }
+    cuda->n_used = n_kept;
+    return move(cuda, &moves);
+}
+
+/* The smaller child takes the next buffer, the larger its parent's. */
+static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
+{
+    cuda->node[i].first = cuda->first[s->smaller];
+    cuda->node[i].n = cuda->n[s->smaller];
+    cuda->parent[i] = RW_HIST_NO_PARENT;
+    if (s->parent >= 0 && s->larger >= 0) {
+        cuda->parent[i] = (uint32_t)cuda->buffer_of[s->parent];
+        cuda->buffer_of[s->larger] = cuda->buffer_of[s->parent];
+    }
+    if (s->parent >= 0)
+        cuda->buffer_of[s->parent] = -1;
+    cuda->buffer_of[s->smaller] = cuda->n_used + i;
+}
+
+int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (n == 0)
+        return RW_OK;
+    if (cuda->root_begun) {
+        cuda->root_begun = 0;
+        if (siblings[0].parent < 0)
+            return RW_OK;
+    }
+    const int most = (int)(cuda->ranks ? cuda->ranks->most_nodes : cuda->most_nodes);
+    RW_TRY(rw_cuda_far_hist_begin(cuda));
+    for (int first = 0; first < n; first += most) {
+        const int some = n - first < most ? n - first : most;
+        const struct rw_sibling *s = siblings + first;
+        if (some > cuda->n_buffers - cuda->n_used)
+            RW_TRY(close_up(cuda));
+        if (some > cuda->n_buffers - cuda->n_used)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
+        for (int i = 0; i < some; i++) {
+            if (s[i].parent >= 0 && cuda->buffer_of[s[i].parent] < 0)
+                return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a parent without a histogram");
+            take_buffers(cuda, &s[i], i);
+        }
+        /* the root of a tree that sees all documents needs no list */
+        const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
+        const uint32_t *d_list = whole ? NULL : cuda->d_list;
+        if (cuda->ranks) {
+            /* the order of far rows waits for what came before, and no watch is kept there */
+            if (first > 0 && cuda->place.is_far)
+                RW_TRY(rw_transfer_wait(engine->ctx, cuda->device));
+            RW_TRY(ranks_histograms(cuda, s, (uint32_t)some, d_list));
+            continue;
+        }
+        RW_TRY(build(cuda, (uint32_t)some, d_list, !root, cuda->n_used));
+        cuda->n_used += some;
+    }
+    return rw_cuda_far_hist_end(cuda);
+}
+
+int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
+{
+    const struct rw_sibling root = {.parent = -1, .smaller = 0, .larger = -1};
+    int knows = n_features > 0 && cuda->is_settled && !cuda->d_sampled && !cuda->ranks &&
+                !cuda->place.is_far;
+    cuda->root_begun = 0;
+    for (int g = 0; g < cuda->n_groups; g++)
+        knows &= !rw_cuda_may_choose(cuda, &cuda->group[g]);
+    if (!knows)
+        return RW_OK;
+    RW_TRY(rw_cuda_histograms(&cuda->host.base, &root, 1));
+    cuda->root_begun = 1;
+    return RW_OK;
+}
+
+/* ---- splits ---- */
+
+/* What a search replied about node i. */
+static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t i)
+{
+    uint32_t number[RW_CUDA_REPLY_WORDS];
+    struct rw_cuda_found found;
+    for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++)
+        number[k] = (uint32_t)(reply->word[i][k] >> 32);
+    const uint64_t gain = (uint64_t)number[1] << 32 | number[0];
+    memcpy(&found.gain, &gain, sizeof(found.gain));
+    found.column = (int32_t)number[2];
+    found.bin = number[3];
+    found.missing_left = (int32_t)number[4];
+    found.n_left = number[5];
+    return found;
+}
+
+/* set: what goes left, of a feature by categories. A split by bin leaves its own as it is. */
+static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
+                       const struct rw_code_set *set, struct rw_split *split)
+{
+    split->slot = slot;
+    split->column = found->column;
+    split->is_set = 0;
+    if (found->column < 0)
+        return;
+    if (rw_cuts_by_category(cuts, (uint32_t)found->column)) {
+        const struct rw_category_split by_set = {.left = *set,
+                                                 .missing_left = found->missing_left,
+                                                 .gain = found->gain,
+                                                 .n_left = found->n_left};
+        *split = rw_host_set_split(cuts, slot, (uint32_t)found->column, &by_set);
+        return;
+    }
+    split->feature = cuts->feature[found->column];
+    split->bin = found->bin;
+    split->cut = cuts->cut[cuts->offset[found->column] + found->bin];
+    split->missing_left = found->missing_left;
+    split->gain = found->gain;
+    split->n_left = found->n_left;
+}
+
+/* The least sums that rw_side_allowed allows. least_n is too much for any side if no hessian that a
+ * node's sums can be is enough. */
+static void set_least(struct rw_cuda_search *search, int narrow)
+{
+    const struct rw_split_rule *rule = &search->rule;
+    struct rw_cell side = {.n = UINT64_MAX};
+    int64_t low = 1, high = narrow ? INT32_MAX : INT64_MAX;
+    while (rule->newton && low < high) {
+        side.hess = low + (high - low) / 2;
+        if (rw_side_allowed(rule, &side))
+            high = side.hess;
+        else
+            low = side.hess + 1;
+    }
+    side.hess = search->least_hess = low;
+    search->least_n = !rw_side_allowed(rule, &side) || rule->min_docs > UINT32_MAX ? UINT32_MAX
+                      : rule->min_docs > 1 ? (uint32_t)rule->min_docs
+                                           : 1;
+}
+
+/* Searches of all features, those by categories last: cu_category.cu says why. Rough scores come
+ * behind what blocks note, which leaves them room: it is of one block, in place of two or more. */
+static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
+{
+    uint32_t first_block = 0;
+    search->n_blocks = cuda->n_sets;
+    for (int g = 0; g < cuda->n_groups; g++)
+        search->n_blocks += rw_cuda_search_blocks(search, &cuda->group[g].cells);
+    search->d_score = (float *)(void *)(search->d_best + (size_t)search->n * search->n_blocks);
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        const int is_rough = rw_cuda_is_rough(search, cells);
+        RW_CUDA_TRY(cuda, rw_cuda_search_group(search, cells, first_block, rw_cuda_stream(cuda)));
+        first_block += rw_cuda_search_blocks(search, cells);
+        search->d_score += is_rough ? (size_t)search->n * cells->n_features : 0;
+    }
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_categories *categories = &cuda->group[g].categories;
+        if (categories->n == 0)
+            continue;
+        RW_CUDA_TRY(cuda, rw_cuda_search_categories(search, &cuda->group[g].cells, categories,
+                                                    first_block, rw_cuda_stream(cuda)));
+        first_block += categories->n;
+    }
+    return RW_OK;
+}
+
+static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
+                                    .d_best = cuda->d_best,
+                                    .d_done = cuda->d_done,
+                                    .reply = cuda->reply,
+                                    .d_direction = cuda->d_direction,
+                                    .d_penalty = cuda->d_penalty,
+                                    .launch = ++cuda->n_searches,
+                                    .n = n,
+                                    .n_sets = cuda->n_sets,
+                                    .d_set = cuda->d_set,
+                                    .reply_set = cuda->reply_set};
+    search.most_blocks =
+        (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->split_blocks);
     for (uint32_t i = 0; i < n; i++) {
-        rw_cuda_take_children(cuda, &splits[i], (uint32_t)placed[i]);
-        all_n[splits[i].left] = splits[i].n_left;
-        all_n[splits[i].right] = all_n[splits[i].slot] - splits[i].n_left;
+        if (cuda->buffer_of[slots[i]] < 0)
+            return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
+        search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
+    }
+    set_least(&search, rw_cuda_has_narrow_cells(cuda));
+    RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
+    return launch_search(cuda, &search);
+}
+
+/* How many of n slots a launch searches. */
+static uint32_t searched(const struct rw_cuda *cuda, int n)
+{
+    return (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
+}
+
+static int has_features(const struct rw_cuda *cuda)
+{
+    for (int g = 0; g < cuda->n_groups; g++) {
+        if (cuda->group[g].cells.n_features > 0)
+            return 1;
+    }
+    return 0; /* no kernel would write anything */
+}
+
+int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    cuda->n_asked = 0;
+    RW_TRY(rw_cuda_flush(cuda));
+    if (n == 0 || !has_features(cuda))
+        return RW_OK;
+    RW_TRY(begin_search(cuda, slots, searched(cuda, n)));
+    cuda->n_asked = searched(cuda, n);
+    return RW_OK;
+}
+
+int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    uint32_t some;
+    if (!has_features(cuda)) {
+        for (int i = 0; i < n; i++)
+            out[i] = (struct rw_split){.slot = slots[i], .column = -1};
+        return RW_OK;
+    }
+    RW_TRY(rw_cuda_flush(cuda));
+    for (int first = 0; first < n; first += (int)some) {
+        some = searched(cuda, n - first);
+        if (cuda->n_asked == 0)
+            RW_TRY(begin_search(cuda, slots + first, some));
+        else if (cuda->n_asked != some)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of other slots than asked for");
+        cuda->n_asked = 0;
+        RW_TRY(rw_cuda_await(cuda, some));
+        for (uint32_t i = 0; i < some; i++) {
+            const struct rw_cuda_found found = found_of(cuda->reply, i);
+            take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i], &found,
+                       cuda->reply_set + (cuda->reply_set ? i : 0), &out[(uint32_t)first + i]);
+        }
     }
     return RW_OK;
 }

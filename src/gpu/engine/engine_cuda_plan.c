@@ -112,29 +112,21 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
     return rw_cuda_is_dry(cuda) ? RW_OK : rw_device_alloc(ctx, &cuda->d_hist_scratch, large);
 }
 
-/* Those that take codes which are not all on the device; a forced one that does not was refused. */
-static void leave_readers_of_far(struct rw_hist_candidates *all)
-{
-    int n = 0;
-    for (int i = 0; i < all->n; i++) {
-        if (all->method[i]->reads_far)
-            all->method[n++] = all->method[i];
-    }
-    all->n = n;
-}
-
 int rw_cuda_list_candidates(struct rw_cuda *cuda)
 {
-    struct rw_hist_candidates all = {.n = 1};
-    if (cuda->host.base.rules.hist)
-        RW_TRY(
-            rw_hist_method_named(cuda->host.base.ctx, cuda->host.base.rules.hist, &all.method[0]));
+    const char *forced = cuda->host.base.rules.hist;
+    struct rw_hist_candidates all = {.n = 1}, *kept = &cuda->group[0].candidates;
+    if (forced)
+        RW_TRY(rw_hist_method_named(cuda->host.base.ctx, forced, &all.method[0]));
     else
         rw_hist_candidates_of_training(&all);
-    if (cuda->place.is_far)
-        leave_readers_of_far(&all);
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        cuda->group[g].candidates = all;
+    *kept = (struct rw_hist_candidates){.favourite = all.favourite};
+    for (int i = 0; i < all.n; i++) { /* a forced one that takes no far codes was refused */
+        if (all.method[i]->reads_far || !cuda->place.is_far)
+            kept->method[kept->n++] = all.method[i];
+    }
+    for (int g = 1; g < RW_CUDA_GROUPS; g++)
+        cuda->group[g].candidates = *kept;
     return RW_OK;
 }
 

@@ -159,10 +159,12 @@ struct rw_hist_far {
     uint32_t *d_order;         /* [n_docs] */
     uint32_t *d_table, *table; /* [table_words], table: page-locked, owned */
     uint64_t table_words;
-    uint64_t *bytes;                                /* what is read of the host's memory is added */
-    void *stream;                                   /* cudaStream_t; owned */
-    void *begun, *ordered, *gathered[2], *added[2]; /* cudaEvent_t; owned */
+    uint64_t *bytes; /* what is read of the host's memory is added */
+    void *stream;    /* cudaStream_t; owned */
+    void *event[6];  /* cudaEvent_t, by rw_hist_far_event; owned */
 };
+/* Gathered and added: one more for the second piece. */
+enum rw_hist_far_event { RW_FAR_BEGUN, RW_FAR_ORDERED, RW_FAR_GATHERED, RW_FAR_ADDED = 4 };
 enum { RW_HIST_FAR_LEAST_BYTES = 8192 }; /* of a piece for 64 nodes */
 
 /* Bytes of the device's memory for codes of n_docs documents; and with that, 256-byte aligned. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "gpu/device/kernel.cuh"
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist.h"
 

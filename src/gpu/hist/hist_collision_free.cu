@@ -112,15 +112,12 @@ extern "C" int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int 
     struct rw_hist_launch launch;
     if (rw_hist_n_cells(call) == 0)
         return cudaSuccess;
-    int status = plan_make(call, &args, &launch);
-    if (status != cudaSuccess)
-        return status;
+    TRY_CUDA(plan_make(call, &args, &launch));
     rw_hist_parts_bytes(call, &args, (char *)call->d_scratch + rw_hist_derive_bytes(call));
     launch.kernel = kernel[__builtin_ctz((unsigned)unroll)][call->sums];
-    status = rw_cuda_hist_launch(&args, &launch, stream);
-    if (status == cudaSuccess)
-        status = rw_cuda_hist_merge(call, &args, stream);
-    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+    TRY_CUDA(rw_cuda_hist_launch(&args, &launch, stream));
+    TRY_CUDA(rw_cuda_hist_merge(call, &args, stream));
+    return rw_cuda_hist_derive(call, stream);
 }
 
 static int run(const struct rw_hist_call *call, void *stream)

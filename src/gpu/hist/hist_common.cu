@@ -83,10 +83,10 @@ int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream)
     void *const sum[] = {floats ? (void *)call->d_float_sum : call->d_lambda_sum, call->d_hess_sum};
     const size_t n = rw_hist_n_cells(call);
     const size_t size = floats ? sizeof(float) : rw_hist_sum_bytes(call->narrow);
-    cudaError_t error = cudaMemsetAsync(call->d_count, 0, n * sizeof *call->d_count, stream);
-    for (int k = 0; k < hist_numbers(call->sums) && error == cudaSuccess; k++)
-        error = cudaMemsetAsync(sum[k], 0, n * size, stream);
-    return error;
+    TRY_CUDA(cudaMemsetAsync(call->d_count, 0, n * sizeof *call->d_count, stream));
+    for (int k = 0; k < hist_numbers(call->sums); k++)
+        TRY_CUDA(cudaMemsetAsync(sum[k], 0, n * size, stream));
+    return cudaSuccess;
 }
 
 /* ---- Zero-skip ---- */
@@ -173,25 +173,17 @@ int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream)
     struct rw_hist_args args;
     if (!call->zero_skip || rw_hist_n_cells(call) == 0)
         return cudaSuccess;
-    int status = rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT,
-                                   RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status != cudaSuccess)
-        return status;
+    TRY_CUDA(rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT,
+                               RW_TUNE_HIST_MOST_SEGMENT, &args));
     if ((uint64_t)call->n_nodes * args.n_features > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     if (call->sums != RW_HIST_COUNT) {
-        status = cudaMemsetAsync(d_total, 0, call->n_nodes * sizeof *d_total, stream);
-        if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0) {
-            totals[call->sums]<<<rw_hist_n_jobs(&args), HIST_TOTALS_THREADS, 0, stream>>>(args,
-                                                                                          d_total);
-            status = cudaGetLastError();
-        }
-        if (status != cudaSuccess)
-            return status;
+        TRY_CUDA(cudaMemsetAsync(d_total, 0, call->n_nodes * sizeof *d_total, stream));
+        TRY_CUDA(launch_grid(totals[call->sums], rw_hist_n_jobs(&args), HIST_TOTALS_THREADS, stream,
+                             args, d_total));
     }
-    derive[call->sums]<<<call->n_nodes * args.n_features, HIST_DERIVE_THREADS, 0, stream>>>(
-        args, d_total);
-    return cudaGetLastError();
+    return launch_grid(derive[call->sums], call->n_nodes * args.n_features, HIST_DERIVE_THREADS,
+                       stream, args, d_total);
 }
 
 /* ---- A method's launch ---- */
@@ -202,12 +194,9 @@ int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_la
     const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
     if (grid == 0)
         return cudaSuccess;
-    if (launch->bytes > UNASKED_SHARED_BYTES) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch->bytes);
-        if (error != cudaSuccess)
-            return error;
-    }
+    if (launch->bytes > UNASKED_SHARED_BYTES)
+        TRY_CUDA(cudaFuncSetAttribute(launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      (int)launch->bytes));
     launch->kernel<<<grid, launch->threads, launch->bytes, stream>>>(*args);
     return cudaGetLastError();
 }
@@ -219,16 +208,15 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn lau
     if (rw_hist_n_cells(call) == 0)
         return cudaSuccess;
     struct rw_hist_args args;
-    int status = rw_hist_args_init(call, call->matrix->n_features,
-                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status == cudaSuccess)
-        status = rw_cuda_hist_clear(call, stream);
-    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0) {
+    TRY_CUDA(rw_hist_args_init(call, call->matrix->n_features,
+                               (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
+                               RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args));
+    TRY_CUDA(rw_cuda_hist_clear(call, stream));
+    if (rw_hist_n_jobs(&args) > 0) {
         const struct rw_hist_launch launch = launch_of(call, &args);
-        status = rw_cuda_hist_launch(&args, &launch, stream);
+        TRY_CUDA(rw_cuda_hist_launch(&args, &launch, stream));
     }
-    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+    return rw_cuda_hist_derive(call, stream);
 }
 
 /* Nodes that a block of their own takes at once. */
@@ -246,18 +234,14 @@ static int are_small(const struct rw_hist_call *call)
 int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch_of, void *stream)
 {
     struct rw_hist_args args;
-    int status;
     if (rw_hist_n_cells(call) == 0)
         return cudaSuccess;
     if (!are_small(call)) {
-        status = rw_cuda_hist_in_place(call, launch_of, stream);
-        return status == cudaSuccess && call->d_parent ? rw_cuda_hist_subtract(call, stream)
-                                                       : status;
+        TRY_CUDA(rw_cuda_hist_in_place(call, launch_of, stream));
+        return call->d_parent ? rw_cuda_hist_subtract(call, stream) : cudaSuccess;
     }
-    status = rw_hist_args_init(call, call->matrix->n_features, 1, RW_TUNE_HIST_WHOLE_NODE,
-                               RW_TUNE_HIST_WHOLE_NODE, &args);
-    if (status != cudaSuccess)
-        return status;
+    TRY_CUDA(rw_hist_args_init(call, call->matrix->n_features, 1, RW_TUNE_HIST_WHOLE_NODE,
+                               RW_TUNE_HIST_WHOLE_NODE, &args));
     args.whole = 1;
     args.d_parent = call->d_parent;
     args.d_parent_count = call->parents.d_count;
@@ -293,11 +277,8 @@ int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream)
 {
     const uint64_t n_cells = rw_hist_matrix_cells(call->matrix);
     const uint64_t blocks = (n_cells + HIST_MERGE_THREADS - 1) / HIST_MERGE_THREADS;
-    if (n_cells == 0 || call->n_nodes == 0)
-        return cudaSuccess;
     const dim3 grid((unsigned)(blocks < 65535 ? blocks : 65535), call->n_nodes);
-    hist_subtract_kernel<<<grid, HIST_MERGE_THREADS, 0, (cudaStream_t)stream>>>(*call, n_cells);
-    return cudaGetLastError();
+    return launch_grid(hist_subtract_kernel, grid, HIST_MERGE_THREADS, stream, *call, n_cells);
 }
 
 /* ---- Merging the histograms of jobs ---- */
@@ -379,6 +360,6 @@ int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_arg
     const size_t blocks = (rw_hist_n_cells(call) + cells - 1) / cells;
     if (blocks > INT32_MAX)
         return cudaErrorInvalidConfiguration;
-    kernel[call->sums]<<<(unsigned)blocks, HIST_MERGE_THREADS, 0, stream>>>(*args, n_slices);
-    return cudaGetLastError();
+    return launch_grid(kernel[call->sums], (unsigned)blocks, HIST_MERGE_THREADS, stream, *args,
+                       n_slices);
 }

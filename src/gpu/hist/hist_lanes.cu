@@ -391,9 +391,7 @@ static cudaError_t launch_first(void (*kernel)(TYPES...), unsigned grid, unsigne
                                 size_t shared, cudaStream_t stream, ARGUMENTS... arguments)
 {
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    const cudaError_t error = cudaStreamIsCapturing(stream, &capturing);
-    if (error != cudaSuccess)
-        return error;
+    TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
     if (capturing == cudaStreamCaptureStatusNone)
         return launch_after(kernel, grid, block, shared, stream, arguments...);
     kernel<<<grid, block, shared, stream>>>(arguments...);
@@ -413,10 +411,8 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
     const uint32_t shared = plan.cell_bytes + (uint32_t)stage_bytes(SUMS == RW_HIST_NEWTON);
     std::atomic<uint32_t> &bytes = allowed[current_device()];
     if (bytes < shared) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            lanes_kernel<S, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-        if (error != cudaSuccess)
-            return error;
+        TRY_CUDA(cudaFuncSetAttribute(lanes_kernel<S, SUMS>,
+                                      cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
         bytes = shared;
     }
     return plan.clean
@@ -562,12 +558,12 @@ static cudaError_t add_far(const struct rw_hist_call *call, const struct layout 
             return cudaErrorInvalidValue;
         rw_lanes_cut_nodes(order, call->n_nodes, first, n, node);
         if (*turn >= 2)
-            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->added[which], 0));
+            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->event[RW_FAR_ADDED + which], 0));
         TRY_CUDA(rw_cuda_lanes_gather(call, order, tile, piece, first, n, gathering));
-        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->gathered[which], gathering));
-        TRY_CUDA(cudaStreamWaitEvent(stream, (cudaEvent_t)far->gathered[which], 0));
+        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_GATHERED + which], gathering));
+        TRY_CUDA(cudaStreamWaitEvent(stream, (cudaEvent_t)far->event[RW_FAR_GATHERED + which], 0));
         TRY_CUDA(add_piece(&part, layout, piece, plan, stream));
-        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->added[which], stream));
+        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ADDED + which], stream));
     }
     *far->bytes += (uint64_t)n_far * rw_hist_tile_doc_bytes(call->matrix, tile);
     return cudaSuccess;
@@ -636,10 +632,9 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
     struct far_state far = {{}, UINT64_MAX, 0};
-    cudaError_t error = cudaSuccess;
     if (!plan.clean)
-        error = clear(plan.d_cell, drained_bytes(plan) / sizeof(*plan.d_cell), stream);
-    for (uint32_t first = 0, n; first < n_rows && error == cudaSuccess; first += n) {
+        TRY_CUDA(clear(plan.d_cell, drained_bytes(plan) / sizeof(*plan.d_cell), stream));
+    for (uint32_t first = 0, n; first < n_rows; first += n) {
         n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
         while (call->far && first + n < n_rows && rows[first + n].tile == rows[first + n - 1].tile)
             n--; /* a tile is gathered once */
@@ -653,15 +648,13 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
         }
         plan.n_rows = n;
         plan.n_carried = 0;
-        error = add_rows(call, layout, plan, stream, &far);
-        if (error != cudaSuccess)
-            break;
+        TRY_CUDA(add_rows(call, layout, plan, stream, &far));
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
         const size_t square = (size_t)plan.n_planes * 32 * 33 * sizeof(long long);
-        error = launch_after(finish[out.result.d_hess_sum != NULL][call->narrow], grid, dim3(32, 8),
-                             square, stream, plan, out, most_groups);
+        TRY_CUDA(launch_after(finish[out.result.d_hess_sum != NULL][call->narrow], grid,
+                              dim3(32, 8), square, stream, plan, out, most_groups));
     }
-    return error;
+    return cudaSuccess;
 }
 
 const struct rw_hist_method rw_hist_lanes = {

@@ -327,16 +327,16 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
     if (n_docs == 0)
         return cudaSuccess;
     o.n_docs = (uint32_t)n_docs;
-    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->begun, stream));
-    TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->begun, 0));
+    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_BEGUN], stream));
+    TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->event[RW_FAR_BEGUN], 0));
     if (call->d_list) {
         TRY_CUDA(cudaMemsetAsync(o.d_next, 0, run_bytes, gathering));
         TRY_CUDA(launch_order(o, call->n_multiprocessors, gathering));
         TRY_CUDA(cudaMemcpyAsync(start, o.d_next, run_bytes, cudaMemcpyDeviceToHost, gathering));
-        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->ordered, gathering));
+        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ORDERED], gathering));
     }
     /* of the order before, at least: the table is not being read any more */
-    TRY_CUDA(cudaEventSynchronize((cudaEvent_t)far->ordered));
+    TRY_CUDA(cudaEventSynchronize((cudaEvent_t)far->event[RW_FAR_ORDERED]));
     if (!call->d_list)
         count_ranges(call, n_here, start);
     add_up(start, n_runs, n, start, before);
@@ -350,10 +350,10 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
         o.d_doc = far->d_order;
         TRY_CUDA(launch_order(o, call->n_multiprocessors, gathering));
     }
-    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->ordered, gathering));
+    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ORDERED], gathering));
     *out = {o.n_docs, start[n], n_runs,  start, before,
             d_start,  d_before, o.d_doc, here,  (const struct rw_hist_node *)far->d_table};
-    return cudaStreamWaitEvent(stream, (cudaEvent_t)far->ordered, 0);
+    return cudaStreamWaitEvent(stream, (cudaEvent_t)far->event[RW_FAR_ORDERED], 0);
 }
 
 void rw_lanes_cut_nodes(const struct lanes_order &order, uint32_t n_nodes, uint32_t first,

@@ -6,15 +6,8 @@
 #include <cuda_runtime.h>
 
 #include "base/bits.h"
+#include "gpu/device/kernel.cuh"
 #include "gpu/hist/hist.h"
-
-/* In functions that return a cudaError_t. */
-#define TRY_CUDA(call)                     \
-    do {                                   \
-        const cudaError_t failed = (call); \
-        if (failed != cudaSuccess)         \
-            return failed;                 \
-    } while (0)
 
 /* The documents of a call's nodes in the order in which they are read: first those whose rows of a
  * tile are on the device, then the others by window, and within these by node. A run is what one of

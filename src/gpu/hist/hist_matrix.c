@@ -82,7 +82,7 @@ void rw_hist_matrix_free(struct rw_hist_matrix *matrix)
 }
 
 /* What methods read codes of the host's memory with. */
-enum { MOST_EVENTS = 6 };
+enum { N_EVENTS = sizeof(((struct rw_hist_far *)0)->event) / sizeof(void *) };
 
 static uint32_t windows_of(uint32_t n_docs, int log_window)
 {
@@ -102,25 +102,6 @@ uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window
     return 2 * rw_hist_round_up(piece_bytes) +
            rw_hist_round_up((uint64_t)n_docs * sizeof(uint32_t)) +
            rw_hist_round_up(table_words(windows_of(n_docs, log_window)) * sizeof(uint32_t));
-}
-
-static void events_of(struct rw_hist_far *far, void **event[MOST_EVENTS])
-{
-    void **const all[MOST_EVENTS] = {&far->begun,       &far->ordered,  &far->gathered[0],
-                                     &far->gathered[1], &far->added[0], &far->added[1]};
-    memcpy(event, all, sizeof(all));
-}
-
-static int open_events(struct rw_ctx *ctx, struct rw_hist_far *far)
-{
-    void **all[MOST_EVENTS];
-    events_of(far, all);
-    for (int i = 0; i < MOST_EVENTS; i++) {
-        cudaEvent_t event;
-        RW_CU(ctx, cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-        *all[i] = event;
-    }
-    return RW_OK;
 }
 
 /* The stream comes before others: what it fills is waited for. */
@@ -148,20 +129,23 @@ int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, u
     RW_CU(ctx, cudaDeviceGetStreamPriorityRange(&least, &most));
     RW_CU(ctx, cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most));
     out->stream = stream;
-    return open_events(ctx, out);
+    for (int i = 0; i < N_EVENTS; i++) {
+        cudaEvent_t event;
+        RW_CU(ctx, cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+        out->event[i] = event;
+    }
+    return RW_OK;
 }
 
 void rw_hist_far_close(struct rw_hist_far *far)
 {
-    void **event[MOST_EVENTS];
-    events_of(far, event);
     if (far->stream) {
         RW_CU_MAY_FAIL(cudaStreamSynchronize((cudaStream_t)far->stream));
         RW_CU_MAY_FAIL(cudaStreamDestroy((cudaStream_t)far->stream));
     }
-    for (int i = 0; i < MOST_EVENTS; i++) {
-        if (*event[i])
-            RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)*event[i]));
+    for (int i = 0; i < N_EVENTS; i++) {
+        if (far->event[i])
+            RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)far->event[i]));
     }
     rw_transfer_pinned_free(far->table);
     memset(far, 0, sizeof(*far));

@@ -188,64 +188,53 @@ static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_
 }
 
 /* One launch a cell; d_sum NULL: counts. */
-static cudaError_t differences(const struct rw_hist_args *args, const struct code_group *group,
-                               const struct code_parts *p, void *d_sum, cudaStream_t stream)
+static int differences(const struct rw_hist_args *args, const struct code_group *group,
+                       const struct code_parts *p, void *d_sum, cudaStream_t stream)
 {
     const uint32_t n_cells = args->jobs.n_nodes * group->n * args->n_bins;
-    codes_difference_kernel<<<(n_cells + SORT_SEARCH_THREADS - 1) / SORT_SEARCH_THREADS,
-                              SORT_SEARCH_THREADS, 0, stream>>>(*args, *group, p->d_bound,
-                                                                p->d_prefix, d_sum);
-    return cudaGetLastError();
+    return launch_grid(codes_difference_kernel, blocks_for(n_cells, SORT_SEARCH_THREADS),
+                       SORT_SEARCH_THREADS, stream, *args, *group, p->d_bound, p->d_prefix, d_sum);
 }
 
 template <int SUMS>
-static cudaError_t run_group(const struct rw_hist_args *args, const struct code_group *group,
-                             struct code_parts *p, cudaStream_t stream)
+static int run_group(const struct rw_hist_args *args, const struct code_group *group,
+                     struct code_parts *p, cudaStream_t stream)
 {
     const uint64_t n = group->n_docs * group->n;
     const uint32_t n_cells = args->jobs.n_nodes * group->n * args->n_bins;
     int bits = 1;
     while (bits < 32 && (n_cells - 1) >> bits)
         bits++;
-    codes_key_kernel<SUMS><<<rw_hist_n_jobs(args), SORT_SEARCH_THREADS, 0, stream>>>(
-        *args, *group, p->d_key, (struct code_item<SUMS> *)p->d_item);
-    cudaError_t error = cudaGetLastError();
-    if (error == cudaSuccess)
-        error = sort_codes<SUMS>(p, n, bits, stream);
-    if (error != cudaSuccess)
-        return error;
-    codes_bounds_kernel<<<n_cells / SORT_SEARCH_THREADS + 1, SORT_SEARCH_THREADS, 0, stream>>>(
-        p->d_sorted, n, n_cells, p->d_bound);
-    error = cudaGetLastError();
-    if (error == cudaSuccess)
-        error = differences(args, group, p, NULL, stream);
-    for (int k = 0; k < hist_numbers(SUMS) && error == cudaSuccess; k++) {
-        error = scan_numbers<SUMS>(p->d_temp, p->temp_bytes, p->d_sorted_item, k, p->d_prefix, n,
-                                   stream);
-        if (error == cudaSuccess)
-            error = differences(args, group, p, args->d_sum[k], stream);
+    TRY_CUDA(launch_grid(codes_key_kernel<SUMS>, rw_hist_n_jobs(args), SORT_SEARCH_THREADS, stream,
+                         *args, *group, p->d_key, (struct code_item<SUMS> *)p->d_item));
+    TRY_CUDA(sort_codes<SUMS>(p, n, bits, stream));
+    TRY_CUDA(launch_grid(codes_bounds_kernel, n_cells / SORT_SEARCH_THREADS + 1,
+                         SORT_SEARCH_THREADS, stream, p->d_sorted, n, n_cells, p->d_bound));
+    TRY_CUDA(differences(args, group, p, NULL, stream));
+    for (int k = 0; k < hist_numbers(SUMS); k++) {
+        TRY_CUDA(scan_numbers<SUMS>(p->d_temp, p->temp_bytes, p->d_sorted_item, k, p->d_prefix, n,
+                                    stream));
+        TRY_CUDA(differences(args, group, p, args->d_sum[k], stream));
     }
-    return error;
+    return cudaSuccess;
 }
 
 template <int SUMS> static int run_sums(const struct rw_hist_call *call, cudaStream_t stream)
 {
     struct rw_hist_args args;
     struct code_parts p = code_parts_of<SUMS>(call, call->d_scratch);
-    int status = rw_hist_args_init(call, 1, (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                                   RW_TUNE_SORT_SEARCH_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status != cudaSuccess)
-        return status;
+    TRY_CUDA(rw_hist_args_init(call, 1, (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
+                               RW_TUNE_SORT_SEARCH_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args));
     if (p.n_docs == 0)
         return rw_cuda_hist_clear(call, stream);
     if ((uint64_t)call->n_nodes * p.group * args.n_bins > (uint64_t)1 << 31)
         return cudaErrorInvalidConfiguration;
-    for (uint32_t f = 0; f < args.n_features && status == cudaSuccess; f += p.group) {
+    for (uint32_t f = 0; f < args.n_features; f += p.group) {
         const uint32_t left = args.n_features - f;
         const struct code_group group = {f, left < p.group ? left : p.group, p.n_docs};
-        status = run_group<SUMS>(&args, &group, &p, stream);
+        TRY_CUDA(run_group<SUMS>(&args, &group, &p, stream));
     }
-    return status;
+    return cudaSuccess;
 }
 
 static size_t codes_bytes(const struct rw_hist_call *call)

@@ -6,6 +6,7 @@
 // Decomposition: a thread a document gathers what the metrics need into rank order; a thread a
 // query (of all metrics: the grid's second axis) adds its terms in that order, as the contract
 // wants it, the longest queries in the same warps; blocks add up, then one block a metric.
+#include "gpu/device/kernel.cuh"
 #include "gpu/metric/metric_cuda.h"
 #include "metric/metric.h"
 
@@ -196,23 +197,18 @@ __global__ void __launch_bounds__(SUM_THREADS)
 
 extern "C" uint32_t rw_cuda_metric_parts(uint32_t n_queries)
 {
-    return (uint32_t)(((uint64_t)n_queries + QUERY_THREADS - 1) / QUERY_THREADS);
+    return blocks_for(n_queries, QUERY_THREADS);
 }
 
 extern "C" int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream)
 {
-    cudaStream_t s = (cudaStream_t)stream;
+    const dim3 queries(args->n_parts, args->n_metrics);
     if (args->n_metrics == 0)
-        return (int)cudaSuccess;
-    if (args->n_docs > 0)
-        metric_gather_kernel<<<(uint32_t)(((uint64_t)args->n_docs + GATHER_THREADS - 1) /
-                                          GATHER_THREADS),
-                               GATHER_THREADS, 0, s>>>(*args);
-    if (args->n_parts > 0) {
-        if (args->d_tie_end)
-            metric_ties_kernel<<<args->n_parts, QUERY_THREADS, 0, s>>>(*args);
-        metric_query_kernel<<<dim3(args->n_parts, args->n_metrics), QUERY_THREADS, 0, s>>>(*args);
-    }
-    metric_sum_kernel<<<args->n_metrics, SUM_THREADS, 0, s>>>(*args);
-    return (int)cudaGetLastError();
+        return cudaSuccess;
+    TRY_CUDA(launch_grid(metric_gather_kernel, blocks_for(args->n_docs, GATHER_THREADS),
+                         GATHER_THREADS, stream, *args));
+    if (args->d_tie_end)
+        TRY_CUDA(launch_grid(metric_ties_kernel, args->n_parts, QUERY_THREADS, stream, *args));
+    TRY_CUDA(launch_grid(metric_query_kernel, queries, QUERY_THREADS, stream, *args));
+    return launch_grid(metric_sum_kernel, args->n_metrics, SUM_THREADS, stream, *args);
 }

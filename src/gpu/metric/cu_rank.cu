@@ -403,45 +403,32 @@ extern "C" size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large)
     return by_key > by_part ? by_key : by_part;
 }
 
-static cudaError_t rank_large(const struct rw_cuda_rank *rank, const double *d_scores,
-                              cudaStream_t stream)
+static int rank_large(const struct rw_cuda_rank *rank, const double *d_scores, cudaStream_t stream)
 {
     const struct rw_cuda_rank_large *large = &rank->large;
-    const uint32_t grid = (large->n_docs + RANK_LARGE_THREADS - 1) / RANK_LARGE_THREADS;
+    const uint32_t grid = blocks_for(large->n_docs, RANK_LARGE_THREADS);
     size_t bytes = large->scratch_bytes;
     cub::DoubleBuffer<uint64_t> key(large->d_key[0], large->d_key[1]);
     cub::DoubleBuffer<uint32_t> doc(large->d_doc[0], large->d_doc[1]);
-    rank_keys_kernel<<<grid, RANK_LARGE_THREADS, 0, stream>>>(*large, d_scores);
-    cudaError_t error = cudaGetLastError();
-    if (error == cudaSuccess)
-        error = cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, key, doc,
-                                                (int)large->n_docs, 0, 64, stream);
-    if (error == cudaSuccess && large->n > 1) {
-        rank_parts_kernel<<<grid, RANK_LARGE_THREADS, 0, stream>>>(*large, doc.Current());
-        error = cudaGetLastError();
+    TRY_CUDA(launch_grid(rank_keys_kernel, grid, RANK_LARGE_THREADS, stream, *large, d_scores));
+    TRY_CUDA(cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, key, doc, (int)large->n_docs,
+                                             0, 64, stream));
+    if (large->n > 1) {
+        TRY_CUDA(launch_grid(rank_parts_kernel, grid, RANK_LARGE_THREADS, stream, *large,
+                             doc.Current()));
         cub::DoubleBuffer<uint32_t> part(large->d_part[0], large->d_part[1]);
-        if (error == cudaSuccess)
-            error =
-                cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, part, doc,
-                                                (int)large->n_docs, 0, part_bits(large->n), stream);
+        TRY_CUDA(cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, part, doc,
+                                                 (int)large->n_docs, 0, part_bits(large->n),
+                                                 stream));
     }
-    if (error != cudaSuccess)
-        return error;
-    rank_spread_kernel<<<grid, RANK_LARGE_THREADS, 0, stream>>>(*large, doc.Current(),
-                                                                rank->d_order);
-    return cudaGetLastError();
+    return launch_grid(rank_spread_kernel, grid, RANK_LARGE_THREADS, stream, *large, doc.Current(),
+                       rank->d_order);
 }
 
 extern "C" int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                                 const uint8_t *d_sampled, void *stream)
 {
-    cudaError_t error = cudaSuccess;
-    const uint32_t grid = rank->n_block + (rank->n_warp + RANK_WARPS - 1) / RANK_WARPS;
-    if (grid > 0) {
-        rank_kernel<<<grid, RANK_THREADS, 0, (cudaStream_t)stream>>>(*rank, d_scores, d_sampled);
-        error = cudaGetLastError();
-    }
-    if (error == cudaSuccess && rank->large.n > 0)
-        error = rank_large(rank, d_scores, (cudaStream_t)stream);
-    return (int)error;
+    TRY_CUDA(launch_grid(rank_kernel, rank->n_block + blocks_for(rank->n_warp, RANK_WARPS),
+                         RANK_THREADS, stream, *rank, d_scores, d_sampled));
+    return rank->large.n > 0 ? rank_large(rank, d_scores, (cudaStream_t)stream) : cudaSuccess;
 }

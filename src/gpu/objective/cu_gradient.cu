@@ -106,45 +106,32 @@ __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_a
     lambda_raise(&a.run.d_info->largest_hessian, hessian);
 }
 
-static uint32_t grid_of(const struct rw_gradient_args *args, int n_multiprocessors)
+static unsigned grid_of(const struct rw_gradient_args *args, int n_multiprocessors)
 {
-    const uint32_t wanted = (args->n_docs + GRADIENT_THREADS - 1) / GRADIENT_THREADS;
-    const uint32_t most = (uint32_t)n_multiprocessors * GRADIENT_BLOCKS;
-    return wanted < 1 ? 1 : wanted < most ? wanted : most;
+    return blocks_up_to((uint64_t)n_multiprocessors * GRADIENT_BLOCKS, args->n_docs,
+                        GRADIENT_THREADS);
 }
 
 extern "C" int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
                                       void *stream)
 {
-    const uint32_t grid = grid_of(args, n_multiprocessors);
-    const cudaError_t error =
-        cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream);
-    if (error != cudaSuccess)
-        return (int)error;
-    if (args->is_fixed)
-        gradient_fixed_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
-    else
-        gradient_largest_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    TRY_CUDA(cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream));
+    return launch_grid(args->is_fixed ? gradient_fixed_kernel : gradient_largest_kernel,
+                       grid_of(args, n_multiprocessors), GRADIENT_THREADS, stream, *args);
 }
 
 extern "C" int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
                                        void *stream)
 {
-    gradient_round_kernel<<<grid_of(args, n_multiprocessors), GRADIENT_THREADS, 0,
-                            (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    return launch_grid(gradient_round_kernel, grid_of(args, n_multiprocessors), GRADIENT_THREADS,
+                       stream, *args);
 }
 
 extern "C" int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
                                          void *stream)
 {
-    const cudaError_t error =
-        cudaMemsetAsync(&args->run.d_info->largest_lambda, 0,
-                        2 * sizeof(args->run.d_info->largest_lambda), (cudaStream_t)stream);
-    if (error != cudaSuccess)
-        return (int)error;
-    pair_largest_kernel<<<grid_of(args, n_multiprocessors), GRADIENT_THREADS, 0,
-                          (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    TRY_CUDA(cudaMemsetAsync(&args->run.d_info->largest_lambda, 0,
+                             2 * sizeof(args->run.d_info->largest_lambda), (cudaStream_t)stream));
+    return launch_grid(pair_largest_kernel, grid_of(args, n_multiprocessors), GRADIENT_THREADS,
+                       stream, *args);
 }

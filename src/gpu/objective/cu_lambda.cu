@@ -547,13 +547,10 @@ extern "C" int rw_cuda_lambda_prepare(void)
     const int most = RW_LAMBDA_BLOCK_DOCS > WARPS * RW_LAMBDA_WARP_DOCS
                          ? RW_LAMBDA_BLOCK_DOCS
                          : WARPS * RW_LAMBDA_WARP_DOCS;
-    cudaError_t error = cudaFuncSetAttribute(
-        lambda_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most * LAMBDA_DOC_BYTES);
-    if (error == cudaSuccess)
-        error =
-            cudaFuncSetAttribute(lambda_kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 most * LAMBDA_DOC_BYTES);
-    return (int)error;
+    for (auto *kernel : {lambda_kernel<true>, lambda_kernel<false>})
+        TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      most * LAMBDA_DOC_BYTES));
+    return cudaSuccess;
 }
 
 extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *stream)
@@ -796,19 +793,11 @@ extern "C" uint32_t rw_cuda_lambda_spread_lows(void)
 
 extern "C" int rw_cuda_lambda_begin(const struct rw_lambda_args *args, void *stream)
 {
-    lambda_begin_kernel<<<args->n_tiles + 1, BEGIN_THREADS, 0, (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    return launch_grid(lambda_begin_kernel, args->n_tiles + 1, BEGIN_THREADS, stream, *args);
 }
 
 extern "C" int rw_cuda_lambda_spread(const struct rw_lambda_args *args, void *stream)
 {
-    if (args->n_tiles == 0)
-        return (int)cudaSuccess;
-    if (args->n_jobs > 0)
-        lambda_spread_kernel<<<args->n_jobs, THREADS, 0, (cudaStream_t)stream>>>(*args);
-    const cudaError_t error = cudaGetLastError();
-    if (error != cudaSuccess)
-        return (int)error;
-    lambda_end_kernel<<<args->n_tiles, BEGIN_THREADS, 0, (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    TRY_CUDA(launch_grid(lambda_spread_kernel, args->n_jobs, THREADS, stream, *args));
+    return launch_grid(lambda_end_kernel, args->n_tiles, BEGIN_THREADS, stream, *args);
 }

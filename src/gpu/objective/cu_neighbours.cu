@@ -190,51 +190,36 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 /* ---- Launchers ---- */
 
-static uint32_t blocks_of(uint64_t n, uint32_t each)
-{
-    return (uint32_t)((n + each - 1) / each);
-}
-
 extern "C" int rw_cuda_neighbours_begin(const struct rw_neighbours_args *args, void *stream)
 {
-    cudaStream_t s = (cudaStream_t)stream;
-    const cudaError_t error = cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, s);
-    if (error != cudaSuccess || args->n_docs == 0)
-        return (int)error;
-    neighbours_best_kernel<<<args->n_queries, QUERY_THREADS, 0, s>>>(*args);
-    neighbours_power_kernel<<<blocks_of(args->n_docs, DOC_THREADS), DOC_THREADS, 0, s>>>(*args);
-    return (int)cudaGetLastError();
+    TRY_CUDA(cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream));
+    TRY_CUDA(launch_grid(neighbours_best_kernel, args->n_queries, QUERY_THREADS, stream, *args));
+    return launch_grid(neighbours_power_kernel, blocks_for(args->n_docs, DOC_THREADS), DOC_THREADS,
+                       stream, *args);
 }
 
 extern "C" int rw_cuda_neighbours_keys(const struct rw_neighbours_args *args, uint32_t p,
                                        void *stream)
 {
-    if (args->n_docs > 0)
-        neighbours_key_kernel<<<blocks_of(args->n_docs, DOC_THREADS), DOC_THREADS, 0,
-                                (cudaStream_t)stream>>>(*args, p);
-    return (int)cudaGetLastError();
+    return launch_grid(neighbours_key_kernel, blocks_for(args->n_docs, DOC_THREADS), DOC_THREADS,
+                       stream, *args, p);
 }
 
 extern "C" int rw_cuda_neighbours_add(const struct rw_neighbours_args *args, void *stream)
 {
-    cudaStream_t s = (cudaStream_t)stream;
     const uint32_t large = args->n_large, others = args->n_queries - large;
     const uint32_t warps = rw_neighbours_look_up(&args->rule) ? 1 : LARGE_WARPS;
-    if (large > 0)
-        neighbours_add_kernel<<<dim3(blocks_of(large, QUERY_WARPS), warps), QUERY_THREADS, 0, s>>>(
-            *args, 0, large);
-    if (others > 0)
-        neighbours_add_kernel<<<blocks_of(others, QUERY_WARPS), QUERY_THREADS, 0, s>>>(
-            *args, large, args->n_queries);
-    return (int)cudaGetLastError();
+    TRY_CUDA(launch_grid(neighbours_add_kernel, dim3(blocks_for(large, QUERY_WARPS), warps),
+                         QUERY_THREADS, stream, *args, 0u, large));
+    return launch_grid(neighbours_add_kernel, blocks_for(others, QUERY_WARPS), QUERY_THREADS,
+                       stream, *args, large, args->n_queries);
 }
 
 extern "C" int rw_cuda_neighbours_finish(const struct rw_neighbours_args *args,
                                          int n_multiprocessors, void *stream)
 {
-    const uint32_t wanted = blocks_of(args->n_docs, DOC_THREADS);
-    const uint32_t most = (uint32_t)n_multiprocessors * FINISH_BLOCKS;
-    const uint32_t grid = wanted < 1 ? 1 : wanted < most ? wanted : most;
-    neighbours_finish_kernel<<<grid, DOC_THREADS, 0, (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    return launch_grid(
+        neighbours_finish_kernel,
+        blocks_up_to((uint64_t)n_multiprocessors * FINISH_BLOCKS, args->n_docs, DOC_THREADS),
+        DOC_THREADS, stream, *args);
 }

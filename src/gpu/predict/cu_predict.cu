@@ -58,22 +58,17 @@ static __global__ void __launch_bounds__(LOOK_UP_THREADS)
 
 extern "C" int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stream)
 {
-    const uint32_t blocks = (look_up->n_docs + LOOK_UP_THREADS - 1) / LOOK_UP_THREADS;
     const uint32_t slots = look_up->n_used < MOST_GRID_Y ? look_up->n_used : MOST_GRID_Y;
-    if (blocks == 0 || slots == 0)
-        return cudaSuccess;
-    look_up_kernel<<<dim3(blocks, slots), LOOK_UP_THREADS, 0, (cudaStream_t)stream>>>(*look_up);
-    return cudaGetLastError();
+    return launch_grid(look_up_kernel, dim3(blocks_for(look_up->n_docs, LOOK_UP_THREADS), slots),
+                       LOOK_UP_THREADS, stream, *look_up);
 }
 
 template <bool VALUES_IN_SHARED>
 static cudaError_t launch(const struct rw_predict_args *args, cudaStream_t stream)
 {
     const size_t bytes = rw_predict_shared_bytes(args);
-    const cudaError_t error = cudaFuncSetAttribute(
-        predict_kernel<VALUES_IN_SHARED>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (error != cudaSuccess)
-        return error;
+    TRY_CUDA(cudaFuncSetAttribute(predict_kernel<VALUES_IN_SHARED>,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
     const unsigned blocks = (args->n_docs + args->tile_docs - 1) / args->tile_docs;
     predict_kernel<VALUES_IN_SHARED><<<blocks, PREDICT_THREADS, bytes, stream>>>(*args);
     return cudaGetLastError();

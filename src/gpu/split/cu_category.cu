@@ -122,12 +122,9 @@ static cudaError_t launch(const struct rw_cuda_search &search, const struct rw_c
 {
     const size_t bytes = CATEGORY_BYTES(THREADS);
     const dim3 grid(categories.n, search.n);
-    if (THREADS > CATEGORY_FEW_THREADS) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            category_kernel<THREADS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-        if (error != cudaSuccess)
-            return error;
-    }
+    if (THREADS > CATEGORY_FEW_THREADS)
+        TRY_CUDA(cudaFuncSetAttribute(category_kernel<THREADS>,
+                                      cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
     return launch_after(category_kernel<THREADS>, grid, THREADS, bytes, stream, search, cells,
                         categories, first_block);
 }

@@ -219,13 +219,9 @@ extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition,
                                  const struct rw_cuda_part_sets *sets, void *stream)
 {
     const uint32_t n = partition->n_chunks;
-    if (n == 0)
-        return cudaSuccess;
-    if (sets)
-        partition_kernel<<<n, THREADS, 0, (cudaStream_t)stream>>>(*partition, with_sets{*sets});
-    else
-        partition_kernel<<<n, THREADS, 0, (cudaStream_t)stream>>>(*partition, no_sets{});
-    return cudaGetLastError();
+    return sets ? launch_grid(partition_kernel<with_sets>, n, THREADS, stream, *partition,
+                              with_sets{*sets})
+                : launch_grid(partition_kernel<no_sets>, n, THREADS, stream, *partition, no_sets{});
 }
 
 /* ---- what histograms read, by position ---- */
@@ -246,12 +242,8 @@ extern "C" int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t 
                               const int32_t *d_hess, enum rw_moved moved, void *d_moved,
                               void *stream)
 {
-    const uint32_t blocks = rw_cuda_chunks(n);
-    if (blocks == 0)
-        return cudaSuccess;
-    gather_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(d_list, n, d_lambda, d_hess, moved,
-                                                                d_moved);
-    return cudaGetLastError();
+    return launch_grid(gather_kernel, rw_cuda_chunks(n), THREADS, stream, d_list, n, d_lambda,
+                       d_hess, moved, d_moved);
 }
 
 /* ---- leaves ---- */
@@ -310,8 +302,5 @@ static __global__ void __launch_bounds__(THREADS)
 
 extern "C" int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, void *stream)
 {
-    if (sums->n_chunks == 0)
-        return cudaSuccess;
-    sums_kernel<<<sums->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*sums);
-    return cudaGetLastError();
+    return launch_grid(sums_kernel, sums->n_chunks, THREADS, stream, *sums);
 }

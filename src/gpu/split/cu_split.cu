@@ -437,12 +437,10 @@ static cudaError_t launch_rough(const struct rw_cuda_search *search,
                                 cudaStream_t stream)
 {
     const dim3 grid((cells->n_features + ROUGH_WARPS - 1) / ROUGH_WARPS, search->n);
-    const cudaError_t error =
-        launch_after(rough_kernel<S, CHUNKS>, grid, ROUGH_WARPS * WARP, 0, stream, *search, *cells);
-    return error != cudaSuccess
-               ? error
-               : launch_after(exact_kernel<S, CHUNKS>, dim3(1, search->n), EXACT_WARPS * WARP, 0,
-                              stream, *search, *cells, block);
+    TRY_CUDA(launch_after(rough_kernel<S, CHUNKS>, grid, ROUGH_WARPS * WARP, 0, stream, *search,
+                          *cells));
+    return launch_after(exact_kernel<S, CHUNKS>, dim3(1, search->n), EXACT_WARPS * WARP, 0, stream,
+                        *search, *cells, block);
 }
 
 template <class SUM, int NEWTON>
