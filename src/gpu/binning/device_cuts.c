@@ -136,36 +136,37 @@ static int find_categories(struct rw_cut_finder *finder, uint32_t c)
     return status < 0 ? rw_fail(finder->ctx, status, "out of memory while finding cuts") : status;
 }
 
+static void search_release(struct cut_search *s)
+{
+    rw_device_tables_free(&s->tables);
+    rw_mem_free(s->out);
+}
+
 static int find_on_device(void *user, struct rw_cut_finder *finder)
 {
-    struct cut_search s = {.device = user, .finder = finder};
+    RW_RELEASED(search_release) struct cut_search s = {.device = user, .finder = finder};
     const struct rw_dataset *dataset = finder->dataset;
-    struct rw_transfer_pipe *pipe = NULL;
-    int status;
+    RW_SCOPED(rw_transfer_pipe_free)
+    struct rw_transfer_pipe *pipe = NULL; /* freed first: it waits */
     if (dataset->n_docs == 0)
         return rw_cuts_find_on_host(NULL, finder);
-    RW_TRY_OUT(search_init(&s));
-    RW_TRY_OUT(rw_transfer_pipe_new(finder->ctx, s.device, most_bytes(dataset), SLOTS, &pipe));
-    RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
+    RW_TRY(search_init(&s));
+    RW_TRY(rw_transfer_pipe_new(finder->ctx, s.device, most_bytes(dataset), SLOTS, &pipe));
+    RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         const struct entries entries = entries_of(&dataset->column[c]);
         if (rw_cuts_decided(&dataset->column[c], finder->rule, &finder->found[c]))
             continue;
         if (rw_cut_rule_categories(finder->rule, dataset->column[c].feature)) {
-            RW_TRY_OUT(find_categories(finder, c));
+            RW_TRY(find_categories(finder, c));
             continue;
         }
         s.column[s.n] = c;
-        RW_TRY_OUT(send(finder->ctx, pipe, &entries, find_chunk, &s, &entries));
+        RW_TRY(send(finder->ctx, pipe, &entries, find_chunk, &s, &entries));
         if (++s.n == BATCH)
-            RW_TRY_OUT(finish_batch(&s, pipe));
+            RW_TRY(finish_batch(&s, pipe));
     }
-    RW_TRY_OUT(finish_batch(&s, pipe));
-out:
-    rw_transfer_pipe_free(pipe); /* waits, so that nothing below is in use */
-    rw_device_tables_free(&s.tables);
-    rw_mem_free(s.out);
-    return status;
+    return finish_batch(&s, pipe);
 }
 
 int rw_cuda_cuts_make(struct rw_ctx *ctx, const struct rw_device *device,
@@ -337,31 +338,33 @@ static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t
     return send(c->ctx, pipe, &note.entries, code_chunk, c, &note);
 }
 
+static void coder_release(struct coder *c)
+{
+    rw_hist_matrix_free(c->matrix);
+    rw_device_tables_free(&c->tables);
+    rw_device_free(c->d_count);
+}
+
 int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_cuda_coding *coding, uint64_t *counts,
                       struct rw_hist_matrix **out)
 {
-    int status = RW_OK;
-    struct rw_transfer_pipe *pipe = NULL;
-    struct coder c = {.ctx = ctx, .device = device, .coding = coding};
+    RW_RELEASED(coder_release) struct coder c = {.ctx = ctx, .device = device, .coding = coding};
+    RW_SCOPED(rw_transfer_pipe_free)
+    struct rw_transfer_pipe *pipe = NULL; /* freed first: it waits */
     *out = NULL;
-    RW_TRY_OUT(coder_init(&c, counts != NULL));
-    RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes(coding), SLOTS, &pipe));
-    RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
+    RW_TRY(coder_init(&c, counts != NULL));
+    RW_TRY(rw_transfer_pipe_new(ctx, device, chunk_bytes(coding), SLOTS, &pipe));
+    RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t f = 0; f < coding->matrix.n_features; f++)
-        RW_TRY_OUT(send_feature(&c, pipe, f));
-    RW_TRY_OUT(rw_transfer_pipe_end(pipe));
+        RW_TRY(send_feature(&c, pipe, f));
+    RW_TRY(rw_transfer_pipe_end(pipe));
     if (counts)
-        RW_TRY_OUT(rw_transfer_read(ctx, device, counts, c.d_count,
-                                    (size_t)coding->matrix.n_features * coding->matrix.n_bins *
-                                        sizeof(*counts)));
-    RW_TRY_OUT(rw_transfer_wait(ctx, device));
+        RW_TRY(rw_transfer_read(ctx, device, counts, c.d_count,
+                                (size_t)coding->matrix.n_features * coding->matrix.n_bins *
+                                    sizeof(*counts)));
+    RW_TRY(rw_transfer_wait(ctx, device));
     *out = c.matrix;
     c.matrix = NULL;
-out:
-    rw_transfer_pipe_free(pipe); /* waits, so that nothing below is in use */
-    rw_hist_matrix_free(c.matrix);
-    rw_device_tables_free(&c.tables);
-    rw_device_free(c.d_count);
-    return status;
+    return RW_OK;
 }

@@ -421,18 +421,16 @@ static int gather(void *user)
 static int time_link(struct rw_ctx *ctx, const struct rw_device *device, size_t from_bytes,
                      size_t bytes, size_t to_bytes, int (*run)(void *user), double *rate)
 {
-    struct link_run link = {.ctx = ctx, .device = device, .bytes = from_bytes};
+    RW_SCOPED(rw_transfer_pinned_free) void *from = NULL;
+    RW_SCOPED(rw_device_free) void *d_to = NULL;
     double ms = 0.0, least, most;
-    int status = RW_OK;
-    RW_TRY_OUT(rw_transfer_pinned_alloc(ctx, &link.from, from_bytes));
-    memset(link.from, 1, from_bytes);
-    RW_TRY_OUT(rw_device_alloc(ctx, &link.d_to, to_bytes));
-    RW_TRY_OUT(rw_device_time(ctx, device, RUNS, run, &link, &ms, &least, &most));
+    RW_TRY(rw_transfer_pinned_alloc(ctx, &from, from_bytes));
+    memset(from, 1, from_bytes);
+    RW_TRY(rw_device_alloc(ctx, &d_to, to_bytes));
+    struct link_run link = {ctx, device, from, d_to, from_bytes};
+    RW_TRY(rw_device_time(ctx, device, RUNS, run, &link, &ms, &least, &most));
     *rate = (double)bytes / (ms / 1e3);
-out:
-    rw_transfer_pinned_free(link.from);
-    rw_device_free(link.d_to);
-    return status;
+    return RW_OK;
 }
 
 int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, double *rate)

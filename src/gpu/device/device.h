@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "comm/comm.h"
 
 #ifdef __cplusplus
@@ -289,6 +290,12 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
 
 /* Is there an NCCL? text: the file that it was read from, or why there is none. */
 int rw_nccl_find(char *text, size_t size);
+
+#ifndef __cplusplus
+RW_SCOPED_BY(rw_device_free)
+RW_SCOPED_BY(rw_transfer_pinned_free)
+RW_SCOPED_BY(rw_transfer_pipe_free)
+#endif
 
 #ifdef __cplusplus
 }

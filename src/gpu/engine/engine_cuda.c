@@ -592,23 +592,19 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
     const struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_ctx *ctx = engine->ctx;
     const size_t n = engine->n_docs[0];
-    int status = RW_OK;
-    struct rw_lambda_pair *pair;
+    RW_FREED struct rw_lambda_pair *pair = NULL;
     RW_TRY(RW_NEW(ctx, pair, n));
-    RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair)));
+    RW_TRY(rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair)));
     for (size_t i = 0; i < n; i++) {
         lambda[i] = pair[i].lambda;
         hessian[i] = pair[i].hessian;
     }
     memset(sampled, 1, n);
     if (cuda->d_sampled)
-        RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, sampled, cuda->d_sampled, n));
+        RW_TRY(rw_transfer_read(ctx, cuda->device, sampled, cuda->d_sampled, n));
     if (cuda->d_hess_q)
-        RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, hess_q, cuda->d_hess_q, 4 * n));
-    status = rw_transfer_read(ctx, cuda->device, lambda_q, cuda->d_lambda_q, 4 * n);
-out:
-    rw_mem_free(pair);
-    return status;
+        RW_TRY(rw_transfer_read(ctx, cuda->device, hess_q, cuda->d_hess_q, 4 * n));
+    return rw_transfer_read(ctx, cuda->device, lambda_q, cuda->d_lambda_q, 4 * n);
 }
 
 /* ---- codes that outlive the engine ----

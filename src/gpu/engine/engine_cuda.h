@@ -30,7 +30,7 @@ struct rw_cuda_place {
 /* A set's codes in the host's memory, by features. */
 struct rw_cuda_far {
     char *column;              /* page-locked; owned; NULL: there are none */
-    struct rw_cuda_column *at; /* [n_features] in it, for kernels and copies; owned */
+    struct rw_cuda_column *at; /* [n_features] in it, for kernels and copies */
 };
 
 struct rw_cuda_set {
@@ -67,9 +67,9 @@ struct rw_cuda_kept {
     uint32_t n;            /* there is room for */
     uint64_t column_bytes; /* of each */
     void *d;               /* [n] columns */
-    int32_t *of;           /* [n] the engine's feature; -1: room; owned */
-    double *use;    /* [n_features] documents of large nodes; older trees' count less; owned */
-    uint8_t *drawn; /* [n_features] is it one of the tree's; owned */
+    int32_t *of;           /* [n] the engine's feature; -1: room */
+    double *use;           /* [n_features] documents of large nodes; older trees' count less */
+    uint8_t *drawn;        /* [n_features] is it one of the tree's */
 };
 
 /* A node of all documents, without a parent, as histograms find it on the device. */
@@ -101,19 +101,20 @@ struct rw_cuda_codes {
 struct rw_cuda_ranks {
     struct rw_cuda_exchange exchange; /* of the call at hand */
     uint32_t most_nodes;              /* of a call */
-    uint32_t *all_n;                  /* [max_slots] documents of each node on all ranks; owned */
+    uint32_t *all_n;                  /* [max_slots] documents of each node on all ranks */
     void *staged; /* page-locked: what goes through the hosts; NULL: nothing; owned */
 };
 
 struct rw_cuda {
-    struct rw_host host; /* cuts, and device memory; codes are nowhere on the host */
+    struct rw_host host;   /* cuts, and device memory; codes are nowhere on the host */
+    struct rw_arena arena; /* what is below of the host's, unless it says so */
     struct rw_device *device;
     struct rw_cuda_lambda *lambda;
     struct rw_cuda_set set[RW_MAX_SETS];
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
     int n_groups;
     struct rw_comm *comm;        /* of the ranks' GPUs; NULL: there is none; owned */
-    struct rw_cuda_ranks *ranks; /* NULL: one rank; owned */
+    struct rw_cuda_ranks *ranks; /* NULL: one rank */
     uint64_t free_bytes; /* of the device before the training set was loaded, or allowed of them */
     int is_limited;      /* they are what the user allows */
     int64_t to_settle;   /* bytes that the choice of methods will add; dry runs have them */
@@ -125,7 +126,7 @@ struct rw_cuda {
     int is_timed;                       /* they are recorded, and their time is not added yet */
     char *d_walk;                       /* [walk_bytes] pieces of columns on their way to a walk */
     size_t walk_bytes;                  /* 0: no set needs them */
-    struct rw_cuda_column *walk_column; /* [n_features] scratch; owned */
+    struct rw_cuda_column *walk_column; /* [n_features] scratch */
     uint64_t most_bytes;                /* so far: at a time, with what is given back later */
     struct rw_cuda_stage stage;
     void *answer; /* page-locked: what is read back; [answer_bytes] */
@@ -144,7 +145,7 @@ struct rw_cuda {
     uint8_t *d_feature_sampled; /* [n_features] group by group */
     int8_t *d_direction;        /* [n_features] by column; NULL: no feature has a direction */
     double *d_penalty;          /* [n_features] the same of penalties */
-    uint32_t *allowed;          /* [max_slots][rw_feature_words] of rw_rules_by_node; owned */
+    uint32_t *allowed;          /* [max_slots][rw_feature_words] of rw_rules_by_node */
     int knows_features;         /* it holds what it will hold in all trees */
     /* the tree */
     struct rw_cuda_begin *d_begin;
@@ -159,15 +160,15 @@ struct rw_cuda {
     uint32_t *d_list;    /* [2][half] */
     int is_listed;       /* 0: the root's positions are documents, and its list is not written */
     uint64_t half;       /* positions of a half */
-    uint32_t *n;         /* [max_slots] documents of each node; owned */
-    uint64_t *first;     /* [max_slots] each node's first position; owned */
-    int32_t *buffer_of;  /* [max_slots] histogram; -1: none, or no use of it; owned */
-    int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned; owned */
-    int32_t *stack;      /* [max_slots] scratch; owned */
+    uint32_t *n;         /* [max_slots] documents of each node */
+    uint64_t *first;     /* [max_slots] each node's first position */
+    int32_t *buffer_of;  /* [max_slots] histogram; -1: none, or no use of it */
+    int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned */
+    int32_t *stack;      /* [max_slots] scratch */
     int32_t n_buffers, n_used;
     /* scratch */
-    struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
-    uint32_t *parent;          /* [most_nodes] their parents' buffers; owned */
+    struct rw_hist_node *node; /* [most_nodes] of one histogram call */
+    uint32_t *parent;          /* [most_nodes] their parents' buffers */
     uint32_t most_nodes;
     uint64_t most_chunks;               /* of a launch */
     unsigned long long *d_placed;       /* [2][RW_CUDA_MOST_PARTS] */
@@ -180,8 +181,8 @@ struct rw_cuda {
     uint32_t *d_carried;            /* [RW_CUDA_CARRIED] */
     struct rw_cuda_whole *d_whole;  /* [1] */
     int root_begun;                 /* its histogram, by rw_cuda_begin_root */
-    struct rw_cuda_column *split_column; /* [n_features] where partitions read codes; owned */
-    struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column; owned */
+    struct rw_cuda_column *split_column; /* [n_features] where partitions read codes */
+    struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column */
     struct rw_cuda_kept kept;
     int is_settled; /* methods are chosen, and what only the choice needed is given back */
     struct rw_cuda_found *d_best;
@@ -203,7 +204,7 @@ struct rw_cuda {
         uint32_t n;
         int n_leaves; /* 0: nobody asked, or all was answered */
     } asked_leaves;
-    int32_t *summed;  /* [max_slots] the leaves that d_leaf_of knows; owned */
+    int32_t *summed;  /* [max_slots] the leaves that d_leaf_of knows */
     int32_t n_summed; /* 0: nothing */
     void *d_hist_scratch;
     size_t hist_scratch_bytes;  /* until methods are chosen, what any candidate needs */
@@ -211,7 +212,7 @@ struct rw_cuda {
     int clean_scratch;          /* d_hist_scratch is all 0 between histograms */
     void *d_list_scratch;
     size_t list_scratch_bytes;
-    struct rw_coded_node *coded; /* [max_slots] owned */
+    struct rw_coded_node *coded; /* [max_slots] */
 };
 
 #define RW_CUDA_TRY(cuda, call) RW_CU((cuda)->host.base.ctx, (cudaError_t)(call))
@@ -375,7 +376,6 @@ void rw_cuda_ranks_part(struct rw_cuda *cuda);
  * row: [n_features + 1] */
 int rw_cuda_ranks_divide(struct rw_cuda *cuda, int group, const uint32_t *row);
 int rw_cuda_ranks_allocate(struct rw_cuda *cuda);
-void rw_cuda_ranks_release(struct rw_cuda *cuda);
 /* Before a tree's calls of NCCL, after what may allocate. */
 int rw_cuda_ranks_ready(struct rw_cuda *cuda);
 /* Between drawing queries, or documents, and spreading them. first: the first one's number among

@@ -161,7 +161,7 @@ static int make_far_columns(struct rw_cuda *cuda, int set, const struct rw_cuda_
     const uint32_t n_features = cuda->host.base.info.n_features;
     struct rw_cuda_far *far = &cuda->set[set].far;
     uint64_t bytes = 0;
-    RW_TRY(RW_NEW(cuda->host.base.ctx, far->at, n_features));
+    RW_TRY(RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, far->at, n_features));
     for (uint32_t f = 0; f < n_features; f++)
         bytes += rw_hist_round_up((uint64_t)n_docs * code_bytes(cuda, f));
     RW_TRY(new_far(cuda, &far->column, bytes));
@@ -276,23 +276,19 @@ static int make_tile(struct rw_cuda *cuda, int g, uint32_t t, const struct rw_cu
 static int make_tiles(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_column *column = NULL;
-    void *stage = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, column, cuda->host.base.info.n_features));
+    RW_FREED struct rw_cuda_column *column = NULL;
+    RW_SCOPED(rw_transfer_pinned_free) void *stage = NULL;
+    RW_TRY(RW_NEW(ctx, column, cuda->host.base.info.n_features));
     if (!rw_cuda_is_dry(cuda))
-        RW_TRY_OUT(rw_transfer_pinned_alloc(ctx, &stage, RW_TUNE_FAR_STAGE_BYTES));
+        RW_TRY(rw_transfer_pinned_alloc(ctx, &stage, RW_TUNE_FAR_STAGE_BYTES));
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->group[g];
         for (uint32_t f = 0; f < group->n_features; f++)
             column[f] = cuda->set[0].far.at[group->column[f]];
         for (uint32_t t = 0; t < cuda->set[0].matrix[g]->n_tiles; t++)
-            RW_TRY_OUT(make_tile(cuda, g, t, column, stage));
+            RW_TRY(make_tile(cuda, g, t, column, stage));
     }
-out:
-    rw_transfer_pinned_free(stage);
-    rw_mem_free(column);
-    return status;
+    return RW_OK;
 }
 
 /* ---- a set ---- */
@@ -314,7 +310,8 @@ static int make_walk(struct rw_cuda *cuda)
     cuda->walk_bytes = bytes;
     cuda->host.part = "scratch";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_walk, bytes));
-    return RW_NEW(cuda->host.base.ctx, cuda->walk_column, cuda->host.base.info.n_features);
+    return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, cuda->walk_column,
+                        cuda->host.base.info.n_features);
 }
 
 /* What histograms read rows with: a piece holds a share of them, and the order of all documents. */
@@ -367,7 +364,6 @@ void rw_cuda_far_free(struct rw_cuda *cuda, int set)
     struct rw_cuda_far *far = &cuda->set[set].far;
     if (!rw_cuda_is_dry(cuda))
         rw_transfer_pinned_free(far->column);
-    rw_mem_free(far->at);
 }
 
 /* ---- reading ---- */
@@ -549,9 +545,9 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     RW_TRY(rw_host_new(&cuda->host, &kept->d, kept->n, kept->column_bytes, 1));
     if (rw_cuda_is_dry(cuda))
         return RW_OK;
-    RW_TRY(RW_NEW(ctx, kept->of, kept->n));
-    RW_TRY(RW_NEW(ctx, kept->use, n_features));
-    RW_TRY(RW_NEW(ctx, kept->drawn, n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, kept->of, kept->n));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, kept->use, n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, kept->drawn, n_features));
     memset(kept->drawn, 1, n_features);
     for (uint32_t i = 0; i < kept->n; i++)
         kept->of[i] = EMPTY;
@@ -736,14 +732,10 @@ int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uin
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     const size_t bytes = engine->info.n_features * sizeof(*sums);
-    void *d_sum;
-    int status;
+    RW_SCOPED(rw_device_free) void *d_sum = NULL;
     memset(sums, 0, bytes);
     RW_TRY(rw_device_alloc(engine->ctx, &d_sum, bytes));
-    RW_TRY_OUT(rw_transfer_write(engine->ctx, cuda->device, d_sum, sums, bytes));
-    RW_TRY_OUT(sum_columns(cuda, set, first_doc, d_sum));
-    RW_TRY_OUT(rw_transfer_read(engine->ctx, cuda->device, sums, d_sum, bytes));
-out:
-    rw_device_free(d_sum);
-    return status;
+    RW_TRY(rw_transfer_write(engine->ctx, cuda->device, d_sum, sums, bytes));
+    RW_TRY(sum_columns(cuda, set, first_doc, d_sum));
+    return rw_transfer_read(engine->ctx, cuda->device, sums, d_sum, bytes);
 }

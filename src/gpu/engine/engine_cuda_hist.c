@@ -265,24 +265,24 @@ int rw_cuda_ranks_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     struct rw_ctx *ctx = ctx_of(cuda);
     struct rw_cuda_group *group = &cuda->group[g];
     const uint32_t n_ranks = (uint32_t)rw_n_ranks(ctx), rank = (uint32_t)rw_rank(ctx);
-    uint32_t *first = NULL, *cell = NULL;
-    int status = RW_OK;
+    RW_FREED uint32_t *first = NULL;
+    RW_FREED uint32_t *cell = NULL;
     void *d;
     group->cells = group->built;
     if (n_ranks == 1)
         return RW_OK;
     if (!cuda->ranks)
-        RW_TRY(RW_NEW(ctx, cuda->ranks, 1));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->ranks, 1));
     struct rw_cuda_exchange *exchange = &cuda->ranks->exchange;
-    RW_TRY_OUT(RW_NEW(ctx, first, (size_t)n_ranks + 1));
-    RW_TRY_OUT(RW_NEW(ctx, cell, (size_t)group->n_features + n_ranks + 2));
+    RW_TRY(RW_NEW(ctx, first, (size_t)n_ranks + 1));
+    RW_TRY(RW_NEW(ctx, cell, (size_t)group->n_features + n_ranks + 2));
     divide(row, group->n_features, n_ranks, first);
     uint32_t most = 0;
     for (uint32_t r = 0; r <= n_ranks; r++) {
         cell[r] = row[first[r]];
         most = r > 0 && cell[r] - cell[r - 1] > most ? cell[r] - cell[r - 1] : most;
     }
-    RW_TRY_OUT(rw_cuda_send_table(cuda, &d, cell, (size_t)n_ranks + 1, sizeof(*cell)));
+    RW_TRY(rw_cuda_send_table(cuda, &d, cell, (size_t)n_ranks + 1, sizeof(*cell)));
     exchange->d_first[g] = d;
     exchange->begin[g] = exchange->n_cells;
     exchange->n_cells += most;
@@ -293,13 +293,9 @@ int rw_cuda_ranks_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     group->cells.d_feature += group->first_own;
     for (uint32_t f = first[rank]; f <= first[rank + 1]; f++)
         cell[f - first[rank]] = row[f] - row[first[rank]];
-    RW_TRY_OUT(
-        rw_cuda_send_table(cuda, &d, cell, (size_t)group->cells.n_features + 1, sizeof(*cell)));
+    RW_TRY(rw_cuda_send_table(cuda, &d, cell, (size_t)group->cells.n_features + 1, sizeof(*cell)));
     group->cells.d_row = d;
-out:
-    rw_mem_free(first);
-    rw_mem_free(cell);
-    return status;
+    return RW_OK;
 }
 
 /* ---- memory ---- */
@@ -339,19 +335,10 @@ int rw_cuda_ranks_allocate(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_recv32, n_each));
     if (rw_cuda_is_dry(cuda))
         return RW_OK;
-    RW_TRY(RW_NEW(ctx, ranks->all_n, host->base.rules.max_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, ranks->all_n, host->base.rules.max_slots));
     return cuda->comm
                ? RW_OK
                : rw_transfer_pinned_alloc(ctx, &ranks->staged, (n_ranks + 1) * n_each * WORDS * 8);
-}
-
-void rw_cuda_ranks_release(struct rw_cuda *cuda)
-{
-    if (!cuda->ranks)
-        return;
-    rw_mem_free(cuda->ranks->all_n);
-    rw_transfer_pinned_free(cuda->ranks->staged);
-    rw_mem_free(cuda->ranks);
 }
 
 /* ---- the start of a tree ---- */

@@ -125,19 +125,15 @@ static int send_frequent(struct rw_cuda *cuda, int g)
 {
     struct rw_cuda_group *group = &cuda->group[g];
     const uint64_t *counts = cuda->taken ? cuda->taken->counts[g] : cuda->counts[g];
-    int status = RW_OK;
-    uint16_t *frequent = NULL;
-    RW_TRY_OUT(RW_NEW(cuda->host.base.ctx, frequent, group->n_features));
+    RW_FREED uint16_t *frequent = NULL;
+    RW_TRY(RW_NEW(cuda->host.base.ctx, frequent, group->n_features));
     for (uint32_t f = 0; counts && f < group->n_features; f++) {
         const uint64_t *of = counts + (size_t)f * group->n_bins;
         for (uint32_t code = 1; code < group->n_bins; code++)
             frequent[f] = of[code] > of[frequent[f]] ? (uint16_t)code : frequent[f];
     }
-    RW_TRY_OUT(rw_cuda_send_table(cuda, (void **)&group->d_frequent, frequent, group->n_features,
-                                  sizeof(*frequent)));
-out:
-    rw_mem_free(frequent);
-    return status;
+    return rw_cuda_send_table(cuda, (void **)&group->d_frequent, frequent, group->n_features,
+                              sizeof(*frequent));
 }
 
 static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cuda_source *source)
@@ -185,9 +181,8 @@ static int make_columns(struct rw_cuda *cuda, int set)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const uint32_t n_features = cuda->host.base.info.n_features;
-    struct rw_cuda_column *column = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, column, n_features));
+    RW_FREED struct rw_cuda_column *column = NULL;
+    RW_TRY(RW_NEW(ctx, column, n_features));
     if (cuda->set[set].far.at)
         memcpy(column, cuda->set[set].far.at, n_features * sizeof(*column));
     for (int g = 0; g < cuda->n_groups && !cuda->set[set].is_far; g++) {
@@ -205,8 +200,8 @@ static int make_columns(struct rw_cuda *cuda, int set)
         }
     }
     if (set == 0) {
-        RW_TRY_OUT(RW_NEW(ctx, cuda->split_column, n_features));
-        RW_TRY_OUT(RW_NEW(ctx, cuda->tile_column, n_features));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->split_column, n_features));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->tile_column, n_features));
         memcpy(cuda->split_column, column, n_features * sizeof(*column));
         memcpy(cuda->tile_column, column, n_features * sizeof(*column));
     }
@@ -221,11 +216,8 @@ static int make_columns(struct rw_cuda *cuda, int set)
                                         .bits = bits,
                                         .log_docs = bits == 4};
     }
-    RW_TRY_OUT(rw_cuda_send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features,
-                                  sizeof(*column)));
-out:
-    rw_mem_free(column);
-    return status;
+    return rw_cuda_send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features,
+                              sizeof(*column));
 }
 
 /* A set's codes, and its scores at 0. */
@@ -269,31 +261,27 @@ static int make_tables(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
-    struct rw_cuda_feature *feature = NULL;
-    uint32_t *row = NULL;
+    RW_FREED struct rw_cuda_feature *feature = NULL;
+    RW_FREED uint32_t *row = NULL;
     void *d;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, feature, cuts->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
+    RW_TRY(RW_NEW(ctx, feature, cuts->n_features));
+    RW_TRY(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
         for (uint32_t f = 0; f < group->n_features && !rw_cuda_is_dry(cuda); f++)
             feature[f] = feature_of(cuts, group->column[f]);
-        RW_TRY_OUT(rw_cuda_send_table(cuda, &d, feature, group->n_features, sizeof(*feature)));
+        RW_TRY(rw_cuda_send_table(cuda, &d, feature, group->n_features, sizeof(*feature)));
         group->built.d_feature = d;
         for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
             row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
         group->built.n_features = group->n_features;
         group->built.n_bins = group->n_bins;
         group->built.n_cells = row[group->n_features];
-        RW_TRY_OUT(rw_cuda_send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
+        RW_TRY(rw_cuda_send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
         group->built.d_row = d;
-        RW_TRY_OUT(rw_cuda_ranks_divide(cuda, g, row));
+        RW_TRY(rw_cuda_ranks_divide(cuda, g, row));
     }
-out:
-    rw_mem_free(row);
-    rw_mem_free(feature);
-    return status;
+    return RW_OK;
 }
 
 /* ---- what searches know of the rules ---- */
@@ -303,34 +291,30 @@ static int send_rules(struct rw_cuda *cuda)
 {
     struct rw_host *host = &cuda->host;
     const size_t n_features = host->base.info.n_features;
-    double *penalty = NULL;
-    int8_t *direction = NULL;
-    int status = RW_OK;
+    RW_FREED double *penalty = NULL;
+    RW_FREED int8_t *direction = NULL;
     if (host->base.rules.monotone) {
-        RW_TRY_OUT(RW_NEW(host->base.ctx, direction, n_features));
+        RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
         if (!rw_cuda_is_dry(cuda))
             rw_host_set_directions(host, direction);
-        RW_TRY_OUT(rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
-                                      sizeof(*direction)));
+        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
+                                  sizeof(*direction)));
     }
     if (host->base.rules.penalty) {
-        RW_TRY_OUT(RW_NEW(host->base.ctx, penalty, n_features));
+        RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
         if (!rw_cuda_is_dry(cuda))
             rw_host_set_penalties(host, penalty);
-        RW_TRY_OUT(rw_cuda_send_table(cuda, (void **)&cuda->d_penalty, penalty, n_features,
-                                      sizeof(*penalty)));
+        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_penalty, penalty, n_features,
+                                  sizeof(*penalty)));
     }
-out:
-    rw_mem_free(direction);
-    rw_mem_free(penalty);
-    return status;
+    return RW_OK;
 }
 
 /* Those of a group that are this rank's, by their places in its histograms. */
 static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
-    struct rw_cuda_category *category = NULL;
+    RW_FREED struct rw_cuda_category *category = NULL;
     uint32_t n = 0, most_codes = 0;
     void *d;
     RW_TRY(RW_NEW(cuda->host.base.ctx, category, group->n_features));
@@ -345,12 +329,12 @@ static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
                                                   .n_codes = n_codes,
                                                   .has_missing = cuts->has_missing[column]};
     }
-    const int status = n ? rw_cuda_send_table(cuda, &d, category, n, sizeof(*category)) : RW_OK;
-    if (n && status >= 0)
-        group->categories = (struct rw_cuda_categories){d, n, cuda->n_sets, most_codes};
+    if (n == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_send_table(cuda, &d, category, n, sizeof(*category)));
+    group->categories = (struct rw_cuda_categories){d, n, cuda->n_sets, most_codes};
     cuda->n_sets += n;
-    rw_mem_free(category);
-    return status;
+    return RW_OK;
 }
 
 static int send_all_categories(struct rw_cuda *cuda)
@@ -505,17 +489,18 @@ static int make_host_side(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const size_t n_slots = cuda->host.base.rules.max_slots;
-    RW_TRY(RW_NEW(ctx, cuda->n, n_slots));
-    RW_TRY(RW_NEW(ctx, cuda->first, n_slots));
-    RW_TRY(RW_NEW(ctx, cuda->buffer_of, n_slots));
-    RW_TRY(RW_NEW(ctx, cuda->child, n_slots));
-    RW_TRY(RW_NEW(ctx, cuda->stack, n_slots));
-    RW_TRY(RW_NEW(ctx, cuda->summed, n_slots));
-    RW_TRY(RW_NEW(ctx, cuda->coded, n_slots));
-    RW_TRY(rw_mem_new(ctx, (void **)&cuda->allowed, n_slots, rw_cuda_allowed_bytes(cuda)));
+    struct rw_arena *arena = &cuda->arena;
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->n, n_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->first, n_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->buffer_of, n_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->child, n_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->stack, n_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->summed, n_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->coded, n_slots));
+    RW_TRY(rw_arena_new(ctx, arena, (void **)&cuda->allowed, n_slots, rw_cuda_allowed_bytes(cuda)));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
-    RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
-    RW_TRY(RW_NEW(ctx, cuda->parent, cuda->most_nodes));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->node, cuda->most_nodes));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->parent, cuda->most_nodes));
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, sizeof(*cuda->reply)));
     memset(cuda->reply, 0, sizeof(*cuda->reply)); /* launches are counted from 1 */
@@ -641,18 +626,14 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_source source = {.dataset = dataset, .gains = gains, .codes = bins};
-    int status = RW_OK;
-    uint32_t *column = NULL;
+    RW_FREED uint32_t *column = NULL;
     if (set == 0) {
-        RW_TRY_OUT(rw_cuda_ranks_meet(cuda));
-        RW_TRY_OUT(rw_cuda_ask_free(cuda));
-        RW_TRY_OUT(make_cuts(cuda, &source, &column));
-        RW_TRY_OUT(rw_cuda_check_room(cuda, &source));
+        RW_TRY(rw_cuda_ranks_meet(cuda));
+        RW_TRY(rw_cuda_ask_free(cuda));
+        RW_TRY(make_cuts(cuda, &source, &column));
+        RW_TRY(rw_cuda_check_room(cuda, &source));
     }
-    RW_TRY_OUT(rw_cuda_load_set(cuda, set, &source));
-out:
-    rw_mem_free(column);
-    return status;
+    return rw_cuda_load_set(cuda, set, &source);
 }
 
 void rw_cuda_unload(struct rw_cuda *cuda)
@@ -669,25 +650,21 @@ void rw_cuda_unload(struct rw_cuda *cuda)
                 rw_mem_free(cuda->set[set].matrix[g]);
         }
     }
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        rw_mem_free(cuda->counts[g]);
-    rw_cuda_ranks_release(cuda);
+    if (cuda->ranks)
+        rw_transfer_pinned_free(cuda->ranks->staged);
     rw_device_free(cuda->d_hist_scratch);
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);
     rw_transfer_pinned_free(cuda->reply);
     rw_transfer_pinned_free(cuda->reply_set);
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        rw_mem_free(cuda->counts[g]);
         rw_mem_free(cuda->group[g].column);
-    void *const owned[] = {cuda->n,        cuda->first,        cuda->buffer_of,   cuda->child,
-                           cuda->stack,    cuda->summed,       cuda->coded,       cuda->node,
-                           cuda->parent,   cuda->split_column, cuda->tile_column, cuda->kept.of,
-                           cuda->kept.use, cuda->kept.drawn,   cuda->walk_column, cuda->allowed};
+    }
     rw_hist_far_close(&cuda->hist_far);
     for (int i = 0; i < 2; i++) {
         if (cuda->event[i])
             RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)cuda->event[i]));
     }
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
-        rw_mem_free(owned[i]);
+    rw_arena_free(&cuda->arena);
 }

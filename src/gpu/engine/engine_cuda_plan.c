@@ -188,10 +188,11 @@ static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_l
     const uint32_t most = by_leaves ? now->leaves : (uint32_t)now->cut.bins;
     const struct rw_cuda_source values = {.dataset = source->dataset};
     struct rw_engine_rules rules = *now;
+    RW_FREED uint64_t *offset = NULL;
     struct rw_cuts smaller = *cuts;
-    int status = RW_OK;
     *found = 0;
-    RW_TRY(RW_NEW(cuda->host.base.ctx, smaller.offset, (size_t)cuts->n_features + 1));
+    RW_TRY(RW_NEW(cuda->host.base.ctx, offset, (size_t)cuts->n_features + 1));
+    smaller.offset = offset;
     for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]) && !*found; i++) {
         const uint32_t bins = by_leaves ? RW_MAX_BINS : fewer[i];
         struct rw_plan plan = {.n_parts = 0};
@@ -206,13 +207,11 @@ static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_l
             rules.max_histograms =
                 (uint32_t)((uint64_t)rw_rules_histograms(now) * fewer[i] / most + 1);
         }
-        RW_TRY_OUT(dry_run(cuda, &rules, &smaller, &values, NULL, &plan));
+        RW_TRY(dry_run(cuda, &rules, &smaller, &values, NULL, &plan));
         if (plan.most_bytes <= cuda->free_bytes)
             *found = fewer[i];
     }
-out:
-    rw_mem_free(smaller.offset);
-    return status;
+    return RW_OK;
 }
 
 /* What is needed, what there is, and what would fit. */

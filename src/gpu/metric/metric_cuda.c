@@ -53,16 +53,12 @@ static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_met
 static int upload_weights(struct rw_device_tables *tables, const struct rw_judgments *judgments,
                           const struct rw_metric_kind *kind, const int64_t **d_weight)
 {
-    int status = RW_OK;
-    int64_t *weight = NULL;
+    RW_FREED int64_t *weight = NULL;
     if (*d_weight || (!judgments->weight && !kind->by_document))
         return RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(tables->ctx, weight, judgments->n_queries));
+    RW_TRY(RW_NEW_RAW(tables->ctx, weight, judgments->n_queries));
     rw_metric_weights(kind, judgments, weight);
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, *d_weight, weight, judgments->n_queries));
-out:
-    rw_mem_free(weight);
-    return status;
+    return RW_DEVICE_TABLE(tables, *d_weight, weight, judgments->n_queries);
 }
 
 static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
@@ -72,18 +68,17 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
     const size_t n_metrics = (size_t)plan->n_metrics;
     const size_t scratch = (size_t)judgments->n_docs + judgments->n_queries;
     const int64_t *d_weight[2] = {NULL, NULL};
-    int status = RW_OK;
-    struct rw_cuda_metric *metric = NULL;
+    RW_FREED struct rw_cuda_metric *metric = NULL;
     double *d_scratch = NULL;
     size_t n_scratch = 0;
-    RW_TRY_OUT(RW_NEW(tables->ctx, metric, n_metrics));
+    RW_TRY(RW_NEW(tables->ctx, metric, n_metrics));
     for (size_t m = 0; m < n_metrics; m++)
         n_scratch += plan->metric[m].kind->ties_scratch && plan->ties == RW_TIES_MEAN;
     if (n_scratch)
-        RW_TRY_OUT(RW_DEVICE_TABLE(tables, d_scratch, NULL, n_scratch * scratch));
+        RW_TRY(RW_DEVICE_TABLE(tables, d_scratch, NULL, n_scratch * scratch));
     for (size_t m = 0; m < n_metrics; m++) {
         const struct rw_metric_kind *kind = plan->metric[m].kind;
-        RW_TRY_OUT(upload_weights(tables, judgments, kind, &d_weight[!!kind->by_document]));
+        RW_TRY(upload_weights(tables, judgments, kind, &d_weight[!!kind->by_document]));
         metric[m].kind = kind->device;
         metric[m].metric = plan->metric[m];
         metric[m].metric.kind = NULL;
@@ -92,10 +87,7 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
         if (kind->ties_scratch && plan->ties == RW_TIES_MEAN)
             metric[m].d_scratch = d_scratch + --n_scratch * scratch;
     }
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, metrics->args.d_metric, metric, n_metrics));
-out:
-    rw_mem_free(metric);
-    return status;
+    return RW_DEVICE_TABLE(tables, metrics->args.d_metric, metric, n_metrics);
 }
 
 static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
@@ -222,12 +214,13 @@ static int init_large(struct rw_device_tables *tables, const uint32_t *query_off
                       struct rw_cuda_rank *rank)
 {
     struct rw_cuda_rank_large *large = &rank->large;
-    int status = RW_OK;
-    uint32_t *begin = NULL, *first = NULL, k = 0;
+    RW_FREED uint32_t *begin = NULL;
+    RW_FREED uint32_t *first = NULL;
+    uint32_t k = 0;
     if (large->n == 0)
         return RW_OK;
-    RW_TRY_OUT(RW_NEW(tables->ctx, begin, (size_t)large->n + 1));
-    RW_TRY_OUT(RW_NEW(tables->ctx, first, large->n));
+    RW_TRY(RW_NEW(tables->ctx, begin, (size_t)large->n + 1));
+    RW_TRY(RW_NEW(tables->ctx, first, large->n));
     for (uint32_t q = 0; q < rank->n_queries; q++) {
         const uint32_t n = size_of(query_offset, q);
         if (n <= RW_RANK_BLOCK_DOCS)
@@ -237,38 +230,30 @@ static int init_large(struct rw_device_tables *tables, const uint32_t *query_off
         k++;
     }
     const size_t n = large->n_docs;
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, large->d_begin, begin, (size_t)large->n + 1));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, large->d_first, first, large->n));
+    RW_TRY(RW_DEVICE_TABLE(tables, large->d_begin, begin, (size_t)large->n + 1));
+    RW_TRY(RW_DEVICE_TABLE(tables, large->d_first, first, large->n));
     for (int i = 0; i < 2; i++) {
-        RW_TRY_OUT(RW_DEVICE_TABLE(tables, large->d_key[i], NULL, n));
-        RW_TRY_OUT(RW_DEVICE_TABLE(tables, large->d_doc[i], NULL, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, large->d_key[i], NULL, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, large->d_doc[i], NULL, n));
         if (large->n > 1)
-            RW_TRY_OUT(RW_DEVICE_TABLE(tables, large->d_part[i], NULL, n));
+            RW_TRY(RW_DEVICE_TABLE(tables, large->d_part[i], NULL, n));
     }
     large->scratch_bytes = rw_cuda_rank_scratch_bytes(large->n_docs, large->n);
-    RW_TRY_OUT(rw_device_table(tables, &large->d_scratch, NULL, large->scratch_bytes));
-out:
-    rw_mem_free(begin);
-    rw_mem_free(first);
-    return status;
+    return rw_device_table(tables, &large->d_scratch, NULL, large->scratch_bytes);
 }
 
 int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t n_queries,
                       const uint32_t *query_offset, struct rw_cuda_rank *rank)
 {
-    int status = RW_OK;
-    uint32_t *query = NULL;
+    RW_FREED uint32_t *query = NULL;
     memset(rank, 0, sizeof(*rank));
     rank->n_docs = n_docs;
     rank->n_queries = n_queries;
-    RW_TRY_OUT(RW_NEW(tables->ctx, query, n_queries));
+    RW_TRY(RW_NEW(tables->ctx, query, n_queries));
     sort_by_size(query_offset, n_queries, rank, query);
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, rank->d_offset, query_offset, (size_t)n_queries + 1));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, rank->d_by_size, query, n_queries));
+    RW_TRY(RW_DEVICE_TABLE(tables, rank->d_offset, query_offset, (size_t)n_queries + 1));
+    RW_TRY(RW_DEVICE_TABLE(tables, rank->d_by_size, query, n_queries));
     rank->d_query = rank->d_by_size + rank->large.n;
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, rank->d_order, NULL, n_docs));
-    RW_TRY_OUT(init_large(tables, query_offset, rank));
-out:
-    rw_mem_free(query);
-    return status;
+    RW_TRY(RW_DEVICE_TABLE(tables, rank->d_order, NULL, n_docs));
+    return init_large(tables, query_offset, rank);
 }

@@ -29,10 +29,18 @@ struct work {
     const double *ideal; /* [n_queries]; NULL: all count */
     uint32_t n_block, n_warp, n_narrow, n_spread, n_jobs, n_tiles;
     uint32_t longest, longest_block, longest_warp, spread_tops;
-    uint32_t *query, *spread; /* [n_block + n_warp], [n_spread] */
+    uint32_t *query, *spread; /* [n_block + n_warp], [n_spread]; owned, as those below */
     struct rw_lambda_job *job;
     struct rw_lambda_tile *tile;
 };
+
+static void work_release(struct work *work)
+{
+    rw_mem_free(work->query);
+    rw_mem_free(work->spread);
+    rw_mem_free(work->job);
+    rw_mem_free(work->tile);
+}
 
 static uint32_t docs_of(const struct work *work, uint32_t q)
 {
@@ -215,14 +223,13 @@ static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
 {
     struct rw_device_tables *tables = &lambda->tables;
     struct rw_lambda_args *args = &lambda->lambda;
-    int status = RW_OK;
     list_work(work);
     const size_t n_query = (size_t)work->n_block + work->n_warp;
     if (tables->device) {
-        RW_TRY_OUT(RW_NEW(tables->ctx, work->query, n_query));
-        RW_TRY_OUT(RW_NEW(tables->ctx, work->spread, work->n_spread));
-        RW_TRY_OUT(RW_NEW(tables->ctx, work->job, work->n_jobs));
-        RW_TRY_OUT(RW_NEW(tables->ctx, work->tile, work->n_tiles));
+        RW_TRY(RW_NEW(tables->ctx, work->query, n_query));
+        RW_TRY(RW_NEW(tables->ctx, work->spread, work->n_spread));
+        RW_TRY(RW_NEW(tables->ctx, work->job, work->n_jobs));
+        RW_TRY(RW_NEW(tables->ctx, work->tile, work->n_tiles));
         list_work(work);
     }
     args->n_block = work->n_block;
@@ -234,17 +241,11 @@ static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
     args->n_jobs = work->n_jobs;
     args->n_tiles = work->n_tiles;
     args->spread_tops = work->spread_tops;
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_query, work->query, n_query));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_spread, work->spread, work->n_spread));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_job, work->job, work->n_jobs));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_tile, work->tile, work->n_tiles));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_total, NULL, work->n_spread));
-out:
-    rw_mem_free(work->query);
-    rw_mem_free(work->spread);
-    rw_mem_free(work->job);
-    rw_mem_free(work->tile);
-    return status;
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_query, work->query, n_query));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_spread, work->spread, work->n_spread));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_job, work->job, work->n_jobs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_tile, work->tile, work->n_tiles));
+    return RW_DEVICE_TABLE(tables, args->d_total, NULL, work->n_spread);
 }
 
 /* What takes gains; work.ideal, from then on, leaves out jobs of queries without one. */
@@ -269,8 +270,8 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
 {
     struct rw_device_tables *tables = &lambda->tables;
     struct rw_lambda_args *args = &lambda->lambda;
-    struct made made = {.slot = NULL};
-    int status = RW_OK;
+    RW_RELEASED(made_release) struct made made = {.slot = NULL};
+    RW_RELEASED(work_release)
     struct work work = {.query_offset = dataset->query_offset,
                         .n_queries = dataset->n_queries,
                         .truncation = rules->lambda.truncation};
@@ -278,18 +279,16 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
     list_work(&work);
     args->rule = rules->lambda;
     if (tables->device)
-        RW_TRY_OUT(make_lambdas(lambda, dataset, gains, &work, &made));
-    RW_TRY_OUT(upload_work(lambda, &work));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_discount, made.discount, work.longest));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_ideal, made.ideal, dataset->n_queries));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_gain, made.gain, dataset->n_docs));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_slot, made.slot, dataset->n_docs));
-    RW_TRY_OUT(init_rank(lambda, dataset));
+        RW_TRY(make_lambdas(lambda, dataset, gains, &work, &made));
+    RW_TRY(upload_work(lambda, &work));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_discount, made.discount, work.longest));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_ideal, made.ideal, dataset->n_queries));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, made.gain, dataset->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, made.slot, dataset->n_docs));
+    RW_TRY(init_rank(lambda, dataset));
     args->d_offset = lambda->rank.d_offset;
     args->d_order = lambda->rank.d_order;
-out:
-    made_release(&made);
-    return status;
+    return RW_OK;
 }
 
 /* Over all ranks. */
@@ -371,26 +370,23 @@ static int load_neighbours(struct rw_cuda_lambda *lambda, const struct rw_engine
     struct rw_device_tables *tables = &lambda->tables;
     struct rw_neighbours_args *args = &lambda->neighbours;
     const uint32_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
-    struct made made = {.slot = NULL};
-    int status = RW_OK;
+    RW_RELEASED(made_release) struct made made = {.slot = NULL};
     args->n_docs = dataset->n_docs;
     args->n_queries = dataset->n_queries;
     args->d_doc_weight = lambda->real.d_doc_weight;
     if (tables->device)
-        RW_TRY_OUT(make_neighbours(tables->ctx, rules, dataset, gains, longest, args, &made));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_grade, made.grade, dataset->n_docs));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_over, made.ideal, dataset->n_queries));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_weight, made.weight, longest));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_power, NULL, dataset->n_docs));
-    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_key, NULL, dataset->n_docs));
-    RW_TRY_OUT(init_rank(lambda, dataset));
+        RW_TRY(make_neighbours(tables->ctx, rules, dataset, gains, longest, args, &made));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_grade, made.grade, dataset->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_over, made.ideal, dataset->n_queries));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_weight, made.weight, longest));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_power, NULL, dataset->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_key, NULL, dataset->n_docs));
+    RW_TRY(init_rank(lambda, dataset));
     args->n_large = lambda->rank.large.n;
     args->d_offset = lambda->rank.d_offset;
     args->d_query = lambda->rank.d_by_size;
     args->d_order = lambda->rank.d_order;
-out:
-    made_release(&made);
-    return status;
+    return RW_OK;
 }
 
 static int run_neighbours(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,

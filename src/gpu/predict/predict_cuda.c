@@ -148,18 +148,17 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
     const uint32_t n_docs = dataset->n_docs;
-    const struct rw_column **column = NULL;
+    RW_FREED const struct rw_column **column = NULL;
     const double start = rw_clock_ms();
     struct rw_transfer_counts before, after;
-    int status = RW_OK;
     if (n_docs == 0)
         return RW_OK;
     s->n_launches = 0;
     rw_transfer_counts(s->device, &before);
-    RW_TRY_OUT(rw_flat_columns(base->ctx, base->flat, dataset, &column));
-    RW_TRY_OUT(grow_scores(s, n_docs));
-    RW_TRY_OUT(send_all(s, column, n_docs));
-    RW_TRY_OUT(rw_transfer_read(base->ctx, s->device, scores, s->d_score, n_docs * sizeof(double)));
+    RW_TRY(rw_flat_columns(base->ctx, base->flat, dataset, &column));
+    RW_TRY(grow_scores(s, n_docs));
+    RW_TRY(send_all(s, column, n_docs));
+    RW_TRY(rw_transfer_read(base->ctx, s->device, scores, s->d_score, n_docs * sizeof(double)));
     rw_transfer_counts(s->device, &after);
     rw_log(base->ctx, RW_LOG_DEBUG,
            "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
@@ -168,9 +167,7 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
            s->args.n_batches, rw_clock_ms() - start, (unsigned long long)s->n_launches,
            (unsigned long long)(after.bytes_to_device - before.bytes_to_device),
            (unsigned long long)(after.bytes_to_host - before.bytes_to_host));
-out:
-    rw_mem_free(column);
-    return status;
+    return RW_OK;
 }
 
 static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
