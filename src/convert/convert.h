@@ -292,7 +292,7 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
                        const struct rw_consumer *consumer, int base,
                        const struct rw_dataset *dataset, struct rw_verify_by *into);
 
-/* --- out (put.c) --- */
+/* --- out (source.c) --- */
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);
 void rw_put_text(struct rw_put *put, const char *text);
 /* %s, %c, %d, %u, %zu, %x as printf has them. %f: a float, and %lf: a double, as the shortest

@@ -334,10 +334,12 @@ struct making {
     struct rw_ensemble *out;
     struct rw_arena arena; /* of all arrays */
     size_t n_nodes, n_items;
-    int32_t (*child)[2]; /* [n_nodes] items, of nodes that a tree has */
-    int32_t *next;       /* [n_nodes] NONE, or the next of tests in a row for categories */
-    size_t *members;     /* [n_nodes] of TreeEnsemble: where their sets begin */
-    uint32_t *category;  /* of the split at hand */
+    struct links {
+        int32_t child[2]; /* items, of a node that a tree has */
+        int32_t next;     /* NONE, or the next of tests in a row for categories */
+        size_t members;   /* of TreeEnsemble: where its set begins */
+    } * node;             /* [n_nodes] */
+    uint32_t *category;   /* of the split at hand */
     size_t n_categories, room, n_folded;
     int32_t *position; /* [n_items] in the tree */
     uint32_t *item;    /* [n_of_tree] of the tree at hand: the root, then ascending */
@@ -427,12 +429,12 @@ static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
     int nan_true = tracks_true(m, at);
     m->n_categories = 0;
     if (mode_of(m, at) == RW_ONNX_MEMBER) {
-        for (size_t k = m->members[at]; k < n_members && !isnan(real_at(m, RW_ONNX_MEMBERS, k));
-             k++)
+        for (size_t k = m->node[at].members;
+             k < n_members && !isnan(real_at(m, RW_ONNX_MEMBERS, k)); k++)
             add_category(m, at, real_at(m, RW_ONNX_MEMBERS, k));
     } else {
         for (int32_t test = (int32_t)at; test != NONE && m->source->status == RW_OK;
-             test = m->next[test]) {
+             test = m->node[test].next) {
             add_category(m, (size_t)test, real_at(m, RW_ONNX_VALUE, (size_t)test));
             nan_true |= tracks_true(m, (size_t)test);
         }
@@ -459,8 +461,8 @@ static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
     if (column < 0 || column > most)
         rw_refuse(m->source, "node %zu: feature %lld; expected 0 to %lld", at, (long long)column,
                   (long long)most);
-    node->left = m->position[m->child[at][turned]];
-    node->right = m->position[m->child[at][!turned]];
+    node->left = m->position[m->node[at].child[turned]];
+    node->right = m->position[m->node[at].child[!turned]];
     node->column = (uint32_t)column;
     node->less = mode == RW_ONNX_LT || mode == RW_ONNX_GTE;
     node->nan = tracks_true(m, at) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
@@ -509,7 +511,7 @@ static void find_children(struct making *m, int32_t node)
             rw_refuse(m->source, "node %d: there is no %s %lld to be its child", node,
                       leaf ? "leaf" : "node", (long long)to);
         else
-            m->child[node][side] = (int32_t)to + (leaf ? (int32_t)m->n_nodes : 0);
+            m->node[node].child[side] = (int32_t)to + (leaf ? (int32_t)m->n_nodes : 0);
     }
 }
 
@@ -518,18 +520,18 @@ static void find_children(struct making *m, int32_t node)
 static void fold(struct making *m, int32_t node)
 {
     for (int32_t last = node, at; m->source->status == RW_OK; last = at) {
-        at = m->child[node][1];
+        at = m->node[node].child[1];
         if (is_leaf(m, at) || mode_of(m, (size_t)node) != RW_ONNX_EQ ||
             mode_of(m, (size_t)at) != RW_ONNX_EQ ||
             int_at(m, RW_ONNX_FEATURE, (size_t)node) != int_at(m, RW_ONNX_FEATURE, (size_t)at))
             return;
         find_children(m, at);
-        if (m->source->status < 0 || m->child[at][0] != m->child[node][0])
+        if (m->source->status < 0 || m->node[at].child[0] != m->node[node].child[0])
             return;
         take(m, at);
-        m->next[last] = at;
+        m->node[last].next = at;
         m->n_folded++;
-        m->child[node][1] = m->child[at][1];
+        m->node[node].child[1] = m->node[at].child[1];
     }
 }
 
@@ -546,7 +548,7 @@ static void make_tree(struct making *m, int32_t root)
         if (!m->onnx->five)
             fold(m, item);
         for (int side = 0; side < 2 && m->source->status == RW_OK; side++)
-            add_item(m, m->child[item][side]);
+            add_item(m, m->node[item].child[side]);
     }
     struct rw_ens_tree *tree = rw_add_tree(m->source, m->out, (int32_t)m->n_of_tree);
     if (!tree)
@@ -717,7 +719,7 @@ static void make_root(struct making *m, int64_t number)
         return;
     }
     find_children(m, root);
-    const int32_t left = m->child[root][0], right = m->child[root][1];
+    const int32_t left = m->node[root].child[0], right = m->node[root].child[1];
     const int32_t left_number = left < n ? left : left - n;
     if (m->source->status < 0 || left_number != (right < n ? right : right - n)) {
         make_tree(m, root);
@@ -742,7 +744,7 @@ static void find_members(struct making *m)
             continue;
         if (at >= n_members)
             rw_refuse(m->source, "node %zu: 'membership_values' has no set for it", i);
-        m->members[i] = at;
+        m->node[i].members = at;
         while (at < n_members && !isnan(real_at(m, RW_ONNX_MEMBERS, at)))
             at++;
         at++;
@@ -762,16 +764,14 @@ static void make(struct making *m)
         m->out->column_name = NULL;
     }
     if (m->source->status < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->child, m->n_nodes)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->next, m->n_nodes)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->members, m->n_nodes)) < 0 ||
+        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->node, m->n_nodes)) < 0 ||
         rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->position, m->n_items)) < 0 ||
         rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->item, m->n_items)) < 0)
         return;
     for (size_t i = 0; i < m->n_items; i++)
         m->position[i] = NONE;
     for (size_t i = 0; i < m->n_nodes; i++)
-        m->next[i] = NONE;
+        m->node[i].next = NONE;
     if (!m->onnx->five)
         make_regressor(m);
     else
