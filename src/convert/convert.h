@@ -295,6 +295,7 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
 /* --- out (source.c) --- */
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);
 void rw_put_text(struct rw_put *put, const char *text);
+void rw_put_release(struct rw_put *put);
 /* %s, %c, %d, %u, %zu, %x as printf has them. %f: a float, and %lf: a double, as the shortest
  * decimals that read back as the same one, always with a point or an exponent, so that no reader
  * takes them for whole numbers. Finite. */

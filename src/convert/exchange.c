@@ -13,6 +13,8 @@
 #include "params/params.h"
 #include "train/train.h"
 
+RW_SCOPED_BY(rw_cuts_free)
+
 static const struct rw_model_format *const formats[] = {
 #define RW_MODEL_FORMAT(name, file) &rw_to_##name,
 #include "convert/formats.def"
@@ -125,20 +127,16 @@ static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
 static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
                  const struct rw_model_format *format, int *base, struct rw_ensemble *out)
 {
-    struct rw_feature_set set = {0};
+    RW_RELEASED(rw_feature_set_release) struct rw_feature_set set = {0};
     struct rw_lowering lowering = {.lossy = how->lossy, .model_name = how->name};
-    int status;
     memset(out, 0, sizeof(*out));
-    RW_TRY_OUT(check_set(ctx, how, format));
-    RW_TRY_OUT(export_base(ctx, model, how, format, base));
+    RW_TRY(check_set(ctx, how, format));
+    RW_TRY(export_base(ctx, model, how, format, base));
     if (how->featureset)
-        RW_TRY_OUT(rw_feature_set_read(ctx, how->featureset, &set));
+        RW_TRY(rw_feature_set_read(ctx, how->featureset, &set));
     lowering.base = *base;
     lowering.set = how->featureset ? &set : NULL;
-    RW_TRY_OUT(rw_lower(ctx, model, format, &lowering, out));
-out:
-    rw_feature_set_release(&set);
-    return status;
+    return rw_lower(ctx, model, format, &lowering, out);
 }
 
 static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *path)
@@ -199,23 +197,20 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
 {
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
-    struct rw_ensemble ensemble = {0};
-    struct rw_put put = {.ctx = ctx};
-    int status, base;
+    RW_RELEASED(rw_ensemble_release) struct rw_ensemble ensemble = {0};
+    RW_RELEASED(rw_put_release) struct rw_put put = {.ctx = ctx};
+    int base;
     RW_TRY(begin(ctx, how, &format));
     RW_TRY(rw_check_apart(ctx, path, how->featureset));
-    RW_TRY_OUT(lower(ctx, model, how, format, &base, &ensemble));
-    RW_TRY_OUT(format->write(&ensemble, &put));
-    RW_TRY_OUT(write_text(ctx, &put, path));
+    RW_TRY(lower(ctx, model, how, format, &base, &ensemble));
+    RW_TRY(format->write(&ensemble, &put));
+    RW_TRY(write_text(ctx, &put, path));
     note_absent_out(ctx, model, format);
     if (model->map.kind != RW_SCORE_MAP_NONE)
         rw_log(ctx, RW_LOG_WARNING,
                "'%s' gives scores: the model's map of scores to probabilities is left out",
                format->name);
-out:
-    rw_mem_free(put.text);
-    rw_ensemble_release(&ensemble);
-    return status;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ in */
@@ -238,25 +233,17 @@ static int other_format(struct rw_ctx *ctx, const struct rw_model_format *format
 static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const char *path,
                  const struct rw_ensemble *names, struct rw_ensemble *out)
 {
-    struct rw_input *input = NULL;
-    char *text = NULL;
+    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
+    RW_FREED char *text = NULL;
     size_t n;
-    int status;
-    memset(out, 0, sizeof(*out));
-    RW_TRY_OUT(rw_input_open(ctx, path, &input));
-    RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
+    RW_TRY(rw_input_open(ctx, path, &input));
+    RW_TRY(rw_input_read_all(ctx, input, &text, &n));
     struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK};
-    status = format->parse(&source, out);
+    const int status = format->parse(&source, out);
     if (status == RW_ERR_FORMAT && !names) /* of an export, which is in the format, not asked */
-        status = other_format(ctx, format, &source, status);
-    RW_TRY_OUT(status);
-    RW_TRY_OUT(rw_ensemble_check(ctx, out, source.path));
-out:
-    rw_mem_free(text);
-    rw_input_close(input);
-    if (status < 0)
-        rw_ensemble_release(out);
-    return status;
+        return other_format(ctx, format, &source, status);
+    RW_TRY(status);
+    return rw_ensemble_check(ctx, out, source.path);
 }
 
 static int has_names(const struct rw_ensemble *ensemble, const struct rw_model_format *format)
@@ -309,7 +296,7 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
 {
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
-    struct rw_ensemble ensemble;
+    RW_RELEASED(rw_ensemble_release) struct rw_ensemble ensemble = {0};
     *out = NULL;
     RW_TRY(begin(ctx, how, &format));
     if (!format->imports)
@@ -319,13 +306,10 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
     const int base = how->feature_base == RW_FEATURE_BASE_AUTO ? import_base(ctx, &ensemble, format)
                                                                : how->feature_base;
-    const int status = rw_raise(ctx, &ensemble, format, base, path, out);
-    if (status >= 0) {
-        set_columns(ctx, &ensemble, format, how, base, *out);
-        note_absent_in(ctx, *out, format);
-    }
-    rw_ensemble_release(&ensemble);
-    return status;
+    RW_TRY(rw_raise(ctx, &ensemble, format, base, path, out));
+    set_columns(ctx, &ensemble, format, how, base, *out);
+    note_absent_in(ctx, *out, format);
+    return RW_OK;
 }
 
 int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
@@ -334,31 +318,27 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
     struct rw_exchange lossy = *how;
-    struct rw_ensemble made = {0}, read_back = {0};
-    struct rw_model *parted = NULL;
-    int status, base;
+    RW_RELEASED(rw_ensemble_release) struct rw_ensemble made = {0};
+    RW_RELEASED(rw_ensemble_release) struct rw_ensemble read_back = {0};
+    RW_SCOPED(rw_model_free) struct rw_model *parted = NULL;
+    int base;
     memset(out, 0, sizeof(*out));
     RW_TRY(begin(ctx, how, &format));
     lossy.lossy = 1;
     const rw_log_fn log = ctx->log;
     ctx->log = NULL; /* what is lost, and shifted, was reported when the file was written */
-    status = lower(ctx, model, &lossy, format, &base, &made);
+    const int status = lower(ctx, model, &lossy, format, &base, &made);
     ctx->log = log;
-    if (status < 0)
-        goto out;
+    RW_TRY(status);
     if (format->parse)
-        RW_TRY_OUT(parse(ctx, format, path, &made, &read_back));
-    RW_TRY_OUT(rw_part_missing(ctx, model, format, &parted));
+        RW_TRY(parse(ctx, format, path, &made, &read_back));
+    RW_TRY(rw_part_missing(ctx, model, format, &parted));
     out->read_back = format->parse != NULL;
     for (const struct rw_consumer *c = format->consumer; c->name; c++, out->n++)
-        RW_TRY_OUT(rw_verify_ensemble(ctx, model, parted ? parted : model,
-                                      format->parse ? &read_back : &made, c, base, dataset,
-                                      &out->by[out->n]));
-out:
-    rw_model_free(parted);
-    rw_ensemble_release(&made);
-    rw_ensemble_release(&read_back);
-    return status;
+        RW_TRY(rw_verify_ensemble(ctx, model, parted ? parted : model,
+                                  format->parse ? &read_back : &made, c, base, dataset,
+                                  &out->by[out->n]));
+    return RW_OK;
 }
 
 /* Reads the feature set of a learning-to-rank plugin. */
@@ -461,22 +441,16 @@ static int read_set(struct rw_source *source, struct rw_feature_set *set)
 
 int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out)
 {
-    struct rw_input *input = NULL;
-    char *text = NULL;
+    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
+    RW_FREED char *text = NULL;
     size_t n;
-    int status;
-    memset(out, 0, sizeof(*out));
-    out->path = path;
-    RW_TRY_OUT(rw_input_open(ctx, path, &input));
-    RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
+    *out = (struct rw_feature_set){.path = path};
+    RW_TRY(rw_input_open(ctx, path, &input));
+    RW_TRY(rw_input_read_all(ctx, input, &text, &n));
     struct rw_source source = {ctx, path, text, n, NULL, RW_OK};
-    RW_TRY_OUT(read_set(&source, out));
-out:
-    rw_mem_free(text);
-    rw_input_close(input);
-    if (status < 0)
+    if (read_set(&source, out) < 0)
         rw_feature_set_release(out);
-    return status;
+    return source.status;
 }
 
 /* What a format would refuse of the model that a training is about to make: a model of stumps, one
@@ -486,13 +460,10 @@ out:
 static int try_export(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_model_format *format, const struct rw_lowering *how)
 {
-    struct rw_ensemble ensemble;
-    struct rw_put put = {.ctx = ctx};
+    RW_RELEASED(rw_ensemble_release) struct rw_ensemble ensemble = {0};
+    RW_RELEASED(rw_put_release) struct rw_put put = {.ctx = ctx};
     RW_TRY(rw_lower(ctx, model, format, how, &ensemble));
-    const int status = format->write(&ensemble, &put);
-    rw_mem_free(put.text);
-    rw_ensemble_release(&ensemble);
-    return status;
+    return format->write(&ensemble, &put);
 }
 
 static int add_stump(struct rw_ctx *ctx, struct rw_model *model, size_t *room, uint32_t feature,
@@ -598,34 +569,30 @@ static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
                        const struct rw_binned *train, const struct rw_model *init,
                        const struct rw_rules *rules, struct rw_model *model)
 {
-    struct rw_cuts *made = NULL;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *made = NULL;
     const struct rw_cuts *cuts;
-    uint8_t *ignore = NULL, *categorical = NULL;
+    RW_FREED uint8_t *ignore = NULL, *categorical = NULL;
     size_t room = 0;
-    int status, any = 0;
-    RW_TRY_OUT(take_features(ctx, params, train, model));
-    RW_TRY_OUT(RW_NEW(ctx, ignore, RW_FEATURE_IDS));
-    RW_TRY_OUT(rw_ignore_parse(ctx, params->ignore, model->name, model->n_names, ignore));
-    RW_TRY_OUT(RW_NEW(ctx, categorical, RW_FEATURE_IDS));
-    RW_TRY_OUT(rw_category_features(ctx, params, train->documents, init, categorical, &any));
+    int any = 0;
+    RW_TRY(take_features(ctx, params, train, model));
+    RW_TRY(RW_NEW(ctx, ignore, RW_FEATURE_IDS));
+    RW_TRY(rw_ignore_parse(ctx, params->ignore, model->name, model->n_names, ignore));
+    RW_TRY(RW_NEW(ctx, categorical, RW_FEATURE_IDS));
+    RW_TRY(rw_category_features(ctx, params, train->documents, init, categorical, &any));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         const uint8_t ignored = ignore[f];
         ignore[f] |= categorical[f];
         categorical[f] &= !ignored;
     }
-    RW_TRY_OUT(find_cuts(ctx, params, train, ignore, &made, &cuts));
+    RW_TRY(find_cuts(ctx, params, train, ignore, &made, &cuts));
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (!ignore[cuts->feature[f]])
-            RW_TRY_OUT(add_feature(ctx, model, &room, cuts, f, rules));
+            RW_TRY(add_feature(ctx, model, &room, cuts, f, rules));
     }
     if (any && !train->bins) /* else training says why it cannot begin */
-        RW_TRY_OUT(add_categories(ctx, model, &room, params, train->documents, categorical,
-                                  init ? &init->categories : NULL));
-out:
-    rw_mem_free(ignore);
-    rw_mem_free(categorical);
-    rw_cuts_free(made);
-    return status;
+        RW_TRY(add_categories(ctx, model, &room, params, train->documents, categorical,
+                              init ? &init->categories : NULL));
+    return RW_OK;
 }
 
 /* As rw_model_export with RW_FEATURE_BASE_AUTO. */
@@ -642,30 +609,26 @@ int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
 {
     RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
-    struct rw_feature_set set = {0};
+    RW_RELEASED(rw_feature_set_release) struct rw_feature_set set = {0};
     struct rw_lowering lowering = {.of_features = 1,
                                    .lossy_by = "without --for, export with --lossy"};
-    struct rw_model *model = NULL;
-    int status;
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     RW_TRY(begin(ctx, how, &format));
     if (!params)
         return check_set(ctx, how, format);
-    RW_TRY_OUT(rw_model_new(ctx, &model));
-    RW_TRY_OUT(make_stumps(ctx, params, train, init, &format->consumer[0].rules, model));
+    RW_TRY(rw_model_new(ctx, &model));
+    RW_TRY(make_stumps(ctx, params, train, init, &format->consumer[0].rules, model));
     if (how->featureset) {
-        RW_TRY_OUT(rw_feature_set_read(ctx, how->featureset, &set));
+        RW_TRY(rw_feature_set_read(ctx, how->featureset, &set));
         lowering.set = &set;
     }
     lowering.base = first_feature(model, init, lowering.set && model->n_names > 0);
     if (model->n_trees > 0) /* else training says why it cannot begin */
-        RW_TRY_OUT(try_export(ctx, model, format, &lowering));
+        RW_TRY(try_export(ctx, model, format, &lowering));
     lowering.of_features = 0;
     lowering.set = NULL; /* the data's features were found there; these may have other names */
     lowering.base = first_feature(model, init, 0);
     if (init && init->n_trees > 0)
-        RW_TRY_OUT(try_export(ctx, init, format, &lowering));
-out:
-    rw_feature_set_release(&set);
-    rw_model_free(model);
-    return status;
+        RW_TRY(try_export(ctx, init, format, &lowering));
+    return RW_OK;
 }

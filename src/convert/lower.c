@@ -16,8 +16,8 @@ struct lowering {
     int64_t base;
     const struct rw_lowering *how;
     const char *lossy_by;                         /* what hints say that `how->lossy` is had by */
-    uint8_t *had;                                 /* [RW_FEATURE_IDS] known, or in a split; owned */
-    uint8_t *asked;                               /* [RW_FEATURE_IDS] in a split; owned */
+    uint8_t *had;                                 /* [RW_FEATURE_IDS] known, or in a split */
+    uint8_t *asked;                               /* [RW_FEATURE_IDS] in a split */
     uint64_t n_directions, n_thresholds, n_names; /* left out */
     int32_t n_without_covers;                     /* trees */
 };
@@ -406,6 +406,15 @@ static void warn(const struct lowering *l, uint64_t n, const char *what)
         rw_log(l->ctx, RW_LOG_WARNING, "%llu %s", (unsigned long long)n, what);
 }
 
+static int lower_all(struct lowering *l, struct rw_ensemble *out)
+{
+    RW_TRY(RW_ARENA_NEW(l->ctx, &out->arena, l->had, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(l->ctx, &out->arena, l->asked, RW_FEATURE_IDS));
+    for (int32_t t = 0; t < l->model->n_trees; t++)
+        RW_TRY(lower_tree(l, t, out));
+    return lower_columns(l, out);
+}
+
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out)
 {
@@ -414,21 +423,18 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
                          .format = format,
                          .rules = rules,
                          .how = how,
+                         .base = how->base < 0 ? (int64_t)rules->first_column : how->base,
                          .lossy_by = how->lossy_by ? how->lossy_by : "--lossy"};
-    struct rw_model *parted = NULL;
-    int status = RW_OK;
-    memset(out, 0, sizeof(*out));
-    l.base = how->base < 0 ? (int64_t)rules->first_column : how->base;
+    RW_SCOPED(rw_model_free) struct rw_model *parted = NULL;
+    *out = (struct rw_ensemble){.first_column = rules->first_column, .model_name = how->model_name};
     RW_TRY(rw_model_check(ctx, model));
     RW_TRY(rw_part_missing(ctx, model, format, &parted));
-    l.model = model = parted ? parted : model;
-    out->first_column = rules->first_column;
-    out->model_name = how->model_name;
-    RW_TRY_OUT(RW_NEW(ctx, l.had, RW_FEATURE_IDS));
-    RW_TRY_OUT(RW_NEW(ctx, l.asked, RW_FEATURE_IDS));
-    for (int32_t t = 0; t < model->n_trees; t++)
-        RW_TRY_OUT(lower_tree(&l, t, out));
-    RW_TRY_OUT(lower_columns(&l, out));
+    l.model = parted ? parted : model;
+    const int status = lower_all(&l, out);
+    if (status < 0) {
+        rw_ensemble_release(out);
+        return status;
+    }
     warn(&l, l.n_directions, "nodes lose the direction of missing values");
     warn(&l, l.n_thresholds, "thresholds are the nearest that the format has");
     warn(&l, l.n_names, "feature names are left out");
@@ -437,14 +443,8 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
             ctx, RW_LOG_NOTE,
             "%d of %d trees have no document counts: SHAP values computed from the '%s' file count "
             "each of their leaves as one document",
-            l.n_without_covers, model->n_trees, format->name);
-out:
-    rw_mem_free(l.had);
-    rw_mem_free(l.asked);
-    rw_model_free(parted);
-    if (status < 0)
-        rw_ensemble_release(out);
-    return status;
+            l.n_without_covers, l.model->n_trees, format->name);
+    return RW_OK;
 }
 
 /* Trees for programs in which, at a split by categories, missing values go where the categories go
@@ -487,7 +487,7 @@ struct parting {
     /* Ours, of each new leaf; ~ of it in a branch of missing values, which is a copy. */
     int32_t *leaf;
     size_t n_facts, facts_room, n_todo, todo_room, n_made, made_room, n_leaves, leaves_room;
-    struct rw_arena arena; /* of all arrays */
+    struct rw_arena *arena; /* of all arrays */
 };
 
 static int lists_any(const struct rw_feature_categories *of, const struct rw_code_set *set)
@@ -518,7 +518,7 @@ static const struct fact *find_fact(const struct parting *p, int32_t fact, uint3
 
 static int add_fact(struct parting *p, uint32_t feature, int is_missing, int32_t before)
 {
-    RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->fact, p->facts_room, p->n_facts + 1));
+    RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->fact, p->facts_room, p->n_facts + 1));
     p->fact[p->n_facts++] = (struct fact){feature, is_missing, before};
     return RW_OK;
 }
@@ -535,7 +535,7 @@ static int add_children(struct parting *p, int32_t left, int32_t left_fact, int3
                         int32_t right_fact)
 {
     const int32_t parent = (int32_t)p->n_made - 1;
-    RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->todo, p->todo_room, p->n_todo + 2));
+    RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->todo, p->todo_room, p->n_todo + 2));
     p->todo[p->n_todo++] = (struct todo){right, parent, right_fact, 1};
     p->todo[p->n_todo++] = (struct todo){left, parent, left_fact, 0};
     return RW_OK;
@@ -548,7 +548,7 @@ static int add_node(struct parting *p, int32_t at, int32_t fact)
     const struct fact *known = find_fact(p, fact, feature);
     const int32_t missing = tree->missing_left[at] ? tree->left[at] : tree->right[at];
     struct made made = {at, 0, 0, feature, tree->missing_left[at]};
-    RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->made, p->made_room, p->n_made + 1));
+    RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->made, p->made_room, p->n_made + 1));
     if (!conflicts(p, tree, at) || known) {
         if (conflicts(p, tree, at))
             made.missing_left = !made.missing_left; /* there are none */
@@ -593,7 +593,7 @@ static int part_tree(struct parting *p, int32_t number)
             return rw_fail(p->ctx, RW_ERR_UNSUPPORTED,
                            "tree %d: over %d leaves once missing categories are parted from others",
                            number, MOST_LEAVES);
-        RW_TRY(RW_ARENA_GROW(p->ctx, &p->arena, p->leaf, p->leaves_room, p->n_leaves + 1));
+        RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->leaf, p->leaves_room, p->n_leaves + 1));
         p->leaf[p->n_leaves++] = is_copy(p, todo.fact) ? todo.from : ~todo.from;
     }
     return RW_OK;
@@ -648,8 +648,10 @@ static int tree_conflicts(const struct parting *p, const struct rw_tree *tree)
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out)
 {
-    struct parting p = {.ctx = ctx, .model = model, .format = format};
-    int status = RW_OK, any = 0;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
+    struct parting p = {.ctx = ctx, .model = model, .format = format, .arena = &arena};
+    int any = 0;
     *out = NULL;
     if (!format->consumer[0].rules.missing_unlisted || model->categories.n == 0)
         return RW_OK;
@@ -657,20 +659,16 @@ int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
         any |= tree_conflicts(&p, &model->tree[t]);
     if (!any)
         return RW_OK;
-    RW_TRY(rw_model_select(ctx, model, NULL, out));
+    RW_TRY(rw_model_select(ctx, model, NULL, &made));
     for (int32_t t = 0; t < model->n_trees; t++) {
         p.tree = &model->tree[t];
         if (!tree_conflicts(&p, p.tree))
             continue;
-        rw_tree_release(&(*out)->tree[t]);
-        RW_TRY_OUT(part_tree(&p, t + 1));
-        RW_TRY_OUT(finish_tree(&p, &(*out)->tree[t]));
+        rw_tree_release(&made->tree[t]);
+        RW_TRY(part_tree(&p, t + 1));
+        RW_TRY(finish_tree(&p, &made->tree[t]));
     }
-out:
-    rw_arena_free(&p.arena);
-    if (status < 0) {
-        rw_model_free(*out);
-        *out = NULL;
-    }
-    return status;
+    *out = made;
+    made = NULL;
+    return RW_OK;
 }

@@ -24,10 +24,9 @@ struct raising {
     const struct rw_categories *categories; /* the model's */
     uint64_t n_rounded;                     /* leaves that are not floats */
     /* of the tree at hand */
-    int32_t *number;       /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
-    int32_t *stack;        /* [n_nodes] */
-    struct rw_arena arena; /* of all arrays but those of a tree, which are in of_tree */
-    struct rw_arena of_tree;
+    int32_t *number;        /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
+    int32_t *stack;         /* [n_nodes] */
+    struct rw_arena *arena; /* of all arrays but those of a tree */
 };
 
 int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column)
@@ -103,7 +102,7 @@ static int gather_categories(struct raising *r, struct listed *of_column)
             struct listed *of = &of_column[node->column - r->from->first_column];
             const uint32_t n_known = of->n;
             of->is_one = 1;
-            RW_TRY(RW_ARENA_GROW(r->ctx, &r->arena, of->number, of->room,
+            RW_TRY(RW_ARENA_GROW(r->ctx, r->arena, of->number, of->room,
                                  (size_t)of->n + node->n_listed));
             for (uint32_t k = 0; k < node->n_listed; k++) {
                 const uint32_t at = rw_numbers_under(of->number, n_known, node->listed[k]);
@@ -153,7 +152,7 @@ static int raise_categories(struct raising *r, struct rw_model *model)
     uint32_t n = 0;
     if (!r->from->categories)
         return RW_OK;
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, of_column, r->from->n_columns));
+    RW_TRY(RW_ARENA_NEW(r->ctx, r->arena, of_column, r->from->n_columns));
     RW_TRY(gather_categories(r, of_column));
     for (uint32_t i = 0; i < r->from->n_columns; i++)
         n += (uint32_t)of_column[i].is_one;
@@ -262,9 +261,11 @@ static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t
                       struct rw_tree *to)
 {
     int32_t n_leaves;
-    rw_arena_free(&r->of_tree);
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->of_tree, r->number, (size_t)tree->n_nodes));
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->of_tree, r->stack, (size_t)tree->n_nodes));
+    RW_FREED int32_t *number = NULL, *stack = NULL;
+    RW_TRY(RW_NEW_RAW(r->ctx, number, (size_t)tree->n_nodes));
+    RW_TRY(RW_NEW_RAW(r->ctx, stack, (size_t)tree->n_nodes));
+    r->number = number;
+    r->stack = stack;
     number_nodes(r, tree, &n_leaves);
     RW_TRY(rw_tree_init(r->ctx, to, n_leaves));
     for (int32_t at = 0; at < tree->n_nodes; at++) {
@@ -336,31 +337,32 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
              const struct rw_model_format *format, int base, const char *path,
              struct rw_model **out)
 {
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     struct raising r = {.ctx = ctx,
+                        .arena = &arena,
                         .path = path,
                         .from = from,
                         .format = format,
                         .rules = &format->consumer[0].rules,
                         .base = base};
     const int has_base = from->base != 0 && !r.rules->base_ignored;
-    struct rw_model *model = NULL;
-    int status;
     *out = NULL;
     if (from->n_trees == INT32_MAX)
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: too many trees", path);
-    RW_TRY_OUT(rw_model_new(ctx, &model));
+    RW_TRY(rw_model_new(ctx, &model));
     r.categories = &model->categories;
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &r.arena, r.had, RW_FEATURE_IDS));
-    RW_TRY_OUT(RW_NEW(ctx, model->tree, (size_t)from->n_trees + (size_t)has_base));
-    RW_TRY_OUT(raise_categories(&r, model));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, r.had, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(ctx, model->tree, (size_t)from->n_trees + (size_t)has_base));
+    RW_TRY(raise_categories(&r, model));
     model->n_trees = from->n_trees + has_base;
     model->absent_missing = r.rules->absent == RW_ABSENT_NAN;
     if (has_base)
-        RW_TRY_OUT(raise_base(&r, from->base, &model->tree[0]));
+        RW_TRY(raise_base(&r, from->base, &model->tree[0]));
     for (int32_t t = 0; t < from->n_trees; t++)
-        RW_TRY_OUT(raise_tree(&r, &from->tree[t], t, &model->tree[t + has_base]));
-    RW_TRY_OUT(raise_columns(&r, model));
-    RW_TRY_OUT(rw_model_check(ctx, model));
+        RW_TRY(raise_tree(&r, &from->tree[t], t, &model->tree[t + has_base]));
+    RW_TRY(raise_columns(&r, model));
+    RW_TRY(rw_model_check(ctx, model));
     if (r.n_rounded > 0)
         rw_log(ctx, RW_LOG_NOTE,
                "%llu leaves of '%s' are rounded to float: a score moves by at "
@@ -368,9 +370,5 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
                (unsigned long long)r.n_rounded, path);
     *out = model;
     model = NULL;
-out:
-    rw_arena_free(&r.arena);
-    rw_arena_free(&r.of_tree);
-    rw_model_free(model);
-    return status;
+    return RW_OK;
 }

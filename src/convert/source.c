@@ -659,6 +659,11 @@ void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n)
     put->n += n;
 }
 
+void rw_put_release(struct rw_put *put)
+{
+    rw_mem_free(put->text);
+}
+
 void rw_put_text(struct rw_put *put, const char *text)
 {
     rw_put_bytes(put, text, strlen(text));

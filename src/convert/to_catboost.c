@@ -55,7 +55,7 @@ struct writing {
     uint32_t n_entries;
     struct word *word; /* [n_words] those that tests list, by column and hash */
     uint32_t n_words;
-    struct rw_arena arena; /* of all arrays */
+    struct rw_arena *arena; /* of all arrays */
 };
 
 /* ------------------------------------------------------------------ categories */
@@ -134,13 +134,13 @@ static int by_word(const void *a, const void *b)
 static int gather_splits(struct rw_ctx *ctx, struct writing *w)
 {
     size_t room = 0, n = 0;
-    RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->split, room, 1));
+    RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->split, room, 1));
     for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &w->ensemble->tree[t];
         for (int32_t i = 0; i < tree->n_nodes; i++) {
             if (tree->node[i].left < 0)
                 continue;
-            RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->split, room, n + 1));
+            RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->split, room, n + 1));
             w->split[n++].node = &tree->node[i];
         }
     }
@@ -159,7 +159,7 @@ static int gather_words(struct rw_ctx *ctx, struct writing *w)
     size_t room = 0, n = 0;
     for (size_t i = w->n_floats; i < end; i++) {
         const struct rw_ens_node *node = w->split[i].node;
-        RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->word, room, n + node->n_listed + 1));
+        RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->word, room, n + node->n_listed + 1));
         w->word[n++] = word_in(w->ensemble, node->column, MISSING);
         for (uint32_t k = 0; k < node->n_listed; k++)
             w->word[n++] = word_in(w->ensemble, node->column, node->listed[k]);
@@ -210,7 +210,7 @@ static int number_entries(struct rw_ctx *ctx, struct writing *w)
             w->split[begin + i].class_of = i % RW_CATBOOST_CLASSES;
         }
         for (uint32_t i = 0; i == 0 || i < n_sets; i += RW_CATBOOST_CLASSES) {
-            RW_TRY(RW_ARENA_GROW(ctx, &w->arena, w->column_of, room, (size_t)w->n_entries + 1));
+            RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->column_of, room, (size_t)w->n_entries + 1));
             w->column_of[w->n_entries++] = c;
         }
     }
@@ -462,24 +462,21 @@ static int put_trees(const struct writing *w, struct rw_put *put)
 
 static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    struct writing w = {.ensemble = ensemble};
-    int status;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    struct writing w = {.ensemble = ensemble, .arena = &arena};
     if (ensemble->n_trees == 0) /* loaded there, but not applied: "Empty tree range [0, 0)" */
         return rw_put_refuse(
             put, "a model without trees is none in CatBoost, which needs one to predict");
-    RW_TRY_OUT(gather_splits(put->ctx, &w));
-    RW_TRY_OUT(gather_words(put->ctx, &w));
-    RW_TRY_OUT(number_entries(put->ctx, &w));
-    RW_TRY_OUT(check_buckets(&w, put));
+    RW_TRY(gather_splits(put->ctx, &w));
+    RW_TRY(gather_words(put->ctx, &w));
+    RW_TRY(number_entries(put->ctx, &w));
+    RW_TRY(check_buckets(&w, put));
     rw_put_text(put, "{\"model_info\":{},\n");
     put_features(&w, put);
-    RW_TRY_OUT(put_trees(&w, put));
+    RW_TRY(put_trees(&w, put));
     put_tables(&w, put);
     rw_put_text(put, "\"scale_and_bias\":[1,[0]]}\n");
-    status = put->status;
-out:
-    rw_arena_free(&w.arena);
-    return status;
+    return put->status;
 }
 
 /* Its trees read floats and add doubles; who calls it hands over every column. */

@@ -228,31 +228,27 @@ static void put_words(const struct rw_ensemble *e, struct rw_put *put)
 
 static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
 {
+    RW_RELEASED(rw_put_release)
     struct rw_put trees = {.ctx = put->ctx}; /* the trees' sizes stand before them */
-    struct rw_arena arena = {0};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     size_t *tree_bytes;
     double *low, *high;
-    int status;
     if (e->n_columns == 0)
         return rw_put_refuse(put, "a model without features has no 'lightgbm' form");
-    RW_TRY_OUT(RW_ARENA_NEW(put->ctx, &arena, tree_bytes, (size_t)e->n_trees));
-    RW_TRY_OUT(RW_ARENA_NEW(put->ctx, &arena, low, e->n_columns));
-    RW_TRY_OUT(RW_ARENA_NEW(put->ctx, &arena, high, e->n_columns));
+    RW_TRY(RW_ARENA_NEW(put->ctx, &arena, tree_bytes, (size_t)e->n_trees));
+    RW_TRY(RW_ARENA_NEW(put->ctx, &arena, low, e->n_columns));
+    RW_TRY(RW_ARENA_NEW(put->ctx, &arena, high, e->n_columns));
     threshold_ranges(e, low, high);
     for (int32_t t = 0; t < e->n_trees; t++) {
         const size_t before = trees.n;
-        RW_TRY_OUT(put_tree(&e->tree[t], t, &trees));
+        RW_TRY(put_tree(&e->tree[t], t, &trees));
         tree_bytes[t] = trees.n - before;
     }
     put_header(e, low, high, tree_bytes, put);
     rw_put_bytes(put, trees.text, trees.n);
     rw_put_text(put, "end of trees\n\n");
     put_words(e, put);
-    status = put->status;
-out:
-    rw_mem_free(trees.text);
-    rw_arena_free(&arena);
-    return status;
+    return put->status;
 }
 
 /* ------------------------------------------------------------------ in */

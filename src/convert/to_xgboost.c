@@ -254,7 +254,7 @@ static void put_ubjson(struct rw_put *put, const char *key, const json_t *value,
 
 static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    struct rw_put text = {.ctx = put->ctx};
+    RW_RELEASED(rw_put_release) struct rw_put text = {.ctx = put->ctx};
     put->status = put_model(ensemble, &text);
     if (put->status == RW_OK) {
         struct rw_source source = {put->ctx, "the model", text.text, text.n, NULL, RW_OK};
@@ -264,7 +264,6 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
             put_ubjson(put, "", root, 0);
         json_decref(root);
     }
-    rw_mem_free(text.text);
     return put->status;
 }
 
@@ -696,20 +695,16 @@ static int parse_dump(struct rw_source *source, struct rw_ensemble *out)
 
 static int write_body(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    struct rw_put dump = {.ctx = put->ctx};
-    int status;
-    RW_TRY_OUT(put_dump(ensemble, &dump));
+    RW_RELEASED(rw_put_release) struct rw_put dump = {.ctx = put->ctx};
+    RW_TRY(put_dump(ensemble, &dump));
     rw_put_bytes(&dump, "", 1);
-    RW_TRY_OUT(dump.status);
+    RW_TRY(dump.status);
     rw_put_text(put, "{\"model\":{\"name\":");
     rw_put_json_text(put, ensemble->model_name ? ensemble->model_name : "rankwood");
     rw_put_text(put, ",\n\"model\":{\"type\":\"" LTR_TYPE "\",\n\"definition\":");
     rw_put_json_text(put, dump.text);
     rw_put_text(put, "}}}\n");
-    status = put->status;
-out:
-    rw_mem_free(dump.text);
-    return status;
+    return put->status;
 }
 
 static int parse_body(struct rw_source *source, struct rw_ensemble *out)

@@ -18,16 +18,16 @@ struct verifying {
     int base;
     const struct rw_dataset *dataset;
     struct rw_verify_by *by;
-    struct rw_recoded coded; /* the data as our trees ask for them */
+    struct rw_recoded *coded; /* the data as our trees ask for them */
     float **given_as;  /* [n_used] NULL: no categories; else what they are given of [n_docs] */
     int32_t **leaf_of; /* [n_trees][n_nodes] the written leaf of their leaf */
     uint32_t n_used;
     uint32_t *used; /* [n_used] features that either side asks for */
     /* of all threads, each of which has a part of its own */
-    float *block[2];       /* [n_threads][n_used][BLOCK] for us, and for them */
-    float *ours, *given;   /* [n_threads][RW_FEATURE_IDS] a document for us, and for them */
-    double *score[2];      /* [n_docs] ours, theirs */
-    struct rw_arena arena; /* of all arrays */
+    float *block[2];        /* [n_threads][n_used][BLOCK] for us, and for them */
+    float *ours, *given;    /* [n_threads][RW_FEATURE_IDS] a document for us, and for them */
+    double *score[2];       /* [n_docs] ours, theirs */
+    struct rw_arena *arena; /* of all arrays */
 };
 
 /* ------------------------------------------------------------------ the same leaf? */
@@ -77,15 +77,13 @@ static int match_trees(struct verifying *v)
     if (v->theirs->n_trees != v->model->n_trees)
         return rw_fail(v->ctx, RW_ERR_FORMAT, "the file has %d trees, the model has %d",
                        v->theirs->n_trees, v->model->n_trees);
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->leaf_of, (size_t)v->model->n_trees));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->leaf_of, (size_t)v->model->n_trees));
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const size_t n = (size_t)v->theirs->tree[t].n_nodes;
-        struct pair *stack;
-        RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->leaf_of[t], n));
+        RW_FREED struct pair *stack = NULL;
+        RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->leaf_of[t], n));
         RW_TRY(RW_NEW_RAW(v->ctx, stack, 2 * n + 2 * (size_t)v->written->tree[t].n_leaves));
-        const int status = match_tree(v, t, stack);
-        rw_mem_free(stack);
-        RW_TRY(status);
+        RW_TRY(match_tree(v, t, stack));
     }
     return RW_OK;
 }
@@ -95,8 +93,8 @@ static int match_trees(struct verifying *v)
 static int find_used(struct verifying *v)
 {
     uint8_t *is_used;
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, is_used, RW_FEATURE_IDS));
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->used, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, is_used, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->used, RW_FEATURE_IDS));
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const struct rw_ens_tree *other = &v->theirs->tree[t];
         for (int32_t i = 0; i < v->model->tree[t].n_leaves - 1; i++)
@@ -129,7 +127,7 @@ static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = 0; i < v->n_used; i++) {
         float *given = v->block[1] + (size_t)i * BLOCK;
-        load_values(&v->coded.dataset, v->used[i], begin, end, v->block[0] + (size_t)i * BLOCK);
+        load_values(&v->coded->dataset, v->used[i], begin, end, v->block[0] + (size_t)i * BLOCK);
         if (v->given_as[i])
             memcpy(given, v->given_as[i] + begin, (end - begin) * sizeof(*given));
         else
@@ -186,8 +184,8 @@ static int give_categories(struct verifying *v)
 {
     const uint32_t n = v->dataset->n_docs;
     RW_TRY(rw_categories_recode(v->ctx, &v->model->categories, v->dataset, v->model->absent_missing,
-                                &v->coded));
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->given_as, v->n_used));
+                                v->coded));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->given_as, v->n_used));
     for (uint32_t i = 0; i < v->n_used; i++) {
         const int64_t shift = v->base < 0 ? 0 : (int64_t)v->rules->first_column - v->base;
         const int64_t column = (int64_t)v->used[i] + shift;
@@ -197,7 +195,7 @@ static int give_categories(struct verifying *v)
             continue;
         struct rw_lexicon *lexicon =
             rw_lexicon_has(v->dataset->lexicon, v->used[i]) ? v->dataset->lexicon : NULL;
-        RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->given_as[i], n));
+        RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->given_as[i], n));
         load_values(v->dataset, v->used[i], 0, n, v->given_as[i]);
         for (uint32_t d = 0; d < n; d++) {
             const int is_absent = rw_is_absent(v->given_as[i][d]);
@@ -352,8 +350,8 @@ static uint64_t moved(struct two *all, struct two *scratch, size_t n)
 static int count_pairs(struct verifying *v)
 {
     struct two *all, *scratch;
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, all, v->dataset->n_docs));
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, scratch, v->dataset->n_docs));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, all, v->dataset->n_docs));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, scratch, v->dataset->n_docs));
     for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
         const uint32_t begin = v->dataset->query_offset[q], end = v->dataset->query_offset[q + 1];
         for (uint32_t d = begin; d < end; d++)
@@ -408,10 +406,10 @@ static int score_docs(struct verifying *v)
     const uint32_t n_blocks = (v->dataset->n_docs + BLOCK - 1) / BLOCK;
     const uint32_t most = (uint32_t)v->ctx->n_threads;
     const size_t n_threads = n_blocks < most ? n_blocks : most;
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->block[0], n_threads * v->n_used * BLOCK));
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->block[1], n_threads * v->n_used * BLOCK));
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->ours, n_threads * RW_FEATURE_IDS));
-    RW_TRY(RW_ARENA_NEW(v->ctx, &v->arena, v->given, n_threads * RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->block[0], n_threads * v->n_used * BLOCK));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->block[1], n_threads * v->n_used * BLOCK));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->ours, n_threads * RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->given, n_threads * RW_FEATURE_IDS));
     return rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, v);
 }
 
@@ -420,7 +418,11 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
                        const struct rw_consumer *consumer, int base,
                        const struct rw_dataset *dataset, struct rw_verify_by *into)
 {
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    RW_RELEASED(rw_recoded_release) struct rw_recoded coded = {0};
     struct verifying v = {.ctx = ctx,
+                          .arena = &arena,
+                          .coded = &coded,
                           .model = model,
                           .written = written,
                           .theirs = ensemble,
@@ -429,21 +431,16 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
                           .dataset = dataset,
                           .by = into};
     const uint32_t n = dataset->n_docs;
-    int status;
     memset(into, 0, sizeof(*into));
     into->consumer = consumer->name;
     into->earlier = consumer->earlier;
     into->n_docs = n;
     rw_rules_text(&consumer->rules, into->rules, sizeof(into->rules));
-    RW_TRY_OUT(match_trees(&v));
-    RW_TRY_OUT(find_used(&v));
-    RW_TRY_OUT(give_categories(&v));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &v.arena, v.score[0], n));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &v.arena, v.score[1], n));
-    RW_TRY_OUT(score_docs(&v));
-    RW_TRY_OUT(count_pairs(&v));
-out:
-    rw_recoded_release(&v.coded);
-    rw_arena_free(&v.arena);
-    return status;
+    RW_TRY(match_trees(&v));
+    RW_TRY(find_used(&v));
+    RW_TRY(give_categories(&v));
+    RW_TRY(RW_ARENA_NEW(ctx, v.arena, v.score[0], n));
+    RW_TRY(RW_ARENA_NEW(ctx, v.arena, v.score[1], n));
+    RW_TRY(score_docs(&v));
+    return count_pairs(&v);
 }

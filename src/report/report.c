@@ -153,23 +153,19 @@ static int measure_size(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         struct rw_report_group *group)
 {
     struct rw_dataset bare = *report->dataset; /* features do not matter: all borrowed */
-    struct rw_dataset *part = NULL;
-    struct rw_eval *eval = NULL;
-    int status = RW_OK;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *part = NULL;
+    RW_SCOPED(rw_free) struct rw_eval *eval = NULL;
     uint32_t n = 0;
     bare.n_columns = 0;
     for (uint32_t q = 0; q < bare.n_queries; q++) {
         for (uint32_t d = bare.query_offset[q]; keep[q] && d < bare.query_offset[q + 1]; d++)
             scores[n++] = report->scores[d];
     }
-    RW_TRY_OUT(rw_dataset_select(ctx, &bare, keep, &part));
-    RW_TRY_OUT(evaluate(ctx, how, report, part, scores, &eval));
+    RW_TRY(rw_dataset_select(ctx, &bare, keep, &part));
+    RW_TRY(evaluate(ctx, how, report, part, scores, &eval));
     group->mean = eval->metrics[0].mean;
     group->n_counted = eval->metrics[0].n_counted;
-out:
-    rw_free(eval);
-    rw_dataset_free(part);
-    return status;
+    return RW_OK;
 }
 
 static int count_sizes(struct rw_ctx *ctx, const struct rw_eval_params *how,
@@ -177,12 +173,11 @@ static int count_sizes(struct rw_ctx *ctx, const struct rw_eval_params *how,
 {
     const struct rw_dataset *dataset = report->dataset;
     const uint32_t n = dataset->n_queries;
-    double *value = NULL, *scores = NULL;
-    uint8_t *keep = NULL;
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, value, n));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, scores, dataset->n_docs));
-    RW_TRY_OUT(RW_NEW(ctx, keep, n));
+    RW_FREED double *value = NULL, *scores = NULL;
+    RW_FREED uint8_t *keep = NULL;
+    RW_TRY(RW_NEW(ctx, value, n));
+    RW_TRY(RW_NEW_RAW(ctx, scores, dataset->n_docs));
+    RW_TRY(RW_NEW(ctx, keep, n));
     for (uint32_t q = 0; q < n; q++)
         value[q] = (double)(dataset->query_offset[q + 1] - dataset->query_offset[q]);
     qsort(value, n, sizeof(*value), rising);
@@ -197,13 +192,9 @@ static int count_sizes(struct rw_ctx *ctx, const struct rw_eval_params *how,
                 value[n_values++] = of_query;
         }
         spread(value, n_values, report->size[g].at);
-        RW_TRY_OUT(measure_size(ctx, how, report, keep, scores, &report->size[g]));
+        RW_TRY(measure_size(ctx, how, report, keep, scores, &report->size[g]));
     }
-out:
-    rw_mem_free(value);
-    rw_mem_free(scores);
-    rw_mem_free(keep);
-    return status;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ by label */
@@ -262,17 +253,14 @@ static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
 
 static int list_features(struct rw_ctx *ctx, struct rw_report *report)
 {
-    struct rw_feature_use *uses = NULL;
-    int status = RW_OK;
+    RW_FREED struct rw_feature_use *uses = NULL;
     const int n = rw_model_features(report->model, NULL, 0);
     if (n < 0)
         return rw_fail(ctx, n, "out of memory: features in use");
-    RW_TRY_OUT(RW_NEW(ctx, report->feature, (size_t)n));
-    RW_TRY_OUT(RW_NEW(ctx, uses, (size_t)n));
-    if (rw_model_features(report->model, uses, n) < 0) {
-        status = rw_fail(ctx, RW_ERR_MEMORY, "out of memory: features in use");
-        goto out;
-    }
+    RW_TRY(RW_ARENA_NEW(ctx, &report->arena, report->feature, (size_t)n));
+    RW_TRY(RW_NEW(ctx, uses, (size_t)n));
+    if (rw_model_features(report->model, uses, n) < 0)
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: features in use");
     report->n_features = n;
     for (int i = 0; i < n; i++) {
         report->feature[i].use = uses[i];
@@ -281,9 +269,7 @@ static int list_features(struct rw_ctx *ctx, struct rw_report *report)
     }
     for (int32_t t = 0; t < report->model->n_trees; t++)
         report->n_leaves += (uint64_t)report->model->tree[t].n_leaves;
-out:
-    rw_mem_free(uses);
-    return status;
+    return RW_OK;
 }
 
 static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report)
@@ -292,22 +278,17 @@ static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct 
                                                .model = report->model,
                                                .dataset = report->dataset,
                                                .n_repeats = report->options->n_repeats};
-    struct rw_permuted *permuted = NULL;
-    int *index = NULL; /* in `permuted`, by id */
-    int status = RW_OK;
-    RW_TRY_OUT(RW_NEW(ctx, permuted, (size_t)report->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, index, RW_FEATURE_IDS));
-    RW_TRY_OUT(rw_permutation_run(ctx, &permutation, &report->permuted_value, permuted,
-                                  report->n_features));
+    RW_FREED struct rw_permuted *permuted = NULL;
+    RW_FREED int *index = NULL; /* in `permuted`, by id */
+    RW_TRY(RW_NEW(ctx, permuted, (size_t)report->n_features));
+    RW_TRY(RW_NEW(ctx, index, RW_FEATURE_IDS));
+    RW_TRY(rw_permutation_run(ctx, &permutation, &report->permuted_value, permuted,
+                              report->n_features));
     for (int i = 0; i < report->n_features; i++)
         index[permuted[i].feature] = i;
     for (int i = 0; i < report->n_features; i++)
         report->feature[i].permuted = permuted[index[report->feature[i].use.feature]];
-    status = rw_eval_conventions(ctx, how, report->permuted_by, sizeof(report->permuted_by));
-out:
-    rw_mem_free(permuted);
-    rw_mem_free(index);
-    return status;
+    return rw_eval_conventions(ctx, how, report->permuted_by, sizeof(report->permuted_by));
 }
 
 /* ------------------------------------------------------------------ trees */
@@ -344,30 +325,27 @@ static int count_trees(struct rw_ctx *ctx, struct rw_report *report)
 {
     const struct rw_model *model = report->model;
     const uint32_t n_docs = report->dataset->n_docs;
-    int32_t *leaves = NULL; /* [n_docs][n_trees] */
-    int status = RW_OK;
+    RW_FREED int32_t *leaves = NULL; /* [n_docs][n_trees] */
     const int n =
         model->n_trees < report->options->n_trees ? model->n_trees : report->options->n_trees;
     if (n == 0)
         return RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, leaves, (size_t)n_docs * (size_t)n));
-    RW_TRY_OUT(RW_NEW(ctx, report->tree, (size_t)n));
+    RW_TRY(RW_NEW_RAW(ctx, leaves, (size_t)n_docs * (size_t)n));
+    RW_TRY(RW_ARENA_NEW(ctx, &report->arena, report->tree, (size_t)n));
     report->n_trees = n;
-    RW_TRY_OUT(rw_predict_leaves(ctx, model, report->dataset, n, leaves));
+    RW_TRY(rw_predict_leaves(ctx, model, report->dataset, n, leaves));
     for (int t = 0; t < n; t++) {
         struct rw_report_tree *drawn = &report->tree[t];
         drawn->tree = &model->tree[t];
         const size_t n_leaves = (size_t)drawn->tree->n_leaves;
-        RW_TRY_OUT(RW_NEW(ctx, drawn->leaf_docs, n_leaves));
-        RW_TRY_OUT(RW_NEW(ctx, drawn->node_docs, n_leaves));
-        RW_TRY_OUT(RW_NEW(ctx, drawn->node_leaves, n_leaves));
+        RW_TRY(RW_ARENA_NEW(ctx, &report->arena, drawn->leaf_docs, n_leaves));
+        RW_TRY(RW_ARENA_NEW(ctx, &report->arena, drawn->node_docs, n_leaves));
+        RW_TRY(RW_ARENA_NEW(ctx, &report->arena, drawn->node_leaves, n_leaves));
         for (size_t d = 0; d < n_docs; d++)
             drawn->leaf_docs[leaves[d * (size_t)n + (size_t)t]]++;
-        RW_TRY_OUT(sum_nodes(ctx, drawn));
+        RW_TRY(sum_nodes(ctx, drawn));
     }
-out:
-    rw_mem_free(leaves);
-    return status;
+    return RW_OK;
 }
 
 static int describe_model(struct rw_ctx *ctx, const struct rw_eval_params *how,
@@ -406,7 +384,7 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(check(ctx, dataset, options));
     RW_TRY(rw_eval_metrics(ctx, how, metrics, &n_metrics));
     out->lower_is_better = metrics[0].kind->lower_is_better;
-    RW_TRY(RW_NEW_RAW(ctx, out->scores, dataset->n_docs));
+    RW_TRY(RW_ARENA_NEW(ctx, &out->arena, out->scores, dataset->n_docs));
     RW_TRY(rw_predict(ctx, model, dataset, 0, out->scores));
     RW_TRY(evaluate(ctx, how, out, dataset, out->scores, &out->eval));
     RW_TRY(count_queries(ctx, out));
@@ -417,14 +395,7 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
 
 void rw_report_release(struct rw_report *report)
 {
-    for (int t = 0; report->tree && t < report->n_trees; t++) {
-        rw_mem_free(report->tree[t].leaf_docs);
-        rw_mem_free(report->tree[t].node_docs);
-        rw_mem_free(report->tree[t].node_leaves);
-    }
-    rw_mem_free(report->tree);
-    rw_mem_free(report->feature);
-    rw_mem_free(report->scores);
+    rw_arena_free(&report->arena);
     rw_free(report->eval);
     *report = (struct rw_report){0};
 }

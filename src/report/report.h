@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "model/model.h"
 #include "model/model_text.h"
 
@@ -35,9 +36,9 @@ struct rw_report_feature {
 };
 struct rw_report_tree {
     const struct rw_tree *tree; /* borrowed from the model */
-    uint32_t *leaf_docs;        /* [n_leaves] documents of the data; owned */
-    uint32_t *node_docs;        /* [n_leaves - 1]; owned */
-    int32_t *node_leaves;       /* [n_leaves - 1] leaves below; owned */
+    uint32_t *leaf_docs;        /* [n_leaves] documents of the data */
+    uint32_t *node_docs;        /* [n_leaves - 1] */
+    int32_t *node_leaves;       /* [n_leaves - 1] leaves below */
 };
 
 /* Zeroed at first; names, texts and curves are borrowed of what it was made of. */
@@ -50,14 +51,15 @@ struct rw_report {
     uint64_t n_leaves;
     uint64_t n_splits;
     double gain;                       /* of all splits */
-    struct rw_report_feature *feature; /* [n_features] by falling gain; owned */
+    struct rw_report_feature *feature; /* [n_features] by falling gain */
     int n_features;
     double permuted_value;       /* of the first metric, by the parameters */
     char permuted_by[512];       /* what that counts */
-    struct rw_report_tree *tree; /* [n_trees] owned */
+    struct rw_report_tree *tree; /* [n_trees] */
     int n_trees;                 /* drawn */
+    struct rw_arena arena;       /* of all arrays */
     /* its ranking of the data */
-    double *scores;       /* [n_docs] owned */
+    double *scores;       /* [n_docs] */
     struct rw_eval *eval; /* owned */
     int lower_is_better;  /* the first metric; so are the following */
     double value_from, value_to;
