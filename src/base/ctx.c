@@ -421,6 +421,13 @@ void rw_share_unlock(struct rw_share *share)
         pthread_mutex_unlock(&share->pool->merging);
 }
 
+void rw_share_add(struct rw_share *share, uint64_t *sum, uint64_t more)
+{
+    rw_share_lock(share);
+    *sum += more;
+    rw_share_unlock(share);
+}
+
 static void run_body(struct rw_pool *pool, int thread)
 {
     struct rw_share share = pool->share;

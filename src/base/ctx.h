@@ -132,6 +132,8 @@ int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
 /* One thread of the loop at a time: for merging results. */
 void rw_share_lock(struct rw_share *share);
 void rw_share_unlock(struct rw_share *share);
+/* The same for a sum, modulo 2^64. */
+void rw_share_add(struct rw_share *share, uint64_t *sum, uint64_t more);
 
 /* ---- how far a call is, and its end at the caller's wish (rw_ctx_set_poll) ---- */
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
+#include "base/exact.h"
 #include "base/system.h"
 #include "rankwood.h"
 
@@ -40,27 +40,11 @@ static const double power_of_ten[MOST_POWER + 1] = {
     1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59,
     1e60, 1e61, 1e62, 1e63, 1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70};
 
-static const uint64_t power_of_five[] = {1,
-                                         5,
-                                         25,
-                                         125,
-                                         625,
-                                         3125,
-                                         15625,
-                                         78125,
-                                         390625,
-                                         1953125,
-                                         9765625,
-                                         48828125,
-                                         244140625,
-                                         1220703125,
-                                         6103515625,
-                                         30517578125,
-                                         152587890625,
-                                         762939453125,
-                                         3814697265625,
-                                         19073486328125,
-                                         95367431640625};
+/* 5^n; n: 0 to EXACT_POWER. */
+static uint64_t power_of_five(int n)
+{
+    return (uint64_t)(power_of_ten[n] * rw_pow2(-n));
+}
 
 /* digits x 10^exponent, and where the digits stand for a second, longer look. */
 struct decimal {
@@ -226,7 +210,7 @@ const char *rw_number_parse(const char *text, const char *end, float *value, int
  * whether anything is behind them are what it takes. */
 static double nearest_quotient(uint64_t digits, int power)
 {
-    const uint64_t divisor = power_of_five[power] << power;
+    const uint64_t divisor = (uint64_t)power_of_ten[power];
     const int shift = __builtin_clzll(digits);
     const uint64_t high = (digits << shift) / divisor;
     const uint128 rest = (uint128)((digits << shift) % divisor) << 64, low = rest / divisor;
@@ -409,14 +393,14 @@ static int write_exact_slowly(double value, char *buffer)
 static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
 {
     const int p = n - 1 - lead, shift = -(e + p);
-    const uint128 scaled = (uint128)m * power_of_five[p], unit = (uint128)1 << shift;
+    const uint128 scaled = (uint128)m * power_of_five(p), unit = (uint128)1 << shift;
     const uint128 rest = scaled & (unit - 1);
     const uint64_t below = (uint64_t)(scaled >> shift);
     const int up = rest * 2 > unit || (rest * 2 == unit && below % 2);
     const uint128 off = up ? unit - rest : rest;
     /* The double below a power of two is half as far away; but those here, 2^-13 to 2^49, have at
      * most 15 digits, so that nothing is off. */
-    *back = off * 2 < power_of_five[p];
+    *back = off * 2 < power_of_five(p);
     return below + (uint64_t)up;
 }
 

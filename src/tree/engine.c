@@ -151,27 +151,30 @@ static int slot_ok(const struct rw_engine *engine, int32_t slot)
     return slot >= 0 && (uint32_t)slot < engine->rules.max_slots;
 }
 
-static int slots_ok(const struct rw_engine *engine, const int32_t *slots, int n)
+/* May something be asked of n nodes now, if they are slots[0 .. n - 1] (NULL: what they are is
+ * checked elsewhere)? */
+static int check_slots(struct rw_engine *engine, const int32_t *slots, int n)
 {
-    int ok = 1;
-    for (int i = 0; i < n; i++)
-        ok &= slot_ok(engine, slots[i]);
-    return ok;
+    if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
+        return misuse(engine, "nodes outside a tree");
+    for (int i = 0; slots && i < n; i++) {
+        if (!slot_ok(engine, slots[i]))
+            return misuse(engine, "slots out of range");
+    }
+    return RW_OK;
 }
 
 int rw_engine_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
 {
-    if (!engine->in_tree || n < 0 || !rw_rules_by_node(&engine->rules))
-        return misuse(engine, "features of nodes outside a tree that asks for them");
-    if (!slots_ok(engine, slots, n))
-        return misuse(engine, "features of slots out of range");
+    if (!rw_rules_by_node(&engine->rules))
+        return misuse(engine, "features of nodes that are not asked for");
+    RW_TRY(check_slots(engine, slots, n));
     return engine->ops->allow(engine, slots, n, features);
 }
 
 int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
-    if (!engine->in_tree || n < 0)
-        return misuse(engine, "histograms outside a tree");
+    RW_TRY(check_slots(engine, NULL, n));
     for (int i = 0; i < n; i++) {
         const struct rw_sibling *s = &siblings[i];
         const int root = s->parent == -1 && s->smaller == 0 && s->larger == -1;
@@ -186,10 +189,7 @@ int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *sibl
 
 int rw_engine_forget(struct rw_engine *engine, const int32_t *slots, int n)
 {
-    if (!engine->in_tree || n < 0)
-        return misuse(engine, "histograms forgotten outside a tree");
-    if (!slots_ok(engine, slots, n))
-        return misuse(engine, "histograms of slots out of range forgotten");
+    RW_TRY(check_slots(engine, slots, n));
     return engine->ops->forget ? engine->ops->forget(engine, slots, n) : RW_OK;
 }
 
@@ -205,23 +205,16 @@ static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split,
            isfinite(split->cut);
 }
 
-static int check_splits(struct rw_engine *engine, const int32_t *slots, int n)
-{
-    if (!engine->in_tree || n < 0)
-        return misuse(engine, "splits outside a tree");
-    return slots_ok(engine, slots, n) ? RW_OK : misuse(engine, "splits of slots out of range");
-}
-
 int rw_engine_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
 {
-    RW_TRY(check_splits(engine, slots, n));
+    RW_TRY(check_slots(engine, slots, n));
     return engine->ops->ask_splits ? engine->ops->ask_splits(engine, slots, n) : RW_OK;
 }
 
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out)
 {
-    RW_TRY(check_splits(engine, slots, n));
+    RW_TRY(check_slots(engine, slots, n));
     RW_TRY(engine->ops->best_splits(engine, slots, n, out));
     RW_TRY(rw_ranks_best(engine->ctx, out, n));
     for (int i = 0; rw_n_ranks(engine->ctx) > 1 && i < n; i++) {
@@ -233,8 +226,7 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
 
 int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
-    if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
-        return misuse(engine, "partition outside a tree");
+    RW_TRY(check_slots(engine, NULL, n));
     for (int i = 0; i < n; i++) {
         const struct rw_split *s = &splits[i];
         if (!slot_ok(engine, s->slot) || !slot_ok(engine, s->left) || !slot_ok(engine, s->right) ||
@@ -244,32 +236,29 @@ int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits,
     return engine->ops->partition(engine, splits, n);
 }
 
-static int check_leaves(struct rw_engine *engine, const int32_t *leaf_slot, int n)
-{
-    if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
-        return misuse(engine, "sums of leaves outside a tree");
-    return slots_ok(engine, leaf_slot, n) ? RW_OK : misuse(engine, "sums of slots out of range");
-}
-
 int rw_engine_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n)
 {
-    RW_TRY(check_leaves(engine, leaf_slot, n));
+    RW_TRY(check_slots(engine, leaf_slot, n));
     return engine->ops->ask_leaf_sums ? engine->ops->ask_leaf_sums(engine, leaf_slot, n) : RW_OK;
 }
 
 int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                         struct rw_sum *sums)
 {
-    RW_TRY(check_leaves(engine, leaf_slot, n));
+    RW_TRY(check_slots(engine, leaf_slot, n));
     RW_TRY(engine->ops->leaf_sums(engine, leaf_slot, n, sums));
     return rw_ranks_leaf_sums(engine->ctx, sums, n);
+}
+
+static int check_set(struct rw_engine *engine, int set)
+{
+    return set >= 0 && set < engine->n_sets ? RW_OK : misuse(engine, "no such set");
 }
 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot)
 {
-    if (set < 0 || set >= engine->n_sets)
-        return misuse(engine, "no such set");
+    RW_TRY(check_set(engine, set));
     if (tree->n_leaves < 1 || (uint32_t)tree->n_leaves > engine->rules.max_slots)
         return misuse(engine, "a tree of too many leaves");
     return engine->ops->add_tree(engine, set, tree, leaf_slot);
@@ -277,15 +266,13 @@ int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *
 
 int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores)
 {
-    if (set < 0 || set >= engine->n_sets)
-        return misuse(engine, "no such set");
+    RW_TRY(check_set(engine, set));
     return engine->ops->read_scores(engine, set, scores);
 }
 
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores)
 {
-    if (set < 0 || set >= engine->n_sets)
-        return misuse(engine, "no such set");
+    RW_TRY(check_set(engine, set));
     for (uint32_t i = 0; i < engine->n_docs[set]; i++) {
         char shard[RW_SHARD_TEXT];
         if (!isfinite(scores[i]))
@@ -298,8 +285,7 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
 
 int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
 {
-    if (set < 0 || set >= engine->n_sets)
-        return misuse(engine, "no such set");
+    RW_TRY(check_set(engine, set));
     return engine->ops->code_sums(engine, set, first_doc, sums);
 }
 
@@ -322,8 +308,7 @@ int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_
 
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out)
 {
-    if (set < 0 || set >= engine->n_sets)
-        return misuse(engine, "no such set");
+    RW_TRY(check_set(engine, set));
     return engine->measured[set] ? engine->ops->metrics(engine, set, out) : 0;
 }
 
@@ -424,20 +409,17 @@ static int is_better(const struct rw_split *a, const struct rw_split *b)
 int rw_ranks_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
 {
     const int n_ranks = rw_n_ranks(ctx);
-    struct rw_split *all = NULL;
+    RW_FREED struct rw_split *all = NULL;
     if (n_ranks == 1)
         return RW_OK;
     RW_TRY(RW_NEW_RAW(ctx, all, (size_t)n * (size_t)n_ranks));
-    const int status = rw_comm_all_gather(ctx, splits, all, (size_t)n * sizeof(*splits));
-    for (int i = 0; status >= 0 && i < n; i++) {
-        splits[i] = all[i];
-        for (int r = 1; r < n_ranks; r++) {
-            if (is_better(&all[r * n + i], &splits[i]))
-                splits[i] = all[r * n + i];
-        }
+    RW_TRY(rw_comm_all_gather(ctx, splits, all, (size_t)n * sizeof(*splits)));
+    memcpy(splits, all, (size_t)n * sizeof(*splits));
+    for (int i = n; i < n_ranks * n; i++) {
+        if (is_better(&all[i], &splits[i % n]))
+            splits[i % n] = all[i];
     }
-    rw_mem_free(all);
-    return status;
+    return RW_OK;
 }
 
 /* The host's figures, for one thread of a server of 2023, from a profile of `train`, 360 thousand

@@ -392,27 +392,31 @@ struct quantise_job {
     struct rw_rounding rounding;
     const int64_t *values; /* [n_docs] */
     int32_t *out;          /* [n_docs] */
-    int64_t sum;
+    int wants_squares;
+    uint64_t sum, squares; /* over the sampled documents of this rank; modulo 2^64 */
 };
 
 static int quantise_some(void *user, struct rw_share *share)
 {
     struct quantise_job *job = user;
     const struct rw_host *host = job->host;
-    int64_t own = 0;
-    for (uint64_t first, end; rw_share_next(share, &first, &end);)
-        own += rw_quantise_docs(host->isa, &job->rounding, host->base.first_doc + (uint32_t)first,
-                                (uint32_t)(end - first), host->sampled + first, job->values + first,
-                                job->out + first);
-    rw_share_lock(share);
-    job->sum += own;
-    rw_share_unlock(share);
+    uint64_t own = 0, squares = 0;
+    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
+        own += (uint64_t)rw_quantise_docs(
+            host->isa, &job->rounding, host->base.first_doc + (uint32_t)first,
+            (uint32_t)(end - first), host->sampled + first, job->values + first, job->out + first);
+        for (uint64_t doc = first; job->wants_squares && doc < end; doc++) {
+            const int64_t q = host->sampled[doc] ? job->out[doc] : 0;
+            squares += (uint64_t)(q * q);
+        }
+    }
+    rw_share_add(share, &job->sum, own);
+    rw_share_add(share, &job->squares, squares);
     return RW_OK;
 }
 
-/* Returns the sum over the sampled documents. */
-static int64_t quantise(const struct rw_host *host, const int64_t *values, int shift,
-                        uint32_t stream, int32_t *out)
+static struct quantise_job quantise(const struct rw_host *host, const int64_t *values, int shift,
+                                    uint32_t stream, int32_t *out, int wants_squares)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
     struct quantise_job job = {.host = host,
@@ -422,42 +426,11 @@ static int64_t quantise(const struct rw_host *host, const int64_t *values, int s
                                             .tree = host->tree,
                                             .stream = stream},
                                .values = values,
-                               .out = out};
+                               .out = out,
+                               .wants_squares = wants_squares};
     rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
                 quantise_some, &job);
-    return job.sum;
-}
-
-struct squares_job {
-    const struct rw_host *host;
-    uint64_t sum;
-};
-
-static int square_some(void *user, struct rw_share *share)
-{
-    struct squares_job *job = user;
-    const struct rw_host *host = job->host;
-    uint64_t own = 0;
-    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
-        for (uint64_t doc = first; doc < end; doc++) {
-            const int64_t q = host->sampled[doc] ? host->lambda_q[doc] : 0;
-            own += (uint64_t)(q * q);
-        }
-    }
-    rw_share_lock(share);
-    job->sum += own;
-    rw_share_unlock(share);
-    return RW_OK;
-}
-
-/* Over the sampled documents of this rank; 0 where nobody asks. */
-static uint64_t lambda_squares(const struct rw_host *host)
-{
-    struct squares_job job = {.host = host, .sum = 0};
-    if (host->base.cuts->by_category)
-        rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
-                    square_some, &job);
-    return job.sum;
+    return job;
 }
 
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
@@ -476,12 +449,15 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     RW_TRY(rw_ranks_extent(&host->base, &extent));
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
-    quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
-    struct rw_quantised_sums sums = {.lambda_squares = lambda_squares(host)};
+    struct rw_quantised_sums sums = {0};
+    sums.lambda_squares = quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA,
+                                   host->lambda_q, host->base.cuts->by_category != NULL)
+                              .squares;
     if (rules->newton) {
         root->hess_shift = rw_quantise_shift(extent.hess, rules->bits);
-        sums.hess =
-            quantise(host, host->hess, root->hess_shift, RW_STREAM_ROUND_HESS, host->hess_q);
+        sums.hess = (int64_t)quantise(host, host->hess, root->hess_shift, RW_STREAM_ROUND_HESS,
+                                      host->hess_q, 0)
+                        .sum;
     }
     if (rules->newton || host->base.cuts->by_category)
         RW_TRY(rw_comm_sum(host->base.ctx, (uint64_t *)(void *)&sums,

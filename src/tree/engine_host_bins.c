@@ -264,13 +264,9 @@ static int sum_some(void *user, struct rw_share *share)
         uint64_t all = 0;
         for (uint64_t doc = first; doc < end; doc++)
             all += weight[doc - first] = rw_code_weight(job->first_doc + doc);
-        for (uint32_t f = 0; f < job->bins->cuts->n_features; f++) {
-            const uint64_t sum =
-                sum_column(job->bins, f, (uint32_t)first, (uint32_t)end, weight, all);
-            rw_share_lock(share);
-            job->sums[f] += sum;
-            rw_share_unlock(share);
-        }
+        for (uint32_t f = 0; f < job->bins->cuts->n_features; f++)
+            rw_share_add(share, &job->sums[f],
+                         sum_column(job->bins, f, (uint32_t)first, (uint32_t)end, weight, all));
     }
     return RW_OK;
 }

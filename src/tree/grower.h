@@ -70,17 +70,6 @@ static inline const uint64_t *rw_groups_of(const struct rw_interactions *interac
 int32_t rw_interactions_broken(const struct rw_interactions *interactions,
                                const struct rw_tree *tree, uint64_t *live);
 
-/* Of the nodes of one tree after another. */
-struct rw_node_features;
-int rw_node_features_new(struct rw_engine *engine, struct rw_node_features **out);
-void rw_node_features_free(struct rw_node_features *nodes); /* NULL is fine */
-/* A tree begins, of the root alone. */
-void rw_node_features_begin(struct rw_node_features *nodes, uint32_t tree);
-/* split: its slot is known; its children are then. */
-void rw_node_features_add(struct rw_node_features *nodes, const struct rw_split *split);
-/* Tells the engine what the slots may be split by. */
-int rw_node_features_allow(struct rw_node_features *nodes, const int32_t *slots, int n);
-
 /* Values of leaves that no document can break: along a feature with a direction, scores only rise
  * or only fall.
  *

@@ -1,11 +1,10 @@
 /* The engine for processors: row-major codes, histogram cells packed into one 64-bit word where the
  * sums allow, the larger sibling by subtraction, documents of a node kept together. Every
  * integer is ref's. */
-#include <sys/mman.h>
-
 #include "base/bits.h"
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "comm/comm.h"
 #include "tree/cpu/engine_cpu.h"
 
@@ -21,15 +20,11 @@ static void cpu_close(struct rw_engine *engine)
  * time would go to finding their pages. */
 void rw_cpu_large_pages(void *p, size_t bytes)
 {
-#ifdef MADV_HUGEPAGE
     const uintptr_t page = (uintptr_t)1 << 21;
     const uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
     const uintptr_t end = ((uintptr_t)p + bytes) / page * page;
     if (end > from)
-        (void)madvise((void *)from, end - from, MADV_HUGEPAGE); /* as good without */
-#else
-    (void)p, (void)bytes;
-#endif
+        rw_system_large_pages((void *)from, end - from);
 }
 
 /* Sparse features stay so where they are most; few of them are as quick with the others, and then
@@ -247,9 +242,7 @@ static int make_words(void *user, struct rw_share *share)
             n_idle += cpu->word[doc] == RW_CPU_IDLE;
         }
     }
-    rw_share_lock(share);
-    job->n_idle += n_idle;
-    rw_share_unlock(share);
+    rw_share_add(share, &job->n_idle, n_idle);
     return RW_OK;
 }
 
