@@ -256,10 +256,10 @@ int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
                      const struct rw_dataset *dataset, double *scores)
 {
     struct rw_packed_job job = {.packed = packed, .encode = encode_blocks};
-    RW_TRY(rw_flat_columns(ctx, packed->flat, dataset, &job.column));
-    const int status = rw_packed_run(ctx, &job, dataset->n_docs, scores);
-    rw_mem_free(job.column);
-    return status;
+    RW_FREED const struct rw_column **column = NULL;
+    RW_TRY(rw_flat_columns(ctx, packed->flat, dataset, &column));
+    job.column = column;
+    return rw_packed_run(ctx, &job, dataset->n_docs, scores);
 }
 
 /* Some lines of a run; all their features in turn, so that the lines stay in the first-level cache.
@@ -472,11 +472,10 @@ static int walk(struct rw_ctx *ctx, struct walk_job *job)
     job->block_docs = docs;
     /* The last 16 floats keep two threads out of one cache line. */
     job->buffer_floats = (size_t)docs * n_used + docs + 16;
-    int status = RW_NEW_RAW(ctx, job->buffer, (size_t)n_threads * job->buffer_floats);
-    if (status >= 0)
-        status = rw_parallel_long(ctx, n_threads, (uint64_t)n_blocks, 1, walk_blocks, job);
-    rw_mem_free(job->buffer);
-    return status;
+    RW_FREED float *buffer = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, buffer, (size_t)n_threads * job->buffer_floats));
+    job->buffer = buffer;
+    return rw_parallel_long(ctx, n_threads, (uint64_t)n_blocks, 1, walk_blocks, job);
 }
 
 static int walk_all(struct rw_ctx *ctx, struct walk_job *job, const struct rw_dataset *dataset)

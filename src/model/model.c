@@ -380,7 +380,7 @@ static void add_up(const struct rw_model *model, struct rw_feature_use *uses)
 int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room)
 {
     RW_DEFAULT_FPENV;
-    struct rw_feature_use *all;
+    RW_FREED struct rw_feature_use *all = NULL;
     const uint32_t end = end_of_features(model);
     RW_TRY(RW_NEW(NULL, all, end));
     add_up(model, all);
@@ -396,7 +396,6 @@ int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses,
     qsort(all, (size_t)n, sizeof(*all), by_falling_gain);
     for (int i = 0; i < n && i < room; i++)
         uses[i] = all[i];
-    rw_mem_free(all);
     return n;
 }
 
@@ -418,19 +417,15 @@ void rw_score_map_leave_out(struct rw_ctx *ctx, const struct rw_score_map *map)
 int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struct rw_score_map *to)
 {
     const size_t n = (size_t)from->n_knots;
-    int status = RW_OK;
     *to = *from;
     to->score = to->probability = NULL;
     if (n == 0)
         return RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, to->score, n));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, to->probability, n));
+    RW_TRY(RW_NEW_RAW(ctx, to->score, n));
+    RW_TRY(RW_NEW_RAW(ctx, to->probability, n));
     memcpy(to->score, from->score, n * sizeof(*to->score));
     memcpy(to->probability, from->probability, n * sizeof(*to->probability));
-out:
-    if (status < 0)
-        rw_score_map_release(to);
-    return status;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ checks */

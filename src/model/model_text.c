@@ -718,47 +718,45 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
     return RW_OK;
 }
 
+static void close_file(FILE **file)
+{
+    if (*file)
+        fclose(*file);
+}
+
 int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
                        int (*header)(struct rw_words *w), char **out, size_t *n_bytes)
 {
-    char *all = NULL;
+    RW_FREED char *all = NULL;
     size_t n = 0, room = 0;
     struct stat info;
-    int status = RW_OK;
     *out = NULL;
-    FILE *file = rw_system_fopen(path, "rb");
+    RW_RELEASED(close_file) FILE *file = rw_system_fopen(path, "rb");
     if (!file)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     const int is_known = fstat(fileno(file), &info) == 0;
     const size_t n_file = is_known && S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
-    if (is_known && S_ISDIR(info.st_mode)) {
-        status =
-            rw_fail(ctx, RW_ERR_IO, "cannot read '%s': it is a directory; expected %s", path, what);
-        goto out;
-    }
-    RW_TRY_OUT(RW_GROW(ctx, all, room, FIRST_READ_BYTES));
+    if (is_known && S_ISDIR(info.st_mode))
+        return rw_fail(ctx, RW_ERR_IO, "cannot read '%s': it is a directory; expected %s", path,
+                       what);
+    RW_TRY(RW_GROW(ctx, all, room, FIRST_READ_BYTES));
     for (;;) {
         const size_t got = fread(all + n, 1, room - n, file);
         n += got;
-        if (ferror(file)) {
-            status = rw_fail_io(ctx, errno, "cannot read '%s'", path);
-            goto out;
-        }
+        if (ferror(file))
+            return rw_fail_io(ctx, errno, "cannot read '%s'", path);
         /* A file of another kind may be huge: its first bytes are enough to say so. */
         struct rw_words words = rw_words_of(ctx, path, all, n);
-        RW_TRY_OUT(header(&words));
+        RW_TRY(header(&words));
         if (feof(file))
             break;
         if (n == room) /* one byte more than the file has, to see its end */
-            RW_TRY_OUT(RW_GROW(ctx, all, room, n < n_file ? n_file + 1 : n + 1));
+            RW_TRY(RW_GROW(ctx, all, room, n < n_file ? n_file + 1 : n + 1));
     }
     *out = all;
     *n_bytes = n;
     all = NULL;
-out:
-    fclose(file);
-    rw_mem_free(all);
-    return status;
+    return RW_OK;
 }
 
 int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)

@@ -461,7 +461,6 @@ static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, 
 int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs, double *scores)
 {
     const struct rw_packed *packed = job->packed;
-    int status = RW_OK;
     const int most_threads = ctx ? ctx->n_threads : 1;
     job->n_blocks = blocks_at_once(packed, n_docs, most_threads);
     const uint32_t docs = job->n_blocks * RW_PACKED_DOCS;
@@ -472,12 +471,11 @@ int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs
     job->room_bytes = job->n_blocks * rw_packed_codes_bytes(packed) +
                       rw_packed_buffers_bytes(packed) + docs * sizeof(double) +
                       (docs + job->more_values) * sizeof(float);
-    RW_TRY_OUT(RW_NEW(ctx, job->room, (size_t)n_threads * job->room_bytes));
+    RW_FREED char *room = NULL;
+    RW_TRY(RW_NEW(ctx, room, (size_t)n_threads * job->room_bytes));
+    job->room = room;
     struct runs runs = {job, n_docs, docs, scores};
-    status = rw_parallel_long(ctx, n_threads, (uint64_t)n_jobs, 1, score_runs, &runs);
-out:
-    rw_mem_free(job->room);
-    return status;
+    return rw_parallel_long(ctx, n_threads, (uint64_t)n_jobs, 1, score_runs, &runs);
 }
 
 int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const struct rw_rows *rows,
