@@ -481,6 +481,11 @@ struct lines {
     int at_end; /* nothing is behind `text` */
 };
 
+static void lines_release(struct lines *l)
+{
+    rw_mem_free(l->text);
+}
+
 /* More text, behind what is left of the last. */
 static int read_more(struct lines *l)
 {
@@ -535,45 +540,38 @@ static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
                         struct rw_query_text *query)
 {
     enum { FIRST_WINDOW = 1 << 14, WIDER = 4 };
-    struct lines l = {.text = NULL};
-    int status = RW_OK;
     query->is_known = 0;
     for (uint64_t window = FIRST_WINDOW, from = at; from > 0 && !query->is_known; window *= WIDER) {
+        struct lines l RW_RELEASED(lines_release) = {.text = NULL};
         uint64_t place = 0;
         const char *line, *end;
         size_t n;
         from = at > window ? at - window : 0;
-        RW_TRY_OUT(lines_open(ctx, input, from, &l));
-        while (place < at && (status = next_line(&l, &place, &line, &end)) > 0) {
+        int status = lines_open(ctx, input, from, &l);
+        while (status >= 0 && place < at && (status = next_line(&l, &place, &line, &end)) > 0) {
             const char *id = place < at ? rw_letor_query_id(line, end, &n) : NULL;
             if (id)
-                RW_TRY_OUT(rw_query_text_set(ctx, query, id, n));
+                RW_TRY(rw_query_text_set(ctx, query, id, n));
         }
-        RW_TRY_OUT(status);
-        rw_mem_free(l.text);
-        l.text = NULL;
+        RW_TRY(status);
     }
-out:
-    rw_mem_free(l.text);
-    return status < 0 ? status : RW_OK;
+    return RW_OK;
 }
 
 static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
                       const struct rw_query_text *before, uint64_t *place)
 {
-    struct lines l;
+    struct lines l RW_RELEASED(lines_release) = {.text = NULL};
     const char *line, *end;
     size_t n;
     int status = lines_open(ctx, input, at, &l);
     while (status >= 0 && (status = next_line(&l, place, &line, &end)) > 0) {
         const char *id = rw_letor_query_id(line, end, &n);
         if (id && !rw_query_text_is(before, id, n))
-            break;
+            return RW_OK;
     }
-    if (status == 0)
-        *place = UINT64_MAX;
-    rw_mem_free(l.text);
-    return status < 0 ? status : RW_OK;
+    *place = UINT64_MAX;
+    return status;
 }
 
 static int can_divide(struct rw_input *input)

@@ -18,7 +18,7 @@ struct file {
 
 struct survey {
     struct rw_ctx *ctx; /* borrowed */
-    struct file *file;  /* [n_files] owned */
+    struct file *file;  /* [n_files] borrowed */
     int n_files;
     uint64_t n_bytes;
     int can_divide; /* all of them */
@@ -58,16 +58,6 @@ static int look_at(struct survey *survey, int i, struct rw_own_part *part)
     file->begin = survey->n_bytes;
     survey->n_bytes += file->n_bytes;
     rw_input_close(input);
-    return RW_OK;
-}
-
-static int look_at_all(struct survey *survey, const char *const *paths, struct rw_own_part *part)
-{
-    RW_TRY(RW_NEW(survey->ctx, survey->file, (size_t)survey->n_files));
-    for (int i = 0; i < survey->n_files; i++) {
-        survey->file[i].path = paths[i];
-        RW_TRY(look_at(survey, i, part));
-    }
     return RW_OK;
 }
 
@@ -125,30 +115,31 @@ static int look_in(const struct survey *survey, int i, uint64_t at, struct rw_qu
     return status;
 }
 
+static void query_text_release(struct rw_query_text *query)
+{
+    rw_mem_free(query->text);
+}
+
 /* The first query that begins at byte `at` of all files, or behind it. */
 static int find_query(const struct survey *survey, uint64_t at, struct rw_place *place)
 {
-    struct rw_query_text before = {.text = NULL};
-    int i = 0, status;
+    struct rw_query_text before RW_RELEASED(query_text_release) = {.text = NULL};
+    int i = 0;
     while (i + 1 < survey->n_files && survey->file[i + 1].begin <= at)
         i++;
     const uint64_t inside = at - survey->file[i].begin;
-    RW_TRY_OUT(look_in(survey, i, inside, &before, NULL));
+    RW_TRY(look_in(survey, i, inside, &before, NULL));
     for (int k = i - 1; k >= 0 && !before.is_known; k--)
-        RW_TRY_OUT(look_in(survey, k, survey->file[k].n_bytes, &before, NULL));
+        RW_TRY(look_in(survey, k, survey->file[k].n_bytes, &before, NULL));
     place->at = UINT64_MAX;
     for (place->file = i; place->file < survey->n_files; place->file++) {
-        RW_TRY_OUT(
-            look_in(survey, place->file, place->file == i ? inside : 0, &before, &place->at));
+        RW_TRY(look_in(survey, place->file, place->file == i ? inside : 0, &before, &place->at));
         if (place->at != UINT64_MAX)
             break;
     }
     if (place->file == survey->n_files)
         place->at = 0;
-    status = RW_OK;
-out:
-    rw_mem_free(before.text);
-    return status;
+    return RW_OK;
 }
 
 /* The byte where a rank's part begins, if bytes were all that mattered. */
@@ -213,23 +204,26 @@ static void give_files(const struct survey *survey, struct rw_own_part *part)
 int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                      struct rw_own_part *part)
 {
+    struct file *file RW_FREED = NULL;
     struct survey survey = {.ctx = ctx, .n_files = n_paths, .can_divide = 1};
-    int status;
     *part = (struct rw_own_part){.is_text = 1};
-    RW_TRY_OUT(rw_comm_agree(ctx, look_at_all(&survey, paths, part)));
-    RW_TRY_OUT(check_same(&survey));
+    int status = RW_NEW(ctx, file, (size_t)n_paths);
+    survey.file = file;
+    for (int i = 0; i < n_paths && status >= 0; i++) {
+        file[i].path = paths[i];
+        status = look_at(&survey, i, part);
+    }
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(check_same(&survey));
     if (!survey.can_divide) {
         part->is_cache = 0;
         give_files(&survey, part);
-        goto out;
+        return RW_OK;
     }
-    RW_TRY_OUT(check_files(&survey));
+    RW_TRY(check_files(&survey));
     status = divide(&survey, rw_rank(ctx), &part->begin);
     status = status < 0 ? status : divide(&survey, rw_rank(ctx) + 1, &part->end);
-    status = rw_comm_agree(ctx, status);
-out:
-    rw_mem_free(survey.file);
-    return status;
+    return rw_comm_agree(ctx, status);
 }
 
 void rw_own_part_files(const struct rw_own_part *part, int *first, int *end)
@@ -260,7 +254,7 @@ struct joint {
     const char *const *paths;       /* [n_paths] borrowed */
     const struct rw_own_part *part; /* borrowed */
     struct rw_dataset *documents;   /* borrowed */
-    struct told *told;              /* [n_ranks] owned */
+    struct told *told;              /* [n_ranks] borrowed */
     int rank, n_ranks;
 };
 
@@ -277,7 +271,6 @@ static int tell(struct joint *j)
     own.weight_by_query = (uint32_t)documents->weight_by_query;
     own.n_tables = j->ctx->n_tables;
     own.n_more_labels = documents->n_more_labels;
-    RW_TRY(rw_comm_agree(j->ctx, RW_NEW(j->ctx, j->told, (size_t)j->n_ranks)));
     return rw_comm_all_gather(j->ctx, &own, j->told, sizeof(own));
 }
 
@@ -397,13 +390,16 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
 static int share_names(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
-    char *own = NULL, *all = NULL;
-    size_t *begin = NULL, n_bytes = 0;
+    char *own RW_FREED = NULL;
+    void *gathered RW_FREED = NULL;
+    size_t *begin RW_FREED = NULL;
+    size_t n_bytes = 0;
     int first = 0;
     int status = RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
     status = status < 0 ? status : write_names(j, &own, &n_bytes);
-    RW_TRY_OUT(rw_comm_agree(j->ctx, status));
-    RW_TRY_OUT(rw_comm_gather_all(j->ctx, own, n_bytes, (void **)&all, begin));
+    RW_TRY(rw_comm_agree(j->ctx, status));
+    RW_TRY(rw_comm_gather_all(j->ctx, own, n_bytes, &gathered, begin));
+    const char *all = gathered;
     while (first + 1 < j->n_ranks && begin[first + 1] == begin[first])
         first++;
     const size_t n_first = begin[first + 1] - begin[first];
@@ -414,12 +410,7 @@ static int share_names(const struct joint *j)
                          "'%s': its columns are not those of the files before it\n"
                          "hint: files of one set have the same columns in the same order",
                          documents->n_files ? documents->file[0] : "a table");
-    status = rw_comm_agree(j->ctx, status);
-out:
-    rw_mem_free(own);
-    rw_mem_free(all);
-    rw_mem_free(begin);
-    return status;
+    return rw_comm_agree(j->ctx, status);
 }
 
 /* ---- queries ---- */
@@ -442,33 +433,28 @@ struct twice {
 static int find_twice(const struct joint *j, const char *all, const size_t *begin,
                       struct twice *found)
 {
-    struct rw_query_ids ids = {.slot = NULL};
-    uint64_t *number = NULL;
+    struct rw_query_ids ids RW_RELEASED(rw_query_ids_release) = {.slot = NULL};
+    uint64_t *number RW_FREED = NULL;
     size_t room = 0, index;
-    int status = RW_OK;
     *found = (struct twice){.again = UINT64_MAX};
     for (int r = 0; r < j->n_ranks; r++) {
         const char *end = all + begin[r + 1], *id_end;
         uint32_t q = 0;
         for (const char *id = all + begin[r]; id < end; id = id_end + 1, q++) {
             id_end = memchr(id, 0, (size_t)(end - id));
-            if (!id_end) {
-                status = rw_comm_nonsense(j->ctx, "ids of queries");
-                goto out;
-            }
-            RW_TRY_OUT(rw_query_ids_add(j->ctx, &ids, id, &index));
-            if (status) {
+            if (!id_end)
+                return rw_comm_nonsense(j->ctx, "ids of queries");
+            const int is_known = rw_query_ids_add(j->ctx, &ids, id, &index);
+            RW_TRY(is_known);
+            if (is_known) {
                 *found = (struct twice){.first = number[index], .again = number_of(r, q)};
-                goto out;
+                return RW_OK;
             }
-            RW_TRY_OUT(RW_GROW(j->ctx, number, room, index + 1));
+            RW_TRY(RW_GROW(j->ctx, number, room, index + 1));
             number[index] = number_of(r, q);
         }
     }
-out:
-    rw_mem_free(number);
-    rw_query_ids_release(&ids);
-    return status < 0 ? status : RW_OK;
+    return RW_OK;
 }
 
 /* Where a query of this rank begins. */
@@ -531,48 +517,43 @@ static int check_ids(const struct joint *j)
     const struct rw_dataset *documents = j->documents;
     const size_t n_bytes =
         documents->n_queries ? documents->query_id_offset[documents->n_queries] : 0;
-    char *all = NULL, began[WHERE_BYTES];
-    size_t *begin = NULL;
+    char began[WHERE_BYTES];
+    void *all RW_FREED = NULL;
+    size_t *begin RW_FREED = NULL;
     struct twice twice;
     int is_last, status = RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
-    RW_TRY_OUT(rw_comm_agree(j->ctx, status));
-    RW_TRY_OUT(rw_comm_gather_all(j->ctx, documents->query_id_text, n_bytes, (void **)&all, begin));
-    RW_TRY_OUT(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
+    RW_TRY(rw_comm_agree(j->ctx, status));
+    RW_TRY(rw_comm_gather_all(j->ctx, documents->query_id_text, n_bytes, &all, begin));
+    RW_TRY(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
     if (twice.again == UINT64_MAX)
-        goto out;
-    RW_TRY_OUT(tell_where(j, &twice, began, &is_last));
+        return RW_OK;
+    RW_TRY(tell_where(j, &twice, began, &is_last));
     if (twice.again >> 32 == (uint64_t)j->rank)
         status = (uint32_t)twice.again >= documents->n_queries
                      ? rw_comm_nonsense(j->ctx, "a query")
                      : fail_twice(j, &twice, is_last, began);
-    status = rw_comm_agree(j->ctx, status);
-out:
-    rw_mem_free(all);
-    rw_mem_free(begin);
-    return status;
+    return rw_comm_agree(j->ctx, status);
 }
 
 int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_own_part *part,
                       int notice, struct rw_dataset *documents)
 {
+    struct told *told RW_FREED = NULL;
     struct joint j = {.ctx = ctx,
                       .paths = paths,
                       .part = part,
                       .documents = documents,
                       .rank = rw_rank(ctx),
                       .n_ranks = rw_n_ranks(ctx)};
-    int status;
-    RW_TRY_OUT(tell(&j));
-    RW_TRY_OUT(rw_comm_agree(ctx, check_parts(&j)));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, told, (size_t)j.n_ranks)));
+    j.told = told;
+    RW_TRY(tell(&j));
+    RW_TRY(rw_comm_agree(ctx, check_parts(&j)));
     count_before(&j);
-    RW_TRY_OUT(rw_comm_agree(ctx, weigh(&j)));
-    RW_TRY_OUT(rw_comm_agree(ctx, check_more_labels(&j)));
-    RW_TRY_OUT(share_names(&j));
-    if (notice)
-        status = check_ids(&j);
-out:
-    rw_mem_free(j.told);
-    return status;
+    RW_TRY(rw_comm_agree(ctx, weigh(&j)));
+    RW_TRY(rw_comm_agree(ctx, check_more_labels(&j)));
+    RW_TRY(share_names(&j));
+    return notice ? check_ids(&j) : RW_OK;
 }
 
 int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)

@@ -369,16 +369,12 @@ int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, 
     if (side->is_pairs)
         return read_pairs(ctx, dataset, path);
     const size_t n_offsets = (size_t)rw_n_ranks(ctx) + 1;
-    uint64_t *docs = NULL;
-    int status;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, docs, 2 * n_offsets)));
+    uint64_t *docs RW_FREED = NULL;
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, docs, 2 * n_offsets)));
     uint64_t *queries = docs + n_offsets;
-    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_docs, docs));
-    RW_TRY_OUT(rw_comm_offsets(ctx, dataset->n_queries, queries));
-    status = rw_comm_agree(ctx, take_numbers(ctx, dataset, side, path, docs, queries));
-out:
-    rw_mem_free(docs);
-    return status;
+    RW_TRY(rw_comm_offsets(ctx, dataset->n_docs, docs));
+    RW_TRY(rw_comm_offsets(ctx, dataset->n_queries, queries));
+    return rw_comm_agree(ctx, take_numbers(ctx, dataset, side, path, docs, queries));
 }
 
 /* ---- names of features ---- */

@@ -89,31 +89,21 @@ struct segment {
 
 struct batched {
     struct rw_source source;
+    struct rw_arena arena;            /* of the arrays here */
     const struct rw_table *table;     /* borrowed */
     const struct rw_batches *batches; /* borrowed */
     struct rw_table_reader reader;
-    struct rw_array *column;    /* [n_columns] of the batch at hand; owned */
-    uint32_t *number, *feature; /* [n_columns] 0, 1, ...; ids; owned */
+    struct rw_array *column;    /* [n_columns] of the batch at hand */
+    uint32_t *number, *feature; /* [n_columns] 0, 1, ...; ids */
     uint32_t n_columns, chunk_docs;
     struct rw_binned *out; /* borrowed */
     /* the chunks at hand: slot k has chunk `chunk` + k */
     uint32_t chunk, n_slots, room;
-    uint32_t *staged;        /* [room] documents there so far; owned */
-    struct segment *segment; /* [room] of the documents at hand; owned */
+    uint32_t *staged;        /* [room] documents there so far */
+    struct segment *segment; /* [room] of the documents at hand */
     uint32_t n_segments;
-    uint32_t *row; /* [chunk_docs * room] documents of the batch; owned */
+    uint32_t *row; /* [chunk_docs * room] documents of the batch */
 };
-
-static void batched_release(struct batched *b)
-{
-    rw_mem_free(b->column);
-    rw_mem_free(b->number);
-    rw_mem_free(b->feature);
-    rw_mem_free(b->staged);
-    rw_mem_free(b->segment);
-    rw_mem_free(b->row);
-    rw_table_close(&b->reader);
-}
 
 /* ---- batches to chunks ---- */
 
@@ -231,16 +221,16 @@ static int make_room(struct batched *b)
     const size_t bytes = (size_t)b->chunk_docs * (b->n_columns + 1) * sizeof(float);
     const uint32_t most = bytes < MOST_STAGED ? (uint32_t)(MOST_STAGED / bytes) : 1;
     b->room = most < (uint32_t)ctx->n_threads ? most : (uint32_t)ctx->n_threads;
-    RW_TRY(RW_NEW(ctx, b->column, b->n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, b->number, b->n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, b->feature, b->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->column, b->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->number, b->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->feature, b->n_columns));
     for (uint32_t i = 0; i < b->n_columns; i++) {
         b->number[i] = i;
         b->feature[i] = b->table->feature ? b->table->feature[i] : i;
     }
-    RW_TRY(RW_NEW_RAW(ctx, b->staged, b->room));
-    RW_TRY(RW_NEW_RAW(ctx, b->segment, b->room));
-    return RW_NEW_RAW(ctx, b->row, (size_t)b->chunk_docs * b->room);
+    RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->staged, b->room));
+    RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->segment, b->room));
+    return RW_ARENA_NEW(ctx, &b->arena, b->row, (size_t)b->chunk_docs * b->room);
 }
 
 static int open_batches(struct rw_source *source)
@@ -274,7 +264,8 @@ int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
                         .chunk_docs = chunk_docs,
                         .out = out};
     const int status = rw_source_codes(&b.source, out);
-    batched_release(&b);
+    rw_table_close(&b.reader);
+    rw_arena_free(&b.arena);
     return status < 0 ? status : RW_OK;
 }
 
@@ -347,17 +338,15 @@ static int stage_chunk(const struct rw_source *source, uint32_t chunk, const uin
 static int read_chunks(void *user, struct rw_share *share)
 {
     struct rw_source *source = user;
-    uint32_t *number = NULL;
-    int status = RW_NEW_RAW(NULL, number, CHUNK_DOCS);
-    for (uint64_t chunk, end; status >= 0 && rw_share_next(share, &chunk, &end);) {
+    uint32_t *number RW_FREED = NULL;
+    RW_TRY(RW_NEW_RAW(NULL, number, CHUNK_DOCS));
+    for (uint64_t chunk, end; rw_share_next(share, &chunk, &end);) {
         number_wanted(source, (uint32_t)chunk, number);
-        RW_TRY_OUT(
+        RW_TRY(
             stage_chunk(source, (uint32_t)chunk, number, &source->pieces.scratch[share->thread]));
-        status = rw_source_take(source, (uint32_t)chunk, share->thread, NULL, NULL);
+        RW_TRY(rw_source_take(source, (uint32_t)chunk, share->thread, NULL, NULL));
     }
-out:
-    rw_mem_free(number);
-    return status;
+    return RW_OK;
 }
 
 static int read_values(struct rw_source *source)

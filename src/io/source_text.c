@@ -139,25 +139,22 @@ static int skim(struct text *t)
 {
     struct rw_source *source = &t->source;
     struct rw_ctx *ctx = source->ctx;
-    struct rw_builder_list list = {0};
-    int status;
-    RW_TRY_OUT(RW_GROW(ctx, source->first_doc, source->first_doc_room, 1));
+    struct rw_builder_list list RW_RELEASED(rw_builder_list_release) = {0};
+    RW_TRY(RW_GROW(ctx, source->first_doc, source->first_doc_room, 1));
     source->first_doc[0] = 0;
     for (uint32_t i = 0; i < t->n_files; i++) {
         struct text_file *file = &t->file[i];
         int more = 1;
         file->letor->want = RW_TEXT_SKIM;
         while (more)
-            RW_TRY_OUT(rw_text_next(ctx, file->letor, &list, &more));
-        RW_TRY_OUT(add_chunks(source, file));
+            RW_TRY(rw_text_next(ctx, file->letor, &list, &more));
+        RW_TRY(add_chunks(source, file));
     }
     if (t->part && t->n_files)
         t->part->range = t->file[t->n_files - 1].range;
-    status = rw_builder_finish(ctx, list.builder, (int)list.n, &t->out->documents);
+    RW_TRY(rw_builder_finish(ctx, list.builder, (int)list.n, &t->out->documents));
     source->documents = t->out->documents;
-out:
-    rw_builder_list_release(&list);
-    return status;
+    return RW_OK;
 }
 
 /* ---- a pass ---- */
