@@ -24,13 +24,11 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
-    struct rw_bins *bins;
+    struct rw_bins *bins RW_SCOPED(rw_bins_free) = NULL;
     if (rw_cache_has_words(dataset)) /* which become codes when a training gives them some */
         return rw_cache_write(ctx, dataset, NULL, path);
     RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
-    const int status = rw_cache_write(ctx, dataset, bins, path);
-    rw_bins_free(bins);
-    return status;
+    return rw_cache_write(ctx, dataset, bins, path);
 }
 
 /* A cache to be made. */
@@ -135,15 +133,12 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
 static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
                           const struct rw_cut_rule *rule, struct rw_binned *out)
 {
-    struct rw_dataset *values = NULL;
-    int status = rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values));
-    if (status < 0) {
-        rw_dataset_free(values);
-        return status;
-    }
-    status = rw_dataset_codes(ctx, values, rule, out);
+    struct rw_dataset *values RW_SCOPED(rw_dataset_free) = NULL;
+    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values)));
+    const int status = rw_dataset_codes(ctx, values, rule, out);
     rw_dataset_drop_values(values);
     out->documents = values;
+    values = NULL;
     return status;
 }
 
@@ -226,17 +221,16 @@ int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
                          struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
+    struct rw_dataset *coded RW_SCOPED(rw_dataset_free) = NULL;
     uint64_t gpu = 0;
     *out = NULL;
     RW_TRY(any_gpu(ctx, params, &gpu));
     if (!train->bins || gpu)
         return rw_dataset_read(ctx, paths, n_paths, out);
-    const int status = rw_comm_agree(ctx, read_codes(ctx, train->bins, paths, n_paths, out));
-    if (status < 0) {
-        rw_dataset_free(*out);
-        *out = NULL;
-    }
-    return status;
+    RW_TRY(rw_comm_agree(ctx, read_codes(ctx, train->bins, paths, n_paths, &coded)));
+    *out = coded;
+    coded = NULL;
+    return RW_OK;
 }
 
 /* ---- to go on from a model ---- */
@@ -264,19 +258,16 @@ static int score_files(struct rw_ctx *ctx, const struct rw_model *init, const ch
                        int n_paths, struct rw_binned *binned)
 {
     struct init_scores s = {.ctx = ctx, .init = init, .n_docs = binned->documents->n_docs};
-    struct rw_dataset *again = NULL;
-    int status;
+    struct rw_dataset *again RW_SCOPED(rw_dataset_free) = NULL;
     RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, binned->scores, s.n_docs)));
     s.scores = binned->scores;
     RW_TRY(rw_files_read_documents(
         ctx, paths, n_paths, (struct rw_read_goal){.take = score_some, .take_user = &s}, &again));
-    status = rw_dataset_same_judgments(binned->documents, again) && s.n_scored == s.n_docs
-                 ? RW_OK
-                 : rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was read", paths[0],
-                           n_paths > 1 ? " or another" : "");
-    rw_dataset_free(again);
     binned->scored = init;
-    return status;
+    return rw_dataset_same_judgments(binned->documents, again) && s.n_scored == s.n_docs
+               ? RW_OK
+               : rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was read", paths[0],
+                         n_paths > 1 ? " or another" : "");
 }
 
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
@@ -302,28 +293,27 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const str
                    const char *const *paths, int n_paths, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
+    struct rw_binned *binned RW_SCOPED(rw_binned_free) = NULL;
     uint64_t gpu = 0;
     *out = NULL;
     if (!init)
         return read_binned(ctx, params, paths, n_paths, out);
     RW_TRY(any_gpu(ctx, params, &gpu));
-    /* a GPU walks by codes, metrics of each of the model's rounds are of values, and its trees are
-     * added to start scores one by one; words become codes when all are known */
+    /* a GPU makes codes itself, metrics of each of the model's rounds are of values, and its trees
+     * are added to start scores one by one; words become codes when all are known */
     int status;
     if (gpu || params->metric_on_train || params->start_scores[0] || init->categories.n) {
-        status = read_values(ctx, paths, n_paths, out);
+        status = read_values(ctx, paths, n_paths, &binned);
     } else {
         struct rw_read_goal goal = {.bins_text = bins_text, .user = params};
         const int is_kept = rw_spool_begin(ctx, paths, n_paths, &goal);
-        status = is_kept < 0 ? is_kept : read_init(ctx, params, init, paths, n_paths, out);
+        status = is_kept < 0 ? is_kept : read_init(ctx, params, init, paths, n_paths, &binned);
         rw_spool_end(ctx, is_kept);
     }
-    status = rw_comm_agree(ctx, status);
-    if (status < 0) {
-        rw_binned_free(*out);
-        *out = NULL;
-    }
-    return status;
+    RW_TRY(rw_comm_agree(ctx, status));
+    *out = binned;
+    binned = NULL;
+    return RW_OK;
 }
 
 /* ---- scores ---- */

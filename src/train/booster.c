@@ -342,17 +342,14 @@ static int prepare_checkpoints(struct booster *b)
 
 static int give_propensities(struct booster *b)
 {
-    struct rw_input *input;
+    struct rw_input *input RW_SCOPED(rw_input_close) = NULL;
     char *text RW_FREED = NULL;
     size_t n = 0;
     if (!b->params.propensities[0])
         return RW_OK;
     RW_TRY(rw_input_open(b->ctx, b->params.propensities, &input));
-    int status = rw_input_read_all(b->ctx, input, &text, &n);
-    if (status >= 0)
-        status = rw_gradients_read(b->made.handed, 1, rw_input_name(input), text, n);
-    rw_input_close(input);
-    return status;
+    RW_TRY(rw_input_read_all(b->ctx, input, &text, &n));
+    return rw_gradients_read(b->made.handed, 1, rw_input_name(input), text, n);
 }
 
 static int prepare_own_gradients(struct booster *b)
@@ -810,30 +807,27 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_training *training, struct rw_plan *out)
 {
     RW_DEFAULT_FPENV;
-    struct booster booster = booster_of(ctx, training), *b = &booster;
+    struct booster booster RW_RELEASED(booster_release) = booster_of(ctx, training);
+    struct booster *b = &booster;
     struct rw_metric_plan metrics[RW_MAX_SETS];
     const struct rw_metric_plan *measured[RW_MAX_SETS];
     double start = rw_clock_ms();
-    int status = RW_OK;
     memset(out, 0, sizeof(*out));
-    RW_TRY_OUT(take_ranks(b, params));
-    RW_TRY_OUT(take_sets(b, training->valid, training->n_valid));
-    RW_TRY_OUT(rw_rank_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
-                                    NULL, &b->in.columns));
+    RW_TRY(take_ranks(b, params));
+    RW_TRY(take_sets(b, training->valid, training->n_valid));
+    RW_TRY(rw_rank_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
+                                NULL, &b->in.columns));
     for (int set = 1; set < b->in.n_sets; set++) {
         if (b->in.given[set]->codes)
-            RW_TRY_OUT(rw_fail(ctx, RW_ERR_ARGUMENT,
-                               "a plan needs validation sets with values: rw_dataset_read"));
+            RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "a plan needs validation sets with values: rw_dataset_read"));
     }
-    RW_TRY_OUT(prepare_rules(b, params, &start));
-    RW_TRY_OUT(open_engine(b, b->params.device));
+    RW_TRY(prepare_rules(b, params, &start));
+    RW_TRY(open_engine(b, b->params.device));
     for (int set = 0; set < b->in.n_sets; set++)
         measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
     const struct rw_plan_data data = plan_data(b, measured);
-    status = rw_engine_plan(b->engine, &data, out);
-out:
-    booster_release(b);
-    return status;
+    return rw_engine_plan(b->engine, &data, out);
 }
 
 int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
