@@ -12,7 +12,7 @@
 enum { QUERIES = 250000, QUICK_QUERIES = 200, RANKS = 2, MOST_TREES = RW_BENCH_MOST_TREES };
 
 struct text {
-    char *text; /* ended by free */
+    char *text; /* ended by rw_free */
     size_t size;
 };
 
@@ -194,7 +194,7 @@ static int run(struct rw_bench *bench)
     RW_TRY_OUT(send_bars(bench, &t[0], &t[1]));
 out:
     for (int i = 0; i < 2; i++)
-        free(t[i].model.text);
+        rw_free(t[i].model.text);
     rw_mem_free(t);
     rw_params_free(params);
     return status;

@@ -213,6 +213,9 @@ struct rw_option {
     const char *no_file;
     /* An output's: the file with this suffix may be written, too. */
     const char *also;
+    /* Options of the command, between blanks, with which it has no effect; giving both is refused.
+     */
+    const char *idle_with;
 };
 
 struct rw_cli;

@@ -14,9 +14,9 @@ static struct rw_list baseline, runs;
 #define OPERANDS "DATA... --a MODEL|SCORES --b MODEL|SCORES"
 static const struct rw_option options[] = {
     {"a", 0, "MODEL|SCORES", "a model, a file of scores, or a TREC run", RW_OPTION_INPUT,
-     .value = &sides[0]},
+     .value = &sides[0], .idle_with = " baseline run "},
     {"b", 0, "MODEL|SCORES", "the one that is compared with it", RW_OPTION_INPUT,
-     .value = &sides[1]},
+     .value = &sides[1], .idle_with = " baseline run "},
     {"baseline", 0, "A B...", "compare each of B... with A; behind DATA, if there is any",
      RW_OPTION_INPUTS_BEHIND, .value = &baseline},
     {"correct", 0, "holm|none",
@@ -37,7 +37,7 @@ static const struct rw_option options[] = {
      "with --qrels: by this program's conventions [default: trec], or rankwood's own",
      RW_OPTION_TEXT, .value = &like},
     {"groups", 0, "FILE", "compare by groups of queries, too: QUERY GROUP lines", RW_OPTION_INPUT,
-     .value = &groups_file},
+     .value = &groups_file, .idle_with = " baseline run "},
     {0},
 };
 
@@ -119,9 +119,6 @@ static int find_systems(struct rw_cli *cli)
         systems = (struct rw_list){sides, 2};
         return 0;
     }
-    if (sides[0] || sides[1])
-        return rw_wrong(cli, "'--%s' has no effect with '--%s'", sides[0] ? "a" : "b",
-                        baseline.n > 0 ? "baseline" : "run");
     if (rw_is_given(cli, "baseline") > 1)
         return rw_wrong(cli, "option '--baseline' is given twice");
     systems.text = rw_need((size_t)(baseline.n + runs.n), sizeof(*systems.text));
@@ -142,9 +139,6 @@ static int check_many(struct rw_cli *cli)
     char *end;
     if (correct && !is_many())
         return rw_wrong(cli, "'--correct' has no effect without '--baseline'");
-    if (groups_file && is_many())
-        return rw_wrong(cli, "'--groups' has no effect with '--%s'",
-                        baseline.n > 0 ? "baseline" : "run");
     if (correct && strcmp(correct, "holm") != 0 && strcmp(correct, "none") != 0)
         return rw_wrong(cli, "option '--correct': expected holm or none, found '%.100s'", correct);
     if (fail_below) {

@@ -9,9 +9,10 @@ static struct rw_list runs;
 static int all_programs;
 #define OPERANDS "DATA... (--model MODEL | --scores FILE)"
 static const struct rw_option options[] = {
-    {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model},
+    {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model,
+     .idle_with = " qrels "},
     {"scores", 0, "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_INPUT,
-     .value = &scores_file},
+     .value = &scores_file, .idle_with = " qrels "},
     {"qrels", 0, "FILE",
      "measure runs by these judgments in place of DATA: TREC's 'query iteration document label' "
      "lines. Ideals are of all judged documents; as --like trec does, unless that is given",
@@ -19,7 +20,7 @@ static const struct rw_option options[] = {
     {"run", 0, "FILE...", "with --qrels: TREC runs, 'query Q0 document rank score tag' lines",
      RW_OPTION_INPUTS_BEHIND, .value = &runs},
     {"trees", 0, "N", "measure the scores of the model's first N trees [default: all]",
-     RW_OPTION_TEXT, .value = &trees},
+     RW_OPTION_TEXT, .value = &trees, .idle_with = " scores qrels "},
     {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_OUTPUT,
      .value = &per_query},
     {"like", 0, "PROGRAM",
@@ -27,7 +28,7 @@ static const struct rw_option options[] = {
      "gdeval or ranx would print; with --qrels, rankwood's own, too",
      RW_OPTION_TEXT, .value = &like},
     {"audit", 0, NULL, "all programs' figures side by side, and what makes them differ",
-     RW_OPTION_FLAG, .value = &all_programs},
+     RW_OPTION_FLAG, .value = &all_programs, .idle_with = " qrels "},
     {0},
 };
 
@@ -205,16 +206,10 @@ static int run_runs(struct rw_cli *cli)
 
 static int check_runs(struct rw_cli *cli)
 {
-    const char *const no_effect[] = {model ? "model" : NULL, scores_file ? "scores" : NULL,
-                                     trees ? "trees" : NULL, all_programs ? "audit" : NULL};
     if (!qrels)
         return rw_wrong(cli, "'--run' needs --qrels FILE");
     if (runs.n == 0)
         return rw_wrong(cli, "'--qrels' needs --run FILE...");
-    for (int i = 0; i < 4; i++) {
-        if (no_effect[i])
-            return rw_wrong(cli, "'--%s' has no effect with '--qrels'", no_effect[i]);
-    }
     return rw_load_check_qrels(cli, &like);
 }
 
@@ -231,8 +226,6 @@ static int check(struct rw_cli *cli)
     }
     if (!model && !scores_file)
         return rw_wrong(cli, "'eval' needs one of --model and --scores");
-    if (scores_file && trees)
-        return rw_wrong(cli, "'--trees' has no effect with '--scores'");
     if (scores_file)
         RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--scores'"));
     if (like && all_programs)

@@ -18,11 +18,11 @@ static const struct rw_option options[] = {
      "a document's id, or its position in the query; given twice, A and B: why A is above B",
      RW_OPTION_LIST, .value = &docs},
     {"documents", 0, NULL, "print SHAP values, a line a document", RW_OPTION_FLAG,
-     .value = &documents},
+     .value = &documents, .idle_with = " query "},
     {"top", 0, "N", "the first N features and trees [default: 20; --documents: all features]",
      RW_OPTION_NUMBER, .value = &top, .least = 1, .most = RW_FEATURE_IDS},
     {"repeats", 0, "N", "permutations of each feature; 0: none [default: 5]", RW_OPTION_NUMBER,
-     .value = &repeats, .least = 0, .most = 1000},
+     .value = &repeats, .idle_with = " query documents ", .least = 0, .most = 1000},
     {"trees", 0, "N", "explain the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
     {"output", 'o', "FILE", "where to [default: standard output]", RW_OPTION_OUTPUT,
      .value = &output},
@@ -578,8 +578,6 @@ static int check(struct rw_cli *cli)
 {
     const struct rw_param_info *info;
     const int summary = !query_id && !documents, permutes = summary && repeats > 0;
-    if (query_id && documents)
-        return rw_wrong(cli, "'--documents' has no effect with '--query'");
     if (!query_id != (docs.n == 0))
         return rw_wrong(cli, "'--query' and '--doc' go together");
     if (docs.n > 2)
@@ -588,9 +586,6 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--top' has no effect with '%s'", rw_prints_all(cli));
     if (documents && cli->format == RW_FORMAT_LATEX)
         return rw_wrong(cli, "'--documents' prints text, json or csv");
-    if (rw_is_given(cli, "repeats") && !summary)
-        return rw_wrong(cli, "'--repeats' has no effect with '--%s'",
-                        query_id ? "query" : "documents");
     for (int i = 0; !permutes && (info = rw_param_info(i)) != NULL; i++) {
         if ((info->roles & (RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS)) ||
             strcmp(info->name, "seed") == 0)

@@ -12,7 +12,7 @@ static const struct rw_option options[] = {
     {"trees", 0, "N", "use the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
     {"probability", 0, NULL,
      "print the probability that the model's map gives the score ('calibrate' makes it) instead",
-     RW_OPTION_FLAG, .value = &probability},
+     RW_OPTION_FLAG, .value = &probability, .idle_with = " leaf-ids "},
     {"leaf-ids", 0, NULL, "print each tree's leaf instead of the score", RW_OPTION_FLAG,
      .value = &leaf_ids},
     {"trec", 0, "RUN", "write a TREC run (and no scores, unless -o names a file for them)",
@@ -156,8 +156,6 @@ static int check(struct rw_cli *cli)
     const char *device = rw_params_get(cli->params, "device");
     if (leaf_ids && !output && run_output && strcmp(run_output, "-") == 0)
         return rw_wrong(cli, "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
-    if (probability && leaf_ids)
-        return rw_wrong(cli, "'--probability' has no effect with '--leaf-ids'");
     if (probability && trees)
         return rw_wrong(cli, "'--probability' is of the scores by all trees: leave out '--trees'");
     if (probability && run_output && !output)

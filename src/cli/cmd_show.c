@@ -9,7 +9,8 @@ static int dot, calibration;
 static const struct rw_option options[] = {
     {"tree", 0, "N", "which tree, from 1", RW_OPTION_NUMBER, .value = &tree, .least = 1,
      .most = 2147483647},
-    {"dot", 0, NULL, "in the dot language of Graphviz", RW_OPTION_FLAG, .value = &dot},
+    {"dot", 0, NULL, "in the dot language of Graphviz", RW_OPTION_FLAG, .value = &dot,
+     .idle_with = " calibration "},
     {"calibration", 0, NULL,
      "the map of scores to probabilities that 'calibrate' made, in place of a tree", RW_OPTION_FLAG,
      .value = &calibration},
@@ -91,7 +92,7 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'show' needs one of --tree N and --calibration");
     if (dot && cli->format != RW_FORMAT_TEXT)
         return rw_wrong(cli, "'--dot' and '--format' both say how to print: give one of them");
-    return calibration && dot ? rw_wrong(cli, "'--dot' has no effect with '--calibration'") : 0;
+    return 0;
 }
 
 static int run(struct rw_cli *cli)

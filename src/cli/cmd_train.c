@@ -24,9 +24,9 @@ static const struct rw_option options[] = {
     {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .also = ".interrupted"},
     {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
-     RW_OPTION_OUTPUT, .value = &log_path},
+     RW_OPTION_OUTPUT, .value = &log_path, .idle_with = " plan print-config "},
     {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
-     RW_OPTION_INPUT, .value = &init_path, .replaced_by = "output"},
+     RW_OPTION_INPUT, .value = &init_path, .idle_with = " plan ", .replaced_by = "output"},
     {"refit", 0, "MODEL",
      "give the leaves of this model's trees new values from DATA, by --refit-decay; what shapes "
      "leaves and is not given is as the model was trained",
@@ -39,7 +39,7 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUT, .value = &made_for.featureset},
     {"checkpoint", 0, "FILE",
      "write what training can be resumed from, at intervals and when it ends", RW_OPTION_OUTPUT,
-     .value = &checkpoint_path},
+     .value = &checkpoint_path, .idle_with = " plan print-config refit "},
     {"checkpoint-every", 0, "N|TIME",
      "after N rounds, or a time such as 30s, 10m or 2h; by default 60s, or longer if writing takes "
      "more than 1 % of the time",
@@ -47,7 +47,8 @@ static const struct rw_option options[] = {
     {"resume", 0, "FILE|auto",
      "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
      "of --checkpoint, if it is there",
-     RW_OPTION_INPUT, .value = &resume_path, .replaced_by = "checkpoint", .no_file = "auto"},
+     RW_OPTION_INPUT, .value = &resume_path, .idle_with = " plan print-config refit ",
+     .replaced_by = "checkpoint", .no_file = "auto"},
     {"valid-weights", 0, "FILE",
      "a weight for each document of the validation set that has the same number, or 'none' "
      "(repeatable)",
@@ -60,10 +61,10 @@ static const struct rw_option options[] = {
      "train as N ranks, threads of this process with a part of DATA each: to the model of one rank",
      RW_OPTION_NUMBER, .value = &n_ranks, .least = 1, .most = RW_RANKS_MOST_THREADS},
     {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
-     RW_OPTION_FLAG, .value = &plan_only},
+     RW_OPTION_FLAG, .value = &plan_only, .idle_with = " refit "},
     {"print-config", 0, NULL,
      "print parameters for --config that train the same model, with numbers for 'auto', and stop",
-     RW_OPTION_FLAG, .value = &config_only},
+     RW_OPTION_FLAG, .value = &config_only, .idle_with = " refit "},
     {0},
 };
 
@@ -553,10 +554,6 @@ static int resumes_auto(void)
 static int check_checkpoints(struct rw_cli *cli)
 {
     struct rw_checkpoints *checkpoints = &job.checkpoints;
-    const char *given = checkpoint_path ? "checkpoint" : "resume";
-    if ((checkpoint_path || resume_path) && (plan_only || config_only))
-        return rw_wrong(cli, "'--%s' has no effect with '--%s'", given,
-                        plan_only ? "plan" : "print-config");
     if (checkpoint_path && strcmp(checkpoint_path, "-") == 0)
         return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
     if (checkpoint_every && !checkpoint_path)
@@ -610,27 +607,6 @@ static int check_params(struct rw_cli *cli)
                            valid_files.given.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
 }
 
-/* Options that have no effect on a refit. */
-static int check_refit(struct rw_cli *cli)
-{
-    static const struct {
-        const char *option, *why;
-    } idle[] = {
-        {"init", ": a model is refitted, or trained on"},
-        {"for", ": the trees are the model's, which 'export' takes or refuses"},
-        {"checkpoint", ""},
-        {"resume", ""},
-        {"plan", ""},
-        {"print-config", ""},
-    };
-    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
-        if (rw_is_given(cli, idle[i].option))
-            return rw_wrong(cli, "'--%s' has no effect with '--refit'%s", idle[i].option,
-                            idle[i].why);
-    }
-    return 0;
-}
-
 /* Is there the format of --for, and its feature set? */
 static int take_format(struct rw_cli *cli)
 {
@@ -649,18 +625,18 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--format' and '--json' print '--plan': give that, too");
     if (plan_only && config_only)
         return rw_wrong(cli, "'--plan' and '--print-config' both print and stop: expected one");
-    if (plan_only && (log_path || init_path))
-        return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
-    if (config_only && log_path)
-        return rw_wrong(cli, "'--log' has no effect with '--print-config'");
     if (n_ranks > 1 && rw_ranks_count(cli->ctx) > 1)
         return rw_wrong(cli, "'--ranks' in a process that is one of many ranks already");
     if ((n_ranks > 1 || rw_ranks_count(cli->ctx) > 1) && (plan_only || config_only))
         return rw_wrong(cli, "'--%s' is for one process with all the data, not for many ranks",
                         plan_only ? "plan" : "print-config");
     RW_STEP(take_format(cli));
-    if (refit_path)
-        RW_STEP(check_refit(cli));
+    if (refit_path && init_path)
+        return rw_wrong(
+            cli, "'--init' has no effect with '--refit': a model is refitted, or trained on");
+    if (refit_path && made_for.format)
+        return rw_wrong(cli, "'--for' has no effect with '--refit': the trees are the model's, "
+                             "which 'export' takes or refuses");
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_valid_files(cli, "valid-weights", &valid_weights));

@@ -812,6 +812,20 @@ static int check_line(struct parsing *p, int argc, char **argv)
     return 0;
 }
 
+/* Options that have no effect with others. */
+static int check_idle(const struct rw_cli *cli)
+{
+    const struct rw_option *option = cli->command->options;
+    for (int i = 0; option[i].name; i++) {
+        for (int k = 0; option[k].name; k++) {
+            if (cli->given[i] && cli->given[k] && holds(option[i].idle_with, option[k].name))
+                return rw_wrong(cli, "'--%s' has no effect with '--%s'", option[i].name,
+                                option[k].name);
+        }
+    }
+    return 0;
+}
+
 static int check(struct rw_cli *cli)
 {
     const char *params = cli->command->params;
@@ -821,6 +835,7 @@ static int check(struct rw_cli *cli)
         (*rw_params_get(cli->params, "weights") || *rw_params_get(cli->params, "query-weights")))
         return rw_wrong(
             cli, "'--weight-column' and a file of weights both weigh DATA: give one of them");
+    RW_STEP(check_idle(cli));
     if (cli->command->check)
         RW_STEP(cli->command->check(cli));
     RW_STEP(rw_device_check(cli->ctx, rw_params_get(cli->params, "device")));
