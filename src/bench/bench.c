@@ -281,22 +281,17 @@ static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
     const struct rw_synth_options tiny = {.shape = "letor", .n_queries = 1, .seed = 1};
     const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};
-    struct rw_params *params;
+    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
     struct rw_bench_training plan;
-    struct rw_dataset *dataset = NULL;
-    int status;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     RW_TRY(rw_bench_params_new(bench, settings, 2, 1, &params));
     snprintf(name, size, "%s", rw_params_get(params, "device"));
     if (strncmp(name, "cuda", 4) == 0 && !bench->suite->is_cold) {
-        RW_TRY_OUT(rw_synth(bench->ctx, &tiny, NULL, &dataset));
-        RW_TRY_OUT(rw_bench_plan_training(bench, params, dataset, &plan));
+        RW_TRY(rw_synth(bench->ctx, &tiny, NULL, &dataset));
+        RW_TRY(rw_bench_plan_training(bench, params, dataset, &plan));
         snprintf(name, size, "%s", plan.device);
     }
-    status = RW_OK;
-out:
-    rw_dataset_free(dataset);
-    rw_params_free(params);
-    return status;
+    return RW_OK;
 }
 
 static int run_suite(struct rw_bench *bench, int on_cpu)
@@ -404,44 +399,39 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
                         int n_settings, int given, struct rw_params **out)
 {
     struct rw_ctx *ctx = bench->ctx;
-    struct rw_params *params, *user = given ? bench->options->params : NULL;
+    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
+    struct rw_params *user = given ? bench->options->params : NULL;
     const int levels = user && user->grow == RW_GROW_LEVELS;
-    int status = RW_OK;
     *out = NULL;
     RW_TRY(rw_params_new(ctx, &params));
     rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT); /* the caller's were judged */
     /* a tree's time is that of all features, and models are alike whatever their size */
-    RW_TRY_OUT(rw_params_set(ctx, params, "sample-features", "1"));
-    RW_TRY_OUT(rw_params_set(ctx, params, "rate", "0.1"));
+    RW_TRY(rw_params_set(ctx, params, "sample-features", "1"));
+    RW_TRY(rw_params_set(ctx, params, "rate", "0.1"));
     for (int i = 0; i < n_settings; i++) {
         if (!is_set(user, setting[i].name) && !(levels && strcmp(setting[i].name, "leaves") == 0))
-            RW_TRY_OUT(rw_params_set(ctx, params, setting[i].name, setting[i].value));
+            RW_TRY(rw_params_set(ctx, params, setting[i].name, setting[i].value));
     }
     for (int i = 0; user && rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
         if (is_set(user, name))
-            RW_TRY_OUT(rw_params_set(ctx, params, name, rw_params_get(user, name)));
+            RW_TRY(rw_params_set(ctx, params, name, rw_params_get(user, name)));
     }
     *out = params;
     params = NULL;
-out:
-    rw_params_free(params);
-    return status;
+    return RW_OK;
 }
 
 int rw_bench_params_pair(struct rw_bench *bench, const struct rw_bench_setting *setting,
                          int n_settings, struct rw_params **out, int *is_own)
 {
     const struct rw_bench_options *o = bench->options;
-    struct rw_params *own = NULL;
-    int status;
-    RW_TRY_OUT(rw_bench_params_new(bench, setting, n_settings, 0, &own));
-    RW_TRY_OUT(rw_bench_params_new(bench, setting, n_settings, 1, out));
-    RW_TRY_OUT(rw_params_check(bench->ctx, *out, RW_PARAMS_TRAIN));
+    RW_SCOPED(rw_params_free) struct rw_params *own = NULL;
+    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 0, &own));
+    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 1, out));
+    RW_TRY(rw_params_check(bench->ctx, *out, RW_PARAMS_TRAIN));
     *is_own = !o->quick && !o->shape && !o->n_queries && rw_bench_params_same(own, *out);
-out:
-    rw_params_free(own);
-    return status;
+    return RW_OK;
 }
 
 int rw_bench_params_same(struct rw_params *a, struct rw_params *b)

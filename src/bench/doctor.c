@@ -266,18 +266,14 @@ static int train(struct checks *c, const char *device, const char *split, char *
     const char *const settings[][2] = {
         {"device", device}, {"split", split}, {"rounds", "2"},          {"leaves", "31"},
         {"min-docs", "5"},  {"rate", "0.1"},  {"sample-features", "1"}, {"early-stop", "0"}};
-    struct rw_params *params = NULL;
-    struct rw_model *model = NULL;
-    int status;
-    RW_TRY_OUT(rw_params_new(c->bench->ctx, &params));
+    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
+    RW_TRY(rw_params_new(c->bench->ctx, &params));
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-        RW_TRY_OUT(rw_params_set(c->bench->ctx, params, settings[i][0], settings[i][1]));
-    RW_TRY_OUT(rw_train(c->bench->ctx, params, c->data, NULL, 0, NULL, &model));
-    RW_TRY_OUT(rw_model_write_memory(c->bench->ctx, model, text, n));
-out:
-    rw_model_free(model);
-    rw_params_free(params);
-    return status;
+        RW_TRY(rw_params_set(c->bench->ctx, params, settings[i][0], settings[i][1]));
+    RW_TRY(rw_train(c->bench->ctx, params, c->data, NULL, 0, NULL, &model));
+    RW_TRY(rw_model_write_memory(c->bench->ctx, model, text, n));
+    return RW_OK;
 }
 
 static const char *const splits[2] = {"mart", "newton"};

@@ -66,22 +66,19 @@ static int make_params(struct grow *s, struct step *step)
     struct rw_ctx *ctx = s->bench->ctx;
     const struct rw_bench_setting setting[] = {
         {"rounds", s->bench->options->quick ? "4" : "50"}, {"leaves", "255"}, {"bins", "255"}};
-    char *text = NULL;
-    int status;
-    RW_TRY_OUT(rw_bench_params_new(s->bench, setting, 3, 1, &step->params));
+    RW_SCOPED(rw_mem_free) char *text = NULL;
+    RW_TRY(rw_bench_params_new(s->bench, setting, 3, 1, &step->params));
     if (step->axis == FEATURES) {
         uint32_t keep = 1;
         sscanf(step->text, "%u", &keep);
-        RW_TRY_OUT(ignored(s, keep, &text, &step->n_features));
+        RW_TRY(ignored(s, keep, &text, &step->n_features));
         if (*text)
-            RW_TRY_OUT(rw_params_set(ctx, step->params, "ignore", text));
+            RW_TRY(rw_params_set(ctx, step->params, "ignore", text));
     } else if (step->axis != DOCUMENTS) {
-        RW_TRY_OUT(rw_params_set(ctx, step->params, axes[step->axis].name, step->text));
+        RW_TRY(rw_params_set(ctx, step->params, axes[step->axis].name, step->text));
     }
-    RW_TRY_OUT(rw_params_check(ctx, step->params, RW_PARAMS_TRAIN));
-out:
-    rw_mem_free(text);
-    return status;
+    RW_TRY(rw_params_check(ctx, step->params, RW_PARAMS_TRAIN));
+    return RW_OK;
 }
 
 static int measure(struct grow *s, struct step *step)

@@ -11,6 +11,7 @@
 #endif
 
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "bench/bench.h"
 #include "binning/cuts.h"
 
@@ -88,26 +89,21 @@ static void on_stage(void *user, const char *stage, double ms, size_t bytes)
 static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
 {
     struct rw_ctx *ctx = s->bench->ctx;
-    struct rw_dataset *dataset = NULL;
-    struct rw_binned *binned = NULL;
-    struct rw_model *model = NULL;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
+    RW_SCOPED(rw_binned_free) struct rw_binned *binned = NULL;
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     struct ready ready = {0};
     const struct rw_train_hooks hooks = {.user = &ready, .on_stage = on_stage};
-    int status;
     const double start = rw_clock_ms();
-    RW_TRY_OUT(is_ready ? rw_binned_read(ctx, s->params, NULL, &s->path, 1, &binned)
-                        : rw_dataset_read(ctx, &s->path, 1, &dataset));
+    RW_TRY(is_ready ? rw_binned_read(ctx, s->params, NULL, &s->path, 1, &binned)
+                    : rw_dataset_read(ctx, &s->path, 1, &dataset));
     ready = (struct ready){rw_clock_ms(), peak_bytes()};
     if (is_ready)
-        RW_TRY_OUT(rw_train_on(ctx, s->params,
-                               &(struct rw_training){.binned = binned, .hooks = &hooks}, &model));
+        RW_TRY(rw_train_on(ctx, s->params, &(struct rw_training){.binned = binned, .hooks = &hooks},
+                           &model));
     *ms = ready.at_ms - start;
     *peak = ready.peak;
-out:
-    rw_dataset_free(dataset);
-    rw_binned_free(binned);
-    rw_model_free(model);
-    return status;
+    return RW_OK;
 }
 
 static int time_method(struct loading *s, const char *method, int is_ready, int n_threads)
@@ -151,34 +147,28 @@ static int time_both(struct loading *s, const char *method, int is_ready, int n_
 /* What the text holds. The file is in the system's cache after this, as in all timed runs. */
 static int send_data(struct loading *s)
 {
-    struct rw_dataset *dataset = NULL;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     struct rw_bench_training plan;
-    int status;
-    RW_TRY_OUT(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
-    RW_TRY_OUT(rw_bench_plan_training(s->bench, s->params, dataset, &plan));
+    RW_TRY(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
+    RW_TRY(rw_bench_plan_training(s->bench, s->params, dataset, &plan));
     s->n_docs = rw_dataset_n_docs(dataset);
     s->code_bytes = (double)plan.code_bytes;
-    RW_TRY_OUT(rw_bench_send_row(
+    RW_TRY(rw_bench_send_row(
         s->bench, "data",
         "shape:s queries:u documents:u features:u bins:i text_bytes:n code_bytes:n", s->shape,
         s->n_queries, s->n_docs, rw_dataset_n_features(dataset), s->params->bins, s->text_bytes,
         s->code_bytes));
-out:
-    rw_dataset_free(dataset);
-    return status;
+    return RW_OK;
 }
 
 /* The cache takes the text's name: what removes one removes the other. */
 static int replace_by_cache(struct loading *s)
 {
-    struct rw_dataset *dataset = NULL;
-    int status;
-    RW_TRY_OUT(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
-    RW_TRY_OUT(rw_dataset_write_cache(s->bench->ctx, dataset, s->params, s->path));
-    RW_TRY_OUT(rw_bench_file_bytes(s->bench, s->path, &s->file_bytes));
-out:
-    rw_dataset_free(dataset);
-    return status;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
+    RW_TRY(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
+    RW_TRY(rw_dataset_write_cache(s->bench->ctx, dataset, s->params, s->path));
+    RW_TRY(rw_bench_file_bytes(s->bench, s->path, &s->file_bytes));
+    return RW_OK;
 }
 
 static int send_bars(struct loading *s)

@@ -46,24 +46,21 @@ struct scoring {
 static int make_rows(struct scoring *s)
 {
     const struct rw_dataset *d = s->data.dataset;
-    float *column = NULL;
-    int status;
+    RW_SCOPED(rw_mem_free) float *column = NULL;
     s->n_docs = d->n_docs;
     for (uint32_t i = 0; i < d->n_columns; i++)
         s->n_ids = d->column[i].feature + 1 > s->n_ids ? d->column[i].feature + 1 : s->n_ids;
-    RW_TRY_OUT(RW_NEW(s->bench->ctx, s->value, (size_t)s->n_docs * s->n_ids));
-    RW_TRY_OUT(RW_NEW_RAW(s->bench->ctx, s->scores, s->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(s->bench->ctx, s->plain, s->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(s->bench->ctx, column, s->n_docs));
+    RW_TRY(RW_NEW(s->bench->ctx, s->value, (size_t)s->n_docs * s->n_ids));
+    RW_TRY(RW_NEW_RAW(s->bench->ctx, s->scores, s->n_docs));
+    RW_TRY(RW_NEW_RAW(s->bench->ctx, s->plain, s->n_docs));
+    RW_TRY(RW_NEW_RAW(s->bench->ctx, column, s->n_docs));
     for (uint32_t i = 0; i < d->n_columns; i++) {
         const uint32_t id = d->column[i].feature;
         rw_dataset_feature(d, id, 0.0f, column);
         for (uint32_t doc = 0; doc < s->n_docs; doc++)
             s->value[(size_t)doc * s->n_ids + id] = column[doc];
     }
-out:
-    rw_mem_free(column);
-    return status;
+    return RW_OK;
 }
 
 static int make_data(struct scoring *s)
@@ -114,22 +111,19 @@ static int make_model(struct scoring *s, const char *leaves)
     const char *rounds = s->bench->options->quick ? "10" : "500";
     const struct rw_bench_setting setting[] = {
         {"device", "cpu"}, {"rounds", rounds}, {"leaves", leaves}};
-    struct rw_params *params = NULL;
+    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
     double n_leaves = 0.0;
-    int status;
     drop_model(s);
     rw_log(ctx, RW_LOG_NOTE, "training %s trees of %s leaves", rounds, leaves);
-    RW_TRY_OUT(rw_bench_params_new(s->bench, setting, 3, 1, &params));
-    RW_TRY_OUT(rw_train(ctx, params, s->train, NULL, 0, NULL, &s->model));
-    RW_TRY_OUT(rw_scorer_new(ctx, s->model, 0, &s->scorer));
+    RW_TRY(rw_bench_params_new(s->bench, setting, 3, 1, &params));
+    RW_TRY(rw_train(ctx, params, s->train, NULL, 0, NULL, &s->model));
+    RW_TRY(rw_scorer_new(ctx, s->model, 0, &s->scorer));
     for (int i = 0; i < rw_model_n_trees(s->model); i++)
         n_leaves += rw_model_tree(s->model, i).n_leaves;
     s->mean_leaves = n_leaves / rw_model_n_trees(s->model);
     snprintf(s->name, sizeof(s->name), "%s trees, %s leaves", rounds, leaves);
     rw_parallel(ctx, ctx->n_threads, s->n_docs, 0, score_one_by_one, s);
-out:
-    rw_params_free(params);
-    return status;
+    return RW_OK;
 }
 
 /* ---- methods ---- */
